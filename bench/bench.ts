@@ -1,0 +1,99 @@
+// What every scenario is given: the embedded stores behind metered clients, and how much to do.
+
+import { randomBytes } from 'node:crypto'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { type Embedded, startEmbedded } from '../test/support/embedded.ts'
+import type { Sender, Row as StoredRow } from './metering/commands.ts'
+import { createDelay, type Delay } from './metering/delay.ts'
+import { createMeter, type Meter } from './metering/meter.ts'
+import { meterDynamodb } from './metering/metered-dynamodb.ts'
+import { meterS3 } from './metering/metered-s3.ts'
+import type { Row } from './rows.ts'
+
+export const DYNAMODB_LATENCY_MS = 5
+export const S3_LATENCY_MS = 20
+
+export type Scenario = {
+  readonly name: string
+  readonly title: string
+  run(bench: Bench): Promise<readonly Row[]>
+}
+
+export type Store = {
+  readonly tableName: string
+  readonly bucketName: string
+  readonly dynamodb: Sender
+  readonly s3: Sender
+  readonly meter: Meter
+  readonly delay: Delay
+}
+
+export type StoreOptions = {
+  /** Absent: the benchmark's own. 'none' is for filling queues that are measured later. */
+  readonly latency?: 'none'
+  readonly onRow?: (row: StoredRow) => void
+}
+
+export type Bench = {
+  readonly quick: boolean
+  readonly embedded: Embedded
+  /** Clients of the same stores, each time with counters of their own. */
+  store(options?: StoreOptions): Store
+  /** A name that no other scenario has. */
+  queueName(prefix: string): string
+  /** A tenth of it when quick. */
+  count(full: number): number
+  seconds(full: number): number
+  progress(text: string): void
+  /** What a scenario wants printed below the table: where its units went. */
+  explain(heading: string, meter: Meter): void
+}
+
+export type BenchOptions = {
+  readonly quick: boolean
+  progress(text: string): void
+  explain(heading: string, meter: Meter): void
+}
+
+export const tableName = 'pushpop-bench'
+export const bucketName = 'pushpop-bench'
+
+export async function startBench(options: BenchOptions): Promise<Bench> {
+  const { quick, progress, explain } = options
+  const embedded = await startEmbedded()
+  await Promise.all([embedded.createTable(tableName), embedded.createBucket(bucketName)])
+  return {
+    quick,
+    embedded,
+    store: (storeOptions) => openStore(embedded, storeOptions),
+    queueName: (prefix) => `${prefix}-${randomBytes(4).toString('hex')}`,
+    count: (full) => (quick ? Math.ceil(full / 10) : full),
+    seconds: (full) => (quick ? full / 4 : full),
+    progress,
+    explain,
+  }
+}
+
+export function openStore(
+  connections: Pick<Embedded, 'dynamodb' | 's3'>,
+  { latency, onRow }: StoreOptions = {},
+): Store {
+  const meter = createMeter()
+  const delay = createDelay()
+  const wait = (ms: number) => () => (latency === 'none' ? Promise.resolve() : delay.wait(ms))
+  const documents = DynamoDBDocumentClient.from(connections.dynamodb, {
+    marshallOptions: { removeUndefinedValues: true },
+  })
+  return {
+    tableName,
+    bucketName,
+    dynamodb: meterDynamodb(documents as unknown as Sender, {
+      meter,
+      latency: wait(DYNAMODB_LATENCY_MS),
+      ...(onRow && { onRow }),
+    }),
+    s3: meterS3(connections.s3 as unknown as Sender, { meter, latency: wait(S3_LATENCY_MS) }),
+    meter,
+    delay,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Usage } from '../prices.ts'
+
+/** What one kind of request cost, for example `update q#` or `s3 put`. */
+export type Tally = Usage & {
+  readonly requests: number
+  /** Writes refused by their condition, and cancelled transactions. Billed all the same. */
+  readonly failedWrites: number
+  readonly throttled: number
+}
+
+export const noTally: Tally = {
+  requests: 0,
+  failedWrites: 0,
+  throttled: 0,
+  writeUnits: 0,
+  readUnits: 0,
+  s3Puts: 0,
+  s3Gets: 0,
+}
+
+const names = Object.keys(noTally) as (keyof Tally)[]
+
+function combine(a: Tally, b: Tally, sign: 1 | -1): Tally {
+  return Object.fromEntries(names.map((name) => [name, a[name] + sign * b[name]])) as Tally
+}
+
+export type Reading = ReadonlyMap<string, Tally>
+
+export type Meter = {
+  add(kind: string, part: Partial<Tally>): void
+  /** By kind of request, all since the start. */
+  read(): Reading
+}
+
+export function createMeter(): Meter {
+  const tallies = new Map<string, Tally>()
+  return {
+    add(kind, part) {
+      tallies.set(kind, combine(tallies.get(kind) ?? noTally, { ...noTally, ...part }, 1))
+    },
+    read: () => new Map(tallies),
+  }
+}
+
+export function total(reading: Reading): Tally {
+  let sum = noTally
+  for (const tally of reading.values()) sum = combine(sum, tally, 1)
+  return sum
+}
+
+export function difference(later: Reading, earlier: Reading): Reading {
+  const result = new Map<string, Tally>()
+  for (const [kind, tally] of later) {
+    const rest = combine(tally, earlier.get(kind) ?? noTally, -1)
+    if (rest.requests > 0) result.set(kind, rest)
+  }
+  return result
+}

@@ -1,0 +1,52 @@
+// List prices in us-east-1 (2026), in dollars for a single unit. The one place that has them.
+
+const million = 1_000_000
+
+export const prices = {
+  writeUnit: 0.625 / million,
+  readUnit: 0.125 / million,
+  s3Put: 5 / million,
+  s3Get: 0.4 / million,
+  httpApiRequest: 1 / million,
+  lambdaRequest: 0.2 / million,
+  /** arm64 */
+  lambdaGigabyteSecond: 0.0000133334,
+  /** SQS FIFO; ten messages each at best, and send, receive and delete for each message. */
+  sqsFifoRequest: 0.5 / million,
+} as const
+
+/** What the functions are deployed with; the time is that of the engine's call as measured. */
+export const LAMBDA_GIGABYTES = 0.25
+
+export type Usage = {
+  readonly writeUnits: number
+  readonly readUnits: number
+  readonly s3Puts: number
+  readonly s3Gets: number
+}
+
+/** Everything a store bills, as if all of it were write units: what the bars are set in. */
+export function writeUnitsWorth(usage: Usage): number {
+  return storeDollars(usage) / prices.writeUnit
+}
+
+export function storeDollars(usage: Usage): number {
+  return (
+    usage.writeUnits * prices.writeUnit +
+    usage.readUnits * prices.readUnit +
+    usage.s3Puts * prices.s3Put +
+    usage.s3Gets * prices.s3Get
+  )
+}
+
+/** One call of the API: gateway, one Lambda invocation, and its time. */
+export function callDollars(durationMs: number): number {
+  return prices.httpApiRequest + invocationDollars(durationMs)
+}
+
+/** An invocation that no gateway is asked for: the stream's. */
+export function invocationDollars(durationMs: number): number {
+  return prices.lambdaRequest + (durationMs / 1000) * LAMBDA_GIGABYTES * prices.lambdaGigabyteSecond
+}
+
+export const sqsFifoBestDollarsPerMillion = ((3 * prices.sqsFifoRequest) / 10) * million

@@ -1,0 +1,50 @@
+/** One line of the table. */
+export type Row = {
+  /** The bar it belongs to, as the issue names it. */
+  readonly name: string
+  readonly metric: string
+  readonly value: number
+  /** Absent: measured for comparison only. */
+  readonly bar?: Bound
+  readonly aim?: Bound
+  readonly pass?: boolean
+  /** Where it belongs in the chart, if it does. */
+  readonly point?: Point
+}
+
+export type Bound = { readonly atLeast: number } | { readonly atMost: number }
+
+export type Algorithm = 'bare' | 'pushpop' | 'sources' | 'message'
+export type Point = {
+  readonly chart: 'throughput' | 'units'
+  readonly algorithm: Algorithm
+  readonly group: string
+}
+
+export const atLeast = (limit: number): Bound => ({ atLeast: limit })
+export const atMost = (limit: number): Bound => ({ atMost: limit })
+
+export const reaches = (value: number, bound: Bound): boolean =>
+  'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost
+
+type Options = { readonly aim?: Bound; readonly point?: Point }
+
+/** Rows of one scenario; `bar` makes one that can fail, `info` one that cannot. */
+export function rowsOf(name: string) {
+  return {
+    bar: (metric: string, value: number, bar: Bound, options: Options = {}): Row => ({
+      name,
+      metric,
+      value,
+      bar,
+      pass: reaches(value, bar),
+      ...options,
+    }),
+    info: (metric: string, value: number, options: Options = {}): Row => ({
+      name,
+      metric,
+      value,
+      ...options,
+    }),
+  }
+}

@@ -1,0 +1,106 @@
+import { entryBytes, spanOf } from './entry.ts'
+import {
+  LANES_MAX,
+  LANES_PER_APPEND,
+  TAIL_HARD_BYTES,
+  TAIL_SOFT_BYTES,
+  TAIL_STEP_BYTES,
+} from './limits.ts'
+import { endOf, type QueueRecord } from './record.ts'
+
+/** What one push adds to the record: the entries of each lane, all or nothing. */
+export type Append = {
+  readonly lanes: ReadonlyMap<number, readonly string[]>
+  readonly items: number
+  readonly bytes: number
+}
+
+export function appendOf(lanes: ReadonlyMap<number, readonly string[]>): Append {
+  let items = 0
+  let bytes = 0
+  for (const entries of lanes.values()) {
+    for (const entry of entries) {
+      items += spanOf(entry)
+      bytes += entryBytes(entry)
+    }
+  }
+  return { lanes, items, bytes }
+}
+
+/** What stands in the way of an append, by the record that refused it. */
+export type Obstacle =
+  | { readonly kind: 'no-record' }
+  | { readonly kind: 'no-lanes'; readonly missing: readonly number[] }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'tail-full' }
+  | { readonly kind: 'too-many-lanes' }
+  /** More lanes than one expression can name: all are replaced under a full compare. */
+  | { readonly kind: 'too-wide' }
+  /** Nothing any more: it lost a race, and may try again. */
+  | { readonly kind: 'none' }
+
+export function obstacleTo(append: Append, record: QueueRecord | undefined): Obstacle {
+  if (record === undefined) return { kind: 'no-record' }
+  if (append.items > 0 && record.room < append.items) return { kind: 'full' }
+  const missing = [...append.lanes.keys()].filter((priority) => !record.lanes.has(priority))
+  if (record.lanes.size + missing.length > LANES_MAX) return { kind: 'too-many-lanes' }
+  if (append.bytes > 0 && record.tailBytes > tailBytesAllowed(append)) return { kind: 'tail-full' }
+  if (append.lanes.size > LANES_PER_APPEND) return { kind: 'too-wide' }
+  return missing.length > 0 ? { kind: 'no-lanes', missing } : { kind: 'none' }
+}
+
+/**
+ * An append passes while the tail holds at most this. One that is larger than the cap by itself
+ * (references to many lanes at once) passes when the tail is below the soft cap.
+ */
+export const tailBytesAllowed = (append: Append): number =>
+  Math.max(TAIL_HARD_BYTES - append.bytes, TAIL_SOFT_BYTES)
+
+/**
+ * Whether this append is the one to seal: it carried the tail over the soft cap, or over a further
+ * step. Exactly one append crosses each line, so nobody needs to be elected.
+ */
+export function crossesSealLine(tailBytesAfter: number, bytes: number): boolean {
+  const before = tailBytesAfter - bytes
+  if (tailBytesAfter < TAIL_SOFT_BYTES) return false
+  return stepOf(tailBytesAfter) > stepOf(before)
+}
+
+const stepOf = (tailBytes: number): number =>
+  tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / TAIL_STEP_BYTES)
+
+/** First sequence number that an append got in each lane, from the record right after it. */
+export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {
+  const starts = new Map<number, number>()
+  for (const [priority, entries] of append.lanes) {
+    const lane = record.lanes.get(priority)
+    if (lane === undefined) continue
+    let span = 0
+    for (const entry of entries) span += spanOf(entry)
+    starts.set(priority, endOf(lane) - span)
+  }
+  return starts
+}
+
+/** Where a push finds its own entries (tags make them its own), after its answer was lost. */
+export function findAppend(append: Append, record: QueueRecord): Map<number, number> | undefined {
+  const starts = new Map<number, number>()
+  for (const [priority, entries] of append.lanes) {
+    const lane = record.lanes.get(priority)
+    const at = lane === undefined ? -1 : indexOfRun(lane.tail, entries)
+    if (lane === undefined || at === -1) return undefined
+    let sequence = lane.sealed
+    for (const entry of lane.tail.slice(0, at)) sequence += spanOf(entry)
+    starts.set(priority, sequence)
+  }
+  return starts
+}
+
+function indexOfRun(tail: readonly string[], run: readonly string[]): number {
+  const first = run[0]
+  if (first === undefined) return -1
+  for (let at = tail.indexOf(first); at !== -1; at = tail.indexOf(first, at + 1)) {
+    if (run.every((entry, index) => tail[at + index] === entry)) return at
+  }
+  return -1
+}

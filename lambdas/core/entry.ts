@@ -1,0 +1,90 @@
+import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
+
+/**
+ * An entry is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
+ *   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
+ *   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
+ * and a tail or chunk may hold, for n items at once, a reference to a batch:
+ *   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
+ * The tag tells a push that lost its answer whether the entry it finds is its own.
+ */
+export type Item = {
+  readonly text: string
+  readonly pushedAtMs: number
+  /** Present on items that were moved here, not pushed by hand. */
+  readonly moved?: { readonly reason: string }
+}
+
+export type BatchReference = {
+  readonly storage: 'rows' | 's3'
+  readonly batch: string
+  readonly count: number
+  readonly partItems: number
+  /** Byte length of each part within the S3 object. */
+  readonly partBytes: readonly number[]
+}
+
+const TIME_DIGITS = 8
+const TAG_CHARACTERS = 4
+const TEXT_AT = 1 + TIME_DIGITS + TAG_CHARACTERS
+
+export function encodeItem(item: Item, tag: string): string {
+  const time = Math.max(0, item.pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
+  if (item.moved === undefined) return `i${time}${tag}${item.text}`
+  const length = item.moved.reason.length.toString(36).padStart(2, '0')
+  return `m${time}${tag}${length}${item.moved.reason}${item.text}`
+}
+
+export function decodeItem(entry: string): Item {
+  const pushedAtMs = Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
+  if (entry.startsWith('i')) return { text: entry.slice(TEXT_AT), pushedAtMs }
+  const reasonAt = TEXT_AT + 2
+  const textAt = reasonAt + Number.parseInt(entry.slice(TEXT_AT, reasonAt), 36)
+  return { text: entry.slice(textAt), pushedAtMs, moved: { reason: entry.slice(reasonAt, textAt) } }
+}
+
+export const pushedAtMsOf = (entry: string): number =>
+  Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
+
+/** Kind, time and tag: what tells an item's entry from any other. */
+export const headOf = (entry: string): string => entry.slice(0, TEXT_AT)
+
+export const isReference = (entry: string): boolean => entry.startsWith('b')
+
+export function encodeReference(reference: BatchReference): string {
+  const storage = reference.storage === 'rows' ? 'r' : 's'
+  const numbers = [reference.count, reference.partItems].map((n) => n.toString(36)).join('.')
+  const parts = reference.partBytes.map((n) => n.toString(36)).join(',')
+  return `b${storage}${reference.batch}${numbers}.${parts}`
+}
+
+export function decodeReference(entry: string): BatchReference {
+  const [count, partItems, parts] = entry.slice(10).split('.')
+  return {
+    storage: entry[1] === 'r' ? 'rows' : 's3',
+    batch: entry.slice(2, 10),
+    count: Number.parseInt(count as string, 36),
+    partItems: Number.parseInt(partItems as string, 36),
+    partBytes: parts ? parts.split(',').map((n) => Number.parseInt(n, 36)) : [],
+  }
+}
+
+/** How many sequence numbers an entry stands for. */
+export function spanOf(entry: string): number {
+  return isReference(entry) ? Number.parseInt(entry.slice(10), 36) : 1
+}
+
+/** What an entry adds to the tail's byte count. */
+export const entryBytes = (entry: string): number => Buffer.byteLength(entry) + ENTRY_OVERHEAD_BYTES
+
+/** Bytes of an item in an answer as Lambda escapes it (the JSON text becomes a JSON string). */
+export function escapedBytes(text: string): number {
+  let extra = 0
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i)
+    if (code === 0x22 || code === 0x5c || code === 0x0a || code === 0x0d || code === 0x09)
+      extra += 1
+    else if (code < 0x20) extra += 5
+  }
+  return Buffer.byteLength(text) + extra
+}

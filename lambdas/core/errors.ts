@@ -1,0 +1,48 @@
+/** What a caller must act on: one class, a code from this table, and what to do in the message. */
+const retryable = {
+  INVALID_QUEUE_ID: false,
+  INVALID_ITEM: false,
+  INVALID_PRIORITY: false,
+  INVALID_COUNT: false,
+  INVALID_TTL: false,
+  INVALID_PARAMETER: false,
+  INVALID_LOCK_ID: false,
+  LOCK_NOT_FOUND: false,
+  LOCK_EXPIRED: false,
+  VERSION_MISMATCH: false,
+  ITEM_TOO_LARGE: false,
+  BODY_TOO_LARGE: false,
+  IDEMPOTENCY_CONFLICT: false,
+  QUEUE_FULL: true,
+  TOO_MANY_PRIORITIES: true,
+  TOO_MANY_LOCKS: true,
+  BUSY: true,
+  STORE_UNAVAILABLE: true,
+  SEGMENT_UNAVAILABLE: true,
+} as const
+
+export type ErrorCode = keyof typeof retryable
+
+export type ErrorDetails = {
+  /** The field or parameter that is wrong. */
+  readonly field?: string
+  /** `unknown`: the change may have been made, or may still be. */
+  readonly outcome?: 'unknown'
+  readonly cause?: unknown
+}
+
+export class QueueError extends Error {
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly field: string | undefined
+  readonly outcome: 'unknown' | undefined
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'QueueError'
+    this.code = code
+    this.retryable = retryable[code]
+    this.field = details.field
+    this.outcome = details.outcome
+  }
+}

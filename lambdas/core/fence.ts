@@ -1,0 +1,113 @@
+import { defaultConfiguration } from './configuration.ts'
+import { housekeepingDue } from './housekeeping.ts'
+import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
+import { earliestExpiryMs } from './locks.ts'
+import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
+import { pruneTail } from './settling.ts'
+
+/**
+ * What a fenced write says beyond "version and birth are as seen". The builder adds by itself what
+ * follows from the change: the expiry of each lock it ends or alters, the frontier it sets, the
+ * tail's size where it drops a lane, `checkAt` where it sets it.
+ */
+export type Guards = {
+  /** No claim, no extension since: where frontier and locks matter that it has not seen. */
+  readonly claims?: boolean
+  /** No append since: in place of the lanes ahead, when they are too many to name. */
+  readonly appends?: boolean
+  /** No lane was made since: it could be one ahead. */
+  readonly lanesMade?: boolean
+  /** Lanes ahead, whose tails must be as seen. */
+  readonly lanesAhead?: readonly number[]
+  /** Items in flight may not be more than this before the write. */
+  readonly inFlightMax?: number
+}
+
+export type FencedChange = {
+  readonly before: QueueRecord
+  readonly after: QueueRecord
+  readonly guards: Guards
+  readonly mark: string
+}
+
+/** Completes a decision to a fenced write: what every such write does alike. */
+export function fenced(
+  before: QueueRecord,
+  draft: QueueRecord,
+  options: {
+    readonly nowMs: number
+    readonly mark: string
+    readonly guards?: Guards
+    /** Set `checkAt` anew, later too; needs that no claim came between. */
+    readonly refreshCheckAt?: boolean
+  },
+): FencedChange {
+  const { nowMs, mark, guards = {}, refreshCheckAt = false } = options
+  const pruned = pruneTails(before, draft)
+  const counted = {
+    ...pruned,
+    inFlight: before.inFlight + inFlightOf(pruned) - inFlightOf(before),
+    work: housekeepingDue(pruned),
+    version: before.version + 1,
+    marks: (before.marks + mark).slice(-MARKS_KEPT * MARK_CHARACTERS),
+    holdUntilMs: 0,
+  }
+  const after = { ...counted, checkAtMs: nextCheckAt(counted, nowMs, refreshCheckAt) }
+  return {
+    before,
+    after,
+    guards: refreshCheckAt ? { ...guards, claims: true } : guards,
+    mark,
+  }
+}
+
+/**
+ * Bytes of update expression (DynamoDB allows 4,096) that removing tail entries may use: what a
+ * write of 100 lanes and 40 locks leaves. What is not pruned now goes with a later write.
+ */
+const PRUNE_EXPRESSION_BYTES = 2_400
+const PRUNE_ENTRY_BYTES = 14
+
+function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
+  let lanes: Map<number, Lane> | undefined
+  let tailBytes = draft.tailBytes
+  let left = PRUNE_EXPRESSION_BYTES
+  for (const [priority, lane] of draft.lanes) {
+    if (lane !== before.lanes.get(priority)) left -= 2 * PRUNE_ENTRY_BYTES
+  }
+  for (const [priority, lane] of draft.lanes) {
+    if (lane === before.lanes.get(priority)) continue
+    const pruned = pruneTail(lane)
+    if (pruned.lane === lane) continue
+    left -= (lane.tail.length - pruned.lane.tail.length + 1) * PRUNE_ENTRY_BYTES
+    if (left < 0) break
+    lanes ??= new Map(draft.lanes)
+    lanes.set(priority, pruned.lane)
+    tailBytes -= pruned.bytes
+  }
+  return lanes === undefined ? draft : { ...draft, lanes, tailBytes }
+}
+
+/**
+ * `checkAt` is a lazy timer: lowered whenever something ends earlier, raised only by a write that
+ * was going to happen anyway and asked for it, so that locking a busy queue writes no index.
+ */
+function nextCheckAt(record: QueueRecord, nowMs: number, refresh: boolean): number | undefined {
+  const wanted = [
+    earliestExpiryMs(record),
+    refresh && record.work ? nowMs + HOUSEKEEPING_RETRY_MS : undefined,
+    isForgettable(record) ? Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS : undefined,
+  ].filter((time) => time !== undefined)
+  const earliest = wanted.length === 0 ? undefined : Math.min(...wanted)
+  if (refresh) return earliest
+  if (earliest === undefined) return record.checkAtMs
+  return record.checkAtMs === undefined ? earliest : Math.min(record.checkAtMs, earliest)
+}
+
+/** Nothing in it, nothing set: the record can go once its ended locks are old news. */
+export function isForgettable(record: QueueRecord): boolean {
+  if (record.configuration.revision !== defaultConfiguration.revision) return false
+  if (record.locks.size > 0) return false
+  for (const lane of record.lanes.values()) if (lane.head < endOf(lane)) return false
+  return true
+}

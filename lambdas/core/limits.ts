@@ -1,0 +1,95 @@
+/** Every bound of the engine in one place, each with the reason for its number. */
+
+/** One past the largest priority: fits a signed 32-bit integer, as most clients' integers do. */
+export const PRIORITY_MAX = 2_147_483_647
+
+/** A body of 2.5 MiB holds about this many small items; more would only be split by the caller. */
+export const ITEMS_PER_PUSH_MAX = 1_000
+export const ITEM_BYTES_MAX = 256 * 1024
+/** 2.5 MiB: a Lambda takes 6 MB after JSON escaping, which doubles a text full of quotes. */
+export const PUSH_BYTES_MAX = 2.5 * 1024 * 1024
+
+export const ITEMS_PER_POP_MAX = 100
+/** 4 MiB as Lambda escapes it: its answers are limited to 6 MB, and the details need room too. */
+export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+
+export const LOCK_TTL_SECONDS_MIN = 1
+export const LOCK_TTL_SECONDS_MAX = 300
+export const LOCK_TTL_SECONDS_DEFAULT = 30
+
+/**
+ * Items in live locks, dead items and hole ranges together. Each can cost the record a range of
+ * its own (~60 bytes), so 2,000 of them stay near 120 KB, far from DynamoDB's 400 KB.
+ */
+export const IN_FLIGHT_MAX = 2_000
+
+/** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
+export const LANES_MAX = 1_000
+
+/**
+ * The tail is sealed when it holds this much: the record then stays within 2 KB (two write units)
+ * with eight entries of 200 bytes in it, the fewest that keep a push at 1.25 requests.
+ */
+export const TAIL_SOFT_BYTES = 1_700
+/** Appends are refused past this until someone has sealed: what bounds the record's size. */
+export const TAIL_HARD_BYTES = 4_096
+/** Past the soft cap, the append that crosses a further step seals too, should the first have died. */
+export const TAIL_STEP_BYTES = 1_024
+/** What an entry costs the tail beyond its text, so that the byte cap bounds the count as well. */
+export const ENTRY_OVERHEAD_BYTES = 8
+/** A push that would add more than this to the tail goes by reference to a batch. */
+export const INLINE_BYTES_MAX = 1_024
+
+/** Compressed bytes in one row; DynamoDB's limit is 400 KB with names and keys. */
+export const ROW_BYTES_MAX = 350 * 1024
+/** Items in one part of a batch: a segment's worth, so that a pop of 100 reads one part. */
+export const BATCH_PART_ITEMS = 100
+/**
+ * A batch this large is cheaper as one S3 object (a PUT is priced as 8 write units) than as rows
+ * written and deleted again (2 write units a KB), with room for the GETs.
+ */
+export const BATCH_TO_S3_BYTES = 12 * 1024
+
+/** Fenced writes whose marks the record remembers, which decides lost answers (rule 5). */
+export const MARKS_KEPT = 16
+/** Ended locks the record remembers, so that a repeated acknowledge gets its answer again. */
+export const ENDED_KEPT = 16
+
+/** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
+export const LOCKS_PER_WRITE = 40
+/** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */
+export const LANES_AHEAD_NAMED = 40
+/** Lanes one bulk push names in one expression; with more, it replaces all under a full compare. */
+export const LANES_PER_APPEND = 60
+/** Lanes that one fenced write changes (22 bytes of expression each, two operators). */
+export const LANES_PER_WRITE = 100
+/** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */
+export const CLAIM_BLIND_ITEMS = 8
+
+/** Done locks that wait for the next fenced write before an acknowledge folds them itself. */
+export const DONE_LOCKS_FOLD = 16
+export const DONE_LOCKS_STEP = 8
+
+/** An empty queue is forgotten this long after its last lock ended (repeats are answered till then). */
+export const FORGET_AFTER_MS = 10 * 60_000
+/** When housekeeping could not finish, the sweeper looks again after this long. */
+export const HOUSEKEEPING_RETRY_MS = 60_000
+/** How long a starving fenced write keeps claims away: some fifty round trips. */
+export const HOLD_MS = 300
+
+/** Receipts answer a repeated push for a day unless configured otherwise. */
+export const IDEMPOTENCY_TTL_SECONDS = 24 * 60 * 60
+
+export const SEGMENT_SIZE_DEFAULT = 100
+export const SEGMENT_SIZE_MAX = 1_000
+export const BUFFER_SEGMENTS_DEFAULT = 1
+export const BUFFER_SEGMENTS_MAX = 100
+export const MAX_DELIVERIES_MAX = 1_000
+/** Stands for "no capacity set" in `room`: exact as a number, and never used up. */
+export const ROOM_UNLIMITED = 1_000_000_000_000_000
+
+/** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
+export const SHARDS = 16
+export const REASON_CHARACTERS_MAX = 1_000
+export const REMEMBERED_QUEUES_MAX = 1_000
+export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024

@@ -1,0 +1,125 @@
+import { spanOf } from './entry.ts'
+import { isEmpty } from './housekeeping.ts'
+import type { Range } from './ranges.ts'
+import {
+  endOf,
+  type Lane,
+  lockedIn,
+  type QueueRecord,
+  segmentOf,
+  withLane,
+  withoutLane,
+} from './record.ts'
+import { dropSettledTail } from './settling.ts'
+
+/** Copies made and rows deleted by a run of housekeeping, for which pointers are still to be moved. */
+export type LaneWork = {
+  readonly priority: number
+  readonly epoch: string
+  /** Segments whose rows and objects are gone. */
+  readonly trimmed?: Range
+  /** References in the tail up to this number have no rows any more. */
+  readonly tailTo?: number
+  /** Segments that are in S3 now. */
+  readonly offloaded?: Range
+  /** Offloaded segments that are in rows as well. */
+  readonly recalled?: Range
+  /** Everything the drained lane had is gone. */
+  readonly drop?: boolean
+}
+
+/**
+ * Moves the pointers for work that was done, as far as the record (which may be newer than the one
+ * the work was planned from) still allows. Copies stay true whatever happened since: only this step
+ * is decided again when the fence is lost.
+ */
+export function movePointers(record: QueueRecord, work: readonly LaneWork[]): QueueRecord {
+  let next = record
+  for (const done of work) {
+    const lane = next.lanes.get(done.priority)
+    if (lane === undefined || lane.epoch !== done.epoch) continue
+    const moved = dropTail(recalled(offloaded(trimmed(lane, done), done, record), done), done)
+    const bytes = moved.bytes
+    if (moved.lane !== lane) next = withLane(next, done.priority, moved.lane)
+    if (bytes > 0) next = { ...next, tailBytes: next.tailBytes - bytes }
+    if (done.drop && isDrained(next, done.priority, moved.lane))
+      next = withoutLane(next, done.priority)
+  }
+  return next
+}
+
+function trimmed(lane: Lane, { trimmed: segments }: LaneWork): Lane {
+  // Only what follows on: a run that planned earlier may bring news that is old.
+  if (segments === undefined || segments.from > lane.trimmed || segments.to <= lane.trimmed)
+    return lane
+  const from = Math.max(lane.offloaded.from, segments.to)
+  const left = { from, to: lane.offloaded.to }
+  return {
+    ...lane,
+    trimmed: segments.to,
+    offloaded: isEmpty(left) ? { from: 0, to: 0 } : left,
+    recalled: isEmpty(left) ? 0 : lane.recalled,
+  }
+}
+
+function offloaded(lane: Lane, { offloaded: segments }: LaneWork, record: QueueRecord): Lane {
+  if (segments === undefined) return lane
+  const buffer = record.configuration.bufferSegments
+  const firstAllowed = segmentOf(lane, lane.frontier) + buffer + 1
+  if (isEmpty(lane.offloaded)) {
+    const range = { from: Math.max(segments.from, firstAllowed), to: segments.to }
+    return isEmpty(range) ? lane : { ...lane, offloaded: range }
+  }
+  const { from, to } = lane.offloaded
+  // Contiguous, and each segment once: another run may have been faster.
+  if (to < segments.from || to >= segments.to || to < firstAllowed) return lane
+  return { ...lane, offloaded: { from, to: segments.to } }
+}
+
+function recalled(lane: Lane, { recalled: segments }: LaneWork): Lane {
+  if (segments === undefined) return lane
+  const next = Math.max(lane.recalled, lane.offloaded.from)
+  const to = Math.min(segments.to, lane.offloaded.to)
+  return segments.from <= next && next < to ? { ...lane, recalled: to } : lane
+}
+
+function dropTail(lane: Lane, { tailTo }: LaneWork): { lane: Lane; bytes: number } {
+  if (tailTo === undefined) return { lane, bytes: 0 }
+  return dropSettledTail(lane, tailTo)
+}
+
+function isDrained(record: QueueRecord, priority: number, lane: Lane): boolean {
+  return (
+    lane.head === endOf(lane) &&
+    lane.tail.length === 0 &&
+    lane.dead.length === 0 &&
+    lockedIn(record, priority).length === 0
+  )
+}
+
+/** References at the front of the tail that are settled as a whole, with their first numbers. */
+export function settledReferences(lane: Lane): { entry: string; start: number }[] {
+  const found: { entry: string; start: number }[] = []
+  let start = lane.sealed
+  for (const entry of lane.tail) {
+    const end = start + spanOf(entry)
+    if (end > lane.head) break
+    if (entry.startsWith('b')) found.push({ entry, start })
+    start = end
+  }
+  return found
+}
+
+/**
+ * Whether nobody can ever read numbers [from, to) from where they were written first: each is
+ * behind the head, or in a segment that is in S3 until it is behind the head.
+ */
+export function isSpent(lane: Lane, from: number, to: number): boolean {
+  const last = segmentOf(lane, to - 1)
+  for (let segment = segmentOf(lane, from); segment <= last; segment += 1) {
+    const inS3 = lane.offloaded.from <= segment && segment < lane.offloaded.to
+    const behind = Math.min(to, (segment + 1) * lane.segmentSize) <= lane.head
+    if (!inS3 && !behind) return false
+  }
+  return true
+}

@@ -1,0 +1,59 @@
+import { LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
+import { endLock } from './locks.ts'
+import { countOf, normalised, subtract } from './ranges.ts'
+import {
+  endOf,
+  isDone,
+  type QueueRecord,
+  type Stretch,
+  stretchesOf,
+  unsettledIn,
+  unsettledPart,
+  withLane,
+} from './record.ts'
+import { settle } from './settling.ts'
+
+/**
+ * One step of a purge: "pop everything seen". Heads and frontiers go to the end, and what is
+ * appended meanwhile lies behind it. A queue of up to 100 lanes and 40 locks takes one step,
+ * however deep it is. Dead items are not of the queue any more and stay.
+ */
+export function purgeStep(
+  record: QueueRecord,
+  priority: number | undefined,
+  nowMs: number,
+): { draft: QueueRecord; items: number; finished: boolean } {
+  const inScope = (stretch: Stretch): boolean =>
+    priority === undefined || stretch.priority === priority
+  const concerned = [...record.locks].filter(([, lock]) => lock.stretches.some(inScope))
+  let draft = record
+  let items = 0
+  for (const [lockId, lock] of concerned.slice(0, LOCKS_PER_WRITE)) {
+    if (isDone(lock)) {
+      draft = endLock(draft, lockId, 'acknowledged', nowMs)
+      continue
+    }
+    const purged = lock.stretches.filter(inScope)
+    const rest = lock.stretches.filter((stretch) => !inScope(stretch))
+    for (const stretch of purged)
+      items += countOf(unsettledPart(draft, stretch.priority, [stretch]))
+    draft =
+      rest.length > 0
+        ? { ...draft, locks: new Map(draft.locks).set(lockId, { ...lock, stretches: rest }) }
+        : endLock(draft, lockId, 'purged', nowMs)
+    draft = settle(draft, purged)
+  }
+  if (concerned.length > LOCKS_PER_WRITE) return { draft, items, finished: false }
+
+  let lanes = 0
+  for (const [p, lane] of draft.lanes) {
+    if (priority !== undefined && p !== priority) continue
+    const left = subtract(unsettledIn(lane), normalised(lane.dead))
+    if (left.length === 0) continue
+    if (lanes === LANES_PER_WRITE) return { draft, items, finished: false }
+    lanes += 1
+    items += countOf(left)
+    draft = settle(withLane(draft, p, { ...lane, frontier: endOf(lane) }), stretchesOf(p, left))
+  }
+  return { draft, items, finished: true }
+}

@@ -1,0 +1,15 @@
+/** 64 characters that keys, ids and entries may hold, and none that separates their parts. */
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~'
+
+export function randomText(random: () => number, characters: number): string {
+  let text = ''
+  for (let i = 0; i < characters; i += 1) text += ALPHABET[Math.floor(random() * 64)]
+  return text
+}
+
+/** A lock id: 8 random bytes as 11 characters of URL-safe base64. */
+export function randomLockId(random: () => number): string {
+  const bytes = Buffer.alloc(8)
+  for (let i = 0; i < 8; i += 1) bytes[i] = Math.floor(random() * 256)
+  return bytes.toString('base64url')
+}

@@ -1,0 +1,84 @@
+/** Sets of sequence numbers as sorted, disjoint, non-touching half-open ranges. */
+export type Range = { readonly from: number; readonly to: number }
+export type Ranges = readonly Range[]
+
+export const none: Ranges = []
+
+export function countOf(ranges: Ranges): number {
+  let count = 0
+  for (const { from, to } of ranges) count += to - from
+  return count
+}
+
+export function union(a: Ranges, b: Ranges): Ranges {
+  if (a.length === 0) return normalised(b)
+  if (b.length === 0) return normalised(a)
+  return normalised([...a, ...b])
+}
+
+/** Sorts, joins what touches or overlaps, drops what is empty. */
+export function normalised(ranges: Ranges): Ranges {
+  const sorted = ranges.filter(({ from, to }) => from < to).sort((x, y) => x.from - y.from)
+  const joined: Range[] = []
+  for (const range of sorted) {
+    const last = joined.at(-1)
+    if (last !== undefined && range.from <= last.to) {
+      joined[joined.length - 1] = { from: last.from, to: Math.max(last.to, range.to) }
+    } else {
+      joined.push(range)
+    }
+  }
+  return joined
+}
+
+export function subtract(a: Ranges, b: Ranges): Ranges {
+  if (b.length === 0) return a
+  const left: Range[] = []
+  let i = 0
+  for (const { from, to } of a) {
+    let start = from
+    while (i < b.length && (b[i] as Range).to <= start) i += 1
+    for (let j = i; j < b.length; j += 1) {
+      const cut = b[j] as Range
+      if (cut.from >= to) break
+      if (cut.from > start) left.push({ from: start, to: cut.from })
+      start = Math.max(start, cut.to)
+    }
+    if (start < to) left.push({ from: start, to })
+  }
+  return left
+}
+
+export const intersect = (a: Ranges, b: Ranges): Ranges => subtract(a, subtract(a, b))
+
+export const includes = (ranges: Ranges, n: number): boolean =>
+  ranges.some(({ from, to }) => from <= n && n < to)
+
+/** The first `count` numbers. */
+export function take(ranges: Ranges, count: number): Ranges {
+  const taken: Range[] = []
+  let left = count
+  for (const { from, to } of ranges) {
+    if (left <= 0) break
+    const end = Math.min(to, from + left)
+    taken.push({ from, to: end })
+    left -= end - from
+  }
+  return taken
+}
+
+export function* numbersOf(ranges: Ranges): Generator<number> {
+  for (const { from, to } of ranges) for (let n = from; n < to; n += 1) yield n
+}
+
+/** [from, to, from, to, …], as rows hold them. */
+export const flatten = (ranges: Ranges): number[] => ranges.flatMap(({ from, to }) => [from, to])
+
+export function unflatten(numbers: readonly number[] | undefined): Ranges {
+  if (numbers === undefined) return none
+  const ranges: Range[] = []
+  for (let i = 0; i + 1 < numbers.length; i += 2) {
+    ranges.push({ from: numbers[i] as number, to: numbers[i + 1] as number })
+  }
+  return ranges
+}

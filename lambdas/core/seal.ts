@@ -1,0 +1,52 @@
+import { entryBytes, spanOf } from './entry.ts'
+import { TAIL_SOFT_BYTES } from './limits.ts'
+import type { Lane, QueueRecord } from './record.ts'
+
+export type Seal = {
+  readonly priority: number
+  readonly lane: Lane
+  readonly entries: readonly string[]
+}
+
+/** Lanes one seal may take: each needs some bytes of the expression that removes its entries. */
+const LANES_PER_SEAL = 40
+
+/**
+ * Which tails to copy out: the largest first, until half the cap is free. Sealing everything would
+ * leave a chunk of crumbs for each lane; a lane that is taken is taken whole.
+ */
+export function planSeal(record: QueueRecord): Seal[] {
+  if (record.tailBytes < TAIL_SOFT_BYTES) return []
+  const lanes = [...record.lanes]
+    .map(([priority, lane]) => ({ priority, lane, bytes: bytesOf(lane.tail) }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes || a.priority - b.priority)
+  const seals: Seal[] = []
+  let left = record.tailBytes
+  for (const { priority, lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
+    if (left <= TAIL_SOFT_BYTES / 2) break
+    seals.push({ priority, lane, entries: lane.tail })
+    left -= bytes
+  }
+  return seals
+}
+
+/** The record once the entries' rows are written and exactly that prefix is off each tail. */
+export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord {
+  const lanes = new Map(record.lanes)
+  let tailBytes = record.tailBytes
+  for (const { priority, lane, entries } of seals) {
+    let span = 0
+    for (const entry of entries) span += spanOf(entry)
+    const tail = lane.tail.slice(entries.length)
+    lanes.set(priority, { ...lane, sealed: lane.sealed + span, tail })
+    tailBytes -= bytesOf(entries)
+  }
+  return { ...record, lanes, tailBytes }
+}
+
+function bytesOf(entries: readonly string[]): number {
+  let bytes = 0
+  for (const entry of entries) bytes += entryBytes(entry)
+  return bytes
+}

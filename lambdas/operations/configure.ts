@@ -1,0 +1,92 @@
+import {
+  type Configuration,
+  type ConfigurationChange,
+  changeConfiguration,
+  defaultConfiguration,
+  roomOf,
+} from '../core/configuration.ts'
+import { QueueError } from '../core/errors.ts'
+import { fenced } from '../core/fence.ts'
+import { checkQueueId } from '../core/keys.ts'
+import { randomText } from '../core/random-text.ts'
+import { EPOCH_CHARACTERS, type QueueRecord } from '../core/record.ts'
+import { newRecord } from '../store/append-update.ts'
+import {
+  busy,
+  commit,
+  type Engine,
+  newMark,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+} from './engine.ts'
+
+const ATTEMPTS_MAX = 24
+
+export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
+  checkQueueId(queue)
+  return (await readRecord(engine, queue))?.configuration ?? defaultConfiguration
+}
+
+export async function configure(
+  engine: Engine,
+  queue: string,
+  change: ConfigurationChange,
+  { ifMatch }: { readonly ifMatch?: number } = {},
+): Promise<Configuration> {
+  checkQueueId(queue)
+  let record = await readRecord(engine, queue)
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const before: Configuration = record?.configuration ?? defaultConfiguration
+    if (ifMatch !== undefined && ifMatch !== before.revision) {
+      throw new QueueError(
+        'VERSION_MISMATCH',
+        `Cannot configure queue "${queue}" because its configuration is at revision ${before.revision}, not ${ifMatch}`,
+        { field: 'If-Match' },
+      )
+    }
+    const after = changeConfiguration(before, change)
+    if (record === undefined) {
+      const made = await makeConfigured(engine, queue, after)
+      if (made.kind === 'made') return after
+      record = made.current
+    } else {
+      const room = record.room + roomOf(after) - roomOf(before)
+      const committed = await commit(
+        engine,
+        fenced(
+          record,
+          { ...record, configuration: after, room },
+          { nowMs: engine.clock.nowMs(), mark: newMark(engine) },
+        ),
+      )
+      if (committed.kind === 'committed') return after
+      record = committed.kind === 'lost' ? committed.current : undefined
+    }
+    await pause(engine, attempt)
+  }
+  throw busy(queue)
+}
+
+async function makeConfigured(
+  engine: Engine,
+  queue: string,
+  after: Configuration,
+): Promise<{ kind: 'made' } | { kind: 'there'; current: QueueRecord | undefined }> {
+  const born = randomText(engine.random, EPOCH_CHARACTERS)
+  const nothing = { lanes: new Map(), items: 0, bytes: 0 }
+  const item = newRecord(queue, born, newMark(engine), new Map(), nothing, after)
+  const written = await engine.dynamo.put({
+    Item: item,
+    ConditionExpression: 'attribute_not_exists(pk)',
+  })
+  if (written.kind === 'done') return { kind: 'made' }
+  if (written.kind === 'failed')
+    return { kind: 'there', current: seen(engine, queue, written.item) }
+  const current = await readRecord(engine, queue).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+  if (current?.born === born) return { kind: 'made' }
+  throw outcomeUnknown(queue, written.cause)
+}

@@ -1,0 +1,178 @@
+import { QueueError } from '../core/errors.ts'
+import type { FencedChange } from '../core/fence.ts'
+import { recordKey } from '../core/keys.ts'
+import { randomText } from '../core/random-text.ts'
+import {
+  decodeRecord,
+  MARK_CHARACTERS,
+  markAfter,
+  type QueueRecord,
+  type StoredRecord,
+} from '../core/record.ts'
+import type { BoundedCache } from '../store/bounded-cache.ts'
+import type { Clock, Dynamo, Random, Row, Transacted, Written } from '../store/dynamo.ts'
+import { fencedUpdate } from '../store/fenced-update.ts'
+import type { ItemReader } from '../store/items.ts'
+import type { Objects } from '../store/objects.ts'
+
+/** What every operation works with; built once by `createQueues`. */
+export type Engine = {
+  readonly dynamo: Dynamo
+  readonly objects: Objects
+  readonly items: ItemReader
+  readonly clock: Clock
+  readonly random: Random
+  /** Records as last seen. May only ever lead to a conditional write (rule 7). */
+  readonly memory: BoundedCache<QueueRecord>
+  readonly idempotencyTtlSeconds: number
+  /** Work that an answer does not wait for, such as sealing after a push, has failed. */
+  readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
+}
+
+export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)
+
+/** The record as it is now. */
+export async function readRecord(engine: Engine, queue: string): Promise<QueueRecord | undefined> {
+  return seen(engine, queue, await engine.dynamo.get(recordKey(queue), true))
+}
+
+/** Decodes a record that DynamoDB handed over, and remembers it. */
+export function seen(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
+  if (row === undefined) {
+    engine.memory.delete(queue)
+    return undefined
+  }
+  const record = decodeRecord(row as StoredRecord)
+  engine.memory.set(queue, record)
+  return record
+}
+
+export type Committed =
+  | { readonly kind: 'committed'; readonly record: QueueRecord | undefined }
+  /** Another writer was first: this is the record he left. */
+  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
+  /** An entry beside the record's own in the transaction was refused; with the item it met. */
+  | { readonly kind: 'blocked'; readonly item: Row | undefined }
+
+/** Sendings of one fenced write whose answers are lost: then the store is out of reach. */
+const SENDINGS_MAX = 4
+const RESEND_AFTER_MS = 50
+
+/**
+ * Writes a fenced change, alone or in a transaction. A lost answer is looked up by the mark that
+ * the write would have left (rule 5): found, it happened; another mark in its place, it did not and
+ * never can, because the version has moved on. While the version has not moved, the very same
+ * request is sent again: of any number of its copies only one can ever find that version.
+ */
+export async function commit(
+  engine: Engine,
+  change: FencedChange,
+  beside: readonly Row[] = [],
+): Promise<Committed> {
+  const { queue } = change.before
+  const send = sender(engine, change, beside)
+  let cause: unknown
+  for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
+    const first = sending === 1
+    const written = await send().catch((error: unknown) => {
+      if (first) throw error
+      throw outcomeUnknown(queue, error)
+    })
+    if (written.kind === 'done') {
+      return { kind: 'committed', record: written.item && seen(engine, queue, written.item) }
+    }
+    if (written.kind === 'blocked') {
+      // Nothing of this sending happened; of an earlier one it all may have.
+      if (first) return written
+      return await settleDoubt(engine, change, written.item)
+    }
+    let current: QueueRecord | undefined
+    if (written.kind === 'failed') {
+      current = seen(engine, queue, written.item)
+      if (first) return { kind: 'lost', current }
+    } else {
+      cause = written.cause
+      await engine.clock.sleep(RESEND_AFTER_MS * (sending - 0.5))
+      current = await readRecord(engine, queue).catch((error: unknown) => {
+        throw outcomeUnknown(queue, error)
+      })
+    }
+    const verdict = verdictOn(change, current)
+    if (verdict === 'happened') return { kind: 'committed', record: current }
+    if (verdict === 'never') return { kind: 'lost', current }
+    if (verdict === 'unknowable') throw outcomeUnknown(queue, cause)
+    // The version is as it was. Refused all the same, it was by another guard: and still may land.
+    if (written.kind === 'failed') throw outcomeUnknown(queue, cause)
+  }
+  throw outcomeUnknown(queue, cause)
+}
+
+export function outcomeUnknown(queue: string, cause: unknown): QueueError {
+  return new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
+    { outcome: 'unknown', cause },
+  )
+}
+
+function verdictOn(
+  change: FencedChange,
+  current: QueueRecord | undefined,
+): 'happened' | 'never' | 'open' | 'unknowable' {
+  if (current === undefined || current.born !== change.before.born) return 'unknowable'
+  if (current.version === change.before.version) return 'open'
+  const mark = markAfter(current, change.before.version)
+  if (mark === undefined) return 'unknowable'
+  return mark === change.mark ? 'happened' : 'never'
+}
+
+async function settleDoubt(
+  engine: Engine,
+  change: FencedChange,
+  item: Row | undefined,
+): Promise<Committed> {
+  const { queue } = change.before
+  const current = await readRecord(engine, queue).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+  const verdict = verdictOn(change, current)
+  if (verdict === 'happened') return { kind: 'committed', record: current }
+  if (verdict === 'never') return { kind: 'lost', current }
+  throw outcomeUnknown(queue, new Error(`Refused while an earlier sending is open: ${!!item}`))
+}
+
+type Sent = Written | { readonly kind: 'blocked'; readonly item: Row | undefined }
+
+function sender(engine: Engine, change: FencedChange, beside: readonly Row[]): () => Promise<Sent> {
+  const key = recordKey(change.before.queue)
+  const expressions = fencedUpdate(change)
+  if (beside.length === 0) return () => engine.dynamo.update(key, expressions)
+  const own = {
+    Update: {
+      TableName: engine.dynamo.tableName,
+      Key: key,
+      ...expressions,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    },
+  }
+  return async () => {
+    engine.memory.delete(change.before.queue)
+    const items = [own, ...beside] as never
+    return sentOf(await engine.dynamo.transact({ TransactItems: items }))
+  }
+}
+
+function sentOf(transacted: Transacted): Sent {
+  if (transacted.kind !== 'failed') return transacted
+  const own = transacted.reasons[0]
+  if (own?.failed) return { kind: 'failed', ...(own.item !== undefined && { item: own.item }) }
+  return { kind: 'blocked', item: transacted.reasons.find(({ failed }) => failed)?.item }
+}
+
+/** A pause that grows with the attempt and differs between writers. */
+export async function pause(engine: Engine, attempt: number): Promise<void> {
+  await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
+}
+
+export const busy = (queue: string): QueueError =>
+  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; nothing was changed`)

@@ -1,0 +1,51 @@
+import { appendOf, obstacleTo } from '../core/append.ts'
+import { isReference } from '../core/entry.ts'
+import type { FencedChange } from '../core/fence.ts'
+import { recordKey } from '../core/keys.ts'
+import { INLINE_BYTES_MAX } from '../core/limits.ts'
+import { appendUpdate } from '../store/append-update.ts'
+import { ensureLane } from './append.ts'
+import { type Committed, commit, type Engine, readRecord, seen } from './engine.ts'
+import { byReference, discardBatch } from './push.ts'
+import { seal } from './seal.ts'
+
+/**
+ * Moves items from one queue's record to another's: the fenced write that settles them here and
+ * the append there are one transaction, so that an item is never in both and never in neither.
+ * Twice the price of a plain write, and rare.
+ */
+export async function move(
+  engine: Engine,
+  change: FencedChange,
+  to: string,
+  priority: number,
+  entries: readonly string[],
+): Promise<Committed> {
+  const inline = appendOf(new Map([[priority, entries]]))
+  const addition =
+    inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, to, inline.lanes)
+  await ensureLane(engine, to, priority)
+  const committed = await commit(engine, change, [
+    {
+      Update: {
+        TableName: engine.dynamo.tableName,
+        Key: recordKey(to),
+        ...appendUpdate(addition, { anyway: true }),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    },
+  ])
+  engine.memory.delete(to)
+  if (committed.kind === 'committed') return committed
+  // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
+  for (const entry of addition.lanes.get(priority) ?? []) {
+    if (isReference(entry)) await discardBatch(engine, to, entry)
+  }
+  if (committed.kind === 'blocked') {
+    const target = seen(engine, to, committed.item) ?? (await readRecord(engine, to))
+    if (target !== undefined && obstacleTo(addition, target).kind === 'tail-full') {
+      await seal(engine, target)
+    }
+  }
+  return committed
+}

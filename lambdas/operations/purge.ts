@@ -1,0 +1,46 @@
+import { fenced } from '../core/fence.ts'
+import { checkQueueId } from '../core/keys.ts'
+import { purgeStep } from '../core/purge.ts'
+import { checkPriority } from '../core/push-request.ts'
+import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { hold } from './hold.ts'
+
+/** 2,000 locks at 40 a step and 1,000 lanes at 100 a step, and room for as many lost races. */
+const ATTEMPTS_MAX = 120
+const STARVING_AFTER = 3
+
+export async function purge(
+  engine: Engine,
+  queue: string,
+  { priority }: { readonly priority?: number } = {},
+): Promise<{ itemsPurged: number }> {
+  checkQueueId(queue)
+  if (priority !== undefined) checkPriority(priority, 'priority')
+  let itemsPurged = 0
+  let losses = 0
+  let record = await readRecord(engine, queue)
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (record === undefined) return { itemsPurged }
+    const nowMs = engine.clock.nowMs()
+    const { draft, items, finished } = purgeStep(record, priority, nowMs)
+    if (draft === record) return { itemsPurged }
+    // A claim that it has not seen would keep a lock on items that are gone.
+    const guards = { claims: true }
+    const committed = await commit(
+      engine,
+      fenced(record, draft, { nowMs, mark: newMark(engine), guards }),
+    )
+    if (committed.kind === 'committed') {
+      itemsPurged += items
+      if (finished) return { itemsPurged }
+      record = committed.record
+      losses = 0
+      continue
+    }
+    record = committed.kind === 'lost' ? committed.current : undefined
+    losses += 1
+    await pause(engine, losses)
+    if (losses >= STARVING_AFTER && record !== undefined) record = await hold(engine, record)
+  }
+  throw busy(queue)
+}

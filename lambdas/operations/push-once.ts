@@ -1,0 +1,258 @@
+import { type Append, crossesSealLine, obstacleTo } from '../core/append.ts'
+import { QueueError } from '../core/errors.ts'
+import { type Key, receiptKey, recordKey } from '../core/keys.ts'
+import { checkIdempotencyKey } from '../core/pop-request.ts'
+import { randomText } from '../core/random-text.ts'
+import type { Receipt } from '../core/receipt.ts'
+import { EPOCH_CHARACTERS, endOf, type QueueRecord } from '../core/record.ts'
+import type { Pushed, PushItem } from '../queues.ts'
+import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
+import type { Row } from '../store/dynamo.ts'
+import { makeRoomForLanes, missingLanes, type Placed, queueFull, sealQuietly } from './append.ts'
+import { busy, type Engine, newMark, outcomeUnknown, pause, readRecord, seen } from './engine.ts'
+import { hashOf } from './hash.ts'
+import { locate, searchesOf } from './locate.ts'
+import { discardUnlessOpen, idsOf, prepare } from './push.ts'
+
+const ATTEMPTS_MAX = 40
+/**
+ * The answer tells ids, which tell positions, so the append compares the end of each lane. Beside a
+ * storm of blind appends that would lose for ever: after so many losses it goes in blind as well,
+ * and looks for its position afterwards.
+ */
+const EXACT_ATTEMPTS = 4
+const FULL_WAIT_MS = 100
+
+/**
+ * A push with one effect for its key, whatever is lost on the way: the receipt that remembers its
+ * answer and the append are one transaction. So it may be sent again without fear.
+ */
+export async function pushOnce(
+  engine: Engine,
+  queue: string,
+  items: readonly PushItem[],
+  idempotencyKey: string,
+): Promise<Pushed> {
+  checkIdempotencyKey(idempotencyKey)
+  const once: Once = {
+    queue,
+    items,
+    key: receiptKey(queue, hashOf(queue, idempotencyKey)),
+    hash: hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)])),
+    ...(await prepare(engine, queue, items)),
+    open: { lost: undefined },
+  }
+  try {
+    return await attempts(engine, once)
+  } catch (error) {
+    const { lost } = once.open
+    if (
+      lost !== undefined &&
+      !(error instanceof QueueError && error.code === 'IDEMPOTENCY_CONFLICT')
+    ) {
+      throw outcomeUnknown(queue, error)
+    }
+    await discardUnlessOpen(engine, queue, once.addition, error)
+    throw error
+  }
+}
+
+type Once = {
+  readonly queue: string
+  readonly items: readonly PushItem[]
+  readonly key: Key
+  readonly hash: string
+  readonly addition: Append
+  readonly heads: ReadonlyMap<number, string>
+  /** The first lost answer: from then on only the receipt can say that it did not happen. */
+  readonly open: { lost: unknown }
+}
+
+async function attempts(engine: Engine, once: Once): Promise<Pushed> {
+  const { queue, addition } = once
+  let record = engine.memory.get(queue)
+  let current = record === undefined
+  if (current) record = await readRecord(engine, queue)
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const obstacle = obstacleTo(addition, record)
+    const stops = obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes'
+    if (stops || obstacle.kind === 'tail-full') {
+      if (!current) {
+        record = await readRecord(engine, queue)
+        current = true
+        continue
+      }
+      // A repetition gets its first answer, even when the queue has filled up since.
+      const known = await answerOf(engine, once)
+      if (known !== undefined) return known
+      if (obstacle.kind === 'full') throw queueFull(queue, record)
+      if (obstacle.kind === 'too-many-lanes') {
+        await makeRoomForLanes(engine, queue, record as QueueRecord)
+      } else {
+        await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
+        await sealQuietly(engine, record as QueueRecord)
+      }
+      record = await readRecord(engine, queue)
+      continue
+    }
+    const exact = attempt <= EXACT_ATTEMPTS || record === undefined
+    const { write, receipt, placed } = transactionFor(engine, once, record, exact)
+    const transacted = await engine.dynamo.transact({
+      TransactItems: [receiptPut(engine, receipt), write] as never,
+    })
+    engine.memory.delete(queue)
+    if (transacted.kind === 'done') {
+      await sealAfterwards(engine, once, record)
+      return placed !== undefined
+        ? { ids: idsOf(once.items, placed) }
+        : located(engine, once, receipt)
+    }
+    if (transacted.kind === 'unknown') {
+      once.open.lost ??= transacted.cause
+      const known = await answerOf(engine, once)
+      if (known !== undefined) return known
+    } else if (transacted.reasons[0]?.failed) {
+      const answer = await answerFrom(engine, once, transacted.reasons[0].item as Receipt)
+      // The batch of this call is nobody's: the first call had its own.
+      if (once.open.lost === undefined) {
+        await discardUnlessOpen(engine, queue, addition, busy(queue))
+      }
+      return answer
+    } else {
+      record = seen(engine, queue, transacted.reasons[1]?.item)
+      current = true
+      if (attempt > 1) await pause(engine, attempt)
+      continue
+    }
+    record = await readRecord(engine, queue)
+    current = true
+    await pause(engine, attempt)
+  }
+  throw busy(queue)
+}
+
+function transactionFor(
+  engine: Engine,
+  once: Once,
+  record: QueueRecord | undefined,
+  exact: boolean,
+): { write: Row; receipt: Receipt; placed: Placed | undefined } {
+  const { addition, queue } = once
+  const TableName = engine.dynamo.tableName
+  const newLanes = missingLanes(engine, addition, record)
+  const onFailure = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
+  if (record === undefined) {
+    const born = randomText(engine.random, EPOCH_CHARACTERS)
+    const Item = newRecord(queue, born, newMark(engine), newLanes, addition)
+    const placed = placesIn(addition, record, newLanes)
+    const write = {
+      Put: { TableName, Item, ConditionExpression: 'attribute_not_exists(pk)', ...onFailure },
+    }
+    return { write, receipt: receiptOf(engine, once, placed), placed }
+  }
+  const wide = obstacleTo(addition, record).kind === 'too-wide'
+  const expressions = wide
+    ? wideAppendUpdate(addition, record, newLanes)
+    : appendUpdate(addition, exact ? { newLanes, exactly: record } : { newLanes })
+  const write = { Update: { TableName, Key: recordKey(queue), ...expressions, ...onFailure } }
+  const placed = exact || wide ? placesIn(addition, record, newLanes) : undefined
+  const receipt = receiptOf(engine, once, placed)
+  if (placed !== undefined) return { write, receipt, placed }
+  const search = searchesOf(addition, once.heads, record, newLanes)
+  return { write, receipt: { ...receipt, search }, placed }
+}
+
+function placesIn(
+  addition: Append,
+  record: QueueRecord | undefined,
+  newLanes: ReturnType<typeof missingLanes>,
+): Placed {
+  const places = new Map<number, { epoch: string; start: number }>()
+  for (const priority of addition.lanes.keys()) {
+    const lane = record?.lanes.get(priority)
+    const made = newLanes.get(priority)
+    if (lane !== undefined) places.set(priority, { epoch: lane.epoch, start: endOf(lane) })
+    else if (made !== undefined) places.set(priority, { epoch: made.epoch, start: 0 })
+  }
+  return places
+}
+
+function receiptOf(engine: Engine, once: Once, placed: Placed | undefined): Receipt {
+  return {
+    ...once.key,
+    hash: once.hash,
+    ttl: Math.ceil(engine.clock.nowMs() / 1000) + engine.idempotencyTtlSeconds,
+    ...(placed !== undefined && {
+      places: [...placed].map(([priority, { epoch, start }]) => [priority, epoch, start] as const),
+    }),
+  }
+}
+
+function receiptPut(engine: Engine, receipt: Receipt): Row {
+  return {
+    Put: {
+      TableName: engine.dynamo.tableName,
+      Item: receipt,
+      // DynamoDB deletes what is past its time days late: past it counts as gone.
+      ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  }
+}
+
+/** The first answer, if there was one and it is still remembered. */
+async function answerOf(engine: Engine, once: Once): Promise<Pushed | undefined> {
+  const row = (await engine.dynamo.get(once.key, true)) as Receipt | undefined
+  if (row === undefined || row.ttl <= engine.clock.nowMs() / 1000) return undefined
+  return answerFrom(engine, once, row)
+}
+
+async function answerFrom(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
+  if (receipt.hash !== once.hash) {
+    throw new QueueError(
+      'IDEMPOTENCY_CONFLICT',
+      'Cannot push with this Idempotency-Key because it was used with another body',
+      { field: 'Idempotency-Key' },
+    )
+  }
+  if (receipt.places === undefined) return located(engine, once, receipt)
+  const placed = new Map(
+    receipt.places.map(([priority, epoch, start]) => [priority, { epoch, start }]),
+  )
+  return { ids: idsOf(once.items, placed) }
+}
+
+/** Finds where a blind append went, and completes its receipt. */
+async function located(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
+  const placed = await locate(engine, once.queue, receipt.search ?? [])
+  // Popped and trimmed by now: it happened, and there is nothing that an id could name.
+  if (placed === undefined) return { ids: [] }
+  const places = [...placed].map(([priority, { epoch, start }]) => [priority, epoch, start])
+  await engine.dynamo
+    .update(once.key, {
+      UpdateExpression: 'SET places=:p',
+      ConditionExpression: '#h=:h',
+      ExpressionAttributeNames: { '#h': 'hash' },
+      ExpressionAttributeValues: { ':p': places, ':h': once.hash },
+    } as never)
+    .catch((error: unknown) => {
+      engine.onBackgroundError(error, { queue: once.queue, step: 'receipt' })
+    })
+  return { ids: idsOf(once.items, placed) }
+}
+
+async function sealAfterwards(
+  engine: Engine,
+  { queue, addition }: Once,
+  before: QueueRecord | undefined,
+): Promise<void> {
+  const bytes = (before?.tailBytes ?? 0) + addition.bytes
+  if (!crossesSealLine(bytes, addition.bytes)) return
+  const record = await readRecord(engine, queue).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'seal' })
+    return undefined
+  })
+  if (record !== undefined) await sealQuietly(engine, record)
+}

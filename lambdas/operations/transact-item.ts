@@ -1,0 +1,38 @@
+import { obstacleTo } from '../core/append.ts'
+import { checkQueueId, recordKey } from '../core/keys.ts'
+import { checkPush } from '../core/push-request.ts'
+import type { PushItem, TransactItem } from '../queues.ts'
+import { appendUpdate } from '../store/append-update.ts'
+import { ensureLane, queueFull, sealQuietly } from './append.ts'
+import { type Engine, readRecord } from './engine.ts'
+import { prepare } from './push.ts'
+
+/**
+ * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the
+ * caller's own row is written. A large item's batch is written beforehand, and stays a stray if the
+ * transaction never comes. Should the entry's condition fail (the tail filled up, the lane was
+ * dropped), nothing happened: ask for a new entry and try again.
+ */
+export async function pushTransactItem(
+  engine: Engine,
+  queue: string,
+  item: PushItem,
+): Promise<TransactItem> {
+  checkQueueId(queue)
+  checkPush([item])
+  const { addition } = await prepare(engine, queue, [item])
+  await ensureLane(engine, queue, item.priority ?? 0)
+  const record = await readRecord(engine, queue)
+  const obstacle = obstacleTo(addition, record)
+  if (obstacle.kind === 'full') throw queueFull(queue, record)
+  if (obstacle.kind === 'tail-full' && record !== undefined) await sealQuietly(engine, record)
+  return {
+    Update: {
+      TableName: engine.dynamo.tableName,
+      Key: recordKey(queue),
+      ExpressionAttributeNames: {},
+      ...appendUpdate(addition),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  }
+}

@@ -1,0 +1,292 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import { IDEMPOTENCY_TTL_SECONDS, REMEMBERED_QUEUES_MAX } from './core/limits.ts'
+import { browse } from './operations/browse.ts'
+import { configuration, configure } from './operations/configure.ts'
+import type { Engine } from './operations/engine.ts'
+import { extend } from './operations/extend.ts'
+import { housekeep } from './operations/housekeep.ts'
+import { inspect } from './operations/inspect.ts'
+import { list } from './operations/list.ts'
+import { pop } from './operations/pop.ts'
+import { purge } from './operations/purge.ts'
+import { push } from './operations/push.ts'
+import { redrive } from './operations/redrive.ts'
+import { acknowledge, acknowledgeMany, deadLetter, release } from './operations/settle.ts'
+import { returnExpiredLocks } from './operations/sweep.ts'
+import { pushTransactItem } from './operations/transact-item.ts'
+import { BoundedCache } from './store/bounded-cache.ts'
+import { type Clock, type DocumentPort, Dynamo, type Random } from './store/dynamo.ts'
+import { ItemReader } from './store/items.ts'
+import { type ObjectSource, Objects } from './store/objects.ts'
+
+export type QueuesOptions = {
+  readonly tableName: string
+  readonly bucketName: string
+  /** A client, a document client, or whatever takes document commands. */
+  readonly dynamodb: DynamoDBClient | DocumentPort
+  /** A client, or how to make it when a long queue first needs it. */
+  readonly s3: ObjectSource
+  readonly clock?: Clock
+  /** [0, 1); it makes lock ids, so it must not be guessable outside of tests. */
+  readonly random?: Random
+  /** How long an Idempotency-Key is remembered: a day, unless set. */
+  readonly idempotencyTtlSeconds?: number
+  /** Work that no answer waits for has failed; by default it is written to the console. */
+  readonly onBackgroundError?: Engine['onBackgroundError']
+}
+
+/** The engine on a table and bucket: used alike by the Lambdas, the tests and without HTTP. */
+export function createQueues(options: QueuesOptions): Queues {
+  const clock = options.clock ?? systemClock
+  const random = options.random ?? secureRandom
+  const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
+  const objects = new Objects(options.s3, options.bucketName, clock, random)
+  const engine: Engine = {
+    dynamo,
+    objects,
+    items: new ItemReader(dynamo, objects),
+    clock,
+    random,
+    memory: new BoundedCache(REMEMBERED_QUEUES_MAX),
+    idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? IDEMPOTENCY_TTL_SECONDS,
+    onBackgroundError: options.onBackgroundError ?? toConsole,
+  }
+  return {
+    push: (queue, request) => push(engine, queue, request),
+    pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
+    pop: (queue, request) => pop(engine, queue, request),
+    acknowledge: (queue, request) => acknowledge(engine, queue, request),
+    acknowledgeMany: (queue, lockIds) => acknowledgeMany(engine, queue, lockIds),
+    extend: (queue, request) => extend(engine, queue, request),
+    release: (queue, request) => release(engine, queue, request),
+    deadLetter: (queue, request) => deadLetter(engine, queue, request),
+    inspect: (queue, request) => inspect(engine, queue, request),
+    browse: (queue, request) => browse(engine, queue, request),
+    configuration: (queue) => configuration(engine, queue),
+    configure: (queue, change, request) => configure(engine, queue, change, request),
+    purge: (queue, request) => purge(engine, queue, request),
+    redrive: (queue, request) => redrive(engine, queue, request),
+    list: (request) => list(engine, request),
+    housekeep: (queue) => housekeep(engine, queue),
+    returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
+  }
+}
+
+const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+/** 32 bits at a time from the system's generator, a pool of them for each call into it. */
+const secureRandom: Random = (() => {
+  const pool = new Uint32Array(256)
+  let used = pool.length
+  return () => {
+    if (used === pool.length) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    const value = pool[used] as number
+    used += 1
+    return value / 2 ** 32
+  }
+})()
+
+const toConsole: Engine['onBackgroundError'] = (error, { queue, step }) => {
+  console.warn(`PushPop: ${step} of queue "${queue}" failed and will be tried again:`, error)
+}
+
+/**
+ * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
+ * with a code from `core/errors.ts`; anything else thrown is a fault of ours.
+ */
+export interface Queues {
+  push(queue: string, request: PushRequest): Promise<Pushed>
+  /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
+  pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
+  pop(queue: string, request?: PopRequest): Promise<PopOutcome>
+  acknowledge(
+    queue: string,
+    request: SettleRequest,
+  ): Promise<{ readonly itemsAcknowledged: number }>
+  acknowledgeMany(queue: string, lockIds: readonly string[]): Promise<readonly AcknowledgeResult[]>
+  extend(
+    queue: string,
+    request: { readonly lockId: string; readonly ttlSeconds: number },
+  ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
+  release(queue: string, request: SettleRequest): Promise<{ readonly itemsReleased: number }>
+  deadLetter(
+    queue: string,
+    request: SettleRequest & { readonly reason?: string },
+  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
+  inspect(queue: string, request?: { readonly consistent?: boolean }): Promise<QueueState>
+  browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
+  configuration(queue: string): Promise<Configuration>
+  configure(
+    queue: string,
+    change: ConfigurationChange,
+    request?: { readonly ifMatch?: number },
+  ): Promise<Configuration>
+  purge(
+    queue: string,
+    request?: { readonly priority?: number },
+  ): Promise<{ readonly itemsPurged: number }>
+  redrive(
+    deadLetterQueue: string,
+    request?: { readonly limit?: number },
+  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+  list(request?: {
+    readonly prefix?: string
+    readonly limit?: number
+    readonly cursor?: string
+  }): Promise<QueuePage>
+  /** Seals, offloads, recalls, trims and dead-letters whatever the record says is due. */
+  housekeep(queue: string): Promise<HousekeepReport>
+  /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
+  returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
+}
+
+export type PushItem = {
+  /** The item as JSON text; stored and returned byte for byte. */
+  readonly text: string
+  readonly priority?: number
+}
+
+export type PushRequest = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string
+}
+
+export type Pushed = { readonly ids: readonly string[] }
+
+export type PopRequest = {
+  readonly count?: number
+  readonly requireAck?: boolean
+  readonly ttlSeconds?: number
+  /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
+  readonly competing?: boolean
+  /** A lock to acknowledge in the same write. */
+  readonly acknowledge?: string
+  /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
+  readonly idempotencyKey?: string
+}
+
+export type PoppedItem = {
+  readonly text: string
+  readonly id: string
+  readonly priority: number
+  readonly pushedAtMs: number
+  /** 1 the first time. */
+  readonly deliveries: number
+  /** Why it was dead-lettered, on a dead-letter queue. */
+  readonly reason?: string
+}
+
+export type PopOutcome =
+  | {
+      readonly kind: 'items'
+      readonly items: readonly PoppedItem[]
+      readonly lock?: {
+        readonly id: string
+        readonly expiresAtMs: number
+        readonly ttlSeconds: number
+      }
+      /** The answer was full before `count` was reached. */
+      readonly more: boolean
+      readonly itemsAcknowledged?: number
+    }
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
+  | { readonly kind: 'locked'; readonly expiresAtMs: number }
+
+export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
+
+export type AcknowledgeResult =
+  | { readonly lockId: string; readonly kind: 'acknowledged'; readonly itemsAcknowledged: number }
+  | {
+      readonly lockId: string
+      readonly kind: 'refused'
+      readonly code: 'LOCK_NOT_FOUND' | 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'STORE_UNAVAILABLE'
+      readonly message: string
+    }
+
+export type LaneState = {
+  readonly priority: number
+  /** Items stored and not settled, locked ones included, dead ones not. */
+  readonly count: number
+  readonly headSegment: number
+  readonly tailSegment: number
+  readonly headOffloadedSegment?: number
+  readonly tailOffloadedSegment?: number
+}
+
+export type QueueState = {
+  readonly queue: string
+  readonly version: number
+  readonly count: number
+  readonly lockedCount: number
+  /** Items on their way to the dead-letter queue. */
+  readonly deadCount: number
+  readonly oldestPushedAtMs?: number
+  readonly lanes: readonly LaneState[]
+  readonly locks: readonly {
+    readonly expiresAtMs: number
+    readonly count: number
+    readonly priorities: readonly number[]
+  }[]
+  readonly configuration: Configuration
+  readonly etag: string
+}
+
+export type BrowseRequest = {
+  readonly priority?: number
+  readonly limit?: number
+  readonly cursor?: string
+}
+export type BrowsePage = {
+  readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' })[]
+  readonly cursor?: string
+}
+
+export type QueuePage = {
+  readonly queues: readonly { readonly queue: string; readonly count: number }[]
+  readonly cursor?: string
+}
+
+export type HousekeepReport = {
+  readonly sealed: number
+  readonly offloaded: number
+  readonly recalled: number
+  readonly trimmed: number
+  readonly deadLettered: number
+  readonly forgotten: boolean
+  /** False when something is left that this run could not do. */
+  readonly finished: boolean
+}
+
+export type SweepRequest = {
+  readonly queuesMax?: number
+  /** Stop taking new queues at this time. */
+  readonly deadlineMs?: number
+}
+export type SweepReport = {
+  readonly queues: number
+  readonly itemsReturned: number
+  readonly itemsDeadLettered: number
+  readonly failed: readonly { readonly queue: string; readonly error: unknown }[]
+  /** Due queues were left for the next run. */
+  readonly more: boolean
+}
+
+/** An entry of TransactWriteItems in document client form. */
+export type TransactItem = {
+  readonly Update: {
+    readonly TableName: string
+    readonly Key: Record<string, unknown>
+    readonly UpdateExpression: string
+    readonly ConditionExpression: string
+    readonly ExpressionAttributeNames: Record<string, string>
+    readonly ExpressionAttributeValues: Record<string, unknown>
+    readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+  }
+}

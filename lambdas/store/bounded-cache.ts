@@ -1,0 +1,36 @@
+/** Keeps what was used last, within a number of bytes (or of entries, where each counts one). */
+export class BoundedCache<T> {
+  readonly #sizeMax: number
+  readonly #entries = new Map<string, { value: T; size: number }>()
+  #size = 0
+
+  constructor(sizeMax: number) {
+    this.#sizeMax = sizeMax
+  }
+
+  get(key: string): T | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.value
+  }
+
+  set(key: string, value: T, size = 1): void {
+    this.delete(key)
+    if (size > this.#sizeMax) return
+    this.#entries.set(key, { value, size })
+    this.#size += size
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= this.#sizeMax) return
+      this.delete(oldest)
+    }
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    this.#entries.delete(key)
+    this.#size -= entry.size
+  }
+}

@@ -1,0 +1,39 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+
+/** Below this zstd gains less than its frame costs. */
+const COMPRESS_FROM_BYTES = 128
+/** Far above what any row or part holds: a bound on what a damaged one may unpack to. */
+const UNPACKED_BYTES_MAX = 512 * 1024 * 1024
+
+/**
+ * Entries as one value: each as decimal byte length, a colon, and its text; compressed where that
+ * makes it smaller. The first byte tells which: a digit, or zstd's magic number.
+ */
+export function pack(entries: readonly string[]): Uint8Array {
+  const plain = Buffer.from(
+    entries.map((entry) => `${Buffer.byteLength(entry)}:${entry}`).join(''),
+    'utf8',
+  )
+  if (plain.length < COMPRESS_FROM_BYTES) return plain
+  const compressed = zstdCompressSync(plain)
+  return compressed.length < plain.length ? compressed : plain
+}
+
+const ZSTD_FIRST_BYTE = 0x28
+
+export function unpack(packed: Uint8Array): string[] {
+  const bytes =
+    packed[0] === ZSTD_FIRST_BYTE
+      ? zstdDecompressSync(packed, { maxOutputLength: UNPACKED_BYTES_MAX })
+      : Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  const entries: string[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const colon = bytes.indexOf(0x3a, at)
+    const from = colon + 1
+    const to = from + Number(bytes.toString('latin1', at, colon))
+    if (colon === -1 || !(to <= bytes.length)) throw new Error('A packed row is damaged')
+    entries.push(bytes.toString('utf8', from, to))
+    at = to
+  }
+  return entries
+}

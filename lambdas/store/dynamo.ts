@@ -1,0 +1,279 @@
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  DeleteCommand,
+  type DeleteCommandInput,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { QueueError } from '../core/errors.ts'
+import type { Key } from '../core/keys.ts'
+import { failureOf } from './outcome.ts'
+import { withoutSdkRetry } from './sdk-retry.ts'
+
+/** Whoever takes document commands: the SDK's document client, or a simulation of it. */
+export type DocumentPort = { send(command: never): Promise<unknown> }
+
+export type Clock = { nowMs(): number; sleep(ms: number): Promise<void> }
+export type Random = () => number
+export type Row = Record<string, unknown>
+
+/** What became of a write. Throttling and conflicts were already retried: they are definite. */
+export type Written =
+  | { readonly kind: 'done'; readonly item?: Row }
+  | { readonly kind: 'failed'; readonly item?: Row }
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+
+export type Transacted =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly reasons: readonly { failed: boolean; item?: Row }[] }
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+
+/**
+ * 25 + 50 + … + 400 + 400 … ms, halved at random: about two seconds over all, in which a partition
+ * that throttles has let two thousand units pass. The caller has 29 seconds at the most.
+ */
+const ATTEMPTS_MAX = 8
+const BACKOFF_FIRST_MS = 25
+const BACKOFF_MAX_MS = 400
+/** A read may be asked again whatever happened to the first. */
+const READ_ATTEMPTS_MAX = 4
+const BATCH_WRITE_ROWS_MAX = 25
+const BATCH_GET_KEYS_MAX = 100
+
+export class Dynamo {
+  readonly tableName: string
+  readonly #port: DocumentPort
+  readonly #clock: Clock
+  readonly #random: Random
+
+  constructor(
+    client: DynamoDBClient | DocumentPort,
+    tableName: string,
+    clock: Clock,
+    random: Random,
+  ) {
+    this.tableName = tableName
+    this.#port = asDocumentPort(client)
+    this.#clock = clock
+    this.#random = random
+  }
+
+  async get(key: Key, consistent: boolean): Promise<Row | undefined> {
+    const input = { TableName: this.tableName, Key: key, ConsistentRead: consistent }
+    const output = await this.#read<{ Item?: Row }>(() => new GetCommand(input))
+    return output.Item
+  }
+
+  async update(
+    key: Key,
+    expressions: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression'>,
+  ): Promise<Written> {
+    return this.#write(
+      () =>
+        new UpdateCommand({
+          TableName: this.tableName,
+          Key: key,
+          ...expressions,
+          ReturnValues: 'ALL_NEW',
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+    )
+  }
+
+  async put(input: Omit<PutCommandInput, 'TableName'>): Promise<Written> {
+    return this.#write(
+      () =>
+        new PutCommand({
+          TableName: this.tableName,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ...input,
+        }),
+    )
+  }
+
+  async delete(input: Omit<DeleteCommandInput, 'TableName'>): Promise<Written> {
+    return this.#write(
+      () =>
+        new DeleteCommand({
+          TableName: this.tableName,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ...input,
+        }),
+    )
+  }
+
+  async transact(input: TransactWriteCommandInput): Promise<Transacted> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#send(new TransactWriteCommand(input))
+        return { kind: 'done' }
+      } catch (error) {
+        const failure = failureOf(error)
+        if (failure === 'unknown') return { kind: 'unknown', cause: error }
+        if (failure === 'refused') throw error
+        if (failure === 'cancelled') {
+          const reasons = cancellationReasons(error)
+          if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
+          // Cancelled by a conflict or by throttling alone: nothing changed.
+        }
+        await this.#backOff(attempt, error)
+      }
+    }
+  }
+
+  /** One page; what it holds is in order. */
+  async query(
+    input: Omit<QueryCommandInput, 'TableName'>,
+  ): Promise<{ rows: readonly Row[]; next: Row | undefined }> {
+    const output = await this.#read<{ Items?: Row[]; LastEvaluatedKey?: Row }>(
+      () => new QueryCommand({ TableName: this.tableName, ...input }),
+    )
+    return { rows: output.Items ?? [], next: output.LastEvaluatedKey }
+  }
+
+  /** Strongly consistent; what is not there is left out. */
+  async getMany(keys: readonly Key[], consistent: boolean): Promise<Row[]> {
+    const rows: Row[] = []
+    let left = [...keys]
+    for (let attempt = 1; left.length > 0; ) {
+      const asked = left.slice(0, BATCH_GET_KEYS_MAX)
+      const output = await this.#read<{
+        Responses?: Record<string, Row[]>
+        UnprocessedKeys?: Record<string, { Keys?: Key[] }>
+      }>(
+        () =>
+          new BatchGetCommand({
+            RequestItems: { [this.tableName]: { Keys: asked, ConsistentRead: consistent } },
+          }),
+      )
+      const found = output.Responses?.[this.tableName] ?? []
+      const unprocessed = output.UnprocessedKeys?.[this.tableName]?.Keys ?? []
+      rows.push(...found)
+      left = [...unprocessed, ...left.slice(BATCH_GET_KEYS_MAX)]
+      // A page of 16 MB makes progress; only one that brought nothing counts against the limit.
+      if (unprocessed.length === asked.length) {
+        await this.#backOff(attempt, new Error('BatchGetItem processed nothing'))
+        attempt += 1
+      }
+    }
+    return rows
+  }
+
+  /** Rows under keys that are never written with other contents: repeating a put changes nothing. */
+  async putMany(rows: readonly Row[]): Promise<void> {
+    const first = rows[0]
+    if (rows.length === 1 && first !== undefined) {
+      await this.#idempotent(() => new PutCommand({ TableName: this.tableName, Item: first }))
+      return
+    }
+    await this.#writeMany(rows.map((row) => ({ PutRequest: { Item: row } })))
+  }
+
+  async deleteMany(keys: readonly Key[]): Promise<void> {
+    await this.#writeMany(keys.map((key) => ({ DeleteRequest: { Key: key } })))
+  }
+
+  async #writeMany(requests: readonly Row[]): Promise<void> {
+    // 16 MB is the limit of one call: 25 rows of at most 400 KB are below it.
+    for (let at = 0; at < requests.length; at += BATCH_WRITE_ROWS_MAX) {
+      let left: readonly Row[] = requests.slice(at, at + BATCH_WRITE_ROWS_MAX)
+      for (let attempt = 1; left.length > 0; attempt += 1) {
+        const asked = left
+        const output = await this.#idempotent<{ UnprocessedItems?: Record<string, Row[]> }>(
+          () => new BatchWriteCommand({ RequestItems: { [this.tableName]: [...asked] } }),
+        )
+        left = output.UnprocessedItems?.[this.tableName] ?? []
+        if (left.length > 0) {
+          await this.#backOff(attempt, new Error('BatchWriteItem left rows unprocessed'))
+        }
+      }
+    }
+  }
+
+  async #write(command: () => object): Promise<Written> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const output = (await this.#send(command())) as { Attributes?: Row }
+        return { kind: 'done', ...(output.Attributes !== undefined && { item: output.Attributes }) }
+      } catch (error) {
+        switch (failureOf(error)) {
+          case 'condition': {
+            // The document client leaves the item of an exception as it came.
+            const raw = (error as { Item?: Record<string, AttributeValue> }).Item
+            return { kind: 'failed', ...(raw !== undefined && { item: unmarshall(raw) }) }
+          }
+          case 'unknown':
+            return { kind: 'unknown', cause: error }
+          case 'throttled':
+            await this.#backOff(attempt, error)
+            break
+          default:
+            throw error
+        }
+      }
+    }
+  }
+
+  /** For what may be asked twice: reads, and writes whose repetition changes nothing. */
+  async #idempotent<T>(command: () => object): Promise<T> {
+    return this.#read<T>(command)
+  }
+
+  async #read<T>(command: () => object): Promise<T> {
+    for (let attempt = 1, lost = 0; ; attempt += 1) {
+      try {
+        return (await this.#send(command())) as T
+      } catch (error) {
+        const failure = failureOf(error)
+        if (failure !== 'throttled' && failure !== 'unknown') throw error
+        if (failure === 'unknown') lost += 1
+        if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
+        await this.#backOff(attempt, error)
+      }
+    }
+  }
+
+  async #backOff(attempt: number, cause: unknown): Promise<void> {
+    if (attempt >= ATTEMPTS_MAX) throw unavailable(cause)
+    const most = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (attempt - 1))
+    await this.#clock.sleep(most / 2 + (most / 2) * this.#random())
+  }
+
+  #send(command: object): Promise<unknown> {
+    return this.#port.send(withoutSdkRetry(command) as never)
+  }
+}
+
+const unavailable = (cause: unknown): QueueError =>
+  new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment', {
+    cause,
+  })
+
+function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
+  // A raw client has a config and no marshalling yet; a document client or a simulation is as needed.
+  const isRaw = 'config' in client && !('translateConfig' in (client.config as object))
+  return isRaw
+    ? (DynamoDBDocumentClient.from(client as DynamoDBClient) as unknown as DocumentPort)
+    : (client as DocumentPort)
+}
+
+function cancellationReasons(error: unknown): { failed: boolean; item?: Row }[] {
+  const { CancellationReasons = [] } = error as {
+    CancellationReasons?: { Code?: string; Item?: Record<string, AttributeValue> }[]
+  }
+  return CancellationReasons.map(({ Code, Item }) => ({
+    failed: Code === 'ConditionalCheckFailed',
+    ...(Item !== undefined && { item: unmarshall(Item) }),
+  }))
+}

@@ -1,0 +1,97 @@
+import type { S3Client } from '@aws-sdk/client-s3'
+import { QueueError } from '../core/errors.ts'
+import type { Clock, Random } from './dynamo.ts'
+import { failureOf } from './outcome.ts'
+import { withoutSdkRetry } from './sdk-retry.ts'
+
+/** Whoever takes S3 commands: the SDK's client, or a simulation of it. */
+export type ObjectPort = { send(command: never): Promise<unknown> }
+/** The client, or how to make it: a function that never meets a long queue never loads S3. */
+export type ObjectSource = S3Client | ObjectPort | (() => Promise<S3Client | ObjectPort>)
+
+/** All of it may be repeated: an object's contents are fixed by its key. */
+const ATTEMPTS_MAX = 4
+const BACKOFF_FIRST_MS = 40
+const DELETES_PER_REQUEST_MAX = 1_000
+
+export class Objects {
+  readonly #bucket: string
+  readonly #source: ObjectSource
+  readonly #clock: Clock
+  readonly #random: Random
+
+  constructor(source: ObjectSource, bucket: string, clock: Clock, random: Random) {
+    this.#source = source
+    this.#bucket = bucket
+    this.#clock = clock
+    this.#random = random
+  }
+
+  async put(key: string, body: Uint8Array): Promise<void> {
+    const { PutObjectCommand } = await sdk()
+    const input = { Bucket: this.#bucket, Key: key, Body: body }
+    await this.#send(() => new PutObjectCommand(input))
+  }
+
+  /** The object, or bytes [from, to) of it; `undefined` when it is not there. */
+  async get(key: string, range?: { from: number; to: number }): Promise<Uint8Array | undefined> {
+    const { GetObjectCommand } = await sdk()
+    const input = {
+      Bucket: this.#bucket,
+      Key: key,
+      ...(range !== undefined && { Range: `bytes=${range.from}-${range.to - 1}` }),
+    }
+    const read = async (): Promise<Uint8Array | undefined> => {
+      const output = (await this.#sendOnce(new GetObjectCommand(input))) as {
+        Body?: { transformToByteArray(): Promise<Uint8Array> }
+      }
+      return output.Body?.transformToByteArray()
+    }
+    return this.#repeat(read)
+  }
+
+  async deleteMany(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return
+    const { DeleteObjectsCommand } = await sdk()
+    for (let at = 0; at < keys.length; at += DELETES_PER_REQUEST_MAX) {
+      const batch = keys.slice(at, at + DELETES_PER_REQUEST_MAX).map((Key) => ({ Key }))
+      const input = { Bucket: this.#bucket, Delete: { Objects: batch, Quiet: true } }
+      const output = await this.#send<{ Errors?: unknown[] }>(() => new DeleteObjectsCommand(input))
+      if (output.Errors !== undefined && output.Errors.length > 0) {
+        throw unavailable(new Error(`S3 could not delete ${output.Errors.length} objects`))
+      }
+    }
+  }
+
+  #send<T>(command: () => object): Promise<T> {
+    return this.#repeat(async () => (await this.#sendOnce(command())) as T) as Promise<T>
+  }
+
+  async #repeat<T>(request: () => Promise<T>): Promise<T | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await request()
+      } catch (error) {
+        const failure = failureOf(error)
+        if (failure === 'missing') return undefined
+        if (failure === 'refused') throw error
+        if (attempt === ATTEMPTS_MAX) throw unavailable(error)
+        await this.#clock.sleep(BACKOFF_FIRST_MS * 2 ** (attempt - 1) * (0.5 + this.#random() / 2))
+      }
+    }
+  }
+
+  async #sendOnce(command: object): Promise<unknown> {
+    const port = typeof this.#source === 'function' ? await this.#source() : this.#source
+    return (port as ObjectPort).send(withoutSdkRetry(command) as never)
+  }
+}
+
+const sdk = () => import('@aws-sdk/client-s3')
+
+const unavailable = (cause: unknown): QueueError =>
+  new QueueError(
+    'SEGMENT_UNAVAILABLE',
+    'A part of the queue cannot be read from S3 at the moment; try again shortly',
+    { cause },
+  )

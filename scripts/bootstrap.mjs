@@ -1,0 +1,142 @@
+// Installs what package-lock.json asks for, only when node_modules differs, and with arguments
+// runs that script on the Node 24 of node_modules:
+//
+//   node scripts/bootstrap.mjs                      install if stale
+//   node scripts/bootstrap.mjs scripts/gate.ts ...  the same, then run it
+//
+// The second form is what npm's scripts use, because npm skips pre-scripts where the user has set
+// ignore-scripts, and because a shell that saw Node 20 before the install goes on using it.
+//
+// Plain JavaScript on built-in modules: this file runs before anything is installed, on Node 20.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const nodeBinary = join(
+  root,
+  'node_modules/node/bin',
+  process.platform === 'win32' ? 'node.exe' : 'node',
+)
+
+/**
+ * The paths in the lock file whose installed package is absent or another one. Compares content,
+ * not timestamps, because git changes those.
+ *
+ * @typedef {{ version?: string, integrity?: string, optional?: boolean, link?: boolean }} Entry
+ * @typedef {{ packages?: Record<string, Entry> }} Lock
+ * @param {Lock} lock package-lock.json
+ * @param {Lock} installed node_modules/.package-lock.json, which npm writes last
+ * @returns {string[]}
+ */
+export function missing(lock, installed) {
+  return Object.entries(lock.packages ?? {})
+    .filter(([path, wanted]) => path !== '' && !wanted.link && !isInstalled(path, wanted))
+    .map(([path]) => path)
+
+  /** @param {string} path @param {Entry} wanted */
+  function isInstalled(path, wanted) {
+    const found = installed.packages?.[path]
+    // Other platforms' binaries are listed as optional and never installed.
+    if (!found) return wanted.optional === true
+    // Entries written by hand carry no integrity, but npm records the one it downloaded.
+    const isSameContent = !wanted.integrity || found.integrity === wanted.integrity
+    return found.version === wanted.version && isSameContent
+  }
+}
+
+/** @param {string} path @returns {Lock} */
+function readLock(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    // Absent or cut off: then everything is missing, and the install repairs it.
+    return {}
+  }
+}
+
+function isStale() {
+  if (!existsSync(nodeBinary)) return true
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return missing(lock, readLock(join(root, 'node_modules/.package-lock.json'))).length > 0
+}
+
+function install() {
+  console.error('Installing dependencies (npm ci): node_modules differs from package-lock.json')
+  const options = [
+    'ci',
+    '--include=dev', // NODE_ENV=production would leave Node 24 out
+    '--ignore-scripts=false', // the install script of `node` puts its binary in place
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
+  const npm = process.env.npm_execpath
+  // The same npm on the same Node as the one that started us. Not process.execPath where it can
+  // be helped: it may be the binary in node_modules, which the install removes first.
+  const result = npm
+    ? spawnSync(process.env.npm_node_execpath ?? process.execPath, [npm, ...options], {
+        cwd: root,
+        stdio: 'inherit',
+      })
+    : spawnSync('npm', options, {
+        cwd: root,
+        stdio: 'inherit',
+        shell: process.platform === 'win32',
+      })
+  if (result.error) {
+    console.error(`Cannot install dependencies because npm did not start: ${result.error.message}`)
+    process.exit(1)
+  }
+  if (result.status !== 0) process.exit(result.status ?? 1)
+  if (isStale()) {
+    console.error(
+      'Cannot go on because node_modules still differs from package-lock.json after npm ci.\n' +
+        'If npm is configured with allow-scripts or omit, allow the install script of `node` and dev dependencies.',
+    )
+    process.exit(1)
+  }
+}
+
+/** @param {string[]} command a script and its arguments */
+function run(command) {
+  // A process of its own also on Node 24, so that a script sees itself as the main module.
+  const child = spawn(nodeBinary, command, {
+    stdio: 'inherit',
+    env: { ...process.env, PATH: withNode24First(process.env.PATH) },
+  })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => child.kill(signal))
+  }
+  // npm killed outright forwards nothing; all there is to see is that we have another parent.
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) child.kill('SIGTERM')
+  }, 500).unref()
+  child.on('error', (error) => {
+    console.error(`Cannot run ${command[0]} because Node 24 did not start: ${error.message}`)
+    process.exitCode = 1
+  })
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0)
+  })
+}
+
+/** @param {string | undefined} path */
+function withNode24First(path) {
+  const separator = process.platform === 'win32' ? ';' : ':'
+  return [dirname(nodeBinary), ...(path ? [path] : [])].join(separator)
+}
+
+const isMain =
+  process.argv[1] !== undefined &&
+  realpathSync(process.argv[1]) === realpathSync(fileURLToPath(import.meta.url))
+
+if (isMain) {
+  if (isStale()) install()
+  const command = process.argv.slice(2)
+  if (command.length > 0) run(command)
+}

@@ -1,0 +1,470 @@
+// One queue as its contract (api.md) describes it, with nothing concurrent in it and no clock:
+// the histories that are compared with it use locks that outlive them.
+//
+// What counts as the right answer of a pop: the items that come first, in order, and as many as
+// were asked for and there. Fewer only with `more: true` (the answer was full, or others were
+// taking items at the same moment), and then still the ones that come first, at least one.
+
+import type { Model } from './checker.ts'
+
+export type QueueOperation =
+  | {
+      readonly kind: 'push'
+      readonly items: readonly { readonly name: string; readonly priority: number }[]
+      readonly key?: string
+    }
+  | {
+      readonly kind: 'pop'
+      readonly count: number
+      readonly requireAck: boolean
+      readonly competing: boolean
+      readonly acknowledge?: string
+      readonly key?: string
+      /** What the model calls the lock if nobody was told its id. */
+      readonly attempt: string
+    }
+  | {
+      readonly kind: 'settle'
+      readonly verb: SettleVerb
+      readonly lockId: string
+      /** Some of the lock's items; all without it. */
+      readonly names?: readonly string[]
+    }
+  | { readonly kind: 'extend'; readonly lockId: string }
+  | { readonly kind: 'purge'; readonly priority?: number }
+  | { readonly kind: 'inspect' }
+
+export type SettleVerb = 'acknowledge' | 'release' | 'deadLetter'
+
+export type QueueAnswer =
+  | { readonly kind: 'pushed'; readonly ids: readonly string[] }
+  | {
+      readonly kind: 'items'
+      readonly items: readonly PoppedName[]
+      readonly lock?: { readonly id: string; readonly expiresAtMs: number }
+      readonly more: boolean
+      readonly itemsAcknowledged?: number
+    }
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
+  | { readonly kind: 'locked'; readonly expiresAtMs: number }
+  | { readonly kind: 'settled'; readonly items: number }
+  | { readonly kind: 'extended'; readonly expiresAtMs: number }
+  | { readonly kind: 'purged'; readonly items: number }
+  | {
+      readonly kind: 'state'
+      readonly count: number
+      readonly lockedCount: number
+      /** Lanes with something in them, by priority. */
+      readonly lanes: readonly { readonly priority: number; readonly count: number }[]
+      readonly locks: readonly { readonly expiresAtMs: number; readonly count: number }[]
+    }
+  | { readonly kind: 'refused'; readonly code: string }
+
+export type PoppedName = {
+  readonly name: string
+  readonly id: string
+  readonly priority: number
+  readonly deliveries: number
+}
+
+export type ModelItem = {
+  readonly name: string
+  /** Unknown until an answer tells it. */
+  readonly id: string | undefined
+  /** How often it came back. */
+  readonly returned: number
+  readonly lockId: string | undefined
+}
+
+type Lane = { readonly priority: number; readonly items: readonly ModelItem[] }
+type Lock = {
+  readonly id: string
+  readonly expiresAtMs: number | undefined
+  readonly key: string | undefined
+}
+type Ending = 'acknowledge' | 'release' | 'deadLetter' | 'purge'
+/** `items` is what a repeat is answered; unknown if the lock was settled bit by bit. */
+type Ended = { readonly id: string; readonly ending: Ending; readonly items: number | undefined }
+
+export type QueueState = {
+  /** By priority, none of them empty; items in order, locked ones where they always were. */
+  readonly lanes: readonly Lane[]
+  readonly locks: readonly Lock[]
+  readonly ended: readonly Ended[]
+  /** Keys of the pushes that took effect. */
+  readonly keys: readonly { readonly key: string; readonly ids: readonly string[] | undefined }[]
+}
+
+export type QueueSettings = { readonly maxDeliveries?: number }
+
+/** Ended locks that a queue promises to remember; it may remember more. */
+const REMEMBERED = 16
+
+export function queueModel(
+  settings: QueueSettings = {},
+): Model<QueueState, QueueOperation, QueueAnswer> {
+  return {
+    initial: { lanes: [], locks: [], ended: [], keys: [] },
+    apply(state, operation, answer) {
+      switch (operation.kind) {
+        case 'push':
+          return push(state, operation, answer)
+        case 'pop':
+          return pop(state, operation, answer)
+        case 'settle':
+          return settle(state, operation, answer, settings)
+        case 'extend':
+          return extend(state, operation, answer)
+        case 'purge':
+          return purge(state, operation, answer)
+        case 'inspect':
+          return answer === undefined || describes(state, answer) ? [state] : []
+        default:
+          return operation satisfies never
+      }
+    },
+    keyOf,
+  }
+}
+
+type Operation<Kind extends QueueOperation['kind']> = Extract<QueueOperation, { kind: Kind }>
+type Answer = QueueAnswer | undefined
+type States = readonly QueueState[]
+
+const none: States = []
+
+function push(state: QueueState, operation: Operation<'push'>, answer: Answer): States {
+  if (answer !== undefined && answer.kind !== 'pushed') return none
+  const ids = answer?.ids
+  if (ids !== undefined && ids.length !== operation.items.length) return none
+
+  const known = state.keys.find(({ key }) => key === operation.key)
+  if (known !== undefined) return repeatPush(state, operation, known.ids, ids)
+
+  let lanes = state.lanes
+  for (const [index, { name, priority }] of operation.items.entries()) {
+    const item = { name, id: ids?.[index], returned: 0, lockId: undefined }
+    const lane = lanes.find((it) => it.priority === priority)
+    lanes = withLane(lanes, priority, [...(lane?.items ?? []), item])
+  }
+  const { key } = operation
+  const keys = key === undefined ? state.keys : [...state.keys, { key, ids }]
+  return [{ ...state, lanes, keys }]
+}
+
+/** The first answer again, and no second effect. */
+function repeatPush(
+  state: QueueState,
+  operation: Operation<'push'>,
+  known: readonly string[] | undefined,
+  ids: readonly string[] | undefined,
+): States {
+  if (ids === undefined) return none
+  if (known !== undefined) return same(known, ids) ? [state] : none
+  const idOf = new Map(operation.items.map(({ name }, index) => [name, ids[index]]))
+  const lanes = eachItem(state.lanes, (item) => {
+    const id = idOf.get(item.name)
+    if (id === undefined || item.id === id) return item
+    return item.id === undefined ? { ...item, id } : undefined
+  })
+  // An item that was popped under another id vanished here: the ids disagree.
+  if (countOf(lanes) !== countOf(state.lanes)) return none
+  const keys = state.keys.map((it) => (it.key === operation.key ? { ...it, ids } : it))
+  return [{ ...state, lanes, keys }]
+}
+
+function pop(state: QueueState, operation: Operation<'pop'>, answer: Answer): States {
+  const repeated = state.locks.find(({ key }) => key !== undefined && key === operation.key)
+  if (repeated !== undefined) return repeatPop(state, repeated, answer)
+
+  let before = state
+  let itemsAcknowledged: number | undefined
+  if (operation.acknowledge !== undefined) {
+    const lockId = operation.acknowledge
+    const request = { kind: 'settle', verb: 'acknowledge', lockId } as const
+    const lock = state.locks.find(({ id }) => id === lockId)
+    if (lock === undefined) {
+      const ended = state.ended.find(({ id }) => id === lockId)
+      if (ended?.ending !== 'acknowledge') {
+        return answer?.kind === 'refused' ? settle(state, request, answer, {}) : none
+      }
+      // Acknowledged before, by a call whose answer was lost: the first answer again, and go on.
+      itemsAcknowledged = ended.items
+    } else {
+      itemsAcknowledged = itemsOf(state, lockId).length
+      const [settled] = settle(state, request, undefined, {})
+      before = settled ?? state
+    }
+  }
+
+  if (!operation.competing && before.locks.length > 0) {
+    if (answer?.kind !== 'locked') return none
+    return isExpiryOfSome(before, answer.expiresAtMs) ? [state] : none
+  }
+  const free = freeItems(before)
+  if (answer === undefined) return popUnseen(state, before, operation, free)
+  if (answer.kind !== 'items' && answer.kind !== 'empty') return none
+  if ((answer.itemsAcknowledged !== undefined) !== (operation.acknowledge !== undefined))
+    return none
+  if (itemsAcknowledged !== undefined && answer.itemsAcknowledged !== itemsAcknowledged) return none
+  if (answer.kind === 'empty') return free.length === 0 ? [before] : none
+
+  const { items, lock } = answer
+  const due = Math.min(operation.count, free.length)
+  if (items.length === 0 || items.length > due) return none
+  if (items.length < due && !answer.more) return none
+  if (items.length === operation.count && answer.more) return none
+  if ((lock !== undefined) !== operation.requireAck) return none
+  for (const [index, item] of items.entries()) {
+    const expected = free[index]!
+    if (item.name !== expected.item.name || item.priority !== expected.priority) return none
+    if (expected.item.id !== undefined && item.id !== expected.item.id) return none
+    if (item.deliveries !== expected.item.returned + 1) return none
+  }
+  const taken = items.map(({ name }, index) => ({ name, id: items[index]!.id }))
+  return [take(before, operation, taken, lock)]
+}
+
+/** Nobody saw the answer: it may have been any number of items, fewer than asked for included. */
+function popUnseen(
+  state: QueueState,
+  before: QueueState,
+  operation: Operation<'pop'>,
+  free: readonly { readonly item: ModelItem }[],
+): States {
+  if (free.length === 0) return before === state ? none : [before]
+  const states: QueueState[] = []
+  for (let n = Math.min(operation.count, free.length); n >= 1; n--) {
+    const taken = free.slice(0, n).map(({ item }) => ({ name: item.name, id: item.id }))
+    states.push(take(before, operation, taken, undefined))
+  }
+  return states
+}
+
+function take(
+  state: QueueState,
+  operation: Operation<'pop'>,
+  taken: readonly { readonly name: string; readonly id: string | undefined }[],
+  lock: { readonly id: string; readonly expiresAtMs: number } | undefined,
+): QueueState {
+  const ids = new Map(taken.map(({ name, id }) => [name, id]))
+  if (!operation.requireAck) {
+    const lanes = eachItem(state.lanes, (item) => (ids.has(item.name) ? undefined : item))
+    return { ...state, lanes }
+  }
+  const lockId = lock?.id ?? `?${operation.attempt}`
+  const lanes = eachItem(state.lanes, (item) =>
+    ids.has(item.name) ? { ...item, id: ids.get(item.name), lockId } : item,
+  )
+  const made = { id: lockId, expiresAtMs: lock?.expiresAtMs, key: operation.key }
+  return { ...state, lanes, locks: [...state.locks, made] }
+}
+
+/** The same key while its lock lives: the same items and the same lock. */
+function repeatPop(state: QueueState, lock: Lock, answer: Answer): States {
+  if (answer === undefined) return none
+  if (answer.kind !== 'items' || answer.lock === undefined) return none
+  const held = itemsOf(state, lock.id)
+  if (held.length !== answer.items.length) return none
+  for (const [index, { item, priority }] of held.entries()) {
+    const answered = answer.items[index]!
+    if (item.name !== answered.name || priority !== answered.priority) return none
+    if (item.id !== undefined && item.id !== answered.id) return none
+    if (item.returned + 1 !== answered.deliveries) return none
+  }
+  if (lock.expiresAtMs !== undefined && lock.expiresAtMs !== answer.lock.expiresAtMs) return none
+  if (!lock.id.startsWith('?')) return lock.id === answer.lock.id ? [state] : none
+
+  const told = { ...answer.lock, key: lock.key }
+  const ids = new Map(answer.items.map(({ name, id }) => [name, id]))
+  return [
+    {
+      ...state,
+      lanes: eachItem(state.lanes, (item) =>
+        item.lockId === lock.id ? { ...item, id: ids.get(item.name), lockId: told.id } : item,
+      ),
+      locks: state.locks.map((it) => (it === lock ? told : it)),
+    },
+  ]
+}
+
+function settle(
+  state: QueueState,
+  operation: Operation<'settle'>,
+  answer: Answer,
+  settings: QueueSettings,
+): States {
+  const { verb, lockId, names } = operation
+  const lock = state.locks.find(({ id }) => id === lockId)
+  if (lock === undefined) {
+    return answer !== undefined && isAnswerOfDeadLock(state, operation, answer) ? [state] : none
+  }
+  const held = itemsOf(state, lockId)
+  const part = held.filter(({ item }) => names === undefined || names.includes(item.name))
+  if (answer !== undefined && (answer.kind !== 'settled' || answer.items !== part.length)) {
+    return none
+  }
+  if (part.length === 0) return [state]
+
+  const settled = new Set(part.map(({ item }) => item.name))
+  const lanes = eachItem(state.lanes, (item) => {
+    if (!settled.has(item.name)) return item
+    if (verb !== 'release') return undefined
+    const returned = item.returned + 1
+    // Dead: stored until housekeeping moved it, but no pop and no count sees it.
+    if (settings.maxDeliveries !== undefined && returned >= settings.maxDeliveries) return undefined
+    return { ...item, returned, lockId: undefined }
+  })
+  if (part.length < held.length) return [{ ...state, lanes }]
+  const items = names === undefined ? part.length : undefined
+  return [end({ ...state, lanes }, lockId, verb, items)]
+}
+
+/** A lock that is over, or never was. */
+function isAnswerOfDeadLock(
+  state: QueueState,
+  { verb, lockId }: Operation<'settle'>,
+  answer: QueueAnswer,
+): boolean {
+  const age = state.ended.findIndex(({ id }) => id === lockId)
+  const ended = state.ended[age]
+  const unknown = state.locks.length > 0 ? 'INVALID_LOCK_ID' : 'LOCK_NOT_FOUND'
+  const isUnknown = answer.kind === 'refused' && answer.code === unknown
+  if (ended === undefined) return isUnknown
+  if (isUnknown && state.ended.length - age > REMEMBERED) return true
+  if (ended.ending === verb && answer.kind === 'settled') {
+    return ended.items === undefined || ended.items === answer.items
+  }
+  // A repeated acknowledge is promised its answer; other repeats may be refused.
+  return ended.ending !== 'acknowledge' || verb !== 'acknowledge'
+    ? isRefusalOfEnded(ended, unknown, answer)
+    : false
+}
+
+function isRefusalOfEnded(ended: Ended, unknown: string, answer: QueueAnswer): boolean {
+  if (answer.kind !== 'refused') return false
+  // Its items are back: whoever comes with it comes too late.
+  if (ended.ending === 'release') return answer.code === 'LOCK_EXPIRED'
+  return answer.code === unknown || answer.code === 'LOCK_EXPIRED'
+}
+
+function extend(state: QueueState, operation: Operation<'extend'>, answer: Answer): States {
+  const lock = state.locks.find(({ id }) => id === operation.lockId)
+  if (lock === undefined) {
+    if (answer === undefined) return none
+    const ended = state.ended.find(({ id }) => id === operation.lockId)
+    const unknown = state.locks.length > 0 ? 'INVALID_LOCK_ID' : 'LOCK_NOT_FOUND'
+    if (answer.kind === 'refused' && answer.code === unknown) return [state]
+    return ended !== undefined && isRefusalOfEnded(ended, unknown, answer) ? [state] : none
+  }
+  if (answer !== undefined && answer.kind !== 'extended') return none
+  const extended = { ...lock, expiresAtMs: answer?.expiresAtMs }
+  return [{ ...state, locks: state.locks.map((it) => (it === lock ? extended : it)) }]
+}
+
+function purge(state: QueueState, { priority }: Operation<'purge'>, answer: Answer): States {
+  if (answer !== undefined && answer.kind !== 'purged') return none
+  const [gone, lanes] = [[], []] as [Lane[], Lane[]]
+  for (const lane of state.lanes) {
+    ;(priority === undefined || lane.priority === priority ? gone : lanes).push(lane)
+  }
+  if (answer !== undefined && answer.items !== countOf(gone)) return none
+  if (gone.length === 0) return [state]
+  let after: QueueState = { ...state, lanes }
+  for (const { id } of state.locks) {
+    if (itemsOf(after, id).length === 0) after = end(after, id, 'purge', undefined)
+  }
+  return [after]
+}
+
+function end(state: QueueState, id: string, ending: Ending, items: number | undefined): QueueState {
+  return {
+    ...state,
+    locks: state.locks.filter((lock) => lock.id !== id),
+    ended: [...state.ended, { id, ending, items }],
+  }
+}
+
+function describes(state: QueueState, answer: QueueAnswer): boolean {
+  if (answer.kind !== 'state') return false
+  const locked = state.lanes.flatMap(({ items }) => items).filter(({ lockId }) => lockId)
+  const lanes = state.lanes.map(({ priority, items }) => `${priority}:${items.length}`)
+  const expected = state.locks.map(({ id, expiresAtMs }) => ({
+    expiresAtMs,
+    count: itemsOf(state, id).length,
+  }))
+  return (
+    answer.count === countOf(state.lanes) &&
+    answer.lockedCount === locked.length &&
+    same(
+      answer.lanes.map(({ priority, count }) => `${priority}:${count}`),
+      lanes,
+    ) &&
+    answer.locks.length === expected.length &&
+    answer.locks.every(({ expiresAtMs, count }) => {
+      const at = expected.findIndex(
+        (it) =>
+          it.count === count && (it.expiresAtMs === undefined || it.expiresAtMs === expiresAtMs),
+      )
+      if (at >= 0) expected.splice(at, 1)
+      return at >= 0
+    })
+  )
+}
+
+function isExpiryOfSome(state: QueueState, expiresAtMs: number): boolean {
+  return state.locks.some(
+    (lock) => lock.expiresAtMs === undefined || lock.expiresAtMs === expiresAtMs,
+  )
+}
+
+const itemsOf = (state: QueueState, lockId: string) =>
+  state.lanes.flatMap(({ priority, items }) =>
+    items.filter((item) => item.lockId === lockId).map((item) => ({ item, priority })),
+  )
+
+const freeItems = (state: QueueState) =>
+  state.lanes.flatMap(({ priority, items }) =>
+    items.filter(({ lockId }) => lockId === undefined).map((item) => ({ item, priority })),
+  )
+
+const countOf = (lanes: readonly Lane[]) => lanes.reduce((sum, { items }) => sum + items.length, 0)
+
+const same = (a: readonly string[], b: readonly string[]) =>
+  a.length === b.length && a.every((value, index) => value === b[index])
+
+function withLane(
+  lanes: readonly Lane[],
+  priority: number,
+  items: readonly ModelItem[],
+): readonly Lane[] {
+  const others = lanes.filter((lane) => lane.priority !== priority)
+  return [...others, { priority, items }].sort((a, b) => a.priority - b.priority)
+}
+
+/** `undefined` takes an item out; a lane without items goes. */
+function eachItem(
+  lanes: readonly Lane[],
+  change: (item: ModelItem) => ModelItem | undefined,
+): readonly Lane[] {
+  return lanes
+    .map(({ priority, items }) => ({
+      priority,
+      items: items.map(change).filter((item) => item !== undefined),
+    }))
+    .filter(({ items }) => items.length > 0)
+}
+
+function keyOf(state: QueueState): string {
+  const lanes = state.lanes.map(
+    ({ priority, items }) =>
+      `${priority}:${items.map((it) => `${it.name}/${it.id ?? ''}/${it.returned}/${it.lockId ?? ''}`)}`,
+  )
+  // Locks and keys are looked up by name: their order says nothing.
+  const locks = state.locks.map((it) => `${it.id}/${it.expiresAtMs ?? ''}/${it.key ?? ''}`).sort()
+  const ended = state.ended.map((it) => `${it.id}/${it.ending}/${it.items ?? ''}`)
+  // Their order matters only to who may be forgotten.
+  if (ended.length <= REMEMBERED) ended.sort()
+  const keys = state.keys.map((it) => `${it.key}/${it.ids ?? ''}`).sort()
+  return [lanes.join(';'), locks.join(), ended.join(), keys.join(';')].join('|')
+}

@@ -1,0 +1,130 @@
+import type {
+  BatchGetCommandInput,
+  BatchGetCommandOutput,
+  BatchWriteCommandInput,
+  BatchWriteCommandOutput,
+} from '@aws-sdk/lib-dynamodb'
+import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './capacity.ts'
+import type { Database } from './database.ts'
+import { throughputExceeded, validationError } from './errors.ts'
+import { metadata, readProjection } from './item-requests.ts'
+import { type Key, readKey } from './key.ts'
+import type { Item } from './value.ts'
+import { type PreparedWrite, planWrite, prepareDelete, preparePut } from './write.ts'
+
+const writesMax = 25
+const keysMax = 100
+const batchBytesMax = 16 * 1024 * 1024
+
+type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string]
+type WriteRequest = WriteRequests[number]
+
+export function batchWrite(
+  database: Database,
+  input: BatchWriteCommandInput,
+): BatchWriteCommandOutput {
+  const requests = oneTable(database, input.RequestItems)
+  if (requests.length === 0 || requests.length > writesMax) {
+    throw validationError(
+      `Too many items requested for the BatchWriteItem call: between 1 and ${writesMax}`,
+    )
+  }
+  const prepared = requests.map((request) => prepareRequest(database, request))
+  refuseDuplicates(prepared.map((one) => one.key))
+  const bytes = prepared.reduce(
+    (sum, one) => sum + (one.change.kind === 'put' ? one.change.size : 0),
+    0,
+  )
+  if (bytes > batchBytesMax) {
+    throw validationError('Item collection size limit exceeded: 16 MB in one BatchWriteItem call')
+  }
+
+  const charges: Charge[] = []
+  const unprocessed: WriteRequest[] = []
+  prepared.forEach((write, i) => {
+    const { key } = write
+    const plan = planWrite(write, database.stored(key), database.shape)
+    if (!database.admitsWrite(key)) unprocessed.push(requests[i] as WriteRequest)
+    else if (plan.kind === 'write') charges.push(database.commit(key, plan, 1))
+  })
+  if (unprocessed.length === requests.length) throw throughputExceeded()
+
+  const { name } = database.shape
+  const output: BatchWriteCommandOutput = {
+    $metadata: metadata,
+    UnprocessedItems: unprocessed.length === 0 ? {} : { [name]: unprocessed },
+  }
+  const charge = addCharges(charges)
+  const capacity = consumedCapacity(name, charge, input.ReturnConsumedCapacity)
+  if (capacity !== undefined) output.ConsumedCapacity = [capacity]
+  return output
+}
+
+function prepareRequest(database: Database, request: WriteRequest): PreparedWrite {
+  const { PutRequest, DeleteRequest } = request
+  if (PutRequest !== undefined && DeleteRequest === undefined) {
+    return preparePut({ Item: PutRequest.Item }, database.shape, database.expressions)
+  }
+  if (DeleteRequest !== undefined && PutRequest === undefined) {
+    return prepareDelete({ Key: DeleteRequest.Key }, database.expressions)
+  }
+  throw validationError('Supplied AttributeValue has more than one write request, or none')
+}
+
+function refuseDuplicates(keys: readonly Key[]): void {
+  const seen = new Set(keys.map((key) => JSON.stringify([key.pk, key.sk])))
+  if (seen.size !== keys.length) {
+    throw validationError('Provided list of item keys contains duplicates')
+  }
+}
+
+function oneTable<T>(database: Database, requestItems: Record<string, T> | undefined): T {
+  const [first, ...others] = Object.entries(requestItems ?? {})
+  if (first === undefined) {
+    throw validationError('The requestItems parameter is required for this batch')
+  }
+  const [name, requests] = first
+  database.requireTable(name)
+  if (others.length > 0) database.requireTable(undefined)
+  return requests
+}
+
+export function batchGet(database: Database, input: BatchGetCommandInput): BatchGetCommandOutput {
+  const request = oneTable(database, input.RequestItems)
+  const keys = (request.Keys ?? []).map(readKey)
+  if (keys.length === 0 || keys.length > keysMax) {
+    throw validationError(
+      `Too many items requested for the BatchGetItem call: between 1 and ${keysMax}`,
+    )
+  }
+  refuseDuplicates(keys)
+  const project = readProjection(database, request)
+  const consistent = request.ConsistentRead === true
+
+  const items: Item[] = []
+  const unprocessed: Key[] = []
+  let bytes = 0
+  let units = 0
+  for (const key of keys) {
+    const { item, size } = database.seen(database.table.row(key.pk, key.sk), consistent)
+    if (bytes + size > batchBytesMax) {
+      unprocessed.push(key)
+      continue
+    }
+    bytes += size
+    units += readUnits(size, consistent)
+    if (item !== undefined) items.push(project === undefined ? item : project(item))
+  }
+  database.chargeRead(units)
+
+  const { name } = database.shape
+  const output: BatchGetCommandOutput = {
+    $metadata: metadata,
+    Responses: { [name]: items },
+    UnprocessedKeys: unprocessed.length === 0 ? {} : { [name]: { ...request, Keys: unprocessed } },
+  }
+  const charge = { table: units, indexes: noIndexes }
+  const capacity = consumedCapacity(name, charge, input.ReturnConsumedCapacity)
+  if (capacity !== undefined) output.ConsumedCapacity = [capacity]
+  return output
+}

@@ -1,0 +1,140 @@
+import { type Charge, totalUnits, writeUnits } from './capacity.ts'
+import { resourceNotFound } from './errors.ts'
+import { Expressions } from './expression/expressions.ts'
+import { ItemThrottle, type ThrottleOptions } from './item-throttle.ts'
+import type { Key } from './key.ts'
+import { type Row, Table, type TableShape } from './table.ts'
+import { equals, type Item } from './value.ts'
+import type { Stored, WritePlan } from './write.ts'
+
+/** What every request works with: the table, and what the simulation has plugged into it. */
+
+export interface Change {
+  readonly pk: string
+  readonly sk: string
+  readonly oldItem: Item | undefined
+  readonly newItem: Item | undefined
+}
+
+export interface StaleTarget {
+  readonly pk: string
+  readonly sk: string
+  readonly index: string | undefined
+}
+
+export interface DatabaseOptions {
+  readonly nowMs: () => number
+  /** How many versions back an eventually consistent read sees this row; 0 is current. */
+  readonly staleness?: ((target: StaleTarget) => number) | undefined
+  readonly versionsMax?: number | undefined
+  /** A version superseded longer ago than this is not seen any more. */
+  readonly staleMsMax?: number | undefined
+  readonly throttle?: ThrottleOptions | undefined
+  readonly onChange?: ((change: Change) => void) | undefined
+}
+
+export interface Meter {
+  requests: number
+  writeUnits: number
+  readUnits: number
+  throttled: number
+}
+
+const versionsMaxUnlessSaid = 8
+const staleMsMaxUnlessSaid = 2000
+const nothing: Stored = Object.freeze({ item: undefined, size: 0 })
+
+export class Database {
+  readonly shape: TableShape
+  readonly table: Table
+  readonly expressions = new Expressions()
+  readonly meter: Meter = { requests: 0, writeUnits: 0, readUnits: 0, throttled: 0 }
+  readonly nowMs: () => number
+  private readonly staleness: DatabaseOptions['staleness']
+  private readonly throttle: ItemThrottle | undefined
+  private readonly onChange: DatabaseOptions['onChange']
+
+  constructor(shape: TableShape, options: DatabaseOptions) {
+    const { nowMs, staleness, throttle } = options
+    this.shape = shape
+    this.nowMs = nowMs
+    this.staleness = staleness
+    this.onChange = options.onChange
+    this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
+    const history = {
+      versionsMax: options.versionsMax ?? versionsMaxUnlessSaid,
+      keepMs: options.staleMsMax ?? staleMsMaxUnlessSaid,
+      nowMs,
+    }
+    this.table = new Table(shape, staleness === undefined ? undefined : history)
+  }
+
+  requireTable(name: string | undefined): void {
+    if (name !== this.shape.name) throw resourceNotFound()
+  }
+
+  stored(key: Key): Stored {
+    return this.table.row(key.pk, key.sk) ?? nothing
+  }
+
+  /** A row as a read sees it. */
+  seen(row: Row | undefined, consistent: boolean, index?: string): Stored {
+    if (row === undefined) return nothing
+    if (consistent || this.staleness === undefined) return row
+    const back = this.staleness({ pk: row.pk, sk: row.sk, index })
+    return this.table.seen(row, back)
+  }
+
+  admitsWrite(key: Key): boolean {
+    if (this.throttle === undefined) return true
+    if (this.throttle.admits(this.table.row(key.pk, key.sk))) return true
+    this.meter.throttled++
+    return false
+  }
+
+  /** Carries out what was planned, for `times` the plain price (a transaction's is 2). */
+  commit(key: Key, plan: Extract<WritePlan, { readonly kind: 'write' }>, times: 1 | 2): Charge {
+    const { old, next } = plan
+    const oldItem = old.item
+    const units = writeUnits(old.size, next.size) * times
+    const moved = next === old ? noUnits : this.table.write(key.pk, key.sk, next.item, next.size)
+    const charge = { table: units, indexes: times === 1 ? moved : doubled(moved) }
+    this.chargeWrite(key, charge)
+    if (this.onChange !== undefined && !sameItem(oldItem, next.item)) {
+      this.onChange({ pk: key.pk, sk: key.sk, oldItem, newItem: next.item })
+    }
+    return charge
+  }
+
+  chargeRefused(key: Key, current: Stored, times: 1 | 2): void {
+    const units = writeUnits(current.size, 0) * times
+    this.chargeWrite(key, { table: units, indexes: noUnits })
+  }
+
+  chargeRead(units: number): void {
+    this.meter.readUnits += units
+  }
+
+  /** Time to live costs nothing and is not throttled. */
+  expire(row: Row): void {
+    const { pk, sk, item } = row
+    this.table.write(pk, sk, undefined, 0)
+    this.onChange?.({ pk, sk, oldItem: item, newItem: undefined })
+  }
+
+  private chargeWrite(key: Key, charge: Charge): void {
+    this.meter.writeUnits += totalUnits(charge)
+    this.throttle?.charge(this.table.row(key.pk, key.sk), charge.table)
+  }
+}
+
+const noUnits: ReadonlyMap<string, number> = new Map()
+
+function doubled(units: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  if (units.size === 0) return units
+  return new Map([...units].map(([name, count]) => [name, count * 2]))
+}
+
+function sameItem(a: Item | undefined, b: Item | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && equals(a, b))
+}

@@ -1,0 +1,114 @@
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  IdempotentParameterMismatchException,
+  ProvisionedThroughputExceededException,
+  ResourceNotFoundException,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb'
+import { type Item, toRawItem } from './value.ts'
+
+/** The errors DynamoDB itself answers with: definite, nothing was written. */
+
+export const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
+
+/** A refused condition is an everyday answer here: its stack trace would be half its price. */
+export function withoutStack<E extends Error>(make: () => E): E {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = limit
+  }
+}
+
+export function validationError(message: string): DynamoDBServiceException {
+  return new DynamoDBServiceException({
+    name: 'ValidationException',
+    $fault: 'client',
+    $metadata: noMetadata,
+    message,
+  })
+}
+
+export function isValidationError(error: unknown): error is DynamoDBServiceException {
+  return error instanceof DynamoDBServiceException && error.name === 'ValidationException'
+}
+
+export const conditionFailedMessage = 'The conditional request failed'
+
+/** `Item` is made when it is first looked at, as raw attribute values, as the SDK leaves it. */
+export function conditionFailed(item: Item | undefined): ConditionalCheckFailedException {
+  const error = withoutStack(
+    () =>
+      new ConditionalCheckFailedException({
+        $metadata: noMetadata,
+        message: conditionFailedMessage,
+      }),
+  )
+  if (item !== undefined) defineRawItem(error, item)
+  return error
+}
+
+function defineRawItem(target: object, item: Item): void {
+  let raw: Record<string, AttributeValue> | undefined
+  Object.defineProperty(target, 'Item', {
+    configurable: true,
+    enumerable: true,
+    get() {
+      raw ??= toRawItem(item)
+      return raw
+    },
+  })
+}
+
+export type CancellationReason =
+  | { readonly Code: 'None' }
+  | { readonly Code: string; readonly Message: string; readonly item?: Item | undefined }
+
+export function transactionCanceled(
+  reasons: readonly CancellationReason[],
+): TransactionCanceledException {
+  const codes = reasons.map((reason) => reason.Code).join(', ')
+  return withoutStack(
+    () =>
+      new TransactionCanceledException({
+        $metadata: noMetadata,
+        message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+        CancellationReasons: reasons.map((reason) => {
+          if (!('Message' in reason)) return { Code: reason.Code }
+          const answer = { Code: reason.Code, Message: reason.Message }
+          if (reason.item !== undefined) defineRawItem(answer, reason.item)
+          return answer
+        }),
+      }),
+  )
+}
+
+export function throughputExceeded(): ProvisionedThroughputExceededException {
+  return withoutStack(
+    () =>
+      new ProvisionedThroughputExceededException({
+        $metadata: noMetadata,
+        message:
+          'The level of configured provisioned throughput for the table was exceeded. ' +
+          'Consider increasing your provisioning level with the UpdateTable API.',
+      }),
+  )
+}
+
+export function idempotentParameterMismatch(): IdempotentParameterMismatchException {
+  return new IdempotentParameterMismatchException({
+    $metadata: noMetadata,
+    message: 'The request uses the same client token as a previous, but non-identical request.',
+  })
+}
+
+export function resourceNotFound(): ResourceNotFoundException {
+  return new ResourceNotFoundException({
+    $metadata: noMetadata,
+    message: 'Requested resource not found',
+  })
+}

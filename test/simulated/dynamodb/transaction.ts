@@ -1,0 +1,183 @@
+import type { TransactWriteCommandInput, TransactWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
+import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './capacity.ts'
+import type { Database } from './database.ts'
+import {
+  type CancellationReason,
+  conditionFailedMessage,
+  idempotentParameterMismatch,
+  isValidationError,
+  transactionCanceled,
+  validationError,
+} from './errors.ts'
+import { metadata } from './item-requests.ts'
+import {
+  type PreparedWrite,
+  planWrite,
+  prepareCheck,
+  prepareDelete,
+  preparePut,
+  prepareUpdate,
+  type WritePlan,
+} from './write.ts'
+
+const actionsMax = 100
+const bytesMax = 4 * 1024 * 1024
+const tokenLivesMs = 10 * 60 * 1000
+
+type Action = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
+
+interface Remembered {
+  readonly body: string
+  readonly untilMs: number
+  readonly itemBytes: number
+}
+
+/** Transactions, and the tokens of those of the last ten minutes. */
+export class Transactions {
+  private readonly database: Database
+  private readonly byToken = new Map<string, Remembered>()
+
+  constructor(database: Database) {
+    this.database = database
+  }
+
+  write(input: TransactWriteCommandInput): TransactWriteCommandOutput {
+    const { database } = this
+    const actions = input.TransactItems ?? []
+    if (actions.length === 0 || actions.length > actionsMax) {
+      throw validationError(
+        `Member must have length between 1 and ${actionsMax}: transactItems has ${actions.length}`,
+      )
+    }
+    const prepared = actions.map((action) => prepareAction(database, action))
+    refuseSameItem(prepared)
+    const replayed = this.replay(input)
+    if (replayed !== undefined) return this.answerReplay(input, replayed)
+
+    const plans = this.plan(prepared)
+    const itemBytes = plans.reduce((sum, plan) => sum + bytesOf(plan), 0)
+    if (itemBytes > bytesMax) {
+      throw validationError('Collective size of items in transaction exceeded limit')
+    }
+    const charges = plans.map((plan, i) => {
+      if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
+      return database.commit((prepared[i] as PreparedWrite).key, plan, 2)
+    })
+    this.remember(input, itemBytes)
+    return this.answer(input, addCharges(charges))
+  }
+
+  private plan(prepared: readonly PreparedWrite[]): WritePlan[] {
+    const plans: WritePlan[] = []
+    const reasons: CancellationReason[] = []
+    for (const write of prepared) {
+      const { plan, reason } = this.planOne(write)
+      if (plan !== undefined) plans.push(plan)
+      reasons.push(reason)
+    }
+    if (reasons.every((reason) => reason.Code === 'None')) return plans
+    for (const { key } of prepared) {
+      this.database.chargeRefused(key, this.database.stored(key), 2)
+    }
+    throw transactionCanceled(reasons)
+  }
+
+  private planOne(write: PreparedWrite): {
+    readonly plan: WritePlan | undefined
+    readonly reason: CancellationReason
+  } {
+    const { database } = this
+    const current = database.stored(write.key)
+    if (!database.admitsWrite(write.key)) {
+      return { plan: undefined, reason: throttledReason }
+    }
+    try {
+      const plan = planWrite(write, current, database.shape)
+      if (plan.kind === 'write') return { plan, reason: { Code: 'None' } }
+      const item = write.returnsItemOnFailure ? current.item : undefined
+      const Message = conditionFailedMessage
+      return { plan, reason: { Code: 'ConditionalCheckFailed', Message, item } }
+    } catch (error) {
+      if (!isValidationError(error)) throw error
+      return { plan: undefined, reason: { Code: 'ValidationError', Message: error.message } }
+    }
+  }
+
+  private replay(input: TransactWriteCommandInput): Remembered | undefined {
+    const token = input.ClientRequestToken
+    if (token === undefined) return undefined
+    const known = this.byToken.get(token)
+    if (known === undefined || known.untilMs <= this.database.nowMs()) return undefined
+    if (known.body !== bodyOf(input)) throw idempotentParameterMismatch()
+    return known
+  }
+
+  private remember(input: TransactWriteCommandInput, itemBytes: number): void {
+    const token = input.ClientRequestToken
+    if (token === undefined) return
+    const nowMs = this.database.nowMs()
+    for (const [old, { untilMs }] of this.byToken) {
+      if (untilMs > nowMs) break
+      this.byToken.delete(old)
+    }
+    const untilMs = nowMs + tokenLivesMs
+    this.byToken.set(token, { body: bodyOf(input), untilMs, itemBytes })
+  }
+
+  /** A replay writes nothing and is billed as a transactional read of the items. */
+  private answerReplay(
+    input: TransactWriteCommandInput,
+    { itemBytes }: Remembered,
+  ): TransactWriteCommandOutput {
+    const units = 2 * readUnits(itemBytes, true)
+    this.database.chargeRead(units)
+    return this.answer(input, { table: units, indexes: noIndexes })
+  }
+
+  private answer(input: TransactWriteCommandInput, charge: Charge): TransactWriteCommandOutput {
+    const output: TransactWriteCommandOutput = { $metadata: metadata }
+    const { name } = this.database.shape
+    const capacity = consumedCapacity(name, charge, input.ReturnConsumedCapacity)
+    if (capacity !== undefined) output.ConsumedCapacity = [capacity]
+    return output
+  }
+}
+
+const throttledReason: CancellationReason = {
+  Code: 'ProvisionedThroughputExceeded',
+  Message: 'The level of configured provisioned throughput for the table was exceeded.',
+}
+
+function prepareAction(database: Database, action: Action): PreparedWrite {
+  const given = Object.values(action).filter((one) => one !== undefined)
+  if (given.length !== 1) {
+    throw validationError('TransactItems can only contain one of Check, Put, Update or Delete')
+  }
+  const { Put, Update, Delete, ConditionCheck } = action
+  const { shape, expressions } = database
+  database.requireTable((Put ?? Update ?? Delete ?? ConditionCheck)?.TableName)
+  if (Put !== undefined) return preparePut(Put, shape, expressions)
+  if (Delete !== undefined) return prepareDelete(Delete, expressions)
+  if (ConditionCheck !== undefined) return prepareCheck(ConditionCheck, expressions)
+  if (Update?.UpdateExpression === undefined) {
+    throw validationError('The parameter UpdateExpression is required')
+  }
+  return prepareUpdate(Update, expressions)
+}
+
+function refuseSameItem(prepared: readonly PreparedWrite[]): void {
+  const seen = new Set(prepared.map(({ key }) => JSON.stringify([key.pk, key.sk])))
+  if (seen.size !== prepared.length) {
+    throw validationError('Transaction request cannot include multiple operations on one item')
+  }
+}
+
+function bytesOf(plan: WritePlan): number {
+  return plan.kind === 'write' ? Math.max(plan.old.size, plan.next.size) : 0
+}
+
+function bodyOf(input: TransactWriteCommandInput): string {
+  return JSON.stringify(input.TransactItems, (_name, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+  )
+}

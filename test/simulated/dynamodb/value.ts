@@ -1,0 +1,193 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
+import { validationError } from './errors.ts'
+
+/**
+ * Values as the document client hands them over. Inside the store they are immutable: what comes
+ * in is copied and frozen once, an update shares what it does not change, and what goes out is the
+ * stored value itself (bytes cannot be frozen and are shared by convention).
+ */
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | Uint8Array
+  | readonly Value[]
+  | { readonly [name: string]: Value }
+
+export type Item = { readonly [name: string]: Value }
+export type ValueType = 'S' | 'N' | 'BOOL' | 'NULL' | 'B' | 'L' | 'M'
+
+const depthMax = 32
+
+export function typeOf(value: Value): ValueType {
+  switch (typeof value) {
+    case 'string':
+      return 'S'
+    case 'number':
+      return 'N'
+    case 'boolean':
+      return 'BOOL'
+    default:
+      if (value === null) return 'NULL'
+      if (Array.isArray(value)) return 'L'
+      return value instanceof Uint8Array ? 'B' : 'M'
+  }
+}
+
+export function isList(value: Value | undefined): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+export function isMap(value: Value | undefined): value is Item {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Uint8Array)
+  )
+}
+
+/** Copies what a caller passes, refusing what the document client would refuse to marshal. */
+export function ingest(value: unknown, depth = 0): Value {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return ingestNumber(value)
+    case 'object':
+      if (value === null) return null
+      if (depth > depthMax) {
+        throw validationError('Nesting Levels have exceeded supported limits')
+      }
+      if (Array.isArray(value)) return ingestList(value, depth)
+      if (value instanceof Uint8Array) return new Uint8Array(value)
+      return ingestMap(value, depth)
+    case 'undefined':
+      throw new Error(
+        'Pass options.removeUndefinedValues=true to remove undefined values from map/array/set.',
+      )
+    default:
+      throw new Error(`Unsupported type passed: ${String(value)}.`)
+  }
+}
+
+function ingestNumber(value: number): number {
+  if (!Number.isFinite(value)) {
+    throw new Error(`Special numeric value ${value} is not allowed`)
+  }
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    throw new Error(`Number ${value} is greater than Number.MAX_SAFE_INTEGER.`)
+  }
+  if (value !== 0 && Math.abs(value) < 1e-130) {
+    throw validationError('Number underflow. Attempting to store a number with magnitude too small')
+  }
+  return value + 0 // -0 is marshalled as 0
+}
+
+function ingestList(list: readonly unknown[], depth: number): readonly Value[] {
+  const copy: Value[] = []
+  for (const entry of list) {
+    if (typeof entry !== 'function') copy.push(ingest(entry, depth + 1))
+  }
+  return Object.freeze(copy)
+}
+
+function ingestMap(map: object, depth: number): Item {
+  const prototype: unknown = Object.getPrototypeOf(map)
+  if (prototype !== Object.prototype && prototype !== null) {
+    const name = map.constructor?.name
+    if (name !== 'Object') throw new Error(`Unsupported type passed: ${name}.`)
+  }
+  const copy: Record<string, Value> = {}
+  for (const [name, entry] of Object.entries(map)) {
+    if (typeof entry !== 'function') copy[name] = ingest(entry, depth + 1)
+  }
+  return Object.freeze(copy)
+}
+
+export function ingestItem(item: object): Item {
+  const copy: Record<string, Value> = {}
+  for (const [name, entry] of Object.entries(item)) {
+    if (name === '') throw validationError('Empty attribute name')
+    copy[name] = ingest(entry)
+  }
+  return Object.freeze(copy)
+}
+
+export function toRaw(value: Value): AttributeValue {
+  switch (typeof value) {
+    case 'string':
+      return { S: value }
+    case 'number':
+      return { N: value.toString() }
+    case 'boolean':
+      return { BOOL: value }
+    default:
+      if (value === null) return { NULL: true }
+      if (isList(value)) return { L: value.map(toRaw) }
+      if (value instanceof Uint8Array) return { B: value }
+      return { M: toRawItem(value) }
+  }
+}
+
+export function toRawItem(item: Item): Record<string, AttributeValue> {
+  const raw: Record<string, AttributeValue> = {}
+  for (const name of Object.keys(item)) raw[name] = toRaw(item[name] as Value)
+  return raw
+}
+
+export function equals(a: Value, b: Value): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (isList(a)) {
+    if (!isList(b) || a.length !== b.length) return false
+    for (let i = 0; i < a.length; i++) {
+      if (!equals(a[i] as Value, b[i] as Value)) return false
+    }
+    return true
+  }
+  if (isList(b)) return false
+  if (a instanceof Uint8Array || b instanceof Uint8Array) {
+    return a instanceof Uint8Array && b instanceof Uint8Array && Buffer.compare(a, b) === 0
+  }
+  return equalMaps(a, b)
+}
+
+function equalMaps(a: Item, b: Item): boolean {
+  const names = Object.keys(a)
+  if (names.length !== Object.keys(b).length) return false
+  for (const name of names) {
+    const other = b[name]
+    if (other === undefined || !equals(a[name] as Value, other)) return false
+  }
+  return true
+}
+
+/** Order within one type; undefined where DynamoDB has none (then every comparison is false). */
+export function compare(a: Value, b: Value): number | undefined {
+  if (typeof a === 'number') return typeof b === 'number' ? a - b : undefined
+  if (typeof a === 'string') return typeof b === 'string' ? compareStrings(a, b) : undefined
+  if (a instanceof Uint8Array) return b instanceof Uint8Array ? Buffer.compare(a, b) : undefined
+  return undefined
+}
+
+/** Strings are ordered by their UTF-8 bytes, which differs from UTF-16 only above U+D7FF. */
+export function compareStrings(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length)
+  for (let i = 0; i < shorter; i++) {
+    const left = a.charCodeAt(i)
+    const right = b.charCodeAt(i)
+    if (left !== right) {
+      if (left < 0xd800 || right < 0xd800) return left - right
+      return byCodePoint(left) - byCodePoint(right)
+    }
+  }
+  return a.length - b.length
+}
+
+/** Moves surrogates (U+10000 and up) behind the rest of the basic plane. */
+function byCodePoint(unit: number): number {
+  return unit <= 0xdfff ? unit + 0x10000 : unit
+}

@@ -1,0 +1,210 @@
+import type { ReturnValue } from '@aws-sdk/client-dynamodb'
+import { validationError } from './errors.ts'
+import type { Values } from './expression/condition.ts'
+import {
+  checkPlaceholders,
+  type Expressions,
+  type Parsed,
+  type ParsedCondition,
+  readPlaceholders,
+} from './expression/expressions.ts'
+import { compileProjection } from './expression/projection.ts'
+import type { Update } from './expression/update.ts'
+import { attributeSize, itemSize } from './item-size.ts'
+import { checkIndexKeys, type Key, keyOfItem, readKey } from './key.ts'
+import type { TableShape } from './table.ts'
+import { type Item, ingestItem } from './value.ts'
+
+/**
+ * One write to one item, in two steps: `prepare…` refuses what is wrong with the request itself,
+ * `planWrite` looks at the item and says what the write would make of it. Nothing is changed here.
+ */
+
+export interface PreparedWrite {
+  readonly key: Key
+  readonly condition: Parsed<ParsedCondition> | undefined
+  readonly values: Values
+  readonly change: Change
+  readonly returnsItemOnFailure: boolean
+}
+
+type Change =
+  | { readonly kind: 'put'; readonly item: Item; readonly size: number }
+  | { readonly kind: 'update'; readonly update: Update | undefined }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'check' }
+
+export type WritePlan =
+  | { readonly kind: 'refused'; readonly current: Stored }
+  | { readonly kind: 'write'; readonly old: Stored; readonly next: Stored }
+
+export interface Stored {
+  readonly item: Item | undefined
+  readonly size: number
+}
+
+interface WriteInput {
+  readonly ConditionExpression?: string | undefined
+  readonly UpdateExpression?: string | undefined
+  readonly ExpressionAttributeNames?: Record<string, string> | undefined
+  readonly ExpressionAttributeValues?: Record<string, unknown> | undefined
+  readonly ReturnValuesOnConditionCheckFailure?: 'ALL_OLD' | 'NONE' | undefined
+}
+
+export const itemBytesMax = 400 * 1024
+
+const emptyItem: Item = Object.freeze({})
+
+export function preparePut(
+  input: WriteInput & { readonly Item?: Record<string, unknown> | undefined },
+  shape: TableShape,
+  expressions: Expressions,
+): PreparedWrite {
+  if (input.Item === undefined) throw validationError('The parameter Item is required')
+  const item = ingestItem(input.Item)
+  const key = keyOfItem(item)
+  checkIndexKeys(shape, item)
+  const size = itemSize(item)
+  if (size > itemBytesMax) {
+    throw validationError('Item size has exceeded the maximum allowed size')
+  }
+  return prepare(input, key, { kind: 'put', item, size }, expressions)
+}
+
+interface KeyedInput extends WriteInput {
+  readonly Key?: Record<string, unknown> | undefined
+}
+
+export function prepareDelete(input: KeyedInput, expressions: Expressions): PreparedWrite {
+  return prepare(input, readKey(input.Key), { kind: 'delete' }, expressions)
+}
+
+export function prepareCheck(input: KeyedInput, expressions: Expressions): PreparedWrite {
+  if (input.ConditionExpression === undefined) {
+    throw validationError('The parameter ConditionExpression is required')
+  }
+  return prepare(input, readKey(input.Key), { kind: 'check' }, expressions)
+}
+
+export function prepareUpdate(input: KeyedInput, expressions: Expressions): PreparedWrite {
+  const key = readKey(input.Key)
+  const { condition, names, values } = readCondition(input, expressions)
+  const expression = input.UpdateExpression
+  const parsed = expression === undefined ? undefined : expressions.update.get(expression, names)
+  refuseStrayPlaceholders(input, condition !== undefined || parsed !== undefined)
+  checkPlaceholders({ names, values }, [condition, parsed])
+  const update = parsed?.meaning
+  for (const name of update?.topLevelNames ?? []) {
+    if (name === 'pk' || name === 'sk') {
+      throw validationError(
+        `One or more parameter values were invalid: Cannot update attribute ${name}. ` +
+          'This attribute is part of the key',
+      )
+    }
+  }
+  const change: Change = { kind: 'update', update }
+  return { key, condition, values, change, returnsItemOnFailure: returnsOnFailure(input) }
+}
+
+function prepare(
+  input: WriteInput,
+  key: Key,
+  change: Change,
+  expressions: Expressions,
+): PreparedWrite {
+  const { condition, names, values } = readCondition(input, expressions)
+  refuseStrayPlaceholders(input, condition !== undefined)
+  checkPlaceholders({ names, values }, [condition])
+  return { key, condition, values, change, returnsItemOnFailure: returnsOnFailure(input) }
+}
+
+function readCondition(input: WriteInput, expressions: Expressions) {
+  const { names, values } = readPlaceholders(input)
+  const expression = input.ConditionExpression
+  const condition =
+    expression === undefined ? undefined : expressions.condition.get(expression, names)
+  return { condition, names, values }
+}
+
+function returnsOnFailure(input: WriteInput): boolean {
+  return input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD'
+}
+
+export function refuseStrayPlaceholders(
+  input: WriteInput & { readonly ExpressionAttributeNames?: unknown },
+  hasExpression: boolean,
+): void {
+  if (hasExpression) return
+  for (const parameter of ['ExpressionAttributeNames', 'ExpressionAttributeValues'] as const) {
+    if (input[parameter] !== undefined) {
+      throw validationError(`${parameter} can only be specified when using expressions`)
+    }
+  }
+}
+
+/** Throws the ValidationExceptions that only the item can show. */
+export function planWrite(prepared: PreparedWrite, old: Stored, shape: TableShape): WritePlan {
+  const { condition, values, change } = prepared
+  if (condition !== undefined && !condition.meaning.test(old.item ?? emptyItem, values)) {
+    return { kind: 'refused', current: old }
+  }
+  switch (change.kind) {
+    case 'put':
+      return { kind: 'write', old, next: change }
+    case 'delete':
+      return { kind: 'write', old, next: { item: undefined, size: 0 } }
+    case 'check':
+      return { kind: 'write', old, next: old }
+    case 'update':
+      return { kind: 'write', old, next: updated(prepared.key, change.update, old, values, shape) }
+  }
+}
+
+function updated(
+  key: Key,
+  update: Update | undefined,
+  old: Stored,
+  values: Values,
+  shape: TableShape,
+): Stored {
+  const base = old.item ?? Object.freeze({ pk: key.pk, sk: key.sk })
+  const baseSize =
+    old.item === undefined ? attributeSize('pk', key.pk) + attributeSize('sk', key.sk) : old.size
+  if (update === undefined) return { item: base, size: baseSize }
+  const { item, grownBytes } = update.apply(base, values)
+  const size = baseSize + grownBytes
+  if (size > itemBytesMax) {
+    throw validationError('Item size to update has exceeded the maximum allowed size')
+  }
+  checkIndexKeys(shape, item)
+  return { item, size }
+}
+
+/** What `ReturnValues` asks for; undefined where there is nothing to return. */
+export function returnedAttributes(
+  prepared: PreparedWrite,
+  plan: Extract<WritePlan, { readonly kind: 'write' }>,
+  wanted: ReturnValue | undefined,
+): Item | undefined {
+  switch (wanted) {
+    case 'ALL_OLD':
+      return plan.old.item
+    case 'ALL_NEW':
+      return plan.next.item
+    case 'UPDATED_OLD':
+      return touched(prepared, plan.old.item)
+    case 'UPDATED_NEW':
+      return touched(prepared, plan.next.item)
+    default:
+      return undefined
+  }
+}
+
+function touched(prepared: PreparedWrite, item: Item | undefined): Item | undefined {
+  const { change } = prepared
+  if (change.kind !== 'update' || change.update === undefined || item === undefined) {
+    return undefined
+  }
+  const part = compileProjection(change.update.paths)(item)
+  return Object.keys(part).length === 0 ? undefined : part
+}

@@ -1,0 +1,129 @@
+import {
+  type DeleteObjectCommandInput,
+  type DeleteObjectCommandOutput,
+  type DeleteObjectsCommandInput,
+  type DeleteObjectsCommandOutput,
+  type GetObjectCommandInput,
+  type GetObjectCommandOutput,
+  NoSuchBucket,
+  NoSuchKey,
+  type PutObjectCommandInput,
+  type PutObjectCommandOutput,
+  S3ServiceException,
+} from '@aws-sdk/client-s3'
+
+/** One bucket: whole objects, copied on the way in and on the way out. */
+
+const metadata = Object.freeze({ httpStatusCode: 200, requestId: 'simulated', attempts: 1 })
+const keyBytesMax = 1024
+const deletesMax = 1000
+
+export interface ObjectMeter {
+  puts: number
+  gets: number
+  deletes: number
+}
+
+export class Objects {
+  readonly meter: ObjectMeter = { puts: 0, gets: 0, deletes: 0 }
+  private readonly bucket: string
+  private readonly byKey = new Map<string, Uint8Array>()
+
+  constructor(bucket: string) {
+    this.bucket = bucket
+  }
+
+  keys(): IterableIterator<string> {
+    return this.byKey.keys()
+  }
+
+  bytes(key: string): Uint8Array | undefined {
+    return this.byKey.get(key)
+  }
+
+  put(input: PutObjectCommandInput): PutObjectCommandOutput {
+    const key = this.check(input)
+    this.meter.puts++
+    this.byKey.set(key, toBytes(input.Body))
+    return { $metadata: metadata }
+  }
+
+  get(input: GetObjectCommandInput): GetObjectCommandOutput {
+    const key = this.check(input)
+    this.meter.gets++
+    const stored = this.byKey.get(key)
+    if (stored === undefined) {
+      throw new NoSuchKey({
+        $metadata: { ...metadata, httpStatusCode: 404 },
+        message: 'The specified key does not exist.',
+      })
+    }
+    return { $metadata: metadata, ContentLength: stored.byteLength, Body: toBody(stored) }
+  }
+
+  delete(input: DeleteObjectCommandInput): DeleteObjectCommandOutput {
+    const key = this.check(input)
+    this.meter.deletes++
+    this.byKey.delete(key)
+    return { $metadata: { ...metadata, httpStatusCode: 204 } }
+  }
+
+  deleteMany(input: DeleteObjectsCommandInput): DeleteObjectsCommandOutput {
+    this.requireBucket(input.Bucket)
+    const keys = (input.Delete?.Objects ?? []).map((one) => one.Key ?? '')
+    if (keys.length === 0 || keys.length > deletesMax) {
+      throw s3Error('MalformedXML', 400, 'The XML you provided was not well-formed')
+    }
+    for (const key of keys) {
+      this.meter.deletes++
+      this.byKey.delete(key)
+    }
+    const output: DeleteObjectsCommandOutput = { $metadata: metadata }
+    if (input.Delete?.Quiet !== true) output.Deleted = keys.map((Key) => ({ Key }))
+    return output
+  }
+
+  private check(input: {
+    readonly Bucket: string | undefined
+    readonly Key: string | undefined
+  }): string {
+    this.requireBucket(input.Bucket)
+    const { Key } = input
+    if (Key === undefined || Key === '') {
+      throw new Error('Empty value provided for input HTTP label: Key.')
+    }
+    if (Buffer.byteLength(Key) > keyBytesMax) {
+      throw s3Error('KeyTooLongError', 400, 'Your key is too long')
+    }
+    return Key
+  }
+
+  private requireBucket(bucket: string | undefined): void {
+    if (bucket === this.bucket) return
+    throw new NoSuchBucket({
+      $metadata: { ...metadata, httpStatusCode: 404 },
+      message: 'The specified bucket does not exist',
+    })
+  }
+}
+
+export function s3Error(name: string, httpStatusCode: number, message: string): S3ServiceException {
+  const $fault = httpStatusCode >= 500 ? 'server' : 'client'
+  return new S3ServiceException({ name, $fault, $metadata: { httpStatusCode }, message })
+}
+
+function toBytes(body: PutObjectCommandInput['Body']): Uint8Array {
+  if (body === undefined) return new Uint8Array()
+  if (typeof body === 'string') return new TextEncoder().encode(body)
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  throw new Error('Cannot store this body because only strings and bytes are simulated')
+}
+
+/** The part of the SDK's stream that a caller who wants the whole object uses. */
+function toBody(stored: Uint8Array): NonNullable<GetObjectCommandOutput['Body']> {
+  const body = {
+    transformToByteArray: async () => new Uint8Array(stored),
+    transformToString: async (encoding?: BufferEncoding) => Buffer.from(stored).toString(encoding),
+  }
+  return body as unknown as NonNullable<GetObjectCommandOutput['Body']>
+}

@@ -1,0 +1,85 @@
+import { drawFaults, type FaultOdds } from './faults.ts'
+import type { Random } from './random.ts'
+import { SKEW_MAX_MS } from './skewed-clock.ts'
+import { drawMixes, type Mix } from './workload/mixes.ts'
+
+/** What one seed's world is like; everything else about a run follows from it and the seed. */
+export type Profile = {
+  readonly faults: FaultOdds
+  readonly faultFree: boolean
+  readonly writers: number
+  /** Operations one writer has under way at once, on one engine and its memory. */
+  readonly concurrency: number
+  readonly queues: readonly QueueProfile[]
+  readonly priorities: readonly number[]
+  /** Each era has its own mix of operations; between eras the world may rest. */
+  readonly eras: readonly { readonly mix: Mix; readonly restMs: number }[]
+  readonly latencyMaxMs: number
+  readonly thinkMaxMs: number
+  readonly ttlSeconds: readonly number[]
+  readonly skewMaxMs: number
+  readonly clockJumps: number
+  readonly itemBytes: readonly number[]
+  readonly bulkItems: readonly [number, number]
+  readonly popCounts: readonly number[]
+  readonly competing: number
+  readonly combined: number
+}
+
+export type QueueProfile = {
+  readonly queue: string
+  readonly segmentSize?: number
+  readonly bufferSegments?: number
+  readonly maxDeliveries?: number
+  readonly capacity?: number
+}
+
+const MINUTE_MS = 60_000
+
+export function drawProfile(random: Random): Profile {
+  const faultFree = random.chance(0.15)
+  const calm = random.chance(0.3)
+  return {
+    faults: drawFaults(random, faultFree),
+    faultFree,
+    writers: random.between(1, random.pick([1, 2, 3, 4, 8])),
+    concurrency: random.pick([1, 1, 2, 3]),
+    queues: drawQueues(random),
+    priorities: random.pick([[0], [0], [0, 1], [0, 1, 2], [5, 0, 2_147_483_647], [3, 2, 1, 0, 9]]),
+    eras: drawMixes(random).map((mix) => ({
+      mix,
+      restMs: random.pick([0, 0, 5_000, 2 * MINUTE_MS, 12 * MINUTE_MS, 30 * MINUTE_MS]),
+    })),
+    latencyMaxMs: random.pick([2, 5, 20, 100]),
+    thinkMaxMs: random.pick([0, 5, 50, 1_000]),
+    ttlSeconds: random.pick([[1], [1, 2, 30], [30], [5, 300]]),
+    skewMaxMs: calm ? 0 : random.pick([10, 500, SKEW_MAX_MS]),
+    clockJumps: calm ? 0 : random.pick([0, 0, 0.01, 0.1]),
+    itemBytes: random.pick([[0], [0], [0, 50], [40, 400], [300], [200, 900, 1_500]]),
+    bulkItems: random.pick([
+      [2, 5],
+      [2, 12],
+      [5, 40],
+      [20, 120],
+      [100, 300],
+    ]),
+    popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
+    competing: random.pick([0, 0.5, 0.9, 1]),
+    combined: random.pick([0, 0.3, 0.9]),
+  }
+}
+
+function drawQueues(random: Random): QueueProfile[] {
+  const queues: QueueProfile[] = []
+  for (let i = 0; i < random.pick([1, 1, 1, 2, 3]); i += 1) {
+    queues.push({
+      queue: `q${i}`,
+      // Segments of a few items, so that a hundred operations fill, offload and recall many.
+      ...(random.chance(0.75) && { segmentSize: random.pick([1, 2, 3, 4, 5, 8, 10]) }),
+      ...(random.chance(0.5) && { bufferSegments: random.pick([1, 1, 2, 3]) }),
+      ...(random.chance(0.35) && { maxDeliveries: random.pick([1, 2, 2, 3]) }),
+      ...(random.chance(0.15) && { capacity: random.pick([5, 20, 100]) }),
+    })
+  }
+  return queues
+}

@@ -1,0 +1,93 @@
+import type { Verb } from '../command.ts'
+import type { Random } from '../random.ts'
+
+/** How often each kind of operation is drawn. */
+export type Mix = Readonly<Partial<Record<Drawn, number>>>
+
+/** A verb, or a way to use one that deserves odds of its own. */
+export type Drawn = Verb | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop' | 'drain'
+
+const rare: Mix = {
+  inspect: 1,
+  browse: 1,
+  configuration: 0.3,
+  configure: 0.5,
+  list: 0.3,
+  housekeep: 1,
+  returnExpiredLocks: 1,
+}
+
+const mixes: Readonly<Record<string, Mix>> = {
+  pushHeavy: { ...rare, push: 40, bulkPush: 6, idempotentPush: 3, pushTransactItem: 2, pop: 4 },
+  popHeavy: { ...rare, push: 8, pop: 25, popWithoutAck: 8, acknowledge: 20, returnExpiredLocks: 3 },
+  consumers: { ...rare, push: 12, bulkPush: 2, pop: 30, acknowledge: 25, acknowledgeMany: 2 },
+  drain: { ...rare, pop: 25, popWithoutAck: 20, acknowledge: 20, housekeep: 6, returnExpiredLocks: 4 },
+  settling: {
+    ...rare,
+    push: 12,
+    bulkPush: 3,
+    pop: 25,
+    idempotentPop: 4,
+    acknowledge: 14,
+    acknowledgeMany: 3,
+    release: 8,
+    deadLetter: 6,
+    extend: 6,
+    redrive: 3,
+    returnExpiredLocks: 4,
+    housekeep: 4,
+  },
+  bulk: { ...rare, bulkPush: 20, push: 4, pop: 14, popWithoutAck: 6, acknowledge: 12, housekeep: 8 },
+  everything: {
+    ...rare,
+    push: 14,
+    bulkPush: 4,
+    idempotentPush: 4,
+    pushTransactItem: 3,
+    pop: 16,
+    popWithoutAck: 4,
+    idempotentPop: 3,
+    acknowledge: 12,
+    acknowledgeMany: 3,
+    extend: 3,
+    release: 3,
+    deadLetter: 3,
+    purge: 1,
+    redrive: 2,
+    housekeep: 4,
+    returnExpiredLocks: 3,
+  },
+  idempotent: { ...rare, idempotentPush: 25, idempotentPop: 15, acknowledge: 10, push: 5, pop: 5 },
+  upheaval: {
+    ...rare,
+    push: 15,
+    bulkPush: 4,
+    pop: 10,
+    popWithoutAck: 8,
+    acknowledge: 6,
+    purge: 5,
+    configure: 4,
+    housekeep: 8,
+    redrive: 3,
+    deadLetter: 3,
+  },
+}
+
+const orders: readonly (readonly string[])[] = [
+  ['pushHeavy', 'popHeavy'],
+  ['pushHeavy', 'drain', 'pushHeavy'],
+  ['bulk', 'drain', 'everything'],
+  ['consumers'],
+  ['pushHeavy', 'consumers', 'drain'],
+  ['settling'],
+  ['pushHeavy', 'settling', 'drain'],
+  ['everything'],
+  ['idempotent', 'drain', 'idempotent'],
+  ['upheaval'],
+  ['bulk', 'settling'],
+  ['pushHeavy', 'upheaval'],
+]
+
+export function drawMixes(random: Random): Mix[] {
+  return random.pick(orders).map((name) => mixes[name] as Mix)
+}

@@ -1,0 +1,36 @@
+// The little of s3rver that is used here; the package has no types of its own.
+declare module '@20minutes/s3rver' {
+  import type { Server } from 'node:http'
+  import type { AddressInfo } from 'node:net'
+
+  type Store = {
+    rootDirectory: string
+    getResourcePath(bucket: string, key: string | undefined, resource: string): string
+    getBucketPath(bucket: string): string
+    putContent(
+      path: string,
+      content: Buffer | NodeJS.ReadableStream,
+    ): Promise<[size: number, md5: string]>
+    putMetadata(
+      bucket: string,
+      key: string,
+      metadata: Record<string, unknown>,
+      md5?: string,
+    ): Promise<void>
+    deleteObject(bucket: string, key: string): Promise<void>
+  }
+
+  export default class S3rver {
+    constructor(options: {
+      address: string
+      port: number
+      silent: boolean
+      directory: string
+      vhostBuckets: boolean
+      allowMismatchedSignatures: boolean
+    })
+    readonly store: Store
+    readonly httpServer: Server
+    run(): Promise<AddressInfo>
+  }
+}
