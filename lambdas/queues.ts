@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
-import { IDEMPOTENCY_TTL_SECONDS, REMEMBERED_QUEUES_MAX } from './core/limits.ts'
+import { IDEMPOTENCY_TTL_SECONDS, REMEMBERED_RECORD_BYTES_MAX } from './core/limits.ts'
 import { browse } from './operations/browse.ts'
 import { configuration, configure } from './operations/configure.ts'
 import type { Engine } from './operations/engine.ts'
@@ -48,7 +48,7 @@ export function createQueues(options: QueuesOptions): Queues {
     items: new ItemReader(dynamo, objects),
     clock,
     random,
-    memory: new BoundedCache(REMEMBERED_QUEUES_MAX),
+    memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? IDEMPOTENCY_TTL_SECONDS,
     onBackgroundError: options.onBackgroundError ?? toConsole,
   }

@@ -59,10 +59,10 @@ export function toOffload(lane: Lane, bufferSegments: number): Range {
   return from < firstAllowed || to - from < 2 ? nothing : { from, to }
 }
 
-/** Offloaded segments that the frontier is about to reach. */
+/** Offloaded segments that the frontier is about to reach; not those the head has left behind. */
 export function toRecall(lane: Lane, bufferSegments: number): Range {
   if (isEmpty(lane.offloaded)) return nothing
-  const from = Math.max(lane.recalled, lane.offloaded.from)
+  const from = Math.max(lane.recalled, lane.offloaded.from, segmentOf(lane, lane.head))
   const near = segmentOf(lane, lane.frontier) + bufferSegments + 1
   return from < Math.min(near, lane.offloaded.to)
     ? { from, to: Math.min(near, lane.offloaded.to) }

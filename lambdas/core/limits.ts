@@ -91,5 +91,7 @@ export const ROOM_UNLIMITED = 1_000_000_000_000_000
 /** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
 export const SHARDS = 16
 export const REASON_CHARACTERS_MAX = 1_000
-export const REMEMBERED_QUEUES_MAX = 1_000
+/** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
+export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
+/** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024

@@ -78,7 +78,7 @@ function offloaded(lane: Lane, { offloaded: segments }: LaneWork, record: QueueR
 
 function recalled(lane: Lane, { recalled: segments }: LaneWork): Lane {
   if (segments === undefined) return lane
-  const next = Math.max(lane.recalled, lane.offloaded.from)
+  const next = Math.max(lane.recalled, lane.offloaded.from, segmentOf(lane, lane.head))
   const to = Math.min(segments.to, lane.offloaded.to)
   return segments.from <= next && next < to ? { ...lane, recalled: to } : lane
 }

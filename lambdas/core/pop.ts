@@ -30,7 +30,14 @@ export type PopCommand = {
 export type PopPlan =
   | { readonly kind: 'locked'; readonly untilMs: number }
   | { readonly kind: 'refused'; readonly error: QueueError }
-  | { readonly kind: 'repeat'; readonly lockId: string; readonly lock: Lock }
+  /** A pop with this key has its lock still. `draft` is there when another is to be acknowledged. */
+  | {
+      readonly kind: 'repeat'
+      readonly lockId: string
+      readonly lock: Lock
+      readonly draft?: QueueRecord
+      readonly itemsAcknowledged?: number
+    }
   /** More locks have expired than one write can end: end these, then plan again. */
   | { readonly kind: 'end-expired'; readonly draft: QueueRecord }
   /** Nothing to take. `draft` is there when a lock is to be acknowledged all the same. */
@@ -118,7 +125,13 @@ function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopP
   const keyHash = command.lock?.keyHash
   if (keyHash === undefined) return undefined
   const found = liveLocks(record, nowMs).find(([, lock]) => lock.keyHash === keyHash)
-  return found === undefined ? undefined : { kind: 'repeat', lockId: found[0], lock: found[1] }
+  if (found === undefined) return undefined
+  const repeat = { kind: 'repeat', lockId: found[0], lock: found[1] } as const
+  const acknowledged = acknowledgeFirst(record, command, nowMs)
+  // The first time it was settled with the items; that nobody remembers how takes nothing back.
+  if ('kind' in acknowledged || acknowledged.itemsAcknowledged === undefined) return repeat
+  const { draft, itemsAcknowledged } = acknowledged
+  return { ...repeat, itemsAcknowledged, ...(draft !== record && { draft }) }
 }
 
 function acknowledgeFirst(

@@ -352,7 +352,7 @@ export function encodeLaneOptions(lane: Lane): Pick<StoredLane, 'o' | 'r' | 'x' 
   }
 }
 
-export function encodeLock(lock: Lock): StoredLock {
+export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
   return {
     x: lock.expiresAtMs,
     r: lock.stretches.flatMap(({ priority, from, to }) => [priority, from, to]),

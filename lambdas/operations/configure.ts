@@ -7,7 +7,7 @@ import {
 } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
 import { fenced } from '../core/fence.ts'
-import { checkQueueId } from '../core/keys.ts'
+import { checkQueueId, isDeadLetterQueue } from '../core/keys.ts'
 import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, type QueueRecord } from '../core/record.ts'
 import { newRecord } from '../store/append-update.ts'
@@ -36,6 +36,13 @@ export async function configure(
   { ifMatch }: { readonly ifMatch?: number } = {},
 ): Promise<Configuration> {
   checkQueueId(queue)
+  if (isDeadLetterQueue(queue) && typeof change.maxDeliveries === 'number') {
+    throw new QueueError(
+      'INVALID_PARAMETER',
+      'max_deliveries cannot be set on a dead-letter queue: its items have nowhere further to go',
+      { field: 'max_deliveries' },
+    )
+  }
   let record = await readRecord(engine, queue)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const before: Configuration = record?.configuration ?? defaultConfiguration

@@ -43,9 +43,13 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
     return undefined
   }
   const record = decodeRecord(row as StoredRecord)
-  engine.memory.set(queue, record)
+  engine.memory.set(queue, record, rememberedBytes(record))
   return record
 }
+
+/** About what a decoded record takes in memory: strings at two bytes a character, objects around. */
+const rememberedBytes = (record: QueueRecord): number =>
+  2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
 
 export type Committed =
   | { readonly kind: 'committed'; readonly record: QueueRecord | undefined }
@@ -113,6 +117,16 @@ export function outcomeUnknown(queue: string, cause: unknown): QueueError {
     `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
     { outcome: 'unknown', cause },
   )
+}
+
+/** An error after a part of the operation was done: nobody may take it for "nothing changed". */
+export function changedAllTheSame(error: unknown): unknown {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
+  return new QueueError(error.code, error.message, {
+    outcome: 'unknown',
+    cause: error.cause ?? error,
+    ...(error.field !== undefined && { field: error.field }),
+  })
 }
 
 function verdictOn(

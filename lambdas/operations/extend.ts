@@ -27,6 +27,8 @@ export async function extend(
         current = true
         continue
       }
+      // An earlier sending may have extended it before it ended.
+      if (lost !== undefined) throw outcomeUnknown(queue, lost)
       if (standing.kind === 'refused') throw standing.error
       throw new QueueError(
         'LOCK_EXPIRED',

@@ -1,31 +1,31 @@
-import { decodeReference, spanOf } from '../core/entry.ts'
 import { fenced } from '../core/fence.ts'
 import { type HousekeepingPlan, housekeepingDue, planHousekeeping } from '../core/housekeeping.ts'
-import { checkQueueId, recordKey, segmentObjectKey } from '../core/keys.ts'
+import { checkQueueId, recordKey } from '../core/keys.ts'
 import { HOUSEKEEPING_RETRY_MS, LOCKS_PER_WRITE } from '../core/limits.ts'
 import { foldDone } from '../core/locks.ts'
-import { isSpent, type LaneWork, movePointers, settledReferences } from '../core/pointers.ts'
+import { type LaneWork, movePointers } from '../core/pointers.ts'
 import type { Range } from '../core/ranges.ts'
-import { endOf, type Lane, type QueueRecord } from '../core/record.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
 import type { HousekeepReport } from '../queues.ts'
-import { deleteBatchParts, partsIn } from '../store/batches.ts'
-import type { Row } from '../store/dynamo.ts'
 import { checkAtUpdate } from '../store/lock-updates.ts'
-import {
-  keyOfRow,
-  putSegmentObject,
-  recalledRows,
-  referencesIn,
-  segmentRows,
-} from '../store/segments.ts'
 import { commit, type Engine, newMark, pause, readRecord } from './engine.ts'
 import { buryDead } from './move-dead.ts'
 import { seal } from './seal.ts'
+import {
+  copySegment,
+  deleteOriginals,
+  deleteParts,
+  dropLateCopies,
+  eachOf,
+  newlyOffloaded,
+  recallSegment,
+  settledParts,
+  trimSegments,
+} from './segment-work.ts'
 
 /** What one run may do; the write that ends it wakes the next, should more be left. */
 const ROUNDS_MAX = 6
 const SEGMENTS_PER_ROUND = 24
-const SEGMENTS_AT_ONCE = 6
 const LANES_PER_ROUND = 20
 const COMMITS_MAX = 8
 
@@ -64,9 +64,20 @@ export async function housekeepRecord(
       if (plan.dead.length > 0) report.deadLettered += await buryDead(engine, queue)
       if (plan.seal || plan.dead.length > 0) record = await readRecord(engine, queue)
       if (record === undefined) return { ...report, finished: true }
-      const worked = await workOn(engine, record, planHousekeeping(record, dropEmpty))
-      if (worked.length === 0 && !record.work) return { ...report, finished: true }
-      record = await moveOn(engine, record, worked, report)
+      const planned: QueueRecord = record
+      const { work, failed } = await workOn(engine, planned, planHousekeeping(planned, dropEmpty))
+      if (work.length === 0 && failed.length === 0 && !planned.work) {
+        return { ...report, finished: true }
+      }
+      record = await moveOn(engine, planned, work, report)
+      await dropLateCopies(engine, planned, record, [...work, ...failed.map(({ item }) => item)])
+      const [failure] = failed
+      if (failure !== undefined) {
+        record = await readRecord(engine, queue)
+        // The queue moved on under the plan, and took away what it was to copy: plan again.
+        if (record?.version === planned.version) throw failure.error
+        continue
+      }
       if (record === undefined) return { ...report, finished: true }
       const due = dropEmpty ? anythingIn(planHousekeeping(record, true)) : housekeepingDue(record)
       if (!due) return { ...report, finished: true }
@@ -88,8 +99,9 @@ async function workOn(
   engine: Engine,
   record: QueueRecord,
   plan: HousekeepingPlan,
-): Promise<LaneWork[]> {
+): Promise<{ work: LaneWork[]; failed: { item: LaneWork; error: unknown }[] }> {
   const work: LaneWork[] = []
+  const failed: { item: LaneWork; error: unknown }[] = []
   let left = SEGMENTS_PER_ROUND
   const bounded = (segments: Range): Range => {
     const to = Math.min(segments.to, segments.from + left)
@@ -98,38 +110,62 @@ async function workOn(
   }
   const laneOf = (priority: number): Lane => record.lanes.get(priority) as Lane
 
+  const attempt = async (item: LaneWork, act: () => Promise<unknown>): Promise<void> => {
+    try {
+      await act()
+      work.push(item)
+    } catch (error) {
+      failed.push({ item, error })
+    }
+  }
+
   // Recall first: someone will wait for it. Trim next: it is what keeps a queue small.
   for (const { priority, segments } of plan.recall) {
     const recalled = bounded(segments)
-    await eachOf(recalled, (n) => recallSegment(engine, record, priority, laneOf(priority), n))
-    work.push({ priority, epoch: laneOf(priority).epoch, recalled })
+    const lane = laneOf(priority)
+    await attempt({ priority, epoch: lane.epoch, recalled }, () =>
+      eachOf(recalled, (n) => recallSegment(engine, record, priority, lane, n)),
+    )
   }
   for (const { priority, segments } of plan.trim) {
     const trimmed = bounded(segments)
-    await trimSegments(engine, record, priority, laneOf(priority), trimmed)
-    work.push({ priority, epoch: laneOf(priority).epoch, trimmed })
+    const lane = laneOf(priority)
+    await attempt({ priority, epoch: lane.epoch, trimmed }, () =>
+      trimSegments(engine, record, priority, lane, trimmed, lane.head),
+    )
   }
   for (const priority of plan.tails.slice(0, LANES_PER_ROUND)) {
-    const tailTo = await trimTail(engine, record, laneOf(priority))
-    work.push({ priority, epoch: laneOf(priority).epoch, tailTo })
+    const lane = laneOf(priority)
+    const { parts, goneTo } = settledParts(lane)
+    await attempt({ priority, epoch: lane.epoch, tailTo: goneTo }, () =>
+      deleteParts(engine, record.queue, parts),
+    )
   }
   for (const { priority, segments } of plan.offload) {
     const offloaded = bounded(segments)
-    await eachOf(offloaded, (n) => copySegment(engine, record, priority, laneOf(priority), n))
-    work.push({ priority, epoch: laneOf(priority).epoch, offloaded })
+    const lane = laneOf(priority)
+    await attempt({ priority, epoch: lane.epoch, offloaded }, () =>
+      eachOf(offloaded, (n) => copySegment(engine, record, priority, lane, n)),
+    )
   }
   for (const priority of plan.drop.slice(0, LANES_PER_ROUND)) {
-    work.push(await emptyLane(engine, record, priority, laneOf(priority)))
+    const lane = laneOf(priority)
+    const to = Math.ceil(lane.sealed / lane.segmentSize)
+    const { parts, goneTo } = settledParts(lane)
+    const drop = to - lane.trimmed <= SEGMENTS_PER_ROUND
+    await attempt({ priority, epoch: lane.epoch, tailTo: goneTo, drop }, async () => {
+      await deleteParts(engine, record.queue, parts)
+      if (drop)
+        await trimSegments(engine, record, priority, lane, { from: lane.trimmed, to }, lane.head)
+    })
   }
-  return work.filter(
-    ({ recalled, trimmed, offloaded, tailTo, drop }) =>
-      [recalled, trimmed, offloaded].some(
-        (range) => range !== undefined && range.from < range.to,
-      ) ||
-      tailTo !== undefined ||
-      drop,
-  )
+  return { work: work.filter(isSomething), failed }
 }
+
+const isSomething = ({ recalled, trimmed, offloaded, tailTo, drop }: LaneWork): boolean =>
+  [recalled, trimmed, offloaded].some((range) => range !== undefined && range.from < range.to) ||
+  tailTo !== undefined ||
+  drop === true
 
 /** Moves the pointers in one fenced write; then the rows that nobody needs any more may go. */
 async function moveOn(
@@ -170,133 +206,6 @@ function count(report: Report, before: QueueRecord, after: QueueRecord): void {
   }
 }
 
-function newlyOffloaded(before: Lane, after: Lane): number[] {
-  const segments: number[] = []
-  for (let n = after.offloaded.from; n < after.offloaded.to; n += 1) {
-    if (n < before.offloaded.from || n >= before.offloaded.to) segments.push(n)
-  }
-  return segments
-}
-
-async function copySegment(
-  engine: Engine,
-  record: QueueRecord,
-  priority: number,
-  lane: Lane,
-  segment: number,
-): Promise<void> {
-  const from = segment * lane.segmentSize
-  const stretch = { priority, from, to: from + lane.segmentSize }
-  const read = await engine.items.read(record, [stretch])
-  if (read.kind === 'missing') throw gone(record, priority, read.sequence)
-  await putSegmentObject(engine.objects, record.queue, priority, lane, segment, read.entries)
-}
-
-async function recallSegment(
-  engine: Engine,
-  record: QueueRecord,
-  priority: number,
-  lane: Lane,
-  segment: number,
-): Promise<void> {
-  const from = segment * lane.segmentSize
-  const stretch = { priority, from, to: from + lane.segmentSize }
-  const read = await engine.items.read(record, [stretch])
-  if (read.kind === 'missing') throw gone(record, priority, read.sequence)
-  const rows = recalledRows(record.queue, priority, lane, segment, read.entries)
-  await engine.dynamo.putMany(rows)
-}
-
-/** The originals of segments that this write made offloaded: their object is theirs until trimmed. */
-async function deleteOriginals(
-  engine: Engine,
-  before: QueueRecord,
-  after: QueueRecord,
-): Promise<void> {
-  for (const [priority, lane] of after.lanes) {
-    const was = before.lanes.get(priority)
-    if (was === undefined || was === lane) continue
-    const segments = newlyOffloaded(was, lane)
-    for (let at = 0; at < segments.length; at += SEGMENTS_AT_ONCE) {
-      await Promise.all(
-        segments.slice(at, at + SEGMENTS_AT_ONCE).map(async (segment) => {
-          const rows = await segmentRows(engine.dynamo, after.queue, priority, lane, segment, true)
-          const originals = rows.filter((row) => !(row.sk as string).startsWith('r'))
-          await deleteRows(engine, after.queue, lane, originals)
-        }),
-      )
-    }
-  }
-}
-
-async function trimSegments(
-  engine: Engine,
-  record: QueueRecord,
-  priority: number,
-  lane: Lane,
-  segments: Range,
-): Promise<void> {
-  const objects: string[] = []
-  await eachOf(segments, async (segment) => {
-    const rows = await segmentRows(engine.dynamo, record.queue, priority, lane, segment, true)
-    await deleteRows(engine, record.queue, lane, rows)
-    if (lane.offloaded.from <= segment && segment < lane.offloaded.to) {
-      objects.push(segmentObjectKey(record.queue, lane.epoch, priority, segment))
-    }
-  })
-  await engine.objects.deleteMany(objects)
-}
-
-/** Parts of batches first: once the rows are gone, nothing points to them any more. */
-async function deleteRows(
-  engine: Engine,
-  queue: string,
-  lane: Lane,
-  rows: readonly Row[],
-): Promise<void> {
-  for (const { reference, start } of referencesIn(rows)) {
-    const size = reference.storage === 's3' ? reference.count : reference.partItems
-    const spent: number[] = []
-    for (let part = 0; part * size < reference.count; part += 1) {
-      const to = start + Math.min(reference.count, (part + 1) * size)
-      if (isSpent(lane, start + part * size, to)) spent.push(part)
-    }
-    await deleteBatchParts(engine, queue, reference, spent)
-  }
-  await engine.dynamo.deleteMany(rows.map(keyOfRow))
-}
-
-async function trimTail(engine: Engine, record: QueueRecord, lane: Lane): Promise<number> {
-  let goneTo = lane.sealed
-  for (const { entry, start } of settledReferences(lane)) {
-    const reference = decodeReference(entry)
-    const parts = [...Array(partsIn(reference)).keys()]
-    await deleteBatchParts(engine, record.queue, reference, parts)
-    goneTo = start + spanOf(entry)
-  }
-  return goneTo
-}
-
-async function emptyLane(
-  engine: Engine,
-  record: QueueRecord,
-  priority: number,
-  lane: Lane,
-): Promise<LaneWork> {
-  const tailTo = await trimTail(engine, record, lane)
-  const to = Math.ceil(lane.sealed / lane.segmentSize)
-  const drop = to - lane.trimmed <= SEGMENTS_PER_ROUND && lane.head === endOf(lane)
-  if (drop) await trimSegments(engine, record, priority, lane, { from: lane.trimmed, to })
-  return { priority, epoch: lane.epoch, tailTo, drop }
-}
-
-async function eachOf(segments: Range, each: (segment: number) => Promise<void>): Promise<void> {
-  for (let from = segments.from; from < segments.to; from += SEGMENTS_AT_ONCE) {
-    const to = Math.min(segments.to, from + SEGMENTS_AT_ONCE)
-    await Promise.all(Array.from({ length: to - from }, (_, index) => each(from + index)))
-  }
-}
-
 /** Leaves a timer for the sweeper. Lowering `checkAt` is right at any version. */
 export async function lookAgain(engine: Engine, queue: string): Promise<void> {
   const atMs = engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
@@ -304,8 +213,3 @@ export async function lookAgain(engine: Engine, queue: string): Promise<void> {
     engine.onBackgroundError(error, { queue, step: 'look-again' })
   })
 }
-
-const gone = (record: QueueRecord, priority: number, sequence: number): Error =>
-  new Error(
-    `Item ${sequence} of priority ${priority} in queue "${record.queue}" is not where version ${record.version} says`,
-  )

@@ -20,6 +20,7 @@ import type { PopOutcome, PoppedItem, PopRequest } from '../queues.ts'
 import { claimUpdate } from '../store/lock-updates.ts'
 import {
   busy,
+  changedAllTheSame,
   commit,
   type Engine,
   newMark,
@@ -89,8 +90,16 @@ export async function pop(
       case 'refused':
         throw plan.error
       case 'repeat': {
+        if (plan.draft !== undefined) {
+          const change = fenced(record, plan.draft, { nowMs, mark: newMark(engine) })
+          const committed = await commit(engine, change)
+          record = committed.kind === 'lost' ? committed.current : await readRecord(engine, queue)
+          break
+        }
         const outcome = await repeated(engine, record, plan.lockId, plan.lock)
-        if (outcome !== undefined) return withTtl(outcome, ttlMs)
+        if (outcome !== undefined) {
+          return { ...withTtl(outcome, ttlMs), ...acknowledged(plan.itemsAcknowledged) }
+        }
         if (++missing === MISSING_MAX) throw unreadable(queue)
         record = await readRecord(engine, queue)
         continue
@@ -190,7 +199,12 @@ async function takeClaim(engine: Engine, queue: string, planned: Claim): Promise
     record = seen(engine, queue, written.item)
     if (written.kind === 'failed') return { kind: 'lost', record }
   }
-  const outcome = await claimedItems(engine, record as QueueRecord, claim)
+  const outcome = await claimedItems(engine, record as QueueRecord, claim).catch(
+    (error: unknown) => {
+      // The claim stands. Its lock's id was told to nobody, so the items come back in its time.
+      throw changedAllTheSame(error)
+    },
+  )
   await foldAfter(engine, record as QueueRecord)
   return { kind: 'popped', outcome }
 }
@@ -213,9 +227,8 @@ async function claimedItems(
   for (let attempt = 1; record !== undefined && attempt <= MISSING_MAX; attempt += 1) {
     const read = await engine.items.read(record, lock.stretches)
     if (read.kind === 'read') {
-      const { acknowledge } = claim
-      const ended =
-        acknowledge && (claimed.locks.get(acknowledge) ?? claim.seen.locks.get(acknowledge))
+      const { acknowledge = '' } = claim
+      const ended = claim.seen.locks.get(acknowledge)
       return {
         kind: 'items',
         items: itemsOf(record, lock.stretches, read.entries),
@@ -227,7 +240,6 @@ async function claimedItems(
     record = await readRecord(engine, claimed.queue)
     if (record !== undefined && !record.locks.has(claim.lockId)) break
   }
-  // The items come back when the lock expires; its id was told to nobody.
   throw unreadable(claimed.queue)
 }
 

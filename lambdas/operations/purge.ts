@@ -2,7 +2,15 @@ import { fenced } from '../core/fence.ts'
 import { checkQueueId } from '../core/keys.ts'
 import { purgeStep } from '../core/purge.ts'
 import { checkPriority } from '../core/push-request.ts'
-import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
+import {
+  busy,
+  changedAllTheSame,
+  commit,
+  type Engine,
+  newMark,
+  pause,
+  readRecord,
+} from './engine.ts'
 import { hold } from './hold.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 100 a step, and room for as many lost races. */
@@ -16,14 +24,25 @@ export async function purge(
 ): Promise<{ itemsPurged: number }> {
   checkQueueId(queue)
   if (priority !== undefined) checkPriority(priority, 'priority')
-  let itemsPurged = 0
+  const done = { itemsPurged: 0 }
+  return purgeSteps(engine, queue, priority, done).catch((error: unknown) => {
+    throw done.itemsPurged > 0 ? changedAllTheSame(error) : error
+  })
+}
+
+async function purgeSteps(
+  engine: Engine,
+  queue: string,
+  priority: number | undefined,
+  done: { itemsPurged: number },
+): Promise<{ itemsPurged: number }> {
   let losses = 0
   let record = await readRecord(engine, queue)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record === undefined) return { itemsPurged }
+    if (record === undefined) return done
     const nowMs = engine.clock.nowMs()
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
-    if (draft === record) return { itemsPurged }
+    if (draft === record) return done
     // A claim that it has not seen would keep a lock on items that are gone.
     const guards = { claims: true }
     const committed = await commit(
@@ -31,8 +50,8 @@ export async function purge(
       fenced(record, draft, { nowMs, mark: newMark(engine), guards }),
     )
     if (committed.kind === 'committed') {
-      itemsPurged += items
-      if (finished) return { itemsPurged }
+      done.itemsPurged += items
+      if (finished) return done
       record = committed.record
       losses = 0
       continue

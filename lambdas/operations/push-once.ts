@@ -112,12 +112,7 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
       const known = await answerOf(engine, once)
       if (known !== undefined) return known
     } else if (transacted.reasons[0]?.failed) {
-      const answer = await answerFrom(engine, once, transacted.reasons[0].item as Receipt)
-      // The batch of this call is nobody's: the first call had its own.
-      if (once.open.lost === undefined) {
-        await discardUnlessOpen(engine, queue, addition, busy(queue))
-      }
-      return answer
+      return answerAgain(engine, once, transacted.reasons[0].item as Receipt)
     } else {
       record = seen(engine, queue, transacted.reasons[1]?.item)
       current = true
@@ -206,7 +201,16 @@ function receiptPut(engine: Engine, receipt: Receipt): Row {
 async function answerOf(engine: Engine, once: Once): Promise<Pushed | undefined> {
   const row = (await engine.dynamo.get(once.key, true)) as Receipt | undefined
   if (row === undefined || row.ttl <= engine.clock.nowMs() / 1000) return undefined
-  return answerFrom(engine, once, row)
+  return answerAgain(engine, once, row)
+}
+
+async function answerAgain(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
+  const answer = await answerFrom(engine, once, receipt)
+  // The batches of this call are nobody's: the first call had its own.
+  if (once.open.lost === undefined) {
+    await discardUnlessOpen(engine, once.queue, once.addition, busy(once.queue))
+  }
+  return answer
 }
 
 async function answerFrom(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {

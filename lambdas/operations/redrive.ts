@@ -16,7 +16,7 @@ import {
   unsettledIn,
 } from '../core/record.ts'
 import { settle } from '../core/settling.ts'
-import { busy, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { busy, changedAllTheSame, type Engine, newMark, pause, readRecord } from './engine.ts'
 import { move } from './move.ts'
 
 const LIMIT_MAX = 1_000
@@ -45,13 +45,25 @@ export async function redrive(
       field: 'limit',
     })
   }
-  let itemsRedriven = 0
+  const done = { itemsRedriven: 0 }
+  const record = await redriveItems(engine, queue, limit, done).catch((error: unknown) => {
+    throw done.itemsRedriven > 0 ? changedAllTheSame(error) : error
+  })
+  return { ...done, itemsLeft: itemsLeftIn(record) }
+}
+
+async function redriveItems(
+  engine: Engine,
+  queue: string,
+  limit: number,
+  done: { itemsRedriven: number },
+): Promise<QueueRecord | undefined> {
   let losses = 0
   let record = await readRecord(engine, queue)
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
-  while (record !== undefined && itemsRedriven < limit) {
-    const found = await nextToMove(engine, record, staying, limit - itemsRedriven)
+  while (record !== undefined && done.itemsRedriven < limit) {
+    const found = await nextToMove(engine, record, staying, limit - done.itemsRedriven)
     if (found === 'none' || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) break
     if (found !== 'missing') {
       const { stretches, entries, priority } = found
@@ -62,7 +74,7 @@ export async function redrive(
       const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
       const moved = await move(engine, change, originOf(queue), priority, entries)
       if (moved.kind === 'committed') {
-        itemsRedriven += entries.length
+        done.itemsRedriven += entries.length
         losses = 0
         record = moved.record ?? (await readRecord(engine, queue))
         continue
@@ -70,13 +82,13 @@ export async function redrive(
     }
     losses += 1
     if (losses === LOSSES_MAX) {
-      if (itemsRedriven > 0) break
+      if (done.itemsRedriven > 0) break
       throw busy(queue)
     }
     await pause(engine, losses)
     record = await readRecord(engine, queue)
   }
-  return { itemsRedriven, itemsLeft: itemsLeftIn(record) }
+  return record
 }
 
 async function nextToMove(

@@ -1,7 +1,9 @@
 import { fenced } from '../core/fence.ts'
-import type { QueueRecord } from '../core/record.ts'
-import { planSeal, sealed } from '../core/seal.ts'
-import { chunkRows } from '../store/segments.ts'
+import { parseChunkSortKey } from '../core/keys.ts'
+import { type QueueRecord, segmentOf } from '../core/record.ts'
+import { planSeal, type Seal, sealed } from '../core/seal.ts'
+import type { Row } from '../store/dynamo.ts'
+import { chunkRows, keyOfRow } from '../store/segments.ts'
 import { commit, type Engine, newMark } from './engine.ts'
 
 /** Losing to another fenced write costs one round trip; after this many, another has sealed. */
@@ -18,9 +20,8 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
     const { queue } = record
     const seals = planSeal(record)
     if (seals.length === 0) return 0
-    await engine.dynamo.putMany(
-      seals.flatMap(({ priority, lane, entries }) => chunkRows(queue, priority, lane, entries)),
-    )
+    const rows = seals.map((part) => chunkRows(queue, part.priority, part.lane, part.entries))
+    await engine.dynamo.putMany(rows.flat())
     const draft = sealed(record, seals)
     const nowMs = engine.clock.nowMs()
     const committed = await commit(engine, fenced(record, draft, { nowMs, mark: newMark(engine) }))
@@ -28,6 +29,17 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
       return seals.reduce((sum, { entries }) => sum + entries.length, 0)
     }
     record = committed.kind === 'lost' ? committed.current : undefined
+    const late = rows.flatMap((some, index) => lateIn(record, seals[index] as Seal, some))
+    if (committed.kind === 'lost') await engine.dynamo.deleteMany(late.map(keyOfRow))
   }
   return 0
+}
+
+/** Rows that came when their segment had been trimmed already: nobody else will delete them. */
+function lateIn(current: QueueRecord | undefined, seal: Seal, rows: readonly Row[]): Row[] {
+  const lane = current?.lanes.get(seal.priority)
+  if (lane?.epoch !== seal.lane.epoch) return [...rows]
+  return rows.filter(
+    (row) => segmentOf(lane, parseChunkSortKey(row.sk as string).from) < lane.trimmed,
+  )
 }

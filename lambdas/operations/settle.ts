@@ -130,9 +130,11 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
     const standing = standingOf(record, lockId, nowMs)
     if (standing.kind === 'acknowledged') return standing.items
     if (standing.kind === 'refused') {
-      // Not remembered, and an earlier sending is open: it may have been that one.
-      const forgotten = standing.error.code !== 'LOCK_EXPIRED'
-      throw lost !== undefined && forgotten ? outcomeUnknown(queue, lost) : standing.error
+      // While an earlier sending is open only an ending on record is final: of a lock that is not
+      // remembered it may have been that one, and into one that only its time has ended it may
+      // still land.
+      const final = standing.error.code === 'LOCK_EXPIRED' && !record?.locks.has(lockId)
+      throw lost !== undefined && !final ? outcomeUnknown(queue, lost) : standing.error
     }
   }
   throw lost === undefined ? busy(queue) : outcomeUnknown(queue, lost)

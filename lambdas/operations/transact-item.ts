@@ -20,11 +20,11 @@ export async function pushTransactItem(
 ): Promise<TransactItem> {
   checkQueueId(queue)
   checkPush([item])
-  const { addition } = await prepare(engine, queue, [item])
   await ensureLane(engine, queue, item.priority ?? 0)
   const record = await readRecord(engine, queue)
+  if (record !== undefined && record.room < 1) throw queueFull(queue, record)
+  const { addition } = await prepare(engine, queue, [item])
   const obstacle = obstacleTo(addition, record)
-  if (obstacle.kind === 'full') throw queueFull(queue, record)
   if (obstacle.kind === 'tail-full' && record !== undefined) await sealQuietly(engine, record)
   return {
     Update: {

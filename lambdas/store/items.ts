@@ -65,41 +65,41 @@ export class ItemReader {
     sequence: number,
     tail: ReadonlyMap<number, Fact>,
   ): Promise<string | undefined> {
-    const fact =
-      sequence >= lane.sealed
-        ? tail.get(sequence)
-        : await this.#sealedFact(queue, priority, lane, sequence)
+    if (sequence >= lane.sealed) return this.#resolve(queue, tail.get(sequence))
+    const segment = segmentOf(lane, sequence)
+    const key = `${queue}/${lane.epoch}/${priority}/${segment}`
+    const known = await this.#resolve(queue, this.#segments.get(key)?.get(sequence))
+    if (known !== undefined) return known
+    // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
+    this.#segments.delete(key)
+    const facts = await this.#segment(queue, priority, lane, segment, sequence)
+    return this.#resolve(queue, facts?.get(sequence))
+  }
+
+  async #resolve(queue: string, fact: Fact | undefined): Promise<string | undefined> {
     if (fact === undefined || typeof fact === 'string') return fact
     return this.#fromBatch(queue, decodeReference(fact.reference), fact.index)
   }
 
-  async #sealedFact(
+  async #segment(
     queue: string,
     priority: number,
     lane: Lane,
-    sequence: number,
-  ): Promise<Fact | undefined> {
-    const segment = segmentOf(lane, sequence)
+    segment: number,
+    wanted: number,
+  ): Promise<Map<number, Fact> | undefined> {
     const key = `${queue}/${lane.epoch}/${priority}/${segment}`
-    const known = this.#segments.get(key)?.get(sequence)
-    if (known !== undefined) return known
     const inS3 =
       lane.offloaded.from <= segment && segment < lane.offloaded.to && segment >= lane.recalled
     if (inS3) {
       const facts = await segmentObject(this.#stores.objects, queue, priority, lane, segment)
-      return this.#remember(key, facts)?.get(sequence)
+      return this.#remember(key, facts)
     }
     for (const consistent of [false, true]) {
-      const rows = await segmentRows(
-        this.#stores.dynamo,
-        queue,
-        priority,
-        lane,
-        segment,
-        consistent,
-      )
-      const fact = this.#remember(key, factsOf(rows))?.get(sequence)
-      if (fact !== undefined) return fact
+      const { dynamo } = this.#stores
+      const rows = await segmentRows(dynamo, queue, priority, lane, segment, consistent)
+      const facts = this.#remember(key, factsOf(rows))
+      if (facts?.has(wanted)) return facts
     }
     return undefined
   }
@@ -121,11 +121,10 @@ export class ItemReader {
   }
 
   #remember(key: string, facts: Map<number, Fact> | undefined): Map<number, Fact> | undefined {
-    if (facts === undefined || facts.size === 0) return facts
-    // A segment is read while it still grows: what was known stays known.
-    const merged = new Map([...(this.#segments.get(key) ?? []), ...facts])
-    this.#segments.set(key, merged, bytesOf(merged.values()))
-    return merged
+    if (facts !== undefined && facts.size > 0) {
+      this.#segments.set(key, facts, bytesOf(facts.values()))
+    }
+    return facts
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Claim } from '../core/claim.ts'
 import { IN_FLIGHT_MAX } from '../core/limits.ts'
-import type { Lock, QueueRecord } from '../core/record.ts'
+import { encodeLock, itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { Expression } from './expression.ts'
 
 /** A claim, by conditions that each name the race they prevent. */
@@ -38,6 +38,7 @@ export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
   if (claim.acknowledge !== undefined) {
     const earlier = `K.${update.name(claim.acknowledge)}.x`
     update.condition(`${earlier}>${update.value(nowMs)}`)
+    acknowledgesAsSeen(update, claim)
     update.set(earlier, 0)
   }
 
@@ -48,6 +49,16 @@ export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
   update.add('c', 1)
   update.add('i', count)
   return update.build()
+}
+
+/** The answer tells how many items it acknowledged: none of them was settled apart meanwhile. */
+function acknowledgesAsSeen(update: Expression, { seen, acknowledge = '' }: Claim): void {
+  const lock = seen.locks.get(acknowledge)
+  if (lock === undefined) return
+  const path = `K.${update.name(acknowledge)}`
+  const { r } = encodeLock(lock)
+  const count = update.value(itemsIn(lock.stretches))
+  update.condition(`(${path}.n=${count} OR ${path}.r=${update.value(r)})`)
 }
 
 /** Marks a lock done, if it lives. It need not know who else changes the record. */
