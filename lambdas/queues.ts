@@ -259,7 +259,6 @@ export type HousekeepReport = {
   readonly recalled: number
   readonly trimmed: number
   readonly deadLettered: number
-  readonly forgotten: boolean
   /** False when something is left that this run could not do. */
   readonly finished: boolean
 }

@@ -1,11 +1,5 @@
 import { entryBytes, spanOf } from './entry.ts'
-import {
-  LANES_MAX,
-  LANES_PER_APPEND,
-  TAIL_HARD_BYTES,
-  TAIL_SOFT_BYTES,
-  TAIL_STEP_BYTES,
-} from './limits.ts'
+import { LANES_MAX, LANES_PER_APPEND, TAIL_SOFT_BYTES } from './limits.ts'
 import { endOf, type QueueRecord } from './record.ts'
 
 /** What one push adds to the record: the entries of each lane, all or nothing. */
@@ -14,6 +8,9 @@ export type Append = {
   readonly items: number
   readonly bytes: number
 }
+
+/** How far a tail may grow: `ROOMY_TAIL`, or `TIGHT_TAIL` while the store throttles. */
+export type TailLimits = { readonly hardBytes: number; readonly stepBytes: number }
 
 export function appendOf(lanes: ReadonlyMap<number, readonly string[]>): Append {
   let items = 0
@@ -39,12 +36,17 @@ export type Obstacle =
   /** Nothing any more: it lost a race, and may try again. */
   | { readonly kind: 'none' }
 
-export function obstacleTo(append: Append, record: QueueRecord | undefined): Obstacle {
+export function obstacleTo(
+  append: Append,
+  record: QueueRecord | undefined,
+  limits: TailLimits,
+): Obstacle {
   if (record === undefined) return { kind: 'no-record' }
   if (append.items > 0 && record.room < append.items) return { kind: 'full' }
   const missing = [...append.lanes.keys()].filter((priority) => !record.lanes.has(priority))
   if (record.lanes.size + missing.length > LANES_MAX) return { kind: 'too-many-lanes' }
-  if (append.bytes > 0 && record.tailBytes > tailBytesAllowed(append)) return { kind: 'tail-full' }
+  if (append.bytes > 0 && record.tailBytes > tailBytesAllowed(append, limits))
+    return { kind: 'tail-full' }
   if (append.lanes.size > LANES_PER_APPEND) return { kind: 'too-wide' }
   return missing.length > 0 ? { kind: 'no-lanes', missing } : { kind: 'none' }
 }
@@ -53,21 +55,25 @@ export function obstacleTo(append: Append, record: QueueRecord | undefined): Obs
  * An append passes while the tail holds at most this. One that is larger than the cap by itself
  * (references to many lanes at once) passes when the tail is below the soft cap.
  */
-export const tailBytesAllowed = (append: Append): number =>
-  Math.max(TAIL_HARD_BYTES - append.bytes, TAIL_SOFT_BYTES)
+export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
+  Math.max(limits.hardBytes - append.bytes, TAIL_SOFT_BYTES)
 
 /**
  * Whether this append is the one to seal: it carried the tail over the soft cap, or over a further
  * step. Exactly one append crosses each line, so nobody needs to be elected.
  */
-export function crossesSealLine(tailBytesAfter: number, bytes: number): boolean {
+export function crossesSealLine(
+  tailBytesAfter: number,
+  bytes: number,
+  { stepBytes }: TailLimits,
+): boolean {
   const before = tailBytesAfter - bytes
   if (tailBytesAfter < TAIL_SOFT_BYTES) return false
-  return stepOf(tailBytesAfter) > stepOf(before)
+  return stepOf(tailBytesAfter, stepBytes) > stepOf(before, stepBytes)
 }
 
-const stepOf = (tailBytes: number): number =>
-  tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / TAIL_STEP_BYTES)
+const stepOf = (tailBytes: number, stepBytes: number): number =>
+  tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
 
 /** First sequence number that an append got in each lane, from the record right after it. */
 export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {

@@ -15,6 +15,8 @@ export type Claim = {
   readonly priority: number
   readonly epoch: string
   readonly count: number
+  /** As asked for, where the lane had not as many or an answer does not hold them. */
+  readonly wanted: number
   /** The frontier may not be past this: the items up to there are known to exist, for ever. */
   readonly frontierMax: number
   /** The frontier is exactly as seen: the items were read, to know how many fit an answer. */
@@ -67,6 +69,7 @@ export function planClaim(
       priority,
       epoch: lane.epoch,
       count,
+      wanted: command.count,
       frontierMax: end - count,
       exact: count > CLAIM_BLIND_ITEMS,
       nowMs,

@@ -77,10 +77,11 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
   }
   for (const [priority, lane] of draft.lanes) {
     if (lane === before.lanes.get(priority)) continue
-    const pruned = pruneTail(lane)
+    const entriesMax = Math.floor(left / PRUNE_ENTRY_BYTES) - 1
+    if (entriesMax <= 0) break
+    const pruned = pruneTail(lane, entriesMax)
     if (pruned.lane === lane) continue
     left -= (lane.tail.length - pruned.lane.tail.length + 1) * PRUNE_ENTRY_BYTES
-    if (left < 0) break
     lanes ??= new Map(draft.lanes)
     lanes.set(priority, pruned.lane)
     tailBytes -= pruned.bytes

@@ -8,7 +8,7 @@ const queueIdForm = /^[A-Za-z0-9._-]{1,100}$/
 export function isQueueId(id: unknown): id is string {
   if (typeof id !== 'string') return false
   const base = isDeadLetterQueue(id) ? id.slice(0, -DEAD_LETTER_SUFFIX.length) : id
-  return queueIdForm.test(base) && base !== '.' && base !== '..'
+  return queueIdForm.test(base) && !isDeadLetterQueue(base) && base !== '.' && base !== '..'
 }
 
 export function checkQueueId(id: unknown): void {
@@ -105,6 +105,10 @@ export function parseItemId(id: unknown): ItemPlace | undefined {
   // One id has one spelling: `00` is not `0`.
   return place.priority <= PRIORITY_MAX && itemId(place) === id ? place : undefined
 }
+
+const lockIdForm = /^[A-Za-z0-9_-]{11}$/
+
+export const isLockId = (id: string): boolean => lockIdForm.test(id)
 
 /** FNV-1a, 32 bits, over UTF-8. */
 export function fnv1a(text: string): number {

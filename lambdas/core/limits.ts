@@ -1,6 +1,6 @@
 /** Every bound of the engine in one place, each with the reason for its number. */
 
-/** One past the largest priority: fits a signed 32-bit integer, as most clients' integers do. */
+/** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
 export const PRIORITY_MAX = 2_147_483_647
 
 /** A body of 2.5 MiB holds about this many small items; more would only be split by the caller. */
@@ -27,14 +27,22 @@ export const IN_FLIGHT_MAX = 2_000
 export const LANES_MAX = 1_000
 
 /**
- * The tail is sealed when it holds this much: the record then stays within 2 KB (two write units)
- * with eight entries of 200 bytes in it, the fewest that keep a push at 1.25 requests.
+ * The tail is sealed when it holds this much: nine entries of 200 bytes, the fewest that keep a
+ * push below 1.25 requests, with eight of which the record is within 2 KB (two write units).
  */
-export const TAIL_SOFT_BYTES = 1_700
-/** Appends are refused past this until someone has sealed: what bounds the record's size. */
-export const TAIL_HARD_BYTES = 4_096
-/** Past the soft cap, the append that crosses a further step seals too, should the first have died. */
-export const TAIL_STEP_BYTES = 1_024
+export const TAIL_SOFT_BYTES = 1_770
+/**
+ * Appends are refused past the hard cap until someone has sealed: what bounds the record's size.
+ * Past the soft cap, the append that crosses a further step seals too, should the first have died.
+ * A seal takes two requests, in which a busy queue grows by some 5 KB: refusing those would cost
+ * more than the larger record does. Once the store throttles, each KB is what is scarce.
+ */
+export const ROOMY_TAIL = { hardBytes: 16_384, stepBytes: 8_192 }
+export const TIGHT_TAIL = { hardBytes: 4_096, stepBytes: 1_024 }
+/** How long one throttled request keeps an engine to the tight tail. */
+export const THROTTLED_FOR_MS = 2_000
+/** Entries one seal takes: what an expression of 4 KB can remove, at 11 bytes each and some. */
+export const ENTRIES_PER_SEAL = 250
 /** What an entry costs the tail beyond its text, so that the byte cap bounds the count as well. */
 export const ENTRY_OVERHEAD_BYTES = 8
 /** A push that would add more than this to the tail goes by reference to a batch. */
@@ -57,10 +65,15 @@ export const ENDED_KEPT = 16
 
 /** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
 export const LOCKS_PER_WRITE = 40
+/** Lanes that the locks of one fenced write may touch, beside what else it does; one lock always. */
+export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */
 export const LANES_AHEAD_NAMED = 40
-/** Lanes one bulk push names in one expression; with more, it replaces all under a full compare. */
-export const LANES_PER_APPEND = 60
+/**
+ * Lanes one bulk push names in one expression (seven operators each, of 300, where it compares
+ * them); with more, it replaces all under a full compare.
+ */
+export const LANES_PER_APPEND = 40
 /** Lanes that one fenced write changes (22 bytes of expression each, two operators). */
 export const LANES_PER_WRITE = 100
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */
@@ -81,7 +94,8 @@ export const HOLD_MS = 300
 export const IDEMPOTENCY_TTL_SECONDS = 24 * 60 * 60
 
 export const SEGMENT_SIZE_DEFAULT = 100
-export const SEGMENT_SIZE_MAX = 1_000
+/** Offloading holds a segment in memory: 250 items of 256 KiB are 64 MB. */
+export const SEGMENT_SIZE_MAX = 250
 export const BUFFER_SEGMENTS_DEFAULT = 1
 export const BUFFER_SEGMENTS_MAX = 100
 export const MAX_DELIVERIES_MAX = 1_000
@@ -90,7 +104,12 @@ export const ROOM_UNLIMITED = 1_000_000_000_000_000
 
 /** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
 export const SHARDS = 16
-export const REASON_CHARACTERS_MAX = 1_000
+/** A reason stays in the record until its items have moved. */
+export const REASON_CHARACTERS_MAX = 256
+/** Reasons that wait in the record before a dead-letter call first helps to move them. */
+export const REASON_BYTES_MAX = 16 * 1024
+/** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */
+export const DELIVERY_PIECES_MAX = 2_000
 /** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
 /** Segments and parts of batches last read: a few dozen of ordinary items. */

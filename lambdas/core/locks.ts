@@ -1,4 +1,4 @@
-import { ENDED_KEPT } from './limits.ts'
+import { ENDED_KEPT, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import {
   type Ending,
   isDone,
@@ -49,35 +49,49 @@ export function endLock(
   }
 }
 
-/** Folds up to `limit` acknowledged locks into heads and holes. */
-export function foldDone(record: QueueRecord, nowMs: number, limit: number): QueueRecord {
+/** Folds acknowledged locks into heads and holes: as many as one write can. */
+export function foldDone(record: QueueRecord, nowMs: number): QueueRecord {
   let next = record
-  let left = limit
-  for (const [lockId, lock] of record.locks) {
-    if (left === 0) break
-    if (!isDone(lock)) continue
+  for (const lockId of forOneWrite(record, isDone)) {
     next = endLock(next, lockId, 'acknowledged', nowMs)
-    left -= 1
   }
   return next
 }
 
-export function endExpired(record: QueueRecord, nowMs: number, limit: number): QueueRecord {
+/** Ends expired locks: as many as one write can. */
+export function endExpired(record: QueueRecord, nowMs: number): QueueRecord {
   let next = record
-  let left = limit
-  for (const [lockId, lock] of record.locks) {
-    if (left === 0) break
-    if (!isExpired(lock, nowMs)) continue
+  for (const lockId of forOneWrite(record, (lock) => isExpired(lock, nowMs))) {
     next = endLock(next, lockId, 'expired', nowMs)
-    left -= 1
   }
   return next
 }
 
-export const doneLocks = (record: QueueRecord): number => countLocks(record, isDone)
+/**
+ * Locks that one write may end, in the order they were made: an expression has room for so many of
+ * them and for so many lanes that they touch; for one lock always.
+ */
+export function forOneWrite(record: QueueRecord, is: (lock: Lock) => boolean): string[] {
+  const chosen: string[] = []
+  const lanes = new Set<number>()
+  for (const [lockId, lock] of record.locks) {
+    if (!is(lock)) continue
+    if (chosen.length === LOCKS_PER_WRITE) break
+    for (const { priority } of lock.stretches) lanes.add(priority)
+    if (chosen.length > 0 && lanes.size > LOCK_LANES_PER_WRITE) break
+    chosen.push(lockId)
+  }
+  return chosen
+}
 
-export const expiredLocks = (record: QueueRecord, nowMs: number): number =>
-  countLocks(record, (lock) => isExpired(lock, nowMs))
+export function doneLocks(record: QueueRecord): number {
+  let count = 0
+  for (const lock of record.locks.values()) if (isDone(lock)) count += 1
+  return count
+}
+
+export const expiredLocks = (record: QueueRecord, nowMs: number): Lock[] =>
+  [...record.locks.values()].filter((lock) => isExpired(lock, nowMs))
 
 export function liveLocks(record: QueueRecord, nowMs: number): [string, Lock][] {
   return [...record.locks].filter(([, lock]) => isLive(lock, nowMs))
@@ -91,10 +105,4 @@ export function earliestExpiryMs(record: QueueRecord): number | undefined {
     if (earliest === undefined || lock.expiresAtMs < earliest) earliest = lock.expiresAtMs
   }
   return earliest
-}
-
-function countLocks(record: QueueRecord, is: (lock: Lock) => boolean): number {
-  let count = 0
-  for (const lock of record.locks.values()) if (is(lock)) count += 1
-  return count
 }

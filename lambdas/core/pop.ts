@@ -1,7 +1,12 @@
 import { standingOf } from './acknowledge.ts'
 import { QueueError } from './errors.ts'
 import type { Guards } from './fence.ts'
-import { IN_FLIGHT_MAX, LANES_AHEAD_NAMED, LOCKS_PER_WRITE } from './limits.ts'
+import {
+  IN_FLIGHT_MAX,
+  LANES_AHEAD_NAMED,
+  LOCK_LANES_PER_WRITE,
+  LOCKS_PER_WRITE,
+} from './limits.ts'
 import { endExpired, endLock, expiredLocks, foldDone, liveLocks } from './locks.ts'
 import { countOf, take } from './ranges.ts'
 import {
@@ -50,14 +55,22 @@ export type PopTake = {
   readonly draft: QueueRecord
   readonly picks: readonly Stretch[]
   readonly itemsAcknowledged?: number
+  /** By how much the locks that this write ends lighten the record. */
+  readonly inFlightFreed: number
   /** More is free than was asked for or may be looked at. */
   readonly more: boolean
 }
 
+/** More than a pop can end beside its own: expired locks, or the lanes that they touch. */
+function endsTooMuch(record: QueueRecord, nowMs: number): boolean {
+  const expired = expiredLocks(record, nowMs)
+  if (expired.length > LOCKS_PER_WRITE) return true
+  const lanes = new Set(expired.flatMap(({ stretches }) => stretches.map((s) => s.priority)))
+  return lanes.size > LOCK_LANES_PER_WRITE
+}
+
 export function planPop(record: QueueRecord, command: PopCommand, nowMs: number): PopPlan {
-  if (expiredLocks(record, nowMs) > LOCKS_PER_WRITE) {
-    return { kind: 'end-expired', draft: endExpired(record, nowMs, LOCKS_PER_WRITE) }
-  }
+  if (endsTooMuch(record, nowMs)) return { kind: 'end-expired', draft: endExpired(record, nowMs) }
   const repeated = repeatOf(record, command, nowMs)
   if (repeated !== undefined) return repeated
 
@@ -66,12 +79,13 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const { itemsAcknowledged } = acknowledged
   const settled = itemsAcknowledged === undefined ? {} : { itemsAcknowledged }
 
-  const returned = endExpired(acknowledged.draft, nowMs, LOCKS_PER_WRITE)
+  const returned = endExpired(acknowledged.draft, nowMs)
   const live = liveLocks(returned, nowMs)
   if (!command.competing && live.length > 0) {
     return { kind: 'locked', untilMs: Math.max(...live.map(([, lock]) => lock.expiresAtMs)) }
   }
-  const draft = foldDone(returned, nowMs, LOCKS_PER_WRITE)
+  // Folding can wait where other locks have used up the expression already.
+  const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned
 
   const limit = command.lock === undefined ? command.count : roomForLock(draft, command.count)
   const { picks, more } = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
@@ -81,7 +95,8 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
       : { kind: 'empty', draft, ...settled }
   }
   if (limit === 0) return { kind: 'refused', error: tooManyInFlight() }
-  return { kind: 'take', draft, picks, more, ...settled }
+  const inFlightFreed = inFlightOf(record) - inFlightOf(draft)
+  return { kind: 'take', draft, picks, more, inFlightFreed, ...settled }
 }
 
 /** The record after the first `count` of the planned items are taken. */
@@ -102,12 +117,12 @@ export function takeItems(
           stretches,
           ...(command.lock.keyHash !== undefined && { keyHash: command.lock.keyHash }),
         })
-  return { draft, stretches, expiresAtMs, guards: popGuards(plan.draft, stretches, command) }
+  return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command) }
 }
 
 /** What must still hold when the pop is written, so that it passes over nothing. */
 function popGuards(
-  record: QueueRecord,
+  { draft: record, inFlightFreed }: PopTake,
   stretches: readonly Stretch[],
   command: PopCommand,
 ): Guards {
@@ -117,7 +132,9 @@ function popGuards(
     claims: !command.competing || command.lock?.keyHash !== undefined,
     lanesMade: last > 0,
     ...(ahead.length <= LANES_AHEAD_NAMED ? { lanesAhead: ahead } : { appends: true }),
-    ...(command.lock !== undefined && { inFlightMax: IN_FLIGHT_MAX - itemsIn(stretches) }),
+    ...(command.lock !== undefined && {
+      inFlightMax: IN_FLIGHT_MAX + inFlightFreed - itemsIn(stretches),
+    }),
   }
 }
 

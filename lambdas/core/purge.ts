@@ -1,5 +1,5 @@
-import { LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
-import { endLock } from './locks.ts'
+import { LANES_PER_WRITE, LOCK_LANES_PER_WRITE } from './limits.ts'
+import { endLock, forOneWrite } from './locks.ts'
 import { countOf, normalised, subtract } from './ranges.ts'
 import {
   endOf,
@@ -28,7 +28,9 @@ export function purgeStep(
   const concerned = [...record.locks].filter(([, lock]) => lock.stretches.some(inScope))
   let draft = record
   let items = 0
-  for (const [lockId, lock] of concerned.slice(0, LOCKS_PER_WRITE)) {
+  const chosen = new Set(forOneWrite(record, ({ stretches }) => stretches.some(inScope)))
+  for (const [lockId, lock] of concerned) {
+    if (!chosen.has(lockId)) continue
     if (isDone(lock)) {
       draft = endLock(draft, lockId, 'acknowledged', nowMs)
       continue
@@ -43,14 +45,14 @@ export function purgeStep(
         : endLock(draft, lockId, 'purged', nowMs)
     draft = settle(draft, purged)
   }
-  if (concerned.length > LOCKS_PER_WRITE) return { draft, items, finished: false }
+  if (concerned.length > chosen.size) return { draft, items, finished: false }
 
-  let lanes = 0
+  let lanes = chosen.size > 0 ? LOCK_LANES_PER_WRITE : 0
   for (const [p, lane] of draft.lanes) {
     if (priority !== undefined && p !== priority) continue
     const left = subtract(unsettledIn(lane), normalised(lane.dead))
     if (left.length === 0) continue
-    if (lanes === LANES_PER_WRITE) return { draft, items, finished: false }
+    if (lanes >= LANES_PER_WRITE) return { draft, items, finished: false }
     lanes += 1
     items += countOf(left)
     draft = settle(withLane(draft, p, { ...lane, frontier: endOf(lane) }), stretchesOf(p, left))

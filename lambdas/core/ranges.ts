@@ -71,9 +71,7 @@ export function* numbersOf(ranges: Ranges): Generator<number> {
   for (const { from, to } of ranges) for (let n = from; n < to; n += 1) yield n
 }
 
-/** [from, to, from, to, …], as rows hold them. */
-export const flatten = (ranges: Ranges): number[] => ranges.flatMap(({ from, to }) => [from, to])
-
+/** From [from, to, from, to, …], as rows hold them. */
 export function unflatten(numbers: readonly number[] | undefined): Ranges {
   if (numbers === undefined) return none
   const ranges: Range[] = []

@@ -206,8 +206,10 @@ export type StoredLane = {
   k?: number[]
   /** [from, to, count, …] */
   d?: number[]
-  /** [from, to, reason, …] */
-  q?: (number | string)[]
+  /** [from, to, index of the reason, …] */
+  q?: number[]
+  /** Reasons of dead items, each once. */
+  w?: string[]
 }
 
 export type StoredLock =
@@ -285,7 +287,8 @@ function decodeLane(stored: StoredLane): Lane {
   const dead: Dead[] = []
   const q = stored.q ?? []
   for (let i = 0; i < q.length; i += 3) {
-    dead.push({ from: q[i] as number, to: q[i + 1] as number, reason: q[i + 2] as string })
+    const reason = stored.w?.[q[i + 2] as number] ?? ''
+    dead.push({ from: q[i] as number, to: q[i + 1] as number, reason })
   }
   return {
     epoch: stored.e,
@@ -337,7 +340,10 @@ export function encodeLane(lane: Lane): StoredLane {
 }
 
 /** The attributes of a lane that are absent while they say nothing. */
-export function encodeLaneOptions(lane: Lane): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q'> {
+export function encodeLaneOptions(
+  lane: Lane,
+): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w'> {
+  const reasons = [...new Set(lane.dead.map(({ reason }) => reason))]
   return {
     ...(lane.offloaded.from < lane.offloaded.to && { o: [lane.offloaded.from, lane.offloaded.to] }),
     ...(lane.recalled > 0 && { r: lane.recalled }),
@@ -347,7 +353,8 @@ export function encodeLaneOptions(lane: Lane): Pick<StoredLane, 'o' | 'r' | 'x' 
       d: lane.deliveries.flatMap(({ from, to, count }) => [from, to, count]),
     }),
     ...(lane.dead.length > 0 && {
-      q: lane.dead.flatMap(({ from, to, reason }) => [from, to, reason]),
+      q: lane.dead.flatMap(({ from, to, reason }) => [from, to, reasons.indexOf(reason)]),
+      w: reasons,
     }),
   }
 }

@@ -1,5 +1,5 @@
 import { entryBytes, spanOf } from './entry.ts'
-import { TAIL_SOFT_BYTES } from './limits.ts'
+import { ENTRIES_PER_SEAL, TAIL_SOFT_BYTES } from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
 
 export type Seal = {
@@ -13,7 +13,8 @@ const LANES_PER_SEAL = 40
 
 /**
  * Which tails to copy out: the largest first, until half the cap is free. Sealing everything would
- * leave a chunk of crumbs for each lane; a lane that is taken is taken whole.
+ * leave a chunk of crumbs for each lane. A lane that is taken is taken whole, as far as one
+ * expression can remove its entries.
  */
 export function planSeal(record: QueueRecord): Seal[] {
   if (record.tailBytes < TAIL_SOFT_BYTES) return []
@@ -23,10 +24,13 @@ export function planSeal(record: QueueRecord): Seal[] {
     .sort((a, b) => b.bytes - a.bytes || a.priority - b.priority)
   const seals: Seal[] = []
   let left = record.tailBytes
+  let room = ENTRIES_PER_SEAL
   for (const { priority, lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
-    if (left <= TAIL_SOFT_BYTES / 2) break
-    seals.push({ priority, lane, entries: lane.tail })
+    if (left <= TAIL_SOFT_BYTES / 2 || room === 0) break
+    const entries = lane.tail.slice(0, room)
+    seals.push({ priority, lane, entries })
     left -= bytes
+    room -= entries.length
   }
   return seals
 }

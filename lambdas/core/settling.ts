@@ -1,5 +1,6 @@
 import { entryBytes, isReference, spanOf } from './entry.ts'
 import { isDeadLetterQueue } from './keys.ts'
+import { DELIVERY_PIECES_MAX, ENTRIES_PER_SEAL } from './limits.ts'
 import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
 import {
   type Delivered,
@@ -47,7 +48,10 @@ export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): Qu
     const dead = raised
       .filter(({ count }) => count >= most)
       .map(({ from, to }) => ({ from, to, reason: 'max_deliveries' }))
-    const deliveries = joined([...without(lane.deliveries, back), ...raised])
+    const deliveries = bounded(
+      joined([...without(lane.deliveries, back), ...raised]),
+      DELIVERY_PIECES_MAX / record.lanes.size,
+    )
     return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })
   return { ...returned, returns: returned.returns + 1 }
@@ -73,13 +77,13 @@ export function bury(
  * Drops settled items from the front of the tail, as a prefix. It stops at a reference: that is
  * the only pointer to its batch, and stays until housekeeping has deleted the batch's rows.
  */
-export function pruneTail(lane: Lane): { lane: Lane; bytes: number } {
-  return dropFromTail(lane, (entry, from) => !isReference(entry) && from < lane.head)
+export function pruneTail(lane: Lane, entriesMax: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, entriesMax, (entry, from) => !isReference(entry) && from < lane.head)
 }
 
 /** Drops leading entries that are settled as a whole, references up to `goneTo` too (their rows are gone). */
 export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes: number } {
-  return dropFromTail(lane, (entry, from) => {
+  return dropFromTail(lane, ENTRIES_PER_SEAL, (entry, from) => {
     const end = from + spanOf(entry)
     return end <= lane.head && (!isReference(entry) || end <= goneTo)
   })
@@ -87,13 +91,14 @@ export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes
 
 function dropFromTail(
   lane: Lane,
+  entriesMax: number,
   droppable: (entry: string, from: number) => boolean,
 ): { lane: Lane; bytes: number } {
   let sealed = lane.sealed
   let bytes = 0
   let dropped = 0
   for (const entry of lane.tail) {
-    if (!droppable(entry, sealed)) break
+    if (dropped === entriesMax || !droppable(entry, sealed)) break
     sealed += spanOf(entry)
     bytes += entryBytes(entry)
     dropped += 1
@@ -145,6 +150,16 @@ function joined(list: readonly Delivered[]): Delivered[] {
     }
   }
   return result
+}
+
+/**
+ * Keeps the pieces with the most deliveries. It takes a pattern of releases made for it to get here;
+ * an item whose count is dropped may be handed out more often than it should, never less.
+ */
+function bounded(list: readonly Delivered[], pieces: number): readonly Delivered[] {
+  const most = Math.max(2, Math.floor(pieces))
+  if (list.length <= most) return list
+  return inOrder([...list].sort((a, b) => b.count - a.count).slice(0, most))
 }
 
 function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {

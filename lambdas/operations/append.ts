@@ -8,11 +8,20 @@ import {
 import { defaultConfiguration } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
 import { recordKey } from '../core/keys.ts'
-import { FORGET_AFTER_MS, LANES_MAX } from '../core/limits.ts'
+import { FORGET_AFTER_MS, LANES_MAX, LANES_PER_APPEND, ROOMY_TAIL } from '../core/limits.ts'
 import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
-import { busy, type Engine, newMark, outcomeUnknown, readRecord, seen } from './engine.ts'
+import {
+  busy,
+  type Engine,
+  newMark,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+  tailLimits,
+} from './engine.ts'
 import { housekeepRecord } from './housekeep.ts'
 import { seal } from './seal.ts'
 
@@ -20,11 +29,11 @@ import { seal } from './seal.ts'
 export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly start: number }>
 
 /**
- * Most wait for a tail that is being sealed, 100–200 ms each: five seconds and more in all, after
+ * Most wait for a tail that is being sealed, 50–100 ms each: three seconds in all, after
  * which the caller is better served by an answer.
  */
 const ATTEMPTS_MAX = 40
-const FULL_WAIT_MS = 100
+const FULL_WAIT_MS = 50
 
 /**
  * The one loop of a push. An append names no version: it fails only for a reason that the record
@@ -35,22 +44,25 @@ export async function append(engine: Engine, queue: string, addition: Append): P
   let record = engine.memory.get(queue)
   let waits = 0
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    // Blind at first: lanes are there, as far as anyone knows.
-    const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
-    const written = await engine.dynamo.update(
-      recordKey(queue),
-      appendUpdate(addition, { newLanes }),
-    )
-    if (written.kind === 'unknown') {
-      return lookFor(engine, queue, addition, written.cause)
+    const limits = tailLimits(engine)
+    if (addition.lanes.size > LANES_PER_APPEND) {
+      record = record ?? (await readRecord(engine, queue))
+    } else {
+      // Blind at first: lanes are there, as far as anyone knows.
+      const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
+      const written = await engine.dynamo.update(
+        recordKey(queue),
+        appendUpdate(addition, limits, { newLanes }),
+      )
+      if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
+      if (written.kind === 'done') {
+        const after = seen(engine, queue, written.item) as QueueRecord
+        await sealAfter(engine, after, addition.bytes)
+        return placed(addition, after)
+      }
+      record = seen(engine, queue, written.item)
     }
-    if (written.kind === 'done') {
-      const after = seen(engine, queue, written.item) as QueueRecord
-      await sealAfter(engine, after, addition.bytes)
-      return placed(addition, after)
-    }
-    record = seen(engine, queue, written.item)
-    const obstacle = obstacleTo(addition, record)
+    const obstacle = obstacleTo(addition, record, limits)
     switch (obstacle.kind) {
       case 'no-record': {
         const made = await makeRecord(engine, queue, addition)
@@ -68,6 +80,7 @@ export async function append(engine: Engine, queue: string, addition: Append): P
         const wide = await appendWide(engine, queue, addition, record as QueueRecord)
         if (wide !== undefined) return wide
         record = engine.memory.get(queue)
+        await pause(engine, attempt)
         break
       }
       case 'tail-full':
@@ -179,7 +192,8 @@ function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Place
 }
 
 async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  if (crossesSealLine(record.tailBytes, bytes)) await sealQuietly(engine, record)
+  if (crossesSealLine(record.tailBytes, bytes, tailLimits(engine)))
+    await sealQuietly(engine, record)
 }
 
 /** The push is answered by its append alone: a seal that fails is somebody else's next. */
@@ -230,14 +244,14 @@ export async function ensureLane(
     if (record === undefined) {
       const made = await makeRecord(engine, queue, nothing)
       record = made.kind === 'made' ? made.record : made.current
-    } else if (obstacleTo(nothing, record).kind === 'too-many-lanes') {
+    } else if (obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes') {
       await makeRoomForLanes(engine, queue, record)
       record = engine.memory.get(queue)
     } else {
       const newLanes = missingLanes(engine, nothing, record)
       const written = await engine.dynamo.update(
         recordKey(queue),
-        appendUpdate(nothing, { newLanes, anyway: true }),
+        appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true }),
       )
       // Made or not, by us or not: what counts is whether it is there.
       record =

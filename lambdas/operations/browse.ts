@@ -1,4 +1,4 @@
-import { decodeItem } from '../core/entry.ts'
+import { decodeItem, escapedBytes } from '../core/entry.ts'
 import { QueueError } from '../core/errors.ts'
 import { checkQueueId, itemId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, ITEMS_PER_POP_MAX } from '../core/limits.ts'
@@ -62,6 +62,9 @@ async function pageOf(
   const items: BrowsePage['items'][number][] = []
   let bytes = ANSWER_BYTES_MAX
   for (const { priority: p, lane, from } of lanesFrom(record, priority, place)) {
+    if (items.length > 0 && bytes <= 0) {
+      return { items, cursor: encodeCursor({ priority: p, epoch: lane.epoch, sequence: from }) }
+    }
     const visible = subtract(visibleIn(record, p, lane), [{ from: 0, to: from }])
     const locked = lockedNow(record, p, visible, nowMs)
     const picks = take(visible, limit - items.length)
@@ -72,7 +75,7 @@ async function pageOf(
       const { text, pushedAtMs, moved } = decodeItem(entry)
       const sequence = numbers[index] as number
       const isLocked = includes(locked, sequence)
-      bytes -= 2 * text.length
+      bytes -= escapedBytes(text)
       items.push({
         text,
         id: itemId({ epoch: lane.epoch, priority: p, sequence }),

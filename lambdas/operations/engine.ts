@@ -1,6 +1,8 @@
+import type { TailLimits } from '../core/append.ts'
 import { QueueError } from '../core/errors.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
+import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../core/limits.ts'
 import { randomText } from '../core/random-text.ts'
 import {
   decodeRecord,
@@ -71,10 +73,13 @@ const RESEND_AFTER_MS = 50
 export async function commit(
   engine: Engine,
   change: FencedChange,
-  beside: readonly Row[] = [],
+  {
+    beside = [],
+    eager = false,
+  }: { readonly beside?: readonly Row[]; readonly eager?: boolean } = {},
 ): Promise<Committed> {
   const { queue } = change.before
-  const send = sender(engine, change, beside)
+  const send = sender(engine, change, beside, eager)
   let cause: unknown
   for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
     const first = sending === 1
@@ -157,10 +162,15 @@ async function settleDoubt(
 
 type Sent = Written | { readonly kind: 'blocked'; readonly item: Row | undefined }
 
-function sender(engine: Engine, change: FencedChange, beside: readonly Row[]): () => Promise<Sent> {
+function sender(
+  engine: Engine,
+  change: FencedChange,
+  beside: readonly Row[],
+  eager: boolean,
+): () => Promise<Sent> {
   const key = recordKey(change.before.queue)
   const expressions = fencedUpdate(change)
-  if (beside.length === 0) return () => engine.dynamo.update(key, expressions)
+  if (beside.length === 0) return () => engine.dynamo.update(key, expressions, eager)
   const own = {
     Update: {
       TableName: engine.dynamo.tableName,
@@ -182,6 +192,10 @@ function sentOf(transacted: Transacted): Sent {
   if (own?.failed) return { kind: 'failed', ...(own.item !== undefined && { item: own.item }) }
   return { kind: 'blocked', item: transacted.reasons.find(({ failed }) => failed)?.item }
 }
+
+/** Appends may fill the tail far while the store keeps up, and little once it throttles. */
+export const tailLimits = (engine: Engine): TailLimits =>
+  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS) ? TIGHT_TAIL : ROOMY_TAIL
 
 /** A pause that grows with the attempt and differs between writers. */
 export async function pause(engine: Engine, attempt: number): Promise<void> {

@@ -1,19 +1,19 @@
 import { fenced } from '../core/fence.ts'
-import { DONE_LOCKS_FOLD, DONE_LOCKS_STEP, LOCKS_PER_WRITE } from '../core/limits.ts'
+import { DONE_LOCKS_FOLD, DONE_LOCKS_STEP } from '../core/limits.ts'
 import { doneLocks, foldDone } from '../core/locks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { commit, type Engine, newMark } from './engine.ts'
 
 /**
  * Acknowledged locks are folded into head and holes by the next fenced write. Where all pops are
- * claims there is none, so the acknowledge whose lock makes a full dozen and a bit folds them: as
+ * claims there is none, so the acknowledge whose lock is the 16th (the 24th, …) folds them: as
  * with sealing, exactly one crosses each line, and its failure changes no answer.
  */
 export async function foldAfter(engine: Engine, record: QueueRecord): Promise<void> {
   const done = doneLocks(record)
   if (done < DONE_LOCKS_FOLD || (done - DONE_LOCKS_FOLD) % DONE_LOCKS_STEP !== 0) return
   const nowMs = engine.clock.nowMs()
-  const draft = foldDone(record, nowMs, LOCKS_PER_WRITE)
+  const draft = foldDone(record, nowMs)
   await commit(engine, fenced(record, draft, { nowMs, mark: newMark(engine) })).catch(
     (error: unknown) => {
       engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })

@@ -1,7 +1,7 @@
 import { fenced } from '../core/fence.ts'
 import { type HousekeepingPlan, housekeepingDue, planHousekeeping } from '../core/housekeeping.ts'
 import { checkQueueId, recordKey } from '../core/keys.ts'
-import { HOUSEKEEPING_RETRY_MS, LOCKS_PER_WRITE } from '../core/limits.ts'
+import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
 import { foldDone } from '../core/locks.ts'
 import { type LaneWork, movePointers } from '../core/pointers.ts'
 import type { Range } from '../core/ranges.ts'
@@ -52,7 +52,6 @@ export async function housekeepRecord(
     trimmed: 0,
     deadLettered: 0,
     dropped: 0,
-    forgotten: false,
     finished: false,
   }
   let record = seen
@@ -70,7 +69,7 @@ export async function housekeepRecord(
         return { ...report, finished: true }
       }
       record = await moveOn(engine, planned, work, report)
-      await dropLateCopies(engine, planned, record, [...work, ...failed.map(({ item }) => item)])
+      await dropLateCopies(engine, planned, [...work, ...failed.map(({ item }) => item)])
       const [failure] = failed
       if (failure !== undefined) {
         record = await readRecord(engine, queue)
@@ -177,7 +176,7 @@ async function moveOn(
   let record: QueueRecord | undefined = seen
   for (let attempt = 1; attempt <= COMMITS_MAX && record !== undefined; attempt += 1) {
     const nowMs = engine.clock.nowMs()
-    const folded = foldDone(record, nowMs, LOCKS_PER_WRITE)
+    const folded = foldDone(record, nowMs)
     const draft = movePointers(folded, work)
     const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
     if (draft === record && change.after.work === record.work) return record

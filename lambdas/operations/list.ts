@@ -30,7 +30,7 @@ export async function list(
       field: 'limit',
     })
   }
-  const after = cursor === undefined ? undefined : decodeListCursor(cursor)
+  const after = cursor === undefined ? undefined : decodeListCursor(cursor, prefix)
   // One more than asked for tells whether there is another page.
   const shards = await Promise.all(
     Array.from({ length: SHARDS }, (_, shard) => queuesOf(engine, shard, prefix, after, limit + 1)),
@@ -62,7 +62,7 @@ async function queuesOf(
     ExpressionAttributeValues: {
       ':s': shard,
       // A character below all that ids hold makes "from" mean "after".
-      ':low': past !== undefined && past >= low ? `${past} ` : low,
+      ':low': past === undefined ? low : `${past} `,
       ':high': `${low}~`,
     },
     Limit: limit,
@@ -82,8 +82,8 @@ async function countsOf(engine: Engine, queues: readonly string[]): Promise<Map<
 
 const encodeListCursor = (queue: string): string => Buffer.from(queue).toString('base64url')
 
-function decodeListCursor(cursor: string): string {
+function decodeListCursor(cursor: string, prefix: string): string {
   const queue = Buffer.from(cursor, 'base64url').toString('latin1')
-  if (!prefixForm.test(queue) || queue === '') throw badCursor()
+  if (!prefixForm.test(queue) || queue === '' || !queue.startsWith(prefix)) throw badCursor()
   return queue
 }

@@ -5,7 +5,7 @@ import { recordKey } from '../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane } from './append.ts'
-import { type Committed, commit, type Engine, readRecord, seen } from './engine.ts'
+import { type Committed, commit, type Engine, readRecord, seen, tailLimits } from './engine.ts'
 import { byReference, discardBatch } from './push.ts'
 import { seal } from './seal.ts'
 
@@ -22,19 +22,21 @@ export async function move(
   entries: readonly string[],
 ): Promise<Committed> {
   const inline = appendOf(new Map([[priority, entries]]))
+  await ensureLane(engine, to, priority)
   const addition =
     inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, to, inline.lanes)
-  await ensureLane(engine, to, priority)
-  const committed = await commit(engine, change, [
+  const limits = tailLimits(engine)
+  const beside = [
     {
       Update: {
         TableName: engine.dynamo.tableName,
         Key: recordKey(to),
-        ...appendUpdate(addition, { anyway: true }),
+        ...appendUpdate(addition, limits, { anyway: true }),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       },
     },
-  ])
+  ]
+  const committed = await commit(engine, change, { beside })
   engine.memory.delete(to)
   if (committed.kind === 'committed') return committed
   // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
@@ -43,7 +45,7 @@ export async function move(
   }
   if (committed.kind === 'blocked') {
     const target = seen(engine, to, committed.item) ?? (await readRecord(engine, to))
-    if (target !== undefined && obstacleTo(addition, target).kind === 'tail-full') {
+    if (target !== undefined && obstacleTo(addition, target, limits).kind === 'tail-full') {
       await seal(engine, target)
     }
   }

@@ -10,6 +10,7 @@ import { checkPop } from '../core/pop-request.ts'
 import { randomLockId } from '../core/random-text.ts'
 import {
   deliveriesOf,
+  endOf,
   itemsIn,
   type Lane,
   type Lock,
@@ -37,6 +38,8 @@ import { hold } from './hold.ts'
 const ATTEMPTS_MAX = 24
 /** From here on claims are asked to stand back, and a pop keeps to one lane. */
 const STARVING_AFTER = 4
+/** After this many lost claims the pop goes under the fence, where someone always wins. */
+const CLAIMS_MAX = 12
 /** Reads that found items missing at the version that says they are there. */
 const MISSING_MAX = 3
 
@@ -64,7 +67,7 @@ export async function pop(
       throw notFound(command.acknowledge)
     }
 
-    const claim = planClaim(record, command, nowMs)
+    const claim = attempt <= CLAIMS_MAX ? planClaim(record, command, nowMs) : undefined
     if (claim !== undefined) {
       const claimed = await takeClaim(engine, queue, claim)
       if (claimed.kind === 'popped') return withTtl(claimed.outcome, ttlMs)
@@ -233,7 +236,9 @@ async function claimedItems(
         kind: 'items',
         items: itemsOf(record, lock.stretches, read.entries),
         lock: { id: claim.lockId, expiresAtMs: claim.expiresAtMs, ttlSeconds: 0 },
-        more: false,
+        more: lock.stretches.every(
+          ({ to }) => itemsIn(lock.stretches) < claim.wanted && to < endIn(claimed, claim.priority),
+        ),
         ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
       }
     }
@@ -330,6 +335,11 @@ const emptied = (items: number | undefined): PopOutcome => ({
   kind: 'empty',
   ...acknowledged(items),
 })
+
+const endIn = (record: QueueRecord, priority: number): number => {
+  const lane = record.lanes.get(priority)
+  return lane === undefined ? 0 : endOf(lane)
+}
 
 const notFound = (lockId: string): QueueError =>
   new QueueError(

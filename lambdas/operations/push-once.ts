@@ -9,7 +9,17 @@ import type { Pushed, PushItem } from '../queues.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
 import type { Row } from '../store/dynamo.ts'
 import { makeRoomForLanes, missingLanes, type Placed, queueFull, sealQuietly } from './append.ts'
-import { busy, type Engine, newMark, outcomeUnknown, pause, readRecord, seen } from './engine.ts'
+import {
+  busy,
+  changedAllTheSame,
+  type Engine,
+  newMark,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+  tailLimits,
+} from './engine.ts'
 import { hashOf } from './hash.ts'
 import { locate, searchesOf } from './locate.ts'
 import { discardUnlessOpen, idsOf, prepare } from './push.ts'
@@ -40,12 +50,13 @@ export async function pushOnce(
     key: receiptKey(queue, hashOf(queue, idempotencyKey)),
     hash: hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)])),
     ...(await prepare(engine, queue, items)),
-    open: { lost: undefined },
+    open: { lost: undefined, done: false },
   }
   try {
     return await attempts(engine, once)
   } catch (error) {
-    const { lost } = once.open
+    const { lost, done } = once.open
+    if (done) throw changedAllTheSame(error)
     if (
       lost !== undefined &&
       !(error instanceof QueueError && error.code === 'IDEMPOTENCY_CONFLICT')
@@ -65,7 +76,11 @@ type Once = {
   readonly addition: Append
   readonly heads: ReadonlyMap<number, string>
   /** The first lost answer: from then on only the receipt can say that it did not happen. */
-  readonly open: { lost: unknown }
+  readonly open: {
+    lost: unknown
+    /** It is in the queue: whatever fails now takes nothing back. */
+    done: boolean
+  }
 }
 
 async function attempts(engine: Engine, once: Once): Promise<Pushed> {
@@ -74,7 +89,7 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
   let current = record === undefined
   if (current) record = await readRecord(engine, queue)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const obstacle = obstacleTo(addition, record)
+    const obstacle = obstacleTo(addition, record, tailLimits(engine))
     const stops = obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes'
     if (stops || obstacle.kind === 'tail-full') {
       if (!current) {
@@ -102,6 +117,7 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
     })
     engine.memory.delete(queue)
     if (transacted.kind === 'done') {
+      once.open.done = true
       await sealAfterwards(engine, once, record)
       return placed !== undefined
         ? { ids: idsOf(once.items, placed) }
@@ -145,10 +161,11 @@ function transactionFor(
     }
     return { write, receipt: receiptOf(engine, once, placed), placed }
   }
-  const wide = obstacleTo(addition, record).kind === 'too-wide'
+  const limits = tailLimits(engine)
+  const wide = obstacleTo(addition, record, limits).kind === 'too-wide'
   const expressions = wide
     ? wideAppendUpdate(addition, record, newLanes)
-    : appendUpdate(addition, exact ? { newLanes, exactly: record } : { newLanes })
+    : appendUpdate(addition, limits, exact ? { newLanes, exactly: record } : { newLanes })
   const write = { Update: { TableName, Key: recordKey(queue), ...expressions, ...onFailure } }
   const placed = exact || wide ? placesIn(addition, record, newLanes) : undefined
   const receipt = receiptOf(engine, once, placed)
@@ -253,7 +270,7 @@ async function sealAfterwards(
   before: QueueRecord | undefined,
 ): Promise<void> {
   const bytes = (before?.tailBytes ?? 0) + addition.bytes
-  if (!crossesSealLine(bytes, addition.bytes)) return
+  if (!crossesSealLine(bytes, addition.bytes, tailLimits(engine))) return
   const record = await readRecord(engine, queue).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'seal' })
     return undefined

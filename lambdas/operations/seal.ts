@@ -4,42 +4,59 @@ import { type QueueRecord, segmentOf } from '../core/record.ts'
 import { planSeal, type Seal, sealed } from '../core/seal.ts'
 import type { Row } from '../store/dynamo.ts'
 import { chunkRows, keyOfRow } from '../store/segments.ts'
-import { commit, type Engine, newMark } from './engine.ts'
-
-/** Losing to another fenced write costs one round trip; after this many, another has sealed. */
-const ATTEMPTS_MAX = 4
+import { commit, type Engine, newMark, readRecord } from './engine.ts'
 
 /**
- * Copies the tail out into chunk rows, then takes exactly that prefix off it. Rows that a lost race
- * leaves behind are true all the same, and nobody deletes them before their time (rule 1).
- * Returns how many entries were sealed.
+ * Rounds of one sealer. What fills the tail again while it seals is its to seal as well: whoever
+ * else began would only collide with it. Two thirds of a second, then the next line that is crossed
+ * calls the next.
+ */
+const ROUNDS_MAX = 64
+
+/**
+ * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
+ * soft cap. Who loses the fence stops at once: someone is at work. It never backs off, because all
+ * appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
+ * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */
 export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
   let record: QueueRecord | undefined = seen
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX && record !== undefined; attempt += 1) {
+  let entries = 0
+  for (let round = 1; round <= ROUNDS_MAX && record !== undefined; round += 1) {
     const { queue } = record
     const seals = planSeal(record)
-    if (seals.length === 0) return 0
+    if (seals.length === 0) break
     const rows = seals.map((part) => chunkRows(queue, part.priority, part.lane, part.entries))
-    await engine.dynamo.putMany(rows.flat())
-    const draft = sealed(record, seals)
+    await engine.dynamo.putMany(rows.flat(), true)
     const nowMs = engine.clock.nowMs()
-    const committed = await commit(engine, fenced(record, draft, { nowMs, mark: newMark(engine) }))
-    if (committed.kind === 'committed') {
-      return seals.reduce((sum, { entries }) => sum + entries.length, 0)
+    const change = fenced(record, sealed(record, seals), { nowMs, mark: newMark(engine) })
+    const committed = await commit(engine, change, { eager: true })
+    if (committed.kind !== 'committed') {
+      await dropLateRows(engine, queue, seals, rows)
+      break
     }
-    record = committed.kind === 'lost' ? committed.current : undefined
-    const late = rows.flatMap((some, index) => lateIn(record, seals[index] as Seal, some))
-    if (committed.kind === 'lost') await engine.dynamo.deleteMany(late.map(keyOfRow))
+    for (const part of seals) entries += part.entries.length
+    record = committed.record
   }
-  return 0
+  return entries
 }
 
 /** Rows that came when their segment had been trimmed already: nobody else will delete them. */
-function lateIn(current: QueueRecord | undefined, seal: Seal, rows: readonly Row[]): Row[] {
-  const lane = current?.lanes.get(seal.priority)
-  if (lane?.epoch !== seal.lane.epoch) return [...rows]
-  return rows.filter(
-    (row) => segmentOf(lane, parseChunkSortKey(row.sk as string).from) < lane.trimmed,
-  )
+async function dropLateRows(
+  engine: Engine,
+  queue: string,
+  seals: readonly Seal[],
+  rows: readonly (readonly Row[])[],
+): Promise<void> {
+  // A licence to delete is read, never inferred from what an answer left out.
+  const current = await readRecord(engine, queue)
+  const late = seals.flatMap((part, index) => {
+    const lane = current?.lanes.get(part.priority)
+    const written = rows[index] ?? []
+    if (lane?.epoch !== part.lane.epoch) return written
+    return written.filter(
+      (row) => segmentOf(lane, parseChunkSortKey(row.sk as string).from) < lane.trimmed,
+    )
+  })
+  await engine.dynamo.deleteMany(late.map(keyOfRow))
 }

@@ -12,14 +12,15 @@ import {
   referencesIn,
   segmentRows,
 } from '../store/segments.ts'
-import type { Engine } from './engine.ts'
+import { type Engine, readRecord } from './engine.ts'
 
 /*
  * What housekeeping does to segments: copies and deletes, none of which moves a pointer. A copy is
  * true for ever once made; a delete has a licence that nothing can withdraw (rule 1).
  */
 
-const SEGMENTS_AT_ONCE = 6
+/** A segment of large items is tens of megabytes, and twice that while it is copied. */
+const SEGMENTS_AT_ONCE = 2
 
 export async function copySegment(
   engine: Engine,
@@ -84,10 +85,13 @@ export function newlyOffloaded(before: Lane, after: Lane): number[] {
 export async function dropLateCopies(
   engine: Engine,
   planned: QueueRecord,
-  current: QueueRecord | undefined,
   work: readonly LaneWork[],
 ): Promise<void> {
-  for (const { priority, epoch, offloaded, recalled } of work) {
+  const copies = work.filter(({ offloaded, recalled }) => offloaded ?? recalled)
+  if (copies.length === 0) return
+  // A licence to delete is read, never inferred from what an answer left out.
+  const current = await readRecord(engine, planned.queue)
+  for (const { priority, epoch, offloaded, recalled } of copies) {
     const lane = planned.lanes.get(priority) as Lane
     const now = current?.lanes.get(priority)
     const isThere = now?.epoch === epoch
@@ -114,7 +118,7 @@ export async function trimSegments(
   segments: Range,
   behind: number,
 ): Promise<void> {
-  const objects: string[] = []
+  const objects: { segment: number; key: string }[] = []
   await eachOf(segments, async (segment) => {
     const rows = await segmentRows(engine.dynamo, record.queue, priority, lane, segment, true)
     const settled = rows.filter((row) => parseChunkSortKey(row.sk as string).to <= behind)
@@ -122,9 +126,28 @@ export async function trimSegments(
     if ((segment + 1) * lane.segmentSize > behind) return
     // Offloaded or not: a copy whose pointer was never moved goes the same way, and S3 deletes for
     // nothing what is not there.
-    objects.push(segmentObjectKey(record.queue, lane.epoch, priority, segment))
+    objects.push({ segment, key: segmentObjectKey(record.queue, lane.epoch, priority, segment) })
   })
-  await engine.objects.deleteMany(objects)
+  await deleteObjects(engine, record.queue, lane, objects)
+}
+
+/**
+ * Objects of offloaded segments must go before the pointers do. Others are strays at most, of a run
+ * that died between a copy and its pointer: S3 being out of reach is no reason not to trim.
+ */
+async function deleteObjects(
+  engine: Engine,
+  queue: string,
+  lane: Lane,
+  objects: readonly { readonly segment: number; readonly key: string }[],
+): Promise<void> {
+  const isOffloaded = ({ segment }: { segment: number }): boolean =>
+    lane.offloaded.from <= segment && segment < lane.offloaded.to
+  const deletion = engine.objects.deleteMany(objects.map(({ key }) => key))
+  if (objects.some(isOffloaded)) return deletion
+  await deletion.catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'delete-strays' })
+  })
 }
 
 /** Parts of batches first: once the rows are gone, nothing points to them any more. */

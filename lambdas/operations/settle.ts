@@ -1,8 +1,14 @@
 import { standingOf } from '../core/acknowledge.ts'
 import { QueueError } from '../core/errors.ts'
 import { fenced } from '../core/fence.ts'
-import { checkQueueId, deadLetterQueueOf, isDeadLetterQueue, recordKey } from '../core/keys.ts'
-import { REASON_CHARACTERS_MAX } from '../core/limits.ts'
+import {
+  checkQueueId,
+  deadLetterQueueOf,
+  isDeadLetterQueue,
+  isLockId,
+  recordKey,
+} from '../core/keys.ts'
+import { REASON_BYTES_MAX, REASON_CHARACTERS_MAX } from '../core/limits.ts'
 import { endLock } from '../core/locks.ts'
 import { endPart, IDS_MAX, type PartialEnding } from '../core/partial.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
@@ -95,6 +101,9 @@ export async function deadLetter(
       { field: 'reason' },
     )
   }
+  // Reasons wait in the record until their items have moved: it holds only so many of them.
+  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  if (record !== undefined && reasonBytes(record) > REASON_BYTES_MAX) await buryDead(engine, queue)
   const itemsDeadLettered = await endUnderFence(engine, queue, request, 'dead-lettered', reason)
   // The items are out of reach of any pop now; the stream moves them if this does not.
   await buryDead(engine, queue).catch((error: unknown) => {
@@ -105,6 +114,7 @@ export async function deadLetter(
 
 /** One blind write: it marks the lock done, and the next fenced write folds it. */
 async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {
+  if (!isLockId(lockId)) return refuseUnknown(engine, queue, lockId)
   let lost: unknown
   for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
     const nowMs = engine.clock.nowMs()
@@ -138,6 +148,13 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
     }
   }
   throw lost === undefined ? busy(queue) : outcomeUnknown(queue, lost)
+}
+
+/** No lock of ours has such an id; what to answer depends on whether another one is live. */
+async function refuseUnknown(engine: Engine, queue: string, lockId: string): Promise<never> {
+  const record = await readRecord(engine, queue)
+  const standing = standingOf(record, lockId, engine.clock.nowMs())
+  throw standing.kind === 'refused' ? standing.error : new Error('A lock has an id of no lock')
 }
 
 async function endUnderFence(
@@ -206,6 +223,16 @@ async function resultOf(engine: Engine, queue: string, lockId: string): Promise<
       message: error.message,
     }
   }
+}
+
+function reasonBytes(record: QueueRecord): number {
+  let bytes = 0
+  for (const lane of record.lanes.values()) {
+    for (const reason of new Set(lane.dead.map((dead) => dead.reason))) {
+      bytes += Buffer.byteLength(reason)
+    }
+  }
+  return bytes
 }
 
 function checkRequest(queue: string, { lockId, ids }: SettleRequest): void {

@@ -1,8 +1,8 @@
 import { fenced, isForgettable } from '../core/fence.ts'
 import { queueOfRecordKey, recordKey } from '../core/keys.ts'
-import { FORGET_AFTER_MS, LOCKS_PER_WRITE, SHARDS } from '../core/limits.ts'
+import { FORGET_AFTER_MS, SHARDS } from '../core/limits.ts'
 import { endExpired, foldDone } from '../core/locks.ts'
-import { isExpired, itemsIn, type QueueRecord } from '../core/record.ts'
+import { isDone, isExpired, itemsIn, type QueueRecord } from '../core/record.ts'
 import type { SweepReport, SweepRequest } from '../queues.ts'
 import { CHECK_INDEX } from '../store/table.ts'
 import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
@@ -81,17 +81,17 @@ async function sweepQueue(engine: Engine, queue: string, report: Report): Promis
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const nowMs = engine.clock.nowMs()
     // The index is read eventually consistently: it may tell of a timer that was moved already.
-    if (record?.checkAtMs === undefined || record.checkAtMs > nowMs) return
+    if (record === undefined) return
+    const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
+    if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) return
     if (isQuiet(record, nowMs)) {
       // Its timer stays due: what is not done after a few rounds is for the next run.
       if ((await forget(engine, record)) || attempt >= FORGET_ATTEMPTS_MAX) return
       record = await readRecord(engine, queue)
       continue
     }
-    const expired = [...record.locks.values()].filter((lock) => isExpired(lock, nowMs))
-    const returned = endExpired(record, nowMs, LOCKS_PER_WRITE)
-    const room = Math.max(0, LOCKS_PER_WRITE - expired.length)
-    const draft = foldDone(returned, nowMs, room)
+    const returned = endExpired(record, nowMs)
+    const draft = returned === record ? foldDone(record, nowMs) : returned
     const mark = newMark(engine)
     const change = fenced(record, draft, { nowMs, mark, refreshCheckAt: true })
     const committed = await commit(engine, change)
@@ -101,18 +101,24 @@ async function sweepQueue(engine: Engine, queue: string, report: Report): Promis
       if (attempt >= STARVING_AFTER && record !== undefined) record = await hold(engine, record)
       continue
     }
-    for (const lock of expired.slice(0, LOCKS_PER_WRITE)) {
-      report.itemsReturned += itemsIn(lock.stretches)
+    for (const [lockId, lock] of record.locks) {
+      if (isExpired(lock, nowMs) && !draft.locks.has(lockId)) {
+        report.itemsReturned += itemsIn(lock.stretches)
+      }
     }
     if (change.after.work) {
       const { deadLettered } = await housekeepRecord(engine, queue, committed.record, false)
       report.itemsDeadLettered += deadLettered
     }
-    if (expired.length <= LOCKS_PER_WRITE) return
+    // One write ends only so many locks; another round where some are left.
     record = await readRecord(engine, queue)
+    if (record === undefined || !hasEnded(record, nowMs)) return
   }
   throw busy(queue)
 }
+
+const hasEnded = (record: QueueRecord, nowMs: number): boolean =>
+  [...record.locks.values()].some((lock) => isDone(lock) || isExpired(lock, nowMs))
 
 /** Empty, and its last ended lock is old news: repeats of an acknowledge have had their answer. */
 const isQuiet = (record: QueueRecord, nowMs: number): boolean =>

@@ -4,7 +4,7 @@ import { checkPush } from '../core/push-request.ts'
 import type { PushItem, TransactItem } from '../queues.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane, queueFull, sealQuietly } from './append.ts'
-import { type Engine, readRecord } from './engine.ts'
+import { type Engine, readRecord, tailLimits } from './engine.ts'
 import { prepare } from './push.ts'
 
 /**
@@ -24,14 +24,14 @@ export async function pushTransactItem(
   const record = await readRecord(engine, queue)
   if (record !== undefined && record.room < 1) throw queueFull(queue, record)
   const { addition } = await prepare(engine, queue, [item])
-  const obstacle = obstacleTo(addition, record)
+  const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full' && record !== undefined) await sealQuietly(engine, record)
   return {
     Update: {
       TableName: engine.dynamo.tableName,
       Key: recordKey(queue),
       ExpressionAttributeNames: {},
-      ...appendUpdate(addition),
+      ...appendUpdate(addition, tailLimits(engine)),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   }

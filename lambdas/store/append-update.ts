@@ -1,4 +1,4 @@
-import { type Append, tailBytesAllowed } from '../core/append.ts'
+import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.ts'
 import { defaultConfiguration, roomOf } from '../core/configuration.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
@@ -18,6 +18,7 @@ import { Expression } from './expression.ts'
  */
 export function appendUpdate(
   append: Append,
+  limits: TailLimits,
   {
     newLanes = new Map(),
     exactly,
@@ -55,7 +56,7 @@ export function appendUpdate(
     update.add('n', newLanes.size)
   }
   // The tail is being sealed, or the queue is full: both say so before anything is stored.
-  if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append))}`)
+  if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway) update.condition(`room>=${update.value(append.items)}`)
   update.add('b', append.bytes)
   update.add('a', 1)

@@ -36,12 +36,6 @@ export class Expression {
     this.conditions.push(clause)
   }
 
-  get updateLength(): number {
-    let length = 0
-    for (const part of [...this.sets, ...this.removes, ...this.adds]) length += part.length + 1
-    return length + 16
-  }
-
   build(): {
     UpdateExpression: string
     ConditionExpression: string

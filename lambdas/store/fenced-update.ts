@@ -110,7 +110,7 @@ function dropLane(update: Expression, priority: number, lane: Lane): void {
 function changeLane(update: Expression, priority: number, before: Lane, after: Lane): void {
   const path = `L.${update.name(priority)}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
-  for (const key of ['o', 'r', 'x', 'k', 'd', 'q'] as const) {
+  for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
     const value = stored.after[key]
     if (JSON.stringify(value) === JSON.stringify(stored.before[key])) continue
     if (value === undefined) update.removes.push(`${path}.${key}`)

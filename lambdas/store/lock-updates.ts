@@ -1,7 +1,10 @@
 import type { Claim } from '../core/claim.ts'
-import { IN_FLIGHT_MAX } from '../core/limits.ts'
+import { HOLD_MS, IN_FLIGHT_MAX } from '../core/limits.ts'
 import { encodeLock, itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { Expression } from './expression.ts'
+
+/** A hold that ends later than this was set by a clock far ahead of ours: it is not waited for. */
+const HOLD_TRUSTED_MS = 2 * HOLD_MS
 
 /** A claim, by conditions that each name the race they prevent. */
 export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
@@ -34,7 +37,8 @@ export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
   if (claim.noAppends) update.condition(`a=${update.value(seen.appends)}`)
   update.condition(`i<=${update.value(IN_FLIGHT_MAX - count)}`)
   // A fenced write is starving: stand back for a moment.
-  update.condition(`(attribute_not_exists(${hold}) OR ${hold}<${update.value(nowMs)})`)
+  const heldBy = `${hold} BETWEEN ${update.value(nowMs)} AND ${update.value(nowMs + HOLD_TRUSTED_MS)}`
+  update.condition(`(attribute_not_exists(${hold}) OR NOT ${heldBy})`)
   if (claim.acknowledge !== undefined) {
     const earlier = `K.${update.name(claim.acknowledge)}.x`
     update.condition(`${earlier}>${update.value(nowMs)}`)

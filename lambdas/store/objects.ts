@@ -42,10 +42,16 @@ export class Objects {
       ...(range !== undefined && { Range: `bytes=${range.from}-${range.to - 1}` }),
     }
     const read = async (): Promise<Uint8Array | undefined> => {
-      const output = (await this.#sendOnce(new GetObjectCommand(input))) as {
-        Body?: { transformToByteArray(): Promise<Uint8Array> }
+      try {
+        const output = (await this.#sendOnce(new GetObjectCommand(input))) as {
+          Body?: { transformToByteArray(): Promise<Uint8Array> }
+        }
+        return await output.Body?.transformToByteArray()
+      } catch (error) {
+        // Who may not list a bucket is told "denied", not "not found", for what is not there.
+        if (error instanceof Error && error.name === 'AccessDenied') return undefined
+        throw error
       }
-      return output.Body?.transformToByteArray()
     }
     return this.#repeat(read)
   }

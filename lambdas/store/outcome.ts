@@ -33,6 +33,17 @@ const byName: Readonly<Record<string, Failure>> = {
 /** Errors of the connection that say that the request never left. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
+const throttlings = new Set([
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'Throttling',
+  'RequestLimitExceeded',
+])
+
+/** Refused for want of units, not because a transaction was in the way. */
+export const isThrottling = (error: unknown): boolean =>
+  error instanceof Error && throttlings.has(error.name)
+
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return 'unknown'
   const known = byName[error.name]
