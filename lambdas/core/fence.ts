@@ -19,6 +19,8 @@ export type Guards = {
   readonly lanesMade?: boolean
   /** Lanes ahead, whose tails must be as seen. */
   readonly lanesAhead?: readonly number[]
+  /** No lock has expired by this time, were it extended to end sooner since. */
+  readonly checkAtAfterMs?: number
   /** Items in flight may not be more than this before the write. */
   readonly inFlightMax?: number
 }

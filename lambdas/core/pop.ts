@@ -57,7 +57,7 @@ export type PopTake = {
   readonly itemsAcknowledged?: number
   /** By how much the locks that this write ends lighten the record. */
   readonly inFlightFreed: number
-  /** More is free than was asked for or may be looked at. */
+  /** More is free than was picked. */
   readonly more: boolean
 }
 
@@ -117,7 +117,7 @@ export function takeItems(
           stretches,
           ...(command.lock.keyHash !== undefined && { keyHash: command.lock.keyHash }),
         })
-  return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command) }
+  return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
 }
 
 /** What must still hold when the pop is written, so that it passes over nothing. */
@@ -125,11 +125,18 @@ function popGuards(
   { draft: record, inFlightFreed }: PopTake,
   stretches: readonly Stretch[],
   command: PopCommand,
+  nowMs: number,
 ): Guards {
   const last = Math.max(...stretches.map(({ priority }) => priority))
   const ahead = [...record.lanes.keys()].filter((priority) => priority < last)
+  const exclusive = !command.competing || command.lock?.keyHash !== undefined
+  // A lock that was seen alive may have been extended since, beside the fence, to end sooner. That
+  // lowers `checkAt`; where it has come already, only the count of claims can tell.
+  const { checkAtMs } = record
+  const timerAhead = checkAtMs !== undefined && checkAtMs > nowMs
   return {
-    claims: !command.competing || command.lock?.keyHash !== undefined,
+    claims: exclusive || (record.locks.size > 0 && !timerAhead),
+    ...(!exclusive && timerAhead && { checkAtAfterMs: nowMs }),
     lanesMade: last > 0,
     ...(ahead.length <= LANES_AHEAD_NAMED ? { lanesAhead: ahead } : { appends: true }),
     ...(command.lock !== undefined && {

@@ -9,6 +9,7 @@ import { defaultConfiguration } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
 import { recordKey } from '../core/keys.ts'
 import { FORGET_AFTER_MS, LANES_MAX, LANES_PER_APPEND, ROOMY_TAIL } from '../core/limits.ts'
+import { doneLocks } from '../core/locks.ts'
 import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
@@ -22,6 +23,7 @@ import {
   seen,
   tailLimits,
 } from './engine.ts'
+import { fold } from './fold.ts'
 import { housekeepRecord } from './housekeep.ts'
 import { seal } from './seal.ts'
 
@@ -71,7 +73,9 @@ export async function append(engine: Engine, queue: string, addition: Append): P
         break
       }
       case 'full':
-        throw queueFull(queue, record)
+        if (record === undefined || doneLocks(record) === 0) throw queueFull(queue, record)
+        record = await fold(engine, record)
+        break
       case 'too-many-lanes':
         await makeRoomForLanes(engine, queue, record as QueueRecord)
         record = engine.memory.get(queue)

@@ -12,11 +12,16 @@ import { commit, type Engine, newMark } from './engine.ts'
 export async function foldAfter(engine: Engine, record: QueueRecord): Promise<void> {
   const done = doneLocks(record)
   if (done < DONE_LOCKS_FOLD || (done - DONE_LOCKS_FOLD) % DONE_LOCKS_STEP !== 0) return
+  await fold(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
+  })
+}
+
+/** Folds now: until then the items of acknowledged locks take up the room of a bounded queue. */
+export async function fold(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
   const nowMs = engine.clock.nowMs()
-  const draft = foldDone(record, nowMs)
-  await commit(engine, fenced(record, draft, { nowMs, mark: newMark(engine) })).catch(
-    (error: unknown) => {
-      engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
-    },
-  )
+  const change = fenced(record, foldDone(record, nowMs), { nowMs, mark: newMark(engine) })
+  const committed = await commit(engine, change)
+  if (committed.kind === 'committed') return committed.record
+  return committed.kind === 'lost' ? committed.current : undefined
 }

@@ -5,12 +5,11 @@ import { QueueError } from '../core/errors.ts'
 import { fenced } from '../core/fence.ts'
 import { checkQueueId, itemId, recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
-import { type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
+import { choose, type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
 import { randomLockId } from '../core/random-text.ts'
 import {
   deliveriesOf,
-  endOf,
   itemsIn,
   type Lane,
   type Lock,
@@ -178,13 +177,14 @@ async function take(
   const outcome = {
     kind: 'items' as const,
     items: itemsOf(plan.draft, taken.stretches, read.entries),
-    more: plan.more && read.entries.length < command.count,
+    // By the record as the pop left it: what was appended meanwhile is waiting as well.
+    more: read.entries.length < command.count && isMoreWaiting(committed.record, plan.more),
     ...(command.lock !== undefined && {
       lock: { id: command.lock.id, expiresAtMs: taken.expiresAtMs, ttlSeconds: 0 },
     }),
     ...acknowledged(plan.itemsAcknowledged),
   }
-  return { kind: 'popped', outcome: read.more ? { ...outcome, more: true } : outcome }
+  return { kind: 'popped', outcome }
 }
 
 /** Writes, then reads: safe, because a lock keeps its items from being trimmed. */
@@ -236,9 +236,7 @@ async function claimedItems(
         kind: 'items',
         items: itemsOf(record, lock.stretches, read.entries),
         lock: { id: claim.lockId, expiresAtMs: claim.expiresAtMs, ttlSeconds: 0 },
-        more: lock.stretches.every(
-          ({ to }) => itemsIn(lock.stretches) < claim.wanted && to < endIn(claimed, claim.priority),
-        ),
+        more: itemsIn(lock.stretches) < claim.wanted && isMoreWaiting(claimed, false),
         ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
       }
     }
@@ -336,10 +334,8 @@ const emptied = (items: number | undefined): PopOutcome => ({
   ...acknowledged(items),
 })
 
-const endIn = (record: QueueRecord, priority: number): number => {
-  const lane = record.lanes.get(priority)
-  return lane === undefined ? 0 : endOf(lane)
-}
+const isMoreWaiting = (record: QueueRecord | undefined, otherwise: boolean): boolean =>
+  record === undefined ? otherwise : choose(record, 1, false).picks.length > 0
 
 const notFound = (lockId: string): QueueError =>
   new QueueError(

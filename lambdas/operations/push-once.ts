@@ -1,6 +1,7 @@
 import { type Append, crossesSealLine, obstacleTo } from '../core/append.ts'
 import { QueueError } from '../core/errors.ts'
 import { type Key, receiptKey, recordKey } from '../core/keys.ts'
+import { doneLocks } from '../core/locks.ts'
 import { checkIdempotencyKey } from '../core/pop-request.ts'
 import { randomText } from '../core/random-text.ts'
 import type { Receipt } from '../core/receipt.ts'
@@ -20,6 +21,7 @@ import {
   seen,
   tailLimits,
 } from './engine.ts'
+import { fold } from './fold.ts'
 import { hashOf } from './hash.ts'
 import { locate, searchesOf } from './locate.ts'
 import { discardUnlessOpen, idsOf, prepare } from './push.ts'
@@ -100,7 +102,13 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
       // A repetition gets its first answer, even when the queue has filled up since.
       const known = await answerOf(engine, once)
       if (known !== undefined) return known
-      if (obstacle.kind === 'full') throw queueFull(queue, record)
+      if (obstacle.kind === 'full' && (record === undefined || doneLocks(record) === 0)) {
+        throw queueFull(queue, record)
+      }
+      if (obstacle.kind === 'full' && record !== undefined) {
+        record = await fold(engine, record)
+        continue
+      }
       if (obstacle.kind === 'too-many-lanes') {
         await makeRoomForLanes(engine, queue, record as QueueRecord)
       } else {

@@ -1,10 +1,11 @@
 import { fenced } from '../core/fence.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
-import { type QueueRecord, segmentOf } from '../core/record.ts'
+import type { QueueRecord } from '../core/record.ts'
 import { planSeal, type Seal, sealed } from '../core/seal.ts'
 import type { Row } from '../store/dynamo.ts'
-import { chunkRows, keyOfRow } from '../store/segments.ts'
+import { chunkRows } from '../store/segments.ts'
 import { commit, type Engine, newMark, readRecord } from './engine.ts'
+import { deleteRows } from './segment-work.ts'
 
 /**
  * Rounds of one sealer. What fills the tail again while it seals is its to seal as well: whoever
@@ -41,7 +42,10 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
   return entries
 }
 
-/** Rows that came when their segment had been trimmed already: nobody else will delete them. */
+/**
+ * Rows of a lost race that lie behind the head by now: their segment may have been trimmed before
+ * they came, and then nobody else would delete them.
+ */
 async function dropLateRows(
   engine: Engine,
   queue: string,
@@ -50,13 +54,10 @@ async function dropLateRows(
 ): Promise<void> {
   // A licence to delete is read, never inferred from what an answer left out.
   const current = await readRecord(engine, queue)
-  const late = seals.flatMap((part, index) => {
-    const lane = current?.lanes.get(part.priority)
-    const written = rows[index] ?? []
-    if (lane?.epoch !== part.lane.epoch) return written
-    return written.filter(
-      (row) => segmentOf(lane, parseChunkSortKey(row.sk as string).from) < lane.trimmed,
-    )
-  })
-  await engine.dynamo.deleteMany(late.map(keyOfRow))
+  for (const [index, { priority, lane }] of seals.entries()) {
+    const now = current?.lanes.get(priority)
+    const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY
+    const late = (rows[index] ?? []).filter((row) => parseChunkSortKey(row.sk as string).to <= head)
+    if (late.length > 0) await deleteRows(engine, queue, { ...lane, head }, late)
+  }
 }

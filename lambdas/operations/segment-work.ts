@@ -2,7 +2,7 @@ import { type BatchReference, decodeReference, spanOf } from '../core/entry.ts'
 import { parseChunkSortKey, segmentObjectKey } from '../core/keys.ts'
 import { isSpent, type LaneWork, settledReferences } from '../core/pointers.ts'
 import type { Range } from '../core/ranges.ts'
-import type { Lane, QueueRecord } from '../core/record.ts'
+import { type Lane, type QueueRecord, segmentOf } from '../core/record.ts'
 import { deleteBatchParts, partsIn } from '../store/batches.ts'
 import type { Row } from '../store/dynamo.ts'
 import {
@@ -81,7 +81,10 @@ export function newlyOffloaded(before: Lane, after: Lane): number[] {
   return segments
 }
 
-/** Copies that came when their segment had been trimmed already: nobody else will delete them. */
+/**
+ * Copies of segments that the head has passed: they may have been trimmed before the copy came, and
+ * then nobody else would delete it.
+ */
 export async function dropLateCopies(
   engine: Engine,
   planned: QueueRecord,
@@ -95,12 +98,12 @@ export async function dropLateCopies(
     const lane = planned.lanes.get(priority) as Lane
     const now = current?.lanes.get(priority)
     const isThere = now?.epoch === epoch
-    const trimmedTo = isThere ? now.trimmed : Number.POSITIVE_INFINITY
+    const passedTo = isThere ? segmentOf(now, now.head) : Number.POSITIVE_INFINITY
     // Of a lane that is gone, nothing is left that could be in the way.
     const behind = isThere ? now.head : Number.POSITIVE_INFINITY
     for (const segments of [offloaded, recalled]) {
-      if (segments === undefined || segments.from >= trimmedTo) continue
-      const late = { from: segments.from, to: Math.min(segments.to, trimmedTo) }
+      if (segments === undefined || segments.from >= passedTo) continue
+      const late = { from: segments.from, to: Math.min(segments.to, passedTo) }
       await trimSegments(engine, planned, priority, lane, late, behind)
     }
   }
@@ -151,7 +154,7 @@ async function deleteObjects(
 }
 
 /** Parts of batches first: once the rows are gone, nothing points to them any more. */
-async function deleteRows(
+export async function deleteRows(
   engine: Engine,
   queue: string,
   lane: Lane,

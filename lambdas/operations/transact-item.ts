@@ -1,10 +1,12 @@
 import { obstacleTo } from '../core/append.ts'
 import { checkQueueId, recordKey } from '../core/keys.ts'
+import { doneLocks } from '../core/locks.ts'
 import { checkPush } from '../core/push-request.ts'
 import type { PushItem, TransactItem } from '../queues.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane, queueFull, sealQuietly } from './append.ts'
 import { type Engine, readRecord, tailLimits } from './engine.ts'
+import { fold } from './fold.ts'
 import { prepare } from './push.ts'
 
 /**
@@ -21,7 +23,10 @@ export async function pushTransactItem(
   checkQueueId(queue)
   checkPush([item])
   await ensureLane(engine, queue, item.priority ?? 0)
-  const record = await readRecord(engine, queue)
+  let record = await readRecord(engine, queue)
+  if (record !== undefined && record.room < 1 && doneLocks(record) > 0) {
+    record = await fold(engine, record)
+  }
   if (record !== undefined && record.room < 1) throw queueFull(queue, record)
   const { addition } = await prepare(engine, queue, [item])
   const obstacle = obstacleTo(addition, record, tailLimits(engine))

@@ -95,6 +95,9 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   if (guards.appends) update.condition(`a=${update.value(before.appends)}`)
   if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
   if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
+  if (guards.checkAtAfterMs !== undefined) {
+    update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)
+  }
   for (const priority of guards.lanesAhead ?? []) {
     const size = before.lanes.get(priority)?.tail.length ?? 0
     update.condition(`size(L.${update.name(priority)}.t)=${update.value(size)}`)
