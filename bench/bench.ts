@@ -5,7 +5,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { type Embedded, startEmbedded } from '../test/support/embedded.ts'
 import type { Sender, Row as StoredRow } from './metering/commands.ts'
 import { createDelay, type Delay } from './metering/delay.ts'
-import { createMeter, type Meter } from './metering/meter.ts'
+import { createMeter, type Meter, type Reading } from './metering/meter.ts'
 import { meterDynamodb } from './metering/metered-dynamodb.ts'
 import { meterS3 } from './metering/metered-s3.ts'
 import type { Row } from './rows.ts'
@@ -45,14 +45,14 @@ export type Bench = {
   count(full: number): number
   seconds(full: number): number
   progress(text: string): void
-  /** What a scenario wants printed below the table: where its units went. */
-  explain(heading: string, meter: Meter): void
+  /** Where the units of so many operations went: printed below the table when asked for. */
+  explain(heading: string, reading: Reading, count: number): void
 }
 
 export type BenchOptions = {
   readonly quick: boolean
   progress(text: string): void
-  explain(heading: string, meter: Meter): void
+  explain(heading: string, reading: Reading, count: number): void
 }
 
 export const tableName = 'pushpop-bench'

@@ -6,7 +6,7 @@ import type { Store } from './bench.ts'
 import type { Row } from './metering/commands.ts'
 
 type Options = Parameters<typeof createQueues>[0]
-type Surroundings = Pick<Options, 'clock' | 'random'>
+type Surroundings = Pick<Options, 'clock' | 'random' | 'onBackgroundError'>
 
 export function openQueues(store: Omit<Store, 'meter' | 'delay'>, also: Surroundings = {}): Queues {
   return createQueues({
@@ -21,9 +21,11 @@ export function openQueues(store: Omit<Store, 'meter' | 'delay'>, also: Surround
 export type Housekeeper = {
   /** To be shown each row written, as the stream shows it; its filter asks for `work`. */
   readonly onRow: (row: Row) => void
-  /** Resolves when nothing is left to do. */
+  /** Resolves when nothing is left to do; throws what went wrong meanwhile. */
   idle(): Promise<void>
-  readonly runs: readonly { readonly durationMs: number }[]
+  readonly runsMs: readonly number[]
+  /** Runs that left something to the sweeper. */
+  unfinished(): number
 }
 
 /**
@@ -33,14 +35,21 @@ export type Housekeeper = {
  */
 export function createHousekeeper(queues: () => Pick<Queues, 'housekeep'>): Housekeeper {
   const due = new Set<string>()
-  const runs: { durationMs: number }[] = []
+  const runsMs: number[] = []
+  const failures: unknown[] = []
+  let unfinished = 0
   let running: Promise<void> | undefined
 
   async function run() {
     for (let queue = next(); queue !== undefined; queue = next()) {
       const startMs = performance.now()
-      await queues().housekeep(queue)
-      runs.push({ durationMs: performance.now() - startMs })
+      try {
+        const { finished } = await queues().housekeep(queue)
+        if (!finished) unfinished += 1
+      } catch (error) {
+        failures.push(error)
+      }
+      runsMs.push(performance.now() - startMs)
     }
     running = undefined
   }
@@ -59,7 +68,9 @@ export function createHousekeeper(queues: () => Pick<Queues, 'housekeep'>): Hous
     },
     async idle() {
       while (running !== undefined) await running
+      if (failures.length > 0) throw failures.splice(0)[0]
     },
-    runs,
+    runsMs,
+    unfinished: () => unfinished,
   }
 }

@@ -14,6 +14,7 @@ export type LoadResult = {
   readonly done: number
   readonly gaveWay: number
   readonly perSecond: number
+  readonly durationsMs: readonly number[]
   readonly medianMs: number
   readonly p99Ms: number
 }
@@ -42,14 +43,28 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   }
   await Promise.all(Array.from({ length: load.workers }, (_, worker) => work(worker)))
 
-  return {
-    done: durationsMs.length,
-    gaveWay,
-    perSecond: durationsMs.length / load.seconds,
-    medianMs: quantile(durationsMs, 0.5),
-    p99Ms: quantile(durationsMs, 0.99),
-  }
+  return resultOf(durationsMs, gaveWay, durationsMs.length / load.seconds)
 }
+
+/** Of several turns, as long as each other: throughput is the median's. */
+export function joinResults(turns: readonly LoadResult[]): LoadResult {
+  const gaveWay = turns.reduce((sum, turn) => sum + turn.gaveWay, 0)
+  const rates = turns.map(({ perSecond }) => perSecond)
+  return resultOf(
+    turns.flatMap(({ durationsMs }) => durationsMs),
+    gaveWay,
+    quantile(rates, 0.5),
+  )
+}
+
+const resultOf = (durationsMs: number[], gaveWay: number, perSecond: number): LoadResult => ({
+  done: durationsMs.length,
+  gaveWay,
+  perSecond,
+  durationsMs,
+  medianMs: quantile(durationsMs, 0.5),
+  p99Ms: quantile(durationsMs, 0.99),
+})
 
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b)

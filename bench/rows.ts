@@ -29,7 +29,7 @@ export const reaches = (value: number, bound: Bound): boolean =>
 
 type Options = { readonly aim?: Bound; readonly point?: Point }
 
-/** Rows of one scenario; `bar` makes one that can fail, `info` one that cannot. */
+/** Rows of one scenario: `bar` makes one that can fail, `info` one that cannot, aim or not. */
 export function rowsOf(name: string) {
   return {
     bar: (metric: string, value: number, bar: Bound, options: Options = {}): Row => ({

@@ -56,3 +56,13 @@ export function difference(later: Reading, earlier: Reading): Reading {
   }
   return result
 }
+
+export function each(tally: Tally, count: number): Tally {
+  return Object.fromEntries(names.map((name) => [name, tally[name] / count])) as Tally
+}
+
+export function sum(a: Reading, b: Reading): Reading {
+  const result = new Map(a)
+  for (const [kind, tally] of b) result.set(kind, combine(result.get(kind) ?? noTally, tally, 1))
+  return result
+}

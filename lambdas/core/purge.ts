@@ -29,8 +29,10 @@ export function purgeStep(
   let draft = record
   let items = 0
   const chosen = new Set(forOneWrite(record, ({ stretches }) => stretches.some(inScope)))
+  const touched = new Set<number>()
   for (const [lockId, lock] of concerned) {
     if (!chosen.has(lockId)) continue
+    for (const stretch of lock.stretches) touched.add(stretch.priority)
     if (isDone(lock)) {
       draft = endLock(draft, lockId, 'acknowledged', nowMs)
       continue
@@ -47,7 +49,9 @@ export function purgeStep(
   }
   if (concerned.length > chosen.size) return { draft, items, finished: false }
 
-  let lanes = chosen.size > 0 ? LOCK_LANES_PER_WRITE : 0
+  // Locks over many lanes have filled the expression by themselves.
+  if (touched.size > LOCK_LANES_PER_WRITE) return { draft, items, finished: false }
+  let lanes = touched.size
   for (const [p, lane] of draft.lanes) {
     if (priority !== undefined && p !== priority) continue
     const left = subtract(unsettledIn(lane), normalised(lane.dead))

@@ -50,7 +50,7 @@ export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): Qu
       .map(({ from, to }) => ({ from, to, reason: 'max_deliveries' }))
     const deliveries = bounded(
       joined([...without(lane.deliveries, back), ...raised]),
-      DELIVERY_PIECES_MAX / record.lanes.size,
+      piecesLeft(record, lane),
     )
     return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })
@@ -157,9 +157,16 @@ function joined(list: readonly Delivered[]): Delivered[] {
  * an item whose count is dropped may be handed out more often than it should, never less.
  */
 function bounded(list: readonly Delivered[], pieces: number): readonly Delivered[] {
-  const most = Math.max(2, Math.floor(pieces))
+  const most = Math.max(2, pieces)
   if (list.length <= most) return list
   return inOrder([...list].sort((a, b) => b.count - a.count).slice(0, most))
+}
+
+/** Pieces a lane may have: what the others leave of the record's bound. */
+function piecesLeft(record: QueueRecord, lane: Lane): number {
+  let others = 0
+  for (const other of record.lanes.values()) if (other !== lane) others += other.deliveries.length
+  return DELIVERY_PIECES_MAX - others
 }
 
 function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {

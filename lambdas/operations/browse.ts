@@ -62,9 +62,6 @@ async function pageOf(
   const items: BrowsePage['items'][number][] = []
   let bytes = ANSWER_BYTES_MAX
   for (const { priority: p, lane, from } of lanesFrom(record, priority, place)) {
-    if (items.length > 0 && bytes <= 0) {
-      return { items, cursor: encodeCursor({ priority: p, epoch: lane.epoch, sequence: from }) }
-    }
     const visible = subtract(visibleIn(record, p, lane), [{ from: 0, to: from }])
     const locked = lockedNow(record, p, visible, nowMs)
     const picks = take(visible, limit - items.length)
@@ -76,6 +73,9 @@ async function pageOf(
       const sequence = numbers[index] as number
       const isLocked = includes(locked, sequence)
       bytes -= escapedBytes(text)
+      if (items.length > 0 && bytes < 0) {
+        return { items, cursor: encodeCursor({ priority: p, epoch: lane.epoch, sequence }) }
+      }
       items.push({
         text,
         id: itemId({ epoch: lane.epoch, priority: p, sequence }),

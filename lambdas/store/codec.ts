@@ -1,7 +1,7 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
-/** Below this zstd gains less than its frame costs. */
-const COMPRESS_FROM_BYTES = 128
+/** A row of 1 KB or less is billed as one unit however small: squeezing it would only cost time. */
+const COMPRESS_FROM_BYTES = 900
 /** Far above what any row or part holds: a bound on what a damaged one may unpack to. */
 const UNPACKED_BYTES_MAX = 512 * 1024 * 1024
 
@@ -30,8 +30,9 @@ export function unpack(packed: Uint8Array): string[] {
   for (let at = 0; at < bytes.length; ) {
     const colon = bytes.indexOf(0x3a, at)
     const from = colon + 1
-    const to = from + Number(bytes.toString('latin1', at, colon))
-    if (colon === -1 || !(to <= bytes.length)) throw new Error('A packed row is damaged')
+    const length = colon === -1 ? '' : bytes.toString('latin1', at, colon)
+    const to = from + Number(length)
+    if (!/^\d{1,9}$/.test(length) || to > bytes.length) throw new Error('A packed row is damaged')
     entries.push(bytes.toString('utf8', from, to))
     at = to
   }

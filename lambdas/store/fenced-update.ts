@@ -111,17 +111,18 @@ function dropLane(update: Expression, priority: number, lane: Lane): void {
 }
 
 function changeLane(update: Expression, priority: number, before: Lane, after: Lane): void {
-  const path = `L.${update.name(priority)}`
+  // Named when first needed: DynamoDB refuses a name that is not used.
+  const path = (key: string): string => `L.${update.name(priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
   for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
     const value = stored.after[key]
     if (JSON.stringify(value) === JSON.stringify(stored.before[key])) continue
-    if (value === undefined) update.removes.push(`${path}.${key}`)
-    else update.set(`${path}.${key}`, value)
+    if (value === undefined) update.removes.push(path(key))
+    else update.set(path(key), value)
   }
-  if (after.head !== before.head) update.set(`${path}.h`, after.head)
-  if (after.frontier !== before.frontier) update.set(`${path}.f`, after.frontier)
-  if (after.sealed !== before.sealed) update.set(`${path}.s`, after.sealed)
+  if (after.head !== before.head) update.set(path('h'), after.head)
+  if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
+  if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
   const dropped = before.tail.length - after.tail.length
-  for (let index = dropped - 1; index >= 0; index -= 1) update.removes.push(`${path}.t[${index}]`)
+  for (let index = dropped - 1; index >= 0; index -= 1) update.removes.push(path(`t[${index}]`))
 }

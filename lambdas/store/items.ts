@@ -22,6 +22,11 @@ export type ItemsRead =
   /** Not where the record says: it must be read again (rule 4). */
   | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
 
+type Held = {
+  readonly segments: BoundedCache<Map<number, Fact>>
+  readonly parts: BoundedCache<string[]>
+}
+
 /**
  * Reads items by where the record says they are. Segments and batches never change once written,
  * so what was read is remembered, within bounds, and is right for ever.
@@ -42,13 +47,16 @@ export class ItemReader {
     bytesMax = Number.POSITIVE_INFINITY,
   ): Promise<ItemsRead> {
     const entries: string[] = []
+    // What one read goes through is kept while it does, however large, so that nothing is fetched
+    // once for each item; two of each, because a batch reaches over a segment's end.
+    const held: Held = { segments: new BoundedCache(2), parts: new BoundedCache(2) }
     let bytes = 0
     for (const { priority, from, to } of stretches) {
       const lane = record.lanes.get(priority)
       if (lane === undefined) return { kind: 'missing', priority, sequence: from }
       const tail = tailFacts(lane, from, to)
       for (let sequence = from; sequence < to; sequence += 1) {
-        const entry = await this.#entry(record.queue, priority, lane, sequence, tail)
+        const entry = await this.#entry(held, record.queue, priority, lane, sequence, tail)
         if (entry === undefined) return { kind: 'missing', priority, sequence }
         bytes += escapedEntryBytes(entry) + DETAILS_BYTES
         if (bytes > bytesMax && entries.length > 0) return { kind: 'read', entries, more: true }
@@ -59,26 +67,29 @@ export class ItemReader {
   }
 
   async #entry(
+    held: Held,
     queue: string,
     priority: number,
     lane: Lane,
     sequence: number,
     tail: ReadonlyMap<number, Fact>,
   ): Promise<string | undefined> {
-    if (sequence >= lane.sealed) return this.#resolve(queue, tail.get(sequence))
+    if (sequence >= lane.sealed) return this.#resolve(held, queue, tail.get(sequence))
     const segment = segmentOf(lane, sequence)
     const key = `${queue}/${lane.epoch}/${priority}/${segment}`
-    const known = await this.#resolve(queue, this.#segments.get(key)?.get(sequence))
+    const facts = held.segments.get(key) ?? this.#segments.get(key)
+    const known = await this.#resolve(held, queue, facts?.get(sequence))
     if (known !== undefined) return known
     // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
     this.#segments.delete(key)
-    const facts = await this.#segment(queue, priority, lane, segment, sequence)
-    return this.#resolve(queue, facts?.get(sequence))
+    const fresh = await this.#segment(queue, priority, lane, segment, sequence)
+    if (fresh !== undefined) held.segments.set(key, fresh)
+    return this.#resolve(held, queue, fresh?.get(sequence))
   }
 
-  async #resolve(queue: string, fact: Fact | undefined): Promise<string | undefined> {
+  async #resolve(held: Held, queue: string, fact: Fact | undefined): Promise<string | undefined> {
     if (fact === undefined || typeof fact === 'string') return fact
-    return this.#fromBatch(queue, decodeReference(fact.reference), fact.index)
+    return this.#fromBatch(held, queue, decodeReference(fact.reference), fact.index)
   }
 
   async #segment(
@@ -105,17 +116,19 @@ export class ItemReader {
   }
 
   async #fromBatch(
+    held: Held,
     queue: string,
     reference: BatchReference,
     index: number,
   ): Promise<string | undefined> {
     const part = Math.floor(index / reference.partItems)
     const key = `${queue}/${reference.batch}/${part}`
-    let entries = this.#parts.get(key)
+    let entries = held.parts.get(key) ?? this.#parts.get(key)
     if (entries === undefined) {
       entries = await readBatchPart(this.#stores, queue, reference, part)
       if (entries === undefined) return undefined
       this.#parts.set(key, entries, bytesOf(entries))
+      held.parts.set(key, entries)
     }
     return entries[index % reference.partItems]
   }

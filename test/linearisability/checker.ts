@@ -37,10 +37,16 @@ export type Verdict<State> =
 /** Histories of 60 calls from 6 processes take some hundred; a history that needs this is no use. */
 const STEPS_MAX = 1_000_000
 
+export type CheckOptions = {
+  readonly stepsMax?: number
+  /** For each call, the calls that are known to come before it. */
+  readonly precedence?: readonly ReadonlySet<number>[]
+}
+
 export function checkHistory<State, Operation, Answer>(
   model: Model<State, Operation, Answer>,
   calls: readonly Call<Operation, Answer>[],
-  { stepsMax = STEPS_MAX }: { readonly stepsMax?: number } = {},
+  { stepsMax = STEPS_MAX, precedence = [] }: CheckOptions = {},
 ): Verdict<State> {
   const byCall = calls.map((_, index) => index)
   byCall.sort((a, b) => calls[a]!.calledAt - calls[b]!.calledAt)
@@ -65,11 +71,16 @@ export function checkHistory<State, Operation, Answer>(
       const call = calls[index]!
       if (call.calledAt > firstReturn) break
       if (taken.has(index)) continue
-      open.push(index)
+      if (isReady(index)) open.push(index)
       // A call without an answer never has to be over.
       if (call.answer !== undefined) firstReturn = Math.min(firstReturn, call.returnedAt)
     }
     return open
+  }
+
+  function isReady(index: number): boolean {
+    for (const first of precedence[index] ?? []) if (!taken.has(first)) return false
+    return true
   }
 
   function search(state: State, answeredTaken: number): boolean | undefined {

@@ -46,13 +46,15 @@ export function lossyClients(clients: {
       counts.faults += 1
       switch (fault.kind) {
         case 'answer-lost':
-          await send(request, options)
+          discard(await send(request, options))
           throw timeout()
         case 'request-lost':
           throw timeout()
         case 'late': {
           // Without the options: the sender's abort signal is not ours.
-          const arrival = sleep(fault.delayMs).then(() => send(request))
+          const arrival = sleep(fault.delayMs)
+            .then(() => send(request))
+            .then(discard)
           const handled = arrival.catch(() => {}).finally(() => late.delete(handled))
           late.add(handled)
           throw timeout()
@@ -80,6 +82,11 @@ export function lossyClients(clients: {
     },
     counts,
   }
+}
+
+/** A body that nobody reads would keep its connection. */
+function discard({ response }: Awaited<ReturnType<Handler['handle']>>) {
+  response.body?.resume?.()
 }
 
 /** As the SDK's handler reports one. */

@@ -4,6 +4,8 @@
 // What counts as the right answer of a pop: the items that come first, in order, and as many as
 // were asked for and there. Fewer only with `more: true` (the answer was full, or others were
 // taking items at the same moment), and then still the ones that come first, at least one.
+//
+// A purge takes all that was there when it was called; what is pushed while it runs may survive.
 
 import type { Model } from './checker.ts'
 
@@ -31,8 +33,16 @@ export type QueueOperation =
       readonly names?: readonly string[]
     }
   | { readonly kind: 'extend'; readonly lockId: string }
-  | { readonly kind: 'purge'; readonly priority?: number }
+  | {
+      readonly kind: 'purge'
+      readonly priority?: number
+      /** Items that came while it ran: it takes what it saw, so the last of them may survive. */
+      readonly survivors?: ReadonlySet<string>
+    }
   | { readonly kind: 'inspect' }
+  | { readonly kind: 'browse'; readonly limit: number }
+  /** Everything that went to the dead-letter queue, once housekeeping had the time for it. */
+  | { readonly kind: 'dead-letters' }
 
 export type SettleVerb = 'acknowledge' | 'release' | 'deadLetter'
 
@@ -58,6 +68,13 @@ export type QueueAnswer =
       readonly lanes: readonly { readonly priority: number; readonly count: number }[]
       readonly locks: readonly { readonly expiresAtMs: number; readonly count: number }[]
     }
+  | {
+      readonly kind: 'page'
+      readonly items: readonly (PoppedName & { readonly state: 'ready' | 'locked' })[]
+      /** There is another page. */
+      readonly more: boolean
+    }
+  | { readonly kind: 'dead'; readonly names: readonly string[] }
   | { readonly kind: 'refused'; readonly code: string }
 
 export type PoppedName = {
@@ -91,11 +108,17 @@ export type QueueState = {
   readonly lanes: readonly Lane[]
   readonly locks: readonly Lock[]
   readonly ended: readonly Ended[]
+  /** Names of the dead, by name. */
+  readonly dead: readonly string[]
   /** Keys of the pushes that took effect. */
   readonly keys: readonly { readonly key: string; readonly ids: readonly string[] | undefined }[]
 }
 
-export type QueueSettings = { readonly maxDeliveries?: number }
+export type QueueSettings = {
+  readonly maxDeliveries?: number
+  /** Not together with dead items: those count until they are moved, and the model cannot see when. */
+  readonly capacity?: number
+}
 
 /** Ended locks that a queue promises to remember; it may remember more. */
 const REMEMBERED = 16
@@ -104,11 +127,11 @@ export function queueModel(
   settings: QueueSettings = {},
 ): Model<QueueState, QueueOperation, QueueAnswer> {
   return {
-    initial: { lanes: [], locks: [], ended: [], keys: [] },
+    initial: { lanes: [], locks: [], ended: [], dead: [], keys: [] },
     apply(state, operation, answer) {
       switch (operation.kind) {
         case 'push':
-          return push(state, operation, answer)
+          return push(state, operation, answer, settings)
         case 'pop':
           return pop(state, operation, answer)
         case 'settle':
@@ -118,7 +141,11 @@ export function queueModel(
         case 'purge':
           return purge(state, operation, answer)
         case 'inspect':
-          return answer === undefined || describes(state, answer) ? [state] : []
+          return answer === undefined || describes(state, answer) ? [state] : none
+        case 'browse':
+          return answer === undefined || isPageOf(state, operation, answer) ? [state] : none
+        case 'dead-letters':
+          return buried(state, answer)
         default:
           return operation satisfies never
       }
@@ -133,13 +160,26 @@ type States = readonly QueueState[]
 
 const none: States = []
 
-function push(state: QueueState, operation: Operation<'push'>, answer: Answer): States {
+function push(
+  state: QueueState,
+  operation: Operation<'push'>,
+  answer: Answer,
+  { capacity = Number.POSITIVE_INFINITY }: QueueSettings,
+): States {
+  const isRepeated = state.keys.some(({ key }) => key === operation.key)
+  if (!isRepeated && countOf(state.lanes) + operation.items.length > capacity) {
+    return answer?.kind === 'refused' && answer.code === 'QUEUE_FULL' ? [state] : none
+  }
   if (answer !== undefined && answer.kind !== 'pushed') return none
-  const ids = answer?.ids
+  // Gone before a push with a key could look where its items went: it has no ids to tell.
+  const isUntold = operation.key !== undefined && answer?.ids.length === 0
+  const ids = isUntold ? undefined : answer?.ids
   if (ids !== undefined && ids.length !== operation.items.length) return none
 
   const known = state.keys.find(({ key }) => key === operation.key)
-  if (known !== undefined) return repeatPush(state, operation, known.ids, ids)
+  if (known !== undefined) {
+    return isUntold ? [state] : repeatPush(state, operation, known.ids, ids)
+  }
 
   let lanes = state.lanes
   for (const [index, { name, priority }] of operation.items.entries()) {
@@ -307,17 +347,21 @@ function settle(
   if (part.length === 0) return [state]
 
   const settled = new Set(part.map(({ item }) => item.name))
+  const dead = [...state.dead]
   const lanes = eachItem(state.lanes, (item) => {
     if (!settled.has(item.name)) return item
-    if (verb !== 'release') return undefined
+    if (verb === 'acknowledge') return undefined
     const returned = item.returned + 1
-    // Dead: stored until housekeeping moved it, but no pop and no count sees it.
-    if (settings.maxDeliveries !== undefined && returned >= settings.maxDeliveries) return undefined
-    return { ...item, returned, lockId: undefined }
+    if (verb === 'release' && returned < (settings.maxDeliveries ?? Number.POSITIVE_INFINITY)) {
+      return { ...item, returned, lockId: undefined }
+    }
+    // Stored until housekeeping has moved it, but no pop and no count sees it.
+    dead.push(item.name)
+    return undefined
   })
-  if (part.length < held.length) return [{ ...state, lanes }]
-  const items = names === undefined ? part.length : undefined
-  return [end({ ...state, lanes }, lockId, verb, items)]
+  const after = { ...state, lanes, dead: dead.sort() }
+  if (part.length < held.length) return [after]
+  return [end(after, lockId, verb, names === undefined ? part.length : undefined)]
 }
 
 /** A lock that is over, or never was. */
@@ -362,19 +406,50 @@ function extend(state: QueueState, operation: Operation<'extend'>, answer: Answe
   return [{ ...state, locks: state.locks.map((it) => (it === lock ? extended : it)) }]
 }
 
-function purge(state: QueueState, { priority }: Operation<'purge'>, answer: Answer): States {
+function purge(
+  state: QueueState,
+  { priority, survivors = new Set() }: Operation<'purge'>,
+  answer: Answer,
+): States {
   if (answer !== undefined && answer.kind !== 'purged') return none
-  const [gone, lanes] = [[], []] as [Lane[], Lane[]]
+  const isConcerned = (lane: Lane) => priority === undefined || lane.priority === priority
+  const most = countOf(state.lanes.filter(isConcerned))
+  if (most === 0) return answer === undefined || answer.items === 0 ? [state] : none
+
+  // For each lane, every number of last items that may have been appended after it looked.
+  let outcomes: (readonly Lane[])[] = [[]]
   for (const lane of state.lanes) {
-    ;(priority === undefined || lane.priority === priority ? gone : lanes).push(lane)
+    const left = isConcerned(lane) ? suffixes(lane, survivors) : [lane]
+    outcomes = outcomes.flatMap((lanes) =>
+      left.map((rest) => (rest.items.length > 0 ? [...lanes, rest] : lanes)),
+    )
   }
-  if (answer !== undefined && answer.items !== countOf(gone)) return none
-  if (gone.length === 0) return [state]
-  let after: QueueState = { ...state, lanes }
-  for (const { id } of state.locks) {
-    if (itemsOf(after, id).length === 0) after = end(after, id, 'purge', undefined)
+  const before = countOf(state.lanes)
+  return outcomes
+    .filter((lanes) => answer === undefined || before - countOf(lanes) === answer.items)
+    .map((lanes) => {
+      let after: QueueState = { ...state, lanes }
+      for (const { id } of state.locks) {
+        if (itemsOf(after, id).length === 0) after = end(after, id, 'purge', undefined)
+      }
+      return after
+    })
+}
+
+function suffixes(lane: Lane, survivors: ReadonlySet<string>): Lane[] {
+  const left: Lane[] = [{ ...lane, items: [] }]
+  for (let from = lane.items.length - 1; from >= 0; from--) {
+    const { name, lockId } = lane.items[from]!
+    if (lockId !== undefined || !survivors.has(name)) break
+    left.push({ ...lane, items: lane.items.slice(from) })
   }
-  return [after]
+  return left
+}
+
+function buried(state: QueueState, answer: Answer): States {
+  if (answer === undefined) return [state]
+  if (answer.kind !== 'dead' || !same([...answer.names].sort(), state.dead)) return none
+  return [{ ...state, dead: [] }]
 }
 
 function end(state: QueueState, id: string, ending: Ending, items: number | undefined): QueueState {
@@ -393,6 +468,7 @@ function describes(state: QueueState, answer: QueueAnswer): boolean {
     expiresAtMs,
     count: itemsOf(state, id).length,
   }))
+  const left = [...answer.locks]
   return (
     answer.count === countOf(state.lanes) &&
     answer.lockedCount === locked.length &&
@@ -401,15 +477,38 @@ function describes(state: QueueState, answer: QueueAnswer): boolean {
       lanes,
     ) &&
     answer.locks.length === expected.length &&
-    answer.locks.every(({ expiresAtMs, count }) => {
-      const at = expected.findIndex(
-        (it) =>
-          it.count === count && (it.expiresAtMs === undefined || it.expiresAtMs === expiresAtMs),
-      )
-      if (at >= 0) expected.splice(at, 1)
-      return at >= 0
-    })
+    // Known ones first: an unknown expiry fits whatever is left.
+    expected
+      .sort((a, b) => (b.expiresAtMs ?? 0) - (a.expiresAtMs ?? 0))
+      .every(({ expiresAtMs, count }) => {
+        const at = left.findIndex(
+          (it) =>
+            it.count === count && (expiresAtMs === undefined || it.expiresAtMs === expiresAtMs),
+        )
+        if (at >= 0) left.splice(at, 1)
+        return at >= 0
+      })
   )
+}
+
+function isPageOf(state: QueueState, { limit }: Operation<'browse'>, answer: QueueAnswer): boolean {
+  if (answer.kind !== 'page') return false
+  const all = state.lanes.flatMap(({ priority, items }) =>
+    items.map((item) => ({ item, priority })),
+  )
+  if (answer.more !== all.length > limit) return false
+  if (answer.items.length !== Math.min(limit, all.length)) return false
+  return answer.items.every((answered, index) => {
+    const { item, priority } = all[index]!
+    const isLocked = item.lockId !== undefined
+    return (
+      answered.name === item.name &&
+      answered.priority === priority &&
+      (item.id === undefined || answered.id === item.id) &&
+      answered.state === (isLocked ? 'locked' : 'ready') &&
+      answered.deliveries === item.returned + (isLocked ? 1 : 0)
+    )
+  })
 }
 
 function isExpiryOfSome(state: QueueState, expiresAtMs: number): boolean {
@@ -466,5 +565,5 @@ function keyOf(state: QueueState): string {
   // Their order matters only to who may be forgotten.
   if (ended.length <= REMEMBERED) ended.sort()
   const keys = state.keys.map((it) => `${it.key}/${it.ids ?? ''}`).sort()
-  return [lanes.join(';'), locks.join(), ended.join(), keys.join(';')].join('|')
+  return [lanes.join(';'), locks.join(), ended.join(), state.dead.join(), keys.join(';')].join('|')
 }

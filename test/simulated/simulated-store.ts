@@ -14,11 +14,11 @@ import type {
   TransactWriteCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import { tableDefinition } from '../../lambdas/store/table.ts'
 import { batchGet, batchWrite } from './dynamodb/batches.ts'
 import { Database, type DatabaseOptions, type Meter } from './dynamodb/database.ts'
 import { deleteItem, getItem, putItem, updateItem } from './dynamodb/item-requests.ts'
 import { query } from './dynamodb/query.ts'
-import type { TableShape } from './dynamodb/table.ts'
 import { Transactions } from './dynamodb/transaction.ts'
 import type { Item } from './dynamodb/value.ts'
 import { type ObjectMeter, Objects } from './s3/objects.ts'
@@ -37,20 +37,8 @@ export interface SimulatedRequest {
 }
 
 export interface SimulatedStoreOptions extends Partial<DatabaseOptions> {
-  readonly table?: TableShape | undefined
-  readonly bucket?: string | undefined
-}
-
-export const tableShape: TableShape = {
-  name: 'simulated',
-  indexes: [
-    {
-      name: 'check',
-      hash: { name: 'shard', type: 'N' },
-      range: { name: 'checkAt', type: 'N' },
-    },
-    { name: 'directory', hash: { name: 'shard', type: 'N' }, range: { name: 'pk', type: 'S' } },
-  ],
+  readonly tableName?: string | undefined
+  readonly bucketName?: string | undefined
 }
 
 export class SimulatedStore {
@@ -61,9 +49,9 @@ export class SimulatedStore {
   private readonly handlers: ReadonlyMap<string, (input: object) => unknown>
 
   constructor(options: SimulatedStoreOptions = {}) {
-    const shape = options.table ?? tableShape
+    const shape = { ...tableDefinition, name: options.tableName ?? 'simulated' }
     this.tableName = shape.name
-    this.bucketName = options.bucket ?? 'simulated'
+    this.bucketName = options.bucketName ?? 'simulated'
     this.database = new Database(shape, { ...options, nowMs: options.nowMs ?? Date.now })
     this.objects = new Objects(this.bucketName)
     this.handlers = handlersOf(this.database, this.objects)
@@ -81,9 +69,9 @@ export class SimulatedStore {
 
   /** Deletes rows whose `ttl` has passed, oldest ttl not necessarily first; returns how many. */
   expireTtl(nowSeconds: number, rowsMax = Number.POSITIVE_INFINITY): number {
-    const { table } = this.database
+    const { table, shape } = this.database
     const expired = [...table.rowsWithTtl()].filter(
-      (row) => (row.item?.['ttl'] as number) <= nowSeconds,
+      (row) => (row.item?.[shape.timeToLiveAttribute] as number) <= nowSeconds,
     )
     const chosen = expired.slice(0, rowsMax)
     for (const row of chosen) this.database.expire(row)

@@ -19,7 +19,11 @@ export type Command =
     }
   | { readonly verb: 'pop'; readonly queue: string; readonly request: PopRequest }
   | { readonly verb: 'acknowledge'; readonly queue: string; readonly request: SettleRequest }
-  | { readonly verb: 'acknowledgeMany'; readonly queue: string; readonly lockIds: readonly string[] }
+  | {
+      readonly verb: 'acknowledgeMany'
+      readonly queue: string
+      readonly lockIds: readonly string[]
+    }
   | {
       readonly verb: 'extend'
       readonly queue: string

@@ -16,30 +16,25 @@ export class Scheduler {
   /** `wakes`: the event may settle a promise that an engine waits for. */
   at(timeMs: number, tie: number, wakes: boolean, run: () => void): void {
     this.#sequence += 1
-    const event = { timeMs: Math.max(timeMs, this.nowMs), tie, sequence: this.#sequence, wakes, run }
+    const event = {
+      timeMs: Math.max(timeMs, this.nowMs),
+      tie,
+      sequence: this.#sequence,
+      wakes,
+      run,
+    }
     siftUp(this.#heap, event)
   }
 
-  /** Runs events until `done` or none are left; resolves to the number of events run. */
-  run(done: () => boolean, stepsMax: number): Promise<'done' | 'idle' | 'too many steps'> {
+  /** Runs events until `done`, or none are left, or too many have been run. */
+  run(done: () => boolean, stepsMax: number): Promise<RunEnd> {
+    const last = this.steps + stepsMax
     return new Promise((resolve, reject) => {
-      let left = stepsMax
       const turn = (): void => {
         try {
-          while (!done()) {
-            if (left <= 0) return resolve('too many steps')
-            const event = takeFirst(this.#heap)
-            if (event === undefined) return resolve('idle')
-            left -= 1
-            this.steps += 1
-            this.nowMs = event.timeMs
-            event.run()
-            if (event.wakes) {
-              setImmediate(turn)
-              return
-            }
-          }
-          resolve('done')
+          const end = this.#runUntilWoken(done, last)
+          if (end === 'woken') setImmediate(turn)
+          else resolve(end)
         } catch (error) {
           reject(error)
         }
@@ -47,7 +42,22 @@ export class Scheduler {
       setImmediate(turn)
     })
   }
+
+  #runUntilWoken(done: () => boolean, last: number): RunEnd | 'woken' {
+    while (!done()) {
+      if (this.steps >= last) return 'too many steps'
+      const event = takeFirst(this.#heap)
+      if (event === undefined) return 'idle'
+      this.steps += 1
+      this.nowMs = event.timeMs
+      event.run()
+      if (event.wakes) return 'woken'
+    }
+    return 'done'
+  }
 }
+
+export type RunEnd = 'done' | 'idle' | 'too many steps'
 
 type Event = {
   readonly timeMs: number

@@ -92,13 +92,16 @@ export class Database {
     return false
   }
 
-  /** Carries out what was planned, for `times` the plain price (a transaction's is 2). */
+  /**
+   * Carries out what was planned, for `times` the plain price: a transaction writes each item
+   * twice, but an index, which follows the table later, only once.
+   */
   commit(key: Key, plan: Extract<WritePlan, { readonly kind: 'write' }>, times: 1 | 2): Charge {
     const { old, next } = plan
     const oldItem = old.item
     const units = writeUnits(old.size, next.size) * times
     const moved = next === old ? noUnits : this.table.write(key.pk, key.sk, next.item, next.size)
-    const charge = { table: units, indexes: times === 1 ? moved : doubled(moved) }
+    const charge = { table: units, indexes: moved }
     this.chargeWrite(key, charge)
     if (this.onChange !== undefined && !sameItem(oldItem, next.item)) {
       this.onChange({ pk: key.pk, sk: key.sk, oldItem, newItem: next.item })
@@ -129,11 +132,6 @@ export class Database {
 }
 
 const noUnits: ReadonlyMap<string, number> = new Map()
-
-function doubled(units: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-  if (units.size === 0) return units
-  return new Map([...units].map(([name, count]) => [name, count * 2]))
-}
 
 function sameItem(a: Item | undefined, b: Item | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && equals(a, b))

@@ -33,6 +33,22 @@ export function validationError(message: string): DynamoDBServiceException {
   })
 }
 
+/**
+ * A ValidationException about the item or its key, not about the expressions: a transaction with
+ * one is cancelled for this reason, where the others make the whole transaction invalid.
+ */
+export class ItemError extends DynamoDBServiceException {
+  constructor(message: string) {
+    super({ name: 'ValidationException', $fault: 'client', $metadata: noMetadata, message })
+    // The SDK's base class makes every error one of its own prototype.
+    Object.setPrototypeOf(this, ItemError.prototype)
+  }
+}
+
+export function itemError(message: string): ItemError {
+  return new ItemError(message)
+}
+
 export function isValidationError(error: unknown): error is DynamoDBServiceException {
   return error instanceof DynamoDBServiceException && error.name === 'ValidationException'
 }

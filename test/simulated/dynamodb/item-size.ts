@@ -55,21 +55,27 @@ export function attributeSize(name: string, value: Value): number {
 
 const numberSizeMax = 21
 
+/** One byte for every two significant digits, one for the exponent, one for a sign. */
 export function numberSize(value: number): number {
   if (value === 0) return 1
-  if (Number.isInteger(value)) {
-    const positive = Math.abs(value)
-    if (positive < 100) return value < 0 ? 3 : 2
-  }
-  return decimalSize(value)
+  const sign = value < 0 ? 1 : 0
+  const pairs = Math.ceil(significantDigits(Math.abs(value)) / 2)
+  return Math.min(numberSizeMax, 1 + pairs + sign)
 }
 
-function decimalSize(value: number): number {
-  const [mantissa = '', exponentText = '0'] = Math.abs(value).toExponential().split('e')
-  const digits = mantissa.replace('.', '').replace(/0+$/, '')
-  const exponent = Number(exponentText)
-  // Digits are stored in pairs counted from the decimal point: 110 is 01 10, 1.1 is 01 10 too.
-  const startsMidPair = exponent % 2 === 0 ? 1 : 0
-  const pairs = Math.ceil((digits.length + startsMidPair) / 2)
-  return Math.min(numberSizeMax, pairs + 1 + (value < 0 ? 1 : 0))
+function significantDigits(positive: number): number {
+  return Number.isInteger(positive) ? digitsOfInteger(positive) : digitsOfFraction(positive)
+}
+
+function digitsOfInteger(positive: number): number {
+  let rest = positive
+  while (rest % 10 === 0) rest /= 10
+  let digits = 1
+  for (let power = 10; power <= rest; power *= 10) digits++
+  return digits
+}
+
+function digitsOfFraction(positive: number): number {
+  const [mantissa = ''] = positive.toExponential().split('e')
+  return mantissa.replace('.', '').length
 }

@@ -6,17 +6,15 @@ import { compare, type Value } from './value.ts'
 
 export interface KeyRange {
   readonly hash: Value
-  readonly low?: Value
-  readonly high?: Value
-  readonly prefix?: Value
-  /** Where the stretch begins, if it has a beginning: what is not in it and not above is before. */
-  readonly lowest: Value | undefined
-  contains(value: Value): boolean
+  /** The values the sort key is compared with, for checking their type. */
+  readonly bounds: readonly Value[]
+  /** Negative before the stretch, 0 within it, positive after it. */
+  place(value: Value): number
 }
 
 type Stretch = Omit<KeyRange, 'hash'>
 
-const everything: Stretch = { lowest: undefined, contains: () => true }
+const everything: Stretch = { bounds: [], place: () => 0 }
 
 export function readKeyCondition(
   node: ConditionNode,
@@ -64,21 +62,21 @@ function readClause(node: ConditionNode, values: Values): { name: string; clause
       if (node.comparator === '<>') break
       return {
         name: keyName(node.left),
-        clause: { kind: node.comparator, value: valueOf(node.right, values) },
+        clause: { kind: node.comparator, value: comparedValue(node.right, values) },
       }
     case 'between':
       return {
         name: keyName(node.operand),
         clause: {
           kind: 'between',
-          low: valueOf(node.low, values),
-          high: valueOf(node.high, values),
+          low: comparedValue(node.low, values),
+          high: comparedValue(node.high, values),
         },
       }
     case 'begins':
       return {
         name: keyName(node.operand),
-        clause: { kind: 'begins', value: valueOf(node.argument, values) },
+        clause: { kind: 'begins', value: comparedValue(node.argument, values) },
       }
     default:
   }
@@ -93,7 +91,7 @@ function keyName(operand: Operand): string {
   return name
 }
 
-function valueOf(operand: Operand, values: Values): Value {
+function comparedValue(operand: Operand, values: Values): Value {
   const value = operand.kind === 'value' ? values[operand.name] : undefined
   if (value === undefined) {
     throw validationError('Invalid condition in KeyConditionExpression: no value to compare with')
@@ -102,39 +100,32 @@ function valueOf(operand: Operand, values: Values): Value {
 }
 
 function toStretch(clause: Clause): Stretch {
+  if (clause.kind === 'between') return between(clause.low, clause.high)
+  const bound = clause.value
+  const bounds = [bound]
   switch (clause.kind) {
     case '=':
-      return within(clause.value, clause.value)
+      return between(bound, bound)
     case '>=':
-      return {
-        low: clause.value,
-        lowest: clause.value,
-        contains: (v) => order(v, clause.value) >= 0,
-      }
+      return { bounds, place: (value) => (order(value, bound) >= 0 ? 0 : -1) }
     case '>':
-      return {
-        low: clause.value,
-        lowest: clause.value,
-        contains: (v) => order(v, clause.value) > 0,
-      }
+      return { bounds, place: (value) => (order(value, bound) > 0 ? 0 : -1) }
     case '<=':
-      return { high: clause.value, lowest: undefined, contains: (v) => order(v, clause.value) <= 0 }
+      return { bounds, place: (value) => (order(value, bound) <= 0 ? 0 : 1) }
     case '<':
-      return { high: clause.value, lowest: undefined, contains: (v) => order(v, clause.value) < 0 }
-    case 'between':
-      return within(clause.low, clause.high)
-    case 'begins': {
-      const prefix = clause.value
-      const contains = (value: Value) =>
-        typeof value === 'string' && typeof prefix === 'string' && value.startsWith(prefix)
-      return { prefix, lowest: prefix, contains }
-    }
+      return { bounds, place: (value) => (order(value, bound) < 0 ? 0 : 1) }
+    case 'begins':
+      return { bounds, place: (value) => (begins(value, bound) ? 0 : order(value, bound)) }
   }
 }
 
-function within(low: Value, high: Value): Stretch {
-  const contains = (value: Value) => order(value, low) >= 0 && order(value, high) <= 0
-  return { low, high, lowest: low, contains }
+function between(low: Value, high: Value): Stretch {
+  const place = (value: Value) => (order(value, low) < 0 ? -1 : order(value, high) > 0 ? 1 : 0)
+  return { bounds: [low, high], place }
+}
+
+function begins(value: Value, prefix: Value): boolean {
+  return typeof value === 'string' && typeof prefix === 'string' && value.startsWith(prefix)
 }
 
 function order(value: Value, bound: Value): number {

@@ -1,4 +1,4 @@
-import { validationError } from './errors.ts'
+import { itemError } from './errors.ts'
 import { textBytes } from './item-size.ts'
 import type { TableShape } from './table.ts'
 import type { Item } from './value.ts'
@@ -12,7 +12,7 @@ const pkBytesMax = 2048
 const skBytesMax = 1024
 
 export function readKey(key: Readonly<Record<string, unknown>> | undefined): Key {
-  if (key === undefined) throw validationError('The parameter Key is required but was not present')
+  if (key === undefined) throw itemError('The parameter Key is required but was not present')
   for (const name of Object.keys(key)) {
     if (name !== 'pk' && name !== 'sk') throw schemaMismatch()
   }
@@ -30,12 +30,12 @@ export function keyOfItem(item: Item): Key {
 
 function keyAttribute(name: 'pk' | 'sk', value: unknown): string {
   if (value === undefined) {
-    throw validationError(
+    throw itemError(
       `One or more parameter values were invalid: Missing the key ${name} in the item`,
     )
   }
   if (typeof value !== 'string') {
-    throw validationError(
+    throw itemError(
       `One or more parameter values were invalid: Type mismatch for key ${name} expected: S`,
     )
   }
@@ -48,31 +48,31 @@ function checkKeyText(name: 'pk' | 'sk', value: string): void {
   const bytesMax = name === 'pk' ? pkBytesMax : skBytesMax
   if (value.length * 3 > bytesMax && textBytes(value) > bytesMax) {
     const part = name === 'pk' ? 'hashkey' : 'rangekey'
-    throw validationError(
+    throw itemError(
       `One or more parameter values were invalid: Size of ${part} has exceeded the maximum size limit of ${bytesMax} bytes`,
     )
   }
 }
 
 export function emptyKey(name: string): Error {
-  return validationError(
+  return itemError(
     'One or more parameter values are not valid. The AttributeValue for a key attribute cannot ' +
       `contain an empty string value. Key: ${name}`,
   )
 }
 
 export function schemaMismatch(): Error {
-  return validationError('The provided key element does not match the schema')
+  return itemError('The provided key element does not match the schema')
 }
 
 /** An index key may be missing (the index is sparse) but not of another type, nor empty. */
 export function checkIndexKeys(shape: TableShape, item: Item): void {
   for (const index of shape.indexes) {
-    for (const { name, type } of [index.hash, index.range]) {
+    for (const { name, type } of [index.partitionKey, index.sortKey]) {
       const value = item[name]
       if (value === undefined) continue
       if (typeof value !== (type === 'S' ? 'string' : 'number')) {
-        throw validationError(
+        throw itemError(
           `One or more parameter values were invalid: Type mismatch for Index Key ${name} ` +
             `Expected: ${type} IndexName: ${index.name}`,
         )

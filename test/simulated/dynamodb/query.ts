@@ -1,4 +1,5 @@
 import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb'
+import type { TableIndex } from '../../../lambdas/store/table.ts'
 import { consumedCapacity, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
 import { validationError } from './errors.ts'
@@ -8,8 +9,8 @@ import { metadata } from './item-requests.ts'
 import { readKey, schemaMismatch } from './key.ts'
 import { type KeyRange, readKeyCondition } from './key-condition.ts'
 import { sortedIndex } from './sorted.ts'
-import { compareEntries, type IndexEntry, type IndexShape, type Row } from './table.ts'
-import { compare, compareStrings, type Item, type Value } from './value.ts'
+import { compareEntries, type IndexEntry, type Row } from './table.ts'
+import { compareStrings, type Item, type Value } from './value.ts'
 
 const pageBytesMax = 1024 * 1024
 
@@ -31,8 +32,8 @@ interface Source {
 export function query(database: Database, input: QueryCommandInput): QueryCommandOutput {
   database.requireTable(input.TableName)
   const index = readIndex(database, input)
-  const hashName = index?.hash.name ?? 'pk'
-  const rangeName = index?.range.name ?? 'sk'
+  const hashName = index?.partitionKey.name ?? 'pk'
+  const rangeName = index?.sortKey.name ?? 'sk'
   const { range, filter, project, values } = readExpressions(database, input, hashName, rangeName)
   requireKeyTypes(range, index)
   const consistent = input.ConsistentRead === true
@@ -61,7 +62,7 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
   return output
 }
 
-function readIndex(database: Database, input: QueryCommandInput): IndexShape | undefined {
+function readIndex(database: Database, input: QueryCommandInput): TableIndex | undefined {
   if (input.Limit !== undefined && input.Limit < 1) {
     throw validationError('Limit must be greater than or equal to 1')
   }
@@ -126,13 +127,11 @@ function refuseKeysInFilter(node: ConditionNode, keys: readonly string[]): void 
   }
 }
 
-function requireKeyTypes(range: KeyRange, index: IndexShape | undefined): void {
-  const hashType = index?.hash.type ?? 'S'
-  const rangeType = index?.range.type ?? 'S'
+function requireKeyTypes(range: KeyRange, index: TableIndex | undefined): void {
+  const hashType = index?.partitionKey.type ?? 'S'
+  const rangeType = index?.sortKey.type ?? 'S'
   requireType(range.hash, hashType)
-  for (const bound of [range.low, range.high, range.prefix]) {
-    if (bound !== undefined) requireType(bound, rangeType)
-  }
+  for (const bound of range.bounds) requireType(bound, rangeType)
 }
 
 function requireType(value: Value, type: 'S' | 'N'): void {
@@ -149,18 +148,18 @@ function requireType(value: Value, type: 'S' | 'N'): void {
   }
 }
 
-function startKey(input: QueryCommandInput, index: IndexShape | undefined): Item | undefined {
+function startKey(input: QueryCommandInput, index: TableIndex | undefined): Item | undefined {
   const key = input.ExclusiveStartKey as Item | undefined
   if (key === undefined) return undefined
   if (index === undefined) {
     readKey(key)
     return key
   }
-  const names = ['pk', 'sk', index.hash.name, index.range.name]
+  const names = ['pk', 'sk', index.partitionKey.name, index.sortKey.name]
   if (Object.keys(key).length !== names.length || names.some((name) => key[name] === undefined)) {
     throw validationError('The provided starting key is invalid')
   }
-  if (typeof key['pk'] !== 'string' || typeof key['sk'] !== 'string') throw schemaMismatch()
+  if (typeof key.pk !== 'string' || typeof key.sk !== 'string') throw schemaMismatch()
   return key
 }
 
@@ -175,14 +174,14 @@ function tableSource(database: Database, pk: string, consistent: boolean): Sourc
       return { item, size, key: { pk: row.pk, sk: row.sk } }
     },
     placeOf: (key) => {
-      const sk = key['sk'] as string
+      const sk = key.sk as string
       const place = sortedIndex(rows, (row) => compareStrings(row.sk, sk))
       return { place, found: rows[place]?.sk === sk }
     },
   }
 }
 
-function indexSource(database: Database, index: IndexShape, hash: Value): Source {
+function indexSource(database: Database, index: TableIndex, hash: Value): Source {
   const entries = database.table.indexEntries(index.name, hash)
   // A row is seen in one state throughout the query, though it may have left several entries.
   const seen = new Map<Row, Item | undefined>()
@@ -199,8 +198,8 @@ function indexSource(database: Database, index: IndexShape, hash: Value): Source
       return { item: shows ? entry.image : undefined, size: entry.size, key: entry.image }
     },
     placeOf: (key) => {
-      const rangeValue = key[index.range.name] as Value
-      const [pk, sk] = [key['pk'] as string, key['sk'] as string]
+      const rangeValue = key[index.sortKey.name] as Value
+      const [pk, sk] = [key.pk as string, key.sk as string]
       const order = (entry: IndexEntry) => compareEntries(entry, rangeValue, pk, sk)
       const place = sortedIndex(entries, order)
       const entry = entries[place]
@@ -229,12 +228,13 @@ function readPage(
   let lastKey: Item | undefined
   for (
     let place = firstPlace(source, range, start, forward);
-    place >= 0 && place < source.count && range.contains(source.rangeAt(place));
+    place >= 0 && place < source.count && range.place(source.rangeAt(place)) === 0;
     place += step
   ) {
     const { item, size, key } = source.candidateAt(place)
     if (item === undefined) continue
-    if (items.length >= limit || bytes >= pageBytesMax) return { items, bytes, lastKey }
+    const full = items.length > 0 && bytes + size > pageBytesMax
+    if (full || items.length >= limit) return { items, bytes, lastKey }
     items.push(item)
     bytes += size
     lastKey = key
@@ -254,9 +254,9 @@ function firstPlace(
     if (forward) return found ? place + 1 : place
     return place - 1
   }
-  const places = { length: source.count }
-  if (forward) return firstWhere(places.length, (place) => !before(source.rangeAt(place), range))
-  return firstWhere(places.length, (place) => after(source.rangeAt(place), range)) - 1
+  const first = (holds: (order: number) => boolean) =>
+    firstWhere(source.count, (place) => holds(range.place(source.rangeAt(place))))
+  return forward ? first((order) => order >= 0) : first((order) => order > 0) - 1
 }
 
 function firstWhere(count: number, holds: (place: number) => boolean): number {
@@ -268,12 +268,4 @@ function firstWhere(count: number, holds: (place: number) => boolean): number {
     else low = middle + 1
   }
   return low
-}
-
-function before(value: Value, range: KeyRange): boolean {
-  return !range.contains(value) && (compare(value, range.lowest ?? value) as number) <= 0
-}
-
-function after(value: Value, range: KeyRange): boolean {
-  return !range.contains(value) && !before(value, range)
 }

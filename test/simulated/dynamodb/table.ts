@@ -1,18 +1,12 @@
+import type { TableDefinition, TableIndex } from '../../../lambdas/store/table.ts'
 import { itemSize } from './item-size.ts'
 import { sortedIndex } from './sorted.ts'
 import { compare, compareStrings, type Item, type Value } from './value.ts'
 
 /** Rows in key order, their sparse indexes, and the last few versions of each row. */
 
-export interface IndexShape {
+export interface TableShape extends Pick<TableDefinition, 'indexes' | 'timeToLiveAttribute'> {
   readonly name: string
-  readonly hash: { readonly name: string; readonly type: 'S' | 'N' }
-  readonly range: { readonly name: string; readonly type: 'S' | 'N' }
-}
-
-export interface TableShape {
-  readonly name: string
-  readonly indexes: readonly IndexShape[]
 }
 
 interface Version {
@@ -45,44 +39,44 @@ export interface IndexEntry {
 }
 
 class Index {
-  readonly shape: IndexShape
+  readonly shape: TableIndex
   readonly partitions = new Map<Value, IndexEntry[]>()
 
-  constructor(shape: IndexShape) {
+  constructor(shape: TableIndex) {
     this.shape = shape
   }
 
   /** The index's image of an item, or undefined where the item is not in it (sparse). */
   imageOf(item: Item | undefined): Item | undefined {
     if (item === undefined) return undefined
-    const { hash, range } = this.shape
-    const hashValue = item[hash.name]
-    const rangeValue = item[range.name]
+    const { partitionKey, sortKey } = this.shape
+    const hashValue = item[partitionKey.name]
+    const rangeValue = item[sortKey.name]
     if (hashValue === undefined || rangeValue === undefined) return undefined
     return Object.freeze({
-      pk: item['pk'] as Value,
-      sk: item['sk'] as Value,
-      [hash.name]: hashValue,
-      [range.name]: rangeValue,
+      pk: item.pk as Value,
+      sk: item.sk as Value,
+      [partitionKey.name]: hashValue,
+      [sortKey.name]: rangeValue,
     })
   }
 
   sameEntry(a: Item | undefined, b: Item | undefined): boolean {
     if (a === b) return true
     if (a === undefined || b === undefined) return false
-    const { hash, range } = this.shape
-    return a[hash.name] === b[hash.name] && a[range.name] === b[range.name]
+    const { partitionKey, sortKey } = this.shape
+    return a[partitionKey.name] === b[partitionKey.name] && a[sortKey.name] === b[sortKey.name]
   }
 
   add(row: Row, image: Item): void {
-    const { hash, range } = this.shape
-    const hashValue = image[hash.name] as Value
+    const { partitionKey, sortKey } = this.shape
+    const hashValue = image[partitionKey.name] as Value
     let entries = this.partitions.get(hashValue)
     if (entries === undefined) {
       entries = []
       this.partitions.set(hashValue, entries)
     }
-    const rangeValue = image[range.name] as Value
+    const rangeValue = image[sortKey.name] as Value
     const at = this.place(entries, rangeValue, row)
     const present = entries[at]
     if (present?.row === row && present.range === rangeValue) return
@@ -90,12 +84,13 @@ class Index {
   }
 
   remove(row: Row, image: Item): void {
-    const { hash, range } = this.shape
-    const entries = this.partitions.get(image[hash.name] as Value)
+    const { partitionKey, sortKey } = this.shape
+    const entries = this.partitions.get(image[partitionKey.name] as Value)
     if (entries === undefined) return
-    const rangeValue = image[range.name] as Value
+    const rangeValue = image[sortKey.name] as Value
     const at = this.place(entries, rangeValue, row)
-    if (entries[at]?.row === row) entries.splice(at, 1)
+    const present = entries[at]
+    if (present?.row === row && present.range === rangeValue) entries.splice(at, 1)
   }
 
   private place(entries: IndexEntry[], range: Value, row: Row): number {
@@ -192,8 +187,10 @@ export class Table {
     row.item = item
     row.size = size
     this.followTtl(row)
+    const units = this.moveInIndexes(row, old, item)
+    // Last, so that nothing the row left in an index outlives it.
     if (item === undefined) this.afterDelete(row)
-    return this.moveInIndexes(row, old, item)
+    return units
   }
 
   private addRow(pk: string, sk: string): Row {
@@ -233,7 +230,7 @@ export class Table {
   }
 
   private followTtl(row: Row): void {
-    if (typeof row.item?.['ttl'] === 'number') this.withTtl.add(row)
+    if (typeof row.item?.[this.shape.timeToLiveAttribute] === 'number') this.withTtl.add(row)
     else this.withTtl.delete(row)
   }
 
@@ -281,10 +278,12 @@ export class Table {
 
 const noUnits: ReadonlyMap<string, number> = new Map()
 
-function unmoved(shape: IndexShape, old: Item | undefined, item: Item | undefined): boolean {
+function unmoved(shape: TableIndex, old: Item | undefined, item: Item | undefined): boolean {
   if (old === undefined || item === undefined) return false
-  const { hash, range } = shape
-  return old[hash.name] === item[hash.name] && old[range.name] === item[range.name]
+  const { partitionKey, sortKey } = shape
+  return (
+    old[partitionKey.name] === item[partitionKey.name] && old[sortKey.name] === item[sortKey.name]
+  )
 }
 
 function unitsOf(image: Item | undefined): number {

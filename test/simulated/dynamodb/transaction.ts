@@ -4,12 +4,14 @@ import type { Database } from './database.ts'
 import {
   type CancellationReason,
   conditionFailedMessage,
+  ItemError,
   idempotentParameterMismatch,
   isValidationError,
   transactionCanceled,
   validationError,
 } from './errors.ts'
 import { metadata } from './item-requests.ts'
+import { itemSize, textBytes } from './item-size.ts'
 import {
   type PreparedWrite,
   planWrite,
@@ -21,7 +23,8 @@ import {
 } from './write.ts'
 
 const actionsMax = 100
-const bytesMax = 4 * 1024 * 1024
+const payloadBytesMax = 4 * 1024 * 1024
+const tokenLengthMax = 36
 const tokenLivesMs = 10 * 60 * 1000
 
 type Action = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
@@ -49,16 +52,17 @@ export class Transactions {
         `Member must have length between 1 and ${actionsMax}: transactItems has ${actions.length}`,
       )
     }
-    const prepared = actions.map((action) => prepareAction(database, action))
+    checkToken(input.ClientRequestToken)
+    const prepared = prepareActions(database, actions)
     refuseSameItem(prepared)
+    if (payloadBytes(actions, prepared) > payloadBytesMax) {
+      throw validationError('Transaction payload size cannot exceed 4194304 bytes')
+    }
     const replayed = this.replay(input)
     if (replayed !== undefined) return this.answerReplay(input, replayed)
 
     const plans = this.plan(prepared)
     const itemBytes = plans.reduce((sum, plan) => sum + bytesOf(plan), 0)
-    if (itemBytes > bytesMax) {
-      throw validationError('Collective size of items in transaction exceeded limit')
-    }
     const charges = plans.map((plan, i) => {
       if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
       return database.commit((prepared[i] as PreparedWrite).key, plan, 2)
@@ -146,6 +150,38 @@ export class Transactions {
 const throttledReason: CancellationReason = {
   Code: 'ProvisionedThroughputExceeded',
   Message: 'The level of configured provisioned throughput for the table was exceeded.',
+}
+
+function checkToken(token: string | undefined): void {
+  if (token === undefined || (token.length >= 1 && token.length <= tokenLengthMax)) return
+  throw validationError(
+    `1 validation error detected: ClientRequestToken must have 1 to ${tokenLengthMax} characters`,
+  )
+}
+
+/** What is wrong with an item cancels; only the first such is found, and no condition is tried. */
+function prepareActions(database: Database, actions: readonly Action[]): PreparedWrite[] {
+  return actions.map((action, at) => {
+    try {
+      return prepareAction(database, action)
+    } catch (error) {
+      if (!(error instanceof ItemError)) throw error
+      const reason = { Code: 'ValidationError', Message: error.message }
+      throw transactionCanceled(
+        actions.map((_action, i) => (i === at ? reason : { Code: 'None' as const })),
+      )
+    }
+  })
+}
+
+/** The limit is on what is sent, not on the items it changes. */
+function payloadBytes(actions: readonly Action[], prepared: readonly PreparedWrite[]): number {
+  let bytes = 0
+  prepared.forEach(({ key, change, values }, i) => {
+    bytes += change.kind === 'put' ? change.size : textBytes(key.pk) + textBytes(key.sk)
+    bytes += itemSize(values) + textBytes(actions[i]?.Update?.UpdateExpression ?? '')
+  })
+  return bytes
 }
 
 function prepareAction(database: Database, action: Action): PreparedWrite {

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import { validationError } from './errors.ts'
+import { itemError } from './errors.ts'
 
 /**
  * Values as the document client hands them over. Inside the store they are immutable: what comes
@@ -18,7 +18,8 @@ export type Value =
 export type Item = { readonly [name: string]: Value }
 export type ValueType = 'S' | 'N' | 'BOOL' | 'NULL' | 'B' | 'L' | 'M'
 
-const depthMax = 32
+/** An attribute's value may be nested so deep that the item is 32 levels deep. */
+const depthMax = 31
 
 export function typeOf(value: Value): ValueType {
   switch (typeof value) {
@@ -58,8 +59,8 @@ export function ingest(value: unknown, depth = 0): Value {
       return ingestNumber(value)
     case 'object':
       if (value === null) return null
-      if (depth > depthMax) {
-        throw validationError('Nesting Levels have exceeded supported limits')
+      if (depth >= depthMax) {
+        throw itemError('Nesting Levels have exceeded supported limits')
       }
       if (Array.isArray(value)) return ingestList(value, depth)
       if (value instanceof Uint8Array) return new Uint8Array(value)
@@ -81,7 +82,7 @@ function ingestNumber(value: number): number {
     throw new Error(`Number ${value} is greater than Number.MAX_SAFE_INTEGER.`)
   }
   if (value !== 0 && Math.abs(value) < 1e-130) {
-    throw validationError('Number underflow. Attempting to store a number with magnitude too small')
+    throw itemError('Number underflow. Attempting to store a number with magnitude too small')
   }
   return value + 0 // -0 is marshalled as 0
 }
@@ -110,8 +111,8 @@ function ingestMap(map: object, depth: number): Item {
 export function ingestItem(item: object): Item {
   const copy: Record<string, Value> = {}
   for (const [name, entry] of Object.entries(item)) {
-    if (name === '') throw validationError('Empty attribute name')
-    copy[name] = ingest(entry)
+    // At the top the document client drops what is undefined, further down it refuses it.
+    if (entry !== undefined) copy[name] = ingest(entry)
   }
   return Object.freeze(copy)
 }

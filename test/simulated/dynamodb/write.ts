@@ -1,5 +1,5 @@
 import type { ReturnValue } from '@aws-sdk/client-dynamodb'
-import { validationError } from './errors.ts'
+import { itemError, validationError } from './errors.ts'
 import type { Values } from './expression/condition.ts'
 import {
   checkPlaceholders,
@@ -66,7 +66,7 @@ export function preparePut(
   checkIndexKeys(shape, item)
   const size = itemSize(item)
   if (size > itemBytesMax) {
-    throw validationError('Item size has exceeded the maximum allowed size')
+    throw itemError('Item size has exceeded the maximum allowed size')
   }
   return prepare(input, key, { kind: 'put', item, size }, expressions)
 }
@@ -172,6 +172,7 @@ function updated(
     old.item === undefined ? attributeSize('pk', key.pk) + attributeSize('sk', key.sk) : old.size
   if (update === undefined) return { item: base, size: baseSize }
   const { item, grownBytes } = update.apply(base, values)
+  if (old.item === undefined && update.removesOnly) return old
   const size = baseSize + grownBytes
   if (size > itemBytesMax) {
     throw validationError('Item size to update has exceeded the maximum allowed size')

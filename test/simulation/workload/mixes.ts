@@ -5,7 +5,7 @@ import type { Random } from '../random.ts'
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that deserves odds of its own. */
-export type Drawn = Verb | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop' | 'drain'
+export type Drawn = Verb | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop'
 
 const rare: Mix = {
   inspect: 1,
@@ -21,7 +21,14 @@ const mixes: Readonly<Record<string, Mix>> = {
   pushHeavy: { ...rare, push: 40, bulkPush: 6, idempotentPush: 3, pushTransactItem: 2, pop: 4 },
   popHeavy: { ...rare, push: 8, pop: 25, popWithoutAck: 8, acknowledge: 20, returnExpiredLocks: 3 },
   consumers: { ...rare, push: 12, bulkPush: 2, pop: 30, acknowledge: 25, acknowledgeMany: 2 },
-  drain: { ...rare, pop: 25, popWithoutAck: 20, acknowledge: 20, housekeep: 6, returnExpiredLocks: 4 },
+  drain: {
+    ...rare,
+    pop: 25,
+    popWithoutAck: 20,
+    acknowledge: 20,
+    housekeep: 6,
+    returnExpiredLocks: 4,
+  },
   settling: {
     ...rare,
     push: 12,
@@ -37,7 +44,15 @@ const mixes: Readonly<Record<string, Mix>> = {
     returnExpiredLocks: 4,
     housekeep: 4,
   },
-  bulk: { ...rare, bulkPush: 20, push: 4, pop: 14, popWithoutAck: 6, acknowledge: 12, housekeep: 8 },
+  bulk: {
+    ...rare,
+    bulkPush: 20,
+    push: 4,
+    pop: 14,
+    popWithoutAck: 6,
+    acknowledge: 12,
+    housekeep: 8,
+  },
   everything: {
     ...rare,
     push: 14,
@@ -73,9 +88,19 @@ const mixes: Readonly<Record<string, Mix>> = {
   },
 }
 
+/** Little at a time: the queue is empty again soon, at low versions that come back. */
+export const sips: readonly Mix[] = [
+  { push: 5, popWithoutAck: 10, returnExpiredLocks: 1 },
+  { push: 5, popWithoutAck: 8, pop: 3, acknowledge: 3, returnExpiredLocks: 1 },
+  { push: 4, bulkPush: 1, pop: 8, acknowledge: 8, release: 1, deadLetter: 1, redrive: 1, purge: 1 },
+  { idempotentPush: 5, popWithoutAck: 10, returnExpiredLocks: 1 },
+]
+
 const orders: readonly (readonly string[])[] = [
   ['pushHeavy', 'popHeavy'],
   ['pushHeavy', 'drain', 'pushHeavy'],
+  ['consumers', 'drain', 'consumers', 'drain'],
+  ['settling', 'drain', 'idempotent'],
   ['bulk', 'drain', 'everything'],
   ['consumers'],
   ['pushHeavy', 'consumers', 'drain'],

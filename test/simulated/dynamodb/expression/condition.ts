@@ -1,4 +1,3 @@
-import { textBytes } from '../item-size.ts'
 import { compare, equals, type Item, isList, isMap, typeOf, type Value } from '../value.ts'
 import { type Parser, type Path, samePath, type ValueReference } from './parser.ts'
 import { compilePath } from './path.ts'
@@ -34,7 +33,7 @@ export type ConditionNode =
     }
   | { readonly kind: 'in'; readonly operand: Operand; readonly candidates: readonly Operand[] }
   | { readonly kind: 'exists'; readonly path: Path; readonly expected: boolean }
-  | { readonly kind: 'type'; readonly path: Path; readonly type: ValueReference }
+  | { readonly kind: 'type'; readonly operand: Operand; readonly type: ValueReference }
   | {
       readonly kind: 'begins' | 'contains'
       readonly operand: Operand
@@ -42,7 +41,8 @@ export type ConditionNode =
     }
 
 const comparators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>='])
-const inOperandsMax = 100
+/** The documentation says 100, which turns out to count the operand on the left as well. */
+const inCandidatesMax = 99
 const typeNames: ReadonlySet<string> = new Set('S SS N NS B BS BOOL NULL L M'.split(' '))
 
 export function parseCondition(parser: Parser): ConditionNode {
@@ -110,9 +110,9 @@ function parseCall(parser: Parser, name: string): ConditionNode {
     case 'attribute_not_exists':
       return { kind: 'exists', path: parsePathOnly(parser, name), expected: false }
     case 'attribute_type': {
-      const path = parsePathOnly(parser, name)
+      const operand = parseOperand(parser)
       parser.expect(',')
-      return { kind: 'type', path, type: parser.value() }
+      return { kind: 'type', operand, type: parser.value() }
     }
     case 'begins_with':
     case 'contains': {
@@ -161,7 +161,7 @@ function parseCandidates(parser: Parser): Operand[] {
   const candidates = [parseOperand(parser)]
   while (parser.take(',')) candidates.push(parseOperand(parser))
   parser.expect(')')
-  if (candidates.length > inOperandsMax) {
+  if (candidates.length > inCandidatesMax) {
     throw parser.invalid('The IN operator has too many operands;')
   }
   return candidates
@@ -212,7 +212,7 @@ export function compileOperand(operand: Operand): Read {
 }
 
 function sizeOf(value: Value | undefined): number | undefined {
-  if (typeof value === 'string') return textBytes(value)
+  if (typeof value === 'string') return [...value].length
   if (isList(value)) return value.length
   if (value instanceof Uint8Array) return value.byteLength
   return isMap(value) ? Object.keys(value).length : undefined
@@ -251,10 +251,10 @@ export function compileCondition(node: ConditionNode): Condition {
       return (item) => (read(item) !== undefined) === expected
     }
     case 'type': {
-      const read = compilePath(node.path.steps)
+      const read = compileOperand(node.operand)
       const { name } = node.type
       return (item, values) => {
-        const value = read(item)
+        const value = read(item, values)
         return value !== undefined && typeOf(value) === values[name]
       }
     }

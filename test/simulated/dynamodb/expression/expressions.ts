@@ -145,6 +145,7 @@ function readValues(values: Record<string, unknown> | undefined): Values {
   const copy: Record<string, Value> = {}
   let any = false
   for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue // dropped by the document client
     any = true
     if (!/^:[A-Za-z0-9_]+$/.test(name)) {
       throw validationError(

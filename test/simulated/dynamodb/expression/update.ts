@@ -37,6 +37,8 @@ interface Branch {
 
 export interface Update {
   readonly topLevelNames: readonly string[]
+  /** Nothing but removals: does not make an item that is missing. */
+  readonly removesOnly: boolean
   readonly paths: readonly Path[]
   readonly checks: readonly ValueCheck[]
   apply(item: Item, values: Values): { readonly item: Item; readonly grownBytes: number }
@@ -68,6 +70,7 @@ export function parseUpdate(parser: Parser): Update {
   const topLevelNames = [...root.children.keys()].map(String)
   return {
     topLevelNames,
+    removesOnly: seen.size === 1 && seen.has('REMOVE'),
     paths,
     checks,
     apply(item, values) {

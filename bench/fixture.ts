@@ -1,0 +1,59 @@
+// An engine with its housekeeping, each behind clients with counters of its own.
+
+import { QueueError } from '../lambdas/core/errors.ts'
+import type { Queues } from '../lambdas/queues.ts'
+import type { Bench, Store, StoreOptions } from './bench.ts'
+import { createHousekeeper, type Housekeeper, openQueues } from './engine.ts'
+import type { ItemGenerator } from './items.ts'
+
+export type Fixture = {
+  readonly store: Store
+  readonly queues: Queues
+  readonly housekeeper: Housekeeper
+  /** What housekeeping used. */
+  readonly housekeeping: Store
+}
+
+export function openFixture(bench: Bench, options: StoreOptions = {}): Fixture {
+  const background = bench.store({
+    ...options,
+    onRow: (row) => housekeeper.onRow(row),
+  })
+  const housekeepingQueues = openQueues(background)
+  const housekeeper = createHousekeeper(() => housekeepingQueues)
+  const store = bench.store({
+    ...options,
+    onRow(row) {
+      housekeeper.onRow(row)
+      options.onRow?.(row)
+    },
+  })
+  return { store, queues: openQueues(store), housekeeper, housekeeping: background }
+}
+
+/** Fills a queue without latency; what it costs is nobody's figure. */
+export async function fill(
+  bench: Bench,
+  queue: string,
+  options: { readonly items: number; readonly perPush: number; readonly item: ItemGenerator },
+): Promise<void> {
+  const { items, perPush, item } = options
+  const { queues, housekeeper } = openFixture(bench, { latency: 'none' })
+  for (let pushed = 0; pushed < items; pushed += perPush) {
+    const count = Math.min(perPush, items - pushed)
+    await queues.push(queue, { items: Array.from({ length: count }, () => ({ text: item() })) })
+    await housekeeper.idle()
+    if (pushed % 50_000 === 0) bench.progress(`filling a queue: ${pushed} of ${items} items`)
+  }
+}
+
+/** For a load: does it, and says false if it was told to come back. */
+export async function unlessBusy(action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action()
+    return true
+  } catch (error) {
+    if (error instanceof QueueError && error.retryable) return false
+    throw error
+  }
+}

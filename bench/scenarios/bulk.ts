@@ -1,0 +1,73 @@
+import type { Bench, Scenario } from '../bench.ts'
+import { type LifePlan, live } from '../life.ts'
+import { sqsFifoBestDollarsPerMillion } from '../prices.ts'
+import { atMost, type Row, rowsOf } from '../rows.ts'
+
+type Bars = {
+  readonly perPush: number
+  readonly short: number
+  readonly deep: number
+  readonly dollars: number
+}
+
+const DEEP = 100_000
+
+const bulk = (name: string, bars: Bars): Scenario => ({
+  name,
+  title: `whole life in bulk, ${bars.perPush} a push`,
+  async run(bench) {
+    const { perPush } = bars
+    const rounds = bench.count(20_000 / perPush)
+    const rows: Row[] = []
+    for (const mode of modes) {
+      const short = { ...mode.how, perPush, depth: perPush, rounds }
+      rows.push(
+        ...(await lifeRows(bench, this.title, `short, ${mode.label}`, short, bars.short, bars)),
+      )
+    }
+    for (const mode of modes.filter(({ deep }) => deep)) {
+      const deep = { ...mode.how, perPush, depth: bench.count(DEEP), rounds: 1 }
+      rows.push(
+        ...(await lifeRows(bench, this.title, `deep, ${mode.label}`, deep, bars.deep, bars)),
+      )
+    }
+    return rows
+  },
+})
+
+const modes = [
+  { label: 'combined', deep: true, how: { combined: true, competing: true } },
+  { label: 'separate', deep: true, how: { combined: false, competing: true } },
+  { label: 'combined, exclusive', deep: false, how: { combined: true, competing: false } },
+  { label: 'separate, exclusive', deep: false, how: { combined: false, competing: false } },
+] as const
+
+async function lifeRows(
+  bench: Bench,
+  title: string,
+  label: string,
+  plan: LifePlan,
+  limit: number,
+  bars: Bars,
+): Promise<Row[]> {
+  const { bar, info } = rowsOf(title)
+  const life = await live(bench, `${bars.perPush} a push, ${label}`, plan)
+  return [
+    bar(`${label}: worth of WRU an item`, life.worthOfWriteUnits, atMost(limit)),
+    info(`${label}: $ a million, with gateway and Lambda`, life.dollarsPerMillion, {
+      aim: atMost(bars.dollars),
+    }),
+    info(`${label}: $ a million, the store alone`, life.storeDollarsPerMillion),
+    info(`${label}: of it housekeeping, WRU an item`, life.housekeeping),
+    info(`${label}: housekeeping runs an item`, life.housekeepingRuns),
+    info(`${label}: housekeeping runs left unfinished`, life.unfinishedRuns),
+  ]
+}
+
+export const bulk100 = bulk('bulk-100', {
+  perPush: 100,
+  short: 0.3,
+  deep: 0.6,
+  dollars: sqsFifoBestDollarsPerMillion,
+})
+export const bulk1000 = bulk('bulk-1000', { perPush: 1000, short: 0.2, deep: 0.4, dollars: 0.08 })

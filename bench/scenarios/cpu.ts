@@ -1,0 +1,126 @@
+// What the engine computes for a push or a pop, against one bare call of the SDK. Bare is the very
+// update that the engine sent, sent again by the same document client to a copy of the record as
+// it was before (put there unmeasured), with the same values coming back. The engine's side is
+// everything it did: reads, seals and all. Taken in turns, so that the machine's moods hit both.
+
+import {
+  DynamoDBDocumentClient,
+  PutCommand,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { recordKey } from '../../lambdas/core/keys.ts'
+import type { Queues } from '../../lambdas/queues.ts'
+import { type Bench, bucketName, type Scenario, tableName } from '../bench.ts'
+import { openQueues } from '../engine.ts'
+import { fill } from '../fixture.ts'
+import { createItems } from '../items.ts'
+import type { Command, Input, Row, Sender } from '../metering/commands.ts'
+import { verbOf } from '../metering/commands.ts'
+import { atMost, rowsOf } from '../rows.ts'
+
+const BLOCK = 40
+
+type Sent = { readonly input: Input; readonly before: Row }
+type Operation = (queues: Queues, queue: string) => Promise<unknown>
+type Measured = { readonly engineMs: number; readonly bareMs: number; readonly ratio: number }
+
+export const cpu: Scenario = {
+  name: 'cpu',
+  title: 'CPU of a push or pop in the engine',
+  async run(bench) {
+    const { bar, info } = rowsOf(this.title)
+    const item = createItems(10)
+    const operations: [string, Operation][] = [
+      ['push', (queues, queue) => queues.push(queue, { items: [{ text: item(200) }] })],
+      ['pop', (queues, queue) => queues.pop(queue)],
+    ]
+    const rows = []
+    for (const [verb, operation] of operations) {
+      const { ratio, engineMs, bareMs } = await measure(bench, verb, operation)
+      rows.push(
+        bar(`${verb}: times that of the bare SDK call`, ratio, atMost(1.5), { aim: atMost(1.2) }),
+        info(`${verb}: ms in the engine`, engineMs),
+        info(`${verb}: ms of the bare call`, bareMs),
+      )
+    }
+    return rows
+  },
+}
+
+async function measure(bench: Bench, verb: string, operation: Operation): Promise<Measured> {
+  const warmUpBlocks = bench.quick ? 10 : 50
+  const blocks = bench.quick ? 15 : 100
+  const queue = bench.queueName('cpu')
+  const items = (warmUpBlocks + blocks + 1) * BLOCK
+  await fill(bench, queue, { items, perPush: 100, item: createItems(11) })
+  const documents = DynamoDBDocumentClient.from(bench.embedded.dynamodb)
+  const recorder = createRecorder(documents as unknown as Sender, recordKey(queue).pk)
+  const queues = openQueues({
+    tableName,
+    bucketName,
+    dynamodb: recorder,
+    s3: bench.embedded.s3 as unknown as Sender,
+  })
+  const replay = createReplay(documents, bench.queueName('mirror'))
+  const housekeeping = openQueues(bench.store({ latency: 'none' }))
+
+  let engineMs = 0
+  let bareMs = 0
+  for (let block = 0; block < warmUpBlocks + blocks; block++) {
+    if (block % 10 === 0) bench.progress(`${verb}: block ${block} of ${warmUpBlocks + blocks}`)
+    await housekeeping.housekeep(queue)
+    recorder.forget()
+    const engine = await cpuMs(async () => {
+      for (let i = 0; i < BLOCK; i++) await operation(queues, queue)
+    })
+    const bare = await replay(recorder.sent)
+    if (block < warmUpBlocks) continue
+    engineMs += engine / BLOCK
+    bareMs += bare
+  }
+  return { engineMs: engineMs / blocks, bareMs: bareMs / blocks, ratio: engineMs / bareMs }
+}
+
+async function cpuMs(action: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await action()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+/** Passes everything on, and keeps each update of the record with the record it met. */
+function createRecorder(inner: Sender, pk: string) {
+  const sent: Sent[] = []
+  let record: Row | undefined
+  return {
+    sent,
+    /** Somebody else may have changed the record. */
+    forget() {
+      sent.length = 0
+      record = undefined
+    },
+    async send(command: Command) {
+      const answer: { Attributes?: Row } = await inner.send(command)
+      const input = command.input as Input
+      if (verbOf(command) !== 'update' || input.Key?.pk !== pk) return answer
+      if (record !== undefined) sent.push({ input, before: record })
+      record = answer.Attributes
+      return answer
+    },
+  }
+}
+
+/** Milliseconds of CPU a call. */
+function createReplay(documents: DynamoDBDocumentClient, name: string) {
+  const Key = recordKey(name)
+  return async (sent: readonly Sent[]): Promise<number> => {
+    let total = 0
+    for (const { input, before } of sent) {
+      await documents.send(new PutCommand({ TableName: tableName, Item: { ...before, ...Key } }))
+      const again = { ...input, TableName: tableName, Key } as UpdateCommandInput
+      total += await cpuMs(() => documents.send(new UpdateCommand(again)))
+    }
+    return total / Math.max(1, sent.length)
+  }
+}

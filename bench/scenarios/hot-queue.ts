@@ -1,0 +1,228 @@
+// 1, 8 and 32 producers push to one queue as fast as they can. All run in this process: they share
+// the machine, but no memory of the queue. Whether the process keeps up is told by how late its
+// waits end; where they end more than a millisecond late, the machine is the limit.
+
+import { bareUpdate, createBareItem } from '../baselines/bare-update.ts'
+import { createMessageQueue, createMessageTable } from '../baselines/message-queue.ts'
+import { createSourcesQueue } from '../baselines/sources-queue.ts'
+import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
+import { openQueues } from '../engine.ts'
+import { openFixture, unlessBusy } from '../fixture.ts'
+import { createItems, type ItemGenerator } from '../items.ts'
+import { joinResults, type LoadResult, runLoad } from '../load.ts'
+import { difference, type Reading, sum, type Tally, total } from '../metering/meter.ts'
+import { type Algorithm, atLeast, atMost, type Row, rowsOf } from '../rows.ts'
+import { simulateProducers } from '../simulated/producers.ts'
+
+const BYTES = 200
+const PRODUCERS = [1, 8, 32] as const
+const TURNS = 3
+type Producers = (typeof PRODUCERS)[number]
+
+type Contestant = {
+  readonly algorithm: Algorithm
+  readonly label: string
+  /** Gives each producer its push. */
+  prepare(bench: Bench, producers: number): Promise<Prepared>
+}
+type Push = (text: string) => Promise<unknown>
+type Prepared = {
+  readonly store: Store
+  readonly pushes: readonly Push[]
+  finish?(): Promise<void>
+}
+
+type Measured = LoadResult & {
+  readonly reading: Reading
+  readonly tally: Tally
+  readonly lateMs: number
+}
+
+export const hotQueue: Scenario = {
+  name: 'hot-queue',
+  title: 'hot queue',
+  async run(bench) {
+    const results = new Map<string, Measured>()
+    const rows: Row[] = []
+    const { info } = rowsOf(this.title)
+    for (const producers of PRODUCERS) {
+      for (const [contestant, measured] of await compete(bench, producers)) {
+        const { algorithm, label } = contestant
+        const group = producers === 1 ? '1 producer' : `${producers} producers`
+        results.set(`${algorithm} ${producers}`, measured)
+        rows.push(
+          info(`${producers}: ${label}, pushes/s`, measured.perSecond, {
+            point: { chart: 'throughput', algorithm, group },
+          }),
+        )
+      }
+    }
+    const get = (algorithm: Algorithm, producers: Producers) =>
+      results.get(`${algorithm} ${producers}`) as Measured
+    return [
+      ...barRows(this.title, get),
+      ...rows,
+      ...detailRows(this.title, get),
+      ...(await simulatedRows(bench, this.title)),
+    ]
+  },
+}
+
+/** In turns, so that what else the machine does meanwhile slows all of them alike. */
+async function compete(bench: Bench, producers: number): Promise<Map<Contestant, Measured>> {
+  const runs = new Map<Contestant, Run>()
+  for (const contestant of contestants) {
+    runs.set(contestant, await startRun(bench, contestant, producers))
+  }
+  for (let turn = 1; turn <= TURNS; turn++) {
+    for (const [{ label }, run] of runs) {
+      bench.progress(`${producers} producers, turn ${turn} of ${TURNS}: ${label}`)
+      await run.turn()
+    }
+  }
+  const measured = new Map<Contestant, Measured>()
+  for (const [contestant, run] of runs) {
+    const result = await run.finish()
+    const heading = `hot queue: ${contestant.label}, ${producers} producers`
+    bench.explain(heading, result.reading, result.done)
+    measured.set(contestant, result)
+  }
+  return measured
+}
+
+type Get = (algorithm: Algorithm, producers: Producers) => Measured
+
+function barRows(title: string, get: Get): Row[] {
+  const { bar, info } = rowsOf(title)
+  const toBare = (n: Producers) => get('pushpop', n).perSecond / get('bare', n).perSecond
+  const ours = get('pushpop', 8)
+  return [
+    bar('8: share of bare UpdateItem', toBare(8), atLeast(0.85)),
+    bar('8: failed writes a push', ours.tally.failedWrites / ours.done, atMost(0.15)),
+    bar(
+      '32: times the sources',
+      get('pushpop', 32).perSecond / get('sources', 32).perSecond,
+      atLeast(15),
+    ),
+    info('32: share of bare UpdateItem', toBare(32), { aim: atLeast(0.5) }),
+  ]
+}
+
+function detailRows(title: string, get: Get): Row[] {
+  const { info } = rowsOf(title)
+  return PRODUCERS.flatMap((n) => {
+    const ours = get('pushpop', n)
+    return [
+      info(`${n}: p50 of a push, ms`, ours.medianMs),
+      info(`${n}: p99 of a push, ms`, ours.p99Ms),
+      info(`${n}: WRU a push`, ours.tally.writeUnits / ours.done),
+      info(`${n}: failed writes a push`, ours.tally.failedWrites / ours.done),
+      info(`${n}: told to come back, share of pushes`, ours.gaveWay / Math.max(1, ours.done)),
+      info(`${n}: waits end late by, ms`, ours.lateMs),
+      info(`${n}: bare, waits end late by, ms`, get('bare', n).lateMs),
+    ]
+  })
+}
+
+type Run = { turn(): Promise<void>; finish(): Promise<Measured> }
+
+async function startRun(bench: Bench, contestant: Contestant, producers: number): Promise<Run> {
+  const { store, pushes, finish } = await contestant.prepare(bench, producers)
+  const items = pushes.map((_, i) => createItems(i))
+  const results: LoadResult[] = []
+  const readings: Reading[] = []
+  return {
+    async turn() {
+      let atStart: Reading = new Map()
+      const result = await runLoad({
+        workers: producers,
+        warmUpSeconds: bench.quick ? 0.2 : 0.5,
+        seconds: bench.seconds(2.4),
+        step: (i) => unlessBusy(() => (pushes[i] as Push)((items[i] as ItemGenerator)(BYTES))),
+        onStart() {
+          atStart = store.meter.read()
+        },
+      })
+      results.push(result)
+      readings.push(difference(store.meter.read(), atStart))
+      await finish?.()
+    },
+    async finish() {
+      const reading = readings.reduce(sum)
+      const lateMs = store.delay.lateness().meanMs
+      return { ...joinResults(results), reading, tally: total(reading), lateMs }
+    },
+  }
+}
+
+/** Also what others would see: the engine without the machine's limits, against 5 ms a request. */
+async function simulatedRows(bench: Bench, title: string): Promise<Row[]> {
+  const { info } = rowsOf(`${title}, on simulated time`)
+  const rows: Row[] = []
+  for (const producers of PRODUCERS) {
+    bench.progress(`${producers} producers on simulated time`)
+    const seconds = bench.quick ? 3 : 10
+    const result = await simulateProducers({ producers, seconds, itemBytes: BYTES })
+    const { failedWrites, writeUnits } = total(result.reading)
+    bench.explain(`simulated time: ${producers} producers`, result.reading, result.done)
+    const bare = (producers * 1000) / DYNAMODB_LATENCY_MS
+    rows.push(
+      info(`${producers}: share of one request a push`, result.perSecond / bare),
+      info(`${producers}: failed writes a push`, failedWrites / result.done),
+      info(`${producers}: WRU a push`, writeUnits / result.done),
+      info(`${producers}: p99 of a push, ms`, result.p99Ms),
+    )
+  }
+  return rows
+}
+
+const contestants: readonly Contestant[] = [
+  {
+    algorithm: 'bare',
+    label: 'bare UpdateItem',
+    async prepare(bench, producers) {
+      const store = bench.store()
+      const name = bench.queueName('hot')
+      await createBareItem(store, name)
+      const push: Push = (text) => bareUpdate(store, name, text)
+      return { store, pushes: Array.from({ length: producers }, () => push) }
+    },
+  },
+  {
+    algorithm: 'pushpop',
+    label: 'PushPop',
+    async prepare(bench, producers) {
+      const { store, housekeeper } = openFixture(bench)
+      const queue = bench.queueName('hot')
+      const pushes = Array.from({ length: producers }, () => {
+        const queues = openQueues(store)
+        return (text: string) => queues.push(queue, { items: [{ text }] })
+      })
+      return { store, pushes, finish: () => housekeeper.idle() }
+    },
+  },
+  {
+    algorithm: 'sources',
+    label: "sources' algorithm",
+    async prepare(bench, producers) {
+      const store = bench.store()
+      const name = bench.queueName('hot')
+      const pushes = Array.from({ length: producers }, () => createSourcesQueue(store, name).push)
+      return { store, pushes }
+    },
+  },
+  {
+    algorithm: 'message',
+    label: 'row a message',
+    async prepare(bench, producers) {
+      const store = bench.store()
+      const table = bench.queueName('hot')
+      await createMessageTable(bench.embedded.dynamodb, table)
+      const pushes = Array.from(
+        { length: producers },
+        () => createMessageQueue(store, table).enqueue,
+      )
+      return { store, pushes }
+    },
+  },
+]

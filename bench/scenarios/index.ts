@@ -1,0 +1,28 @@
+import type { Scenario } from '../bench.ts'
+import { bulk100, bulk1000 } from './bulk.ts'
+import { consumers } from './consumers.ts'
+import { cpu } from './cpu.ts'
+import { depth } from './depth.ts'
+import { hotQueue } from './hot-queue.ts'
+import { largePush } from './large-push.ts'
+import { memory } from './memory.ts'
+import { popAcknowledge } from './pop-acknowledge.ts'
+import { pushSingle } from './push-single.ts'
+import { recordSize } from './record-size.ts'
+import { throttled } from './throttled.ts'
+
+/** In the order of the table; memory last, because it empties the queue that depth has filled. */
+export const scenarios: readonly Scenario[] = [
+  pushSingle,
+  hotQueue,
+  throttled,
+  popAcknowledge,
+  consumers,
+  bulk100,
+  bulk1000,
+  largePush,
+  depth,
+  recordSize,
+  cpu,
+  memory,
+]

@@ -1,0 +1,159 @@
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  NoSuchBucket,
+  NoSuchKey,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import { expect } from 'vitest'
+import { type Case, conformance } from './conformance.ts'
+import { errorOf, outcomeOf, type Place } from './place.ts'
+
+interface ObjectCase extends Case {
+  readonly check: (objects: ReturnType<typeof objectsOf>) => Promise<void>
+}
+
+function objectsOf(place: Place) {
+  const { s3, bucket: Bucket } = place.store
+  const nameOf = (name: string) => place.objectKey(name)
+  return {
+    put: (name: string, Body: string | Uint8Array) =>
+      s3.send(new PutObjectCommand({ Bucket, Key: nameOf(name), Body })),
+    async get(name: string) {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: nameOf(name) }))
+      return Body?.transformToByteArray()
+    },
+    delete: (name: string) => s3.send(new DeleteObjectCommand({ Bucket, Key: nameOf(name) })),
+    deleteMany: (names: readonly string[]) => {
+      const Objects = names.map((name) => ({ Key: nameOf(name) }))
+      return s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
+    },
+    getElsewhere: () =>
+      s3.send(new GetObjectCommand({ Bucket: `${Bucket}-elsewhere-9f3b`, Key: 'any' })),
+    nameOf,
+  }
+}
+
+const bytes = (...values: number[]) => new Uint8Array(values)
+
+const cases: readonly ObjectCase[] = [
+  {
+    says: 'An object comes back as the bytes it was.',
+    async check({ put, get }) {
+      const every = Uint8Array.from({ length: 256 }, (_, i) => i)
+      await put('every', every)
+      expect(new Uint8Array((await get('every')) ?? [])).toEqual(every)
+    },
+  },
+  {
+    says: 'A string is stored as UTF-8.',
+    async check({ put, get }) {
+      await put('text', 'ü')
+      expect(new Uint8Array((await get('text')) ?? [])).toEqual(bytes(0xc3, 0xbc))
+    },
+  },
+  {
+    says: 'An empty object is an object.',
+    async check({ put, get }) {
+      await put('empty', bytes())
+      expect((await get('empty'))?.byteLength).toBe(0)
+    },
+  },
+  {
+    says: 'A missing object is NoSuchKey.',
+    async check({ get }) {
+      const error = await errorOf(get('missing'))
+      expect(error).toBeInstanceOf(NoSuchKey)
+      expect((error as NoSuchKey).$metadata.httpStatusCode).toBe(404)
+    },
+  },
+  {
+    says: 'A missing bucket is NoSuchBucket.',
+    async check({ getElsewhere }) {
+      const error = await errorOf(getElsewhere())
+      expect([error instanceof NoSuchBucket, error.name]).toContain('NoSuchBucket')
+    },
+  },
+  {
+    says: 'A second put replaces the first.',
+    async check({ put, get }) {
+      await put('twice', bytes(1, 2, 3))
+      await put('twice', bytes(4))
+      expect(new Uint8Array((await get('twice')) ?? [])).toEqual(bytes(4))
+    },
+  },
+  {
+    says: 'A deleted object is gone.',
+    async check(objects) {
+      await objects.put('gone', bytes(1))
+      await objects.delete('gone')
+      expect(await outcomeOf(objects.get('gone'))).toBe('NoSuchKey')
+    },
+  },
+  {
+    says: 'Deleting a missing object succeeds.',
+    async check(objects) {
+      expect(await outcomeOf(objects.delete('missing'))).toBe('ok')
+    },
+  },
+  {
+    says: 'Several objects can be deleted at once, missing ones too.',
+    async check(objects) {
+      await objects.put('a', bytes(1))
+      await objects.put('b', bytes(2))
+      await objects.put('c', bytes(3))
+      const { Deleted, Errors } = await objects.deleteMany(['a', 'b', 'missing'])
+      expect(Errors ?? []).toEqual([])
+      const deleted = Deleted?.map((one) => one.Key).sort()
+      expect(deleted).toEqual(['a', 'b', 'missing'].map(objects.nameOf))
+      expect(await outcomeOf(objects.get('a'))).toBe('NoSuchKey')
+      expect(await outcomeOf(objects.get('c'))).toBe('ok')
+    },
+  },
+  {
+    says: 'Keys may hold what a queue name may not.',
+    async check({ put, get }) {
+      for (const name of ['a b', 'ü', 'a%2Fb', 'a+b', 'dir', 'dir/child']) {
+        await put(name, name)
+        expect(Buffer.from((await get(name)) ?? []).toString()).toBe(name)
+      }
+    },
+  },
+  {
+    says: 'What is put is copied: changing the bytes later changes nothing.',
+    async check({ put, get }) {
+      const body = bytes(1, 2, 3)
+      await put('copied', body)
+      body[0] = 9
+      const read = (await get('copied')) ?? bytes()
+      expect(read[0]).toBe(1)
+      read[0] = 8
+      expect((await get('copied'))?.[0]).toBe(1)
+    },
+  },
+  {
+    says: 'A large object is stored whole.',
+    async check({ put, get }) {
+      await put('large', new Uint8Array(3_000_000).fill(7))
+      const read = await get('large')
+      expect([read?.byteLength, read?.[2_999_999]]).toEqual([3_000_000, 7])
+    },
+  },
+]
+
+conformance('objects', cases, (place, one) => one.check(objectsOf(place)), [
+  {
+    by: 'says that what it cannot find is empty',
+    network: {
+      async deliver(_request, apply) {
+        try {
+          return apply()
+        } catch {
+          return {} as ReturnType<typeof apply>
+        }
+      },
+    },
+    noticedBy: 'A missing object is NoSuchKey.',
+  },
+])

@@ -1,0 +1,44 @@
+import type { Intervention } from '../simulation/world.ts'
+import { type Point, runPoint } from './run-point.ts'
+import type { Scenario } from './scenario.ts'
+
+const modes: readonly Intervention[] = [
+  'die before',
+  'applied, die',
+  'applied, answered, die',
+  'not applied, answer lost',
+  'applied, answer lost',
+]
+
+export type Coverage = {
+  readonly requests: number
+  readonly points: number
+  readonly failures: readonly { readonly point: Point | undefined; readonly why: string }[]
+}
+
+/** Every request of a scenario's subject, struck in every way. */
+export async function coverPoints(scenario: Scenario): Promise<Coverage> {
+  const failures: Coverage['failures'][number][] = []
+  const clean = await runPoint(scenario, undefined)
+  if (clean.violation !== undefined) {
+    return { requests: 0, points: 0, failures: [{ point: undefined, why: say(clean) }] }
+  }
+  if (clean.requests < scenario.requestsMin) {
+    const why = `took ${clean.requests} requests, not its path of ${scenario.requestsMin}`
+    return { requests: clean.requests, points: 0, failures: [{ point: undefined, why }] }
+  }
+  let points = 0
+  for (let request = 1; request <= clean.requests; request += 1) {
+    for (const how of modes) {
+      const point = { request, how }
+      const result = await runPoint(scenario, point, { rotation: points })
+      points += 1
+      if (result.violation !== undefined) failures.push({ point, why: say(result) })
+    }
+  }
+  return { requests: clean.requests, points, failures }
+}
+
+function say({ violation }: Awaited<ReturnType<typeof runPoint>>): string {
+  return `${violation?.rule}: ${violation?.explanation}`
+}

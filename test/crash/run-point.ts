@@ -1,0 +1,81 @@
+import { buildWorld } from '../simulation/build-world.ts'
+import { drain } from '../simulation/drain.ts'
+import { Driver } from '../simulation/driver.ts'
+import { checkEnd } from '../simulation/model/check-end.ts'
+import type { Operation } from '../simulation/operation.ts'
+import type { Intervention, World } from '../simulation/world.ts'
+import type { Writer } from '../simulation/writer.ts'
+import { followers } from './followers.ts'
+import { type Scenario, State, type Step } from './scenario.ts'
+
+/** One request of the subject, and what happens at it. */
+export type Point = { readonly request: number; readonly how: Intervention }
+
+export type PointResult = {
+  readonly requests: number
+  readonly violation: World['violation']
+  readonly outcome: string
+  readonly history: readonly string[]
+}
+
+/** Runs a scenario, struck at one point or at none; then all other operations; then the drain. */
+export async function runPoint(
+  scenario: Scenario,
+  point: Point | undefined,
+  options: { readonly rotation?: number; readonly history?: boolean } = {},
+): Promise<PointResult> {
+  const { world, model, newWriter } = buildWorld({
+    seed: 1,
+    history: options.history ?? false,
+    profile: { latencyMaxMs: 4, skewMaxMs: 0, clockJumps: 0 },
+    stream: false,
+    stale: false,
+  })
+  const driver = new Driver(world)
+  const state = new State()
+  const subject = newWriter('subject')
+  const other = newWriter('other')
+  const call = async (writer: Writer, step: Step): Promise<Operation | undefined> => {
+    const operation = await driver.call(writer, step(state))
+    if (operation !== undefined) state.learn(operation)
+    return operation
+  }
+
+  for (const step of scenario.before) {
+    const operation = await call(scenario.warm ? subject : other, step)
+    if (operation !== undefined && operation.outcome?.kind !== 'success') {
+      world.violated('a scenario is prepared', `${operation.command.verb} did not succeed`)
+    }
+  }
+  if (scenario.waitMs !== undefined) await driver.advance(scenario.waitMs)
+
+  const command = scenario.subject(state)
+  let requests = 0
+  world.intervene = (_request, { operation }) => {
+    if (operation?.command !== command) return undefined
+    requests += 1
+    return requests === point?.request ? point.how : undefined
+  }
+  const struck = await driver.call(subject, command)
+  if (struck !== undefined) state.learn(struck)
+  world.intervene = undefined
+
+  for (const step of followers(options.rotation ?? 0, command)) {
+    const operation = await call(requests % 2 === 0 ? subject : other, step)
+    const error = operation?.outcome?.kind === 'refused' ? operation.outcome.error : undefined
+    // A transaction's entry may be refused: its caller asks for a new one.
+    const isTransaction = operation?.command.verb === 'pushTransactItem'
+    if (error?.retryable && error.code !== 'QUEUE_FULL' && !isTransaction) {
+      world.violated('what follows a crash succeeds', `${operation?.command.verb}: ${error}`)
+    }
+  }
+  await driver.settle()
+  await drain(model, async (step) => (await driver.call(newWriter('drain'), step))?.outcome, driver)
+  if (world.violation === undefined) checkEnd(model, false)
+  return {
+    requests,
+    violation: world.violation,
+    outcome: struck?.outcome?.kind ?? 'none',
+    history: world.history.lines,
+  }
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { segmentOf } from '../../lambdas/core/record.ts'
+import type { PushItem, Queues } from '../../lambdas/queues.ts'
+import { openEmbedded, type Stage } from './stage.ts'
+import { bulky, drain, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openEmbedded()
+})
+afterAll(() => stage.close())
+
+/** JSON that any parse and print would spell differently. */
+const texts = [
+  '1.0',
+  '1e400',
+  '-0',
+  '1E+2',
+  '0.1000000000000000055511151231257827',
+  '123456789012345678901234567890',
+  '{"b":1,"a":2,"b":3}',
+  '{ "a" :\n\t[ 1 , 2 ]\r\n}',
+  '  "around"  ',
+  String.raw`"\ud800 alone, \udc00\ud83d \u0041\/\b"`,
+  '"ünïcödé 日本語 🎈 \u2028\u2029\u007f\ufeff"',
+  '"\\"quoted\\\\\\""',
+  'null',
+  '""',
+  '[[[[]]]]',
+  '{"__proto__":1,"constructor":2}',
+]
+const large = [`"${'x'.repeat(255 * 1024)}"`, `"${'語'.repeat(85 * 1024)}"`]
+
+const asItems = (some: readonly string[]): PushItem[] => some.map((text) => ({ text }))
+
+type Store = (queues: Queues, queue: string) => Promise<unknown>
+
+describe('Item text comes back byte for byte', () => {
+  const cases: readonly [string, Store, readonly string[]][] = [
+    ['from the tail', (q, id) => pushOneByOne(q, id, asItems(texts)), texts],
+    ['from a batch in rows', (q, id) => push(q, id, asItems([...texts, bulky('r', 2_000)])), texts],
+    ['from a batch in S3', (q, id) => push(q, id, asItems([...texts, bulky('s', 40_000)])), texts],
+    ['when it is large', (q, id) => pushOneByOne(q, id, asItems(large)), large],
+    [
+      'when many large ones come at once',
+      (q, id) => push(q, id, asItems([...large, ...large])),
+      [],
+    ],
+  ]
+  it.each(cases)('%s.', async (_, store, expected) => {
+    const queue = stage.queue()
+    await store(stage.engine(), queue)
+    const popped = textsOf(await drain(stage.engine(), queue))
+    expect(popped.slice(0, expected.length)).toEqual(expected)
+    if (expected.length === 0) expect(popped).toEqual([...large, ...large])
+  })
+
+  it('from chunk rows, from S3 and from a copy recalled from there.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { segmentSize: 4 })
+    const fillers = named('filler', 30).map(({ text }) => text)
+    const all = [...texts, ...texts, ...texts, ...fillers]
+    await pushOneByOne(queues, queue, asItems(all))
+    await tidy(queues, queue)
+    const lane = (await stage.record(queue)).lanes.get(0)
+    expect(lane?.sealed).toBeGreaterThan(texts.length)
+    expect(lane?.offloaded.to).toBeGreaterThanOrEqual(4)
+    const page = await stage.engine().browse(queue, { limit: 100 })
+    expect(textsOf(page.items)).toEqual(all)
+
+    const popped: string[] = []
+    let recalled = 0
+    for (;;) {
+      const reader = stage.engine()
+      const outcome = await reader.pop(queue, { count: 4 })
+      if (outcome.kind !== 'items') break
+      popped.push(...textsOf(outcome.items))
+      const now = (await stage.record(queue)).lanes.get(0)
+      if (now !== undefined && segmentOf(now, now.head) < now.recalled) recalled += 1
+      await tidy(stage.engine(), queue)
+    }
+    expect(popped).toEqual(all)
+    expect(recalled).toBeGreaterThan(3)
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { openSimulated } from './stage.ts'
+import { bulky, drain, lockItems, named, popItems, push, pushOneByOne, tidy } from './traffic.ts'
+
+/** What the hot paths cost, in requests: each is a round trip, and most of the bill. */
+
+const setUp = async (items = 5) => {
+  const stage = openSimulated()
+  const [queues, queue] = [stage.engine(), 'queue']
+  await pushOneByOne(queues, queue, named('a', items))
+  return { stage, queues, queue, wire: queues.wire }
+}
+
+describe('One request each:', () => {
+  it('a push, warm or cold, to a queue that is there.', async () => {
+    const { stage, queues, queue, wire } = await setUp()
+    expect(await wire.during(() => push(queues, queue, named('b', 1)))).toEqual(['UpdateCommand'])
+    expect(await wire.during(() => push(queues, queue, named('b', 9)))).toEqual(['UpdateCommand'])
+    const cold = stage.engine()
+    expect(await cold.wire.during(() => push(cold, queue, named('b', 1)))).toEqual([
+      'UpdateCommand',
+    ])
+  })
+
+  it('an exclusive pop of either kind, an acknowledge, and both in one.', async () => {
+    const { queues, queue, wire } = await setUp()
+    expect(await wire.during(() => popItems(queues, queue))).toEqual(['UpdateCommand'])
+    const first = await lockItems(queues, queue)
+    const combined = { requireAck: true, acknowledge: first.lock.id }
+    let lockId = ''
+    const sent = await wire.during(async () => {
+      lockId = (await lockItems(queues, queue, combined)).lock.id
+    })
+    expect(sent).toEqual(['UpdateCommand'])
+    expect(await wire.during(() => queues.acknowledge(queue, { lockId }))).toEqual([
+      'UpdateCommand',
+    ])
+    const all = await wire.during(() => lockItems(queues, queue, { count: 10 }))
+    expect(all).toEqual(['UpdateCommand'])
+  })
+
+  it('a claim, its acknowledge, and both in one.', async () => {
+    const { queues, queue, wire } = await setUp(20)
+    const request = { requireAck: true, competing: true }
+    let { lock } = await lockItems(queues, queue, request)
+    for (let round = 0; round < 4; round += 1) {
+      const acknowledge = lock.id
+      const sent = await wire.during(async () => {
+        lock = (await lockItems(queues, queue, { ...request, acknowledge })).lock
+      })
+      expect(sent).toEqual(['UpdateCommand'])
+    }
+    expect(await wire.during(() => lockItems(queues, queue, request))).toEqual(['UpdateCommand'])
+    expect(await wire.during(() => queues.acknowledge(queue, { lockId: lock.id }))).toEqual([
+      'UpdateCommand',
+    ])
+  })
+
+  it('an extension and a release by the process that locked.', async () => {
+    const { queues, queue, wire } = await setUp()
+    const { lock } = await lockItems(queues, queue)
+    const request = { lockId: lock.id, ttlSeconds: 60 }
+    expect(await wire.during(() => queues.extend(queue, request))).toEqual(['UpdateCommand'])
+    expect(await wire.during(() => queues.release(queue, { lockId: lock.id }))).toEqual([
+      'UpdateCommand',
+    ])
+  })
+})
+
+describe('Few more:', () => {
+  it('a first push takes two, and a cold pop two.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), 'queue']
+    expect(await queues.wire.during(() => push(queues, queue, named('a', 1)))).toEqual([
+      'UpdateCommand',
+      'PutCommand',
+    ])
+    const cold = stage.engine()
+    expect(await cold.wire.during(() => popItems(cold, queue))).toEqual([
+      'GetCommand',
+      'UpdateCommand',
+    ])
+    expect(await cold.wire.during(() => cold.pop(queue))).toEqual(['GetCommand'])
+  })
+
+  it('pushes of 200 bytes seal so seldom that they take 1.25 requests each, and the first one more.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), 'queue']
+    for (let item = 0; item < 1_000; item += 1) {
+      await push(queues, queue, [{ text: bulky(`n${item}`, 200) }])
+    }
+    expect(queues.wire.sent.length).toBeLessThanOrEqual(1_251)
+  })
+
+  it('a bulk push takes one more than its batch, and a pop of 100 from it reads it once.', async () => {
+    const { stage, queues, queue, wire } = await setUp(1)
+    const small = await wire.during(() => push(queues, queue, named('b', 200)))
+    expect(small).toEqual(['BatchWriteCommand', 'UpdateCommand'])
+    const large = Array.from({ length: 100 }, (_, n) => ({ text: bulky(`n${n}`, 400) }))
+    const sent = await wire.during(() => push(queues, queue, large))
+    expect(sent.slice(0, 2)).toEqual(['PutObjectCommand', 'UpdateCommand'])
+    await drain(queues, queue, 67)
+    await push(queues, queue, large)
+    const cold = stage.engine()
+    expect(await cold.wire.during(() => popItems(cold, queue, { count: 100 }))).toEqual([
+      'GetCommand',
+      'GetObjectCommand',
+      'UpdateCommand',
+    ])
+  })
+
+  it('a pop of 100 items of 25 KB reads each part of their batch once.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), 'queue']
+    const items = Array.from({ length: 100 }, (_, n) => ({ text: bulky(`n${n}`, 25_000) }))
+    await push(queues, queue, items)
+    const cold = stage.engine()
+    const sent = await cold.wire.during(() => popItems(cold, queue, { count: 100 }))
+    expect(sent).toEqual(['GetCommand', 'GetObjectCommand', 'UpdateCommand'])
+  })
+
+  it('a pop of 100 from S3 reads one object, whatever the depth.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), 'queue']
+    for (let batch = 0; batch < 5; batch += 1) await push(queues, queue, named('a', 1_000))
+    await pushOneByOne(queues, queue, named('b', 80))
+    await tidy(queues, queue)
+    await popItems(queues, queue, { count: 100 })
+    await tidy(queues, queue)
+    const cold = stage.engine()
+    const sent = await cold.wire.during(() => popItems(cold, queue, { count: 100 }))
+    expect(sent.length).toBeLessThanOrEqual(4)
+  })
+
+  it('looking at an empty queue from memory costs one read, and no write.', async () => {
+    const { queues, queue, wire } = await setUp(1)
+    await drain(queues, queue)
+    expect(await wire.during(() => queues.pop(queue))).toEqual(['GetCommand'])
+  })
+})

@@ -1,0 +1,155 @@
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
+import { decodeRecord, type QueueRecord, type StoredRecord } from '../../lambdas/core/record.ts'
+import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import type { Clock, Row } from '../../lambdas/store/dynamo.ts'
+import { itemSize } from '../simulated/dynamodb/item-size.ts'
+import type { Item } from '../simulated/dynamodb/value.ts'
+import { createSimulatedClient } from '../simulated/simulated-client.ts'
+import { SimulatedStore } from '../simulated/simulated-store.ts'
+import { startEmbedded } from '../support/embedded.ts'
+import { ManualClock, seeded } from './manual-clock.ts'
+import { type Steering, Wire } from './wire.ts'
+
+/** A store with engines on it that share nothing but the store, and a clock that tests move. */
+
+type Port = { send(command: never): Promise<unknown> }
+
+type Store = {
+  readonly tableName: string
+  readonly bucketName: string
+  readonly dynamodb: Port
+  readonly s3: Port
+  rows(): Promise<Row[]>
+  objects(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export type EngineOptions = Steering & {
+  readonly clock?: Clock
+  readonly idempotencyTtlSeconds?: number
+}
+
+export type EngineOnWire = Queues & { readonly wire: Wire }
+
+export class Stage {
+  readonly store: Store
+  readonly clock = new ManualClock()
+  /** What failed without an answer to tell. */
+  readonly background: { readonly error: unknown; readonly step: string }[] = []
+  #queues = 0
+  #engines = 0
+
+  constructor(store: Store) {
+    this.store = store
+  }
+
+  /** An id that no other test has used. */
+  queue(): string {
+    this.#queues += 1
+    return `queue-${this.#queues}`
+  }
+
+  /** A process of its own: no memory in common with another. */
+  engine(options: EngineOptions = {}): EngineOnWire {
+    const { clock = this.clock, idempotencyTtlSeconds, ...steering } = options
+    const wire = new Wire(steering)
+    this.#engines += 1
+    const queues = createQueues({
+      tableName: this.store.tableName,
+      bucketName: this.store.bucketName,
+      dynamodb: wire.through('dynamodb', this.store.dynamodb),
+      s3: wire.through('s3', this.store.s3),
+      clock,
+      random: seeded(this.#engines),
+      ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+      onBackgroundError: (error, { step }) => this.background.push({ error, step }),
+    })
+    return Object.assign(queues, { wire })
+  }
+
+  /** A queue's rows that are not the record: chunks, batches, receipts. */
+  async rows(queue: string, kind: 's' | 'b' | 'i'): Promise<Row[]> {
+    const rows = await this.store.rows()
+    return rows.filter(({ pk }) => {
+      const [first, second] = (pk as string).split('#')
+      return first === kind && second === queue
+    })
+  }
+
+  async stored(queue: string): Promise<StoredRecord | undefined> {
+    const rows = await this.store.rows()
+    return rows.find(({ pk }) => pk === `q#${queue}`) as StoredRecord | undefined
+  }
+
+  async record(queue: string): Promise<QueueRecord> {
+    const stored = await this.stored(queue)
+    if (stored === undefined) throw new Error(`There is no queue "${queue}"`)
+    return decodeRecord(stored)
+  }
+
+  async objects(queue: string): Promise<string[]> {
+    return (await this.store.objects()).filter((key) => key.startsWith(`${queue}/`)).sort()
+  }
+
+  /** Bytes of the record as DynamoDB measures it. */
+  async recordBytes(queue: string): Promise<number> {
+    return itemSize((await this.stored(queue)) as unknown as Item)
+  }
+
+  /** Puts a record as it would be stored: a state that takes too long to reach by requests. */
+  async plant(stored: StoredRecord): Promise<void> {
+    const put = new PutCommand({ TableName: this.store.tableName, Item: stored })
+    await this.store.dynamodb.send(put as never)
+  }
+
+  close(): Promise<void> {
+    return this.store.close()
+  }
+}
+
+export async function openEmbedded(): Promise<Stage> {
+  const embedded = await startEmbedded()
+  const [tableName, bucketName] = ['engine', 'engine']
+  await Promise.all([embedded.createTable(tableName), embedded.createBucket(bucketName)])
+  const dynamodb = DynamoDBDocumentClient.from(embedded.dynamodb)
+  return new Stage({
+    tableName,
+    bucketName,
+    dynamodb: dynamodb as unknown as Port,
+    s3: embedded.s3 as unknown as Port,
+    async rows() {
+      const rows: Row[] = []
+      let from: Row | undefined
+      do {
+        const page = await dynamodb.send(
+          new ScanCommand({ TableName: tableName, ...(from && { ExclusiveStartKey: from }) }),
+        )
+        rows.push(...(page.Items ?? []))
+        from = page.LastEvaluatedKey
+      } while (from !== undefined)
+      return rows
+    },
+    async objects() {
+      const page = await embedded.s3.send(new ListObjectsV2Command({ Bucket: bucketName }))
+      return (page.Contents ?? []).map(({ Key }) => Key as string)
+    },
+    close: () => embedded.stop(),
+  })
+}
+
+/** In memory and on one thread: where a process is frozen at each of its requests in turn. */
+export function openSimulated(): Stage {
+  const store: SimulatedStore = new SimulatedStore({ nowMs: () => stage.clock.nowMs() })
+  const { dynamodb, s3 } = createSimulatedClient(store)
+  const stage: Stage = new Stage({
+    tableName: store.tableName,
+    bucketName: store.bucketName,
+    dynamodb: dynamodb as unknown as Port,
+    s3: s3 as unknown as Port,
+    rows: async () => [...store.items()] as Row[],
+    objects: async () => [...store.objects.keys()],
+    close: async () => {},
+  })
+  return stage
+}

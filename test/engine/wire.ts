@@ -1,0 +1,75 @@
+/** What an engine sends, seen and steered between its `send` and the store's. */
+
+export type Request = {
+  readonly service: 'dynamodb' | 's3'
+  /** The command's class: `UpdateCommand`, `GetObjectCommand`, … */
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+export type Steering = {
+  /** Runs before the request leaves: it may wait, or throw in place of the store. */
+  readonly before?: (request: Request, number: number) => unknown
+  /** Runs after the store has carried it out: an answer that is lost throws here. */
+  readonly after?: (request: Request, number: number) => unknown
+}
+
+type Port = { send(command: never): Promise<unknown> }
+type Command = { readonly input: Record<string, unknown> }
+
+export class Wire {
+  readonly sent: Request[] = []
+  steering: Steering
+
+  constructor(steering: Steering = {}) {
+    this.steering = steering
+  }
+
+  through(service: Request['service'], port: Port): Port {
+    return {
+      send: async (command: never) => {
+        const { input } = command as Command
+        const { name } = (command as object).constructor
+        const request = { service, name, input }
+        const number = this.sent.push(request)
+        await this.steering.before?.(request, number)
+        const answer = await port.send(command)
+        await this.steering.after?.(request, number)
+        return answer
+      },
+    }
+  }
+
+  /** The names of what `work` sent. */
+  async during(work: () => Promise<unknown>): Promise<string[]> {
+    const from = this.sent.length
+    await work()
+    return this.sent.slice(from).map(({ name }) => name)
+  }
+}
+
+/** Holds one request back until it is let go. */
+export function freezeAt(request: number): Steering & { reached: Promise<void>; thaw(): void } {
+  let thaw = (): void => {}
+  let reach = (): void => {}
+  const thawed = new Promise<void>((resolve) => {
+    thaw = resolve
+  })
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve
+  })
+  const before = (_: Request, number: number): Promise<void> | undefined => {
+    if (number !== request) return undefined
+    reach()
+    return thawed
+  }
+  return { before, reached, thaw: () => thaw() }
+}
+
+/** An error as the SDK gives it for a request that was never carried out, and says so. */
+export const throttled = (): Error =>
+  Object.assign(new Error('Rate exceeded'), { name: 'ThrottlingException' })
+
+/** An error after which nobody knows. */
+export const timedOut = (): Error =>
+  Object.assign(new Error('socket hang up'), { name: 'TimeoutError', code: 'ECONNRESET' })

@@ -1,0 +1,101 @@
+import { faults } from './faults.ts'
+import type { Statistics } from './statistics.ts'
+
+/**
+ * How often things must have happened over 5,000 seeds for the run to prove anything: about half
+ * of what they do, so that a change of the workload that loses a path is noticed.
+ */
+const leastOf5000: Readonly<Record<string, number>> = {
+  'path append': 50_000,
+  'path batch in rows': 10_000,
+  'path batch in S3': 1_000,
+  'path buried': 2_000,
+  'path claim': 8_000,
+  'path combined acknowledge': 2_000,
+  'path dead moved away': 3_000,
+  'path deliveries counted': 5_000,
+  'path died of deliveries': 5_000,
+  'path extension': 1_000,
+  'path fold': 20_000,
+  'path hole': 2_000,
+  'path lane forgotten': 5_000,
+  'path lane made': 8_000,
+  'path lock under the fence': 15_000,
+  'path lost a race': 20_000,
+  'path offload': 1_200,
+  'path part acknowledged': 300,
+  'path partly released': 100,
+  'path purge': 1_500,
+  'path recall': 800,
+  'path record forgotten': 3_000,
+  'path record made': 6_000,
+  'path record made again': 500,
+  'path redriven': 800,
+  'path repeated push by key': 1_000,
+  'path repeated pop by key': 50,
+  'path return by dead-letter': 1_000,
+  'path return by expiry': 8_000,
+  'path return by release': 1_000,
+  'path seal': 3_000,
+  'path trim': 8_000,
+}
+
+/** What was seen too rarely, with how often; nothing where the run covered what it claims to. */
+export function missingCoverage(statistics: Statistics, seeds: number): string[] {
+  const scale = seeds / 5_000
+  const missing: string[] = []
+  const expect = (name: string, least: number): void => {
+    const count = statistics.get(name)
+    if (count < least * scale) missing.push(`${name}: ${count} times, not ${least * scale}`)
+  }
+  for (const [name, least] of Object.entries(leastOf5000)) expect(name, least)
+  for (const fault of faults) {
+    if (fault === 'crash') {
+      expect('fault crash, request sent', 1_000)
+      expect('fault crash, request not sent', 1_000)
+    } else {
+      expect(`fault ${fault}`, 1_000)
+    }
+  }
+  for (const [verb, outcomes] of Object.entries(expectedOutcomes)) {
+    for (const [outcome, least] of Object.entries(outcomes)) {
+      expect(`operation ${verb} ${outcome}`, least)
+    }
+  }
+  return missing
+}
+
+const expectedOutcomes: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  push: {
+    success: 50_000,
+    'unknown STORE_UNAVAILABLE': 1_000,
+    crashed: 1_000,
+    'refused QUEUE_FULL': 1_000,
+  },
+  pushTransactItem: { success: 1_500 },
+  pop: {
+    success: 100_000,
+    'unknown STORE_UNAVAILABLE': 200,
+    crashed: 1_000,
+    'refused LOCK_EXPIRED': 2_000,
+  },
+  acknowledge: {
+    success: 15_000,
+    crashed: 200,
+    'refused LOCK_EXPIRED': 5_000,
+    'refused LOCK_NOT_FOUND': 300,
+  },
+  acknowledgeMany: { success: 1_500 },
+  extend: { success: 1_000 },
+  release: { success: 1_200 },
+  deadLetter: { success: 1_200, crashed: 50 },
+  inspect: { success: 2_500 },
+  browse: { success: 2_500 },
+  configuration: { success: 700 },
+  configure: { success: 4_000 },
+  purge: { success: 1_500 },
+  redrive: { success: 2_000 },
+  list: { success: 700 },
+  housekeep: { success: 30_000, crashed: 1_500 },
+  returnExpiredLocks: { success: 20_000, crashed: 1_500 },
+}

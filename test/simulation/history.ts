@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * What happened, one line an event. Off while seeds run by the thousand: a failing seed is run
+ * again with it on, which the determinism test allows.
+ */
+export class History {
+  readonly #startMs: number
+  readonly #nowMs: () => number
+  readonly lines: string[] = []
+  readonly enabled: boolean
+
+  constructor(options: { enabled: boolean; nowMs: () => number }) {
+    this.enabled = options.enabled
+    this.#nowMs = options.nowMs
+    this.#startMs = options.nowMs()
+  }
+
+  /** The line is built only when somebody will read it. */
+  add(writer: string, line: () => string): void {
+    if (!this.enabled) return
+    const seconds = ((this.#nowMs() - this.#startMs) / 1_000).toFixed(3).padStart(10)
+    this.lines.push(`${seconds}  ${writer.padEnd(6)} ${line()}`)
+  }
+
+  hash(): string {
+    return createHash('sha256').update(this.lines.join('\n')).digest('hex').slice(0, 16)
+  }
+}
+
+const TEXT_MAX = 600
+
+/** Short enough to read, long enough to tell: bytes as their length, long strings cut. */
+export function show(value: unknown): string {
+  const text = JSON.stringify(value, (_key, part: unknown) => {
+    if (part instanceof Uint8Array) return `<${part.length} bytes>`
+    if (typeof part === 'string' && part.length > 60) return `${part.slice(0, 40)}…${part.length}`
+    if (part instanceof Map) return Object.fromEntries(part)
+    return part
+  })
+  if (text === undefined) return 'undefined'
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
+}

@@ -1,0 +1,164 @@
+import { requestTimeout } from '../simulated/faults.ts'
+import type { DocumentSender, ObjectSender } from '../simulated/simulated-client.ts'
+import type { SimulatedRequest } from '../simulated/simulated-store.ts'
+import { show } from './history.ts'
+import { currentOperation } from './operation.ts'
+import { rangedGet } from './ranged-get.ts'
+import { isWrite, planRequest } from './request-plan.ts'
+import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
+
+/** One life's way to the store: delays, loses, repeats nothing, fails, freezes and kills. */
+export class Network {
+  readonly #world: World
+  readonly #life: Life
+  readonly #crash: () => void
+
+  constructor(world: World, life: Life, crash: () => void) {
+    this.#world = world
+    this.#life = life
+    this.#crash = crash
+  }
+
+  get dynamodb(): DocumentSender {
+    return this.#sender('dynamodb') as unknown as DocumentSender
+  }
+
+  get s3(): ObjectSender {
+    return this.#sender('s3') as unknown as ObjectSender
+  }
+
+  #sender(service: SimulatedRequest['service']) {
+    return {
+      send: (command: { readonly input: object }): Promise<unknown> =>
+        this.#deliver({ service, name: command.constructor.name, input: command.input }),
+    }
+  }
+
+  #deliver(request: SimulatedRequest): Promise<unknown> {
+    const world = this.#world
+    const { odds, random, scheduler, statistics } = world
+    const operation = currentOperation.getStore()
+    const sender: Sender = { writer: this.#life.name, operation }
+    if (operation !== undefined) operation.requests += 1
+    statistics.count('requests')
+
+    if (this.#life.dead) return new Promise(() => {})
+    const forced = world.intervene?.(request, sender)
+    if (forced !== undefined) return this.#intervene(request, sender, forced)
+    const dies = random.chance(odds.crash)
+    const freezes = !dies && random.chance(odds.pause)
+    const plan = planRequest(request, odds, world.latencyMaxMs, random)
+    if (plan.fault !== undefined) statistics.count(`fault ${plan.fault}`)
+
+    // Frozen or dead before it left, or after: half the time each.
+    const left = !(dies || freezes) || random.chance(0.5)
+    if (dies) statistics.count(left ? 'fault crash, request sent' : 'fault crash, request not sent')
+    if (freezes) {
+      statistics.count('fault pause')
+      this.#life.pausedUntilMs = scheduler.nowMs + random.pick([500, 6_000, 40_000, 180_000])
+    }
+    this.#note(sender, request, plan.fault, dies, freezes)
+    const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs
+    return new Promise((resolve, reject) => {
+      if (!(dies && !left) && plan.applyAfterMs !== undefined) {
+        const answer = plan.error === undefined ? { resolve, reject } : undefined
+        this.#apply(request, sender, departsMs + plan.applyAfterMs, plan.answerDelayMs, answer)
+      }
+      if (dies) {
+        this.#crash()
+        return
+      }
+      const { error } = plan
+      if (error === undefined) return
+      inLife(world, this.#life, departsMs + error.afterMs, () => reject(error.error))
+    })
+  }
+
+  #intervene(request: SimulatedRequest, sender: Sender, how: Intervention): Promise<unknown> {
+    const { scheduler } = this.#world
+    this.#note(sender, request, how, false, false)
+    return new Promise((resolve, reject) => {
+      const outcome = how.startsWith('applied') ? this.#carryOut(request, sender) : undefined
+      if (how === 'applied, answered, die' && outcome !== undefined) {
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.output)
+        scheduler.at(scheduler.nowMs, 2, false, this.#crash)
+      } else if (how === 'die before' || how === 'applied, die') {
+        this.#crash()
+      } else {
+        inLife(this.#world, this.#life, scheduler.nowMs + 1_000, () => reject(requestTimeout()))
+      }
+    })
+  }
+
+  #apply(
+    request: SimulatedRequest,
+    sender: Sender,
+    atMs: number,
+    answerDelayMs: number,
+    answer: { resolve: (output: unknown) => void; reject: (error: unknown) => void } | undefined,
+  ): void {
+    const { scheduler, random, history } = this.#world
+    scheduler.at(atMs, random.next(), false, () => {
+      // What a dead writer had under way arrives, or does not.
+      if (this.#life.dead && random.chance(0.3)) {
+        history.add(sender.writer, () => `  ${request.name} of the dead is dropped`)
+        return
+      }
+      const outcome = this.#carryOut(request, sender)
+      if (answer === undefined) return
+      inLife(this.#world, this.#life, scheduler.nowMs + answerDelayMs, () => {
+        if ('error' in outcome) answer.reject(outcome.error)
+        else answer.resolve(outcome.output)
+      })
+    })
+  }
+
+  #carryOut(request: SimulatedRequest, sender: Sender): { output: unknown } | { error: unknown } {
+    const world = this.#world
+    world.applying = sender
+    try {
+      const output = ranged(request, world.store.apply(request))
+      world.applied(request, sender)
+      if (isWrite(request)) {
+        world.history.add(sender.writer, () => `  ${operationName(sender)} ${request.name} applied`)
+      }
+      return { output }
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ValidationException') {
+        world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
+      }
+      if (isLostRace(error)) world.statistics.count('path lost a race')
+      world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
+      world.history.add(
+        sender.writer,
+        () => `  ${operationName(sender)} ${request.name} refused: ${error}`,
+      )
+      return { error }
+    } finally {
+      world.applying = undefined
+    }
+  }
+
+  #note(
+    sender: Sender,
+    request: SimulatedRequest,
+    fault: string | undefined,
+    dies: boolean,
+    freezes: boolean,
+  ): void {
+    this.#world.history.add(sender.writer, () => {
+      const how = [fault, dies && 'DIES', freezes && 'FREEZES'].filter(Boolean).join(', ')
+      const what = show({ ...request.input, TableName: undefined, Bucket: undefined })
+      return `  ${operationName(sender)} ${request.name}${how ? ` [${how}]` : ''} ${what}`
+    })
+  }
+}
+
+const isLostRace = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'ConditionalCheckFailedException'
+
+const ranged = (request: SimulatedRequest, output: unknown): unknown =>
+  request.name === 'GetObjectCommand' ? rangedGet(request, output) : output
+
+const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

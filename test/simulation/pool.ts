@@ -1,0 +1,83 @@
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import type { Failure, Job, JobResult } from './messages.ts'
+import { Statistics } from './statistics.ts'
+
+export type PoolOptions = {
+  readonly from: number
+  readonly seeds: number
+  readonly operations: number
+  readonly workers?: number
+  /** Stop handing out seeds after this many have failed. */
+  readonly failuresMax?: number
+  readonly onProgress?: (done: number, failures: number) => void
+}
+
+export type PoolResult = {
+  readonly seeds: number
+  readonly seconds: number
+  readonly statistics: Statistics
+  readonly failures: readonly Failure[]
+}
+
+const SEEDS_PER_JOB = 50
+
+/** Runs seeds in one process a core. */
+export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
+  const startedMs = performance.now()
+  const statistics = new Statistics()
+  const failures: Failure[] = []
+  const jobs = jobsOf(options)
+  const failuresMax = options.failuresMax ?? 20
+  let done = 0
+  const work = async (): Promise<void> => {
+    const worker = startWorker()
+    try {
+      await worker.ready
+      while (failures.length < failuresMax) {
+        const { value: job } = jobs.next()
+        if (job === undefined) return
+        const result = await worker.run(job)
+        statistics.add(result.statistics)
+        failures.push(...result.failures)
+        done += job.to - job.from
+        options.onProgress?.(done, failures.length)
+      }
+    } finally {
+      worker.stop()
+    }
+  }
+  const workers = options.workers ?? availableParallelism()
+  await Promise.all(Array.from({ length: workers }, work))
+  failures.sort((a, b) => a.seed - b.seed)
+  return { seeds: done, seconds: (performance.now() - startedMs) / 1_000, statistics, failures }
+}
+
+function* jobsOf({ from, seeds, operations }: PoolOptions): Generator<Job> {
+  for (let at = from; at < from + seeds; at += SEEDS_PER_JOB) {
+    yield { from: at, to: Math.min(at + SEEDS_PER_JOB, from + seeds), operations }
+  }
+}
+
+function startWorker() {
+  const child = fork(new URL('./worker.ts', import.meta.url), { execArgv: [] })
+  let settle: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined
+  const next = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      settle = { resolve, reject }
+    })
+  child.on('message', (message) => settle?.resolve(message))
+  child.on('exit', (code) => settle?.reject(new Error(`A simulation worker ended with ${code}`)))
+  return {
+    ready: next(),
+    run: async (job: Job): Promise<JobResult> => {
+      const answer = next()
+      child.send(job)
+      return (await answer) as JobResult
+    },
+    stop: () => {
+      settle = undefined
+      child.kill()
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { Actors } from './actors.ts'
+import { type Built, buildWorld } from './build-world.ts'
+import { drain } from './drain.ts'
+import { Driver } from './driver.ts'
+import { noFaults } from './faults.ts'
+import { type History, show } from './history.ts'
+import { checkEnd } from './model/check-end.ts'
+import { checkAllReadable } from './model/observer.ts'
+import { drawProfile, type Profile } from './profile.ts'
+import { Random } from './random.ts'
+import type { Statistics } from './statistics.ts'
+import { drawCommand } from './workload/draw-command.ts'
+import { Knowledge } from './workload/knowledge.ts'
+import { learn } from './workload/learn.ts'
+import type { Mix } from './workload/mixes.ts'
+import type { World } from './world.ts'
+
+export type RunOptions = {
+  readonly seed: number
+  readonly operations: number
+  readonly history?: boolean
+}
+
+export type RunResult = {
+  readonly seed: number
+  readonly violation: World['violation']
+  readonly statistics: Statistics
+  readonly history: History
+}
+
+/** One seed: its world, its operations, the drain, and the verdict. */
+export async function runSeed(options: RunOptions): Promise<RunResult> {
+  const { seed } = options
+  const random = new Random(seed)
+  const profile = drawProfile(random.fork())
+  const built = buildWorld({
+    seed: random.between(1, 2 ** 31),
+    history: options.history ?? false,
+    profile,
+    stream: true,
+    stale: profile.faults['stale-read'] > 0,
+  })
+  const { world, model, newWriter } = built
+  const driver = new Driver(world)
+  world.history.add('', () => show(profile))
+  const drainer = newWriter('drain')
+  for (const { queue, ...change } of profile.queues) {
+    if (Object.keys(change).length === 0) continue
+    await driver.call(drainer, { verb: 'configure', queue, change })
+  }
+
+  world.odds = profile.faults
+  await work(built, driver, profile, random.fork(), options.operations)
+  world.odds = noFaults
+  world.history.add('', () => 'faults are off')
+  checkAllReadable(model)
+  await driver.settle()
+
+  await drain(model, async (command) => (await driver.call(drainer, command))?.outcome, driver)
+  if (world.violation === undefined) checkEnd(model, profile.faultFree)
+  world.statistics.count('steps', world.scheduler.steps)
+  world.statistics.count('commits', model.commits)
+  const { violation, statistics, history } = world
+  return { seed, violation, statistics, history }
+}
+
+/** The eras: operations by all writers, then a rest in which only the sweeper runs. */
+async function work(
+  { world, newWriter, housekeeper }: Built,
+  driver: Driver,
+  profile: Profile,
+  random: Random,
+  operations: number,
+): Promise<void> {
+  const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
+  const knowledge = new Knowledge()
+  let mix: Mix = {}
+  const actors = new Actors(
+    world,
+    profile,
+    writers,
+    () => drawCommand({ profile, knowledge, random }, mix),
+    (operation) => learn(knowledge, operation),
+  )
+  for (const era of profile.eras) {
+    mix = era.mix
+    world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
+    actors.start(Math.ceil(operations / profile.eras.length))
+    await driver.until(() => actors.done)
+    if (era.restMs === 0) continue
+    await driver.advance(era.restMs / 2)
+    housekeeper?.sweep()
+    await driver.advance(era.restMs / 2)
+    // The next era begins while the sweeper is at it, and forgets what was empty.
+    housekeeper?.sweep()
+    housekeeper?.sweep()
+    await driver.advance(random.next() * 30 * profile.latencyMaxMs)
+  }
+}

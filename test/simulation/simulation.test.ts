@@ -1,0 +1,27 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { missingCoverage } from './coverage.ts'
+import { type PoolResult, runSeeds } from './pool.ts'
+
+const seeds = 5_000
+const operations = 100
+
+describe(`${seeds} seeds of ${operations} operations`, () => {
+  let result: PoolResult
+
+  beforeAll(async () => {
+    result = await runSeeds({ from: 1, seeds, operations, failuresMax: 5 })
+  }, 600_000)
+
+  it('keep every invariant of docs/architecture.md', () => {
+    const told = result.failures.map(
+      ({ seed, rule, explanation }) =>
+        `${rule}: ${explanation}\n  npm run simulate -- --seed ${seed} --ops ${operations}`,
+    )
+    expect(told).toEqual([])
+    expect(result.seeds).toBe(seeds)
+  })
+
+  it('meet every fault, verb and path often enough to prove something', () => {
+    expect(missingCoverage(result.statistics, seeds)).toEqual([])
+  })
+})

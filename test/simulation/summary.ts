@@ -1,0 +1,38 @@
+import type { PoolResult } from './pool.ts'
+
+/** The end of a run, as a page to read. */
+export function summary(result: PoolResult, operations: number): string {
+  const { statistics, failures, seconds, seeds } = result
+  const lines: string[] = []
+  const counts = Object.entries(statistics.toJSON())
+  for (const [title, prefix] of sections) {
+    const some = counts.filter(([name]) => name.startsWith(prefix))
+    if (some.length === 0) continue
+    lines.push('', title)
+    for (const [name, count] of some) {
+      lines.push(`  ${name.slice(prefix.length).padEnd(52)} ${String(count).padStart(10)}`)
+    }
+  }
+  const others = counts.filter(([name]) => !sections.some(([, prefix]) => name.startsWith(prefix)))
+  lines.push('')
+  for (const [name, count] of others) lines.push(`${name.padEnd(54)} ${String(count).padStart(10)}`)
+  const rate = (seeds / seconds).toFixed(1)
+  lines.push(
+    '',
+    `${seeds} seeds of ${operations} operations in ${seconds.toFixed(1)} s: ${rate} seeds/s`,
+  )
+  for (const { seed, rule, explanation } of failures) {
+    lines.push(`seed ${seed} VIOLATES ${rule}: ${explanation.slice(0, 300)}`)
+  }
+  lines.push(failures.length === 0 ? 'Every invariant holds.' : `${failures.length} seeds failed.`)
+  return lines.join('\n')
+}
+
+const sections: readonly (readonly [title: string, prefix: string])[] = [
+  ['Operations by outcome', 'operation '],
+  ['Faults injected', 'fault '],
+  ['Refused by the store', 'refused '],
+  ['Paths taken', 'path '],
+  ['What became of the items', 'fate '],
+  ['Largest', 'max '],
+]
