@@ -6,7 +6,7 @@ export type Receipt = {
   readonly hash: string
   /** Seconds; DynamoDB deletes it some time after, and until then the condition ignores it. */
   readonly ttl: number
-  /** [priority, epoch, first sequence number] of each lane, once known. */
+  /** [priority, epoch, first sequence number] of each lane, once known; none: they never will be. */
   readonly places?: readonly (readonly [number, string, number])[]
   /** While places are not known: each lane's epoch, a lower bound, and the first entry to look for. */
   readonly search?: readonly (readonly [number, string, number, string])[]

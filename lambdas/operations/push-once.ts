@@ -246,29 +246,35 @@ async function answerFrom(engine: Engine, once: Once, receipt: Receipt): Promise
       { field: 'Idempotency-Key' },
     )
   }
-  if (receipt.places === undefined) return located(engine, once, receipt)
-  const placed = new Map(
-    receipt.places.map(([priority, epoch, start]) => [priority, { epoch, start }]),
-  )
-  return { ids: idsOf(once.items, placed) }
+  return receipt.places === undefined
+    ? located(engine, once, receipt)
+    : answerOfPlaces(once, receipt.places)
 }
 
-/** Finds where a blind append went, and completes its receipt. */
+/**
+ * Finds where a blind append went, and completes its receipt. Who completes it first decides what
+ * everyone is told: another call with this key may have looked earlier, and have seen more.
+ */
 async function located(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
   const placed = await locate(engine, once.queue, receipt.search ?? [])
-  // Popped and trimmed by now: it happened, and there is nothing that an id could name.
-  if (placed === undefined) return { ids: [] }
-  const places = [...placed].map(([priority, { epoch, start }]) => [priority, epoch, start])
-  await engine.dynamo
-    .update(once.key, {
-      UpdateExpression: 'SET places=:p',
-      ConditionExpression: '#h=:h',
-      ExpressionAttributeNames: { '#h': 'hash' },
-      ExpressionAttributeValues: { ':p': places, ':h': once.hash },
-    } as never)
-    .catch((error: unknown) => {
-      engine.onBackgroundError(error, { queue: once.queue, step: 'receipt' })
-    })
+  // Popped and trimmed by now: it happened, and there is nothing left that an id could name.
+  const found = [...(placed ?? [])].map(([p, { epoch, start }]) => [p, epoch, start] as const)
+  const written = await engine.dynamo.update(once.key, {
+    UpdateExpression: 'SET places=:p',
+    ConditionExpression: '#h=:h AND attribute_not_exists(places)',
+    ExpressionAttributeNames: { '#h': 'hash' },
+    ExpressionAttributeValues: { ':p': found, ':h': once.hash },
+  })
+  if (written.kind === 'unknown' && placed === undefined) {
+    throw outcomeUnknown(once.queue, written.cause)
+  }
+  const decided = written.kind === 'failed' ? (written.item as Receipt | undefined) : undefined
+  return answerOfPlaces(once, decided?.places ?? found)
+}
+
+function answerOfPlaces(once: Once, places: NonNullable<Receipt['places']>): Pushed {
+  if (places.length === 0) return { ids: [] }
+  const placed = new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
   return { ids: idsOf(once.items, placed) }
 }
 

@@ -90,7 +90,7 @@ export class Dynamo {
 
   async update(
     key: Key,
-    expressions: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression'>,
+    expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
     eager = false,
   ): Promise<Written> {
     return this.#write(
