@@ -195,7 +195,10 @@ function sentOf(transacted: Transacted): Sent {
 
 /** Appends may fill the tail far while the store keeps up, and little once it throttles. */
 export const tailLimits = (engine: Engine): TailLimits =>
-  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS) ? TIGHT_TAIL : ROOMY_TAIL
+  isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
+
+export const isThrottled = (engine: Engine): boolean =>
+  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
 
 /** A pause that grows with the attempt and differs between writers. */
 export async function pause(engine: Engine, attempt: number): Promise<void> {

@@ -4,7 +4,7 @@ import type { QueueRecord } from '../core/record.ts'
 import { planSeal, type Seal, sealed } from '../core/seal.ts'
 import type { Row } from '../store/dynamo.ts'
 import { chunkRows } from '../store/segments.ts'
-import { commit, type Engine, newMark, readRecord } from './engine.ts'
+import { commit, type Engine, isThrottled, newMark, readRecord } from './engine.ts'
 import { deleteRows } from './segment-work.ts'
 
 /**
@@ -16,8 +16,8 @@ const ROUNDS_MAX = 64
 
 /**
  * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
- * soft cap. Who loses the fence stops at once: someone is at work. It never backs off, because all
- * appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
+ * soft cap. Who loses the fence to another sealer stops: someone is at work. It never backs off,
+ * because all appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
  * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */
 export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
@@ -32,15 +32,29 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
     const nowMs = engine.clock.nowMs()
     const change = fenced(record, sealed(record, seals), { nowMs, mark: newMark(engine) })
     const committed = await commit(engine, change, { eager: true })
-    if (committed.kind !== 'committed') {
+    if (committed.kind === 'committed') {
+      for (const part of seals) entries += part.entries.length
+      record = committed.record
+      continue
+    }
+    const current = committed.kind === 'lost' ? committed.current : undefined
+    // While the store throttles, the next to cross a line may have it: trying again costs units too.
+    const again = current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)
+    if (!again) {
       await dropLateRows(engine, queue, seals, rows)
       break
     }
-    for (const part of seals) entries += part.entries.length
-    record = committed.record
+    record = current
   }
   return entries
 }
+
+/** The race was lost to something else: these entries are still where they were. */
+const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
+  seals.every(({ priority, lane }) => {
+    const now = current.lanes.get(priority)
+    return now?.epoch === lane.epoch && now.sealed === lane.sealed
+  })
 
 /**
  * Rows of a lost race that lie behind the head by now: their segment may have been trimmed before
