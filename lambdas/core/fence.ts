@@ -1,7 +1,7 @@
 import { defaultConfiguration } from './configuration.ts'
 import { housekeepingDue } from './housekeeping.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
-import { earliestExpiryMs } from './locks.ts'
+import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { pruneTail } from './settling.ts'
 
@@ -99,6 +99,8 @@ function nextCheckAt(record: QueueRecord, nowMs: number, refresh: boolean): numb
   const wanted = [
     earliestExpiryMs(record),
     refresh && record.work ? nowMs + HOUSEKEEPING_RETRY_MS : undefined,
+    // One write folds only so many: the timer stays due until nothing is left to fold.
+    refresh && doneLocks(record) > 0 ? nowMs : undefined,
     isForgettable(record) ? Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS : undefined,
   ].filter((time) => time !== undefined)
   const earliest = wanted.length === 0 ? undefined : Math.min(...wanted)
