@@ -4,13 +4,8 @@ import type { FencedChange } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../core/limits.ts'
 import { randomText } from '../core/random-text.ts'
-import {
-  decodeRecord,
-  MARK_CHARACTERS,
-  markAfter,
-  type QueueRecord,
-  type StoredRecord,
-} from '../core/record.ts'
+import { MARK_CHARACTERS, markAfter, type QueueRecord } from '../core/record.ts'
+import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import type { BoundedCache } from '../store/bounded-cache.ts'
 import type { Clock, Dynamo, Random, Row, Transacted, Written } from '../store/dynamo.ts'
 import { fencedUpdate } from '../store/fenced-update.ts'

@@ -2,14 +2,8 @@ import { defaultConfiguration } from '../core/configuration.ts'
 import { pushedAtMsOf } from '../core/entry.ts'
 import { checkQueueId, recordKey } from '../core/keys.ts'
 import { countOf } from '../core/ranges.ts'
-import {
-  decodeRecord,
-  isLive,
-  itemsIn,
-  lanesInOrder,
-  type QueueRecord,
-  type StoredRecord,
-} from '../core/record.ts'
+import { isLive, itemsIn, lanesInOrder, type QueueRecord } from '../core/record.ts'
+import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { etagOf, laneView, lockedNow, visibleIn } from '../core/views.ts'
 import type { QueueState } from '../queues.ts'
 import type { Engine } from './engine.ts'

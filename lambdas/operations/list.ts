@@ -1,7 +1,7 @@
 import { QueueError } from '../core/errors.ts'
 import { queueOfRecordKey, recordKey, recordPrefix } from '../core/keys.ts'
 import { SHARDS } from '../core/limits.ts'
-import { decodeRecord, type StoredRecord } from '../core/record.ts'
+import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { badCursor, countIn } from '../core/views.ts'
 import type { QueuePage } from '../queues.ts'
 import { DIRECTORY_INDEX } from '../store/table.ts'

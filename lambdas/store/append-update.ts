@@ -2,13 +2,8 @@ import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.t
 import { defaultConfiguration, roomOf } from '../core/configuration.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
-import {
-  encodeConfiguration,
-  encodeLane,
-  type Lane,
-  type QueueRecord,
-  type StoredRecord,
-} from '../core/record.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
+import { encodeConfiguration, encodeLane, type StoredRecord } from '../core/stored-record.ts'
 import { Expression } from './expression.ts'
 
 /**

@@ -1,12 +1,11 @@
 import type { FencedChange, Guards } from '../core/fence.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
 import {
   encodeConfiguration,
   encodeEnded,
   encodeLaneOptions,
   encodeLock,
-  type Lane,
-  type QueueRecord,
-} from '../core/record.ts'
+} from '../core/stored-record.ts'
 import { Expression } from './expression.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */

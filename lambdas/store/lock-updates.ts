@@ -1,6 +1,7 @@
 import type { Claim } from '../core/claim.ts'
 import { HOLD_MS, IN_FLIGHT_MAX } from '../core/limits.ts'
-import { encodeLock, itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
+import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
+import { encodeLock } from '../core/stored-record.ts'
 import { Expression } from './expression.ts'
 
 /** A hold that ends later than this was set by a clock far ahead of ours: it is not waited for. */

@@ -50,7 +50,7 @@ describe('The timer', () => {
     ['is raised when asked to', locked(later(9), later(3)), true, later(9)],
     ['stays when the last lock ended', aRecord(full, { checkAtMs: later(3) }), false, later(3)],
     ['is taken away when asked to', aRecord(full, { checkAtMs: later(3) }), true, undefined],
-    ['does not wait for what is acknowledged', locked(0, later(3)), true, undefined],
+    ['stays due while something acknowledged is to be folded', locked(0, later(3)), true, nowMs],
     ['is set for an empty queue to be forgotten', aRecord(), false, later(FORGET_AFTER_MS)],
     [
       'comes again for work that is left',

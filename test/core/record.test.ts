@@ -2,9 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { numbersOf } from '../../lambdas/core/ranges.ts'
 import {
-  decodeRecord,
   deliveriesOf,
-  encodeEnded,
   endOf,
   freeIn,
   MARK_CHARACTERS,
@@ -12,6 +10,7 @@ import {
   type QueueRecord,
   unsettledIn,
 } from '../../lambdas/core/record.ts'
+import { decodeRecord, encodeEnded } from '../../lambdas/core/stored-record.ts'
 import { storedOf } from '../store/an-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, range, tailOf } from './a-record.ts'
 

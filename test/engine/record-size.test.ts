@@ -6,7 +6,7 @@ import {
   REASON_CHARACTERS_MAX,
   ROOMY_TAIL,
 } from '../../lambdas/core/limits.ts'
-import type { StoredLock, StoredRecord } from '../../lambdas/core/record.ts'
+import type { StoredLock, StoredRecord } from '../../lambdas/core/stored-record.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, idsOf, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { throttled } from './wire.ts'

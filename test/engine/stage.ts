@@ -1,6 +1,7 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { decodeRecord, type QueueRecord, type StoredRecord } from '../../lambdas/core/record.ts'
+import type { QueueRecord } from '../../lambdas/core/record.ts'
+import { decodeRecord, type StoredRecord } from '../../lambdas/core/stored-record.ts'
 import { createQueues, type Queues } from '../../lambdas/queues.ts'
 import type { Clock, Row } from '../../lambdas/store/dynamo.ts'
 import { itemSize } from '../simulated/dynamodb/item-size.ts'

@@ -1,10 +1,6 @@
 import { expect } from 'vitest'
-import {
-  encodeLane,
-  encodeLock,
-  type QueueRecord,
-  type StoredRecord,
-} from '../../lambdas/core/record.ts'
+import type { QueueRecord } from '../../lambdas/core/record.ts'
+import { encodeLane, encodeLock, type StoredRecord } from '../../lambdas/core/stored-record.ts'
 import type { Expression } from '../../lambdas/store/expression.ts'
 import { SimulatedStore } from '../simulated/simulated-store.ts'
 

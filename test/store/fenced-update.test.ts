@@ -5,7 +5,6 @@ import { endLock } from '../../lambdas/core/locks.ts'
 import { planPop, takeItems } from '../../lambdas/core/pop.ts'
 import { purgeStep } from '../../lambdas/core/purge.ts'
 import {
-  decodeRecord,
   itemsIn,
   type Lane,
   type Lock,
@@ -14,6 +13,7 @@ import {
   withoutLane,
 } from '../../lambdas/core/record.ts'
 import { planSeal, sealed } from '../../lambdas/core/seal.ts'
+import { decodeRecord } from '../../lambdas/core/stored-record.ts'
 import { fencedUpdate } from '../../lambdas/store/fenced-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, tailOf } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, expectWithinLimits, storedOf } from './an-update.ts'
