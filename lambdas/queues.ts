@@ -1,6 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
 import { IDEMPOTENCY_TTL_SECONDS, REMEMBERED_RECORD_BYTES_MAX } from './core/limits.ts'
+import type { PopRequest } from './core/pop-request.ts'
+import type { PushItem, PushRequest } from './core/push-request.ts'
 import { browse } from './operations/browse.ts'
 import { configuration, configure } from './operations/configure.ts'
 import type { Engine } from './operations/engine.ts'
@@ -35,6 +37,8 @@ export type QueuesOptions = {
   /** Work that no answer waits for has failed; by default it is written to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError']
 }
+
+export type { PopRequest, PushItem, PushRequest }
 
 /** The engine on a table and bucket: used alike by the Lambdas, the tests and without HTTP. */
 export function createQueues(options: QueuesOptions): Queues {
@@ -147,30 +151,7 @@ export interface Queues {
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
 }
 
-export type PushItem = {
-  /** The item as JSON text; stored and returned byte for byte. */
-  readonly text: string
-  readonly priority?: number
-}
-
-export type PushRequest = {
-  readonly items: readonly PushItem[]
-  readonly idempotencyKey?: string
-}
-
 export type Pushed = { readonly ids: readonly string[] }
-
-export type PopRequest = {
-  readonly count?: number
-  readonly requireAck?: boolean
-  readonly ttlSeconds?: number
-  /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
-  readonly competing?: boolean
-  /** A lock to acknowledge in the same write. */
-  readonly acknowledge?: string
-  /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
-  readonly idempotencyKey?: string
-}
 
 export type PoppedItem = {
   readonly text: string

@@ -1,4 +1,3 @@
-import type { PopRequest } from '../queues.ts'
 import { QueueError } from './errors.ts'
 import {
   ITEMS_PER_POP_MAX,
@@ -6,6 +5,18 @@ import {
   LOCK_TTL_SECONDS_MAX,
   LOCK_TTL_SECONDS_MIN,
 } from './limits.ts'
+
+export type PopRequest = {
+  readonly count?: number
+  readonly requireAck?: boolean
+  readonly ttlSeconds?: number
+  /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
+  readonly competing?: boolean
+  /** A lock to acknowledge in the same write. */
+  readonly acknowledge?: string
+  /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
+  readonly idempotencyKey?: string
+}
 
 export function checkPop(request: PopRequest): { count: number; ttlMs: number } {
   const { count = 1, ttlSeconds = LOCK_TTL_SECONDS_DEFAULT } = request

@@ -1,6 +1,16 @@
-import type { PushItem } from '../queues.ts'
 import { QueueError } from './errors.ts'
 import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PRIORITY_MAX, PUSH_BYTES_MAX } from './limits.ts'
+
+export type PushItem = {
+  /** The item as JSON text; stored and returned byte for byte. */
+  readonly text: string
+  readonly priority?: number
+}
+
+export type PushRequest = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string
+}
 
 /** Refuses what cannot be pushed, naming the field. */
 export function checkPush(items: readonly PushItem[]): void {

@@ -23,7 +23,7 @@ import {
   seen,
   tailLimits,
 } from './engine.ts'
-import { fold } from './fold.ts'
+import { foldForRoom } from './fold.ts'
 import { housekeepRecord } from './housekeep.ts'
 import { seal } from './seal.ts'
 
@@ -74,7 +74,7 @@ export async function append(engine: Engine, queue: string, addition: Append): P
       }
       case 'full':
         if (record === undefined || doneLocks(record) === 0) throw queueFull(queue, record)
-        record = await fold(engine, record)
+        record = await foldForRoom(engine, record)
         break
       case 'too-many-lanes':
         await makeRoomForLanes(engine, queue, record as QueueRecord)

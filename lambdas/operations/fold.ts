@@ -2,7 +2,7 @@ import { fenced } from '../core/fence.ts'
 import { DONE_LOCKS_FOLD, DONE_LOCKS_STEP } from '../core/limits.ts'
 import { doneLocks, foldDone } from '../core/locks.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { commit, type Engine, newMark } from './engine.ts'
+import { commit, type Engine, newMark, readRecord } from './engine.ts'
 
 /**
  * Acknowledged locks are folded into head and holes by the next fenced write. Where all pops are
@@ -17,11 +17,22 @@ export async function foldAfter(engine: Engine, record: QueueRecord): Promise<vo
   })
 }
 
-/** Folds now: until then the items of acknowledged locks take up the room of a bounded queue. */
-export async function fold(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
+/**
+ * Folds now: until then the items of acknowledged locks take up the room of a bounded queue. A push
+ * is not changed by how this ends; it looks at the record and tries again.
+ */
+export async function foldForRoom(
+  engine: Engine,
+  record: QueueRecord,
+): Promise<QueueRecord | undefined> {
+  await fold(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
+  })
+  return readRecord(engine, record.queue)
+}
+
+async function fold(engine: Engine, record: QueueRecord): Promise<void> {
   const nowMs = engine.clock.nowMs()
-  const change = fenced(record, foldDone(record, nowMs), { nowMs, mark: newMark(engine) })
-  const committed = await commit(engine, change)
-  if (committed.kind === 'committed') return committed.record
-  return committed.kind === 'lost' ? committed.current : undefined
+  const draft = foldDone(record, nowMs)
+  await commit(engine, fenced(record, draft, { nowMs, mark: newMark(engine) }))
 }

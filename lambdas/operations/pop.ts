@@ -1,37 +1,25 @@
-import type { Claim } from '../core/claim.ts'
 import { planClaim } from '../core/claim.ts'
-import { decodeItem } from '../core/entry.ts'
 import { QueueError } from '../core/errors.ts'
 import { fenced } from '../core/fence.ts'
-import { checkQueueId, itemId, recordKey } from '../core/keys.ts'
+import { checkQueueId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
-import { choose, type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
+import { type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
 import { randomLockId } from '../core/random-text.ts'
-import {
-  deliveriesOf,
-  itemsIn,
-  type Lane,
-  type Lock,
-  type QueueRecord,
-  type Stretch,
-} from '../core/record.ts'
-import type { PopOutcome, PoppedItem, PopRequest } from '../queues.ts'
-import { claimUpdate } from '../store/lock-updates.ts'
-import {
-  busy,
-  changedAllTheSame,
-  commit,
-  type Engine,
-  newMark,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  seen,
-} from './engine.ts'
-import { foldAfter } from './fold.ts'
+import type { Lock, QueueRecord } from '../core/record.ts'
+import type { PopOutcome, PopRequest } from '../queues.ts'
+import { takeClaim } from './claim.ts'
+import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
 import { hashOf } from './hash.ts'
 import { hold } from './hold.ts'
+import {
+  acknowledged,
+  isMoreWaiting,
+  itemsOf,
+  MISSING_MAX,
+  type Try,
+  unreadable,
+} from './popped.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
 const ATTEMPTS_MAX = 24
@@ -41,8 +29,6 @@ const STARVING_AFTER = 4
 const ENDINGS_MAX = 100
 /** After this many lost claims the pop goes under the fence, where someone always wins. */
 const CLAIMS_MAX = 12
-/** Reads that found items missing at the version that says they are there. */
-const MISSING_MAX = 3
 
 export async function pop(
   engine: Engine,
@@ -155,11 +141,6 @@ export async function pop(
   throw busy(queue)
 }
 
-type Try =
-  | { readonly kind: 'popped'; readonly outcome: PopOutcome }
-  | { readonly kind: 'lost'; readonly record: QueueRecord | undefined }
-  | { readonly kind: 'missing'; readonly record: QueueRecord | undefined }
-
 /** Reads, then writes: what cannot be read is not taken (rule 4). */
 async function take(
   engine: Engine,
@@ -194,65 +175,6 @@ async function take(
     ...acknowledged(plan.itemsAcknowledged),
   }
   return { kind: 'popped', outcome }
-}
-
-/** Writes, then reads: safe, because a lock keeps its items from being trimmed. */
-async function takeClaim(engine: Engine, queue: string, planned: Claim): Promise<Try> {
-  const claim = planned.exact ? await fitted(engine, planned) : planned
-  if (claim === undefined) return { kind: 'missing', record: planned.seen }
-  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim))
-  let record: QueueRecord | undefined
-  if (written.kind === 'unknown') {
-    record = await readRecord(engine, queue).catch((error: unknown) => {
-      throw outcomeUnknown(queue, error)
-    })
-    if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, written.cause)
-  } else {
-    record = seen(engine, queue, written.item)
-    if (written.kind === 'failed') return { kind: 'lost', record }
-  }
-  const outcome = await claimedItems(engine, record as QueueRecord, claim).catch(
-    (error: unknown) => {
-      // The claim stands. Its lock's id was told to nobody, so the items come back in its time.
-      throw changedAllTheSame(error)
-    },
-  )
-  await foldAfter(engine, record as QueueRecord)
-  return { kind: 'popped', outcome }
-}
-
-/** A large claim reads first, to take no more than fits an answer. */
-async function fitted(engine: Engine, claim: Claim): Promise<Claim | undefined> {
-  const from = claim.seen.lanes.get(claim.priority)?.frontier ?? 0
-  const stretch = { priority: claim.priority, from, to: from + claim.count }
-  const read = await engine.items.read(claim.seen, [stretch], ANSWER_BYTES_MAX)
-  return read.kind === 'read' ? { ...claim, count: read.entries.length } : undefined
-}
-
-async function claimedItems(
-  engine: Engine,
-  claimed: QueueRecord,
-  claim: Claim,
-): Promise<PopOutcome> {
-  let record: QueueRecord | undefined = claimed
-  const lock = claimed.locks.get(claim.lockId) as Lock
-  for (let attempt = 1; record !== undefined && attempt <= MISSING_MAX; attempt += 1) {
-    const read = await engine.items.read(record, lock.stretches)
-    if (read.kind === 'read') {
-      const { acknowledge = '' } = claim
-      const ended = claim.seen.locks.get(acknowledge)
-      return {
-        kind: 'items',
-        items: itemsOf(record, lock.stretches, read.entries),
-        lock: { id: claim.lockId, expiresAtMs: claim.expiresAtMs, ttlSeconds: 0 },
-        more: itemsIn(lock.stretches) < claim.wanted && isMoreWaiting(claimed, false),
-        ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
-      }
-    }
-    record = await readRecord(engine, claimed.queue)
-    if (record !== undefined && !record.locks.has(claim.lockId)) break
-  }
-  throw unreadable(claimed.queue)
 }
 
 async function repeated(
@@ -307,54 +229,19 @@ function nothingVisible(record: QueueRecord, command: PopCommand) {
   }
 }
 
-function itemsOf(
-  record: QueueRecord,
-  stretches: readonly Stretch[],
-  entries: readonly string[],
-): PoppedItem[] {
-  const items: PoppedItem[] = []
-  for (const { priority, from, to } of stretches) {
-    const lane = record.lanes.get(priority) as Lane
-    for (let sequence = from; sequence < to; sequence += 1) {
-      const { text, pushedAtMs, moved } = decodeItem(entries[items.length] as string)
-      items.push({
-        text,
-        id: itemId({ epoch: lane.epoch, priority, sequence }),
-        priority,
-        pushedAtMs,
-        deliveries: deliveriesOf(lane, sequence) + 1,
-        ...(moved !== undefined && { reason: moved.reason }),
-      })
-    }
-  }
-  return items
-}
-
 function withTtl(outcome: PopOutcome, ttlMs: number): PopOutcome {
   if (outcome.kind !== 'items' || outcome.lock === undefined) return outcome
   return { ...outcome, lock: { ...outcome.lock, ttlSeconds: ttlMs / 1000 } }
 }
-
-const acknowledged = (items: number | undefined) =>
-  items === undefined ? {} : { itemsAcknowledged: items }
 
 const emptied = (items: number | undefined): PopOutcome => ({
   kind: 'empty',
   ...acknowledged(items),
 })
 
-const isMoreWaiting = (record: QueueRecord | undefined, otherwise: boolean): boolean =>
-  record === undefined ? otherwise : choose(record, 1, false).picks.length > 0
-
 const notFound = (lockId: string): QueueError =>
   new QueueError(
     'LOCK_NOT_FOUND',
     `Cannot settle lock "${lockId}" because no lock is live on this queue`,
     { field: 'lock_id' },
-  )
-
-const unreadable = (queue: string): QueueError =>
-  new QueueError(
-    'SEGMENT_UNAVAILABLE',
-    `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
   )

@@ -21,7 +21,7 @@ import {
   seen,
   tailLimits,
 } from './engine.ts'
-import { fold } from './fold.ts'
+import { foldForRoom } from './fold.ts'
 import { hashOf } from './hash.ts'
 import { locate, searchesOf } from './locate.ts'
 import { discardUnlessOpen, idsOf, prepare } from './push.ts'
@@ -106,7 +106,7 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
         throw queueFull(queue, record)
       }
       if (obstacle.kind === 'full' && record !== undefined) {
-        record = await fold(engine, record)
+        record = await foldForRoom(engine, record)
         continue
       }
       if (obstacle.kind === 'too-many-lanes') {

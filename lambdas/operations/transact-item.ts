@@ -6,7 +6,7 @@ import type { PushItem, TransactItem } from '../queues.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane, queueFull, sealQuietly } from './append.ts'
 import { type Engine, readRecord, tailLimits } from './engine.ts'
-import { fold } from './fold.ts'
+import { foldForRoom } from './fold.ts'
 import { prepare } from './push.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function pushTransactItem(
   await ensureLane(engine, queue, item.priority ?? 0)
   let record = await readRecord(engine, queue)
   if (record !== undefined && record.room < 1 && doneLocks(record) > 0) {
-    record = await fold(engine, record)
+    record = await foldForRoom(engine, record)
   }
   if (record !== undefined && record.room < 1) throw queueFull(queue, record)
   const { addition } = await prepare(engine, queue, [item])
