@@ -24,8 +24,8 @@ export type LaneWork = {
   readonly offloaded?: Range
   /** Offloaded segments that are in rows as well. */
   readonly recalled?: Range
-  /** Everything the drained lane had is gone. */
-  readonly drop?: boolean
+  /** Everything the drained lane had is gone, up to this sealed number. */
+  readonly dropAt?: number
 }
 
 /**
@@ -42,7 +42,7 @@ export function movePointers(record: QueueRecord, work: readonly LaneWork[]): Qu
     const bytes = moved.bytes
     if (moved.lane !== lane) next = withLane(next, done.priority, moved.lane)
     if (bytes > 0) next = { ...next, tailBytes: next.tailBytes - bytes }
-    if (done.drop && isDrained(next, done.priority, moved.lane))
+    if (done.dropAt === lane.sealed && isDrained(next, done.priority, moved.lane))
       next = withoutLane(next, done.priority)
   }
   return next

@@ -152,7 +152,13 @@ async function workOn(
     const to = Math.ceil(lane.sealed / lane.segmentSize)
     const { parts, goneTo } = settledParts(lane)
     const drop = to - lane.trimmed <= SEGMENTS_PER_ROUND
-    await attempt({ priority, epoch: lane.epoch, tailTo: goneTo, drop }, async () => {
+    const item = {
+      priority,
+      epoch: lane.epoch,
+      tailTo: goneTo,
+      ...(drop && { dropAt: lane.sealed }),
+    }
+    await attempt(item, async () => {
       await deleteParts(engine, record.queue, parts)
       if (drop)
         await trimSegments(engine, record, priority, lane, { from: lane.trimmed, to }, lane.head)
@@ -161,10 +167,9 @@ async function workOn(
   return { work: work.filter(isSomething), failed }
 }
 
-const isSomething = ({ recalled, trimmed, offloaded, tailTo, drop }: LaneWork): boolean =>
+const isSomething = ({ recalled, trimmed, offloaded, tailTo }: LaneWork): boolean =>
   [recalled, trimmed, offloaded].some((range) => range !== undefined && range.from < range.to) ||
-  tailTo !== undefined ||
-  drop === true
+  tailTo !== undefined
 
 /** Moves the pointers in one fenced write; then the rows that nobody needs any more may go. */
 async function moveOn(

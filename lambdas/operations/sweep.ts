@@ -130,7 +130,8 @@ async function forget(engine: Engine, seen: QueueRecord): Promise<boolean> {
   await housekeepRecord(engine, queue, seen, true)
   const record = await readRecord(engine, queue)
   if (record === undefined) return true
-  if (record.lanes.size > 0 || !isForgettable(record)) return false
+  // Used meanwhile, and empty again: its last ended lock is news once more.
+  if (record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())) return false
   const written = await engine.dynamo.delete({
     Key: recordKey(queue),
     ConditionExpression: 'v=:v AND born=:born AND a=:a AND c=:c AND n=:n',

@@ -22,6 +22,8 @@ export async function pushTransactItem(
 ): Promise<TransactItem> {
   checkQueueId(queue)
   checkPush([item])
+  // What is remembered of the queue may be of one that was forgotten since.
+  engine.memory.delete(queue)
   await ensureLane(engine, queue, item.priority ?? 0)
   let record = await readRecord(engine, queue)
   if (record !== undefined && record.room < 1 && doneLocks(record) > 0) {

@@ -20,6 +20,8 @@ export class Objects {
   readonly #clock: Clock
   readonly #random: Random
 
+  #loaded: Promise<typeof import('@aws-sdk/client-s3')> | undefined
+
   constructor(source: ObjectSource, bucket: string, clock: Clock, random: Random) {
     this.#source = source
     this.#bucket = bucket
@@ -28,14 +30,14 @@ export class Objects {
   }
 
   async put(key: string, body: Uint8Array): Promise<void> {
-    const { PutObjectCommand } = await sdk()
+    const { PutObjectCommand } = await this.#sdk()
     const input = { Bucket: this.#bucket, Key: key, Body: body }
     await this.#send(() => new PutObjectCommand(input))
   }
 
   /** The object, or bytes [from, to) of it; `undefined` when it is not there. */
   async get(key: string, range?: { from: number; to: number }): Promise<Uint8Array | undefined> {
-    const { GetObjectCommand } = await sdk()
+    const { GetObjectCommand } = await this.#sdk()
     const input = {
       Bucket: this.#bucket,
       Key: key,
@@ -58,7 +60,7 @@ export class Objects {
 
   async deleteMany(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return
-    const { DeleteObjectsCommand } = await sdk()
+    const { DeleteObjectsCommand } = await this.#sdk()
     for (let at = 0; at < keys.length; at += DELETES_PER_REQUEST_MAX) {
       const batch = keys.slice(at, at + DELETES_PER_REQUEST_MAX).map((Key) => ({ Key }))
       const input = { Bucket: this.#bucket, Delete: { Objects: batch, Quiet: true } }
@@ -67,6 +69,12 @@ export class Objects {
         throw unavailable(new Error(`S3 could not delete ${output.Errors.length} objects`))
       }
     }
+  }
+
+  /** Loaded when first needed: most queues never meet S3. */
+  #sdk(): Promise<typeof import('@aws-sdk/client-s3')> {
+    this.#loaded ??= import('@aws-sdk/client-s3')
+    return this.#loaded
   }
 
   #send<T>(command: () => object): Promise<T> {
@@ -92,8 +100,6 @@ export class Objects {
     return (port as ObjectPort).send(withoutSdkRetry(command) as never)
   }
 }
-
-const sdk = () => import('@aws-sdk/client-s3')
 
 const unavailable = (cause: unknown): QueueError =>
   new QueueError(

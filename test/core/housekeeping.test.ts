@@ -197,7 +197,7 @@ it('Work that was planned from another state than it meets is sound all the same
       ])
       expectSound(record.lanes.get(0) as Lane, current)
       const other = movePointers(aRecord({ 0: current }), [
-        { priority: 0, epoch: 'another0', trimmed: range(0, 5), drop: true },
+        { priority: 0, epoch: 'another0', trimmed: range(0, 5), dropAt: 0 },
       ])
       expect(other.lanes.get(0)).toBe(current)
     }),

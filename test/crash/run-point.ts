@@ -28,6 +28,7 @@ export async function runPoint(
     seed: 1,
     history: options.history ?? false,
     profile: { latencyMaxMs: 4, skewMaxMs: 0, clockJumps: 0 },
+    faultFree: false,
     stream: false,
     stale: false,
   })
@@ -71,7 +72,7 @@ export async function runPoint(
   }
   await driver.settle()
   await drain(model, async (step) => (await driver.call(newWriter('drain'), step))?.outcome, driver)
-  if (world.violation === undefined) checkEnd(model, false)
+  if (world.violation === undefined) checkEnd(model)
   return {
     requests,
     violation: world.violation,

@@ -16,6 +16,7 @@ export type WorldOptions = {
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
     Partial<Pick<Profile, 'staleMs' | 'throttle'>>
+  readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
   /** Whether eventually consistent reads may see the past. */
@@ -32,7 +33,14 @@ export type Built = {
 const START_MS = 1_790_000_000_000
 
 /** A store, the model that watches it, and the writers' factory; faults are off at first. */
-export function buildWorld({ seed, history, profile, stream, stale }: WorldOptions): Built {
+export function buildWorld({
+  seed,
+  history,
+  profile,
+  faultFree,
+  stream,
+  stale,
+}: WorldOptions): Built {
   const random = new Random(seed)
   const staleRandom = random.fork()
   const scheduler = new Scheduler(START_MS)
@@ -61,6 +69,7 @@ export function buildWorld({ seed, history, profile, stream, stale }: WorldOptio
     store,
     history: log,
     statistics: new Statistics(),
+    faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
     applying: undefined,

@@ -37,6 +37,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     seed: random.between(1, 2 ** 31),
     history: options.history ?? false,
     profile,
+    faultFree: profile.faultFree,
     stream: true,
     stale: profile.faults['stale-read'] > 0,
   })
@@ -57,7 +58,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   await driver.settle()
 
   await drain(model, async (command) => (await driver.call(drainer, command))?.outcome, driver)
-  if (world.violation === undefined) checkEnd(model, profile.faultFree)
+  if (world.violation === undefined) checkEnd(model)
   world.statistics.count('steps', world.scheduler.steps)
   world.statistics.count('commits', model.commits)
   const { violation, statistics, history } = world

@@ -14,6 +14,8 @@ export type World = {
   readonly store: SimulatedStore
   readonly history: History
   readonly statistics: Statistics
+  /** Nothing ever fails in this world: whoever is told to try again was starved. */
+  readonly faultFree: boolean
   /** Set anew when faults are switched off. */
   odds: FaultOdds
   latencyMaxMs: number

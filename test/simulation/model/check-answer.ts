@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../../lambdas/core/errors.ts'
 import type { PopOutcome } from '../../../lambdas/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation } from '../operation.ts'
@@ -20,6 +21,7 @@ export function checkAnswer(model: Model, operation: Operation): void {
   }
   if (outcome.kind === 'refused') {
     checkNothingDone(operation, say)
+    checkNotStarved(model, operation, outcome.error.code, say)
     checkLockRefusal(model, operation, outcome.error.code, say)
     checkRefusedKey(model, operation, outcome.error.code, say)
     return
@@ -70,6 +72,19 @@ export function checkAnswer(model: Model, operation: Operation): void {
       checkInspected(model, operation as Operation<CommandOf<'inspect'>>, value, say)
       return
     default:
+  }
+}
+
+/** The caller's own transaction may lose a race; nothing else is ever told to try again. */
+function checkNotStarved(
+  { world }: Model,
+  { command }: Operation,
+  code: ErrorCode,
+  say: Say,
+): void {
+  if (!world.faultFree || command.verb === 'pushTransactItem') return
+  if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
+    say('no kind of request starves', code)
   }
 }
 

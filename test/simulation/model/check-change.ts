@@ -1,3 +1,4 @@
+import { FORGET_AFTER_MS } from '../../../lambdas/core/limits.ts'
 import { isDone } from '../../../lambdas/core/record.ts'
 import { checkTail } from './check-append.ts'
 import { checkRecord } from './check-record.ts'
@@ -84,6 +85,13 @@ function checkForgotten(model: Model, { record }: Snapshot): void {
   }
   if ([...record.locks.values()].some((lock) => !isDone(lock))) {
     model.violated('a queue with live locks is kept', queue)
+  }
+  const { operation } = model
+  if (operation !== undefined && operation.clockMaxMs < record.lastEndedMs + FORGET_AFTER_MS) {
+    model.violated(
+      'ended locks are remembered for a while',
+      `${queue} was forgotten ${operation.clockMaxMs - record.lastEndedMs} ms after a lock had ended`,
+    )
   }
   for (const [priority, lane] of record.lanes) {
     if (lane.head < lane.sealed || lane.tail.length > 0) {

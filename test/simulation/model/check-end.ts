@@ -4,7 +4,7 @@ import { isAnsweredWithSuccess } from './ledger.ts'
 import type { Model } from './model.ts'
 
 /** After the drain: where every pushed item has gone, and what is left in the store. */
-export function checkEnd(model: Model, faultFree: boolean): void {
+export function checkEnd(model: Model): void {
   const { world, ledger } = model
   for (const pushedBy of ledger.pushes()) {
     const { texts, appended } = pushedBy
@@ -27,13 +27,13 @@ export function checkEnd(model: Model, faultFree: boolean): void {
     }
   }
   checkKeysOnce(model)
-  checkLeftovers(model, faultFree)
+  checkLeftovers(model)
 }
 
-function checkLeftovers(model: Model, faultFree: boolean): void {
+function checkLeftovers(model: Model): void {
   const strays = findStrays(model)
   model.world.statistics.count('stray rows and objects', strays.length)
-  if (faultFree && strays.length > 0) {
+  if (model.world.faultFree && strays.length > 0) {
     model.world.violated('without faults nothing is left over', strays.join(', '))
   }
 }

@@ -122,8 +122,20 @@ function checkRefused(
   say: Say,
 ): void {
   if (code !== 'LOCK_NOT_FOUND' && code !== 'LOCK_EXPIRED' && code !== 'INVALID_LOCK_ID') return
-  const lock = model.queue(operation.command.queue).locks.get(lockId)
-  if (lock === undefined || lock.endedAtCommit !== undefined) return
+  const { locks, current } = model.queue(operation.command.queue)
+  const lock = locks.get(lockId)
+  if (lock === undefined) return
+  if (lock.endedAtCommit !== undefined) {
+    const remembered = current?.record.ended.some(
+      (past) => past.lockId === lockId && past.ending === 'acknowledged',
+    )
+    const { verb } = operation.command
+    const repeats = verb === 'acknowledge' || verb === 'acknowledgeMany' || verb === 'pop'
+    if (remembered && repeats && lock.endedAtCommit <= operation.startedAtCommit) {
+      say('a repeated acknowledge gets the first answer', `${code} for ${lockId}`)
+    }
+    return
+  }
   if (lock.changedAtCommit > operation.startedAtCommit) return
   if (lock.expiresAtMs > operation.clockMaxMs) {
     say('a live lock is never refused', `${code} for ${lockId} until ${lock.expiresAtMs}`)

@@ -24,6 +24,8 @@ export class Model {
   /** Numbers whose items must still be readable after it. */
   readonly toRead = new Map<LaneLog, Range[]>()
   readonly #batches = new Map<string, AppendedBatch>()
+  /** Who wrote a batch, by the partition of its rows. */
+  readonly batchWriters = new Map<string, Operation>()
 
   constructor(world: World) {
     this.world = world

@@ -11,6 +11,10 @@ import { Snapshot } from './snapshot.ts'
 export function observeChange(model: Model, change: Change): void {
   if (!change.pk.startsWith('q#')) {
     model.rows.apply(change)
+    const { operation } = model
+    if (operation !== undefined && change.pk.startsWith('b#')) {
+      if (change.newItem !== undefined) model.batchWriters.set(change.pk, operation)
+    }
     if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)
     return
   }

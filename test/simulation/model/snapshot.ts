@@ -1,5 +1,6 @@
-import type { QueueRecord, StoredRecord } from '../../../lambdas/core/record.ts'
-import { decodeRecord } from '../../../lambdas/core/record.ts'
+import type { QueueRecord } from '../../../lambdas/core/record.ts'
+import type { StoredRecord } from '../../../lambdas/core/stored-record.ts'
+import { decodeRecord } from '../../../lambdas/core/stored-record.ts'
 import type { Item } from '../../simulated/dynamodb/value.ts'
 import { type LaneView, viewLane } from './lane-view.ts'
 
