@@ -65,7 +65,7 @@ export function fenced(
 
 /**
  * Bytes of update expression (DynamoDB allows 4,096) that removing tail entries may use: what a
- * write of 100 lanes and 40 locks leaves. What is not pruned now goes with a later write.
+ * write of 80 lanes and 40 locks leaves. What is not pruned now goes with a later write.
  */
 const PRUNE_EXPRESSION_BYTES = 2_400
 const PRUNE_ENTRY_BYTES = 14

@@ -15,7 +15,7 @@ import { settle } from './settling.ts'
 
 /**
  * One step of a purge: "pop everything seen". Heads and frontiers go to the end, and what is
- * appended meanwhile lies behind it. A queue of up to 100 lanes and 40 locks takes one step,
+ * appended meanwhile lies behind it. A queue of up to 80 lanes and 40 locks takes one step,
  * however deep it is. Dead items are not of the queue any more and stay.
  */
 export function purgeStep(

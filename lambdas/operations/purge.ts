@@ -13,7 +13,7 @@ import {
 } from './engine.ts'
 import { hold } from './hold.ts'
 
-/** 2,000 locks at 40 a step and 1,000 lanes at 100 a step, and room for as many lost races. */
+/** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
 const ATTEMPTS_MAX = 120
 const STARVING_AFTER = 3
 

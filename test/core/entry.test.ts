@@ -32,7 +32,7 @@ describe('An item’s entry', () => {
     )
   })
 
-  it('of an item that was moved carries its reason, of any length up to 1,000.', () => {
+  it('of an item that was moved carries its reason, of any length up to the limit and beyond.', () => {
     fc.assert(
       fc.property(
         texts,

@@ -59,7 +59,7 @@ describe('A queue id', () => {
   })
 })
 
-it('Keys are spelled as the design page shows them.', () => {
+it('Keys are spelled as the architecture page shows them.', () => {
   expect(recordKey('orders')).toEqual({ pk: 'q#orders', sk: 'queue' })
   expect(queueOfRecordKey(recordKey('orders').pk)).toBe('orders')
   expect(recordKey('orders').pk.startsWith(recordPrefix('ord'))).toBe(true)
