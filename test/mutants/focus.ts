@@ -1,0 +1,30 @@
+import type { Profile } from '../simulation/profile.ts'
+
+/** Worlds in which a kind of fault shows soon: seeds whose drawn profile is none of them are passed by. */
+const isIn = {
+  /** A queue that is emptied, forgotten and made again, under memories of the one before. */
+  reuse: ({ eras, queues }) =>
+    queues.length === 1 && eras.filter(({ restMs }) => restMs > 600_000).length >= 4,
+  /** Many hands on one queue. */
+  crowd: ({ writers, concurrency }) => writers * concurrency >= 6,
+  /** Many consumers that claim. */
+  claims: ({ writers, concurrency, competing }) => writers * concurrency >= 3 && competing >= 0.9,
+  priorities: ({ writers, concurrency, priorities }) =>
+    writers * concurrency >= 3 && priorities.length > 1,
+  /** Answers are lost, and requests land late. */
+  lost: ({ faults }) =>
+    faults['answer-lost'] + faults['lands-late'] + faults['server-error-applied'] >= 0.1,
+  late: ({ faults }) => faults['lands-late'] >= 0.03,
+  capacity: ({ queues }) => queues.some(({ capacity }) => capacity !== undefined),
+  deaths: ({ queues }) => queues.some(({ maxDeliveries }) => maxDeliveries !== undefined),
+  segments: ({ queues }) => queues.some(({ segmentSize = 100 }) => segmentSize <= 4),
+  skewed: ({ skewMaxMs }) => skewMaxMs >= 500,
+  frozen: ({ faults }) => faults.pause >= 0.02,
+  faultless: ({ faultFree }) => faultFree,
+} as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
+
+export type Focus = keyof typeof isIn
+
+export const isInFocus = (focus: Focus, profile: Profile): boolean => isIn[focus](profile)
+
+export const isFocus = (text: string): text is Focus => Object.hasOwn(isIn, text)

@@ -1,0 +1,57 @@
+import type { Focus } from './focus.ts'
+
+/** One deliberate fault: a text patch to the shipped code, and what must notice it. */
+export type Mutant = {
+  readonly name: string
+  /** The rule it breaks: `§5.n` of the design page, or the invariant of §6 it endangers. */
+  readonly rule: string
+  readonly edits: readonly Edit[]
+  /** The cheapest first; the first that fails has killed it. */
+  readonly killers: readonly Killer[]
+}
+
+export type Edit = {
+  /** Below `lambdas/`. */
+  readonly file: string
+  /** Occurs exactly once in the file: a patch that has lost its place fails the run. */
+  readonly find: string
+  readonly replace: string
+}
+
+export type Killer =
+  /** Seeds of the simulation, one after the other until one fails; `focus` picks the worlds. */
+  | {
+      readonly kind: 'simulation'
+      readonly seeds: number
+      readonly from?: number
+      readonly focus?: Focus
+    }
+  /** A test file; with `only`, the tests whose full names match that pattern. */
+  | { readonly kind: 'test'; readonly file: string; readonly only?: string }
+
+export const edit = (file: string, find: string, replace: string): Edit => ({ file, find, replace })
+
+export const simulation = (seeds: number, focus?: Focus): Killer => ({
+  kind: 'simulation',
+  seeds,
+  ...(focus !== undefined && { focus }),
+})
+
+export const test = (file: string, only?: string): Killer => ({
+  kind: 'test',
+  file,
+  ...(only !== undefined && { only }),
+})
+
+export function describeKiller(killer: Killer): string {
+  switch (killer.kind) {
+    case 'simulation': {
+      const from = killer.from ?? 1
+      return `simulation ${killer.focus ?? 'any'} ${from}+${killer.seeds}`
+    }
+    case 'test':
+      return killer.only === undefined ? killer.file : `${killer.file} "${killer.only}"`
+    default:
+      return killer satisfies never
+  }
+}

@@ -1,0 +1,136 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
+import { edit, type Mutant, simulation, test } from './mutant.ts'
+
+/** Sealing: rows first, then exactly that prefix off the tail. */
+export const sealMutants: readonly Mutant[] = [
+  {
+    name: 'seal-sets-the-tail',
+    rule: '§5.2 takes entries off a tail only as a prefix',
+    edits: [
+      edit(
+        'store/fenced-update.ts',
+        '  for (let index = dropped - 1; index >= 0; index -= 1) update.removes.push(path(`t[${index}]`))',
+        "  if (dropped > 0) update.set(path('t'), [...after.tail])",
+      ),
+    ],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'seal-removes-one-entry-too-many',
+    rule: '§4 exactly that prefix',
+    edits: [edit('store/fenced-update.ts', 'let index = dropped - 1;', 'let index = dropped;')],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'seal-removes-one-entry-too-few',
+    rule: '§4 exactly that prefix',
+    edits: [edit('store/fenced-update.ts', 'let index = dropped - 1;', 'let index = dropped - 2;')],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'seal-removes-the-lowest-index-first',
+    rule: '§5.2 REMOVE by index, highest first',
+    edits: [
+      edit(
+        'store/fenced-update.ts',
+        'for (let index = dropped - 1; index >= 0; index -= 1)',
+        'for (let index = 0; index < dropped; index += 1)',
+      ),
+    ],
+    killers: [test('test/store/fenced-update.test.ts', 'takes entries off a tail by index')],
+  },
+  {
+    name: 'seal-commits-before-its-rows',
+    rule: '§4 copies, then takes the prefix off',
+    edits: [
+      edit('operations/seal.ts', '    await engine.dynamo.putMany(rows.flat(), true)\n', ''),
+      edit(
+        'operations/seal.ts',
+        '    for (const part of seals) entries += part.entries.length\n',
+        '    await engine.dynamo.putMany(rows.flat(), true)\n    for (const part of seals) entries += part.entries.length\n',
+      ),
+    ],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'seal-loser-deletes-its-rows',
+    rule: '§5.1 nobody deletes his own copy after losing the fence',
+    edits: [
+      edit(
+        'operations/seal.ts',
+        '.filter((row) => parseChunkSortKey(row.sk as string).to <= head)',
+        '.filter((row) => parseChunkSortKey(row.sk as string).to >= 0)',
+      ),
+    ],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'chunk-over-the-end-of-its-segment',
+    rule: '§3 a chunk is a stretch of one segment',
+    edits: [
+      edit(
+        'store/segments.ts',
+        '      if (run.length > 0 && sequence % lane.segmentSize === 0) flush()\n',
+        '',
+      ),
+    ],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'reference-over-the-end-of-its-segment',
+    rule: '§3 a chunk is a stretch of one segment',
+    edits: [
+      edit(
+        'store/segments.ts',
+        '    const to = Math.min(end, (segment + 1) * lane.segmentSize)\n    rows.push',
+        '    const to = end\n    rows.push',
+      ),
+    ],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'prune-takes-an-unsettled-item',
+    rule: '§6.2 nothing is missing',
+    edits: [
+      edit(
+        'core/settling.ts',
+        '!isReference(entry) && from < lane.head)',
+        '!isReference(entry) && from <= lane.head)',
+      ),
+    ],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'prune-drops-the-only-pointer-to-a-batch',
+    rule: 'nothing is left over',
+    edits: [
+      edit(
+        'core/settling.ts',
+        '!isReference(entry) && from < lane.head)',
+        'from + spanOf(entry) <= lane.head)',
+      ),
+    ],
+    killers: [simulation(100, 'faultless')],
+  },
+  {
+    name: 'seal-does-not-lighten-the-tail',
+    rule: '§6.5 counts equal a recount',
+    edits: [edit('core/seal.ts', '    tailBytes -= bytesOf(entries)\n', '    tailBytes -= 0\n')],
+    killers: [simulation(300)],
+  },
+  {
+    name: 'failed-seal-fails-the-push',
+    rule: '§5.6 nothing after the commit changes the answer',
+    edits: [
+      edit(
+        'operations/append.ts',
+        `  await seal(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'seal' })
+  })
+`,
+        '  await seal(engine, record)\n',
+      ),
+    ],
+    killers: [test('test/mutants/answers.test.ts')],
+  },
+]
