@@ -1,6 +1,6 @@
 import type { Configuration } from './configuration.ts'
 import { spanOf } from './entry.ts'
-import { IN_FLIGHT_MAX, MARKS_KEPT } from './limits.ts'
+import { MARKS_KEPT } from './limits.ts'
 import {
   countOf,
   intersect,
@@ -167,8 +167,6 @@ export function inFlightOf(record: QueueRecord): number {
   for (const lane of record.lanes.values()) weight += lane.holes.length + countOf(lane.dead)
   return weight
 }
-
-export const inFlightRoom = (record: QueueRecord): number => IN_FLIGHT_MAX - record.inFlight
 
 /** The mark that moved the record from `version` to `version + 1`, if it is still remembered. */
 export function markAfter(record: QueueRecord, version: number): string | undefined {

@@ -15,7 +15,6 @@ import type { Objects } from './objects.ts'
 
 /** Where one item of a segment is: here, or in a batch. */
 export type Fact = string | { readonly reference: string; readonly index: number }
-export type Facts = ReadonlyMap<number, Fact>
 
 /** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
 const PAGES_MAX = 300
