@@ -19,7 +19,7 @@ request. Units are those that DynamoDB reports (indexes and refused writes inclu
 list prices in us-east-1 (\`bench/prices.ts\`), and "worth of WRU" counts reads and S3 requests at their
 price too. Throughput is this machine's: compare the columns with each other, not with AWS, where
 one item takes 1,000 write units a second. "The sources" stand for the segmented queue of actor
-frameworks, which reads and writes its metadata and a whole segment at each step (`bench/baselines`).
+frameworks, which reads and writes its metadata and a whole segment at each step (\`bench/baselines\`).
 
 ![Throughput and write units by algorithm](benchmark.svg)
 
