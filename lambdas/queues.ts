@@ -53,6 +53,7 @@ export function createQueues(options: QueuesOptions): Queues {
     clock,
     random,
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
+    alone: new WeakSet(),
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? IDEMPOTENCY_TTL_SECONDS,
     onBackgroundError: options.onBackgroundError ?? toConsole,
   }

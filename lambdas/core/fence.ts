@@ -23,6 +23,8 @@ export type Guards = {
   readonly checkAtAfterMs?: number
   /** Items in flight may not be more than this before the write. */
   readonly inFlightMax?: number
+  /** Room must be left for so many items. */
+  readonly roomMin?: number
 }
 
 export type FencedChange = {
@@ -30,6 +32,8 @@ export type FencedChange = {
   readonly after: QueueRecord
   readonly guards: Guards
   readonly mark: string
+  /** Lanes whose tails are sealed as a whole and begin anew with entries that the write brings. */
+  readonly begun?: ReadonlySet<number>
 }
 
 /** Completes a decision to a fenced write: what every such write does alike. */
@@ -40,11 +44,12 @@ export function fenced(
     readonly nowMs: number
     readonly mark: string
     readonly guards?: Guards
+    readonly begun?: ReadonlySet<number>
     /** Set `checkAt` anew, later too; needs that no claim came between. */
     readonly refreshCheckAt?: boolean
   },
 ): FencedChange {
-  const { nowMs, mark, guards = {}, refreshCheckAt = false } = options
+  const { nowMs, mark, guards = {}, begun, refreshCheckAt = false } = options
   const pruned = pruneTails(before, draft)
   const counted = {
     ...pruned,
@@ -60,6 +65,7 @@ export function fenced(
     after,
     guards: refreshCheckAt ? { ...guards, claims: true } : guards,
     mark,
+    ...(begun !== undefined && { begun }),
   }
 }
 

@@ -27,8 +27,8 @@ export const IN_FLIGHT_MAX = 2_000
 export const LANES_MAX = 1_000
 
 /**
- * The tail is sealed when it holds this much: nine entries of 200 bytes, the fewest that keep a
- * push below 1.25 requests, with eight of which the record is within 2 KB (two write units).
+ * The tail is sealed before it would hold this much, or right after: eight entries of 200 bytes, with
+ * which the record is within 2 KB (two write units) and a push takes 1.13 requests.
  */
 export const TAIL_SOFT_BYTES = 1_770
 /**

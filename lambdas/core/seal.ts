@@ -1,3 +1,4 @@
+import type { Append } from './append.ts'
 import { entryBytes, spanOf } from './entry.ts'
 import { ENTRIES_PER_SEAL, TAIL_SOFT_BYTES } from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
@@ -16,8 +17,8 @@ const LANES_PER_SEAL = 40
  * leave a chunk of crumbs for each lane. A lane that is taken is taken whole, as far as one
  * expression can remove its entries.
  */
-export function planSeal(record: QueueRecord): Seal[] {
-  if (record.tailBytes < TAIL_SOFT_BYTES) return []
+export function planSeal(record: QueueRecord, fromBytes: number = TAIL_SOFT_BYTES): Seal[] {
+  if (record.tailBytes < fromBytes) return []
   const lanes = [...record.lanes]
     .map(([priority, lane]) => ({ priority, lane, bytes: bytesOf(lane.tail) }))
     .filter(({ bytes }) => bytes > 0)
@@ -47,6 +48,41 @@ export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord
     tailBytes -= bytesOf(entries)
   }
   return { ...record, lanes, tailBytes }
+}
+
+/**
+ * A push that would carry the tail over its soft cap, and knows of no other producer, seals before
+ * it appends: its entries take the place of the tail that was copied out. Nothing where a lane of
+ * its own would stay in the tail, because one write cannot both take from a list and add to it.
+ */
+export function planSealBefore(record: QueueRecord, append: Append): Seal[] {
+  if (record.tailBytes + append.bytes < TAIL_SOFT_BYTES) return []
+  if (record.room < append.items) return []
+  const seals = planSeal(record, 0)
+  const emptied = new Map(
+    seals.map(({ priority, lane, entries }) => [priority, lane.tail.length === entries.length]),
+  )
+  return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seals : []
+}
+
+/** The record once those are sealed and the push's entries are all that its lanes' tails hold. */
+export function sealedAndAppended(
+  record: QueueRecord,
+  seals: readonly Seal[],
+  append: Append,
+): QueueRecord {
+  const draft = sealed(record, seals)
+  const lanes = new Map(draft.lanes)
+  for (const [priority, entries] of append.lanes) {
+    lanes.set(priority, { ...(lanes.get(priority) as Lane), tail: entries })
+  }
+  return {
+    ...draft,
+    lanes,
+    tailBytes: draft.tailBytes + append.bytes,
+    appends: draft.appends + 1,
+    room: draft.room - append.items,
+  }
 }
 
 function bytesOf(entries: readonly string[]): number {

@@ -25,7 +25,7 @@ import {
 } from './engine.ts'
 import { foldForRoom } from './fold.ts'
 import { housekeepRecord } from './housekeep.ts'
-import { seal } from './seal.ts'
+import { appendSealing, seal } from './seal.ts'
 
 /** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
 export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly start: number }>
@@ -47,6 +47,11 @@ export async function append(engine: Engine, queue: string, addition: Append): P
   let waits = 0
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const limits = tailLimits(engine)
+    if (attempt === 1 && record !== undefined && engine.alone.has(record)) {
+      const sealedFirst = await appendSealing(engine, record, addition)
+      if (sealedFirst !== undefined) return placed(addition, sealedFirst)
+      record = engine.memory.get(queue)
+    }
     if (addition.lanes.size > LANES_PER_APPEND) {
       record = record ?? (await readRecord(engine, queue))
     } else {
@@ -59,6 +64,7 @@ export async function append(engine: Engine, queue: string, addition: Append): P
       if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
       if (written.kind === 'done') {
         const after = seen(engine, queue, written.item) as QueueRecord
+        if (record !== undefined && isNext(record, after)) engine.alone.add(after)
         await sealAfter(engine, after, addition.bytes)
         return placed(addition, after)
       }
@@ -199,6 +205,12 @@ async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Pr
   if (crossesSealLine(record.tailBytes, bytes, tailLimits(engine)))
     await sealQuietly(engine, record)
 }
+
+/** Between the two records lies one append, and no fenced write. */
+const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
+  after.born === before.born &&
+  after.version === before.version &&
+  after.appends === before.appends + 1
 
 /** The push is answered by its append alone: a seal that fails is somebody else's next. */
 export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {

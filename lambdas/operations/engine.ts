@@ -21,6 +21,8 @@ export type Engine = {
   readonly random: Random
   /** Records as last seen. May only ever lead to a conditional write (rule 7). */
   readonly memory: BoundedCache<QueueRecord>
+  /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
+  readonly alone: WeakSet<QueueRecord>
   readonly idempotencyTtlSeconds: number
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void

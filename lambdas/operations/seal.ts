@@ -1,7 +1,8 @@
+import type { Append } from '../core/append.ts'
 import { fenced } from '../core/fence.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { planSeal, type Seal, sealed } from '../core/seal.ts'
+import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../core/seal.ts'
 import type { Row } from '../store/dynamo.ts'
 import { chunkRows } from '../store/segments.ts'
 import { commit, type Engine, isThrottled, newMark, readRecord } from './engine.ts'
@@ -27,7 +28,7 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
     const { queue } = record
     const seals = planSeal(record)
     if (seals.length === 0) break
-    const rows = seals.map((part) => chunkRows(queue, part.priority, part.lane, part.entries))
+    const rows = rowsOf(queue, seals)
     await engine.dynamo.putMany(rows.flat(), true)
     const nowMs = engine.clock.nowMs()
     const change = fenced(record, sealed(record, seals), { nowMs, mark: newMark(engine) })
@@ -41,13 +42,56 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
     // While the store throttles, the next to cross a line may have it: trying again costs units too.
     const again = current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)
     if (!again) {
-      await dropLateRows(engine, queue, seals, rows)
+      await dropLateRows(engine, queue, seals, rows, current)
       break
     }
     record = current
   }
   return entries
 }
+
+/**
+ * The push that would carry the tail over its cap, from a producer that is alone: one write takes the
+ * copied tail off and puts the push's entries in its place. So sealing costs one request more than
+ * the push does, not two, and the record never holds more than the cap. Returns the record as it made
+ * it; nothing when it was not the moment, or somebody else wrote meanwhile: then nothing has happened.
+ */
+export async function appendSealing(
+  engine: Engine,
+  record: QueueRecord,
+  append: Append,
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const seals = planSealBefore(record, append)
+  if (seals.length === 0) return undefined
+  const rows = rowsOf(queue, seals)
+  try {
+    await engine.dynamo.putMany(rows.flat(), true)
+  } catch (error) {
+    // The push can do without.
+    engine.onBackgroundError(error, { queue, step: 'seal' })
+    return undefined
+  }
+  const change = fenced(record, sealedAndAppended(record, seals, append), {
+    nowMs: engine.clock.nowMs(),
+    mark: newMark(engine),
+    guards: { roomMin: append.items },
+    begun: new Set(append.lanes.keys()),
+  })
+  const committed = await commit(engine, change)
+  if (committed.kind === 'committed') {
+    // Others may have pushed since, if the answer was lost and the record looked up instead.
+    const { after } = change
+    if (committed.record?.appends === after.appends) engine.alone.add(committed.record)
+    return after
+  }
+  const current = committed.kind === 'lost' ? committed.current : undefined
+  await dropLateRows(engine, queue, seals, rows, current)
+  return undefined
+}
+
+const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>
+  seals.map(({ priority, lane, entries }) => chunkRows(queue, priority, lane, entries))
 
 /** The race was lost to something else: these entries are still where they were. */
 const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
@@ -65,9 +109,10 @@ async function dropLateRows(
   queue: string,
   seals: readonly Seal[],
   rows: readonly (readonly Row[])[],
+  refusedBy: QueueRecord | undefined,
 ): Promise<void> {
   // A licence to delete is read, never inferred from what an answer left out.
-  const current = await readRecord(engine, queue)
+  const current = refusedBy ?? (await readRecord(engine, queue))
   for (const [index, { priority, lane }] of seals.entries()) {
     const now = current?.lanes.get(priority)
     const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY

@@ -18,7 +18,7 @@ const FRONTIERS_NAMED = 40
  * alters a lock, or sets a frontier or `checkAt`, it says that this is still as it was seen.
  */
 export function fencedUpdate(change: FencedChange): ReturnType<Expression['build']> {
-  const { before, after, guards } = change
+  const { before, after, guards, begun } = change
   const update = new Expression()
   update.condition(`v=${update.value(before.version)}`)
   update.condition(`born=${update.value(before.born)}`)
@@ -36,12 +36,13 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   update.add('g', after.returns - before.returns)
   update.add('i', after.inFlight - before.inFlight)
   update.add('b', after.tailBytes - before.tailBytes)
+  update.add('a', after.appends - before.appends)
 
   const frontiers: number[] = []
   for (const [priority, lane] of before.lanes) {
     const next = after.lanes.get(priority)
     if (next === undefined) dropLane(update, priority, lane)
-    else if (next !== lane) changeLane(update, priority, lane, next)
+    else if (next !== lane) changeLane(update, priority, lane, next, begun?.has(priority) === true)
     if (next !== undefined && next.frontier !== lane.frontier) frontiers.push(priority)
   }
   const claims = guards.claims === true || frontiers.length > FRONTIERS_NAMED
@@ -94,6 +95,7 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   if (guards.appends) update.condition(`a=${update.value(before.appends)}`)
   if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
   if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
+  if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)
   if (guards.checkAtAfterMs !== undefined) {
     update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)
   }
@@ -109,7 +111,13 @@ function dropLane(update: Expression, priority: number, lane: Lane): void {
   update.condition(`size(${path}.t)=${update.value(lane.tail.length)}`)
 }
 
-function changeLane(update: Expression, priority: number, before: Lane, after: Lane): void {
+function changeLane(
+  update: Expression,
+  priority: number,
+  before: Lane,
+  after: Lane,
+  begun: boolean,
+): void {
   // Named when first needed: DynamoDB refuses a name that is not used.
   const path = (key: string): string => `L.${update.name(priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
@@ -122,6 +130,12 @@ function changeLane(update: Expression, priority: number, before: Lane, after: L
   if (after.head !== before.head) update.set(path('h'), after.head)
   if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
   if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
+  if (begun) {
+    // Its size says that the tail ends where it was seen to end: appends came from nobody else.
+    update.condition(`size(${path('t')})=${update.value(before.tail.length)}`)
+    update.set(path('t'), after.tail)
+    return
+  }
   const dropped = before.tail.length - after.tail.length
   for (let index = dropped - 1; index >= 0; index -= 1) update.removes.push(path(`t[${index}]`))
 }

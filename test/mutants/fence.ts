@@ -28,7 +28,7 @@ export const fenceMutants: readonly Mutant[] = [
     name: 'fenced-write-puts-the-whole-lane',
     rule: '§5.2 never puts a whole lane',
     edits: without(
-      '    else if (next !== lane) changeLane(update, priority, lane, next)',
+      '    else if (next !== lane) changeLane(update, priority, lane, next, begun?.has(priority) === true)',
       '    else if (next !== lane) update.set(`L.${update.name(priority)}`, { e: next.epoch, z: next.segmentSize, h: next.head, f: next.frontier, s: next.sealed, t: [...next.tail], ...encodeLaneOptions(next) })',
     ),
     killers: [simulation(300)],

@@ -43,7 +43,11 @@ export const sealMutants: readonly Mutant[] = [
     name: 'seal-commits-before-its-rows',
     rule: '§4 copies, then takes the prefix off',
     edits: [
-      edit('operations/seal.ts', '    await engine.dynamo.putMany(rows.flat(), true)\n', ''),
+      edit(
+        'operations/seal.ts',
+        '    await engine.dynamo.putMany(rows.flat(), true)\n    const nowMs',
+        '    const nowMs',
+      ),
       edit(
         'operations/seal.ts',
         '    for (const part of seals) entries += part.entries.length\n',
@@ -132,5 +136,86 @@ export const sealMutants: readonly Mutant[] = [
       ),
     ],
     killers: [test('test/mutants/answers.test.ts')],
+  },
+  {
+    name: 'seal-before-an-append-without-the-size-of-the-tail',
+    rule: '§5.2 where it drops a tail it adds size(tail)',
+    edits: [
+      edit(
+        'store/fenced-update.ts',
+        "    update.condition(`size(${path('t')})=${update.value(before.tail.length)}`)\n    update.set(path('t')",
+        "    update.set(path('t')",
+      ),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'and a push between')],
+  },
+  {
+    name: 'seal-before-an-append-ignores-capacity',
+    rule: 'capacity',
+    edits: [
+      edit(
+        'store/fenced-update.ts',
+        '  if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)\n',
+        '',
+      ),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'full by then')],
+  },
+  {
+    name: 'seal-before-an-append-does-not-count-it',
+    rule: '§5.3 a pop compares one counter of all appends',
+    edits: [
+      edit('store/fenced-update.ts', "  update.add('a', after.appends - before.appends)\n", ''),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'with one request more')],
+  },
+  {
+    name: 'seal-before-an-append-commits-before-its-rows',
+    rule: '§4 copies, then takes the tail off',
+    edits: [
+      edit(
+        'operations/seal.ts',
+        '    await engine.dynamo.putMany(rows.flat(), true)\n  } catch',
+        '  } catch',
+      ),
+      edit(
+        'operations/seal.ts',
+        '    const { after } = change\n',
+        '    const { after } = change\n    await engine.dynamo.putMany(rows.flat(), true)\n',
+      ),
+    ],
+    killers: [simulation(1_500)],
+  },
+  {
+    name: 'seal-before-an-append-believes-the-record-of-later',
+    rule: '§5.5 a lost answer is never guessed',
+    edits: [
+      edit('operations/seal.ts', '    return after\n', '    return committed.record ?? after\n'),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'found by its mark')],
+  },
+  {
+    name: 'seal-before-an-append-leaves-a-lane-in-the-tail',
+    rule: 'one write cannot both take from a list and add to it',
+    edits: [
+      edit(
+        'core/seal.ts',
+        'return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seals : []',
+        'return seals',
+      ),
+    ],
+    killers: [simulation(300), test('test/engine/seal-before.test.ts', 'with more lanes')],
+  },
+  {
+    name: 'seal-before-an-append-fails-the-push-with-its-copy',
+    rule: '§4 its failure never changes the answer',
+    edits: [
+      edit(
+        'operations/seal.ts',
+        "    engine.onBackgroundError(error, { queue, step: 'seal' })\n    return undefined",
+        '    throw error',
+      ),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'cannot be written')],
   },
 ]

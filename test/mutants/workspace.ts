@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts'
 
 export const root = dirname(dirname(import.meta.dirname))
 
-const copied = ['lambdas', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']
+const copied = ['lambdas', 'test', 'lib', 'package.json', 'tsconfig.json', 'vitest.config.ts']
 
 /** A copy of the code as it was when the run began: what is edited meanwhile does not matter. */
 export async function snapshot(): Promise<string> {

@@ -37,6 +37,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path return by expiry': 8_000,
   'path return by release': 1_000,
   'path seal': 3_000,
+  'path seal before an append': 600,
   'path trim': 8_000,
 }
 

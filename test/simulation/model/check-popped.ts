@@ -82,6 +82,8 @@ function checkEmpty(queueModel: QueueModel, operation: Pop, say: Say): void {
   if (freeSinceCommit !== undefined && freeSinceCommit <= startedAtCommit) {
     say('empty is never guessed', `${queueModel.queue} had visible items all the time`)
   }
+  // With another `max_deliveries` the same locks may have led to the dead-letter queue.
+  if (queueModel.configuredAtCommit > startedAtCommit) return
   for (const [lockId, lock] of queueModel.current?.record.locks ?? []) {
     if (isDone(lock) || lock.expiresAtMs > operation.clockMinMs) continue
     const known = queueModel.locks.get(lockId)

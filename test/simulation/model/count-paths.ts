@@ -17,7 +17,9 @@ export function countPaths(
     count(queueModel.births > 0 ? 'record made again' : 'record made')
     return
   }
-  if (after.record.appends > before.record.appends) count('append')
+  if (after.record.appends > before.record.appends) {
+    count(after.record.version > before.record.version ? 'seal before an append' : 'append')
+  }
   statistics.max('max locks', after.record.locks.size)
   statistics.max('max lanes', after.record.lanes.size)
   if (after.record.locks.size > before.record.locks.size) {

@@ -39,7 +39,14 @@ export class Model {
   queue(queue: string): QueueModel {
     let known = this.#queues.get(queue)
     if (known === undefined) {
-      known = { queue, current: undefined, births: 0, freeSinceCommit: undefined, locks: new Map() }
+      known = {
+        queue,
+        current: undefined,
+        births: 0,
+        freeSinceCommit: undefined,
+        configuredAtCommit: 0,
+        locks: new Map(),
+      }
       this.#queues.set(queue, known)
     }
     return known
@@ -108,6 +115,7 @@ export type QueueModel = {
   births: number
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
+  configuredAtCommit: number
   /** Every lock ever made here. */
   readonly locks: Map<string, LockModel>
 }

@@ -70,5 +70,6 @@ export function noteConfiguration(
     return
   }
   operation.effects.configured += 1
+  model.queue(after.record.queue).configuredAtCommit = model.commits
   model.noteEffect('the configuration was changed')
 }
