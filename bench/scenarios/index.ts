@@ -1,8 +1,10 @@
 import type { Scenario } from '../bench.ts'
 import { bulk100, bulk1000 } from './bulk.ts'
+import { coldStart } from './cold-start.ts'
 import { consumers } from './consumers.ts'
 import { cpu } from './cpu.ts'
 import { depth } from './depth.ts'
+import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
 import { largePush } from './large-push.ts'
 import { memory } from './memory.ts'
@@ -24,5 +26,7 @@ export const scenarios: readonly Scenario[] = [
   depth,
   recordSize,
   cpu,
+  handlerCpu,
+  coldStart,
   memory,
 ]
