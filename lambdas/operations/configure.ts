@@ -12,12 +12,12 @@ import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, type QueueRecord } from '../core/record.ts'
 import { newRecord } from '../store/append-update.ts'
 import {
+  afterLoss,
   busy,
   commit,
   type Engine,
   newMark,
   outcomeUnknown,
-  pause,
   readRecord,
   seen,
 } from './engine.ts'
@@ -71,7 +71,7 @@ export async function configure(
       if (committed.kind === 'committed') return after
       record = committed.kind === 'lost' ? committed.current : undefined
     }
-    await pause(engine, attempt)
+    record = await afterLoss(engine, queue, attempt, record)
   }
   throw busy(queue)
 }

@@ -202,5 +202,22 @@ export async function pause(engine: Engine, attempt: number): Promise<void> {
   await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
 }
 
+/** Losses from which on what was seen before a pause is not worth a try. */
+const LOOK_AGAIN_AFTER = 4
+
+/**
+ * After a lost race: a pause, and what to try it with next. That is the record that beat it, at no
+ * cost; but whoever writes during the pause beats that as well, so after a few it looks again.
+ */
+export async function afterLoss(
+  engine: Engine,
+  queue: string,
+  losses: number,
+  current: QueueRecord | undefined,
+): Promise<QueueRecord | undefined> {
+  await pause(engine, losses)
+  return losses >= LOOK_AGAIN_AFTER ? readRecord(engine, queue) : current
+}
+
 export const busy = (queue: string): QueueError =>
   new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; nothing was changed`)

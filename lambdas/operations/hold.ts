@@ -9,8 +9,8 @@ import { type Engine, readRecord, seen } from './engine.ts'
  * depends on them would lose to a steady stream of them for ever; with this it gets its turn.
  */
 export async function hold(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
-  // Without locks there were no claims that could be in the way.
-  if (record.locks.size === 0) return record
+  // Without locks there were no claims that could be in the way; others may have written meanwhile.
+  if (record.locks.size === 0) return readRecord(engine, record.queue)
   const untilMs = engine.clock.nowMs() + HOLD_MS
   const written = await engine.dynamo.update(recordKey(record.queue), holdUpdate(record, untilMs))
   return written.kind === 'unknown'

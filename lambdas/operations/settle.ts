@@ -15,12 +15,12 @@ import { itemsIn, type QueueRecord } from '../core/record.ts'
 import type { AcknowledgeResult, SettleRequest } from '../queues.ts'
 import { acknowledgeUpdate } from '../store/lock-updates.ts'
 import {
+  afterLoss,
   busy,
   commit,
   type Engine,
   newMark,
   outcomeUnknown,
-  pause,
   readRecord,
   seen,
 } from './engine.ts'
@@ -200,9 +200,9 @@ async function endUnderFence(
     const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
     const committed = await commit(engine, change)
     if (committed.kind === 'committed') return items
-    record = committed.kind === 'lost' ? committed.current : undefined
+    const beatenBy = committed.kind === 'lost' ? committed.current : undefined
     current = true
-    await pause(engine, attempt)
+    record = await afterLoss(engine, queue, attempt, beatenBy)
   }
   throw busy(queue)
 }

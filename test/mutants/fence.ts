@@ -159,4 +159,28 @@ export const fenceMutants: readonly Mutant[] = [
     ],
     killers: [simulation(300)],
   },
+  {
+    name: 'tries-with-what-it-saw-before-its-pause',
+    rule: '§6.7 someone always gets through, and no kind of request starves',
+    edits: [
+      edit(
+        'operations/engine.ts',
+        'return losses >= LOOK_AGAIN_AFTER ? readRecord(engine, queue) : current',
+        'return current',
+      ),
+    ],
+    killers: [test('test/engine/turns.test.ts', 'a configuration')],
+  },
+  {
+    name: 'holds-claims-that-are-not-there-and-does-not-look-again',
+    rule: '§6.7 someone always gets through, and no kind of request starves',
+    edits: [
+      edit(
+        'operations/hold.ts',
+        'if (record.locks.size === 0) return readRecord(engine, record.queue)',
+        'if (record.locks.size === 0) return record',
+      ),
+    ],
+    killers: [test('test/engine/turns.test.ts', 'a purge')],
+  },
 ]
