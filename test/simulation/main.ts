@@ -41,6 +41,7 @@ async function main(): Promise<number> {
     failuresMax: Number(values.failures),
     ...(values.workers !== undefined && { workers: Number(values.workers) }),
     onProgress: progress(Number(values.seeds)),
+    onFailure: ({ seed }) => console.log(`seed ${seed} failed; its history comes at the end`),
   })
   console.log(summary(result, operations))
   const [first] = result.failures

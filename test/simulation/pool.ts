@@ -11,6 +11,8 @@ export type PoolOptions = {
   /** Stop handing out seeds after this many have failed. */
   readonly failuresMax?: number
   readonly onProgress?: (done: number, failures: number) => void
+  /** At once: a long run may be watched. */
+  readonly onFailure?: (failure: Failure) => void
 }
 
 export type PoolResult = {
@@ -40,6 +42,7 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
         const result = await worker.run(job)
         statistics.add(result.statistics)
         failures.push(...result.failures)
+        for (const failure of result.failures) options.onFailure?.(failure)
         done += job.to - job.from
         options.onProgress?.(done, failures.length)
       }

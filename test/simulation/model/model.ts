@@ -129,6 +129,8 @@ export type LockModel = {
   expiresAtMs: number
   /** The latest expiry it ever had. */
   longestMs: number
+  /** All that it ever had. */
+  readonly expiries: Set<number>
   endedAtCommit: number | undefined
   acknowledged: boolean
   /** What the first acknowledge of the whole lock answered. */

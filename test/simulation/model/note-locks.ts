@@ -23,6 +23,7 @@ export function noteLocks(
         changedAtCommit: model.commits,
         expiresAtMs: lock.expiresAtMs,
         longestMs: lock.expiresAtMs,
+        expiries: new Set([lock.expiresAtMs]),
         endedAtCommit: undefined,
         acknowledged: false,
         answered: undefined,
@@ -38,6 +39,7 @@ export function noteLocks(
     known.changedAtCommit = model.commits
     known.expiresAtMs = lock.expiresAtMs
     known.longestMs = Math.max(known.longestMs, lock.expiresAtMs)
+    known.expiries.add(lock.expiresAtMs)
     const command = operation?.command
     if (command?.verb !== 'extend' || command.request.lockId !== lockId) {
       model.violated('only an extension extends a lock', `${lockId} of ${queueModel.queue}`)
