@@ -43,7 +43,7 @@ export type PopPlan =
       readonly draft?: QueueRecord
       readonly itemsAcknowledged?: number
     }
-  /** More locks have expired than one write can end: end these, then plan again. */
+  /** Locks have expired, too many for one write or with nothing in them to take: end them first. */
   | { readonly kind: 'end-expired'; readonly draft: QueueRecord }
   /** Nothing to take. `draft` is there when a lock is to be acknowledged all the same. */
   | { readonly kind: 'empty'; readonly draft?: QueueRecord; readonly itemsAcknowledged?: number }
@@ -90,9 +90,9 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const limit = command.lock === undefined ? command.count : roomForLock(draft, command.count)
   const { picks, more } = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
   if (picks.length === 0) {
-    return itemsAcknowledged === undefined
-      ? { kind: 'empty' }
-      : { kind: 'empty', draft, ...settled }
+    if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, ...settled }
+    // What came back too often must get to the dead-letter queue soon, not when the sweeper comes.
+    return returned === record ? { kind: 'empty' } : { kind: 'end-expired', draft: returned }
   }
   if (limit === 0) return { kind: 'refused', error: tooManyInFlight() }
   const inFlightFreed = inFlightOf(record) - inFlightOf(draft)

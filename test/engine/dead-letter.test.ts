@@ -87,6 +87,21 @@ describe('Dead-lettering by hand', () => {
 })
 
 describe('With max_deliveries', () => {
+  it('a pop that finds nothing else asks for the dead ones to be moved.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { maxDeliveries: 1 })
+    await push(queues, queue, named('a', 2))
+    await lockItems(queues, queue, { count: 2 })
+    stage.clock.pass(31_000)
+    for (const engine of [stage.engine(), queues]) {
+      expect(await engine.pop(queue, { requireAck: true })).toEqual({ kind: 'empty' })
+    }
+    // What the table's stream wakes housekeeping by.
+    expect((await stage.stored(queue))?.work).toBe('y')
+    await queues.housekeep(queue)
+    expect(textsOf(await drain(queues, deadLettersOf(queue)))).toEqual(['"a0"', '"a1"'])
+  })
+
   it('an item that came back so often is not handed out again, and is moved in order.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await queues.configure(queue, { maxDeliveries: 2 })

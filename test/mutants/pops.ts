@@ -294,4 +294,16 @@ export const popMutants: readonly Mutant[] = [
     ],
     killers: [test('test/mutants/answers.test.ts')],
   },
+  {
+    name: 'pop-that-finds-the-dead-alone-leaves-them',
+    rule: 'an item that comes back too often is dead-lettered within seconds',
+    edits: [
+      edit(
+        'core/pop.ts',
+        "return returned === record ? { kind: 'empty' } : { kind: 'end-expired', draft: returned }",
+        "return { kind: 'empty' }",
+      ),
+    ],
+    killers: [test('test/engine/dead-letter.test.ts', 'finds nothing else')],
+  },
 ]
