@@ -6,7 +6,7 @@ import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
 import { type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
 import { randomLockId } from '../core/random-text.ts'
-import type { Lock, QueueRecord } from '../core/record.ts'
+import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import type { PopOutcome, PopRequest } from '../queues.ts'
 import { takeClaim } from './claim.ts'
 import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
@@ -40,7 +40,8 @@ export async function pop(
   let missing = 0
   let endings = 0
   let losses = 0
-  // A view from memory may lead to a write, which checks it; never to a refusal or an "empty".
+  // A view from memory may lead to a write, which checks it; never to a refusal, an "empty" or less
+  // than was asked for.
   let record = engine.memory.get(queue)
   let current = false
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -57,7 +58,7 @@ export async function pop(
     }
 
     const claim = attempt <= CLAIMS_MAX ? planClaim(record, command, nowMs) : undefined
-    if (claim !== undefined) {
+    if (claim !== undefined && (current || claim.count === count)) {
       const claimed = await takeClaim(engine, queue, claim)
       if (claimed.kind === 'popped') return withTtl(claimed.outcome, ttlMs)
       record = claimed.record
@@ -72,7 +73,9 @@ export async function pop(
 
     const plan = planPop(record, command, nowMs)
     const ends = plan.kind === 'locked' || plan.kind === 'refused' || plan.kind === 'repeat'
-    if (!current && (ends || plan.kind === 'empty')) {
+    // Appends do not move the version: what was pushed since would be left where it is.
+    const isShort = plan.kind === 'empty' || (plan.kind === 'take' && itemsIn(plan.picks) < count)
+    if (!current && (ends || isShort)) {
       record = undefined
       continue
     }

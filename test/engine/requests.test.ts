@@ -23,7 +23,7 @@ describe('One request each:', () => {
   })
 
   it('an exclusive pop of either kind, an acknowledge, and both in one.', async () => {
-    const { queues, queue, wire } = await setUp()
+    const { queues, queue, wire } = await setUp(10)
     expect(await wire.during(() => popItems(queues, queue))).toEqual(['UpdateCommand'])
     const first = await lockItems(queues, queue)
     const combined = { requireAck: true, acknowledge: first.lock.id }
@@ -35,8 +35,13 @@ describe('One request each:', () => {
     expect(await wire.during(() => queues.acknowledge(queue, { lockId }))).toEqual([
       'UpdateCommand',
     ])
+    const { lock } = await lockItems(queues, queue, { count: 2 })
+    await queues.release(queue, { lockId: lock.id })
+    const some = await wire.during(() => popItems(queues, queue, { count: 2 }))
+    expect(some).toEqual(['UpdateCommand'])
+    // More than it remembers: it looks whether there is more.
     const all = await wire.during(() => lockItems(queues, queue, { count: 10 }))
-    expect(all).toEqual(['UpdateCommand'])
+    expect(all).toEqual(['GetCommand', 'UpdateCommand'])
   })
 
   it('a claim, its acknowledge, and both in one.', async () => {

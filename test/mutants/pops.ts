@@ -72,8 +72,8 @@ export const popMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/pop.ts',
-        "    if (!current && (ends || plan.kind === 'empty')) {\n",
-        "    if (!current && ((ends && plan.kind !== 'locked') || plan.kind === 'empty')) {\n",
+        '    if (!current && (ends || isShort)) {\n',
+        "    if (!current && ((ends && plan.kind !== 'locked') || isShort)) {\n",
       ),
     ],
     killers: [simulation(300)],
@@ -84,7 +84,7 @@ export const popMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/pop.ts',
-        "    if (!current && (ends || plan.kind === 'empty')) {\n",
+        '    if (!current && (ends || isShort)) {\n',
         '    if (!current && ends) {\n',
       ),
     ],
@@ -305,5 +305,29 @@ export const popMutants: readonly Mutant[] = [
       ),
     ],
     killers: [test('test/engine/dead-letter.test.ts', 'finds nothing else')],
+  },
+  {
+    name: 'short-by-memory',
+    rule: 'one pop fills its count',
+    edits: [
+      edit(
+        'operations/pop.ts',
+        " || (plan.kind === 'take' && itemsIn(plan.picks) < count)\n",
+        '\n',
+      ),
+    ],
+    killers: [test('test/engine/fill.test.ts', 'exclusive')],
+  },
+  {
+    name: 'claim-short-by-memory',
+    rule: 'one pop fills its count',
+    edits: [
+      edit(
+        'operations/pop.ts',
+        'if (claim !== undefined && (current || claim.count === count)) {',
+        'if (claim !== undefined) {',
+      ),
+    ],
+    killers: [test('test/engine/fill.test.ts', 'competing')],
   },
 ]
