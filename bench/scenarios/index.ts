@@ -6,6 +6,7 @@ import { cpu } from './cpu.ts'
 import { depth } from './depth.ts'
 import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
+import { http } from './http.ts'
 import { largePush } from './large-push.ts'
 import { memory } from './memory.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
@@ -28,5 +29,6 @@ export const scenarios: readonly Scenario[] = [
   cpu,
   handlerCpu,
   coldStart,
+  http,
   memory,
 ]

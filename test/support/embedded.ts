@@ -1,13 +1,10 @@
 // DynamoDB and S3 on this machine for one test file, one simulation or one benchmark.
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { findDynoxide, noDynoxideError, type Platform } from '../../lib/local/stores/dynoxide.ts'
+import { startHost } from '../../lib/local/stores/start-host.ts'
 import { createTable } from './create-table.ts'
-import { findDynoxide, noDynoxideError, type Platform } from './embedded-dynamodb.ts'
-import type { HostReport, HostRequest } from './embedded-host.ts'
 
 export type Endpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
 
@@ -39,20 +36,23 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   const dynoxide = elsewhere.dynamodbEndpoint ? undefined : findDynoxide(platform)
   if (!elsewhere.dynamodbEndpoint && !dynoxide) throw noDynoxideError(platform)
 
-  const host = await startHost({
-    ...(dynoxide && { dynoxide }),
-    s3: !elsewhere.s3Endpoint,
-    ...(directory && { directory }),
-  })
+  const needsHost = dynoxide || !elsewhere.s3Endpoint
+  const host = needsHost
+    ? await startHost({
+        ...(dynoxide && { dynoxide }),
+        s3: !elsewhere.s3Endpoint,
+        ...(directory ? { directory } : { dynamodbInMemory: true }),
+      })
+    : undefined
   const connections = connectEmbedded({
-    dynamodbEndpoint: elsewhere.dynamodbEndpoint ?? host.dynamodbEndpoint ?? '',
-    s3Endpoint: elsewhere.s3Endpoint ?? host.s3Endpoint ?? '',
+    dynamodbEndpoint: elsewhere.dynamodbEndpoint ?? host?.dynamodbEndpoint ?? '',
+    s3Endpoint: elsewhere.s3Endpoint ?? host?.s3Endpoint ?? '',
   })
   return {
     ...connections,
     async stop() {
       connections.disconnect()
-      await host.stop()
+      await host?.stop()
     },
   }
 }
@@ -84,68 +84,4 @@ export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: Endpoints): Co
       s3.destroy()
     },
   }
-}
-
-type Host = Partial<Endpoints> & { stop(): Promise<void> }
-
-async function startHost(request: HostRequest): Promise<Host> {
-  if (!request.dynoxide && !request.s3) return { stop: async () => {} }
-
-  const child = fork(join(import.meta.dirname, 'embedded-host.ts'), [JSON.stringify(request)], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  const leavings: { pid?: number; directory?: string } = {}
-
-  const ready = await new Promise<Partial<Endpoints>>((resolve, reject) => {
-    child.on('message', (report: HostReport) => {
-      switch (report.kind) {
-        case 'temporary':
-          leavings.directory = report.directory
-          return
-        case 'dynoxide':
-          leavings.pid = report.pid
-          return
-        case 'ready':
-          return resolve(report)
-        case 'failed':
-          return reject(new Error(report.message))
-        default:
-          return report satisfies never
-      }
-    })
-    child.once('error', reject)
-    child.once('exit', (code, signal) => {
-      reject(
-        new Error(
-          `Cannot start the embedded stores because their process ended: ${signal ?? code}`,
-        ),
-      )
-      // Killed, it could not clean up behind itself.
-      if (code === null || code !== 0) cleanUp(leavings)
-    })
-  })
-
-  // A script that forgets to stop still ends; the host notices.
-  child.unref()
-  child.channel?.unref()
-  return { ...ready, stop: () => stopHost(child, exited) }
-}
-
-async function stopHost(child: ChildProcess, exited: Promise<unknown>) {
-  child.ref()
-  if (child.connected) child.disconnect()
-  const impatience = setTimeout(() => child.kill('SIGKILL'), 5000)
-  await exited
-  clearTimeout(impatience)
-}
-
-function cleanUp({ pid, directory }: { pid?: number; directory?: string }) {
-  try {
-    if (pid) process.kill(pid, 'SIGKILL')
-  } catch {
-    // Already gone.
-  }
-  if (directory) rmSync(directory, { recursive: true, force: true })
 }

@@ -1,0 +1,9 @@
+import { manageEndpoints } from '../http/endpoints/manage.ts'
+import { httpHandler } from '../http/stack.ts'
+import { logOf } from '../setup/environment.ts'
+import { createServices } from '../setup/services.ts'
+
+const log = logOf(process.env)
+const queues = createServices(process.env, log)
+
+export const handler = httpHandler('Manage', log, manageEndpoints(queues))

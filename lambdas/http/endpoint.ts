@@ -1,0 +1,26 @@
+import type { Tally } from '../telemetry/tally.ts'
+import type { Answer } from './answer.ts'
+import type { BodyOf, Call, ParametersOf } from './schemas/call.ts'
+
+/** A request that has passed every check: what an endpoint acts on. */
+export type CheckedRequest<C extends Call> = {
+  readonly queue: string
+  readonly parameters: ParametersOf<C>
+  readonly body: BodyOf<C>
+  header(name: string): string | undefined
+  /** What the request did, for its metrics. */
+  readonly tally: Tally
+}
+
+export type Endpoint = {
+  readonly call: Call
+  act(request: CheckedRequest<Call>): Promise<Answer>
+}
+
+/** Ties what a call takes to what it does, so that the one knows the types of the other. */
+export function endpoint<const C extends Call>(
+  call: C,
+  act: (request: CheckedRequest<C>) => Promise<Answer>,
+): Endpoint {
+  return { call, act: act as (request: never) => Promise<Answer> }
+}

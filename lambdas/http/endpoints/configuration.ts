@@ -1,0 +1,13 @@
+import type { Configuration } from '../../core/configuration.ts'
+import { type Answer, ok } from '../answer.ts'
+
+/** Every setting, `null` where there is none: what a GET gives, a PUT takes back. */
+export const configurationBody = (configuration: Configuration) => ({
+  segment_size: configuration.segmentSize,
+  buffer_segments: configuration.bufferSegments,
+  max_deliveries: configuration.maxDeliveries ?? null,
+  capacity: configuration.capacity ?? null,
+})
+
+export const configurationAnswer = (configuration: Configuration): Answer =>
+  ok(configurationBody(configuration), { etag: `"${configuration.revision}"` })

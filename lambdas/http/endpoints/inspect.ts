@@ -1,0 +1,68 @@
+import type { Queues } from '../../queues.ts'
+import { ok, seconds } from '../answer.ts'
+import { endpoint } from '../endpoint.ts'
+import { browseCall, configurationCall, inspectCall, listCall } from '../schemas/inspect.ts'
+import { configurationAnswer, configurationBody } from './configuration.ts'
+import { detailFields, itemTexts } from './pop.ts'
+
+export const inspectEndpoints = (queues: Queues) => ({
+  inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
+    const state = await queues.inspect(queue, { consistent: parameters.consistent ?? false })
+    const { oldestPushedAtMs } = state
+    const body = {
+      id: queue,
+      version: state.version,
+      count: state.count,
+      locked_count: state.lockedCount,
+      dead_count: state.deadCount,
+      oldest_pushed_at: oldestPushedAtMs === undefined ? null : seconds(oldestPushedAtMs),
+      priorities: state.lanes.map((lane) => ({
+        priority: lane.priority,
+        count: lane.count,
+        head_segment: lane.headSegment,
+        tail_segment: lane.tailSegment,
+        head_offloaded_segment: lane.headOffloadedSegment ?? null,
+        tail_offloaded_segment: lane.tailOffloadedSegment ?? null,
+      })),
+      locks: state.locks.map(({ expiresAtMs, count, priorities }) => ({
+        lock_expires_at: seconds(expiresAtMs),
+        count,
+        priorities,
+      })),
+      configuration: configurationBody(state.configuration),
+    }
+    return ok(body, { etag: state.etag })
+  }),
+
+  browse: endpoint(browseCall, async ({ queue, parameters }) => {
+    const { priority, limit, cursor } = parameters
+    const page = await queues.browse(queue, {
+      ...(priority !== undefined && { priority }),
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    const details = page.items.map((item) => `{${detailFields(item)},"state":"${item.state}"}`)
+    const next = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
+    const { items } = page
+    return ok(
+      `{"items":${itemTexts(items)},"count":${items.length},"details":[${details.join(',')}]${next}}`,
+    )
+  }),
+
+  configuration: endpoint(configurationCall, async ({ queue }) =>
+    configurationAnswer(await queues.configuration(queue)),
+  ),
+
+  list: endpoint(listCall, async ({ parameters }) => {
+    const { prefix, limit, cursor } = parameters
+    const page = await queues.list({
+      ...(prefix !== undefined && { prefix }),
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    return ok({
+      queues: page.queues.map(({ queue, count }) => ({ id: queue, count })),
+      ...(page.cursor !== undefined && { cursor: page.cursor }),
+    })
+  }),
+})

@@ -1,0 +1,40 @@
+import type { ConfigurationChange } from '../../core/configuration.ts'
+import type { Queues } from '../../queues.ts'
+import { ok } from '../answer.ts'
+import { endpoint } from '../endpoint.ts'
+import { revisionFor } from '../if-match.ts'
+import { configureCall, purgeCall, redriveCall } from '../schemas/manage.ts'
+import { configurationAnswer } from './configuration.ts'
+
+export const manageEndpoints = (queues: Queues) => ({
+  configure: endpoint(configureCall, async ({ queue, body, header }) => {
+    const change: ConfigurationChange = {
+      ...(body.segment_size !== undefined && { segmentSize: body.segment_size }),
+      ...(body.buffer_segments !== undefined && { bufferSegments: body.buffer_segments }),
+      ...(body.max_deliveries !== undefined && { maxDeliveries: body.max_deliveries }),
+      ...(body.capacity !== undefined && { capacity: body.capacity }),
+    }
+    const ifMatch = await revisionFor(header('if-match'), async () => {
+      return (await queues.configuration(queue)).revision
+    })
+    return configurationAnswer(
+      await queues.configure(queue, change, { ...(ifMatch !== undefined && { ifMatch }) }),
+    )
+  }),
+
+  purge: endpoint(purgeCall, async ({ queue, body }) => {
+    const { priority } = body
+    const { itemsPurged } = await queues.purge(queue, {
+      ...(priority !== undefined && { priority }),
+    })
+    return ok({ success: true, items_purged: itemsPurged })
+  }),
+
+  redrive: endpoint(redriveCall, async ({ queue, body }) => {
+    const { limit } = body
+    const { itemsRedriven, itemsLeft } = await queues.redrive(queue, {
+      ...(limit !== undefined && { limit }),
+    })
+    return ok({ success: true, items_redriven: itemsRedriven, items_left: itemsLeft })
+  }),
+})

@@ -1,0 +1,69 @@
+import type { PopOutcome, PoppedItem, Queues } from '../../queues.ts'
+import type { Tally } from '../../telemetry/tally.ts'
+import { type Answer, ok, secondsText } from '../answer.ts'
+import { endpoint } from '../endpoint.ts'
+import { QueueLocked } from '../queue-locked.ts'
+import { popCall } from '../schemas/pop.ts'
+
+export const popEndpoints = (queues: Queues) => ({
+  pop: endpoint(popCall, async ({ queue, parameters, header, tally }) => {
+    const idempotencyKey = header('idempotency-key')
+    const { count, require_ack: requireAck = false, ttl_seconds: ttlSeconds } = parameters
+    const outcome = await queues.pop(queue, {
+      requireAck,
+      competing: parameters.allow_competing_consumers ?? false,
+      ...(count !== undefined && { count }),
+      ...(ttlSeconds !== undefined && { ttlSeconds }),
+      ...(parameters.acknowledge !== undefined && { acknowledge: parameters.acknowledge }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    })
+    if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
+    countPop(tally, outcome)
+    return outcome.kind === 'items' ? popped(outcome) : nothingPopped(outcome, requireAck)
+  }),
+})
+
+type Items = Extract<PopOutcome, { kind: 'items' }>
+type Empty = Extract<PopOutcome, { kind: 'empty' }>
+
+/** Put together as text, because an item is its text: printed again it would be another. */
+function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
+  let body = `{"items":${itemTexts(items)},"count":${items.length}`
+  if (lock !== undefined) {
+    body += `,"locked":true,"lock_id":"${lock.id}","lock_expires_at":${secondsText(lock.expiresAtMs)}`
+    body += `,"ttl_seconds":${lock.ttlSeconds}`
+  }
+  body += `,"details":[${items.map(detailsText).join(',')}]`
+  if (more) body += ',"more":true'
+  if (itemsAcknowledged !== undefined) body += `,"items_acknowledged":${itemsAcknowledged}`
+  return ok(`${body}}`)
+}
+
+const nothingPopped = ({ itemsAcknowledged }: Empty, requireAck: boolean): Answer =>
+  ok({
+    items: [],
+    count: 0,
+    ...(requireAck && { locked: false }),
+    details: [],
+    ...(itemsAcknowledged !== undefined && { items_acknowledged: itemsAcknowledged }),
+  })
+
+export const itemTexts = (items: readonly PoppedItem[]): string =>
+  `[${items.map(({ text }) => text).join(',')}]`
+
+/** An id is made of characters that need no escape; a reason is anything. */
+export const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
+
+export function detailFields({ id, priority, pushedAtMs, deliveries, reason }: PoppedItem): string {
+  const pushedAt = secondsText(pushedAtMs)
+  const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
+  return reason === undefined ? fields : `${fields},"reason":${JSON.stringify(reason)}`
+}
+
+function countPop(tally: Tally, outcome: Items | Empty): void {
+  tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
+  if (outcome.kind === 'empty') return
+  tally.count('ItemsPopped', outcome.items.length)
+  const oldestMs = Math.min(...outcome.items.map(({ pushedAtMs }) => pushedAtMs))
+  tally.count('OldestItemAge', Math.max(0, Date.now() - oldestMs) / 1000)
+}

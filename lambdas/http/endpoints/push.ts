@@ -1,0 +1,26 @@
+import type { PushItem, Queues } from '../../queues.ts'
+import { ok } from '../answer.ts'
+import { endpoint } from '../endpoint.ts'
+import { pushCall } from '../schemas/push.ts'
+
+export const pushEndpoints = (queues: Queues) => ({
+  push: endpoint(pushCall, async ({ queue, body, header, tally }) => {
+    const items = 'items' in body ? body.items.map(itemOf) : [itemOf(body)]
+    const idempotencyKey = header('idempotency-key')
+    const { ids } = await queues.push(queue, {
+      items,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    })
+    tally.count('ItemsPushed', items.length)
+    // A repeated push whose items are long gone has no ids any more; it happened all the same.
+    return ok({ success: true, items_pushed: items.length, ids })
+  }),
+})
+
+type Item = { readonly item: unknown; readonly priority?: number | undefined }
+
+/** The item is its text. */
+const itemOf = ({ item, priority }: Item): PushItem => ({
+  text: item as string,
+  ...(priority !== undefined && { priority }),
+})

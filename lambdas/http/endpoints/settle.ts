@@ -1,0 +1,88 @@
+import type { AcknowledgeResult, Queues, SettleRequest } from '../../queues.ts'
+import { type Answer, ok, seconds } from '../answer.ts'
+import { endpoint } from '../endpoint.ts'
+import { acknowledgeCall, deadLetterCall, extendLockCall, releaseCall } from '../schemas/settle.ts'
+
+export const settleEndpoints = (queues: Queues) => ({
+  acknowledge: endpoint(acknowledgeCall, async ({ queue, body, tally }) => {
+    if ('lock_ids' in body) {
+      const results = await queues.acknowledgeMany(queue, body.lock_ids)
+      tally.count('ItemsAcknowledged', acknowledgedBy(results))
+      return acknowledgedMany(results)
+    }
+    const { itemsAcknowledged } = await queues.acknowledge(queue, lockOf(body))
+    tally.count('ItemsAcknowledged', itemsAcknowledged)
+    return ok({
+      success: true,
+      message: 'Items acknowledged successfully',
+      items_acknowledged: itemsAcknowledged,
+    })
+  }),
+
+  extendLock: endpoint(extendLockCall, async ({ queue, body }) => {
+    const extended = await queues.extend(queue, {
+      lockId: body.lock_id,
+      ttlSeconds: body.ttl_seconds,
+    })
+    return ok({
+      success: true,
+      lock_id: extended.lockId,
+      lock_expires_at: seconds(extended.expiresAtMs),
+      ttl_seconds: extended.ttlSeconds,
+    })
+  }),
+
+  release: endpoint(releaseCall, async ({ queue, body, tally }) => {
+    const { itemsReleased } = await queues.release(queue, lockOf(body))
+    tally.count('ItemsReturned', itemsReleased)
+    return ok({ success: true, items_released: itemsReleased })
+  }),
+
+  deadLetter: endpoint(deadLetterCall, async ({ queue, body, tally }) => {
+    const { itemsDeadLettered, deadLetterQueue } = await queues.deadLetter(queue, {
+      ...lockOf(body),
+      ...(body.reason !== undefined && { reason: body.reason }),
+    })
+    tally.count('ItemsDeadLettered', itemsDeadLettered)
+    return ok({
+      success: true,
+      items_dead_lettered: itemsDeadLettered,
+      dead_letter_queue: deadLetterQueue,
+    })
+  }),
+})
+
+type LockBody = { readonly lock_id: string; readonly ids?: readonly string[] | undefined }
+
+const lockOf = ({ lock_id: lockId, ids }: LockBody): SettleRequest => ({
+  lockId,
+  ...(ids !== undefined && { ids }),
+})
+
+const acknowledgedBy = (results: readonly AcknowledgeResult[]): number =>
+  results.reduce((n, it) => n + (it.kind === 'acknowledged' ? it.itemsAcknowledged : 0), 0)
+
+/** `success` only if all were: who looks at nothing else must not lose the one that was not. */
+function acknowledgedMany(results: readonly AcknowledgeResult[]): Answer {
+  const refused = results.filter(({ kind }) => kind === 'refused').length
+  return ok({
+    success: refused === 0,
+    message:
+      refused === 0
+        ? 'Items acknowledged successfully'
+        : `${refused} of ${results.length} locks could not be acknowledged; see results`,
+    items_acknowledged: acknowledgedBy(results),
+    results: results.map(resultOf),
+  })
+}
+
+const resultOf = (result: AcknowledgeResult) =>
+  result.kind === 'acknowledged'
+    ? { lock_id: result.lockId, success: true, items_acknowledged: result.itemsAcknowledged }
+    : {
+        lock_id: result.lockId,
+        success: false,
+        error_code: result.code,
+        message: result.message,
+        retryable: result.code === 'STORE_UNAVAILABLE',
+      }

@@ -1,0 +1,91 @@
+import { QueueError } from '../core/errors.ts'
+import { ITEM_BYTES_MAX } from '../core/limits.ts'
+import { type Answer, answer, seconds } from './answer.ts'
+import { errorTable, type HttpErrorCode } from './error-table.ts'
+import { QueueLocked } from './queue-locked.ts'
+import { RequestError } from './request-error.ts'
+
+/** The time is nearly up: what is under way goes on without an audience, or is frozen with us. */
+export class OutOfTime extends Error {
+  constructor() {
+    super('The invocation ran out of time')
+    this.name = 'OutOfTime'
+  }
+}
+
+export type ErrorAnswer = { readonly code: HttpErrorCode; readonly answer: Answer }
+
+type Extra = Readonly<Record<string, unknown>>
+
+/** The one shape of every error: what happened, what to do, and nothing of how we are made. */
+export function errorAnswer(error: unknown, requestId: string, changes: boolean): ErrorAnswer {
+  if (error instanceof RequestError) {
+    const { field, headers, limitBytes } = error.details
+    const extra = { field, limit_bytes: limitBytes }
+    return refuse(error.code, error.message, false, requestId, extra, headers)
+  }
+  if (error instanceof QueueError) {
+    const { code, message, retryable, field, outcome } = error
+    const words = sourcesSay[code]
+    const extra = {
+      field,
+      limit_bytes: code === 'ITEM_TOO_LARGE' ? ITEM_BYTES_MAX : undefined,
+      outcome,
+      hint: outcome === 'unknown' ? repeatSafely : words && message,
+    }
+    return refuse(code, words ?? message, retryable, requestId, extra)
+  }
+  if (error instanceof QueueLocked) {
+    const { expiresAtMs, message } = error
+    // A whole second more than is left: who comes back then finds it open.
+    const left = Math.max(1, Math.ceil((expiresAtMs - Date.now()) / 1000))
+    const extra = { lock_expires_at: seconds(expiresAtMs), hint: waitOrCompete }
+    return refuse('QUEUE_LOCKED', message, true, requestId, extra, { 'retry-after': String(left) })
+  }
+  if (error instanceof OutOfTime) {
+    const extra = changes ? { outcome: 'unknown', hint: repeatSafely } : {}
+    return refuse('STORE_UNAVAILABLE', tookTooLong, true, requestId, extra)
+  }
+  // Not to be repeated: what fails for no known reason may have happened, and will fail again.
+  return refuse('INTERNAL', ours, false, requestId, {})
+}
+
+const ours = 'Something failed that is our fault; the request id tells us more'
+const waitOrCompete = 'Try again after lock_expires_at, or pop with allow_competing_consumers=true'
+const tookTooLong = 'The store took too long; try again in a moment'
+const repeatSafely =
+  'It may have happened. A push or pop with an Idempotency-Key can be repeated safely; any other may happen twice'
+
+/** Where the sources print a sentence, it is theirs; what the engine knows beyond it is the hint. */
+const sourcesSay: Partial<Record<HttpErrorCode, string>> = {
+  LOCK_EXPIRED: 'Lock has expired',
+  LOCK_NOT_FOUND: 'No active lock found',
+  INVALID_LOCK_ID: 'Invalid lock_id',
+}
+
+/** `undefined` among the extras is left out of the answer. */
+function refuse(
+  code: HttpErrorCode,
+  message: string,
+  retryable: boolean,
+  requestId: string,
+  extra: Extra,
+  headers: Readonly<Record<string, string>> = {},
+): ErrorAnswer {
+  const { status, retryAfter } = errorTable[code]
+  const body = {
+    success: false,
+    error_code: code,
+    message,
+    retryable,
+    request_id: requestId,
+    ...extra,
+  }
+  return {
+    code,
+    answer: answer(status, body, {
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...headers,
+    }),
+  }
+}

@@ -1,0 +1,35 @@
+import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
+import type { Tally } from '../telemetry/tally.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { HttpErrorCode } from './error-table.ts'
+import type { ParameterKinds } from './parameters.ts'
+import type { Route } from './routes.ts'
+
+/** An event as the gateway sends it. Invoked by hand, any part of it may be missing. */
+export type HttpEvent = Partial<APIGatewayProxyEventV2>
+
+/** One request on its way through the stack: each step adds what the next ones need. */
+export type Exchange = {
+  readonly event: HttpEvent
+  readonly context: Partial<Context>
+  readonly requestId: string
+  readonly startedMs: number
+  readonly tally: Tally
+  target?: Target
+  /** Set once it is known to be an id: what is not may be anything, and belongs into no log. */
+  queue?: string
+  parameters?: Record<string, unknown>
+  /** The body's text, then what it says. */
+  text?: string
+  body?: Record<string, unknown>
+  errorCode?: HttpErrorCode
+}
+
+/** Where a request goes. */
+export type Target = {
+  /** As the gateway names it: `POST /queue/{id}/push`. */
+  readonly key: string
+  readonly route: Pick<Route, 'path'> & { readonly method: Route['method'] | 'OPTIONS' }
+  readonly endpoint: Endpoint
+  readonly kinds: ParameterKinds
+}

@@ -1,0 +1,32 @@
+import type { HttpEvent } from './exchange.ts'
+import { RequestError } from './request-error.ts'
+import { routes } from './routes.ts'
+
+/** What to say to a request that no route takes: another method would do, or nothing is there. */
+export function noSuchRoute(event: HttpEvent): RequestError {
+  const methods = routes
+    .filter(({ path }) => matches(path, pathOf(event)))
+    .map(({ method }) => method)
+  if (methods.length === 0) {
+    return new RequestError('NOT_FOUND', 'There is nothing at this address; see the API page')
+  }
+  const allow = methods.join(', ')
+  return new RequestError('METHOD_NOT_ALLOWED', `This address takes ${allow} only`, {
+    headers: { allow },
+  })
+}
+
+/** The gateway puts a stage's name before the path, unless it is the default one. */
+function pathOf({ rawPath = '', requestContext }: HttpEvent): string {
+  const stage = `/${requestContext?.stage ?? '$default'}`
+  return rawPath.startsWith(`${stage}/`) ? rawPath.slice(stage.length) : rawPath
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/')
+  const found = path.split('/')
+  return (
+    wanted.length === found.length &&
+    wanted.every((part, i) => (part.startsWith('{') ? found[i] !== '' : part === found[i]))
+  )
+}

@@ -1,0 +1,18 @@
+import type * as v from 'valibot'
+import type { ParameterKind, ParameterKinds } from './parameters.ts'
+import type { ObjectSchema } from './schemas/call.ts'
+
+type Schema = v.GenericSchema & {
+  readonly wrapped?: Schema
+}
+
+/** What each parameter's text is to be read as, by the type its schema begins with. */
+export function parameterKinds(schema: ObjectSchema): ParameterKinds {
+  const entries = Object.entries(schema.entries)
+  return Object.fromEntries(entries.map(([name, entry]) => [name, kindOf(entry as Schema)]))
+}
+
+function kindOf(schema: Schema): ParameterKind {
+  if (schema.wrapped !== undefined) return kindOf(schema.wrapped)
+  return schema.type === 'number' || schema.type === 'boolean' ? schema.type : 'string'
+}

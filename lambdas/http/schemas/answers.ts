@@ -1,0 +1,196 @@
+// What every call answers with. No function loads this: the OpenAPI page is made from it, and the
+// tests hold every answer against it.
+
+import * as v from 'valibot'
+import { errorTable, type HttpErrorCode } from '../error-table.ts'
+
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description))
+
+const time = (description: string) =>
+  v.pipe(v.number(), v.description(`${description} Epoch seconds with a fraction.`))
+
+const success = v.literal(true)
+const id = () => v.pipe(v.string(), v.description('Opaque; the same at push, peek and pop.'))
+const lockId = () =>
+  v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{11}$/), v.description('8 random bytes, URL-safe.'))
+
+export const pushed = v.strictObject({
+  success,
+  items_pushed: count('How many items.'),
+  ids: v.pipe(
+    v.array(id()),
+    v.description(
+      'In the order of the request. Empty when a repeated push comes so late that its items are gone.',
+    ),
+  ),
+})
+
+const detailEntries = {
+  id: id(),
+  priority: count('0 is served first.'),
+  pushed_at: time('When it was pushed.'),
+  deliveries: count('1 the first time.'),
+  reason: v.optional(v.pipe(v.string(), v.description('Why it was dead-lettered.'))),
+}
+const details = v.strictObject(detailEntries)
+const items = v.pipe(v.array(v.any()), v.description('The items’ own JSON, byte for byte.'))
+
+const popEntries = {
+  items,
+  count: count('How many items.'),
+  details: v.pipe(v.array(details), v.description('`details[i]` belongs to `items[i]`.')),
+  more: v.optional(
+    v.pipe(v.literal(true), v.description('The answer was full before `count` was reached.')),
+  ),
+  items_acknowledged: v.optional(count('Of the lock that `acknowledge` named.')),
+}
+
+export const popped = v.union([
+  v.pipe(v.strictObject(popEntries), v.description('Without `require_ack`.')),
+  v.pipe(
+    v.strictObject({
+      ...popEntries,
+      locked: v.literal(true),
+      lock_id: lockId(),
+      lock_expires_at: time('When the items come back by themselves.'),
+      ttl_seconds: count('The value used.'),
+    }),
+    v.description('With `require_ack`.'),
+  ),
+  v.pipe(
+    v.strictObject({ ...popEntries, locked: v.literal(false) }),
+    v.description('With `require_ack`, and nothing to pop.'),
+  ),
+])
+
+const acknowledgedOne = v.strictObject({
+  success,
+  message: v.string(),
+  items_acknowledged: count('How many items.'),
+})
+
+const lockResult = v.union([
+  v.strictObject({ lock_id: v.string(), success, items_acknowledged: count('How many items.') }),
+  v.strictObject({
+    lock_id: v.string(),
+    success: v.literal(false),
+    error_code: v.picklist([
+      'LOCK_NOT_FOUND',
+      'LOCK_EXPIRED',
+      'INVALID_LOCK_ID',
+      'STORE_UNAVAILABLE',
+    ]),
+    message: v.string(),
+    retryable: v.boolean(),
+  }),
+])
+
+export const acknowledged = v.union([
+  v.pipe(acknowledgedOne, v.description('For `lock_id`.')),
+  v.pipe(
+    v.strictObject({
+      success: v.pipe(v.boolean(), v.description('Whether every lock was acknowledged.')),
+      message: v.string(),
+      items_acknowledged: count('Over all locks.'),
+      results: v.pipe(v.array(lockResult), v.description('In the order of `lock_ids`.')),
+    }),
+    v.description('For `lock_ids`.'),
+  ),
+])
+
+export const extended = v.strictObject({
+  success,
+  lock_id: lockId(),
+  lock_expires_at: time('The new expiry.'),
+  ttl_seconds: count('The value used.'),
+})
+
+export const released = v.strictObject({ success, items_released: count('How many items.') })
+
+export const deadLettered = v.strictObject({
+  success,
+  items_dead_lettered: count('How many items.'),
+  dead_letter_queue: v.string(),
+})
+
+const segment = (description: string) =>
+  v.pipe(v.nullable(v.pipe(v.number(), v.integer())), v.description(description))
+
+export const configuration = v.strictObject({
+  segment_size: count('Items a segment, of lanes made from now on.'),
+  buffer_segments: count('Segments kept near the head before others go to S3.'),
+  max_deliveries: v.nullable(count('An item that comes back this often is dead-lettered.')),
+  capacity: v.nullable(count('Items the queue may hold.')),
+})
+
+export const queueState = v.strictObject({
+  id: v.string(),
+  version: count('Rises whenever the structure of the queue changes.'),
+  count: count('Items stored and not settled, locked ones included.'),
+  locked_count: count('Items in live locks.'),
+  dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
+  oldest_pushed_at: v.nullable(time('Of the oldest item.')),
+  priorities: v.array(
+    v.strictObject({
+      priority: count('0 is served first.'),
+      count: count('Items of this priority.'),
+      head_segment: count('Where the next item is.'),
+      tail_segment: count('Where the last item is.'),
+      head_offloaded_segment: segment('The first segment in S3; `null` if none is.'),
+      tail_offloaded_segment: segment('The last segment in S3; `null` if none is.'),
+    }),
+  ),
+  locks: v.pipe(
+    v.array(
+      v.strictObject({
+        lock_expires_at: time('When its items come back.'),
+        count: count('Its items.'),
+        priorities: v.array(v.number()),
+      }),
+    ),
+    v.description('Live ones. Never their ids.'),
+  ),
+  configuration,
+})
+
+export const page = v.strictObject({
+  items,
+  count: count('How many items.'),
+  details: v.array(
+    v.strictObject({ ...detailEntries, state: v.picklist(['ready', 'locked'] as const) }),
+  ),
+  cursor: v.optional(v.pipe(v.string(), v.description('For the next page; absent on the last.'))),
+})
+
+export const purged = v.strictObject({ success, items_purged: count('How many items.') })
+
+export const redriven = v.strictObject({
+  success,
+  items_redriven: count('How many items.'),
+  items_left: count('Locked ones, ones pushed by hand, ones beyond `limit`.'),
+})
+
+export const queueList = v.strictObject({
+  queues: v.array(v.strictObject({ id: v.string(), count: count('Its items.') })),
+  cursor: v.optional(v.pipe(v.string(), v.description('For the next page; absent on the last.'))),
+})
+
+export const healthy = v.strictObject({ status: v.literal('ok') })
+
+const errorCodes = Object.keys(errorTable) as [HttpErrorCode, ...HttpErrorCode[]]
+
+export const error = v.strictObject({
+  success: v.literal(false),
+  error_code: v.picklist(errorCodes),
+  message: v.pipe(v.string(), v.description('What to do; it names the field that is wrong.')),
+  retryable: v.pipe(v.boolean(), v.description('Whether the same request may succeed later.')),
+  request_id: v.string(),
+  field: v.optional(v.pipe(v.string(), v.description('The field, parameter or header.'))),
+  limit_bytes: v.optional(count('With 413.')),
+  lock_expires_at: v.optional(time('With 423.')),
+  outcome: v.optional(
+    v.pipe(v.literal('unknown'), v.description('The change may have been made all the same.')),
+  ),
+  hint: v.optional(v.pipe(v.string(), v.description('More on what happened, and on what to do.'))),
+})

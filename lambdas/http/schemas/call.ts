@@ -1,0 +1,38 @@
+import type * as v from 'valibot'
+import type { RawFields } from '../body-fields.ts'
+import type { MediaTypes } from '../media-type.ts'
+
+export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
+
+/** What a call takes, as data: what checks a request and what the OpenAPI page shows are one. */
+export type Call = {
+  /** Query parameters; a call without any refuses them all. */
+  readonly parameters?: ObjectSchema
+  /** They may also come as headers. */
+  readonly parametersAsHeaders?: true
+  readonly body?: BodyCall
+  /** Takes whatever comes, and looks at none of it. */
+  readonly unchecked?: true
+  /** Headers with a meaning here. */
+  readonly headers?: readonly ('Idempotency-Key' | 'If-Match')[]
+}
+
+export type BodyCall = {
+  readonly kind: 'optional' | 'required'
+  readonly schema: ObjectSchema
+  /** Another form of the body, told by this field. */
+  readonly or?: { readonly field: string; readonly schema: ObjectSchema }
+  readonly bytesMax: number
+  readonly raw?: RawFields
+  readonly mediaTypes?: MediaTypes
+}
+
+type Output<S> = S extends v.GenericSchema ? v.InferOutput<S> : Record<never, never>
+
+export type ParametersOf<C extends Call> = Output<C['parameters']>
+
+export type BodyOf<C extends Call> = C['body'] extends BodyCall
+  ?
+      | Output<C['body']['schema']>
+      | (C['body']['or'] extends { readonly schema: infer S } ? Output<S> : never)
+  : Record<never, never>

@@ -1,0 +1,36 @@
+import type { Log } from '../../telemetry/log.ts'
+import type { FunctionName } from '../routes.ts'
+import type { Step, StepRequest } from './step.ts'
+
+/** One log line for every answer, with the metrics of what was done for it. */
+export function observed(name: FunctionName, log: Log): Step {
+  let isFirst = true
+  const finish = ({ event: exchange, response }: StepRequest): void => {
+    const { event, requestId, target, queue, startedMs, tally } = exchange
+    const status = response?.statusCode ?? 500
+    tally.count('Attempts', tally.dynamodbRequests)
+    tally.count('Conflicts', tally.conflicts)
+    if (status >= 500) tally.count('Errors5xx', 1)
+    const fields = {
+      request_id: requestId,
+      function: name,
+      route: target?.key ?? event.routeKey,
+      queue,
+      status,
+      duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
+      dynamodb_requests: tally.dynamodbRequests,
+      write_units: tally.writeUnits,
+      read_units: tally.readUnits,
+      s3_requests: tally.s3Requests,
+      conflicts: tally.conflicts,
+      background_failures: tally.backgroundFailures || undefined,
+      error_code: exchange.errorCode,
+      invocation_id: exchange.context.awsRequestId,
+      cold_start: isFirst || undefined,
+    }
+    isFirst = false
+    const level = status === 500 ? 'error' : status > 500 ? 'warn' : 'info'
+    log.invocation(level, 'request', fields, tally, Date.now())
+  }
+  return { after: finish, onError: finish }
+}

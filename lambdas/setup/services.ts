@@ -1,0 +1,71 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { createQueues, type Queues } from '../queues.ts'
+import type { DocumentPort } from '../store/dynamo.ts'
+import type { ObjectPort } from '../store/objects.ts'
+import { describeError, type Log } from '../telemetry/log.ts'
+import { meteredDocuments, meteredObjects } from '../telemetry/metered-ports.ts'
+import { currentTally } from '../telemetry/tally.ts'
+import { type Environment, numberIn, required } from './environment.ts'
+
+/**
+ * The engine as the functions use it, made once when an environment starts. What is loaded here is
+ * loaded at every cold start: S3 is not.
+ */
+export function createServices(environment: Environment, log: Log): Queues {
+  const client = new DynamoDBClient({ maxAttempts: 1, requestHandler: dynamodbTimeouts })
+  const documents = DynamoDBDocumentClient.from(client) as unknown as DocumentPort
+  return createQueuesOn(environment, log, documents, objectsWhenNeeded())
+}
+
+/** The same on any store: a test brings its own. */
+export function createQueuesOn(
+  environment: Environment,
+  log: Log,
+  documents: DocumentPort,
+  objects: () => Promise<ObjectPort>,
+): Queues {
+  const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
+  return createQueues({
+    tableName: required(environment, 'PUSHPOP_TABLE'),
+    bucketName: required(environment, 'PUSHPOP_BUCKET'),
+    dynamodb: meteredDocuments(documents),
+    s3: async () => meteredObjects(await objects()),
+    ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+    onBackgroundError(error, { queue, step }) {
+      const tally = currentTally()
+      if (tally !== undefined) tally.backgroundFailures += 1
+      log.write('warn', 'background work failed', { queue, step, error: describeError(error) })
+    },
+  })
+}
+
+/**
+ * The engine repeats what is definite and looks up what is not (decision 0008), so the SDK sends
+ * once. A connection within a region takes milliseconds: after a second it will not come. An answer
+ * is late after three: rarer than any slow one, and four of them, with pauses, are still within the
+ * gateway's 30 s. Late must mean an error, not a warning: the engine then finds out what happened.
+ */
+const dynamodbTimeouts = {
+  connectionTimeout: 1_000,
+  requestTimeout: 3_000,
+  throwOnRequestTimeout: true,
+}
+
+/** Segments of large items are megabytes, which travel at some 50 MB a second. */
+const s3Timeouts = {
+  connectionTimeout: 1_000,
+  requestTimeout: 10_000,
+  throwOnRequestTimeout: true,
+}
+
+function objectsWhenNeeded(): () => Promise<ObjectPort> {
+  let made: Promise<ObjectPort> | undefined
+  return () => {
+    made ??= import('@aws-sdk/client-s3').then(
+      ({ S3Client }) =>
+        new S3Client({ maxAttempts: 1, requestHandler: s3Timeouts }) as unknown as ObjectPort,
+    )
+    return made
+  }
+}

@@ -1,0 +1,34 @@
+// Every metric as plain data, shared by the functions, the dashboard and the alarms, so that no
+// two of them can disagree about a name.
+
+export const METRIC_NAMESPACE = 'PushPop'
+
+/** The one dimension: the stack's name. Never the queue, of which there may be any number. */
+export const SERVICE_DIMENSION = 'Service'
+
+export type MetricUnit = 'Count' | 'Seconds'
+
+export const metrics = {
+  ItemsPushed: 'Count',
+  ItemsPopped: 'Count',
+  ItemsAcknowledged: 'Count',
+  /** Released by a consumer, or returned by the sweeper; not what a pop found expired and took on. */
+  ItemsReturned: 'Count',
+  ItemsDeadLettered: 'Count',
+  /** Conditions that did not hold and transactions that met another: lost races, mostly. */
+  Conflicts: 'Count',
+  /** Requests to DynamoDB, repeated ones included. */
+  Attempts: 'Count',
+  SegmentsOffloaded: 'Count',
+  SegmentsRecalled: 'Count',
+  /** Queues whose housekeeping failed, to be tried again. */
+  HousekeepingFailures: 'Count',
+  /** Queues the sweeper could not finish, and runs that could not even begin. */
+  SweepFailures: 'Count',
+  /** How long the oldest item of a pop had waited. */
+  OldestItemAge: 'Seconds',
+  /** Answers that are our fault: 500 and 503. */
+  Errors5xx: 'Count',
+} as const satisfies Readonly<Record<string, MetricUnit>>
+
+export type MetricName = keyof typeof metrics

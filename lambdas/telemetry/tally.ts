@@ -1,0 +1,28 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { MetricName } from './metric-names.ts'
+
+/** What one invocation has used and done. Only its log line reads it. */
+export class Tally {
+  dynamodbRequests = 0
+  writeUnits = 0
+  readUnits = 0
+  s3Requests = 0
+  conflicts = 0
+  /** Work that no answer waited for, and that failed. */
+  backgroundFailures = 0
+  readonly metrics = new Map<MetricName, number>()
+
+  count(metric: MetricName, value: number): void {
+    if (value !== 0) this.metrics.set(metric, (this.metrics.get(metric) ?? 0) + value)
+  }
+}
+
+/**
+ * An environment handles one event at a time, yet what an answer did not wait for can go on when
+ * the next event thaws it: by its context each request is counted where it belongs.
+ */
+const current = new AsyncLocalStorage<Tally>()
+
+export const withTally = <T>(tally: Tally, work: () => T): T => current.run(tally, work)
+
+export const currentTally = (): Tally | undefined => current.getStore()

@@ -1,0 +1,76 @@
+import type { Queues, SweepReport } from '../queues.ts'
+import { describeError } from '../telemetry/log.ts'
+import type { Run } from './upkeep-handler.ts'
+
+/** The schedule comes each minute; within it a run may sweep more often. */
+const RUN_SECONDS = 60
+/** A queue that is being visited when the time is up needs this long to be finished at worst. */
+const LEAVE_MS = 10_000
+
+export type SweepSummary = {
+  readonly sweeps: number
+  readonly queues: number
+  readonly items_returned: number
+  readonly items_dead_lettered: number
+  readonly failed: number
+  /** Due queues are left for the next run. */
+  readonly more: boolean
+}
+
+type Clock = { nowMs(): number; sleep(ms: number): Promise<void> }
+
+/**
+ * Sweeps once, or every so many seconds until the next run of the schedule takes over. What fails
+ * is reported and keeps its timer, so that a later sweep meets it again. The run itself fails only
+ * if not one sweep got as far as the index: then Lambda repeats it, and its errors raise an alarm.
+ */
+export async function sweepRun(
+  queues: Pick<Queues, 'returnExpiredLocks'>,
+  everySeconds: number,
+  { tally, log, remainingMs }: Run,
+  clock: Clock = systemClock,
+): Promise<SweepSummary> {
+  const startedMs = clock.nowMs()
+  const endMs = startedMs + remainingMs() - LEAVE_MS
+  const total = { sweeps: 0, queues: 0, items_returned: 0, items_dead_lettered: 0, failed: 0 }
+  let more = false
+  let lastError: unknown
+  for (;;) {
+    try {
+      const report = await queues.returnExpiredLocks({ deadlineMs: endMs })
+      add(total, report)
+      more = report.more
+    } catch (error) {
+      lastError = error
+      tally.count('SweepFailures', 1)
+      log.write('error', 'sweep failed', { error: describeError(error) })
+    }
+    // The beat goes on whatever a sweep takes: one that was missed is not made up for.
+    const beatMs = everySeconds * 1000
+    const nextMs = startedMs + (Math.floor((clock.nowMs() - startedMs) / beatMs) + 1) * beatMs
+    const isLast = nextMs >= startedMs + RUN_SECONDS * 1000 || nextMs >= endMs
+    if (isLast) break
+    await clock.sleep(nextMs - clock.nowMs())
+  }
+  if (total.sweeps === 0) throw lastError
+  tally.count('ItemsReturned', total.items_returned)
+  tally.count('ItemsDeadLettered', total.items_dead_lettered)
+  tally.count('SweepFailures', total.failed)
+  return { ...total, more }
+}
+
+function add(
+  total: { -readonly [K in keyof Omit<SweepSummary, 'more'>]: number },
+  report: SweepReport,
+) {
+  total.sweeps += 1
+  total.queues += report.queues
+  total.items_returned += report.itemsReturned
+  total.items_dead_lettered += report.itemsDeadLettered
+  total.failed += report.failed.length
+}
+
+const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}

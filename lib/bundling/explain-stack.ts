@@ -1,0 +1,42 @@
+// Turns a stack from a log into files and lines of this repository:
+//
+//   npm run explain-stack -- Push < stack.txt
+//
+// The bundles are minified and have no source maps; the same commit makes the same bundle again, with
+// its maps. At another commit the places are wrong, and look right.
+
+import { SourceMap } from 'node:module'
+import { join, relative, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+import { handlerFiles } from '../constructs/function-settings.ts'
+import { sourceMapsOf } from './bundle.ts'
+import { entriesOf } from './bundled-code.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** `file:///var/task/chunk-ABCDEFGH.mjs:1:2345`, wherever the bundle was. */
+const place = /(?:file:\/\/)?[^\s()]*\/((?:index|client-s3|chunk-[A-Z0-9]+)\.mjs):(\d+):(\d+)/g
+
+export function explainStack(stack: string, name: FunctionName): string {
+  const maps = sourceMapsOf(entriesOf(handlerFiles))
+  return stack.replaceAll(place, (found, file: string, line: string, column: string) => {
+    const map = maps.get(file === 'index.mjs' ? `${name}.mjs` : file)
+    if (map === undefined) return found
+    const entry = new SourceMap(JSON.parse(map)).findEntry(Number(line) - 1, Number(column) - 1)
+    if (!('originalSource' in entry)) return found
+    const source = relative(root, join(root, 'bundle', entry.originalSource))
+    return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+  })
+}
+
+if (import.meta.main) {
+  const name = process.argv[2] ?? ''
+  if (name in handlerFiles) {
+    process.stdout.write(explainStack(await text(process.stdin), name as FunctionName))
+  } else {
+    const names = Object.keys(handlerFiles).join(', ')
+    console.error(`Cannot explain a stack of "${name}" because the functions are ${names}`)
+    process.exitCode = 1
+  }
+}

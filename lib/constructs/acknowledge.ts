@@ -1,0 +1,11 @@
+import { Validations } from 'aws-cdk-lib/core'
+import type { IConstruct } from 'constructs'
+
+/** Rules of cdk-nag that a construct breaks on purpose, each with its reason. */
+export function acknowledge(
+  construct: IConstruct,
+  reasons: Readonly<Record<string, string>>,
+): void {
+  const validations = Validations.of(construct)
+  for (const [id, reason] of Object.entries(reasons)) validations.acknowledge({ id, reason })
+}

@@ -1,0 +1,194 @@
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { ITopic } from 'aws-cdk-lib/aws-sns'
+import { Duration } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { apiMetric, serviceMetric, tableMetric } from './service-metrics.ts'
+import type { Watched } from './watched.ts'
+
+export type AlarmsProps = Watched & {
+  /** Told of every alarm, and when it is over. */
+  readonly topic?: ITopic
+  /** How long an item may wait before somebody should know; only a person knows that. */
+  readonly itemAge?: Duration
+}
+
+type Definition = {
+  /** What users feel. */
+  readonly felt: string
+  /** The heading in docs/operations.md that says what to do. */
+  readonly section: string
+  readonly metric: IMetric
+  readonly limit: { readonly above: number } | { readonly below: number }
+  /** Periods of the metric: this many of the last `of` must be too high. */
+  readonly periods: number
+  readonly of?: number
+  /** No data is no news, unless the silence is what is wrong. */
+  readonly silence?: 'breaching'
+}
+
+const minute = { period: Duration.minutes(1) }
+const fiveMinutes = { period: Duration.minutes(5) }
+
+/** Each says what users feel before it says what is wrong, and where to read on. */
+export class Alarms extends Construct {
+  readonly names: readonly string[]
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id)
+    this.names = Object.entries(definitions(props)).map(([name, definition]) =>
+      this.#add(name, definition, props),
+    )
+  }
+
+  #add(name: string, definition: Definition, { serviceName, topic }: AlarmsProps): string {
+    const { felt, section, metric, limit, periods, of = periods, silence } = definition
+    const alarmName = `${serviceName}-${name}`
+    const alarm = new Alarm(this, name, {
+      alarmName,
+      alarmDescription: `${felt} What to do: docs/operations.md#${section}`,
+      metric,
+      threshold: 'above' in limit ? limit.above : limit.below,
+      comparisonOperator:
+        'above' in limit
+          ? ComparisonOperator.GREATER_THAN_THRESHOLD
+          : ComparisonOperator.LESS_THAN_THRESHOLD,
+      datapointsToAlarm: periods,
+      evaluationPeriods: of,
+      treatMissingData:
+        silence === 'breaching' ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+    })
+    if (topic !== undefined) {
+      alarm.addAlarmAction(new SnsAction(topic))
+      alarm.addOkAction(new SnsAction(topic))
+    }
+    return alarmName
+  }
+}
+
+function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
+  const { api, functions, table, failures, serviceName, itemAge } = props
+  const { ReturnExpiredLocks, Housekeep } = functions
+  return {
+    CallsFail: {
+      felt: 'Callers get errors: more than 1 call in 100 was answered 5xx.',
+      section: 'calls-fail',
+      metric: new MathExpression({
+        expression: 'IF(calls > 0, 100 * failed / calls, 0)',
+        label: 'failed calls, percent',
+        usingMetrics: {
+          calls: apiMetric(api.apiId, 'Count', minute),
+          failed: apiMetric(api.apiId, '5xx', minute),
+        },
+        ...minute,
+      }),
+      limit: { above: 1 },
+      // One bad minute may be one cold dependency; three in five are not.
+      periods: 3,
+      of: 5,
+    },
+    CallsAreSlow: {
+      felt: 'Callers wait: 1 call in 100 took longer than 2 seconds.',
+      section: 'calls-are-slow',
+      metric: apiMetric(api.apiId, 'Latency', { statistic: Stats.percentile(99), ...minute }),
+      // An ordinary call takes some 20 ms, a cold start less than a second.
+      limit: { above: 2_000 },
+      periods: 5,
+    },
+    SweeperIsSilent: {
+      felt:
+        'Items whose consumer died do not come back: no run of the sweeper succeeded for ten ' +
+        'minutes. A consumer that pops the queue still gets them.',
+      section: 'expired-locks-stay',
+      metric: new MathExpression({
+        expression: 'FILL(runs, 0) - FILL(failed, 0)',
+        label: 'successful runs',
+        usingMetrics: {
+          runs: ReturnExpiredLocks.metricInvocations(fiveMinutes),
+          failed: ReturnExpiredLocks.metricErrors(fiveMinutes),
+        },
+        ...fiveMinutes,
+      }),
+      limit: { below: 1 },
+      periods: 2,
+      silence: 'breaching',
+    },
+    SweeperFails: {
+      felt: 'In some queues, items whose consumer died come back late or not at all.',
+      section: 'expired-locks-stay',
+      metric: serviceMetric(serviceName, 'SweepFailures', fiveMinutes),
+      limit: { above: 0 },
+      // A queue that fails once is visited again a minute later.
+      periods: 3,
+    },
+    HousekeepingIsBehind: {
+      felt:
+        'Dead-lettered items arrive late, and long queues cost more than they should: ' +
+        'housekeeping is ten minutes behind.',
+      section: 'housekeeping-is-behind',
+      metric: Housekeep.metric('IteratorAge', { statistic: Stats.MAXIMUM, ...minute }),
+      limit: { above: 10 * 60_000 },
+      periods: 3,
+    },
+    HousekeepingFails: {
+      felt: 'In some queues, dead-lettered items do not arrive and settled items are not cleared away.',
+      section: 'housekeeping-fails',
+      metric: serviceMetric(serviceName, 'HousekeepingFailures', fiveMinutes),
+      limit: { above: 0 },
+      periods: 3,
+    },
+    HousekeepingGaveUp: {
+      felt: 'Nobody feels it yet: housekeeping gave up on some queues until they are next written to.',
+      section: 'housekeeping-fails',
+      metric: failures.metricApproximateNumberOfMessagesVisible({
+        statistic: Stats.MAXIMUM,
+        ...fiveMinutes,
+      }),
+      limit: { above: 0 },
+      periods: 1,
+    },
+    AQueueIsHot: {
+      felt:
+        'Calls to a busy queue are slow or answered 503 BUSY: DynamoDB refuses more than one ' +
+        'request a second.',
+      section: 'a-queue-is-hot',
+      metric: new MathExpression({
+        expression: 'FILL(writes, 0) + FILL(reads, 0)',
+        label: 'refused requests',
+        usingMetrics: {
+          writes: tableMetric(table.tableName, 'WriteThrottleEvents', minute),
+          reads: tableMetric(table.tableName, 'ReadThrottleEvents', minute),
+        },
+        ...minute,
+      }),
+      limit: { above: 60 },
+      periods: 5,
+    },
+    ItemsWereDeadLettered: {
+      felt: 'Items were not processed: they came back too often, or a consumer gave up on them.',
+      section: 'items-were-dead-lettered',
+      metric: serviceMetric(serviceName, 'ItemsDeadLettered', fiveMinutes),
+      limit: { above: 0 },
+      periods: 1,
+    },
+    ...(itemAge !== undefined && {
+      ItemsWaitTooLong: {
+        felt: `Items are processed late: one had waited for more than ${itemAge.toSeconds()} seconds when it was popped.`,
+        section: 'items-wait-too-long',
+        metric: serviceMetric(serviceName, 'OldestItemAge', {
+          ...fiveMinutes,
+          statistic: Stats.MAXIMUM,
+        }),
+        limit: { above: itemAge.toSeconds() },
+        periods: 3,
+      },
+    }),
+  }
+}

@@ -1,0 +1,83 @@
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+
+export type FunctionSetting = {
+  /** In `lambdas/handlers`. */
+  readonly file: string
+  readonly description: string
+  readonly memoryMb: number
+  readonly timeoutSeconds: number
+}
+
+/**
+ * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function
+ * ends first. The engine stops trying long before.
+ */
+const REQUEST_SECONDS = 29
+/**
+ * Memory is CPU: 1,769 MB are one core. A request mostly waits for DynamoDB, but its own part (JSON,
+ * compression, starting cold) is what 1,024 MB make 2–3 times as fast as 512 for $0.04 a million
+ * calls; and a segment of 250 items of 256 KiB, 64 MB, is at times held twice.
+ */
+const REQUEST_MB = 1_024
+/** A whole core: this is compression, and up to eight such segments at once. */
+const BACKGROUND_MB = 1_769
+
+export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> = {
+  Push: {
+    file: 'push.ts',
+    description: 'PushPop: POST /queue/{id}/push',
+    memoryMb: REQUEST_MB,
+    timeoutSeconds: REQUEST_SECONDS,
+  },
+  Pop: {
+    file: 'pop.ts',
+    description: 'PushPop: POST /queue/{id}/pop',
+    memoryMb: REQUEST_MB,
+    timeoutSeconds: REQUEST_SECONDS,
+  },
+  Settle: {
+    file: 'settle.ts',
+    description: 'PushPop: acknowledge, extend, release and dead-letter locks',
+    memoryMb: REQUEST_MB,
+    timeoutSeconds: REQUEST_SECONDS,
+  },
+  Inspect: {
+    file: 'inspect.ts',
+    description: 'PushPop: looks at queues, changes nothing',
+    memoryMb: REQUEST_MB,
+    timeoutSeconds: REQUEST_SECONDS,
+  },
+  Manage: {
+    file: 'manage.ts',
+    description: 'PushPop: configures, purges and redrives queues',
+    memoryMb: REQUEST_MB,
+    timeoutSeconds: REQUEST_SECONDS,
+  },
+  ReturnExpiredLocks: {
+    file: 'return-expired-locks.ts',
+    description: 'PushPop: ends expired locks, on a schedule',
+    memoryMb: BACKGROUND_MB,
+    // A finer sweep loops until the next run begins, and stops taking queues ten seconds before its
+    // time is over.
+    timeoutSeconds: 70,
+  },
+  Housekeep: {
+    file: 'housekeep.ts',
+    description:
+      'PushPop: seals, offloads, recalls, trims and dead-letters, on the stream of the table',
+    memoryMb: BACKGROUND_MB,
+    // A batch of 100 queues with all that one run may do (144 segments at some 50 ms, two at once)
+    // takes longer; what does not fit is reported and comes again.
+    timeoutSeconds: 300,
+  },
+  Health: {
+    file: 'health.ts',
+    description: 'PushPop: GET /healthz, and the answer to routes that do not exist',
+    memoryMb: 256,
+    timeoutSeconds: 5,
+  },
+}
+
+export const handlerFiles = Object.fromEntries(
+  Object.entries(functionSettings).map(([name, { file }]) => [name, file]),
+) as Readonly<Record<FunctionName, string>>

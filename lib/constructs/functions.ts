@@ -1,0 +1,86 @@
+import type { IRole } from 'aws-cdk-lib/aws-iam'
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { Duration } from 'aws-cdk-lib/core'
+import type { Construct } from 'constructs'
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+import { BundledHandlers } from '../bundling/bundled-code.ts'
+import { functionSettings, handlerFiles } from './function-settings.ts'
+import { ServiceFunction } from './service-function.ts'
+import type { Storage } from './storage.ts'
+import { type StorageAccess, storageAccess } from './storage-access.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+export type FunctionsProps = {
+  readonly serviceName: string
+  readonly storage: Storage
+  readonly logLevel: LogLevel
+  readonly logRetention: RetentionDays
+  readonly tracing: boolean
+  readonly throwaway: boolean
+  readonly sweepEvery?: Duration
+  readonly idempotencyTtl?: Duration
+}
+
+export type Functions = Readonly<Record<FunctionName, ServiceFunction>>
+
+type Environment = Readonly<Record<string, string>>
+
+/**
+ * The eight functions, one for each duty, each with the rights of its duty. Made in the caller's
+ * scope, so that they are called `Push` and not `FunctionsPush`: people type these.
+ */
+export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
+  const { storage, logRetention, tracing, throwaway } = props
+  const handlers = new BundledHandlers(handlerFiles)
+  const make = (name: FunctionName, environment: Environment): ServiceFunction => {
+    const code = handlers.code(name)
+    const common = { environment, logRetention, tracing, throwaway }
+    const made = new ServiceFunction(scope, name, {
+      setting: functionSettings[name],
+      code,
+      ...common,
+    })
+    const access: StorageAccess | undefined = storageAccess[name]
+    if (access !== undefined) {
+      storage.grant(made, access)
+      storage.acknowledgeAccess(made.role as IRole)
+    }
+    return made
+  }
+  const { every, stored, swept } = environments(props)
+  return {
+    Push: make('Push', stored),
+    Pop: make('Pop', stored),
+    Settle: make('Settle', stored),
+    Inspect: make('Inspect', stored),
+    Manage: make('Manage', stored),
+    ReturnExpiredLocks: make('ReturnExpiredLocks', swept),
+    Housekeep: make('Housekeep', stored),
+    Health: make('Health', every),
+  }
+}
+
+/** What `lambdas/setup` reads. No name of a table reaches the function that anybody may call. */
+function environments({
+  serviceName,
+  storage,
+  logLevel,
+  sweepEvery,
+  idempotencyTtl,
+}: FunctionsProps): Readonly<Record<'every' | 'stored' | 'swept', Environment>> {
+  const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
+  const stored = {
+    ...every,
+    PUSHPOP_TABLE: storage.table.tableName,
+    PUSHPOP_BUCKET: storage.bucket.bucketName,
+    ...(idempotencyTtl && {
+      PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
+    }),
+  }
+  const swept = {
+    ...stored,
+    ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
+  }
+  return { every, stored, swept }
+}

@@ -1,0 +1,175 @@
+import {
+  HttpApi as CdkHttpApi,
+  CfnIntegration,
+  CfnRoute,
+  HttpStage,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2'
+import { Grant, type IGrantable, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { type Duty, type FunctionName, type Route, routes } from '../../lambdas/http/routes.ts'
+import { accessLogFormat } from './access-log.ts'
+import { acknowledge } from './acknowledge.ts'
+import { type Authorisation, open, type Rights, rightsUnder, scopeOf } from './authorisation.ts'
+import { corsOf } from './cors.ts'
+
+export type Throttle = { readonly perSecond: number; readonly burst: number }
+
+export type HttpApiProps = {
+  readonly name: string
+  readonly functions: Readonly<Record<FunctionName, IFunction>>
+  readonly authorisation: Authorisation
+  readonly throttle: Throttle
+  readonly corsOrigins: readonly string[]
+  readonly logRetention: RetentionDays
+  readonly throwaway: boolean
+}
+
+/** Longer than any function runs, so that it is the function that answers; 30 s is the most there is. */
+const INTEGRATION_MS = 30_000
+
+/** The routes of `lambdas/http/routes.ts`, each of which asks who is calling, and `$default`. */
+export class HttpApi extends Construct {
+  readonly api: CdkHttpApi
+  readonly stage: HttpStage
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly #authorisation: Authorisation
+
+  constructor(scope: Construct, id: string, props: HttpApiProps) {
+    super(scope, id)
+    const { functions, authorisation, corsOrigins } = props
+    this.#authorisation = authorisation
+
+    this.api = new CdkHttpApi(this, 'Default', {
+      apiName: props.name,
+      createDefaultStage: false,
+      ...(corsOrigins.length > 0 && { corsPreflight: corsOf(corsOrigins) }),
+    })
+    this.stage = this.#addStage(props)
+    // Not `apiEndpoint`, which is an attribute that not every emulator knows.
+    const { region, urlSuffix } = Stack.of(this)
+    this.url = `https://${this.api.apiId}.execute-api.${region}.${urlSuffix}`
+
+    const rightsFor = rightsUnder(this, this.api.apiId, authorisation)
+    const integrations = new Map<FunctionName, CfnIntegration>()
+    const addRoute = (
+      id: string,
+      routeKey: string,
+      name: FunctionName,
+      rights: Rights,
+    ): CfnRoute => {
+      const integration = integrations.get(name) ?? this.#integrate(name, functions[name])
+      integrations.set(name, integration)
+      return new CfnRoute(this, `${id}Route`, {
+        apiId: this.api.apiId,
+        routeKey,
+        target: `integrations/${integration.ref}`,
+        ...rights,
+      })
+    }
+    for (const { method, path, function: name, duty, operationId } of routes as readonly Route[]) {
+      const rights = duty === undefined ? open : rightsFor(duty)
+      const route = addRoute(capitalised(operationId), `${method} ${path}`, name, rights)
+      if (duty === undefined) {
+        acknowledge(route, {
+          'AwsSolutions-APIG4':
+            'Says that the service is up, and nothing else; load balancers have no credentials.',
+        })
+      }
+    }
+    // Whoever may call nothing learns nothing, not even which routes there are.
+    addRoute('Default', '$default', 'Health', rightsFor())
+    if (corsOrigins.length > 0) {
+      // A browser asks without credentials first, and `$default` would refuse it.
+      const route = addRoute('Preflight', 'OPTIONS /{proxy+}', 'Health', open)
+      acknowledge(route, {
+        'AwsSolutions-APIG4': 'A browser sends no credentials with its preflight request.',
+      })
+    }
+    if (authorisation.kind === 'none') {
+      Annotations.of(this).addWarningV2(
+        '@pushpop:unauthorised',
+        'auth=none: anybody who finds the address may push, pop and purge. For trying out only.',
+      )
+    }
+  }
+
+  /**
+   * The right to call a duty's routes, of these queues (`orders`, `tenant-7.*`) or of all. Who may see
+   * some queues may not list all.
+   */
+  grant(grantee: IGrantable, duty: Duty, queues?: readonly string[]): Grant {
+    const { kind } = this.#authorisation
+    if (kind === 'jwt') {
+      throw new Error(
+        `Cannot grant "${duty}" by IAM because this API asks for tokens: ` +
+          `have the issuer put the scope "${scopeOf(duty)}" into the caller's`,
+      )
+    }
+    const { apiId } = this.api
+    const paths = (routes as readonly Route[])
+      .filter((route) => route.duty === duty)
+      .filter(({ path }) => queues === undefined || path.includes('{id}'))
+      .flatMap(({ method, path }) =>
+        (queues ?? ['*']).map((id) => `${method}${path.replace('{id}', id)}`),
+      )
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['execute-api:Invoke'],
+      resourceArns: paths.map((path) =>
+        Stack.of(this).formatArn({
+          service: 'execute-api',
+          resource: apiId,
+          resourceName: `${this.stage.stageName}/${path}`,
+        }),
+      ),
+    })
+  }
+
+  #addStage({ throttle, logRetention, throwaway }: HttpApiProps): HttpStage {
+    const logGroup = new LogGroup(this, 'AccessLogs', {
+      retention: logRetention,
+      removalPolicy: throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    })
+    return new HttpStage(this, 'Stage', {
+      httpApi: this.api,
+      stageName: '$default',
+      autoDeploy: true,
+      // Of the account's 10,000 a second, which every API in the region shares.
+      throttle: { rateLimit: throttle.perSecond, burstLimit: throttle.burst },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(logGroup),
+        format: accessLogFormat,
+      },
+    })
+  }
+
+  #integrate(name: FunctionName, target: IFunction): CfnIntegration {
+    const { apiId } = this.api
+    target.addPermission('InvokedByApi', {
+      principal: new ServicePrincipal('apigateway.amazonaws.com'),
+      sourceArn: Stack.of(this).formatArn({
+        service: 'execute-api',
+        resource: apiId,
+        resourceName: '*/*',
+      }),
+    })
+    acknowledge(target, {
+      'Serverless-LambdaDLQ':
+        'Called by the gateway, which waits: a failure is the answer, and no event is left over.',
+    })
+    return new CfnIntegration(this, `${name}Integration`, {
+      apiId,
+      integrationType: 'AWS_PROXY',
+      integrationUri: target.functionArn,
+      payloadFormatVersion: '2.0',
+      timeoutInMillis: INTEGRATION_MS,
+    })
+  }
+}
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,0 +1,139 @@
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam'
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { ITopic } from 'aws-cdk-lib/aws-sns'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { type Duration, Stack } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { Alarms } from './alarms.ts'
+import type { Authorisation } from './authorisation.ts'
+import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
+import { HousekeepingStream } from './housekeeping-stream.ts'
+import { HttpApi, type Throttle } from './http-api.ts'
+import { ServiceDashboard } from './service-dashboard.ts'
+import { Storage } from './storage.ts'
+import { SweepSchedule } from './sweep-schedule.ts'
+import type { Watched } from './watched.ts'
+
+export type PushPopProps = {
+  /** IAM unless told otherwise. */
+  readonly authorisation?: Authorisation
+  /** For trying out: the data goes with the stack. Otherwise table and bucket outlive it. */
+  readonly throwaway?: boolean
+  /** Calls over all queues; 1,000 a second and bursts of 2,000 unless set. */
+  readonly throttle?: Throttle
+  /** How late an expired lock may be ended with nobody asking: 1 to 60 seconds; 60 unless set. */
+  readonly sweepEvery?: Duration
+  /** How long an Idempotency-Key is remembered; a day unless set. */
+  readonly idempotencyTtl?: Duration
+  /** Pages of these origins may call from a browser; none unless set. */
+  readonly corsOrigins?: readonly string[]
+  readonly logLevel?: LogLevel
+  /** A month unless set. */
+  readonly logRetention?: RetentionDays
+  /** X-Ray; on unless set. */
+  readonly tracing?: boolean
+  /** Tells the metrics of several services apart; the stack's name (and the construct's id) unless set. */
+  readonly serviceName?: string
+  /** Nine alarms at $0.10 a month for each metric they read; on unless set. */
+  readonly alarms?: boolean
+  /** Told of every alarm, and when it is over. */
+  readonly alarmTopic?: ITopic
+  /** One more alarm, for items that had waited longer than this when they were popped. */
+  readonly itemAgeAlarm?: Duration
+  /** On unless set. */
+  readonly dashboard?: boolean
+}
+
+/** The whole service, to be placed into any stack: storage, functions, routes, schedule, stream, alarms. */
+export class PushPop extends Construct {
+  readonly serviceName: string
+  readonly storage: Storage
+  readonly functions: Functions
+  readonly api: HttpApi
+  /** Without a slash at its end. */
+  readonly url: string
+  /** What housekeeping gave up on. */
+  readonly failures: Queue
+
+  constructor(scope: Construct, id: string, props: PushPopProps = {}) {
+    super(scope, id)
+    const { throwaway = false, logRetention = RetentionDays.ONE_MONTH } = props
+    const { sweepEvery, idempotencyTtl, itemAgeAlarm: itemAge, alarmTopic: topic } = props
+    this.serviceName = props.serviceName ?? serviceNameOf(this)
+    const { serviceName } = this
+
+    this.storage = new Storage(this, 'Storage', { throwaway })
+    const { storage } = this
+
+    this.functions = makeFunctions(this, {
+      serviceName,
+      storage,
+      logLevel: props.logLevel ?? 'info',
+      logRetention,
+      tracing: props.tracing ?? true,
+      throwaway,
+      ...(sweepEvery && { sweepEvery }),
+      ...(idempotencyTtl && { idempotencyTtl }),
+    })
+    const { functions } = this
+
+    this.api = new HttpApi(this, 'Api', {
+      name: serviceName,
+      functions,
+      authorisation: props.authorisation ?? { kind: 'iam' },
+      throttle: props.throttle ?? { perSecond: 1_000, burst: 2_000 },
+      corsOrigins: props.corsOrigins ?? [],
+      logRetention,
+      throwaway,
+    })
+    this.url = this.api.url
+
+    new SweepSchedule(this, 'SweepSchedule', { sweeper: functions.ReturnExpiredLocks })
+    this.failures = new HousekeepingStream(this, 'HousekeepingStream', {
+      table: storage.table,
+      housekeeper: functions.Housekeep,
+    }).failures
+
+    const { table } = storage
+    const { failures } = this
+    const watched: Watched = { serviceName, api: this.api.api, functions, table, failures }
+    const alarmNames =
+      props.alarms === false
+        ? []
+        : new Alarms(this, 'Alarms', {
+            ...watched,
+            ...(topic && { topic }),
+            ...(itemAge && { itemAge }),
+          }).names
+    if (props.dashboard !== false) {
+      new ServiceDashboard(this, 'Dashboard', { ...watched, alarmNames })
+    }
+  }
+
+  /** To call the route that pushes, of these queues (`orders`, `tenant-7.*`) or of all. */
+  grantPush(grantee: IGrantable, queues?: readonly string[]): Grant {
+    return this.api.grant(grantee, 'push', queues)
+  }
+
+  /** To call those that pop, and that acknowledge, extend, release and dead-letter what was popped. */
+  grantPop(grantee: IGrantable, queues?: readonly string[]): Grant {
+    return this.api.grant(grantee, 'pop', queues)
+  }
+
+  /** To call those that look at queues and their items. */
+  grantInspect(grantee: IGrantable, queues?: readonly string[]): Grant {
+    return this.api.grant(grantee, 'inspect', queues)
+  }
+
+  /** To call those that configure, purge and redrive. */
+  grantManage(grantee: IGrantable, queues?: readonly string[]): Grant {
+    return this.api.grant(grantee, 'manage', queues)
+  }
+}
+
+/** `PushPop`; and `Shop-Orders` for the construct `Orders` in the stack `Shop`. */
+function serviceNameOf(construct: Construct): string {
+  const stack = Stack.of(construct)
+  const within = construct.node.path.slice(stack.node.path.length).split('/')
+  return [stack.stackName, ...within.filter((id) => id !== '' && id !== 'Default')].join('-')
+}

@@ -1,0 +1,140 @@
+import {
+  Alarm,
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  PeriodOverride,
+  Stats,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import { Duration } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { apiMetric, serviceMetric, tableMetric } from './service-metrics.ts'
+import type { Watched } from './watched.ts'
+
+export type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] }
+
+/** Three in a row. */
+const WIDTH = 8
+const HEIGHT = 6
+
+/** From what callers feel, by what their items do, to what it costs. */
+export class ServiceDashboard extends Construct {
+  readonly dashboard: Dashboard
+
+  constructor(scope: Construct, id: string, props: ServiceDashboardProps) {
+    super(scope, id)
+    const rows: IWidget[][] = [
+      [heading(props)],
+      ...(props.alarmNames.length > 0 ? [[this.#status(props.alarmNames)]] : []),
+      calls(props),
+      items(props),
+      background(props),
+      store(props),
+    ]
+    this.dashboard = new Dashboard(this, 'Default', {
+      defaultInterval: Duration.hours(3),
+      periodOverride: PeriodOverride.AUTO,
+      widgets: rows,
+    })
+  }
+
+  /** By name: the ARN of an alarm is an attribute that not every emulator knows. */
+  #status(names: readonly string[]): IWidget {
+    const alarms = names.map((name) => Alarm.fromAlarmName(this, name, name))
+    return new AlarmStatusWidget({ title: 'Alarms', alarms, width: 3 * WIDTH, height: 3 })
+  }
+}
+
+const heading = ({ serviceName }: Watched): IWidget =>
+  new TextWidget({
+    markdown: `# ${serviceName}\nWhat each alarm means and what to do is in \`docs/operations.md\`.`,
+    width: 3 * WIDTH,
+    height: 2,
+  })
+
+const calls = ({ api, functions }: Watched): IWidget[] => [
+  graph('Calls', [
+    apiMetric(api.apiId, 'Count', { label: 'all' }),
+    apiMetric(api.apiId, '4xx', { label: '4xx' }),
+    apiMetric(api.apiId, '5xx', { label: '5xx' }),
+  ]),
+  graph(
+    'Latency, ms',
+    [50, 99].map((percent) =>
+      apiMetric(api.apiId, 'Latency', {
+        statistic: Stats.percentile(percent),
+        label: `p${percent}`,
+      }),
+    ),
+  ),
+  graph(
+    'Functions throttled or failed',
+    Object.entries(functions).flatMap(([name, made]) => [
+      made.metricThrottles({ label: `${name} throttled` }),
+      made.metricErrors({ label: `${name} failed` }),
+    ]),
+  ),
+]
+
+const items = ({ serviceName }: Watched): IWidget[] => [
+  graph('Items', [
+    serviceMetric(serviceName, 'ItemsPushed', { label: 'pushed' }),
+    serviceMetric(serviceName, 'ItemsPopped', { label: 'popped' }),
+    serviceMetric(serviceName, 'ItemsAcknowledged', { label: 'acknowledged' }),
+  ]),
+  graph('Items that came back', [
+    serviceMetric(serviceName, 'ItemsReturned', { label: 'returned' }),
+    serviceMetric(serviceName, 'ItemsDeadLettered', { label: 'dead-lettered' }),
+  ]),
+  graph(
+    'Oldest item popped, seconds',
+    [Stats.MAXIMUM, Stats.AVERAGE].map((statistic) =>
+      serviceMetric(serviceName, 'OldestItemAge', { statistic, label: statistic }),
+    ),
+  ),
+]
+
+const background = ({ serviceName, functions, failures }: Watched): IWidget[] => [
+  graph('Segments', [
+    serviceMetric(serviceName, 'SegmentsOffloaded', { label: 'offloaded' }),
+    serviceMetric(serviceName, 'SegmentsRecalled', { label: 'recalled' }),
+  ]),
+  graph('Housekeeping behind, ms', [
+    functions.Housekeep.metric('IteratorAge', { statistic: Stats.MAXIMUM, label: 'oldest event' }),
+  ]),
+  graph('Failures in the background', [
+    serviceMetric(serviceName, 'HousekeepingFailures', { label: 'housekeeping' }),
+    serviceMetric(serviceName, 'SweepFailures', { label: 'sweeper' }),
+    failures.metricApproximateNumberOfMessagesVisible({
+      statistic: Stats.MAXIMUM,
+      label: 'given up on',
+    }),
+  ]),
+]
+
+const store = ({ serviceName, table }: Watched): IWidget[] => [
+  graph('DynamoDB units', [
+    tableMetric(table.tableName, 'ConsumedWriteCapacityUnits', { label: 'written' }),
+    tableMetric(table.tableName, 'ConsumedReadCapacityUnits', { label: 'read' }),
+  ]),
+  graph('DynamoDB refused', [
+    tableMetric(table.tableName, 'WriteThrottleEvents', { label: 'writes' }),
+    tableMetric(table.tableName, 'ReadThrottleEvents', { label: 'reads' }),
+  ]),
+  graph('Requests and lost races', [
+    serviceMetric(serviceName, 'Attempts', { label: 'requests to DynamoDB' }),
+    serviceMetric(serviceName, 'Conflicts', { label: 'conflicts' }),
+  ]),
+]
+
+const graph = (title: string, left: readonly IMetric[]): IWidget =>
+  new GraphWidget({
+    title,
+    left: [...left],
+    leftYAxis: { min: 0, showUnits: false },
+    width: WIDTH,
+    height: HEIGHT,
+  })

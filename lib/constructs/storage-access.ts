@@ -1,0 +1,53 @@
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/store/table.ts'
+
+/** What a user of the engine does to the table and the bucket, as plain data. */
+export type StorageAccess = {
+  readonly table: readonly string[]
+  /** An index that is queried: `table/…/index/<name>` is a resource of its own to IAM. */
+  readonly index?: string
+  readonly objects: readonly string[]
+}
+
+const readItems = ['dynamodb:GetItem', 'dynamodb:Query']
+const change = ['dynamodb:UpdateItem']
+/** Rows of batches and chunks, written and deleted in batches; `PutItem` for one, and for a record. */
+const writeRows = ['dynamodb:PutItem', 'dynamodb:BatchWriteItem']
+const readObjects = ['s3:GetObject']
+const writeObjects = ['s3:PutObject', 's3:DeleteObject']
+
+/**
+ * A push that crosses a line seals, and one that needs room for a lane does some housekeeping, so
+ * it may do nearly all that housekeeping may.
+ */
+const moveItems: StorageAccess = {
+  table: [...readItems, ...change, ...writeRows],
+  objects: [...readObjects, ...writeObjects],
+}
+
+/**
+ * Every function's rights. A transaction has no action of its own: it needs those of the writes in
+ * it. Nobody scans, nobody lists the bucket, and only the sweeper, which forgets empty queues,
+ * deletes a record. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
+ */
+export const storageAccess = {
+  Push: moveItems,
+  /** Only reads items and moves pointers in the record: what it took is trimmed by housekeeping. */
+  Pop: { table: [...readItems, ...change], objects: readObjects },
+  /** Dead-lettering moves items to another queue, which is a push. */
+  Settle: moveItems,
+  Inspect: {
+    table: [...readItems, 'dynamodb:BatchGetItem'],
+    index: DIRECTORY_INDEX,
+    objects: readObjects,
+  },
+  /** Redrive moves items, as dead-lettering does. */
+  Manage: moveItems,
+  ReturnExpiredLocks: {
+    table: [...moveItems.table, 'dynamodb:DeleteItem'],
+    index: CHECK_INDEX,
+    objects: moveItems.objects,
+  },
+  Housekeep: moveItems,
+  Health: undefined,
+} as const satisfies Record<FunctionName, StorageAccess | undefined>

@@ -1,0 +1,148 @@
+import {
+  AttributeType,
+  BillingMode,
+  ProjectionType,
+  StreamViewType,
+  Table,
+} from 'aws-cdk-lib/aws-dynamodb'
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3'
+import { type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib/core'
+import { Construct, type IConstruct } from 'constructs'
+import { type TableKey, tableDefinition } from '../../lambdas/store/table.ts'
+import { acknowledge } from './acknowledge.ts'
+import { type StorageAccess, storageAccess } from './storage-access.ts'
+
+export type StorageProps = {
+  /** Data goes with the stack, and the table may be deleted. */
+  readonly throwaway: boolean
+}
+
+/** How far point-in-time recovery reaches back, and therefore how long objects must outlive deletion. */
+const RECOVERY_DAYS = 35
+
+/** The table and the bucket: all the state there is. */
+export class Storage extends Construct {
+  readonly table: Table
+  readonly bucket: Bucket
+
+  constructor(scope: Construct, id: string, { throwaway }: StorageProps) {
+    super(scope, id)
+    const removalPolicy = throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN
+
+    this.table = new Table(this, 'Table', {
+      partitionKey: attribute(tableDefinition.partitionKey),
+      sortKey: attribute(tableDefinition.sortKey),
+      // Load is a queue's by nature: nothing, then a burst. And an idle table costs nothing.
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      timeToLiveAttribute: tableDefinition.timeToLiveAttribute,
+      pointInTimeRecoverySpecification: {
+        pointInTimeRecoveryEnabled: true,
+        recoveryPeriodInDays: RECOVERY_DAYS,
+      },
+      // Housekeeping's filter needs the new image's `work`, and whoever wants transitions ("was
+      // empty, is not") the old image too. A stream's view cannot be changed without replacing the
+      // stream, and Lambda reads either view for nothing, so the wider one from the start.
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
+      deletionProtection: !throwaway,
+      removalPolicy,
+    })
+    for (const { name, partitionKey, sortKey } of tableDefinition.indexes) {
+      this.table.addGlobalSecondaryIndex({
+        indexName: name,
+        partitionKey: attribute(partitionKey),
+        sortKey: attribute(sortKey),
+        projectionType: ProjectionType.KEYS_ONLY,
+      })
+    }
+
+    this.bucket = new Bucket(this, 'Segments', {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      // A table restored to last week points to objects that were trimmed since. Deleted versions
+      // stay as long as such a restore can reach; a segment of 4.5 KB costs $0.0000001 for it.
+      versioned: !throwaway,
+      lifecycleRules: [
+        { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
+        ...(throwaway
+          ? []
+          : [
+              {
+                id: 'deleted-segments',
+                noncurrentVersionExpiration: Duration.days(RECOVERY_DAYS),
+                expiredObjectDeleteMarker: true,
+              },
+            ]),
+      ],
+      removalPolicy,
+      autoDeleteObjects: throwaway,
+    })
+    acknowledge(this.bucket, {
+      'AwsSolutions-S1':
+        'Only the functions of this stack reach the bucket, and each request of theirs is in their logs; ' +
+        'server access logs would cost one more object for every few segments. CloudTrail data events are the audit.',
+    })
+  }
+
+  /** For a role of this service that was granted access: the one wildcard in it. */
+  acknowledgeAccess(role: IConstruct): void {
+    const bucket = Stack.of(this).getLogicalId(this.bucket.node.defaultChild as CfnResource)
+    acknowledge(role, {
+      [`AwsSolutions-IAM5[Resource::<${bucket}.Arn>/*]`]:
+        'An object is named after its queue, of which there may be any number; the bucket holds nothing else.',
+    })
+  }
+
+  /** The rights to push by the engine (`createQueues`) rather than over HTTP. */
+  grantPush(grantee: IGrantable): Grant {
+    return this.grant(grantee, storageAccess.Push)
+  }
+
+  /** To pop, acknowledge, extend, release and dead-letter by the engine. */
+  grantPop(grantee: IGrantable): Grant {
+    return this.grant(grantee, storageAccess.Pop).combine(this.grant(grantee, storageAccess.Settle))
+  }
+
+  /** To look at queues by the engine. */
+  grantInspect(grantee: IGrantable): Grant {
+    return this.grant(grantee, storageAccess.Inspect)
+  }
+
+  /** To configure, purge and redrive by the engine. */
+  grantManage(grantee: IGrantable): Grant {
+    return this.grant(grantee, storageAccess.Manage)
+  }
+
+  /** Written by hand: the CDK's own grants add what nobody here does (`Scan`, `ListBucket`, `Abort*`). */
+  grant(grantee: IGrantable, access: StorageAccess): Grant {
+    const { tableArn } = this.table
+    const grants = [
+      Grant.addToPrincipal({
+        grantee,
+        actions: [...access.table],
+        resourceArns: [tableArn],
+      }),
+      Grant.addToPrincipal({
+        grantee,
+        actions: [...access.objects],
+        resourceArns: [this.bucket.arnForObjects('*')],
+      }),
+    ]
+    if (access.index !== undefined) {
+      grants.push(
+        Grant.addToPrincipal({
+          grantee,
+          actions: ['dynamodb:Query'],
+          resourceArns: [`${tableArn}/index/${access.index}`],
+        }),
+      )
+    }
+    return grants.reduce((all, one) => all.combine(one))
+  }
+}
+
+const attribute = ({ name, type }: TableKey) => ({
+  name,
+  type: type === 'S' ? AttributeType.STRING : AttributeType.NUMBER,
+})

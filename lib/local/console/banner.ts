@@ -1,0 +1,35 @@
+import type { LocalStack } from '../start-local-stack.ts'
+import type { Paint } from './terminal.ts'
+
+export type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
+  readonly seconds: number
+  /** As one would type it; absent where nothing is kept. */
+  readonly directory?: string
+}
+
+/** Address, what to paste, where the data is; the rest is in the README. */
+export function banner({ url, plan, seconds, directory }: BannerSettings, paint: Paint): string {
+  const lines = [
+    `${paint('bold', `PushPop is at ${url}`)}  ${paint('dim', `(started in ${seconds.toFixed(1)} s)`)}`,
+    '',
+    ...tryLines(url, plan),
+    '',
+    directory === undefined
+      ? 'Data is forgotten at the end.'
+      : `Data is kept in ${directory}; npm start -- --memory forgets it.`,
+    ...plan.leftOut,
+    'Ctrl-C ends it.',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** A push, a look and a pop; for another app's API, its routes. */
+function tryLines(url: string, { api }: LocalStack['plan']): readonly string[] {
+  const keys = api?.routes.map(({ key }) => key) ?? []
+  if (!keys.includes('POST /queue/{id}/push')) return keys.map((key) => `  ${key}`)
+  return [
+    `  curl -X POST ${url}/queue/orders/push -H 'content-type: application/json' -d '{"item":{"order":17}}'`,
+    `  curl ${url}/queue/orders`,
+    `  curl -X POST ${url}/queue/orders/pop`,
+  ]
+}

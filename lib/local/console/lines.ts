@@ -1,0 +1,93 @@
+// One line for a request, and one for what a function has to say besides.
+
+import type { FunctionOutput } from '../functions/function-output.ts'
+import type { LogLine } from '../functions/messages.ts'
+import type { RequestRecord } from '../gateway/gateway.ts'
+import { isObject } from '../template/assembly.ts'
+import { type Colour, type Paint, printable } from './terminal.ts'
+
+const PATH_CHARACTERS_MAX = 120
+const LINE_CHARACTERS_MAX = 2_000
+
+/** `10:04:12  POST   /queue/orders/push  200  12 ms  2 WRU` */
+export function requestLine(request: RequestRecord, paint: Paint): string {
+  const { atMs, method, path, status, durationMs, summary } = request
+  const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path
+  const code = summary?.error_code
+  return [
+    paint('dim', clockTime(atMs)),
+    method.padEnd(4),
+    printable(shown),
+    paint(
+      colourOf(status),
+      typeof code === 'string' ? `${status} ${printable(code)}` : `${status}`,
+    ),
+    `${durationMs < 10 ? durationMs.toFixed(1) : Math.round(durationMs)} ms`,
+    ...(summary ? [paint('dim', unitsOf(summary))] : []),
+  ]
+    .filter((part) => part !== '')
+    .join('  ')
+}
+
+/** What the request cost: write and read units of DynamoDB, and requests to S3. */
+function unitsOf(summary: LogLine): string {
+  const units = [
+    [summary.write_units, 'WRU'],
+    [summary.read_units, 'RRU'],
+    [summary.s3_requests, 'S3'],
+  ]
+  return units
+    .filter(([amount]) => typeof amount === 'number' && amount > 0)
+    .map(([amount, name]) => `${amount} ${name}`)
+    .join(', ')
+}
+
+/** `undefined` for what nobody needs to see: routine, in the function's own log lines. */
+export function outputLine(output: FunctionOutput, paint: Paint): string | undefined {
+  const { functionId, text, json, stream } = output
+  const name = paint('dim', `[${functionId}]`)
+  if (!json) {
+    const shown = printable(text.slice(0, LINE_CHARACTERS_MAX))
+    return `${name} ${stream === 'stderr' ? paint('yellow', shown) : shown}`
+  }
+  const { level } = json
+  if (level !== 'warn' && level !== 'error') return undefined
+  // The request has a line of its own, with its status and code.
+  if (json.message === 'request') return undefined
+  const shown = `${printable(String(json.message))} ${fieldsOf(json)}`.trimEnd()
+  return `${name} ${paint(level === 'error' ? 'red' : 'yellow', shown)}`
+}
+
+/** What is metrics and what every line has says nothing about this one. */
+const routine = new Set(['level', 'message', 'function', 'invocation_id', 'cold_start', '_aws'])
+
+function fieldsOf(json: LogLine): string {
+  return Object.entries(json)
+    .filter(([name]) => !routine.has(name) && !/^[A-Z]/.test(name))
+    .map(([name, value]) => `${name}=${describe(value)}`)
+    .join(' ')
+    .slice(0, LINE_CHARACTERS_MAX)
+}
+
+/** An error by its message, with the place that threw it. */
+function describe(value: unknown): string {
+  if (!isObject(value) || typeof value.message !== 'string') {
+    return printable(typeof value === 'string' ? value : JSON.stringify(value))
+  }
+  const place = /\n\s+(at .*)/.exec(String(value.stack ?? ''))?.[1]
+  const cause = value.cause === undefined ? '' : ` because ${describe(value.cause)}`
+  return printable(`${value.name}: ${value.message}${place ? ` (${place})` : ''}`) + cause
+}
+
+function colourOf(status: number): Colour {
+  if (status >= 500) return 'red'
+  return status >= 400 ? 'yellow' : 'green'
+}
+
+/** In the time zone of whoever looks at it. */
+function clockTime(ms: number): string {
+  const time = new Date(ms)
+  return [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':')
+}

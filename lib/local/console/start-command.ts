@@ -1,0 +1,119 @@
+// `npm start`: starts the stack, says how to use it, and ends it when asked to.
+
+import { relative, resolve, sep } from 'node:path'
+import { messageOf, StartError } from '../start-error.ts'
+import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
+import { banner } from './banner.ts'
+import { outputLine, requestLine } from './lines.ts'
+import { progressOn } from './progress.ts'
+import { help, readArguments, type StartOptions } from './start-options.ts'
+import { paintFor } from './terminal.ts'
+
+/** Returns the exit code. */
+export async function startCommand(args: readonly string[]): Promise<number> {
+  const read = readArguments(args)
+  switch (read.kind) {
+    case 'help':
+      process.stdout.write(`${help}\n`)
+      return 0
+    case 'wrong':
+      process.stderr.write(`${read.sentence}\n`)
+      return 2
+    case 'start':
+      return run(read.options)
+    default:
+      return read satisfies never
+  }
+}
+
+async function run({ port, directory, app }: StartOptions): Promise<number> {
+  const startedMs = performance.now()
+  const paint = paintFor(process.stdout, process.env)
+  const progress = progressOn(process.stdout)
+  const print = (line: string | undefined) => line && process.stdout.write(`${line}\n`)
+  // Whoever read our output may go before us.
+  process.stdout.on('error', () => {})
+  const asked = watchForEnd()
+
+  let stack: LocalStack
+  try {
+    stack = await startLocalStack({
+      port,
+      ...(directory !== undefined && { directory }),
+      ...(app !== undefined && { app }),
+      signal: asked.signal,
+      listeners: {
+        onProgress: progress.step,
+        onRequest: (request) => print(requestLine(request, paint)),
+        onOutput: (output) => print(outputLine(output, paint)),
+        onNotice: (sentence) => print(paint('yellow', sentence)),
+      },
+    })
+  } catch (error) {
+    progress.clear()
+    if (asked.signal.aborted) return 0
+    process.stderr.write(`${explain(error)}\n`)
+    return 1
+  }
+
+  progress.clear()
+  const seconds = (performance.now() - startedMs) / 1000
+  const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
+  print(banner({ url: stack.url, plan: stack.plan, seconds, ...shown }, paint))
+  const failure = await Promise.race([stack.failed, asked.toEnd])
+  if (failure) process.stderr.write(`${explain(failure)}\n`)
+  else progress.step('Stopping')
+  await stack.stop()
+  progress.clear()
+  return failure ? 1 : 0
+}
+
+/** A sentence for what somebody can do something about; for a fault of ours all there is to know. */
+function explain(error: unknown): string {
+  if (error instanceof StartError) return error.message
+  return `Cannot go on because of a fault in the local stack: ${
+    error instanceof Error ? error.stack : messageOf(error)
+  }`
+}
+
+type AskedToEnd = { readonly signal: AbortSignal; readonly toEnd: Promise<undefined> }
+
+/**
+ * How often a parent's death is looked for. `npm start` that is killed outright tells nobody; all
+ * there is to see is that we have another parent then.
+ */
+const PARENT_EVERY_MS = 500
+/** Ctrl-C arrives twice within a moment: from the terminal, and passed on by npm's script. */
+const SAME_SIGNAL_MS = 500
+
+function watchForEnd(): AskedToEnd {
+  const ending = new AbortController()
+  const { promise, resolve: resolveToEnd } = Promise.withResolvers<undefined>()
+  let firstMs = 0
+  const end = () => {
+    if (ending.signal.aborted && performance.now() - firstMs > SAME_SIGNAL_MS) {
+      // Asked again by somebody who will not wait; the host of the stores cleans up behind us.
+      process.exit(130)
+    }
+    if (!ending.signal.aborted) firstMs = performance.now()
+    ending.abort()
+    resolveToEnd(undefined)
+  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
+  // Started by npm's script; a shell that starts it in the background may well go before it.
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const parent = process.ppid
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return
+      clearInterval(watch)
+      end()
+    }, PARENT_EVERY_MS).unref()
+  }
+  return { signal: ending.signal, toEnd: promise }
+}
+
+/** Relative where that is shorter to read. */
+function asTyped(directory: string): string {
+  const path = relative(process.cwd(), resolve(directory))
+  return path.startsWith(`..${sep}..`) || path === '' ? directory : path
+}

@@ -1,0 +1,95 @@
+// EventBridge: what is put on a bus goes to the targets of the rules it fits. In memory: an event
+// that has been taken and not yet delivered ends with the stack.
+
+import { randomUUID } from 'node:crypto'
+import { isObject } from '../template/assembly.ts'
+import { ACCOUNT, REGION } from '../template/identities.ts'
+import type { EventRulePlan, TargetPlan } from '../template/plan-events.ts'
+import { compilePattern, type Predicate } from './pattern.ts'
+import { eventTime } from './schedules.ts'
+
+export type BusEvent = Readonly<Record<string, unknown>>
+
+export type EventBusesSettings = {
+  readonly buses: readonly string[]
+  readonly rules: readonly EventRulePlan[]
+  /** `input` is what the target's function gets of the event. */
+  readonly deliver: (target: TargetPlan, input: string) => void
+}
+
+/** One entry of PutEvents, as it comes. */
+export type PutEventsEntry = Readonly<Record<string, unknown>>
+export type PutEventsResult =
+  | { readonly EventId: string }
+  | { readonly ErrorCode: string; readonly ErrorMessage: string }
+
+export class EventBuses {
+  readonly #buses: ReadonlySet<string>
+  readonly #rules: readonly (EventRulePlan & { readonly fits: Predicate })[]
+  readonly #deliver: EventBusesSettings['deliver']
+
+  constructor({ buses, rules, deliver }: EventBusesSettings) {
+    this.#buses = new Set(buses)
+    this.#rules = rules.map((rule) => ({ ...rule, fits: compilePattern(rule.pattern) }))
+    this.#deliver = deliver
+  }
+
+  put(entry: PutEventsEntry): PutEventsResult {
+    // A name, or an ARN that ends in it.
+    const busName = String(entry.EventBusName ?? 'default').replace(/^arn:.*event-bus\//, '')
+    if (!this.#buses.has(busName)) {
+      return refusal('ResourceNotFoundException', `Event bus ${busName} does not exist.`)
+    }
+    const { Source, DetailType } = entry
+    if (typeof Source !== 'string' || typeof DetailType !== 'string' || !Source || !DetailType) {
+      return refusal('InvalidArgument', 'Parameters Source and DetailType must be given.')
+    }
+    const detail = parseDetail(entry.Detail)
+    if (!detail) return refusal('MalformedDetail', 'Detail is malformed.')
+    const id = randomUUID()
+    this.#route(busName, {
+      version: '0',
+      id,
+      'detail-type': DetailType,
+      source: Source,
+      account: ACCOUNT,
+      time: eventTime(typeof entry.Time === 'number' ? entry.Time * 1000 : Date.now()),
+      region: REGION,
+      resources: Array.isArray(entry.Resources) ? entry.Resources : [],
+      detail,
+    })
+    return { EventId: id }
+  }
+
+  #route(busName: string, event: BusEvent): void {
+    for (const rule of this.#rules) {
+      if (rule.busName !== busName || !rule.fits(event)) continue
+      for (const target of rule.targets) this.#deliver(target, inputOf(target, event))
+    }
+  }
+}
+
+/** What a target's function gets of an event. */
+export function inputOf({ input, inputPath }: TargetPlan, event: BusEvent): string {
+  if (input !== undefined) return input
+  const path = inputPath?.split('.').slice(1) ?? []
+  const part = path.reduce<unknown>(
+    (value, field) => (isObject(value) ? value[field] : undefined),
+    event,
+  )
+  return JSON.stringify(part ?? null)
+}
+
+function parseDetail(detail: unknown): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(String(detail))
+    return isObject(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const refusal = (ErrorCode: string, ErrorMessage: string): PutEventsResult => ({
+  ErrorCode,
+  ErrorMessage,
+})

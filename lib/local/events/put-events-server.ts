@@ -1,0 +1,72 @@
+// Where the SDK of a local function sends PutEvents.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { isObject } from '../template/assembly.ts'
+import type { EventBuses } from './event-bus.ts'
+
+export type PutEventsServer = { readonly endpoint: string; stop(): void }
+
+/** EventBridge's own. */
+const ENTRIES_MAX = 10
+const BODY_BYTES_MAX = 1024 * 1024
+
+export async function startPutEventsServer(buses: EventBuses): Promise<PutEventsServer> {
+  const server = createServer(async (request, response) => {
+    const { status, output } = answer(
+      buses,
+      String(request.headers['x-amz-target']),
+      await readText(request),
+    )
+    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
+    response.end(JSON.stringify(output))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    stop() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function readText(request: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk)
+  }
+  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : ''
+}
+
+function answer(buses: EventBuses, target: string, text: string) {
+  if (target !== 'AWSEvents.PutEvents') {
+    return refusal('UnknownOperationException', `The local stack knows PutEvents only: ${target}`)
+  }
+  const entries = entriesOf(text)
+  if (!entries || entries.length === 0 || entries.length > ENTRIES_MAX) {
+    return refusal('ValidationException', `Entries must be a list of 1 to ${ENTRIES_MAX}`)
+  }
+  const results = entries.map((entry) => buses.put(entry))
+  const failed = results.filter((result) => 'ErrorCode' in result).length
+  return { status: 200, output: { FailedEntryCount: failed, Entries: results } }
+}
+
+function entriesOf(text: string): readonly Record<string, unknown>[] | undefined {
+  try {
+    const input: unknown = JSON.parse(text)
+    const entries = isObject(input) ? input.Entries : undefined
+    return Array.isArray(entries) && entries.every(isObject) ? entries : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const refusal = (type: string, message: string) => ({
+  status: 400,
+  output: { __type: type, message },
+})

@@ -1,0 +1,84 @@
+// Events that nobody waits for: Lambda queues them, runs them when it can, and tries again twice
+// after a failure. Here the queue is in memory and what is in it ends with the stack.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FunctionPool } from './function-pool.ts'
+
+export type AsyncInvokerSettings = {
+  readonly pools: ReadonlyMap<string, FunctionPool>
+  readonly onDropped: (functionId: string, reason: string) => void
+  readonly retryFirstMs?: number
+}
+
+/** Some 10 MB of ordinary events for each function. */
+const WAITING_MAX = 10_000
+/** Lambda waits a minute, then two; who watches would think that nothing happens. */
+const RETRY_FIRST_MS = 1_000
+
+type Waiting = { readonly event: string; readonly key: string | undefined }
+
+export class AsyncInvoker {
+  readonly #settings: AsyncInvokerSettings
+  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #running = new Map<string, number>()
+  readonly #keys = new Set<string>()
+  readonly #stop = new AbortController()
+
+  constructor(settings: AsyncInvokerSettings) {
+    this.#settings = settings
+  }
+
+  /** With a key the event is left out while an earlier one with the same key is not done with. */
+  submit(functionArn: string, event: string, key?: string): void {
+    const pool = this.#settings.pools.get(functionArn)
+    if (!pool || this.#stop.signal.aborted) return
+    if (key !== undefined && this.#keys.has(key)) return
+    const waiting = this.#waiting.get(functionArn) ?? []
+    this.#waiting.set(functionArn, waiting)
+    if (waiting.length >= WAITING_MAX) {
+      this.#settings.onDropped(pool.plan.id, `${WAITING_MAX} events wait already`)
+      return
+    }
+    if (key !== undefined) this.#keys.add(key)
+    waiting.push({ event, key })
+    this.#next(pool)
+  }
+
+  stop(): void {
+    this.#stop.abort()
+    this.#waiting.clear()
+  }
+
+  #next(pool: FunctionPool): void {
+    const { arn } = pool.plan
+    const running = this.#running.get(arn) ?? 0
+    // The pool bounds what waits in it, so only what can run is handed to it.
+    if (running >= pool.processesMax) return
+    const next = this.#waiting.get(arn)?.shift()
+    if (!next) return
+    this.#running.set(arn, running + 1)
+    this.#run(pool, next.event).then(() => {
+      this.#running.set(arn, (this.#running.get(arn) ?? 1) - 1)
+      if (next.key !== undefined) this.#keys.delete(next.key)
+      this.#next(pool)
+    })
+  }
+
+  async #run(pool: FunctionPool, event: string): Promise<void> {
+    const { asyncRetriesMax, id } = pool.plan
+    const { signal } = this.#stop
+    const firstMs = this.#settings.retryFirstMs ?? RETRY_FIRST_MS
+    for (let failures = 0; !signal.aborted; ) {
+      const { kind } = await pool.invoke(event)
+      if (kind === 'answered') return
+      // Throttled is no failure: it has not been tried.
+      if (kind === 'failed') failures += 1
+      if (failures > asyncRetriesMax) {
+        if (!signal.aborted) this.#settings.onDropped(id, `it failed ${failures} times`)
+        return
+      }
+      const pauseMs = firstMs * Math.max(1, failures)
+      await delay(pauseMs, undefined, { signal }).catch(() => {})
+    }
+  }
+}

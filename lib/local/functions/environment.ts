@@ -1,0 +1,48 @@
+import { REGION } from '../template/identities.ts'
+import type { FunctionPlan } from '../template/plan-functions.ts'
+
+export type Endpoints = {
+  readonly dynamodb: string
+  readonly s3: string
+  /** Where PutEvents goes. */
+  readonly eventBridge: string
+}
+
+/**
+ * The environment of a function: the template's and what Lambda adds, and nothing of ours, so that
+ * code which works here by a variable of somebody's shell does not fail when it is deployed.
+ */
+export function environmentOf(
+  plan: FunctionPlan,
+  endpoints: Endpoints,
+  logStream: string,
+): Record<string, string> {
+  return {
+    ...plan.environment,
+    AWS_REGION: REGION,
+    AWS_DEFAULT_REGION: REGION,
+    // s3rver knows this one key only; dynoxide takes any.
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+    // Addresses, not names: only so does the SDK put a bucket's name into the path by itself.
+    AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
+    AWS_ENDPOINT_URL_S3: endpoints.s3,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridge,
+    AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+    AWS_LAMBDA_FUNCTION_NAME: plan.name,
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(plan.memoryMb),
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+    AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${plan.name}`,
+    AWS_LAMBDA_LOG_STREAM_NAME: logStream,
+    LAMBDA_TASK_ROOT: plan.codeDirectory,
+    _HANDLER: plan.handler,
+    LANG: 'en_US.UTF-8',
+    TZ: ':UTC',
+    // Without it Node cannot open a socket on Windows.
+    ...(process.env.SystemRoot && { SystemRoot: process.env.SystemRoot }),
+  }
+}
+
+/** The heap that leaves Lambda's Node room for its buffers and its code. */
+export const heapMb = (memoryMb: number): number => Math.floor(memoryMb * 0.9)

@@ -1,0 +1,152 @@
+// One process of a function. Its states: *starting* (loading the code), *idle*, *busy* with one
+// event, *ended*. It ends when it is told to, when the event takes longer than the function may,
+// when the code cannot be loaded, and when it dies by itself; whoever waits then gets an outcome.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { FunctionPlan } from '../template/plan-functions.ts'
+import { type Endpoints, environmentOf, heapMb } from './environment.ts'
+import { type FunctionOutput, parseLine, readLines } from './function-output.ts'
+import { failure, type Invocation, type LogLine, type Outcome, type Report } from './messages.ts'
+
+export type ProcessSettings = {
+  readonly plan: FunctionPlan
+  readonly endpoints: Endpoints
+  readonly onOutput: (output: FunctionOutput) => void
+}
+
+/** Lambda's limit for loading the code. */
+const INIT_MS_MAX = 10_000
+
+const runner = join(import.meta.dirname, 'runner.mjs')
+
+export class FunctionProcess {
+  readonly ended: Promise<void>
+  /** `undefined` when it is ready for events, else why it never will be. */
+  readonly started: Promise<Outcome | undefined>
+  readonly #plan: FunctionPlan
+  readonly #onOutput: ProcessSettings['onOutput']
+  readonly #child: ChildProcess
+  #settle: ((outcome: Outcome | undefined) => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #summary: LogLine | undefined
+  #isUsable = true
+
+  constructor({ plan, endpoints, onOutput }: ProcessSettings) {
+    this.#plan = plan
+    this.#onOutput = onOutput
+    // The argument is for whoever looks at a list of processes.
+    this.#child = fork(runner, [plan.id], {
+      cwd: plan.codeDirectory,
+      env: environmentOf(plan, endpoints, randomBytes(16).toString('hex')),
+      execArgv: [`--max-old-space-size=${heapMb(plan.memoryMb)}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    this.ended = new Promise((resolve) => {
+      const end = (reason: string) => {
+        this.#isUsable = false
+        this.#finish(failure('Runtime.ExitError', `the process of the function ended: ${reason}`))
+        resolve()
+      }
+      // Of "exit" and "close" the earlier: an orphan of the function's may hold its output open.
+      this.#child.once('exit', (code, signal) => end(String(signal ?? `exit code ${code}`)))
+      this.#child.once('error', (error) => end(error.message))
+    })
+    this.#child.on('message', (report: Report) => this.#hear(report))
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const pipe = this.#child[stream]
+      if (pipe) readLines(pipe, (text) => this.#take(stream, text))
+    }
+    this.started = new Promise((resolve) => {
+      this.#settle = resolve
+      this.#limit(INIT_MS_MAX, 'loading its code')
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** Whether it can be given an event when it has none. */
+  get isUsable(): boolean {
+    return this.#isUsable
+  }
+
+  /** To be called when it is idle. */
+  invoke(event: string): Promise<Outcome> {
+    const { arn, timeoutMs } = this.#plan
+    const invocation: Invocation = {
+      requestId: randomUUID(),
+      traceId: newTraceId(),
+      arn,
+      deadlineMs: Date.now() + timeoutMs,
+      event,
+    }
+    return new Promise((resolve) => {
+      this.#settle = (outcome) => resolve(outcome ?? failure('Runtime.Unknown', 'no answer'))
+      this.#summary = undefined
+      this.#limit(timeoutMs, 'an event')
+      // If it cannot be sent the process is dying, and its end is what settles this.
+      this.#child.send(invocation, () => {})
+    })
+  }
+
+  kill(): void {
+    this.#isUsable = false
+    this.#child.kill('SIGKILL')
+  }
+
+  #limit(ms: number, doing: string): void {
+    this.#timer = setTimeout(() => {
+      const seconds = (ms / 1000).toFixed(2)
+      const message = `Task timed out after ${seconds} seconds`
+      this.#take('stderr', `${message} with ${doing}`)
+      this.kill()
+      this.#finish(failure('Sandbox.Timedout', message))
+    }, ms)
+  }
+
+  #hear(report: Report): void {
+    switch (report.kind) {
+      case 'ready':
+        this.#finish(undefined)
+        break
+      case 'broken':
+        this.kill()
+        this.#finish({ kind: 'failed', payload: report.payload })
+        break
+      case 'answered':
+      case 'failed':
+        this.#finish({
+          kind: report.kind,
+          payload: report.payload,
+          ...(this.#summary && { summary: this.#summary }),
+        })
+        break
+      default:
+        report satisfies never
+    }
+  }
+
+  #finish(outcome: Outcome | undefined): void {
+    clearTimeout(this.#timer)
+    const settle = this.#settle
+    this.#settle = undefined
+    settle?.(outcome)
+  }
+
+  #take(stream: 'stdout' | 'stderr', text: string): void {
+    const json = stream === 'stdout' ? parseLine(text) : undefined
+    // Written before the answer was sent, so it has been read before it as well.
+    if (json?.message === 'request') this.#summary = json
+    this.#onOutput({ functionId: this.#plan.id, stream, text, ...(json && { json }) })
+  }
+}
+
+/** As X-Ray writes it: the time in it is in seconds, in hexadecimal. */
+export function newTraceId(): string {
+  const seconds = Math.floor(Date.now() / 1000).toString(16)
+  return `Root=1-${seconds}-${randomBytes(12).toString('hex')};Sampled=0`
+}

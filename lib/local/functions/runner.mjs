@@ -1,0 +1,119 @@
+// A function's process: what Lambda's runtime for Node does, over a channel to the parent. It loads
+// the handler, says so, and then takes one event at a time.
+//
+// Plain JavaScript, because compiling TypeScript would more than double the time it takes to start.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/**
+ * @typedef {import('./messages.ts').Invocation} Invocation
+ * @typedef {import('./messages.ts').Report} Report
+ * @typedef {(event: unknown, context: object) => unknown} Handler
+ */
+
+/** What Lambda takes as an answer, in bytes of JSON. */
+const ANSWER_BYTES_MAX = 6_291_556
+
+// Without a parent nobody waits for an answer. (Busy with an endless loop this process does not
+// notice; then the stores' host kills it.)
+process.on('disconnect', () => process.exit())
+// Ctrl-C reaches every process of the terminal's group, and the parent waits for our answers.
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => {})
+}
+
+/** @param {Report} report */
+function report(report) {
+  process.send?.(report, undefined, undefined, () => {})
+}
+
+/** @returns {Promise<Handler>} */
+async function load() {
+  const handler = process.env._HANDLER ?? ''
+  const dot = handler.lastIndexOf('.')
+  const path = join(process.env.LAMBDA_TASK_ROOT ?? '', handler.slice(0, dot))
+  const file = ['.mjs', '.js', '.cjs'].map((ending) => path + ending).find(existsSync)
+  if (!file) throw named('Runtime.ImportModuleError', `Cannot find module '${handler}'`)
+  const exported = await import(pathToFileURL(file).href)
+  const name = handler.slice(dot + 1)
+  const found = exported[name] ?? exported.default?.[name]
+  if (typeof found === 'function') return found
+  throw named('Runtime.HandlerNotFound', `${handler} is undefined or not a function`)
+}
+
+/** @param {Handler} handler @param {Invocation} invocation @returns {Promise<Report>} */
+async function invoke(handler, invocation) {
+  process.env._X_AMZN_TRACE_ID = invocation.traceId
+  try {
+    const result = await handler(JSON.parse(invocation.event), contextOf(invocation))
+    return { kind: 'answered', payload: toPayload(result) }
+  } catch (error) {
+    const payload = JSON.stringify(describe(error))
+    process.stderr.write(`Invoke Error ${payload}\n`)
+    return { kind: 'failed', payload }
+  }
+}
+
+/** @param {unknown} result */
+function toPayload(result) {
+  let payload
+  try {
+    payload = JSON.stringify(result) ?? 'null'
+  } catch {
+    throw named('Runtime.MarshalError', 'Unable to stringify response body')
+  }
+  const bytes = Buffer.byteLength(payload)
+  if (bytes <= ANSWER_BYTES_MAX) return payload
+  throw named(
+    'Function.ResponseSizeTooLarge',
+    `Response payload size exceeded maximum allowed payload size (${ANSWER_BYTES_MAX} bytes).`,
+  )
+}
+
+/** @param {Invocation} invocation */
+function contextOf({ requestId, arn, deadlineMs }) {
+  return {
+    callbackWaitsForEmptyEventLoop: true,
+    functionVersion: '$LATEST',
+    functionName: process.env.AWS_LAMBDA_FUNCTION_NAME,
+    memoryLimitInMB: process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+    logGroupName: process.env.AWS_LAMBDA_LOG_GROUP_NAME,
+    logStreamName: process.env.AWS_LAMBDA_LOG_STREAM_NAME,
+    clientContext: undefined,
+    identity: undefined,
+    invokedFunctionArn: arn,
+    awsRequestId: requestId,
+    getRemainingTimeInMillis: () => Math.max(0, deadlineMs - Date.now()),
+  }
+}
+
+/** @param {unknown} error */
+function describe(error) {
+  if (!(error instanceof Error)) {
+    return { errorType: typeof error, errorMessage: String(error), trace: [] }
+  }
+  return {
+    errorType: error.name,
+    errorMessage: error.message,
+    trace: (error.stack ?? '').split('\n').slice(0, 20),
+  }
+}
+
+/** @param {string} name @param {string} message */
+function named(name, message) {
+  return Object.assign(new Error(message), { name })
+}
+
+try {
+  const handler = await load()
+  process.on('message', async (invocation) => {
+    report(await invoke(handler, /** @type {Invocation} */ (invocation)))
+  })
+  report({ kind: 'ready' })
+} catch (error) {
+  const payload = JSON.stringify(describe(error))
+  process.stderr.write(`Init Error ${payload}\n`)
+  report({ kind: 'broken', payload })
+}

@@ -1,0 +1,74 @@
+// All functions of a template, and the event buses, which exist for them: what a function puts on a
+// bus comes back as an event to another.
+
+import { existsSync } from 'node:fs'
+import { EventBuses } from '../events/event-bus.ts'
+import { startPutEventsServer } from '../events/put-events-server.ts'
+import { StartError } from '../start-error.ts'
+import type { Plan } from '../template/plan.ts'
+import { AsyncInvoker } from './async-invoker.ts'
+import type { FunctionOutput } from './function-output.ts'
+import { FunctionPool } from './function-pool.ts'
+
+export type FunctionsSettings = {
+  readonly plan: Plan
+  readonly dynamodbEndpoint: string
+  readonly s3Endpoint: string
+  readonly processesMax: number
+  readonly watch: (pid: number) => void
+  readonly forget: (pid: number) => void
+  readonly onOutput: (output: FunctionOutput) => void
+  readonly onNotice: (sentence: string) => void
+}
+
+export type Functions = {
+  /** By ARN. */
+  readonly pools: ReadonlyMap<string, FunctionPool>
+  readonly asyncInvoker: AsyncInvoker
+  stop(graceMs: number): Promise<void>
+}
+
+export async function startFunctions(settings: FunctionsSettings): Promise<Functions> {
+  const { plan, onNotice } = settings
+  const pools = new Map<string, FunctionPool>()
+  const asyncInvoker = new AsyncInvoker({
+    pools,
+    onDropped: (id, reason) => onNotice(`An event for ${id} was dropped because ${reason}.`),
+  })
+  const buses = new EventBuses({
+    buses: plan.buses,
+    rules: plan.eventRules,
+    deliver: ({ functionArn }, input) => asyncInvoker.submit(functionArn, input),
+  })
+  const server = await startPutEventsServer(buses)
+  const endpoints = {
+    dynamodb: settings.dynamodbEndpoint,
+    s3: settings.s3Endpoint,
+    eventBridge: server.endpoint,
+  }
+  for (const one of plan.functions) {
+    if (!existsSync(one.codeDirectory)) {
+      throw new StartError(
+        `Cannot run the function ${one.id} because its code is not at ${one.codeDirectory}`,
+      )
+    }
+    const pool = new FunctionPool({
+      plan: one,
+      endpoints,
+      processesMax: settings.processesMax,
+      onOutput: settings.onOutput,
+      onStart: settings.watch,
+      onEnd: settings.forget,
+    })
+    pools.set(one.arn, pool)
+  }
+  return {
+    pools,
+    asyncInvoker,
+    async stop(graceMs) {
+      asyncInvoker.stop()
+      await Promise.all([...pools.values()].map((pool) => pool.stop(graceMs)))
+      server.stop()
+    },
+  }
+}

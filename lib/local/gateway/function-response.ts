@@ -1,0 +1,60 @@
+// What a function answered as HTTP, by API Gateway's rules for version 2.0 of the payload.
+
+import { isObject } from '../template/assembly.ts'
+
+export type HttpResponse = {
+  readonly status: number
+  /** Names in lower case; a name may come several times. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string | Buffer
+}
+
+const json = [['content-type', 'application/json']] as const
+
+/** API Gateway's own answers. */
+export const gatewayResponse = (status: number, message: string): HttpResponse => ({
+  status,
+  headers: json,
+  body: JSON.stringify({ message }),
+})
+
+export const internalServerError = gatewayResponse(500, 'Internal Server Error')
+
+/** `payload` is the JSON that the function returned. */
+export function functionResponse(payload: string): HttpResponse {
+  const answer: unknown = JSON.parse(payload)
+  if (!isObject(answer) || answer.statusCode === undefined) {
+    // It returned what it has to say and nothing about HTTP.
+    return { status: 200, headers: json, body: typeof answer === 'string' ? answer : payload }
+  }
+  const { statusCode, headers = {}, cookies = [], body = '', isBase64Encoded } = answer
+  const status = Number(statusCode)
+  const isWellFormed =
+    Number.isInteger(status) &&
+    status >= 200 &&
+    status <= 599 &&
+    isObject(headers ?? {}) &&
+    Array.isArray(cookies ?? []) &&
+    (typeof body === 'string' || body === null)
+  if (!isWellFormed) return internalServerError
+  const text = typeof body === 'string' ? body : ''
+  return {
+    status,
+    headers: [
+      ...readHeaders(headers),
+      ...((cookies ?? []) as unknown[]).map((cookie) => ['set-cookie', String(cookie)] as const),
+    ],
+    body: isBase64Encoded === true ? Buffer.from(text, 'base64') : text,
+  }
+}
+
+/** The connection is the gateway's business. */
+const notTheFunctions = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding'])
+
+function readHeaders(headers: unknown): (readonly [string, string])[] {
+  const read = Object.entries(headers ?? {})
+    .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
+    .filter(([name]) => !notTheFunctions.has(name))
+  if (read.some(([name]) => name === 'content-type')) return read
+  return [['content-type', 'text/plain;charset=UTF-8'], ...read]
+}

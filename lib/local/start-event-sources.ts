@@ -1,0 +1,93 @@
+// What calls functions besides HTTP: schedules and the streams of tables.
+
+import { join } from 'node:path'
+import { inputOf } from './events/event-bus.ts'
+import { ScheduleTimer } from './events/schedules.ts'
+import type { Functions } from './functions/start-functions.ts'
+import type { Stores } from './stores/start-stores.ts'
+import { Checkpoint } from './streams/checkpoint.ts'
+import { type GivenUp, StreamMapping } from './streams/stream-mapping.ts'
+import { StreamReader } from './streams/stream-reader.ts'
+import { StreamTrimming } from './streams/stream-trimming.ts'
+import type { Plan } from './template/plan.ts'
+
+export type EventSourcesSettings = {
+  readonly plan: Plan
+  readonly stores: Stores
+  /** The ARNs of the streams, by table. */
+  readonly streamArns: ReadonlyMap<string, string>
+  readonly functions: Functions
+  readonly scheduleSpeed: number
+  readonly onGivenUp: (givenUp: GivenUp) => void
+  readonly onNotice: (sentence: string) => void
+}
+
+export type EventSources = {
+  /** Nothing new is begun from here on. */
+  pause(): void
+  /** Resolves when what was begun has ended, one way or the other. */
+  stop(): Promise<void>
+}
+
+export function startEventSources(settings: EventSourcesSettings): EventSources {
+  const { plan, stores, functions, scheduleSpeed } = settings
+  const timers = plan.schedules.flatMap((schedule) =>
+    schedule.targets.map((target, index) => {
+      const key = `${schedule.id} ${index}`
+      return new ScheduleTimer({
+        plan: schedule,
+        speed: scheduleSpeed,
+        fire: (event) =>
+          // One that is still at work makes the next firing superfluous, as long as it lasts.
+          functions.asyncInvoker.submit(target.functionArn, inputOf(target, event), key),
+      })
+    }),
+  )
+  const trimming = new StreamTrimming((table, to) => stores.trimStream(table, to))
+  for (const { tableName, id } of plan.streams) trimming.add(tableName, id)
+  const mappings = plan.streams.map((stream) => startMapping(stream, settings, trimming))
+  for (const timer of timers) timer.start()
+
+  let mappingsStopped: Promise<unknown> = Promise.resolve()
+  return {
+    pause() {
+      for (const timer of timers) timer.stop()
+      functions.asyncInvoker.stop()
+      mappingsStopped = Promise.all(mappings.map((mapping) => mapping.stop()))
+    },
+    async stop() {
+      await mappingsStopped
+      trimming.stop()
+    },
+  }
+}
+
+function startMapping(
+  plan: Plan['streams'][number],
+  { stores, streamArns, functions, onGivenUp, onNotice }: EventSourcesSettings,
+  trimming: StreamTrimming,
+): StreamMapping {
+  const checkpoint = new Checkpoint(join(stores.directory, 'streams', `${plan.id}.json`), (at) =>
+    trimming.past(plan.tableName, plan.id, at),
+  )
+  const streamArn = streamArns.get(plan.tableName) ?? ''
+  const mapping = new StreamMapping({
+    plan,
+    reader: new StreamReader(stores.dynamodb, streamArn, checkpoint.position),
+    checkpoint,
+    async invoke(event) {
+      const pool = functions.pools.get(plan.functionArn)
+      return pool ? pool.invoke(event) : { kind: 'throttled' }
+    },
+    onGivenUp(givenUp) {
+      onGivenUp(givenUp)
+      onNotice(
+        `${givenUp.records} records of ${plan.tableName}'s stream were given up (${givenUp.reason}` +
+          `${plan.failureQueue ? `); on AWS the queue ${plan.failureQueue} would have them` : ')'}.`,
+      )
+    },
+    onProblem: onNotice,
+  })
+  mapping.start()
+  return mapping
+}

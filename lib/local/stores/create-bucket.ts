@@ -1,0 +1,11 @@
+import { StartError } from '../start-error.ts'
+
+/** s3rver takes it unsigned. That the bucket is there already is as good. */
+export async function createBucket(s3Endpoint: string, name: string): Promise<void> {
+  const response = await fetch(`${s3Endpoint}/${name}`, { method: 'PUT' })
+  await response.arrayBuffer()
+  if (response.ok || response.status === 409) return
+  throw new StartError(
+    `Cannot make the bucket ${name} because the embedded S3 answered ${response.status}`,
+  )
+}

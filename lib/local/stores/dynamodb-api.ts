@@ -1,0 +1,47 @@
+// DynamoDB by its own JSON, without the SDK: a handful of calls, and the records of a stream come in
+// exactly the form that a function gets them in.
+
+export class DynamodbError extends Error {
+  override name = 'DynamodbError'
+  /** `ResourceInUseException` */
+  readonly code: string
+
+  constructor(operation: string, code: string, message: string) {
+    super(`DynamoDB refused ${operation}: ${code}: ${message}`)
+    this.code = code
+  }
+}
+
+export type DynamodbApi = (
+  operation: string,
+  input: Readonly<Record<string, unknown>>,
+) => Promise<Readonly<Record<string, unknown>>>
+
+/** Longer than any of the calls takes on a busy machine; nothing may wait for ever. */
+const REQUEST_MS_MAX = 20_000
+
+const streamOperations = new Set(['DescribeStream', 'GetShardIterator', 'GetRecords'])
+
+export function dynamodbApi(endpoint: string): DynamodbApi {
+  return async (operation, input) => {
+    const api = streamOperations.has(operation) ? 'DynamoDBStreams' : 'DynamoDB'
+    const response = await fetch(endpoint, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': `${api}_20120810.${operation}`,
+        // Nobody verifies it; DynamoDB Local reads from it whose tables these are.
+        authorization:
+          'AWS4-HMAC-SHA256 Credential=S3RVER/20260101/us-east-1/dynamodb/aws4_request, ' +
+          'SignedHeaders=host, Signature=0',
+        'x-amz-date': '20260101T000000Z',
+      },
+      body: JSON.stringify(input),
+      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+    })
+    const output = (await response.json()) as Record<string, unknown>
+    if (response.ok) return output
+    const code = String(output.__type ?? response.status).replace(/^.*#/, '')
+    throw new DynamodbError(operation, code, String(output.message ?? output.Message ?? ''))
+  }
+}

@@ -1,0 +1,75 @@
+// One stack a data folder. dynoxide takes no lock of its own, and two stacks would deliver the
+// stream twice and trim it under each other.
+//
+// The lock is SQLite's on a file of its own, which the operating system drops with the process that
+// holds it, however that ends: there is no stale lock to recognise.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StartError } from '../start-error.ts'
+
+export type Owner = { readonly pid: number; readonly url: string }
+
+/**
+ * The holder is the process of the stores, which outlives a killed stack by the moment that it
+ * takes to stop DynamoDB (2 s at the most); so whoever finds the stack dead waits for it.
+ */
+const PATIENCE_MS = 10_000
+const PAUSE_MS = 20
+
+export async function lockFolder(directory: string, owner: Owner): Promise<void> {
+  const ownerFile = join(directory, 'owner.json')
+  const patientUntilMs = Date.now() + PATIENCE_MS
+  while (!tryLock(join(directory, 'lock.sqlite'))) {
+    const other = readOwner(ownerFile)
+    if ((other === undefined || !isAlive(other.pid)) && Date.now() < patientUntilMs) {
+      await delay(PAUSE_MS)
+      continue
+    }
+    throw new StartError(
+      `Cannot use the data folder ${directory} because another stack` +
+        `${other ? ` (process ${other.pid}, ${other.url})` : ''} uses it; ` +
+        'stop that one, or choose another folder with --data',
+    )
+  }
+  writeFileSync(ownerFile, JSON.stringify(owner))
+}
+
+/** Held until this process ends: nobody closes the database, and nothing may collect it. */
+const held: DatabaseSync[] = []
+
+function tryLock(file: string): boolean {
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE')
+    held.push(database)
+    return true
+  } catch (error) {
+    database.close()
+    const { errcode } = error as { errcode?: number }
+    if (errcode === SQLITE_BUSY) return false
+    throw error
+  }
+}
+
+const SQLITE_BUSY = 5
+
+function readOwner(file: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Owner
+  } catch {
+    // Not written yet, or cut off by a kill.
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,162 @@
+// The process that holds the embedded stores: s3rver inside it, dynoxide as its child. It is a
+// process of its own because only so does something survive to clean up when the one that started it
+// is killed: the channel to the parent then closes, and the host kills the processes it was told to
+// watch, stops dynoxide, removes the temporary folder and goes. It also leaves the parent's event
+// loop to the parent.
+//
+// If it is the host that is killed, the parent does the same for it (start-host.ts).
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { messageOf, StartError } from '../start-error.ts'
+import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
+import { lockFolder, type Owner } from './folder-lock.ts'
+import { type EmbeddedS3, startS3 } from './s3.ts'
+import { StreamRows } from './stream-rows.ts'
+
+export type HostRequest = {
+  /** Absent where DynamoDB is somewhere else. */
+  readonly dynoxide?: string
+  readonly s3: boolean
+  /** Absent: a temporary folder, removed at the end. */
+  readonly directory?: string
+  /** DynamoDB without a file: the fastest, but a stream in it slows down with every record. */
+  readonly dynamodbInMemory?: boolean
+  /** Whoever wants the folder for itself alone. */
+  readonly owner?: Owner
+}
+
+export type HostCommand =
+  | { readonly kind: 'index stream' }
+  | { readonly kind: 'trim stream'; readonly table: string; readonly sequenceNumber: string }
+  /** A process that must not outlive the parent, whatever keeps it busy. */
+  | { readonly kind: 'watch'; readonly pid: number }
+  | { readonly kind: 'forget'; readonly pid: number }
+
+export type HostReport =
+  | { readonly kind: 'temporary'; readonly directory: string }
+  | { readonly kind: 'dynoxide'; readonly pid: number }
+  | {
+      readonly kind: 'ready'
+      readonly directory?: string
+      readonly dynamodbEndpoint?: string
+      readonly s3Endpoint?: string
+    }
+  | { readonly kind: 'indexed' }
+  | { readonly kind: 'failed'; readonly message: string }
+
+const request = JSON.parse(process.argv[2] ?? '{}') as HostRequest
+const watched = new Set<number>()
+
+let temporary: string | undefined
+let dynamodb: Promise<EmbeddedDynamodb> | undefined
+let s3: Promise<EmbeddedS3> | undefined
+let streamRows: StreamRows | undefined
+let databaseFile: string | undefined
+let stopping = false
+
+process.on('disconnect', () => stop(0))
+process.on('message', (command: HostCommand) => {
+  try {
+    obey(command)
+  } catch (error) {
+    fail(messageOf(error))
+  }
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0))
+
+async function start() {
+  const directory = request.directory ?? (await makeTemporary())
+  if (directory) await prepare(directory)
+  if (stopping) return
+
+  if (directory && !request.dynamodbInMemory) databaseFile = join(directory, 'dynamodb.sqlite')
+  if (request.dynoxide) dynamodb = startDynoxide(request.dynoxide, databaseFile)
+  if (request.s3 && directory) s3 = startS3(directory)
+  const [startedDynamodb, startedS3] = await Promise.all([dynamodb, s3])
+
+  if (startedDynamodb) {
+    startedDynamodb.process.on('exit', () => fail('the embedded DynamoDB ended by itself'))
+    report({ kind: 'dynoxide', pid: startedDynamodb.process.pid ?? 0 })
+  }
+  report({
+    kind: 'ready',
+    ...(directory && { directory }),
+    ...(startedDynamodb && { dynamodbEndpoint: startedDynamodb.endpoint }),
+    ...(startedS3 && { s3Endpoint: startedS3.endpoint }),
+  })
+}
+
+async function prepare(directory: string) {
+  try {
+    await mkdir(directory, { recursive: true })
+    if (request.owner) await lockFolder(directory, request.owner)
+  } catch (error) {
+    if (error instanceof StartError) throw error
+    throw new StartError(
+      `Cannot use the data folder ${directory} because of this: ${messageOf(error)}`,
+    )
+  }
+}
+
+async function makeTemporary(): Promise<string | undefined> {
+  if (!request.s3 && request.dynamodbInMemory) return undefined
+  temporary = await mkdtemp(join(tmpdir(), 'pushpop-embedded-'))
+  report({ kind: 'temporary', directory: temporary })
+  return temporary
+}
+
+function obey(command: HostCommand) {
+  switch (command.kind) {
+    case 'watch':
+      watched.add(command.pid)
+      return
+    case 'forget':
+      watched.delete(command.pid)
+      return
+    case 'index stream':
+      if (databaseFile && request.dynoxide) {
+        streamRows ??= new StreamRows(databaseFile)
+        streamRows.addIndex()
+      }
+      return report({ kind: 'indexed' })
+    case 'trim stream':
+      streamRows?.trim(command.table, command.sequenceNumber)
+      return
+    default:
+      command satisfies never
+  }
+}
+
+async function stop(exitCode: number) {
+  if (stopping) return
+  stopping = true
+  for (const pid of watched) kill(pid)
+  streamRows?.close()
+  // Whatever is still starting has to start before it can be stopped.
+  await Promise.allSettled([dynamodb?.then((it) => it.stop()), s3?.then((it) => it.stop())])
+  if (temporary) await rm(temporary, { recursive: true, force: true, maxRetries: 3 })
+  process.exit(exitCode)
+}
+
+async function fail(message: string) {
+  if (stopping) return
+  report({ kind: 'failed', message })
+  await stop(1)
+}
+
+function kill(pid: number) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // Already gone.
+  }
+}
+
+function report(message: HostReport) {
+  // The parent may be gone already; then the disconnect stops us.
+  if (process.connected) process.send?.(message, () => {})
+}
+
+start().catch((error: unknown) => fail(messageOf(error)))

@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartError } from '../start-error.ts'
+import type { HostCommand, HostReport, HostRequest } from './host.ts'
+
+export type Host = {
+  readonly dynamodbEndpoint?: string
+  readonly s3Endpoint?: string
+  /** Where it keeps its files, the temporary folder included. */
+  readonly directory?: string
+  tell(command: HostCommand): void
+  /** Resolves once a table with a stream can be written to without slowing down. */
+  indexStream(): Promise<void>
+  /** Resolves if the stores end without being asked to. */
+  readonly failed: Promise<Error>
+  stop(): Promise<void>
+}
+
+/**
+ * `ownGroup` keeps the host out of reach of Ctrl-C, which goes to all processes of a terminal's
+ * foreground group: whoever has requests in flight stops the stores after they are answered.
+ */
+export async function startHost(request: HostRequest, { ownGroup = false } = {}): Promise<Host> {
+  const child = fork(join(import.meta.dirname, 'host.ts'), [JSON.stringify(request)], {
+    execArgv: [],
+    detached: ownGroup,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const leavings: { pid?: number; directory?: string } = {}
+  let indexed = () => {}
+  let failure: string | undefined
+  let stopping = false
+
+  const ready = await new Promise<Partial<Host>>((resolve, reject) => {
+    child.on('message', (report: HostReport) => {
+      switch (report.kind) {
+        case 'temporary':
+          leavings.directory = report.directory
+          return
+        case 'dynoxide':
+          leavings.pid = report.pid
+          return
+        case 'ready':
+          return resolve(report)
+        case 'indexed':
+          return indexed()
+        case 'failed':
+          failure = report.message
+          return reject(new StartError(report.message))
+        default:
+          return report satisfies never
+      }
+    })
+    child.once('error', reject)
+    child.once('exit', (code, signal) => {
+      failure ??= `Cannot go on because the process of the embedded stores ended: ${signal ?? code}`
+      reject(new StartError(failure))
+      // Killed, it could not clean up behind itself.
+      if (code === null || code !== 0) cleanUp(leavings)
+    })
+  })
+
+  // A script that forgets to stop still ends; the host notices.
+  child.unref()
+  child.channel?.unref()
+  const tell = (command: HostCommand) => {
+    // Without a callback a channel that closes just now would be an error of the child's.
+    if (child.connected) child.send(command, () => {})
+  }
+  const failed = new Promise<Error>((resolve) => {
+    child.once('exit', () => {
+      if (!stopping) resolve(new StartError(failure ?? 'the embedded stores ended by themselves'))
+    })
+  })
+
+  return {
+    ...ready,
+    failed,
+    tell,
+    indexStream: () =>
+      new Promise((resolve) => {
+        indexed = resolve
+        tell({ kind: 'index stream' })
+      }),
+    async stop() {
+      stopping = true
+      await stopHost(child, exited)
+    },
+  }
+}
+
+async function stopHost(child: ChildProcess, exited: Promise<unknown>) {
+  child.ref()
+  if (child.connected) child.disconnect()
+  const impatience = setTimeout(() => child.kill('SIGKILL'), 5000)
+  await exited
+  clearTimeout(impatience)
+}
+
+function cleanUp({ pid, directory }: { pid?: number; directory?: string }) {
+  try {
+    if (pid) process.kill(pid, 'SIGKILL')
+  } catch {
+    // Already gone.
+  }
+  if (directory) rmSync(directory, { recursive: true, force: true })
+}

@@ -1,0 +1,79 @@
+// The embedded stores of a local stack, with the tables and buckets of its template in them.
+
+import { resolve } from 'node:path'
+import { StartError } from '../start-error.ts'
+import type { Plan } from '../template/plan.ts'
+import { createBucket } from './create-bucket.ts'
+import { createTable } from './create-tables.ts'
+import { type DynamodbApi, dynamodbApi } from './dynamodb-api.ts'
+import { findDynoxide, noDynoxideError, type Platform } from './dynoxide.ts'
+import { startHost } from './start-host.ts'
+
+export type StoresOptions = {
+  /** Where the data is kept; without it in a temporary folder that is gone after the stop. */
+  readonly directory?: string
+  /** PUSHPOP_DYNAMODB_ENDPOINT replaces the embedded DynamoDB. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly platform?: Platform
+}
+
+export type Stores = {
+  readonly directory: string
+  readonly dynamodb: DynamodbApi
+  readonly dynamodbEndpoint: string
+  readonly s3Endpoint: string
+  /** Makes what is missing; returns the ARN of the stream of each table that has one. */
+  make(plan: Plan): Promise<ReadonlyMap<string, string>>
+  /** Deletes what is at or before the sequence number from a table's stream. */
+  trimStream(table: string, sequenceNumber: string): void
+  /** A process that shall not outlive this one, however this one ends. */
+  watch(pid: number): void
+  forget(pid: number): void
+  /** Resolves if the stores end without being asked to. */
+  readonly failed: Promise<Error>
+  stop(): Promise<void>
+}
+
+export async function startStores(options: StoresOptions, url: string): Promise<Stores> {
+  const { environment = process.env, platform = process } = options
+  const elsewhere = environment.PUSHPOP_DYNAMODB_ENDPOINT || undefined
+  const dynoxide = elsewhere ? undefined : findDynoxide(platform)
+  if (!elsewhere && !dynoxide) throw noDynoxideError(platform)
+
+  const host = await startHost(
+    {
+      ...(dynoxide && { dynoxide }),
+      s3: true,
+      ...(options.directory && { directory: resolve(options.directory) }),
+      owner: { pid: process.pid, url },
+    },
+    { ownGroup: true },
+  )
+  const { directory, s3Endpoint, tell } = host
+  const dynamodbEndpoint = elsewhere ?? host.dynamodbEndpoint
+  if (!directory || !s3Endpoint || !dynamodbEndpoint) {
+    throw new StartError('Cannot go on because the embedded stores did not say where they are')
+  }
+  const dynamodb = dynamodbApi(dynamodbEndpoint)
+  return {
+    directory,
+    dynamodb,
+    dynamodbEndpoint,
+    s3Endpoint,
+    failed: host.failed,
+    async make({ tables, buckets }) {
+      const streams = new Map<string, string>()
+      for (const table of tables) {
+        const { name, streamArn } = await createTable(dynamodb, table)
+        if (streamArn) streams.set(name, streamArn)
+      }
+      if (streams.size > 0) await host.indexStream()
+      for (const bucket of buckets) await createBucket(s3Endpoint, bucket)
+      return streams
+    },
+    trimStream: (table, sequenceNumber) => tell({ kind: 'trim stream', table, sequenceNumber }),
+    watch: (pid) => tell({ kind: 'watch', pid }),
+    forget: (pid) => tell({ kind: 'forget', pid }),
+    stop: () => host.stop(),
+  }
+}

@@ -1,0 +1,97 @@
+// Reads a table's stream page by page, shard after shard, from where an earlier reader had come to.
+
+import { type DynamodbApi, DynamodbError } from '../stores/dynamodb-api.ts'
+import { type StreamRecord, sequenceOf } from './stream-record.ts'
+
+/** The last record that was read. */
+export type Position = { readonly shardId: string; readonly sequenceNumber: string }
+
+export type Page = {
+  readonly records: readonly StreamRecord[]
+  /** Of the last of them; absent as long as there was none. */
+  readonly position?: Position
+}
+
+/** The most that GetRecords gives. */
+const PAGE_SIZE = 1_000
+
+type Shard = { readonly ShardId: string; readonly ParentShardId?: string }
+
+export class StreamReader {
+  readonly #dynamodb: DynamodbApi
+  readonly #streamArn: string
+  #position: Position | undefined
+  #shardId: string | undefined
+  #iterator: string | undefined
+
+  /** Without a position it begins with the oldest record there is. */
+  constructor(dynamodb: DynamodbApi, streamArn: string, position: Position | undefined) {
+    this.#dynamodb = dynamodb
+    this.#streamArn = streamArn
+    this.#position = position
+    this.#shardId = position?.shardId
+  }
+
+  async read(): Promise<Page> {
+    try {
+      return await this.#readPage()
+    } catch (error) {
+      // Expired, or of a DynamoDB that has been started again since: ask for another.
+      this.#iterator = undefined
+      throw error
+    }
+  }
+
+  async #readPage(): Promise<Page> {
+    this.#shardId ??= (await this.#shards())[0]?.ShardId
+    if (this.#shardId === undefined) return { records: [] }
+    this.#iterator ??= await this.#startIterator(this.#shardId)
+    const output = await this.#dynamodb('GetRecords', {
+      ShardIterator: this.#iterator,
+      Limit: PAGE_SIZE,
+    })
+    const records = (output.Records ?? []) as readonly StreamRecord[]
+    const last = records.at(-1)
+    if (last) this.#position = { shardId: this.#shardId, sequenceNumber: sequenceOf(last) }
+    const position = this.#position
+    this.#iterator = output.NextShardIterator as string | undefined
+    // A shard that is closed and read to its end has no further iterator.
+    if (this.#iterator === undefined) await this.#toNextShard()
+    return { records, ...(position && { position }) }
+  }
+
+  async #toNextShard(): Promise<void> {
+    const shards = await this.#shards()
+    const at = shards.findIndex(({ ShardId }) => ShardId === this.#shardId)
+    const next = shards[at + 1]
+    // None yet: the next read asks again at the same place, behind the last record.
+    if (next) this.#shardId = next.ShardId
+  }
+
+  async #startIterator(shardId: string): Promise<string> {
+    const shard = { StreamArn: this.#streamArn, ShardId: shardId }
+    const oldest = { ...shard, ShardIteratorType: 'TRIM_HORIZON' }
+    if (this.#position?.shardId !== shardId) return this.#iteratorOf(oldest)
+    try {
+      return await this.#iteratorOf({
+        ...shard,
+        ShardIteratorType: 'AFTER_SEQUENCE_NUMBER',
+        SequenceNumber: this.#position.sequenceNumber,
+      })
+    } catch (error) {
+      // Trimmed since, or of a table that was made again: what comes twice does no harm.
+      if (!(error instanceof DynamodbError)) throw error
+      return this.#iteratorOf(oldest)
+    }
+  }
+
+  async #iteratorOf(input: Readonly<Record<string, unknown>>): Promise<string> {
+    return String((await this.#dynamodb('GetShardIterator', input)).ShardIterator)
+  }
+
+  async #shards(): Promise<readonly Shard[]> {
+    const input = { StreamArn: this.#streamArn }
+    const { StreamDescription } = await this.#dynamodb('DescribeStream', input)
+    return (StreamDescription as { Shards?: readonly Shard[] }).Shards ?? []
+  }
+}

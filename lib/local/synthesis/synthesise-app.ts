@@ -1,0 +1,153 @@
+// Runs a CDK app as its CLI would (two variables say where to write and with which context), in a
+// process of its own, so that the CDK's 100 MB do not stay. What comes out is kept under a hash of
+// the sources: without a change the next start takes it as it is, and two stacks that start at the
+// same time do not write into each other's folder.
+
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { messageOf, StartError } from '../start-error.ts'
+import { isObject } from '../template/assembly.ts'
+import { hashSources } from './source-hash.ts'
+
+export type SynthesisOptions = {
+  /** The file that is the CDK app. */
+  readonly app: string
+  readonly context?: Readonly<Record<string, unknown>>
+  /** Where results are kept; `node_modules/.cache` of the project unless given. */
+  readonly cacheDirectory?: string
+  /** A folder that is no source, wherever it is: the data. */
+  readonly except?: string
+  /** To be called if it will take seconds. */
+  readonly onStart?: () => void
+  readonly signal?: AbortSignal
+}
+
+/** Which folders go: all but so many, and none that a stack of today may be running. */
+const KEPT = 4
+const KEPT_MS = 86_400_000
+
+/** A failed build may have a line for each of a hundred mistakes. */
+const LINES_MAX = 4
+
+/** Returns the folder of the cloud assembly. */
+export async function synthesiseApp(options: SynthesisOptions): Promise<string> {
+  const app = resolve(options.app)
+  if (!existsSync(app)) {
+    throw new StartError(`Cannot synthesise ${options.app} because there is no such file`)
+  }
+  const root = projectOf(app)
+  const context = JSON.stringify({
+    ...contextOf(app, root),
+    // Only so does the template say where the code of a function is.
+    'aws:cdk:enable-asset-metadata': true,
+    ...options.context,
+  })
+  const cache = options.cacheDirectory ?? join(root, 'node_modules/.cache/pushpop')
+  const kept = join(cache, hashSources(root, [app, context, process.version], options.except))
+  if (existsSync(join(kept, 'manifest.json'))) {
+    const now = new Date()
+    await utimes(kept, now, now)
+    return kept
+  }
+
+  options.onStart?.()
+  await mkdir(cache, { recursive: true })
+  const fresh = await mkdtemp(join(cache, 'fresh-'))
+  try {
+    await run(app, root, fresh, context, options.signal)
+    await rename(fresh, kept)
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true })
+    // Another start was quicker by a moment.
+    if (!existsSync(join(kept, 'manifest.json'))) throw error
+  }
+  await prune(cache)
+  return kept
+}
+
+async function run(
+  app: string,
+  root: string,
+  outdir: string,
+  context: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const child = spawn(process.execPath, [app], {
+    cwd: root,
+    env: { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(signal && { signal }),
+  })
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  const code = await new Promise((done, reject) => {
+    child.on('error', reject)
+    child.on('close', (exitCode, killedBy) => done(killedBy ?? exitCode))
+  })
+  if (code === 0 && existsSync(join(outdir, 'manifest.json'))) return
+  const reason = code === 0 ? 'it wrote no cloud assembly' : findReason(output) || `exit ${code}`
+  throw new StartError(`Cannot synthesise ${app} because of this: ${reason}`)
+}
+
+/** What an app that failed has to say: the message of its error, and where; without the stack. */
+export function findReason(output: string): string {
+  const lines = output.split('\n').map((line) => line.trimEnd())
+  const start = Math.max(
+    0,
+    lines.findIndex((line) => /^(Uncaught )?\w*Error\b/.test(line)),
+  )
+  const rest = lines.slice(start)
+  const end = rest.findIndex((line, index) => line === '' || (index > 0 && /^\s+at /.test(line)))
+  const message = rest
+    .slice(0, end < 0 ? LINES_MAX : Math.min(end, LINES_MAX))
+    .map((line) => line.trim())
+    .join(' ')
+    .replace(/^(Uncaught )?\w*Error( \[\w+\])?: /, '')
+  // Node says first where it found what it could not compile.
+  const place = /^file:\/\/(.*:\d+)$/.exec(lines[0] ?? '')?.[1]
+  return place && message ? `${message} (${place})` : message
+}
+
+/** The folder with the package.json that the app belongs to. */
+function projectOf(app: string): string {
+  return upwards(dirname(app), 'package.json') ?? dirname(app)
+}
+
+/** The feature flags that its CLI would hand to the app. */
+function contextOf(app: string, root: string): Readonly<Record<string, unknown>> {
+  const directory = upwards(dirname(app), 'cdk.json')
+  // One above the project is somebody else's.
+  if (!directory?.startsWith(root)) return {}
+  const file = join(directory, 'cdk.json')
+  try {
+    const settings: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return isObject(settings) && isObject(settings.context) ? settings.context : {}
+  } catch (error) {
+    throw new StartError(`Cannot read ${file} because of this: ${messageOf(error)}`)
+  }
+}
+
+function upwards(from: string, name: string): string | undefined {
+  for (let directory = from; ; directory = dirname(directory)) {
+    if (existsSync(join(directory, name))) return directory
+    if (directory === dirname(directory)) return undefined
+  }
+}
+
+async function prune(cache: string): Promise<void> {
+  const folders = await Promise.all(
+    (await readdir(cache)).map(async (name) => {
+      const path = join(cache, name)
+      return { path, usedMs: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 }
+    }),
+  )
+  const old = folders
+    .sort((a, b) => b.usedMs - a.usedMs)
+    .slice(KEPT)
+    .filter(({ usedMs }) => usedMs < Date.now() - KEPT_MS)
+  await Promise.all(old.map(({ path }) => rm(path, { recursive: true, force: true })))
+}

@@ -1,0 +1,81 @@
+import { StartError } from '../start-error.ts'
+import { isObject } from './assembly.ts'
+import { objectsOf } from './property-values.ts'
+import type { ResolvedResource, Resources } from './resources.ts'
+
+/** Where an event of a rule goes. */
+export type TargetPlan = {
+  readonly functionArn: string
+  /** Text of JSON that the function gets instead of the event. */
+  readonly input?: string
+  /** `$.detail`: the part of the event that the function gets. */
+  readonly inputPath?: string
+}
+
+export type SchedulePlan = {
+  readonly id: string
+  readonly arn: string
+  /** `rate(1 minute)` */
+  readonly expression: string
+  readonly targets: readonly TargetPlan[]
+}
+
+export type EventRulePlan = {
+  readonly id: string
+  readonly busName: string
+  readonly pattern: Readonly<Record<string, unknown>>
+  readonly targets: readonly TargetPlan[]
+}
+
+export function planRules(resources: Resources, leftOut: string[]) {
+  const schedules: SchedulePlan[] = []
+  const eventRules: EventRulePlan[] = []
+  for (const rule of resources.ofType('AWS::Events::Rule')) {
+    if (rule.property('State') === 'DISABLED') continue
+    const id = rule.logicalId
+    const targets = planTargets(rule, resources, leftOut)
+    const expression = rule.property('ScheduleExpression')
+    const pattern = rule.property('EventPattern')
+    if (typeof expression === 'string') schedules.push({ id, arn: rule.arn, expression, targets })
+    if (isObject(pattern)) {
+      eventRules.push({ id, busName: busNameOf(rule, resources), pattern, targets })
+    }
+  }
+  return { schedules, eventRules }
+}
+
+function planTargets(
+  rule: ResolvedResource,
+  resources: Resources,
+  leftOut: string[],
+): TargetPlan[] {
+  return objectsOf(rule, 'Targets').flatMap((target) => {
+    const served = resources.find('AWS::Lambda::Function', target.Arn)
+    if (!served) {
+      leftOut.push(
+        `The rule ${rule.logicalId} has a target that is no function: it gets no events.`,
+      )
+      return []
+    }
+    if (target.InputTransformer !== undefined) {
+      throw new StartError(
+        `Cannot run the rule ${rule.logicalId} because the local stack does not transform inputs; ` +
+          'give the target an Input or an InputPath',
+      )
+    }
+    return [
+      {
+        functionArn: served.arn,
+        ...(target.Input !== undefined && { input: String(target.Input) }),
+        ...(target.InputPath !== undefined && { inputPath: String(target.InputPath) }),
+      },
+    ]
+  })
+}
+
+/** A rule names its bus, or gives its ARN; most give neither and mean the default one. */
+function busNameOf(rule: ResolvedResource, resources: Resources): string {
+  const given = rule.property('EventBusName')
+  if (given === undefined) return 'default'
+  return resources.find('AWS::Events::EventBus', given)?.ref ?? String(given)
+}

@@ -1,0 +1,44 @@
+// What there is to run, read out of the templates: plain data, so that the rest of the local stack
+// never meets CloudFormation.
+
+import type { StackTemplate } from './assembly.ts'
+import { type ApiPlan, planApi } from './plan-api.ts'
+import { type EventRulePlan, planRules, type SchedulePlan } from './plan-events.ts'
+import { type FunctionPlan, planFunctions } from './plan-functions.ts'
+import { planBuckets, planTables, type TablePlan } from './plan-stores.ts'
+import { planStreams, type StreamPlan } from './plan-streams.ts'
+import { Resources } from './resources.ts'
+
+export type Plan = {
+  readonly functions: readonly FunctionPlan[]
+  readonly tables: readonly TablePlan[]
+  /** Their names. */
+  readonly buckets: readonly string[]
+  readonly api?: ApiPlan
+  readonly schedules: readonly SchedulePlan[]
+  /** Names of the event buses, the default one included. */
+  readonly buses: readonly string[]
+  readonly eventRules: readonly EventRulePlan[]
+  readonly streams: readonly StreamPlan[]
+  /** What the template asks for and the local stack does not do, a sentence each. */
+  readonly leftOut: readonly string[]
+}
+
+export function planStack(stacks: readonly StackTemplate[]): Plan {
+  const resources = new Resources(stacks)
+  const leftOut: string[] = []
+  const functions = planFunctions(resources)
+  const api = planApi(resources, leftOut)
+  const { schedules, eventRules } = planRules(resources, leftOut)
+  return {
+    functions,
+    tables: planTables(resources),
+    buckets: planBuckets(resources),
+    ...(api && { api }),
+    schedules,
+    buses: ['default', ...resources.ofType('AWS::Events::EventBus').map(({ ref }) => ref)],
+    eventRules,
+    streams: planStreams(resources, leftOut),
+    leftOut,
+  }
+}

@@ -1,0 +1,29 @@
+import { App } from 'aws-cdk-lib/core'
+import cdkJson from '../cdk.json' with { type: 'json' }
+import { PushPopStack } from './pushpop-stack.ts'
+import { settingsOf } from './settings.ts'
+
+export type AppOptions = {
+  readonly outdir?: string
+  readonly context?: Readonly<Record<string, unknown>>
+  /** Against CloudFormation's schemas, which takes a second; yes unless told otherwise. */
+  readonly checked?: boolean
+}
+
+/** The app as `cdk synth` sees it, also where nothing but this process has read cdk.json. */
+export function pushPopApp({ outdir, context, checked = true }: AppOptions = {}): App {
+  const app = new App({
+    ...(outdir !== undefined && { outdir }),
+    context: {
+      ...cdkJson.context,
+      // The CLI sets it by itself; whoever runs functions locally finds their bundles by it.
+      'aws:cdk:enable-asset-metadata': true,
+      ...context,
+    },
+    analyticsReporting: cdkJson.versionReporting,
+    builtinCloudFormationValidation: checked,
+  })
+  const { stackName, ...props } = settingsOf(app.node)
+  new PushPopStack(app, stackName, props)
+  return app
+}

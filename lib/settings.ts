@@ -1,0 +1,116 @@
+import { Duration } from 'aws-cdk-lib/core'
+import type { Node } from 'constructs'
+import type { Authorisation } from './constructs/authorisation.ts'
+import type { LogLevel } from './constructs/functions.ts'
+import type { PushPopProps } from './constructs/push-pop.ts'
+
+export type Settings = {
+  readonly stackName: string
+  /** An SNS topic that is there already. */
+  readonly alarmTopicArn?: string
+  readonly service: PushPopProps
+}
+
+/** What `-c name=value` sets; README's table of configuration is about these. */
+export function settingsOf(node: Node): Settings {
+  const setting = (name: string): string | undefined => {
+    const value: unknown = node.tryGetContext(name)
+    if (value === undefined || value === '') return undefined
+    return String(value)
+  }
+  const stage = setting('stage')
+  if (stage !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(stage)) {
+    throw new SettingError('stage', stage, 'letters, digits and hyphens, beginning with a letter')
+  }
+  const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), 1, 60)
+  const idempotencyTtl = seconds('idempotencyTtl', setting('idempotencyTtl'), 60, 30 * 86_400)
+  const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
+  const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
+  const alarmTopicArn = setting('alarmTopic')
+  if (alarmTopicArn !== undefined && !/^arn:[^:]+:sns:[^:]+:\d{12}:.+/.test(alarmTopicArn)) {
+    throw new SettingError('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
+  }
+  return {
+    ...(alarmTopicArn !== undefined && { alarmTopicArn }),
+    stackName: stage === undefined ? 'PushPop' : `PushPop-${stage}`,
+    service: {
+      authorisation: authorisationOf(setting),
+      throwaway: oneOf('throwaway', setting('throwaway'), ['true', 'false']) === 'true',
+      tracing: oneOf('tracing', setting('tracing'), ['true', 'false']) !== 'false',
+      ...(sweepEvery && { sweepEvery }),
+      ...(idempotencyTtl && { idempotencyTtl }),
+      ...(itemAgeAlarm && { itemAgeAlarm }),
+      ...(logLevel && { logLevel }),
+      corsOrigins: listOf(setting('corsOrigins')),
+    },
+  }
+}
+
+const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+
+function authorisationOf(setting: (name: string) => string | undefined): Authorisation {
+  const kind = oneOf('auth', setting('auth'), ['iam', 'jwt', 'none']) ?? 'iam'
+  const issuer = setting('issuer')
+  const audience = listOf(setting('audience'))
+  if (kind !== 'jwt') {
+    // Whoever names an issuer means tokens, and would be surprised by what else was deployed.
+    if (issuer !== undefined || audience.length > 0) {
+      throw new SettingError('auth', kind, '"jwt" where issuer and audience are set')
+    }
+    return { kind }
+  }
+  if (issuer === undefined || !/^https:\/\/[^/\s]+/.test(issuer)) {
+    throw new SettingError(
+      'issuer',
+      issuer,
+      'the https address of who issues the tokens, with auth=jwt',
+    )
+  }
+  if (audience.length === 0) {
+    throw new SettingError(
+      'audience',
+      undefined,
+      'whom the tokens are for (one or, with commas, several), with auth=jwt',
+    )
+  }
+  return { kind, issuer, audience }
+}
+
+/** Told to a person at a terminal: one sentence, no stack. */
+export class SettingError extends Error {
+  constructor(name: string, value: string | undefined, wanted: string) {
+    const found = value === undefined ? 'it is not set' : `it is "${value}"`
+    super(`Cannot synthesise because the setting "${name}" must be ${wanted}, and ${found}`)
+  }
+}
+
+function oneOf<T extends string>(
+  name: string,
+  value: string | undefined,
+  known: readonly T[],
+): T | undefined {
+  if (value === undefined) return undefined
+  const found = known.find((one) => one === value)
+  if (found === undefined) throw new SettingError(name, value, `one of ${known.join(', ')}`)
+  return found
+}
+
+function seconds(
+  name: string,
+  value: string | undefined,
+  min: number,
+  max: number,
+): Duration | undefined {
+  if (value === undefined) return undefined
+  const count = Number(value)
+  if (!Number.isInteger(count) || count < min || count > max) {
+    throw new SettingError(name, value, `a number of seconds from ${min} to ${max}`)
+  }
+  return Duration.seconds(count)
+}
+
+const listOf = (value: string | undefined): string[] =>
+  (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')

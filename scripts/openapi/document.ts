@@ -1,0 +1,189 @@
+// docs/openapi.json, made from the routes and the schemas that check the requests.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
+import type * as v from 'valibot'
+import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.ts'
+import { type Route, routes } from '../../lambdas/http/routes.ts'
+import { error } from '../../lambdas/http/schemas/answers.ts'
+import type { BodyCall, Call } from '../../lambdas/http/schemas/call.ts'
+import { commonErrors, type Operation, type OperationId, operations } from './operations.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export function openApiDocument(): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const route of routes as readonly Route[]) {
+    paths[route.path] ??= {}
+    const methods = paths[route.path] as Record<string, Json>
+    methods[route.method.toLowerCase()] = operationOf(route)
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'PushPop', version: version(), description: about, license: { name: 'MIT' } },
+    servers: [{ url: 'http://localhost:8000', description: 'npm start' }],
+    security: [{ sigv4: [] }, { token: [] }],
+    paths,
+    components: {
+      schemas: { Error: schemaOf(error) },
+      responses,
+      parameters: { QueueId: queueId },
+      headers: {
+        RequestId: {
+          description: 'Names this request in the logs.',
+          schema: { type: 'string' },
+        },
+        RetryAfter: { description: 'Seconds.', schema: { type: 'integer' } },
+        ETag: { description: 'Changes with what is answered.', schema: { type: 'string' } },
+      },
+      securitySchemes: {
+        sigv4: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'AWS Signature Version 4, service `execute-api`; unless deployed otherwise.',
+        },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'With `auth=jwt`; the scope an operation needs is in `x-pushpop-scope`.',
+        },
+      },
+    },
+  }
+}
+
+const about =
+  'A serverless priority queue. JSON is snake_case; times are epoch seconds with a fraction. ' +
+  'Every answer has an `X-Request-Id`, and every error one shape. 401 and 403, and 429 with another ' +
+  'body, come from the gateway.'
+
+function version(): string {
+  const file = join(import.meta.dirname, '../../package.json')
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+const queueId = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description:
+    '1–100 characters, case-sensitive, not `.` or `..`; with `-deadletter` behind it for a ' +
+    'dead-letter queue.',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,100}(-deadletter)?$' },
+}
+
+function operationOf({ path, duty, operationId }: Route): Json {
+  const operation = operations[operationId as OperationId]
+  const { tag, summary, description, call } = operation
+  const parameters = [
+    ...(path.includes('{id}') ? [{ $ref: '#/components/parameters/QueueId' }] : []),
+    ...queryParameters(call),
+    ...(call.headers ?? []).map((name) => ({ in: 'header', ...headers[name] })),
+  ]
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    ...(duty === undefined ? { security: [] } : { 'x-pushpop-scope': `pushpop/${duty}` }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(call.body !== undefined && { requestBody: requestBody(call.body) }),
+    responses: { 200: success(operation), ...failures(operation) },
+  }
+}
+
+const headers = {
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    description:
+      'Repeats of this request have one effect. A pop needs `require_ack` with it. Remembered for ' +
+      '24 hours unless deployed otherwise.',
+    schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[\\x20-\\x7e]+$' },
+  },
+  'If-Match': {
+    name: 'If-Match',
+    description: 'The `ETag` of the configuration that is to be changed.',
+    schema: { type: 'string' },
+  },
+}
+
+function queryParameters({ parameters }: Call): Json[] {
+  return Object.entries(parameters?.entries ?? {}).map(([name, entry]) => {
+    const { description, ...schema } = schemaOf(entry as v.GenericSchema)
+    return { name, in: 'query', description, schema }
+  })
+}
+
+function requestBody({ kind, schema, or }: BodyCall): Json {
+  const main = schemaOf(schema)
+  return {
+    required: kind === 'required',
+    content: {
+      'application/json': {
+        schema: or === undefined ? main : { oneOf: [main, schemaOf(or.schema)] },
+      },
+    },
+  }
+}
+
+const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
+
+function success({ summary, answer, hasEtag }: Operation): Json {
+  return {
+    description: summary,
+    headers: {
+      ...requestIdHeader,
+      ...(hasEtag && { ETag: { $ref: '#/components/headers/ETag' } }),
+    },
+    content: { 'application/json': { schema: schemaOf(answer) } },
+  }
+}
+
+/** Errors by status, as OpenAPI has them. */
+function failures(operation: Operation): Json {
+  const byStatus = new Map<number, HttpErrorCode[]>()
+  for (const code of errorsOf(operation)) {
+    const { status } = errorTable[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const sorted = [...byStatus].sort(([a], [b]) => a - b)
+  return Object.fromEntries(sorted.map(([status, codes]) => [status, failure(codes)]))
+}
+
+export const errorsOf = ({ errors }: Operation): HttpErrorCode[] => [
+  ...new Set<HttpErrorCode>([...errors, ...commonErrors]),
+]
+
+function failure(codes: readonly HttpErrorCode[]): Json {
+  const retries = codes.some(
+    (code) => errorTable[code].retryAfter !== undefined || code === 'QUEUE_LOCKED',
+  )
+  return {
+    $ref: `#/components/responses/${retries ? 'ErrorWithRetry' : 'Error'}`,
+    description: codes.map((code) => `\`${code}\``).join(', '),
+  }
+}
+
+const errorResponse = {
+  description: 'An error.',
+  headers: requestIdHeader,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+}
+const responses = {
+  Error: errorResponse,
+  ErrorWithRetry: {
+    ...errorResponse,
+    description: 'An error that may pass.',
+    headers: { ...requestIdHeader, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+  },
+}
+
+const conversion: ConversionConfig = { target: 'draft-2020-12', errorMode: 'throw' }
+
+function schemaOf(schema: v.GenericSchema): Json {
+  const { $schema: _, ...rest } = toJsonSchema(schema, conversion) as Record<string, unknown>
+  return rest
+}

@@ -1,0 +1,196 @@
+// What the schemas cannot say of each call: its words, and which errors it has beside those that
+// every call has.
+
+import type * as v from 'valibot'
+import type { HttpErrorCode } from '../../lambdas/http/error-table.ts'
+import type { routes } from '../../lambdas/http/routes.ts'
+import * as answers from '../../lambdas/http/schemas/answers.ts'
+import type { Call } from '../../lambdas/http/schemas/call.ts'
+import {
+  browseCall,
+  configurationCall,
+  inspectCall,
+  listCall,
+} from '../../lambdas/http/schemas/inspect.ts'
+import { configureCall, purgeCall, redriveCall } from '../../lambdas/http/schemas/manage.ts'
+import { popCall } from '../../lambdas/http/schemas/pop.ts'
+import { pushCall } from '../../lambdas/http/schemas/push.ts'
+import {
+  acknowledgeCall,
+  deadLetterCall,
+  extendLockCall,
+  releaseCall,
+} from '../../lambdas/http/schemas/settle.ts'
+
+export type OperationId = (typeof routes)[number]['operationId']
+
+export type Operation = {
+  readonly tag: 'Queue' | 'Locks' | 'Inspection' | 'Management' | 'Service'
+  readonly summary: string
+  readonly description: string
+  readonly call: Call
+  readonly answer: v.GenericSchema
+  readonly hasEtag?: true
+  readonly errors: readonly HttpErrorCode[]
+}
+
+/** Whatever a call is about, its parameters, its body and its store can be wrong. */
+export const commonErrors = [
+  'INVALID_PARAMETER',
+  'UNKNOWN_FIELD',
+  'INVALID_JSON',
+  'BODY_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'RATE_LIMITED',
+  'INTERNAL',
+] as const satisfies readonly HttpErrorCode[]
+
+const store = ['STORE_UNAVAILABLE'] as const
+const queue = ['INVALID_QUEUE_ID', 'BUSY', ...store] as const
+const segments = ['SEGMENT_UNAVAILABLE'] as const
+const lock = ['INVALID_LOCK_ID', 'LOCK_NOT_FOUND', 'LOCK_EXPIRED'] as const
+
+export const operations: Readonly<Record<OperationId, Operation>> = {
+  push: {
+    tag: 'Queue',
+    summary: 'Push one item or up to 1,000',
+    description:
+      'A queue appears with its first push. Several items are pushed all or none. With an ' +
+      '`Idempotency-Key` a repeated push has one effect and gets its first answer again.',
+    call: pushCall,
+    answer: answers.pushed,
+    errors: [
+      ...queue,
+      ...segments,
+      'INVALID_ITEM',
+      'INVALID_PRIORITY',
+      'ITEM_TOO_LARGE',
+      'IDEMPOTENCY_CONFLICT',
+      'QUEUE_FULL',
+      'TOO_MANY_PRIORITIES',
+    ],
+  },
+  pop: {
+    tag: 'Queue',
+    summary: 'Pop the next items',
+    description:
+      'Priority 0 first, then 1, and so on; first in, first out within one. Without `require_ack` ' +
+      'the items are gone; with it they are locked until acknowledged, and come back to the front ' +
+      'if that does not happen in time. While a lock is live a pop answers 423, unless competing ' +
+      'consumers are allowed. Parameters may also be sent as headers: `Require-Ack: true`.',
+    call: popCall,
+    answer: answers.popped,
+    errors: [
+      ...queue,
+      ...segments,
+      ...lock,
+      'INVALID_COUNT',
+      'INVALID_TTL',
+      'QUEUE_LOCKED',
+      'TOO_MANY_LOCKS',
+    ],
+  },
+  acknowledge: {
+    tag: 'Locks',
+    summary: 'Acknowledge a lock, some of it, or many locks',
+    description:
+      'Settles the items for good. Repeated after its answer was lost, it gets that answer again. ' +
+      'With `lock_ids` each lock has a result of its own, and the status is 200 whatever they are. ' +
+      'A JSON body under curl’s default `Content-Type: application/x-www-form-urlencoded` is taken ' +
+      'here as well.',
+    call: acknowledgeCall,
+    answer: answers.acknowledged,
+    errors: [...queue, ...lock],
+  },
+  extendLock: {
+    tag: 'Locks',
+    summary: 'Give a lock more time',
+    description: 'Its expiry becomes now + `ttl_seconds`: sooner or later than it was.',
+    call: extendLockCall,
+    answer: answers.extended,
+    errors: [...queue, ...lock, 'INVALID_TTL'],
+  },
+  release: {
+    tag: 'Locks',
+    summary: 'Give items back at once',
+    description: 'To the front, in their order, at their priority, with `deliveries` one higher.',
+    call: releaseCall,
+    answer: answers.released,
+    errors: [...queue, ...lock],
+  },
+  deadLetter: {
+    tag: 'Locks',
+    summary: 'Move items to the dead-letter queue',
+    description: 'To `{id}-deadletter`, priority kept.',
+    call: deadLetterCall,
+    answer: answers.deadLettered,
+    errors: [...queue, ...lock, ...segments],
+  },
+  inspect: {
+    tag: 'Inspection',
+    summary: 'The state of a queue',
+    description: 'Eventually consistent unless asked otherwise. Changes nothing.',
+    call: inspectCall,
+    answer: answers.queueState,
+    hasEtag: true,
+    errors: [...queue, ...segments],
+  },
+  browse: {
+    tag: 'Inspection',
+    summary: 'The next items, without taking them',
+    description: 'In pop order, a page at a time, locked ones included.',
+    call: browseCall,
+    answer: answers.page,
+    errors: [...queue, ...segments, 'INVALID_PRIORITY'],
+  },
+  configuration: {
+    tag: 'Inspection',
+    summary: 'The configuration of a queue',
+    description: 'The `ETag` is its revision.',
+    call: configurationCall,
+    answer: answers.configuration,
+    hasEtag: true,
+    errors: queue,
+  },
+  configure: {
+    tag: 'Management',
+    summary: 'Change the configuration of a queue',
+    description: 'What is left out stays; `null` takes a setting away.',
+    call: configureCall,
+    answer: answers.configuration,
+    hasEtag: true,
+    errors: [...queue, 'VERSION_MISMATCH'],
+  },
+  purge: {
+    tag: 'Management',
+    summary: 'Remove all items, or all of one priority',
+    description: 'Locks on them are dropped. What is pushed meanwhile stays.',
+    call: purgeCall,
+    answer: answers.purged,
+    errors: [...queue, 'INVALID_PRIORITY'],
+  },
+  redrive: {
+    tag: 'Management',
+    summary: 'Move dead-lettered items back to where they came from',
+    description: 'Order and priority kept. Locked items and items pushed here by hand stay.',
+    call: redriveCall,
+    answer: answers.redriven,
+    errors: [...queue, ...segments, 'TOO_MANY_PRIORITIES'],
+  },
+  list: {
+    tag: 'Inspection',
+    summary: 'The queues, by id',
+    description: 'A page at a time, with the number of their items.',
+    call: listCall,
+    answer: answers.queueList,
+    errors: store,
+  },
+  health: {
+    tag: 'Service',
+    summary: 'Whether the service is up',
+    description: 'Open to everybody. Asks no store.',
+    call: {},
+    answer: answers.healthy,
+    errors: [],
+  },
+}

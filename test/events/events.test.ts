@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { routes } from '../../lambdas/http/routes.ts'
+import type { FunctionOutput } from '../../lib/local/functions/function-output.ts'
+import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+import { lockIn, withLock } from '../../scripts/invoke/last-lock.ts'
+import { checkAnswer } from '../http/documented.ts'
+import { type Expected, expectedEvents } from './expected.ts'
+
+const folder = join(import.meta.dirname, '../../events')
+const eventOf = (name: string): unknown =>
+  JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))
+
+let stack: LocalStack
+let lockId: string | undefined
+const output: FunctionOutput[] = []
+beforeAll(async () => {
+  stack = await startLocalStack({ port: 0, listeners: { onOutput: (line) => output.push(line) } })
+})
+afterAll(() => stack?.stop())
+
+const isLast = ({ json }: FunctionOutput): boolean =>
+  json?.message === 'request' || json?.message === 'run'
+const linesOf = (functionId: string): number =>
+  output.filter((it) => it.functionId === functionId && isLast(it)).length
+
+type HttpAnswer = {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+async function replay({ event: name, function: functionId, outcome, logged }: Expected) {
+  const event = eventOf(name)
+  const before = linesOf(functionId)
+  const outcomeSeen = await stack.invoke(functionId, withLock(event, lockId))
+  expect(outcomeSeen.kind).toBe('answered')
+  const payload = outcomeSeen.kind === 'throttled' ? '' : outcomeSeen.payload
+  lockId = lockIn(payload) ?? lockId
+  // The log comes another way than the answer, and may come after it.
+  await vi.waitFor(() => expect(linesOf(functionId)).toBeGreaterThan(before))
+  const line = output.findLast((it) => it.functionId === functionId && isLast(it))
+  expect(line?.json).toMatchObject(logged)
+  if ('returned' in outcome) {
+    expect(JSON.parse(payload)).toMatchObject(outcome.returned)
+    return
+  }
+  const { statusCode: status, headers, body } = JSON.parse(payload) as HttpAnswer
+  expect(status, body).toBe(outcome.status)
+  expect(JSON.parse(body)).toMatchObject(outcome.body)
+  const { rawPath: path, requestContext: context } = event as {
+    rawPath?: string
+    requestContext: { http?: { method: string } }
+  }
+  if (path !== undefined) {
+    checkAnswer(context.http?.method ?? '', path, { status, headers, text: body }, new Set())
+  }
+}
+
+describe('The events, on the synthesised functions', () => {
+  it.each(expectedEvents.map((one, i) => [`${i + 1}. ${one.function} ${one.event}`, one] as const))(
+    '%s',
+    (_, one) => replay(one),
+  )
+
+  it('are all replayed, and there is one at least for each route and function.', () => {
+    const files = readdirSync(folder).map((file) => file.replace('.json', ''))
+    const replayed = new Set(expectedEvents.map(({ event }) => event))
+    expect([...replayed].sort()).toEqual(files.sort())
+    const keys = files.map((name) => (eventOf(name) as { routeKey?: string }).routeKey)
+    for (const { method, path } of routes) expect(keys).toContain(`${method} ${path}`)
+    const functions = new Set(expectedEvents.map((one) => one.function))
+    expect([...functions].sort()).toEqual(stack.plan.functions.map(({ id }) => id).sort())
+  })
+
+  it('leave no payload and no lock in any log.', () => {
+    const all = output.map(({ text }) => text).join('\n')
+    for (const secret of ['order-19', 'urgent', 'just text', 'address unknown', lockId ?? '-']) {
+      expect(all).not.toContain(secret)
+    }
+  })
+})

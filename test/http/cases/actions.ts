@@ -1,0 +1,44 @@
+import { expect } from 'vitest'
+import { type Call, type HttpAnswer, type Json, json } from '../call.ts'
+
+/** What cases do over and over. */
+
+export const path = (queue: string, verb = ''): string =>
+  verb === '' ? `/queue/${queue}` : `/queue/${queue}/${verb}`
+
+export async function push(call: Call, queue: string, body: unknown): Promise<Json> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return expectOk(await call('POST', path(queue, 'push'), { body: text }))
+}
+
+/** One push of these items, at one priority each. */
+export const pushItems = (call: Call, queue: string, items: readonly unknown[], priority = 0) =>
+  push(call, queue, { items: items.map((item) => ({ item, priority })) })
+
+export async function pop(call: Call, queue: string, query = ''): Promise<Json> {
+  return expectOk(await call('POST', path(queue, 'pop'), { query }))
+}
+
+export const lock = (call: Call, queue: string, query = '') =>
+  pop(call, queue, query === '' ? 'require_ack=true' : `require_ack=true&${query}`)
+
+export const post = (call: Call, queue: string, verb: string, body?: unknown) =>
+  call('POST', path(queue, verb), body === undefined ? {} : { body: JSON.stringify(body) })
+
+export async function inspect(call: Call, queue: string): Promise<Json> {
+  return expectOk(await call('GET', path(queue), { query: 'consistent=true' }))
+}
+
+export function expectOk(answer: HttpAnswer): Json {
+  expect(answer.status, answer.text).toBe(200)
+  return json(answer)
+}
+
+export function expectError(answer: HttpAnswer, status: number, code: string): Json {
+  const body = json(answer)
+  expect({ status: answer.status, code: body.error_code }, answer.text).toEqual({ status, code })
+  expect(body.success).toBe(false)
+  return body
+}
+
+export const nowSeconds = (): number => Date.now() / 1000

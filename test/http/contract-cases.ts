@@ -1,0 +1,21 @@
+// Every row and rule of the API as cases that need nothing but a way to make a request: run here
+// against the handlers, and over real HTTP against the stack on one machine.
+
+import type { Case } from './call.ts'
+import { inspectCases } from './cases/inspect.ts'
+import { manageCases } from './cases/manage.ts'
+import { popCases } from './cases/pop.ts'
+import { pushCases } from './cases/push.ts'
+import { requestCases } from './cases/requests.ts'
+import { settleCases } from './cases/settle.ts'
+import { sourceCases } from './cases/sources.ts'
+
+export const contractCases: Readonly<Record<string, readonly Case[]>> = {
+  'The sources': sourceCases,
+  Push: pushCases,
+  Pop: popCases,
+  'Settling a lock': settleCases,
+  'Looking at queues': inspectCases,
+  'Managing queues': manageCases,
+  'Any request': requestCases,
+}

@@ -1,0 +1,209 @@
+import { type CallName, calls, type HostileCase, short, wrong } from './hostile-case.ts'
+
+const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']
+
+const allowed = new Map<string, string[]>()
+for (const { method, suffix } of Object.values(calls)) {
+  const address = `/queue/{id}${suffix}`
+  allowed.set(address, [...(allowed.get(address) ?? []), method])
+}
+allowed.set('/queues', ['GET']).set('/healthz', ['GET'])
+
+const wrongMethods = [...allowed].flatMap(([address, right]) =>
+  methods
+    .filter((method) => !right.includes(method))
+    .map(
+      (method): HostileCase => ({
+        name: `${method} ${address}`,
+        method,
+        path: (queue) => address.replace('{id}', queue),
+        code: 'METHOD_NOT_ALLOWED',
+      }),
+    ),
+)
+
+const nowhere = [
+  '/',
+  '//',
+  '/queue',
+  '/queue/',
+  '/queue//push',
+  '/queue/x/',
+  '/queue/x/push/',
+  '/queue/x/push/y',
+  '/queue/x/Push',
+  '/queue/x/peek',
+  '/queue/x/%70ush%00',
+  '/queues/',
+  '/queues/x',
+  '/QUEUES',
+  '/healthz/',
+  '/health',
+  '/favicon.ico',
+  '/robots.txt',
+  '/.env',
+  '/queue/x/push.json',
+  '/%71ueue/x/push/..',
+  `/${'x'.repeat(5_000)}`,
+].map(
+  (at): HostileCase => ({
+    name: `nothing at ${short(at)}`,
+    method: 'GET',
+    path: () => at,
+    code: 'NOT_FOUND',
+  }),
+)
+
+const keys = ['', 'x'.repeat(129), 'é', 'a\tb', '\u00a0', 'ÿ'.repeat(10)]
+const keyCases = keys.flatMap((key) => {
+  const headers = { 'idempotency-key': key }
+  return [
+    wrong('push', `the key ${short(key)}`, 'INVALID_PARAMETER', { headers }),
+    wrong('pop', `the key ${short(key)}`, 'INVALID_PARAMETER', {
+      headers,
+      query: 'require_ack=true&allow_competing_consumers=true',
+    }),
+  ]
+})
+
+const tags = [
+  '0',
+  '1',
+  'latest',
+  '"1',
+  '1"',
+  '""1',
+  '"a" "b"',
+  ',',
+  '"1",',
+  'W/1',
+  'w/"1"',
+  "'1'",
+  '""""',
+]
+const staleTags = [
+  '"1"',
+  '"999"',
+  '"-1"',
+  '"01"',
+  '""',
+  '"a b"'.replace(' ', '_'),
+  'W/"0"',
+  '"0.0"',
+  '"1","2"',
+]
+
+const lockIds = [
+  '""',
+  '5',
+  'null',
+  'true',
+  '[]',
+  '["a"]',
+  '{}',
+  '{"$ne":""}',
+  `"${'x'.repeat(65)}"`,
+]
+const unknownLocks = [
+  '"AAAAAAAAAAA"',
+  '"x"',
+  '"../../.."',
+  '"\\u0000"',
+  '"🎈"',
+  '"\\ud800"',
+  '"AAAAAAAAAAAA"',
+  '" "',
+]
+const settling: readonly CallName[] = ['acknowledge', 'release', 'deadLetter']
+const idLists = [
+  '[]',
+  'null',
+  '"x"',
+  '[1]',
+  '[""]',
+  '[null]',
+  '{}',
+  `[${Array(101).fill('"x"').join(',')}]`,
+  `["${'x'.repeat(65)}"]`,
+]
+const lockLists = [
+  '[]',
+  'null',
+  '"x"',
+  '[1]',
+  '[""]',
+  '{}',
+  `[${Array(101).fill('"x"').join(',')}]`,
+]
+const ttls = ['null', '"5"', '1.5', '1e400', '-1e400', 'true', '[]', '[5]', '{}']
+const reasons = ['5', 'null', '[]', `"${'x'.repeat(257)}"`]
+
+const lockCases = [
+  ...settling.flatMap((name) => [
+    ...lockIds.map((id) =>
+      wrong(name, `lock_id ${short(id)}`, 'INVALID_PARAMETER', { body: `{"lock_id":${id}}` }),
+    ),
+    ...unknownLocks.map((id) =>
+      wrong(name, `the lock ${short(id)}`, 'INVALID_LOCK_ID', { body: `{"lock_id":${id}}` }),
+    ),
+    ...idLists.map((ids) =>
+      wrong(name, `ids ${short(ids)}`, 'INVALID_PARAMETER', {
+        body: `{"lock_id":"AAAAAAAAAAA","ids":${ids}}`,
+      }),
+    ),
+  ]),
+  ...lockLists.map((ids) =>
+    wrong('acknowledge', `lock_ids ${short(ids)}`, 'INVALID_PARAMETER', {
+      body: `{"lock_ids":${ids}}`,
+    }),
+  ),
+  ...ttls.map((ttl) =>
+    wrong('extendLock', `ttl_seconds ${ttl}`, 'INVALID_TTL', {
+      body: `{"lock_id":"AAAAAAAAAAA","ttl_seconds":${ttl}}`,
+    }),
+  ),
+  ...reasons.map((reason) =>
+    wrong('deadLetter', `reason ${short(reason)}`, 'INVALID_PARAMETER', {
+      body: `{"lock_id":"AAAAAAAAAAA","reason":${reason}}`,
+    }),
+  ),
+  wrong('acknowledge', 'lock_id and lock_ids', 'UNKNOWN_FIELD', {
+    body: '{"lock_id":"AAAAAAAAAAA","lock_ids":["AAAAAAAAAAA"]}',
+  }),
+  wrong('release', 'lock_ids', 'INVALID_PARAMETER', { body: '{"lock_ids":["AAAAAAAAAAA"]}' }),
+  wrong('extendLock', 'no time', 'INVALID_TTL', { body: '{"lock_id":"AAAAAAAAAAA"}' }),
+  wrong('pop', 'an unknown lock to acknowledge', 'INVALID_LOCK_ID', {
+    query: 'acknowledge=AAAAAAAAAAA',
+  }),
+  wrong('pop', 'a lock beside it', 'QUEUE_LOCKED'),
+  wrong('pop', 'a key without a lock', 'INVALID_PARAMETER', {
+    headers: { 'idempotency-key': 'k' },
+  }),
+]
+
+const settings = ['segment_size', 'buffer_segments', 'max_deliveries', 'capacity']
+const wrongSettings = ['0', '-1', '1.5', '"5"', 'true', '[]', '{}', '1e400', '1e15']
+
+export const otherCases: readonly HostileCase[] = [
+  ...wrongMethods,
+  ...nowhere,
+  ...keyCases,
+  ...lockCases,
+  ...tags.map((tag) =>
+    wrong('configure', `If-Match: ${tag}`, 'INVALID_PARAMETER', { headers: { 'if-match': tag } }),
+  ),
+  ...staleTags.map((tag) =>
+    wrong('configure', `stale If-Match: ${tag}`, 'VERSION_MISMATCH', {
+      headers: { 'if-match': tag },
+    }),
+  ),
+  ...settings.flatMap((name) =>
+    wrongSettings.map((value) =>
+      wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
+    ),
+  ),
+  ...['0', '1001', '-1', '1.5', '"5"', 'null', '1e400'].map((limit) =>
+    wrong('redrive', `limit ${limit}`, 'INVALID_PARAMETER', { body: `{"limit":${limit}}` }),
+  ),
+  wrong('redrive', 'a queue that is no dead-letter queue', 'INVALID_QUEUE_ID'),
+]

@@ -1,0 +1,127 @@
+import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
+import { codeOf } from '../../../lambdas/http/request-error.ts'
+import { type CallName, callNames, type HostileCase, short, wrong } from './hostile-case.ts'
+
+const numbers = [
+  '',
+  '+',
+  '-',
+  '1.5',
+  '1.0',
+  '1e2',
+  '%2B1',
+  '01',
+  '0x10',
+  '1_000',
+  '1,000',
+  'NaN',
+  'Infinity',
+  'null',
+  'true',
+  '%00',
+  '1%00',
+  '%EF%BC%91',
+  '1%20',
+  '%201',
+  '[]',
+  '1;2',
+]
+const flags = ['', 'True', 'FALSE', '1', '0', 'yes', 'on', 'null', '%74rue%00', 'true,true', '[]']
+
+const wrongCounts = [...numbers, '0', '-1', '101', '99999999999999999999', '-99999999999999999999']
+const wrongLimits = wrongCounts
+
+const each = (
+  name: CallName,
+  parameter: string,
+  values: readonly string[],
+  code: HttpErrorCode,
+): HostileCase[] =>
+  values.map((value) =>
+    wrong(name, `${parameter}=${short(value)}`, code, { query: `${parameter}=${value}` }),
+  )
+
+const cursors = [
+  '',
+  'AAAA',
+  '%00',
+  '../../etc',
+  'null',
+  '0',
+  'MC4u',
+  'MC5BQUFBQUFBQS4tMQ',
+  'MC5BQUFBQUFBQS4xLjI',
+  'LTEuQUFBQUFBQUEuMQ',
+  'MC5BQUFBQUFBIS4x',
+  'MC5BQUFBQUFBQS4xMjM0NTY3ODkwMTIz',
+  'x'.repeat(257),
+]
+
+const listCursors = ['', '%00', 'L2V0Yw', 'YSBi', 'x'.repeat(257), 'ZQ%3D%0A%0A%FF', 'fn5-']
+
+const inQuery = (name: string, value: string) => `${name}=${value}&${name}=${value}`
+
+const twice: readonly (readonly [CallName, string, string])[] = [
+  ['pop', 'count', '1'],
+  ['pop', 'require_ack', 'true'],
+  ['pop', 'ttl_seconds', '5'],
+  ['pop', 'allow_competing_consumers', 'true'],
+  ['pop', 'acknowledge', 'AAAAAAAAAAA'],
+  ['inspect', 'consistent', 'true'],
+  ['browse', 'limit', '5'],
+  ['browse', 'priority', '0'],
+  ['browse', 'cursor', 'abc'],
+]
+
+const header = (name: string) => name.replaceAll('_', '-')
+
+const pops = twice.filter(([call]) => call === 'pop')
+
+const encodings = ['count=%', 'count=%zz', 'count=%C3', '%C3=1', 'count=%ED%A0%80', '%']
+
+export const parameterCases: readonly HostileCase[] = [
+  ...each('pop', 'count', wrongCounts, 'INVALID_COUNT'),
+  ...each('pop', 'ttl_seconds', numbers, 'INVALID_TTL'),
+  ...each('pop', 'require_ack', flags, 'INVALID_PARAMETER'),
+  ...each('pop', 'allow_competing_consumers', flags, 'INVALID_PARAMETER'),
+  ...each('pop', 'acknowledge', ['', 'x'.repeat(65), '%00'.repeat(65)], 'INVALID_PARAMETER'),
+  ...each('inspect', 'consistent', flags, 'INVALID_PARAMETER'),
+  ...each('browse', 'limit', wrongLimits, 'INVALID_PARAMETER'),
+  ...each('browse', 'priority', [...numbers, '-1', '2147483648'], 'INVALID_PRIORITY'),
+  ...each('browse', 'cursor', cursors, 'INVALID_PARAMETER'),
+  ...encodings.map((query) => wrong('pop', `the query ${query}`, 'INVALID_PARAMETER', { query })),
+  ...twice.map(([name, parameter, value]) =>
+    wrong(name, `${parameter} twice`, 'INVALID_PARAMETER', { query: inQuery(parameter, value) }),
+  ),
+  ...pops.flatMap(([name, parameter, value]) => [
+    wrong(name, `${parameter} in query and header`, 'INVALID_PARAMETER', {
+      query: `${parameter}=${value}`,
+      headers: { [header(parameter)]: value },
+    }),
+    wrong(name, `${parameter} in two headers`, 'INVALID_PARAMETER', {
+      headers: { [header(parameter)]: `${value},${value}` },
+    }),
+    wrong(name, `${parameter} in a header, empty`, codeOf(parameter), {
+      headers: { [header(parameter)]: '' },
+    }),
+  ]),
+  ...callNames.flatMap((name) =>
+    ['verbose=1', '__proto__=1', 'constructor=1', `${'x'.repeat(3_000)}=1`, '=1', 'a[b]=1'].map(
+      (query) => wrong(name, `the parameter ${short(query)}`, 'UNKNOWN_FIELD', { query }),
+    ),
+  ),
+  ...[
+    ...wrongLimits.map((value) => `limit=${value}`),
+    ...listCursors.map((value) => `cursor=${value}`),
+  ]
+    .concat(['prefix=%2F', 'prefix=a%20b', 'prefix=%23', `prefix=${'a'.repeat(112)}`, 'prefix=~'])
+    .map(
+      (query): HostileCase => ({
+        name: `list: ${short(query)}`,
+        method: 'GET',
+        path: () => '/queues',
+        options: { query },
+        code: 'INVALID_PARAMETER',
+      }),
+    ),
+]

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Endpoint } from '../../lambdas/http/endpoint.ts'
+import { healthEndpoints } from '../../lambdas/http/endpoints/health.ts'
+import { inspectEndpoints } from '../../lambdas/http/endpoints/inspect.ts'
+import { manageEndpoints } from '../../lambdas/http/endpoints/manage.ts'
+import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
+import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import { settleEndpoints } from '../../lambdas/http/endpoints/settle.ts'
+import { errorTable } from '../../lambdas/http/error-table.ts'
+import { type Route, routes } from '../../lambdas/http/routes.ts'
+import type { Queues } from '../../lambdas/queues.ts'
+import { errorsOf, openApiDocument } from '../../scripts/openapi/document.ts'
+import { type OperationId, operations } from '../../scripts/openapi/operations.ts'
+import { printJson } from '../../scripts/openapi/print-json.ts'
+
+const root = join(import.meta.dirname, '../..')
+const text = readFileSync(join(root, 'docs/openapi.json'), 'utf8')
+type Operation = { operationId: string; responses: Record<string, unknown> }
+const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, Operation>> }
+
+const none = {} as Queues
+const endpointsOf: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> = {
+  Push: pushEndpoints(none),
+  Pop: popEndpoints(none),
+  Settle: settleEndpoints(none),
+  Inspect: inspectEndpoints(none),
+  Manage: manageEndpoints(none),
+  Health: healthEndpoints(),
+}
+
+const all = routes as readonly Route[]
+const operationOf = ({ path, method }: Route) => paths[path]?.[method.toLowerCase()]
+
+describe('docs/openapi.json', () => {
+  it('is what the schemas say: `npm run openapi` writes it.', () => {
+    expect(text).toBe(`${printJson(openApiDocument())}\n`)
+  })
+
+  it('has every route, and no other.', () => {
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { operationId }]) => `${method} ${path} ${operationId}`,
+      ),
+    )
+    const wanted = all.map((it) => `${it.method.toLowerCase()} ${it.path} ${it.operationId}`)
+    expect(documented.sort()).toEqual(wanted.sort())
+  })
+
+  it('describes what the handlers check: route by route the same schemas.', () => {
+    for (const { operationId, function: name } of all) {
+      const endpoint = endpointsOf[name]?.[operationId]
+      expect(endpoint, operationId).toBeDefined()
+      expect(endpoint?.call, operationId).toEqual(operations[operationId as OperationId].call)
+    }
+    const handled = Object.values(endpointsOf).flatMap((endpoints) => Object.keys(endpoints))
+    const routed = [...all.map(({ operationId }) => operationId), 'preflight']
+    expect(handled.sort()).toEqual(routed.sort())
+  })
+
+  it('has the statuses of the error table for each operation.', () => {
+    for (const route of all) {
+      const operation = operations[route.operationId as OperationId]
+      const statuses = new Set([200, ...errorsOf(operation).map((code) => errorTable[code].status)])
+      const documented = Object.keys(operationOf(route)?.responses ?? {}).map(Number)
+      expect(documented, route.operationId).toEqual([...statuses].sort((a, b) => a - b))
+    }
+  })
+
+  it('has every error code somewhere, but for addresses that do not exist.', () => {
+    const documented = new Set(Object.values(operations).flatMap(errorsOf))
+    const missing = Object.keys(errorTable).filter((code) => !documented.has(code as never))
+    expect(missing.sort()).toEqual(['METHOD_NOT_ALLOWED', 'NOT_FOUND'])
+  })
+})
+
+describe('The handlers', () => {
+  it('are one file a function.', () => {
+    const files = readdirSync(join(root, 'lambdas/handlers')).map((file) => file.replace('.ts', ''))
+    const functions = [
+      ...new Set(all.map((route) => route.function)),
+      'ReturnExpiredLocks',
+      'Housekeep',
+    ]
+    const kebab = (name: string) => name.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase()
+    expect(files.sort()).toEqual(functions.map(kebab).sort())
+  })
+})

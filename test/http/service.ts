@@ -1,0 +1,95 @@
+// The whole service in this process, on a store of the test's choice.
+
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { healthEndpoints } from '../../lambdas/http/endpoints/health.ts'
+import { inspectEndpoints } from '../../lambdas/http/endpoints/inspect.ts'
+import { manageEndpoints } from '../../lambdas/http/endpoints/manage.ts'
+import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
+import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import { settleEndpoints } from '../../lambdas/http/endpoints/settle.ts'
+import { httpHandler } from '../../lambdas/http/stack.ts'
+import type { Queues } from '../../lambdas/queues.ts'
+import { createQueuesOn } from '../../lambdas/setup/services.ts'
+import type { DocumentPort } from '../../lambdas/store/dynamo.ts'
+import type { ObjectPort } from '../../lambdas/store/objects.ts'
+import { createLog, type Log } from '../../lambdas/telemetry/log.ts'
+import { createSimulatedClient } from '../simulated/simulated-client.ts'
+import { SimulatedStore } from '../simulated/simulated-store.ts'
+import { startEmbedded } from '../support/embedded.ts'
+import type { Case, CaseTools } from './call.ts'
+import { type Handlers, handlerCall } from './handler-call.ts'
+
+export type Service = CaseTools & {
+  readonly queues: Queues
+  readonly handlers: Handlers
+  /** What was logged, a line each. */
+  readonly lines: string[]
+  close(): Promise<void>
+}
+
+/** Names that no answer may tell. */
+export const TABLE = 'secret-table-name'
+export const BUCKET = 'secret-bucket-name'
+const environment = { PUSHPOP_TABLE: TABLE, PUSHPOP_BUCKET: BUCKET }
+
+export function handlersOn(queues: Queues, log: Log): Handlers {
+  return {
+    Push: httpHandler('Push', log, pushEndpoints(queues)),
+    Pop: httpHandler('Pop', log, popEndpoints(queues)),
+    Settle: httpHandler('Settle', log, settleEndpoints(queues)),
+    Inspect: httpHandler('Inspect', log, inspectEndpoints(queues)),
+    Manage: httpHandler('Manage', log, manageEndpoints(queues)),
+    Health: httpHandler('Health', log, healthEndpoints()),
+  }
+}
+
+export function serviceOn(
+  documents: DocumentPort,
+  objects: ObjectPort,
+  close: () => Promise<void> = async () => {},
+): Service {
+  const lines: string[] = []
+  const log = createLog({
+    level: 'info',
+    service: 'PushPop',
+    write: (line) => {
+      lines.push(line)
+    },
+  })
+  const queues = createQueuesOn(environment, log, documents, async () => objects)
+  const handlers = handlersOn(queues, log)
+  let made = 0
+  return {
+    queues,
+    handlers,
+    lines,
+    close,
+    call: handlerCall(handlers),
+    queue() {
+      made += 1
+      return `queue-${made}`
+    },
+    pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    sweep: () => queues.returnExpiredLocks(),
+    housekeep: (queue) => queues.housekeep(queue),
+  }
+}
+
+export async function embeddedService(): Promise<Service> {
+  const embedded = await startEmbedded()
+  await Promise.all([embedded.createTable(TABLE), embedded.createBucket(BUCKET)])
+  const documents = DynamoDBDocumentClient.from(embedded.dynamodb) as unknown as DocumentPort
+  return serviceOn(documents, embedded.s3 as unknown as ObjectPort, () => embedded.stop())
+}
+
+/** In memory and on one thread: for a hundred thousand requests in less than a minute. */
+export function simulatedService(): Service {
+  const names = { tableName: TABLE, bucketName: BUCKET }
+  const store = new SimulatedStore({ ...names, nowMs: () => Date.now() })
+  const { dynamodb, s3 } = createSimulatedClient(store)
+  return serviceOn(dynamodb as unknown as DocumentPort, s3 as unknown as ObjectPort)
+}
+
+/** Case by case, so that a name twice is noticed where the cases are put together. */
+export const named = (cases: readonly Case[]): [string, Case][] =>
+  cases.map((one) => [one.name, one])

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  METRIC_NAMESPACE,
+  metrics,
+  SERVICE_DIMENSION,
+} from '../../lambdas/telemetry/metric-names.ts'
+import { nameOf } from './rights.ts'
+import { type Resource, synthesised } from './synthesised.ts'
+
+const root = join(import.meta.dirname, '../..')
+const topic = 'arn:aws:sns:eu-central-1:123456789012:operators'
+const made = synthesised({ itemAgeAlarm: '900', alarmTopic: topic })
+const alarms = made.ofType('AWS::CloudWatch::Alarm')
+
+type MetricStat = {
+  readonly Namespace: string
+  readonly MetricName: string
+  readonly Dimensions: readonly { readonly Name: string; readonly Value: unknown }[]
+}
+
+/** The metrics of an alarm, on its own or in an expression. */
+const metricsOf = ({ Properties }: Resource): MetricStat[] =>
+  Properties.Metrics === undefined
+    ? [Properties]
+    : Properties.Metrics.flatMap(({ MetricStat }: { MetricStat?: { Metric: MetricStat } }) =>
+        MetricStat === undefined ? [] : [MetricStat.Metric],
+      )
+
+/** As the page's headings become addresses. */
+const anchorsOf = (page: string): string[] =>
+  [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    (heading as string)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+describe('Alarms', () => {
+  it('are these.', () => {
+    expect(alarms.map(([id]) => id.replace('Alarms', ''))).toEqual([
+      'CallsFail',
+      'CallsAreSlow',
+      'SweeperIsSilent',
+      'SweeperFails',
+      'HousekeepingIsBehind',
+      'HousekeepingFails',
+      'HousekeepingGaveUp',
+      'AQueueIsHot',
+      'ItemsWereDeadLettered',
+      'ItemsWaitTooLong',
+    ])
+  })
+
+  it.each(alarms)('%s says what users feel, and which section says what to do.', (_, alarm) => {
+    const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+    const text = alarm.Properties.AlarmDescription as string
+    const [, felt, anchor] = /^(.+\.) What to do: docs\/operations\.md#(.+)$/.exec(text) ?? []
+    expect(felt).toMatch(/[Cc]aller|[Ii]tems|[Cc]alls|feels/)
+    expect(anchorsOf(page)).toContain(anchor)
+  })
+
+  it.each(alarms)('%s tells the topic when it begins and when it is over.', (_, { Properties }) => {
+    expect(Properties.AlarmActions).toEqual([topic])
+    expect(Properties.OKActions).toEqual([topic])
+  })
+
+  it.each(alarms)('%s looks at this service, by metrics that there are.', (_, alarm) => {
+    for (const { Namespace, MetricName, Dimensions } of metricsOf(alarm)) {
+      expect(Dimensions).toHaveLength(1)
+      const { Name, Value } = Dimensions[0] as { Name: string; Value: unknown }
+      if (Namespace === METRIC_NAMESPACE) {
+        expect(Object.keys(metrics)).toContain(MetricName)
+        expect([Name, Value]).toEqual([SERVICE_DIMENSION, 'PushPop'])
+        continue
+      }
+      const watched = { ApiId: 'Api', TableName: 'StorageTable' } as Record<string, string>
+      const functions = ['ReturnExpiredLocks', 'Housekeep', 'HousekeepingStreamFailures.QueueName']
+      if (Name in watched) expect(nameOf(Value)).toBe(watched[Name])
+      else expect(functions).toContain(nameOf(Value))
+    }
+  })
+
+  it('ask a person only where one has named a limit or a topic.', () => {
+    const { resources, ofType } = synthesised()
+    expect(resources.AlarmsItemsWaitTooLong).toBeUndefined()
+    for (const [, { Properties }] of ofType('AWS::CloudWatch::Alarm')) {
+      expect(Properties.AlarmActions).toBeUndefined()
+    }
+  })
+
+  it('take silence for trouble only where silence is the trouble.', () => {
+    const breaching = alarms.filter(
+      ([, { Properties }]) => Properties.TreatMissingData === 'breaching',
+    )
+    expect(breaching.map(([id]) => id)).toEqual(['AlarmsSweeperIsSilent'])
+  })
+})
+
+describe('The dashboard', () => {
+  it('shows every metric that the functions write, and the alarms.', () => {
+    const body = nameOf(made.resources.Dashboard?.Properties.DashboardBody)
+    for (const metric of Object.keys(metrics)) {
+      // What callers saw is the gateway's to say.
+      if (metric !== 'Errors5xx') expect(body).toContain(`"${METRIC_NAMESPACE}","${metric}"`)
+    }
+    for (const [, { Properties }] of alarms) {
+      expect(body).toContain(`:alarm:${Properties.AlarmName}"`)
+    }
+  })
+})

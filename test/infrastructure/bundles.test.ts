@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
+import { entriesOf } from '../../lib/bundling/bundled-code.ts'
+import { defaultProvider } from '../../lib/bundling/env-credentials.ts'
+import { explainStack } from '../../lib/bundling/explain-stack.ts'
+import { handlerFiles } from '../../lib/constructs/function-settings.ts'
+import { storageAccess } from '../../lib/constructs/storage-access.ts'
+import { temporaryFolder } from './synthesised.ts'
+
+const root = join(import.meta.dirname, '../..')
+const KB = 1_024
+const bundles = bundle(entriesOf(handlerFiles))
+const all = [...bundles]
+const textOf = (contents: Uint8Array | undefined): string => Buffer.from(contents ?? []).toString()
+
+describe('A bundle', () => {
+  it.each(all)('of %s is within its bar of what is loaded at a cold start.', (name, made) => {
+    const touchesS3 = storageAccess[name]?.objects !== undefined
+    const barKb = touchesS3 ? 400 : 260
+    expect(made.bytesAtStart / KB).toBeLessThanOrEqual(barKb)
+  })
+
+  it.each(all)('of %s loads S3 when it is first needed, if ever.', (name, made) => {
+    const touchesS3 = storageAccess[name]?.objects !== undefined
+    expect(made.files.has('client-s3.mjs')).toBe(touchesS3)
+    expect([...made.inputsAtStart.keys()].filter((path) => path.includes('client-s3'))).toEqual([])
+    if (touchesS3) expect(made.bytesLazy / KB).toBeGreaterThan(200)
+  })
+
+  it.each(all)('of %s has no chain of credentials, and no node:http at the start.', (_, made) => {
+    const inputs = [...made.inputsAtStart.keys()]
+    expect(
+      inputs.filter((path) => /credential-provider|client-(sso|sts)|nested-clients/.test(path)),
+    ).toEqual([])
+    for (const contents of made.files.values()) {
+      // It loads worker threads and undici: 16 ms. An `import()` of it is for plain http, locally.
+      expect(textOf(contents)).not.toMatch(/(\bfrom|\bimport)\s*"(node:)?http"/)
+    }
+  })
+
+  it.each(all)('of %s holds its own handler and not another’s.', (name, made) => {
+    const inputs = [...made.inputsAtStart.keys()]
+    const handlers = inputs.filter((path) => path.startsWith('lambdas/handlers/'))
+    expect(handlers).toEqual([`lambdas/handlers/${handlerFiles[name]}`])
+    expect(textOf(made.files.get('index.mjs'))).toMatch(/export\s*\{[^}]*\bas handler\b/)
+  })
+
+  it('is the same made again, and names no path of the machine that made it.', () => {
+    const again = bundle(entriesOf(handlerFiles))
+    const textsOf = (name: FunctionName, made: typeof again) =>
+      [...(made.get(name)?.files ?? [])].map(([file, contents]) => `${file} ${textOf(contents)}`)
+    for (const [name] of all) {
+      const texts = textsOf(name, bundles)
+      // Compared as one value: a difference in half a megabyte is not to be printed.
+      expect(textsOf(name, again).join() === texts.join()).toBe(true)
+      expect(texts.some((text) => text.includes(root))).toBe(false)
+    }
+  })
+
+  it('of a handler that is not there is refused by name.', () => {
+    const missing = join(root, 'lambdas/handlers/pust.ts')
+    expect(() => bundle({ Push: missing })).toThrow(
+      'Cannot bundle lambdas/handlers/pust.ts because there is no such file',
+    )
+  })
+
+  it.each(all)('of %s can be loaded by a fresh Node, and exports a handler.', (name, made) => {
+    const folder = join(temporaryFolder(), name)
+    writeBundle(made, folder)
+    const script = `import('./index.mjs').then(({ handler }) => console.log(typeof handler))`
+    const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {
+        AWS_REGION: 'eu-central-1',
+        PUSHPOP_TABLE: 'table',
+        PUSHPOP_BUCKET: 'bucket',
+      },
+    })
+    expect([stdout, stderr]).toEqual(['function\n', ''])
+  })
+})
+
+describe('Credentials', () => {
+  const saved = { ...process.env }
+  afterEach(() => {
+    process.env = { ...saved }
+  })
+
+  it('are those of the environment, with a session token where there is one.', async () => {
+    process.env.AWS_ACCESS_KEY_ID = 'key'
+    process.env.AWS_SECRET_ACCESS_KEY = 'secret'
+    delete process.env.AWS_SESSION_TOKEN
+    const found = { accessKeyId: 'key', secretAccessKey: 'secret' }
+    expect(await defaultProvider()()).toEqual(found)
+    process.env.AWS_SESSION_TOKEN = 'token'
+    expect(await defaultProvider()()).toEqual({ ...found, sessionToken: 'token' })
+  })
+
+  it('that are missing are named.', async () => {
+    delete process.env.AWS_ACCESS_KEY_ID
+    await expect(defaultProvider()()).rejects.toThrow('because AWS_ACCESS_KEY_ID and')
+  })
+})
+
+describe('A stack from a log', () => {
+  it('is explained by the files and lines of the sources.', () => {
+    const words = 'A queue id must be'
+    const [name, contents] = [...(bundles.get('Push')?.files ?? [])].find(([, contents]) =>
+      textOf(contents).includes(words),
+    ) as [string, Uint8Array]
+    const before = textOf(contents).split(words)[0] as string
+    const line = before.split('\n').length
+    const column = before.length - before.lastIndexOf('\n')
+    const stack = `Error: no\n    at q (file:///var/task/${name}:${line}:${column})\n    at node:fs:1:2`
+
+    const source = readFileSync(join(root, 'lambdas/core/keys.ts'), 'utf8')
+    const sourceLine = source.slice(0, source.indexOf(words)).split('\n').length
+    expect(explainStack(stack, 'Push')).toMatch(
+      new RegExp(
+        `^Error: no\n    at q \\(lambdas/core/keys.ts:${sourceLine}:\\d+\\)\n    at node:fs:1:2$`,
+      ),
+    )
+  })
+
+  it('is left as it is where it is not of the bundle.', () => {
+    const stack = 'at x (file:///var/task/chunk-NOTTHERE.mjs:1:2)\n at y (/opt/other.mjs:3:4)'
+    expect(explainStack(stack, 'Push')).toBe(stack)
+  })
+})

@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest'
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+import { type EngineOnWire, openSimulated, type Stage } from '../engine/stage.ts'
+import {
+  bulky,
+  drain,
+  lockItems,
+  named,
+  popItems,
+  push,
+  pushOneByOne,
+  tidy,
+} from '../engine/traffic.ts'
+import type { Request, Steering } from '../engine/wire.ts'
+import { rightsOf } from './rights.ts'
+import { synthesised } from './synthesised.ts'
+
+/**
+ * The engine under the roles of the template: each verb by an engine that may do what its function
+ * may, and is refused what it may not. Nothing it asks for is refused, and nothing that it was given
+ * stays unused.
+ */
+
+const { resources } = synthesised()
+
+const actions: Readonly<Record<string, string>> = {
+  GetCommand: 'dynamodb:GetItem',
+  PutCommand: 'dynamodb:PutItem',
+  UpdateCommand: 'dynamodb:UpdateItem',
+  DeleteCommand: 'dynamodb:DeleteItem',
+  QueryCommand: 'dynamodb:Query',
+  BatchGetCommand: 'dynamodb:BatchGetItem',
+  BatchWriteCommand: 'dynamodb:BatchWriteItem',
+  GetObjectCommand: 's3:GetObject',
+  PutObjectCommand: 's3:PutObject',
+  DeleteObjectsCommand: 's3:DeleteObject',
+}
+/** A transaction is allowed by the writes in it. */
+const written: Readonly<Record<string, string>> = {
+  Put: 'dynamodb:PutItem',
+  Update: 'dynamodb:UpdateItem',
+  Delete: 'dynamodb:DeleteItem',
+  ConditionCheck: 'dynamodb:ConditionCheckItem',
+}
+
+/** The rights that a request needs, as `rightsOf` writes them. */
+function needed({ service, name, input }: Request): string[] {
+  if (name === 'TransactWriteCommand') {
+    const items = input.TransactItems as readonly Record<string, unknown>[]
+    return items.flatMap(Object.keys).map((kind) => `${written[kind]} on StorageTable`)
+  }
+  const index = input.IndexName === undefined ? '' : `/index/${input.IndexName}`
+  return [`${actions[name]} on ${service === 's3' ? 'StorageSegments/*' : `StorageTable${index}`}`]
+}
+
+type Role = { readonly granted: ReadonlySet<string>; readonly used: Set<string> }
+
+const roles = new Map<FunctionName, Role>()
+const refused: string[] = []
+
+function roleOf(name: FunctionName): Role {
+  const lines = rightsOf(resources, name).filter((line) =>
+    /Storage(Table|Segments)(\/| |$)/.test(line),
+  )
+  const role = roles.get(name) ?? { granted: new Set(lines), used: new Set<string>() }
+  roles.set(name, role)
+  return role
+}
+
+/** An engine in a fresh environment of this function. */
+function as(stage: Stage, name: FunctionName, before?: Steering['before']): EngineOnWire {
+  const { granted, used } = roleOf(name)
+  return stage.engine({
+    async before(request, number) {
+      await before?.(request, number)
+      for (const right of needed(request)) {
+        used.add(right)
+        if (granted.has(right)) continue
+        refused.push(`${name}: ${right}`)
+        throw Object.assign(new Error('not authorised'), { name: 'AccessDeniedException' })
+      }
+    },
+  })
+}
+
+/** Too large for rows: its batch lives in S3 from birth. */
+const large = (name: string, items = 30, bytes = 1_000) =>
+  Array.from({ length: items }, (_, n) => ({ text: bulky(`${name}${n}`, bytes) }))
+
+/** S3 refuses to store. */
+const withoutS3: Steering['before'] = ({ name }) => {
+  if (name !== 'PutObjectCommand') return
+  throw Object.assign(new Error('reduce your rate'), { name: 'SlowDown' })
+}
+/** Lets somebody else be first, once, where a transaction is about to be sent. */
+function overtaken(by: () => Promise<unknown>): Steering['before'] {
+  let done = false
+  return async ({ name }) => {
+    if (done || name !== 'TransactWriteCommand') return
+    done = true
+    await by()
+  }
+}
+
+/** Deep enough to be offloaded, and drained as far as `popped`. */
+async function deepQueue(stage: Stage, popped = 0): Promise<string> {
+  const queue = stage.queue()
+  await as(stage, 'Manage').configure(queue, { segmentSize: 10, bufferSegments: 1 })
+  await pushOneByOne(as(stage, 'Push'), queue, named('a', 80))
+  await push(as(stage, 'Push'), queue, large('b'))
+  await tidy(as(stage, 'Housekeep'), queue)
+  for (let left = popped; left > 0; left -= 10) {
+    await popItems(as(stage, 'Pop'), queue, { count: 10 })
+    await tidy(as(stage, 'Housekeep'), queue)
+  }
+  return queue
+}
+
+describe('Under the rights of its function, the engine', () => {
+  it('pushes: alone, in bulk, large, once, and into a queue with no lane left.', async () => {
+    const stage = openSimulated()
+    const queue = stage.queue()
+    await pushOneByOne(as(stage, 'Push'), queue, named('a', 60))
+    await push(as(stage, 'Push'), queue, named('b', 100))
+    await push(as(stage, 'Push'), queue, large('c'))
+    await as(stage, 'Push').push(queue, { items: named('a', 3), idempotencyKey: 'small' })
+    // The repetition's own batch, in S3, is thrown away.
+    const twice = { items: large('d'), idempotencyKey: 'large' }
+    await as(stage, 'Push').push(queue, twice)
+    await as(stage, 'Push').push(queue, twice)
+
+    await push(as(stage, 'Push', withoutS3), queue, large('e', 500))
+  })
+
+  it('pushes into a queue with no lane left, which takes some housekeeping.', async () => {
+    const stage = openSimulated()
+    const queue = stage.queue()
+    await as(stage, 'Manage').configure(queue, { segmentSize: 10 })
+    await push(
+      as(stage, 'Push'),
+      queue,
+      large('last', 60).map((item) => ({ ...item, priority: 9_999 })),
+    )
+    for (let from = 0; from < 999; from += 37) {
+      const items = Array.from({ length: 37 }, (_, n) => ({ text: '1', priority: from + n }))
+      await push(as(stage, 'Push'), queue, items)
+    }
+    for (let left = 999; left > 0; left -= 37) {
+      await popItems(as(stage, 'Pop'), queue, { count: 37 })
+    }
+    await push(as(stage, 'Push'), queue, [{ text: '1', priority: 5_000 }])
+  })
+
+  it('pops of either kind, from the record, from rows, from a batch and from S3.', async () => {
+    const stage = openSimulated()
+    const queue = await deepQueue(stage)
+    await lockItems(as(stage, 'Pop'), queue, { count: 5, competing: true })
+    const { lock } = await lockItems(as(stage, 'Pop'), queue, { count: 5, competing: true })
+    await lockItems(as(stage, 'Pop'), queue, {
+      requireAck: true,
+      competing: true,
+      acknowledge: lock.id,
+    })
+    stage.clock.pass(60_000)
+    expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(110 - 5)
+  })
+
+  it('settles: acknowledges, extends, releases, and dead-letters what lies anywhere.', async () => {
+    const stage = openSimulated()
+    const queue = await deepQueue(stage)
+    const lockId = async (count: number) =>
+      (await lockItems(as(stage, 'Pop'), queue, { count })).lock.id
+    await as(stage, 'Settle').acknowledge(queue, { lockId: await lockId(3) })
+    const second = await lockId(3)
+    await as(stage, 'Settle').extend(queue, { lockId: second, ttlSeconds: 60 })
+    await as(stage, 'Settle').release(queue, { lockId: second })
+    await as(stage, 'Settle').acknowledgeMany(queue, [await lockId(2)])
+    const overtaking = overtaken(() => as(stage, 'Manage').configure(queue, { capacity: 5_000 }))
+    const settler = as(stage, 'Settle', overtaking)
+    await settler.deadLetter(queue, { lockId: await lockId(100) })
+
+    await push(as(stage, 'Push'), queue, large('f', 100, 10_000))
+    await as(stage, 'Settle', withoutS3).deadLetter(queue, { lockId: await lockId(100) })
+  })
+
+  it('inspects, browses and lists.', async () => {
+    const stage = openSimulated()
+    const queue = await deepQueue(stage)
+    await as(stage, 'Inspect').inspect(queue)
+    await as(stage, 'Inspect').inspect(queue, { consistent: true })
+    await as(stage, 'Inspect').browse(queue, { limit: 100 })
+    await as(stage, 'Inspect').configuration(queue)
+    expect((await as(stage, 'Inspect').list()).queues).toHaveLength(1)
+  })
+
+  it('configures, redrives and purges.', async () => {
+    const stage = openSimulated()
+    const queue = await deepQueue(stage)
+    const deadLetter = async (count: number) => {
+      const { lock } = await lockItems(as(stage, 'Pop'), queue, { count })
+      await as(stage, 'Settle').deadLetter(queue, { lockId: lock.id })
+    }
+    // One at a time, so that they do not lie there as one batch.
+    for (let item = 1; item <= 75; item += 1) {
+      await deadLetter(1)
+      await tidy(as(stage, 'Housekeep'), queue)
+    }
+    await deadLetter(100)
+    const dead = `${queue}-deadletter`
+    await tidy(as(stage, 'Housekeep'), dead)
+    const overtaking = overtaken(() => as(stage, 'Manage').configure(dead, { capacity: 5_000 }))
+    await as(stage, 'Manage', overtaking).redrive(dead)
+    await push(as(stage, 'Push'), queue, large('g', 100, 10_000))
+    while ((await as(stage, 'Inspect').inspect(queue)).count > 0) await deadLetter(100)
+    await as(stage, 'Manage', withoutS3).redrive(dead)
+    await as(stage, 'Manage').purge(queue)
+  })
+
+  it('keeps house while a queue is used up, with items that come back too often.', async () => {
+    const stage = openSimulated()
+    const queue = await deepQueue(stage, 40)
+    await as(stage, 'Manage').configure(queue, { maxDeliveries: 1 })
+    const { lock } = await lockItems(as(stage, 'Pop'), queue, { count: 100 })
+    await as(stage, 'Settle').release(queue, { lockId: lock.id })
+    await tidy(as(stage, 'Housekeep'), queue)
+    expect(await drain(as(stage, 'Pop'), `${queue}-deadletter`)).not.toHaveLength(0)
+  })
+
+  it('sweeps: ends locks, finishes housekeeping, forgets what is empty.', async () => {
+    const stage = openSimulated()
+    const queue = await deepQueue(stage)
+    await as(stage, 'Manage').configure(queue, { maxDeliveries: 1 })
+    await lockItems(as(stage, 'Pop'), queue, { count: 100, ttlSeconds: 1 })
+    const plain = stage.queue()
+    await push(as(stage, 'Push'), plain, named('a', 3))
+    const { lock } = await lockItems(as(stage, 'Pop'), plain, { count: 3 })
+    await as(stage, 'Settle').acknowledge(plain, { lockId: lock.id })
+    for (let run = 1; run <= 4; run += 1) {
+      stage.clock.pass(20 * 60_000)
+      const { failed } = await as(stage, 'ReturnExpiredLocks').returnExpiredLocks()
+      expect(failed).toEqual([])
+    }
+    expect(await stage.stored(plain)).toBeUndefined()
+  })
+
+  it('is refused nothing that it asks for, and has no right that it never uses.', () => {
+    const unused = [...roles].flatMap(([name, { granted, used }]) =>
+      [...granted].filter((right) => !used.has(right)).map((right) => `${name}: ${right}`),
+    )
+    expect({ refused, unused }).toEqual({ refused: [], unused: [] })
+    expect(roles.size).toBe(7)
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { FunctionName } from '../../lambdas/http/routes.ts'
+import { synthesised } from './synthesised.ts'
+
+const { resources, ofType } = synthesised()
+const functions = ofType('AWS::Lambda::Function')
+
+/** MB, and seconds. */
+const sizes: Readonly<Record<FunctionName, readonly [memory: number, timeout: number]>> = {
+  Push: [1_024, 29],
+  Pop: [1_024, 29],
+  Settle: [1_024, 29],
+  Inspect: [1_024, 29],
+  Manage: [1_024, 29],
+  ReturnExpiredLocks: [1_769, 70],
+  Housekeep: [1_769, 300],
+  Health: [256, 5],
+}
+
+const common = { PUSHPOP_SERVICE: 'PushPop', PUSHPOP_LOG_LEVEL: 'info' }
+const stored = {
+  ...common,
+  PUSHPOP_TABLE: { Ref: 'StorageTable' },
+  PUSHPOP_BUCKET: { Ref: 'StorageSegments' },
+}
+
+describe('Functions', () => {
+  it('are the eight duties, under the names that people type.', () => {
+    expect(functions.map(([id]) => id)).toEqual(Object.keys(sizes))
+  })
+
+  it.each(functions)(
+    '%s runs Node 24 on arm64, within its memory and time.',
+    (id, { Properties }) => {
+      expect(Properties.Runtime).toBe('nodejs24.x')
+      expect(Properties.Architectures).toEqual(['arm64'])
+      expect(Properties.Handler).toBe('index.handler')
+      expect([Properties.MemorySize, Properties.Timeout]).toEqual(sizes[id as FunctionName])
+      expect(Properties.TracingConfig).toEqual({ Mode: 'Active' })
+    },
+  )
+
+  it.each(functions)('%s logs to a group of its own, which forgets.', (id, { Properties }) => {
+    expect(Properties.LoggingConfig).toEqual({ LogGroup: { Ref: `${id}Logs` } })
+    expect(resources[`${id}Logs`]?.Properties.RetentionInDays).toBe(30)
+  })
+
+  it('that answer a caller end before the gateway stops waiting.', () => {
+    const integrations = ofType('AWS::ApiGatewayV2::Integration')
+    expect(integrations).toHaveLength(6)
+    for (const [, { Properties }] of integrations) {
+      const id = Properties.IntegrationUri['Fn::GetAtt'][0] as string
+      expect(resources[id]?.Properties.Timeout * 1_000).toBeLessThan(Properties.TimeoutInMillis)
+    }
+  })
+
+  it.each(functions)('%s is told of nothing that it does not use.', (id, { Properties }) => {
+    expect(Properties.Environment.Variables).toEqual(id === 'Health' ? common : stored)
+  })
+
+  it('are told what a setting says, where one does.', () => {
+    const { resources } = synthesised({
+      sweepEvery: '5',
+      idempotencyTtl: '3600',
+      logLevel: 'warn',
+      stage: 'trial',
+    })
+    const environmentOf = (id: string) => resources[id]?.Properties.Environment.Variables
+    expect(environmentOf('Push')).toEqual({
+      ...stored,
+      PUSHPOP_SERVICE: 'PushPop-trial',
+      PUSHPOP_LOG_LEVEL: 'warn',
+      PUSHPOP_IDEMPOTENCY_TTL_SECONDS: '3600',
+    })
+    expect(environmentOf('ReturnExpiredLocks').PUSHPOP_SWEEP_EVERY_SECONDS).toBe('5')
+    expect(environmentOf('Housekeep').PUSHPOP_SWEEP_EVERY_SECONDS).toBeUndefined()
+  })
+
+  it('have no address of their own.', () => {
+    expect(ofType('AWS::Lambda::Url')).toEqual([])
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { SettingError } from '../../lib/settings.ts'
+import { synthesised } from './synthesised.ts'
+
+const issuer = 'https://login.example/'
+const topic = 'the ARN of an SNS topic'
+
+describe('A setting that cannot be meant', () => {
+  it.each([
+    [
+      { auth: 'jwt' },
+      '"issuer" must be the https address of who issues the tokens, with auth=jwt, and it is not set',
+    ],
+    [{ auth: 'jwt', issuer: 'login.example', audience: 'a' }, '"issuer" must be the https address'],
+    [
+      { auth: 'jwt', issuer: 'http://login.example', audience: 'a' },
+      'and it is "http://login.example"',
+    ],
+    [{ auth: 'jwt', issuer }, '"audience" must be whom the tokens are for'],
+    [{ auth: 'jwt', issuer, audience: ' , ' }, '"audience" must be whom the tokens are for'],
+    [{ auth: 'open' }, '"auth" must be one of iam, jwt, none, and it is "open"'],
+    [{ auth: 'IAM' }, '"auth" must be one of iam, jwt, none, and it is "IAM"'],
+    [{ auth: 'none', issuer }, '"auth" must be "jwt" where issuer and audience are set'],
+    [{ audience: 'a' }, '"auth" must be "jwt" where issuer and audience are set'],
+    [{ throwaway: 'yes' }, '"throwaway" must be one of true, false, and it is "yes"'],
+    [{ stage: 'a b' }, '"stage" must be letters, digits and hyphens'],
+    [{ stage: '-prod' }, '"stage" must be letters, digits and hyphens, beginning with a letter'],
+    [{ sweepEvery: '0' }, '"sweepEvery" must be a number of seconds from 1 to 60, and it is "0"'],
+    [{ sweepEvery: '61' }, '"sweepEvery" must be a number of seconds from 1 to 60'],
+    [{ sweepEvery: 'often' }, '"sweepEvery" must be a number of seconds from 1 to 60'],
+    [{ idempotencyTtl: '1.5' }, '"idempotencyTtl" must be a number of seconds from 60 to 2592000'],
+    [{ logLevel: 'loud' }, '"logLevel" must be one of debug, info, warn, error, and it is "loud"'],
+    [{ tracing: '0' }, '"tracing" must be one of true, false, and it is "0"'],
+    [{ itemAgeAlarm: '-1' }, '"itemAgeAlarm" must be a number of seconds'],
+    [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
+  ] as [Record<string, string>, string][])(
+    '%o is refused in one sentence.',
+    (context, sentence) => {
+      let error: unknown
+      try {
+        synthesised(context)
+      } catch (thrown) {
+        error = thrown
+      }
+      expect(error).toBeInstanceOf(SettingError)
+      expect((error as Error).message).toMatch(/^Cannot synthesise because the setting [^\n]+$/)
+      expect((error as Error).message).toContain(sentence)
+    },
+  )
+})
+
+describe('A stage', () => {
+  it('has a stack and a service of its own name.', () => {
+    const { stack, resources } = synthesised({ stage: 'trial' })
+    expect(stack.stackName).toBe('PushPop-trial')
+    expect(resources.Push?.Properties.Environment.Variables.PUSHPOP_SERVICE).toBe('PushPop-trial')
+  })
+
+  it('is for throwing away only if that is said, whatever its name.', () => {
+    const { resources } = synthesised({ stage: 'dev' })
+    expect(resources.StorageTable?.DeletionPolicy).toBe('Retain')
+    expect(resources.PushLogs?.DeletionPolicy).toBe('Retain')
+    const trial = synthesised({ stage: 'dev', throwaway: 'true' })
+    expect(trial.resources.PushLogs?.DeletionPolicy).toBe('Delete')
+  })
+})

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
+import { App, type Stack } from 'aws-cdk-lib/core'
+import { afterAll } from 'vitest'
+import { pushPopApp } from '../../lib/pushpop-app.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pushpop-infrastructure-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Removed with all others when the tests of the file are through: the CDK copies every asset. */
+export const temporaryFolder = (): string => mkdtempSync(join(folder, 'cdk.out-'))
+
+/** Where the bundles do not matter, they are not made. */
+export const withoutBundles = { 'aws:cdk:bundling-stacks': [] }
+
+export type Resource = {
+  readonly Type: string
+  // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes.
+  readonly Properties: any
+  readonly DeletionPolicy?: string
+  readonly UpdateReplacePolicy?: string
+}
+
+export type Synthesised = {
+  readonly app: App
+  readonly stack: Stack
+  readonly template: Template
+  readonly resources: Readonly<Record<string, Resource>>
+  readonly warnings: readonly string[]
+  ofType(type: string): [id: string, resource: Resource][]
+}
+
+/** The stack under these settings, as `cdk synth -c name=value` would make it. */
+export function synthesised(context: Readonly<Record<string, string>> = {}): Synthesised {
+  const app = pushPopApp({
+    outdir: temporaryFolder(),
+    context: { ...withoutBundles, ...context },
+    // `synth.test.ts` does that once.
+    checked: false,
+  })
+  return lookInto(app, app.node.findChild(stackNameOf(context)) as Stack)
+}
+
+const stackNameOf = ({ stage }: Readonly<Record<string, string>>): string =>
+  stage === undefined ? 'PushPop' : `PushPop-${stage}`
+
+/** Another app's stack, with the construct in it. */
+export function lookInto(app: App, stack: Stack): Synthesised {
+  const template = Template.fromStack(stack)
+  const resources = template.toJSON().Resources as Record<string, Resource>
+  return {
+    app,
+    stack,
+    template,
+    resources,
+    warnings: Annotations.fromStack(stack)
+      .findWarning('*', Match.anyValue())
+      .map(({ entry }) => String(entry.data)),
+    ofType: (type) => Object.entries(resources).filter(([, { Type }]) => Type === type),
+  }
+}
+
+export const emptyApp = (): App =>
+  new App({
+    outdir: temporaryFolder(),
+    context: withoutBundles,
+    builtinCloudFormationValidation: false,
+  })

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { parseSchedule } from '../../../lib/local/events/schedule-expression.ts'
+
+const at = (iso: string) => Date.parse(`${iso}Z`)
+// A Wednesday.
+const now = at('2026-11-18T10:07:30')
+
+describe('a schedule', () => {
+  test.each([
+    { expression: 'rate(1 minute)', next: '2026-11-18T10:08:30' },
+    { expression: 'rate(5 minutes)', next: '2026-11-18T10:12:30' },
+    { expression: 'rate(2 hours)', next: '2026-11-18T12:07:30' },
+    { expression: 'rate(1 day)', next: '2026-11-19T10:07:30' },
+    { expression: 'cron(* * * * ? *)', next: '2026-11-18T10:08:00' },
+    { expression: 'cron(0/15 * * * ? *)', next: '2026-11-18T10:15:00' },
+    { expression: 'cron(0 10 * * ? *)', next: '2026-11-19T10:00:00' },
+    { expression: 'cron(30 8 ? * MON-FRI *)', next: '2026-11-19T08:30:00' },
+    { expression: 'cron(0 0 ? * 1 *)', next: '2026-11-22T00:00:00' },
+    { expression: 'cron(15,45 9-17/4 * * ? *)', next: '2026-11-18T13:15:00' },
+    { expression: 'cron(0 0 1 JAN ? 2030)', next: '2030-01-01T00:00:00' },
+    { expression: 'cron(0 0 29 2 ? *)', next: '2028-02-29T00:00:00' },
+  ])('$expression fires next at $next', ({ expression, next }) => {
+    expect(parseSchedule(expression)(now)).toBe(at(next))
+  })
+
+  test('the time itself is not the next', () => {
+    const schedule = parseSchedule('cron(0 12 * * ? *)')
+    expect(schedule(at('2026-11-18T12:00:00'))).toBe(at('2026-11-19T12:00:00'))
+  })
+
+  test('a time that has passed for good never comes', () => {
+    expect(parseSchedule('cron(0 0 1 1 ? 2020)')(now)).toBeUndefined()
+    expect(parseSchedule('cron(0 0 31 2 ? *)')(now)).toBeUndefined()
+  })
+
+  test.each([
+    'rate(0 minutes)',
+    'rate(5 seconds)',
+    'rate(x minutes)',
+    'cron(* * * * *)',
+    'cron(60 * * * ? *)',
+    'cron(5-1 * * * ? *)',
+    'cron(0 0 L * ? *)',
+    'cron(0/0 * * * ? *)',
+    'at(2026-01-01T00:00:00)',
+    '',
+  ])('%s is refused in one sentence', (expression) => {
+    expect(() => parseSchedule(expression)).toThrow(/^Cannot run the schedule/)
+  })
+})

@@ -1,0 +1,56 @@
+// Pools of functions given as text, for one test file.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach } from 'vitest'
+import type { FunctionOutput } from '../../../lib/local/functions/function-output.ts'
+import { FunctionPool, type PoolSettings } from '../../../lib/local/functions/function-pool.ts'
+import type { Outcome } from '../../../lib/local/functions/messages.ts'
+import type { FunctionPlan } from '../../../lib/local/template/plan-functions.ts'
+import { aFunction, writeCode } from '../a-function.ts'
+
+export const echo = 'export const handler = async (event) => ({ ...event, pid: process.pid })'
+
+/** To be called once; what it makes ends with each test. */
+export function usePools() {
+  const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  const pools: FunctionPool[] = []
+  const outputs: FunctionOutput[] = []
+  let codes = 0
+
+  afterEach(async () => {
+    await Promise.all(pools.splice(0).map((pool) => pool.stop(0)))
+    outputs.length = 0
+  })
+  afterAll(() => rmSync(directory, { recursive: true }))
+
+  return {
+    directory,
+    outputs,
+    texts: () => outputs.map(({ text }) => text),
+    poolOf(
+      code: string,
+      plan: Partial<FunctionPlan> = {},
+      settings: Partial<PoolSettings> = {},
+    ): FunctionPool {
+      const pool = new FunctionPool({
+        plan: aFunction(writeCode(directory, `f${codes++}`, code), plan),
+        endpoints: {
+          dynamodb: 'http://127.0.0.1:1',
+          s3: 'http://127.0.0.1:2',
+          eventBridge: 'http://127.0.0.1:3',
+        },
+        processesMax: 2,
+        eager: 2,
+        onOutput: (output) => outputs.push(output),
+        ...settings,
+      })
+      pools.push(pool)
+      return pool
+    },
+  }
+}
+
+export const answer = (outcome: Outcome) =>
+  outcome.kind === 'answered' ? JSON.parse(outcome.payload) : outcome

@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { writeCode } from '../a-function.ts'
+import { until } from '../a-stack.ts'
+import { answer, echo, usePools } from './a-pool.ts'
+
+const { poolOf, outputs, texts, directory } = usePools()
+
+/** Says when it begins, and ends when the file of that name is there. */
+const gated = `
+  import { existsSync } from 'node:fs'
+  export const handler = async (event) => {
+    console.log('begun ' + event.n)
+    while (!existsSync(event.gate)) await new Promise((resolve) => setTimeout(resolve, 5))
+    return process.pid
+  }`
+
+describe('under load', () => {
+  test('there are more processes, one event each, up to the limit; the rest waits in order', async () => {
+    const pool = poolOf(gated)
+    const gate = join(directory, 'gate-1')
+    const outcomes = [1, 2, 3, 4].map((n) => pool.invoke(JSON.stringify({ n, gate })))
+    await until(() => outputs.length === 2)
+    expect(pool.size).toBe(2)
+    expect(texts().sort()).toEqual(['begun 1', 'begun 2'])
+    writeCode(directory, 'gate-1', '')
+    const pids = (await Promise.all(outcomes)).map(answer)
+    expect(new Set(pids).size).toBe(2)
+    await until(() => outputs.length === 4)
+    expect(texts().slice(2).sort()).toEqual(['begun 3', 'begun 4'])
+  })
+
+  test('further processes than the eager ones come when an event has waited, up to the limit', async () => {
+    const pool = poolOf(gated, {}, { eager: 1, processesMax: 3, patienceMs: 50 })
+    const outcomes = [1, 2, 3, 4].map((n) => pool.invoke(JSON.stringify({ n, gate: 'never' })))
+    expect(pool.size).toBe(1)
+    await until(() => outputs.length === 3)
+    expect(pool.size).toBe(3)
+    await pool.stop(0)
+    await Promise.all(outcomes)
+  })
+
+  test("the template's own limit is kept", async () => {
+    const pool = poolOf(echo, { concurrencyMax: 1 })
+    const pids = await Promise.all([1, 2, 3].map(async () => answer(await pool.invoke('{}')).pid))
+    expect(new Set(pids).size).toBe(1)
+  })
+
+  test('what comes when too many wait is throttled, and so is what waited too long', async () => {
+    const pool = poolOf(gated, {}, { processesMax: 1, waitingMax: 2 })
+    const gate = join(directory, 'gate-2')
+    const running = pool.invoke(JSON.stringify({ n: 1, gate }))
+    await until(() => outputs.length === 1)
+    const impatient = pool.invoke(JSON.stringify({ n: 2, gate }), Date.now())
+    const patient = pool.invoke(JSON.stringify({ n: 3, gate }))
+    expect(await pool.invoke(JSON.stringify({ n: 4, gate }))).toEqual({ kind: 'throttled' })
+    writeCode(directory, 'gate-2', '')
+    expect((await running).kind).toBe('answered')
+    expect(await impatient).toEqual({ kind: 'throttled' })
+    expect((await patient).kind).toBe('answered')
+    expect(texts()).not.toContain('begun 2')
+  })
+
+  test('processes that are no longer needed end, but for one', async () => {
+    const pool = poolOf(gated, {}, { idleMs: 50 })
+    const gate = join(directory, 'gate-3')
+    writeCode(directory, 'gate-3', '')
+    await Promise.all([1, 2].map((n) => pool.invoke(JSON.stringify({ n, gate }))))
+    await until(() => pool.size === 1)
+    expect((await pool.invoke(JSON.stringify({ n: 3, gate }))).kind).toBe('answered')
+  })
+})
+
+describe('a stop', () => {
+  test('lets what has begun end, and throttles the rest', async () => {
+    const ended: number[] = []
+    const pool = poolOf(gated, {}, { processesMax: 1, onEnd: (pid) => ended.push(pid) })
+    const gate = join(directory, 'gate-4')
+    const running = pool.invoke(JSON.stringify({ n: 1, gate }))
+    await until(() => outputs.length === 1)
+    const waiting = pool.invoke(JSON.stringify({ n: 2, gate }))
+    const stopped = pool.stop(30_000)
+    expect(await waiting).toEqual({ kind: 'throttled' })
+    writeCode(directory, 'gate-4', '')
+    expect((await running).kind).toBe('answered')
+    await stopped
+    expect(ended).toHaveLength(1)
+    expect(await pool.invoke('{}')).toEqual({ kind: 'throttled' })
+  })
+
+  test('does not wait longer than it was told to', async () => {
+    const pool = poolOf(gated)
+    const running = pool.invoke(JSON.stringify({ n: 1, gate: 'never' }))
+    await until(() => outputs.length === 1)
+    await pool.stop(10)
+    expect((await running).kind).toBe('failed')
+    expect(pool.size).toBe(0)
+  })
+})

@@ -1,0 +1,181 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../../lib/local/functions/messages.ts'
+import { writeCode } from '../a-function.ts'
+import { until } from '../a-stack.ts'
+import { answer, echo, usePools } from './a-pool.ts'
+
+const { poolOf, outputs, texts, directory } = usePools()
+
+const errorOf = (outcome: Outcome) =>
+  outcome.kind === 'failed' ? JSON.parse(outcome.payload) : outcome
+
+describe('a function', () => {
+  test('answers event after event in the same process', async () => {
+    const pool = poolOf(echo)
+    const first = answer(await pool.invoke('{"n":1}'))
+    expect(first.n).toBe(1)
+    expect(answer(await pool.invoke('{"n":2}'))).toEqual({ n: 2, pid: first.pid })
+    expect(pool.size).toBe(1)
+  })
+
+  test('has the environment of the template and of Lambda, and nothing of ours', async () => {
+    process.env.PUSHPOP_OF_OURS = 'secret'
+    const pool = poolOf('export const handler = async () => process.env', {
+      environment: { MINE: '1' },
+    })
+    const environment = answer(await pool.invoke('{}'))
+    delete process.env.PUSHPOP_OF_OURS
+    expect(environment).toMatchObject({
+      MINE: '1',
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'S3RVER',
+      AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1',
+      AWS_LAMBDA_FUNCTION_NAME: 'Shop-Fn',
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '128',
+      _HANDLER: 'index.handler',
+      _X_AMZN_TRACE_ID: expect.stringMatching(/^Root=1-/),
+    })
+    for (const name of ['PUSHPOP_OF_OURS', 'HOME', 'PATH', 'NODE_OPTIONS']) {
+      expect(environment).not.toHaveProperty(name)
+    }
+  })
+
+  test('has a context', async () => {
+    const pool = poolOf(
+      `export const handler = async (_, context) =>
+        ({ ...context, remaining: context.getRemainingTimeInMillis(), heap: process.execArgv })`,
+      { timeoutMs: 5000 },
+    )
+    const context = answer(await pool.invoke('{}'))
+    expect(context).toMatchObject({
+      functionName: 'Shop-Fn',
+      memoryLimitInMB: '128',
+      invokedFunctionArn: 'arn:aws:lambda:us-east-1:123456789012:function:Shop-Fn',
+      awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      heap: ['--max-old-space-size=115'],
+    })
+    expect(context.remaining).toBeGreaterThan(0)
+    expect(context.remaining).toBeLessThanOrEqual(5000)
+  })
+
+  test('that throws has failed, and goes on', async () => {
+    const pool = poolOf(`export const handler = async (event) => {
+      if (event.bad) throw new TypeError('no good')
+      return process.pid
+    }`)
+    const pid = answer(await pool.invoke('{}'))
+    expect(errorOf(await pool.invoke('{"bad":true}'))).toMatchObject({
+      errorType: 'TypeError',
+      errorMessage: 'no good',
+    })
+    expect(answer(await pool.invoke('{}'))).toBe(pid)
+    expect(texts().some((text) => text.includes('no good'))).toBe(true)
+  })
+
+  test.each([
+    { name: 'exits', code: 'process.exit(3)', reason: /exit code 3/ },
+    { name: 'is killed', code: 'process.kill(process.pid, "SIGKILL")', reason: /SIGKILL/ },
+    {
+      name: 'throws where nobody catches',
+      code: 'setTimeout(() => { throw new Error("late") })',
+      reason: /exit code 1/,
+    },
+  ])('that $name is started again', async ({ code, reason }) => {
+    const pool = poolOf(`export const handler = (event) => {
+      if (!event.bad) return process.pid
+      ${code}
+      return new Promise(() => {})
+    }`)
+    const pid = answer(await pool.invoke('{}'))
+    expect(errorOf(await pool.invoke('{"bad":true}')).errorMessage).toMatch(reason)
+    expect(answer(await pool.invoke('{}'))).not.toBe(pid)
+  })
+
+  test.each([
+    { name: 'waits for ever', code: 'return new Promise(() => {})' },
+    { name: 'is busy for ever', code: 'for (;;) {}' },
+  ])('that $name is killed when its time is over', async ({ code }) => {
+    const pool = poolOf(
+      `export const handler = (event) => {
+      if (event.bad) { ${code} }
+      return 'fine'
+    }`,
+      { timeoutMs: 300 },
+    )
+    const outcome = errorOf(await pool.invoke('{"bad":true}'))
+    expect(outcome).toEqual({
+      errorType: 'Sandbox.Timedout',
+      errorMessage: 'Task timed out after 0.30 seconds',
+    })
+    expect(answer(await pool.invoke('{}'))).toBe('fine')
+  })
+
+  test.each([
+    { name: 'cannot be loaded', code: 'throw new Error("broken")', says: /broken/ },
+    { name: 'has no handler', code: 'export const other = 1', says: /index.handler is undefined/ },
+    { name: 'is no JavaScript', code: 'export const', says: /Unexpected/ },
+  ])('whose code $name fails each event, and each tries again', async ({ code, says }) => {
+    const pool = poolOf(code)
+    const outcomes = await Promise.all(['1', '2', '3'].map((event) => pool.invoke(event)))
+    expect(outcomes.map((outcome) => errorOf(outcome).errorMessage)).toEqual([
+      expect.stringMatching(says),
+      expect.stringMatching(says),
+      expect.stringMatching(says),
+    ])
+  })
+
+  test.each([
+    { name: 'nothing', code: 'undefined', payload: 'null' },
+    { name: 'a promise', code: 'Promise.resolve("x")', payload: '"x"' },
+  ])('may return $name', async ({ code, payload }) => {
+    expect(await poolOf(`export const handler = () => ${code}`).invoke('{}')).toEqual({
+      kind: 'answered',
+      payload,
+    })
+  })
+
+  test.each([
+    { name: 'what is no JSON', code: '1n', errorType: 'Runtime.MarshalError' },
+    {
+      name: 'more than Lambda takes',
+      code: '"x".repeat(6291557)',
+      errorType: 'Function.ResponseSizeTooLarge',
+    },
+  ])('may not return $name', async ({ code, errorType }) => {
+    const outcome = await poolOf(`export const handler = () => ${code}`).invoke('{}')
+    expect(errorOf(outcome).errorType).toBe(errorType)
+  })
+
+  test('ends with whoever started it, whatever it still has to do', async () => {
+    const folder = writeCode(
+      directory,
+      'kept-open',
+      'setInterval(() => {}, 1000); export const handler = () => 1',
+    )
+    const runner = join(import.meta.dirname, '../../../lib/local/functions/runner.mjs')
+    const env = { _HANDLER: 'index.handler', LAMBDA_TASK_ROOT: folder }
+    const child = fork(runner, [], { env, execArgv: [], serialization: 'advanced' })
+    expect(await once(child, 'message')).toMatchObject([{ kind: 'ready' }, undefined])
+    child.disconnect()
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('is heard line by line, and its line about the request comes with the answer', async () => {
+    const pool = poolOf(`export const handler = async ({ quiet }) => {
+      if (quiet) return
+      process.stdout.write('half a ')
+      console.log('line')
+      console.error('to stderr')
+      console.log(JSON.stringify({ level: 'info', message: 'request', write_units: 2 }))
+    }`)
+    const outcome = await pool.invoke('{}')
+    expect(outcome.summary).toEqual({ level: 'info', message: 'request', write_units: 2 })
+    expect(await pool.invoke('{"quiet":true}')).not.toHaveProperty('summary')
+    await until(() => outputs.length === 3)
+    expect(outputs).toContainEqual({ functionId: 'Fn', stream: 'stdout', text: 'half a line' })
+    expect(outputs).toContainEqual({ functionId: 'Fn', stream: 'stderr', text: 'to stderr' })
+  })
+})

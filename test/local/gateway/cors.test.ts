@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { corsHeaders, preflight } from '../../../lib/local/gateway/cors.ts'
+
+const cors = {
+  allowOrigins: ['https://shop.example', 'http://*'],
+  allowMethods: ['GET', 'POST'],
+  allowHeaders: ['content-type'],
+  exposeHeaders: ['etag'],
+  maxAgeSeconds: 60,
+  allowCredentials: true,
+}
+const asking = { 'access-control-request-method': 'POST' }
+
+describe('a page of another origin', () => {
+  test('is told what it may do', () => {
+    const origin = 'https://shop.example'
+    const answer = preflight(cors, 'OPTIONS', { ...asking, origin })
+    expect(answer?.status).toBe(204)
+    expect(Object.fromEntries(answer?.headers ?? [])).toEqual({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-methods': 'GET,POST',
+      'access-control-allow-headers': 'content-type',
+      'access-control-expose-headers': 'etag',
+      'access-control-max-age': '60',
+    })
+  })
+
+  test('only an OPTIONS that asks for a method is a preflight', () => {
+    expect(preflight(cors, 'OPTIONS', {})).toBeUndefined()
+    expect(preflight(cors, 'POST', asking)).toBeUndefined()
+  })
+
+  test.each([
+    { name: 'its origin', origin: 'https://shop.example', allowed: 'https://shop.example' },
+    { name: 'any of a scheme', origin: 'http://a.example', allowed: 'http://a.example' },
+    { name: 'not another one', origin: 'https://other.example', allowed: undefined },
+    { name: 'nothing without an origin', origin: undefined, allowed: undefined },
+  ])('sees answers if it is allowed: $name', ({ origin, allowed }) => {
+    const headers = Object.fromEntries(corsHeaders(cors, origin === undefined ? {} : { origin }))
+    expect(headers['access-control-allow-origin']).toBe(allowed)
+  })
+
+  test('everybody, where everybody is allowed', () => {
+    const all = { ...cors, allowOrigins: ['*'] }
+    expect(corsHeaders(all, { origin: 'https://x' })[0]).toEqual([
+      'access-control-allow-origin',
+      '*',
+    ])
+  })
+})

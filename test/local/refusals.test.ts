@@ -1,0 +1,159 @@
+// What keeps `npm start` from starting: one clear sentence each, and a code that says so.
+
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Started, start, writeApp } from './a-start.ts'
+
+let directory: string
+let app: string
+const running: Started[] = []
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  app = writeApp(join(directory, 'app'), { functions: {} })
+})
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGTERM')
+    await ended
+  }
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+function startHere(args: readonly string[], env?: Record<string, string>): Started {
+  const started = start(args, env)
+  running.push(started)
+  return started
+}
+
+async function refusalOf(args: readonly string[], env?: Record<string, string>) {
+  const started = startHere(args, env)
+  const code = await started.ended
+  const text = started.stderr()
+  expect(text, 'one line').toMatch(/^[^\n]+\n$/)
+  return { code, text }
+}
+
+/** An app that is this program. */
+function writeProgram(name: string, program: string): string {
+  const folder = join(directory, name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{}')
+  writeFileSync(join(folder, 'app.mjs'), program)
+  return join(folder, 'app.mjs')
+}
+
+describe('npm start says what is wrong', () => {
+  test('with its arguments', async () => {
+    expect(await refusalOf(['--prot', '1'])).toEqual({
+      code: 2,
+      text: 'Cannot start because there is no option "--prot"; npm start -- --help lists what there is\n',
+    })
+  })
+
+  test('when the port is in use', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const port = String((server.address() as AddressInfo).port)
+    expect(await refusalOf(['--port', port, '--memory', '--app', app])).toEqual({
+      code: 1,
+      text: `Cannot listen on port ${port} because something else listens there; choose another with --port\n`,
+    })
+    server.close()
+  })
+
+  test('when another stack has the data folder', async () => {
+    const data = ['--data', join(directory, 'data'), '--app', app, '--port', '0']
+    const first = startHere(data)
+    const url = await first.url()
+    const { code, text } = await refusalOf(data)
+    expect(code).toBe(1)
+    expect(text).toContain(`another stack (process ${first.pid}, ${url}) uses it`)
+  })
+
+  test('when the data folder is none', async () => {
+    const file = join(directory, 'a-file')
+    writeFileSync(file, '')
+    const { code, text } = await refusalOf(['--data', file, '--app', app, '--port', '0'])
+    expect(code).toBe(1)
+    expect(text).toMatch(/^Cannot use the data folder .*a-file because of this: /)
+  })
+
+  test('when there is no DynamoDB for this machine', async () => {
+    const platform = "data:text/javascript,Object.defineProperty(process,'arch',{value:'sparc'})"
+    const env = { NODE_OPTIONS: `--import ${platform}` }
+    const { code, text } = await refusalOf(['--memory', '--app', app, '--port', '0'], env)
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^Cannot start the embedded DynamoDB because no @dynoxide binary is installed for \w+-sparc\. .*PUSHPOP_DYNAMODB_ENDPOINT/,
+    )
+  })
+
+  test.each([
+    { name: 'there is no app', program: undefined, says: /because there is no such file$/ },
+    {
+      name: 'the app throws',
+      program: 'throw new TypeError("a route twice")',
+      says: /a route twice \(.*app\.mjs:1\)$/,
+    },
+    {
+      name: 'the app is no JavaScript',
+      program: 'export const',
+      says: /Unexpected end of input \(.*app\.mjs:1\)$/,
+    },
+    {
+      name: 'a bundle cannot be made',
+      program: `console.error('x [ERROR] Could not resolve "left-pad"'); throw new Error('Build failed with 1 error:\\nlambdas/push.ts:3:7: ERROR: Could not resolve "left-pad"')`,
+      says: /lambdas\/push\.ts:3:7: ERROR: Could not resolve "left-pad"$/,
+    },
+    { name: 'the app writes nothing', program: '', says: /it wrote no cloud assembly$/ },
+    {
+      name: 'the template is broken',
+      program: templateOf('{"Resources":'),
+      says: /^Cannot read the template .*Shop\.template\.json because of this: /,
+    },
+    {
+      name: 'the template asks for what nobody knows',
+      program: templateOf(
+        '{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{"KeySchema":{"Fn::Cidr":[]}}}}}',
+      ),
+      says: /does not know Fn::Cidr$/,
+    },
+    {
+      name: 'DynamoDB does not take the table',
+      program: templateOf(
+        '{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{}}}}',
+      ),
+      says: /^Cannot make the table Shop-Table because /,
+    },
+  ])('when $name', async ({ name, program, says }) => {
+    const file = program === undefined ? '/nowhere/app.ts' : writeProgram(name, program)
+    const { code, text } = await refusalOf(['--memory', '--port', '0', '--app', file])
+    expect(code).toBe(1)
+    expect(text.trimEnd()).toMatch(says)
+    expect(text).not.toMatch(/\n\s+at /)
+  })
+})
+
+test('npm start -- --help lists what there is', async () => {
+  const started = startHere(['--help'])
+  expect(await started.ended).toBe(0)
+  for (const option of ['--port N', '--data DIR', '--memory', '--app FILE']) {
+    expect(started.stdout()).toContain(option)
+  }
+})
+
+function templateOf(text: string): string {
+  return `
+    import { writeFileSync } from 'node:fs'
+    const write = (name, text) => writeFileSync(process.env.CDK_OUTDIR + '/' + name, text)
+    write('manifest.json', JSON.stringify({ artifacts: {
+      Shop: { type: 'aws:cloudformation:stack', properties: { templateFile: 'Shop.template.json' } },
+    } }))
+    write('Shop.template.json', ${JSON.stringify(text)})`
+}

@@ -1,0 +1,88 @@
+// `npm start` with PushPop itself: what is printed can be pasted, and what was pushed stays.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { until } from './a-stack.ts'
+import { type Started, start } from './a-start.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+const running: Started[] = []
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGTERM')
+    await ended
+  }
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+function startHere(...args: string[]) {
+  const started = start(['--port', '0', ...args])
+  running.push(started)
+  return started
+}
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+
+describe('npm start', () => {
+  test.skipIf(!hasCurl)(
+    'prints three lines that work as they are, and a line a request',
+    async () => {
+      const started = startHere('--data', join(directory, 'curl'))
+      const url = await started.url()
+      const lines = started.stdout().match(/^ {2}curl .*$/gm) ?? []
+      expect(lines).toHaveLength(3)
+      const [pushed, seen, popped] = lines.map((line) =>
+        JSON.parse(spawnSync('sh', ['-c', line], { encoding: 'utf8' }).stdout),
+      )
+      expect(pushed).toMatchObject({ success: true, items_pushed: 1 })
+      expect(seen).toMatchObject({ count: 1 })
+      expect(popped).toMatchObject({ items: [{ order: 17 }], count: 1 })
+      expect(started.stdout()).toContain(`Data is kept in ${join(directory, 'curl')}`)
+
+      await fetch(`${url}/queue/orders/nothing`)
+      await until(() => started.stdout().includes('/queue/orders/nothing'))
+      const [push, look, pop, nothing] = started.stdout().match(/^\d\d:\d\d:\d\d .*$/gm) ?? []
+      expect(push).toMatch(/POST {2}\/queue\/orders\/push {2}200 {2}[\d.]+ ms {2}\d+ WRU$/)
+      expect(look).toMatch(/GET {3}\/queue\/orders {2}200 {2}[\d.]+ ms {2}0\.5 RRU$/)
+      expect(pop).toMatch(/POST {2}\/queue\/orders\/pop {2}200 {2}[\d.]+ ms {2}\d+ WRU, \d+ RRU$/)
+      expect(nothing).toMatch(/GET {3}\/queue\/orders\/nothing {2}404 NOT_FOUND {2}[\d.]+ ms$/)
+      // Not on a terminal: nothing that moves or colours.
+      expect(started.stdout()).not.toContain('\u001b')
+    },
+  )
+
+  test('keeps the data for the next start', async () => {
+    const args = ['--data', join(directory, 'kept')]
+    const first = startHere(...args)
+    await push(await first.url(), 'kept')
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toBe(0)
+    expect(await pop(await startHere(...args).url())).toEqual(['kept'])
+  })
+
+  test('forgets it where it was told to', async () => {
+    const first = startHere('--memory')
+    await push(await first.url(), 'forgotten')
+    expect(first.stdout()).toContain('Data is forgotten at the end.')
+    first.child.kill('SIGINT')
+    expect(await first.ended).toBe(0)
+    expect(await pop(await startHere('--memory').url())).toEqual([])
+  })
+})
+
+async function push(url: string, item: string) {
+  const response = await fetch(`${url}/queue/q/push`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ item }),
+  })
+  expect(response.status).toBe(200)
+}
+
+async function pop(url: string) {
+  const response = await fetch(`${url}/queue/q/pop?count=10`, { method: 'POST' })
+  return ((await response.json()) as { items: unknown[] }).items
+}

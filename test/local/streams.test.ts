@@ -1,0 +1,133 @@
+// The table's stream through a running stack.
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { makeWorkplace, putItem, until, type Workplace, withJournal } from './a-stack.ts'
+import { type Shop, streamMapping } from './an-assembly.ts'
+
+let workplace: Workplace
+beforeEach(() => {
+  workplace = makeWorkplace()
+})
+afterEach(() => workplace.cleanUp())
+
+/** Writes down the keys of each batch, and fails while there is a file of that name. */
+function shop(mapping: object = {}): Shop {
+  const code = withJournal(
+    workplace.directory,
+    `export const handler = async ({ Records }) => {
+      write(Records.map((record) => record.dynamodb.Keys.pk.S))
+      if (exists('fail')) throw new Error('not now')
+      return { batchItemFailures: [] }
+    }`,
+  )
+  const filter = JSON.stringify({ dynamodb: { NewImage: { work: { S: [{ exists: true }] } } } })
+  return {
+    functions: { Work: { code } },
+    resources: {
+      Mapping: streamMapping('Work', {
+        FilterCriteria: { Filters: [{ Pattern: filter }] },
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ...mapping,
+      }),
+    },
+  }
+}
+
+const work = { work: { S: 'seal' } }
+const keys = () => workplace.journal().flat()
+
+test('records that the filter lets through arrive in order, the others do not', async () => {
+  const stack = await workplace.start(shop())
+  for (let n = 1; n <= 30; n++) await putItem(stack, `item-${n}`, n % 3 === 0 ? work : {})
+  await until(() => keys().length >= 10)
+  expect(keys()).toEqual(Array.from({ length: 10 }, (_, index) => `item-${3 * (index + 1)}`))
+})
+
+test('a batch that fails comes again, and nothing passes it', async () => {
+  const marker = join(workplace.directory, 'fail')
+  writeFileSync(marker, '')
+  const stack = await workplace.start(shop())
+  await putItem(stack, 'first', work)
+  await until(() => keys().length >= 2)
+  await putItem(stack, 'second', work)
+  expect(keys()).not.toContain('second')
+  rmSync(marker)
+  await until(() => keys().includes('second'))
+  expect(keys().filter((key) => key === 'second')).toHaveLength(1)
+  expect(keys().lastIndexOf('first')).toBeLessThan(keys().indexOf('second'))
+})
+
+test('what fails for ever is given up, and what comes after it arrives', async () => {
+  const stack = await workplace.start({
+    ...shop({
+      MaximumRetryAttempts: 1,
+      BisectBatchOnFunctionError: true,
+      MaximumBatchingWindowInSeconds: 1,
+    }),
+    functions: {
+      Work: {
+        code: withJournal(
+          workplace.directory,
+          `export const handler = async ({ Records }) => {
+            const keys = Records.map((record) => record.dynamodb.Keys.pk.S)
+            if (keys.includes('bad')) throw new Error('bad')
+            write(keys)
+          }`,
+        ),
+      },
+    },
+  })
+  for (const key of ['a', 'bad', 'b']) await putItem(stack, key, work)
+  await until(() => keys().length >= 2)
+  expect(keys()).toEqual(['a', 'b'])
+  expect(stack.givenUp).toEqual([
+    expect.objectContaining({
+      mappingId: 'Mapping',
+      reason: 'RetryAttemptsExhausted',
+      attempts: 2,
+      records: 1,
+    }),
+  ])
+})
+
+test('a restart goes on where the stop was', async () => {
+  const first = await workplace.start(shop())
+  await putItem(first, 'before', work)
+  await until(() => keys().length === 1)
+  await first.stop()
+  const { sequenceNumber } = JSON.parse(
+    readFileSync(join(workplace.directory, 'data/streams/Mapping.json'), 'utf8'),
+  )
+  expect(sequenceNumber).toBe('1')
+  const second = await workplace.start(shop())
+  await putItem(second, 'after', work)
+  await until(() => keys().length >= 2)
+  expect(keys()).toEqual(['before', 'after'])
+})
+
+test('a stop does not wait for a function that fails, and the batch comes again', async () => {
+  const marker = join(workplace.directory, 'fail')
+  writeFileSync(marker, '')
+  const settings = { MaximumRetryAttempts: 0 }
+  const first = await workplace.start({
+    ...shop(settings),
+    functions: {
+      Work: {
+        code: withJournal(
+          workplace.directory,
+          'export const handler = async () => { write([]); await new Promise(() => {}) }',
+        ),
+      },
+    },
+  })
+  await putItem(first, 'item', work)
+  await until(() => workplace.journal().length === 1)
+  await first.stop()
+  expect(first.givenUp).toEqual([])
+  rmSync(marker)
+  await workplace.start(shop(settings))
+  await until(() => keys().length === 1)
+  expect(keys()).toEqual(['item'])
+})

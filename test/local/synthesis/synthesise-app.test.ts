@@ -1,0 +1,131 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findReason, synthesiseApp } from '../../../lib/local/synthesis/synthesise-app.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  write('package.json', '{}')
+  write(
+    'bin/app.mjs',
+    `import { appendFileSync, writeFileSync } from 'node:fs'
+    appendFileSync(${JSON.stringify(join(directory, 'runs.log'))}, 'run\\n')
+    writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', '{}')
+    writeFileSync(process.env.CDK_OUTDIR + '/context.json', process.env.CDK_CONTEXT_JSON)`,
+  )
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+function write(path: string, text: string) {
+  const file = join(directory, path)
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, text)
+}
+
+const synthesise = (more: object = {}) =>
+  synthesiseApp({ app: join(directory, 'bin/app.mjs'), ...more })
+const runs = () => readFileSync(join(directory, 'runs.log'), 'utf8').split('\n').length - 1
+
+describe('an app', () => {
+  test('runs as its CLI would run it, with the flags of its cdk.json', async () => {
+    write('cdk.json', '{"context":{"flag":true,"stage":"a"}}')
+    const assembly = await synthesise({ context: { stage: 'b' } })
+    expect(JSON.parse(readFileSync(join(assembly, 'context.json'), 'utf8'))).toEqual({
+      flag: true,
+      stage: 'b',
+      'aws:cdk:enable-asset-metadata': true,
+    })
+  })
+
+  test('runs once as long as nothing changes', async () => {
+    expect(await synthesise()).toBe(await synthesise())
+    expect(runs()).toBe(1)
+  })
+
+  test.each([
+    { name: 'a source', change: () => write('lib/a.ts', 'export {}') },
+    { name: 'the lock file', change: () => write('package-lock.json', '{}') },
+    { name: 'the context', change: () => {}, options: { context: { a: 1 } } },
+  ])('runs again when $name changes', async ({ change, options }) => {
+    await synthesise()
+    change()
+    await synthesise(options)
+    expect(runs()).toBe(2)
+  })
+
+  test.each([
+    'node_modules/x/index.js',
+    '.pushpop/data.json',
+    'cdk.out/manifest.json',
+    'README.md',
+  ])('does not run again for %s', async (path) => {
+    await synthesise()
+    write(path, '{}')
+    await synthesise()
+    expect(runs()).toBe(1)
+  })
+
+  test('two starts at the same time get the same', async () => {
+    const [first, second] = await Promise.all([synthesise(), synthesise()])
+    expect(first).toBe(second)
+    expect(existsSync(join(first, 'manifest.json'))).toBe(true)
+    expect(readdirSync(join(first, '..'))).toHaveLength(1)
+  })
+
+  test('old results go, those of today stay', async () => {
+    const results: string[] = []
+    for (let n = 0; n < 7; n++) {
+      const result = await synthesise({ context: { n } })
+      results.push(result)
+      // The older the longer ago.
+      const ago = new Date(Date.now() - (7 - n) * 5 * 3_600_000)
+      utimesSync(result, ago, ago)
+    }
+    await synthesise({ context: { n: 'last' } })
+    expect(results.filter((result) => existsSync(result))).toEqual(results.slice(3))
+  })
+
+  test('that is given up is not left running', async () => {
+    write('bin/app.mjs', 'setInterval(() => {}, 1000)')
+    await expect(synthesise({ signal: AbortSignal.timeout(300) })).rejects.toThrow(/aborted/)
+    expect(readdirSync(join(directory, 'node_modules/.cache/pushpop'))).toEqual([])
+  })
+})
+
+describe('why an app failed', () => {
+  test.each([
+    {
+      name: 'an error with a stack',
+      output:
+        'a warning\nfile:///app.ts:3\n\nTypeError: no such thing\n    at a (b)\n\nNode.js v24',
+      reason: 'no such thing',
+    },
+    {
+      name: 'a build with several mistakes',
+      output:
+        'Error: Build failed with 2 errors:\na.ts:1:2: ERROR: x\nb.ts:3:4: ERROR: y\n    at z',
+      reason: 'Build failed with 2 errors: a.ts:1:2: ERROR: x b.ts:3:4: ERROR: y',
+    },
+    {
+      name: 'what does not compile',
+      output: 'file:///app.ts:7\n  const\n  ^^^\n\nSyntaxError: Unexpected token\n    at x',
+      reason: 'Unexpected token (/app.ts:7)',
+    },
+    { name: 'a code of Node', output: 'Error [ERR_X]: bad\n    at x', reason: 'bad' },
+    { name: 'a sentence', output: 'auth must be iam or jwt\n', reason: 'auth must be iam or jwt' },
+    { name: 'nothing', output: '', reason: '' },
+  ])('$name', ({ output, reason }) => {
+    expect(findReason(output)).toBe(reason)
+  })
+})

@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest'
+import { planStack } from '../../../lib/local/template/plan.ts'
+import { rule, type Shop, shopTemplate, streamMapping } from '../an-assembly.ts'
+
+const functions = {
+  Serve: {
+    code: '',
+    properties: {
+      MemorySize: '512',
+      Timeout: 29,
+      ReservedConcurrentExecutions: 1,
+      Environment: { Variables: { TABLE: { Ref: 'Table' }, LEVEL: 3 } },
+    },
+  },
+  Work: { code: '', properties: { Timeout: undefined } },
+}
+
+const plan = (shop: Partial<Shop> = {}) => {
+  const template = JSON.parse(JSON.stringify(shopTemplate({ functions, ...shop })))
+  return planStack([{ stackName: 'Shop', template, directory: '/out' }])
+}
+
+const arn = (id: string) => `arn:aws:lambda:us-east-1:123456789012:function:Shop-${id}`
+
+describe('the plan of a template', () => {
+  test("functions, with Lambda's defaults", () => {
+    expect(plan().functions).toEqual([
+      {
+        id: 'Serve',
+        name: 'Shop-Serve',
+        arn: arn('Serve'),
+        handler: 'index.handler',
+        codeDirectory: '/out/asset.Serve',
+        environment: { TABLE: 'Shop-Table', LEVEL: '3' },
+        memoryMb: 512,
+        timeoutMs: 29_000,
+        concurrencyMax: 1,
+        asyncRetriesMax: 2,
+      },
+      expect.objectContaining({ id: 'Work', memoryMb: 128, timeoutMs: 3000, environment: {} }),
+    ])
+  })
+
+  test('how often a function is tried again when nobody waits for it', () => {
+    const config = {
+      Type: 'AWS::Lambda::EventInvokeConfig',
+      Properties: { FunctionName: { Ref: 'Work' }, MaximumRetryAttempts: 0 },
+    }
+    const planned = plan({ resources: { Config: config } }).functions
+    expect(planned.map(({ id, asyncRetriesMax }) => [id, asyncRetriesMax])).toEqual([
+      ['Serve', 2],
+      ['Work', 0],
+    ])
+  })
+
+  test('tables as CreateTable takes them, and buckets', () => {
+    const { tables, buckets } = plan()
+    expect(tables).toEqual([
+      {
+        logicalId: 'Table',
+        name: 'Shop-Table',
+        timeToLiveAttribute: 'ttl',
+        hasStream: true,
+        definition: {
+          TableName: 'Shop-Table',
+          AttributeDefinitions: [
+            { AttributeName: 'pk', AttributeType: 'S' },
+            { AttributeName: 'group', AttributeType: 'S' },
+          ],
+          KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+          GlobalSecondaryIndexes: [
+            {
+              IndexName: 'groups',
+              KeySchema: [{ AttributeName: 'group', KeyType: 'HASH' }],
+              Projection: { ProjectionType: 'KEYS_ONLY' },
+            },
+          ],
+          BillingMode: 'PAY_PER_REQUEST',
+          StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
+        },
+      },
+    ])
+    expect(buckets).toEqual(['shop-bucket'])
+  })
+
+  test('routes, by their integrations', () => {
+    const { api } = plan({ routes: { 'GET /a/{id}': 'Serve', $default: 'Work' } })
+    expect(api).toEqual({
+      id: 'api',
+      routes: [
+        { key: 'GET /a/{id}', functionArn: arn('Serve'), timeoutMs: 30_000 },
+        { key: '$default', functionArn: arn('Work'), timeoutMs: 30_000 },
+      ],
+    })
+  })
+
+  test('schedules and rules of a bus', () => {
+    const { schedules, eventRules, buses } = plan({
+      resources: {
+        Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'shop' } },
+        Hourly: rule('Work', { ScheduleExpression: 'rate(1 hour)' }),
+        Off: rule('Work', { ScheduleExpression: 'rate(1 day)', State: 'DISABLED' }),
+        ByName: rule('Work', { EventPattern: { source: ['a'] }, EventBusName: { Ref: 'Bus' } }),
+        ByArn: rule('Serve', {
+          EventPattern: { source: ['b'] },
+          EventBusName: { 'Fn::GetAtt': ['Bus', 'Arn'] },
+        }),
+        Default: rule('Work', { EventPattern: { source: ['c'] } }),
+      },
+    })
+    expect(buses).toEqual(['default', 'shop'])
+    expect(schedules).toEqual([
+      {
+        id: 'Hourly',
+        arn: 'arn:aws:events:us-east-1:123456789012:rule/Shop-Hourly',
+        expression: 'rate(1 hour)',
+        targets: [{ functionArn: arn('Work') }],
+      },
+    ])
+    expect(eventRules.map(({ id, busName }) => [id, busName])).toEqual([
+      ['ByName', 'shop'],
+      ['ByArn', 'shop'],
+      ['Default', 'default'],
+    ])
+  })
+
+  test('streams, with all their settings', () => {
+    const queue = { Type: 'AWS::SQS::Queue' }
+    const { streams } = plan({
+      resources: {
+        Failures: queue,
+        Mapping: streamMapping('Work', {
+          BatchSize: 7,
+          MaximumBatchingWindowInSeconds: 2,
+          BisectBatchOnFunctionError: true,
+          FunctionResponseTypes: ['ReportBatchItemFailures'],
+          MaximumRetryAttempts: 3,
+          MaximumRecordAgeInSeconds: -1,
+          FilterCriteria: { Filters: [{ Pattern: '{"eventName":["INSERT"]}' }] },
+          DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': ['Failures', 'Arn'] } } },
+        }),
+      },
+    })
+    expect(streams).toEqual([
+      {
+        id: 'Mapping',
+        functionArn: arn('Work'),
+        tableName: 'Shop-Table',
+        streamArn: 'arn:aws:dynamodb:us-east-1:123456789012:table/Shop-Table/stream/local',
+        patterns: [{ eventName: ['INSERT'] }],
+        batchSize: 7,
+        windowMs: 2000,
+        bisects: true,
+        reportsItemFailures: true,
+        retriesMax: 3,
+        failureQueue: 'Failures',
+      },
+    ])
+  })
+
+  test('what is not run here is said, not passed over', () => {
+    const { leftOut } = plan({
+      resources: {
+        Route: {
+          Type: 'AWS::ApiGatewayV2::Route',
+          Properties: {
+            RouteKey: 'GET /a',
+            AuthorizationType: 'AWS_IAM',
+            Target: 'integrations/Shop-Integration',
+          },
+        },
+        Integration: {
+          Type: 'AWS::ApiGatewayV2::Integration',
+          Properties: {
+            IntegrationUri: { 'Fn::GetAtt': ['Serve', 'Arn'] },
+            PayloadFormatVersion: '2.0',
+          },
+        },
+        Rule: rule('Work', {
+          ScheduleExpression: 'rate(1 hour)',
+          Targets: [{ Arn: 'arn:aws:sqs:x' }],
+        }),
+        Mapping: streamMapping('Work', { EventSourceArn: 'arn:aws:sqs:x' }),
+      },
+    })
+    expect(leftOut).toEqual([
+      'Authorisation is not checked: who reaches the address may call every route.',
+      'The rule Rule has a target that is no function: it gets no events.',
+      "Mapping reads no table's stream: its function gets no events.",
+    ])
+  })
+
+  test.each([
+    {
+      name: 'code of which nobody knows where it is',
+      resources: {
+        Lost: { Type: 'AWS::Lambda::Function', Properties: { Runtime: 'nodejs24.x', Code: {} } },
+      },
+      says: /^Cannot run the function Lost because .*aws:cdk:enable-asset-metadata/,
+    },
+    {
+      name: 'two APIs',
+      resources: { Other: { Type: 'AWS::ApiGatewayV2::Api' } },
+      says: /more than one HTTP API: Api and Other/,
+    },
+    {
+      name: 'another stage',
+      resources: { Stage: { Type: 'AWS::ApiGatewayV2::Stage', Properties: { StageName: 'prod' } } },
+      says: /^Cannot run the stage prod/,
+    },
+    {
+      name: 'a route that leads nowhere',
+      resources: {
+        Route: {
+          Type: 'AWS::ApiGatewayV2::Route',
+          Properties: { RouteKey: 'GET /a', Target: 'x' },
+        },
+      },
+      says: /^Cannot run the route GET \/a because no function/,
+    },
+    {
+      name: 'a filter that is no JSON',
+      resources: {
+        Mapping: streamMapping('Work', { FilterCriteria: { Filters: [{ Pattern: '{' }] } }),
+      },
+      says: /^Cannot run Mapping because of one of its filters/,
+    },
+    {
+      name: 'a timeout that is no number',
+      resources: {
+        Odd: {
+          Type: 'AWS::Lambda::Function',
+          Properties: { Runtime: 'nodejs24.x', Handler: 'a.b', Timeout: 'long' },
+          Metadata: { 'aws:asset:path': 'x' },
+        },
+      },
+      says: /^Cannot run the template because Timeout of Odd is no number but "long"/,
+    },
+    {
+      name: 'an input that is transformed',
+      resources: {
+        Rule: rule('Work', {
+          EventPattern: { source: ['a'] },
+          Targets: [{ Arn: { 'Fn::GetAtt': ['Work', 'Arn'] }, InputTransformer: {} }],
+        }),
+      },
+      says: /^Cannot run the rule Rule because the local stack does not transform inputs/,
+    },
+  ])('$name is one sentence', ({ resources, says }) => {
+    expect(() => plan({ resources })).toThrow(says)
+  })
+})

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import type { SweepReport, SweepRequest } from '../../lambdas/queues.ts'
+import { createLog } from '../../lambdas/telemetry/log.ts'
+import { Tally } from '../../lambdas/telemetry/tally.ts'
+import { sweepRun } from '../../lambdas/upkeep/sweep-run.ts'
+
+const nothing: SweepReport = {
+  queues: 0,
+  itemsReturned: 0,
+  itemsDeadLettered: 0,
+  failed: [],
+  more: false,
+}
+
+type Sweep = SweepReport | Error
+
+/** A run whose sweeps end as told (the last one for ever), each after so long. */
+async function run({
+  every,
+  sweeps,
+  lastsMs = 100,
+  remainingMs = 70_000,
+}: {
+  every: number
+  sweeps: readonly Sweep[]
+  lastsMs?: number
+  remainingMs?: number
+}) {
+  let nowMs = 1_000_000
+  const startedMs = nowMs
+  const at: number[] = []
+  const requests: SweepRequest[] = []
+  const tally = new Tally()
+  const lines: string[] = []
+  const log = createLog({ level: 'info', service: 'x', write: (line) => lines.push(line) })
+  const queues = {
+    async returnExpiredLocks(request: SweepRequest = {}) {
+      at.push((nowMs - startedMs) / 1000)
+      requests.push(request)
+      nowMs += lastsMs
+      const outcome = sweeps[Math.min(at.length, sweeps.length) - 1] ?? nothing
+      if (outcome instanceof Error) throw outcome
+      return outcome
+    },
+  }
+  const clock = {
+    nowMs: () => nowMs,
+    async sleep(ms: number) {
+      nowMs += ms
+    },
+  }
+  const left = () => startedMs + remainingMs - nowMs
+  const summary = sweepRun(queues, every, { tally, log, remainingMs: left }, clock)
+  return { summary, at, requests, tally, lines, startedMs }
+}
+
+const found: SweepReport = {
+  ...nothing,
+  queues: 3,
+  itemsReturned: 5,
+  itemsDeadLettered: 2,
+  failed: [{ queue: 'orders', error: new Error('gone') }],
+}
+
+describe('A run of the sweeper', () => {
+  it('sweeps once where the schedule alone is asked for.', async () => {
+    const { summary, at, requests, startedMs } = await run({ every: 60, sweeps: [found] })
+    expect(await summary).toEqual({
+      sweeps: 1,
+      queues: 3,
+      items_returned: 5,
+      items_dead_lettered: 2,
+      failed: 1,
+      more: false,
+    })
+    expect(at).toEqual([0])
+    expect(requests).toEqual([{ deadlineMs: startedMs + 60_000 }])
+  })
+
+  it('sweeps every so many seconds until the next run takes over.', async () => {
+    const { summary, at } = await run({ every: 10, sweeps: [nothing] })
+    await summary
+    expect(at).toEqual([0, 10, 20, 30, 40, 50])
+  })
+
+  it('keeps its beat when a sweep takes long, and does not make up for what it missed.', async () => {
+    const { summary, at } = await run({ every: 10, sweeps: [nothing], lastsMs: 14_000 })
+    expect((await summary).sweeps).toBe(at.length)
+    expect(at).toEqual([0, 20, 40])
+  })
+
+  it('ends in time where the function may run for less than a minute.', async () => {
+    const { summary, at } = await run({ every: 5, sweeps: [nothing], remainingMs: 25_000 })
+    await summary
+    expect(at).toEqual([0, 5, 10])
+  })
+
+  it('counts what it did.', async () => {
+    const { summary, tally } = await run({ every: 30, sweeps: [found] })
+    await summary
+    expect(Object.fromEntries(tally.metrics)).toEqual({
+      ItemsReturned: 10,
+      ItemsDeadLettered: 4,
+      SweepFailures: 2,
+    })
+  })
+
+  it('goes on after a sweep that failed, and counts it.', async () => {
+    const { summary, at, tally, lines } = await run({
+      every: 20,
+      sweeps: [new Error('no index'), found],
+    })
+    expect((await summary).sweeps).toBe(2)
+    expect(at).toEqual([0, 20, 40])
+    expect(tally.metrics.get('SweepFailures')).toBe(3)
+    expect(lines[0]).toContain('no index')
+  })
+
+  it('fails only if not one sweep worked.', async () => {
+    const { summary, tally } = await run({ every: 20, sweeps: [new Error('no index')] })
+    await expect(summary).rejects.toThrow('no index')
+    expect(tally.metrics.get('SweepFailures')).toBe(3)
+  })
+})
