@@ -1,9 +1,10 @@
-// What calls functions besides HTTP: schedules and the streams of tables.
+// What happens without a request: schedules, the streams of tables, and rows that expire.
 
 import { join } from 'node:path'
 import { inputOf } from './events/event-bus.ts'
 import { ScheduleTimer } from './events/schedules.ts'
 import type { Functions } from './functions/start-functions.ts'
+import { RowExpiry } from './stores/row-expiry.ts'
 import type { Stores } from './stores/start-stores.ts'
 import { Checkpoint } from './streams/checkpoint.ts'
 import { type GivenUp, StreamMapping } from './streams/stream-mapping.ts'
@@ -47,16 +48,19 @@ export function startEventSources(settings: EventSourcesSettings): EventSources 
   for (const { tableName, id } of plan.streams) trimming.add(tableName, id)
   const mappings = plan.streams.map((stream) => startMapping(stream, settings, trimming))
   for (const timer of timers) timer.start()
+  const { dynamodb } = stores
+  const expiry = new RowExpiry({ dynamodb, tables: plan.tables, onProblem: settings.onNotice })
+  expiry.start()
 
-  let mappingsStopped: Promise<unknown> = Promise.resolve()
+  let stopped: Promise<unknown> = Promise.resolve()
   return {
     pause() {
       for (const timer of timers) timer.stop()
       functions.asyncInvoker.stop()
-      mappingsStopped = Promise.all(mappings.map((mapping) => mapping.stop()))
+      stopped = Promise.all([expiry.stop(), ...mappings.map((mapping) => mapping.stop())])
     },
     async stop() {
-      await mappingsStopped
+      await stopped
       trimming.stop()
     },
   }

@@ -50,11 +50,11 @@ export async function client(soak: Soak, name: string, until: () => boolean): Pr
 }
 
 /** Takes everything that is left; a lock that somebody left behind has to expire first. */
-export async function drain(soak: Soak, queue: Queue): Promise<void> {
+export async function drain(soak: Soak, queue: Queue, deadLetters: boolean): Promise<void> {
   const http = new HttpClient(soak.url)
   for (let empty = 0, calls = 0; empty < 3; calls += 1) {
     if (calls > 5_000) throw new Error(`${queue.id} does not drain`)
-    const found = await pop(soak, http, queue, true)
+    const found = await pop(soak, http, queue, true, deadLetters)
     empty = found === 0 ? empty + 1 : 0
     if (found === 0) await new Promise((resolve) => setTimeout(resolve, 1_200))
   }
@@ -74,7 +74,13 @@ async function push(soak: Soak, http: HttpClient, { id }: Queue, name: string): 
   for (const { item } of items) ledger.pushed(id, item, how)
 }
 
-async function pop(soak: Soak, http: HttpClient, queue: Queue, draining = false): Promise<number> {
+async function pop(
+  soak: Soak,
+  http: HttpClient,
+  queue: Queue,
+  draining = false,
+  deadLetters = false,
+): Promise<number> {
   const { ledger, random } = soak
   const { id, competing, lock } = queue
   const count = draining ? 100 : random.pick([1, 1, 5, 20])
@@ -85,7 +91,8 @@ async function pop(soak: Soak, http: HttpClient, queue: Queue, draining = false)
     ...(competing && { allow_competing_consumers: 'true' }),
   })
   const takenBefore = ledger.takenBefore(id)
-  const answer = await call(soak, http, 'POST', `/queue/${id}/pop?${query}`)
+  const from = deadLetters ? `${id}-deadletter` : id
+  const answer = await call(soak, http, 'POST', `/queue/${from}/pop?${query}`)
   if (answer?.status !== 200) {
     if (!lock && !isDefinite(answer)) ledger.popLost(id, count)
     return answer?.status === 423 ? -1 : 0
@@ -95,12 +102,14 @@ async function pop(soak: Soak, http: HttpClient, queue: Queue, draining = false)
   checkOrder(soak, id, answer.body)
   const lockId: string | undefined = answer.body.lock_id
   if (lockId !== undefined)
-    await settle(soak, http, { id, lockId, texts, details: answer.body.details }, draining)
+    await settle(soak, http, { id, from, lockId, texts, details: answer.body.details }, draining)
   return texts.length
 }
 
 type Held = {
   readonly id: string
+  /** The queue, or its dead-letter queue. */
+  readonly from: string
   readonly lockId: string
   readonly texts: readonly string[]
   readonly details: readonly { readonly id: string }[]
@@ -108,21 +117,29 @@ type Held = {
 
 async function settle(soak: Soak, http: HttpClient, held: Held, draining: boolean): Promise<void> {
   const { ledger, random } = soak
-  const { id, lockId, texts, details } = held
+  const { id, from, lockId, texts, details } = held
   const what = draining ? 1 : random.next()
   // Forgotten, as by a consumer that died: the items come back.
   if (what < 0.06) return
   if (what < 0.12) {
-    await call(soak, http, 'POST', `/queue/${id}/release`, { lock_id: lockId })
+    await call(soak, http, 'POST', `/queue/${from}/release`, { lock_id: lockId })
+    return
+  }
+  if (what < 0.15) {
+    const reason = 'as if it were poison'
+    await call(soak, http, 'POST', `/queue/${from}/dead-letter`, { lock_id: lockId, reason })
     return
   }
   if (what < 0.2) {
-    await call(soak, http, 'POST', `/queue/${id}/extend-lock`, { lock_id: lockId, ttl_seconds: 2 })
+    await call(soak, http, 'POST', `/queue/${from}/extend-lock`, {
+      lock_id: lockId,
+      ttl_seconds: 2,
+    })
   }
   const part = what < 0.35 && texts.length > 1 ? Math.ceil(texts.length / 2) : undefined
   const ids = part === undefined ? undefined : details.slice(0, part).map((detail) => detail.id)
   const body = { lock_id: lockId, ...(ids !== undefined && { ids }) }
-  const answer = await call(soak, http, 'POST', `/queue/${id}/acknowledge`, body)
+  const answer = await call(soak, http, 'POST', `/queue/${from}/acknowledge`, body)
   if (answer?.status === 200) ledger.acknowledged(id, texts.slice(0, part), 'yes')
   else if (!isDefinite(answer)) ledger.acknowledged(id, texts.slice(0, part), 'perhaps')
 }

@@ -57,7 +57,8 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     ])
     onProgress('draining')
     for (const proxy of proxies) proxy.rest()
-    await Promise.all(queues.map((queue) => drain(soak, queue)))
+    await Promise.all(queues.map((queue) => drain(soak, queue, false)))
+    await Promise.all(queues.filter(({ lock }) => lock).map((queue) => drain(soak, queue, true)))
     soak.ledger.finish()
     const faults = new Map<string, number>()
     for (const { seen } of proxies) {

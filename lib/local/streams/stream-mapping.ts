@@ -35,10 +35,11 @@ export type GivenUp = {
   readonly records: number
 }
 
-/** An empty read takes 0.7 ms of DynamoDB's time, so this is a hundredth of a core. */
-const IDLE_MS = 80
-/** While records come: often enough that nobody waits, and large pages rather than many. */
-const BUSY_MS = 20
+/**
+ * An empty read takes 0.7 ms of processor time, so this is a hundredth of a core; and nobody waits
+ * long. A full page is 1,000 records: far more than are written in the time.
+ */
+const POLL_MS = 60
 const PROBLEM_MS = 1_000
 /** Lambda's limit of an event. */
 const BATCH_BYTES_MAX = 6_000_000
@@ -95,7 +96,7 @@ export class StreamMapping {
       if (waiting.length === 0 && page.records.length > 0 && page.position && !signal.aborted) {
         checkpoint.advance(page.position)
       }
-      await this.#pause(page.records.length > 0 || waiting.length > 0 ? BUSY_MS : IDLE_MS)
+      await this.#pause(POLL_MS)
     }
   }
 

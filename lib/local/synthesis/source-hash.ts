@@ -15,10 +15,20 @@ export function hashSources(root: string, more: readonly string[], except?: stri
   const hash = createHash('sha256')
   for (const text of more) hash.update(`${text.length}:${text}`)
   for (const path of sourcesOf(root, except)) {
-    const content = readFileSync(join(root, path))
-    hash.update(`${path}:${content.length}:`).update(content)
+    const content = readIfThere(join(root, path))
+    if (content) hash.update(`${path}:${content.length}:`).update(content)
   }
   return hash.digest('hex').slice(0, 32)
+}
+
+/** An editor's temporary file may be gone by now. */
+function readIfThere(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 function* sourcesOf(root: string, except: string | undefined, folder = ''): Generator<string> {
