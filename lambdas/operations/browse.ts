@@ -15,10 +15,9 @@ import {
 } from '../core/views.ts'
 import type { BrowsePage, BrowseRequest } from '../queues.ts'
 import { type Engine, readRecord } from './engine.ts'
+import { MissingItems, READS_MAX, unreadable } from './popped.ts'
 
 const LIMIT_DEFAULT = 20
-/** Reads of a record whose items had moved on by the time they were looked for. */
-const ATTEMPTS_MAX = 4
 
 /** The next items in pop order, without taking them. */
 export async function browse(
@@ -39,16 +38,15 @@ export async function browse(
     )
   }
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const record = await readRecord(engine, queue)
+  const missing = new MissingItems()
+  let record = await readRecord(engine, queue)
+  for (let attempt = 1; attempt <= READS_MAX; attempt += 1) {
     if (record === undefined) return { items: [] }
     const page = await pageOf(engine, record, priority, limit, place)
     if (page !== undefined) return page
+    record = await missing.lookAgain(engine, queue, record)
   }
-  throw new QueueError(
-    'SEGMENT_UNAVAILABLE',
-    `Cannot read the next items of queue "${queue}" at the moment; try again shortly`,
-  )
+  throw unreadable(queue)
 }
 
 async function pageOf(

@@ -10,7 +10,8 @@ import {
   acknowledged,
   isMoreWaiting,
   itemsOf,
-  MISSING_MAX,
+  MissingItems,
+  READS_MAX,
   type Try,
   unreadable,
 } from './popped.ts'
@@ -55,7 +56,8 @@ async function claimedItems(
 ): Promise<PopOutcome> {
   let record: QueueRecord | undefined = claimed
   const lock = claimed.locks.get(claim.lockId) as Lock
-  for (let attempt = 1; record !== undefined && attempt <= MISSING_MAX; attempt += 1) {
+  const missing = new MissingItems()
+  for (let attempt = 1; record !== undefined && attempt <= READS_MAX; attempt += 1) {
     const read = await engine.items.read(record, lock.stretches)
     if (read.kind === 'read') {
       const { acknowledge = '' } = claim
@@ -68,7 +70,7 @@ async function claimedItems(
         ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
       }
     }
-    record = await readRecord(engine, claimed.queue)
+    record = await missing.lookAgain(engine, claimed.queue, record)
     if (record !== undefined && !record.locks.has(claim.lockId)) break
   }
   throw unreadable(claimed.queue)

@@ -12,14 +12,7 @@ import { takeClaim } from './claim.ts'
 import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
 import { hashOf } from './hash.ts'
 import { hold } from './hold.ts'
-import {
-  acknowledged,
-  isMoreWaiting,
-  itemsOf,
-  MISSING_MAX,
-  type Try,
-  unreadable,
-} from './popped.ts'
+import { acknowledged, isMoreWaiting, itemsOf, MissingItems, type Try } from './popped.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
 const ATTEMPTS_MAX = 24
@@ -37,7 +30,7 @@ export async function pop(
 ): Promise<PopOutcome> {
   checkQueueId(queue)
   const { count, ttlMs } = checkPop(request)
-  let missing = 0
+  const missing = new MissingItems()
   let endings = 0
   let losses = 0
   // A view from memory may lead to a write, which checks it; never to a refusal, an "empty" or less
@@ -61,10 +54,11 @@ export async function pop(
     if (claim !== undefined && (current || claim.count === count)) {
       const claimed = await takeClaim(engine, queue, claim)
       if (claimed.kind === 'popped') return withTtl(claimed.outcome, ttlMs)
-      record = claimed.record
+      record =
+        claimed.kind === 'missing'
+          ? await missing.lookAgain(engine, queue, claimed.record)
+          : claimed.record
       current = true
-      if (claimed.kind === 'missing' && ++missing === MISSING_MAX) throw unreadable(queue)
-      if (claimed.kind === 'missing') record = await readRecord(engine, queue)
       if ((record?.holdUntilMs ?? 0) >= nowMs || attempt >= STARVING_AFTER) {
         await pause(engine, attempt * 4)
       }
@@ -95,8 +89,7 @@ export async function pop(
         if (outcome !== undefined) {
           return { ...withTtl(outcome, ttlMs), ...acknowledged(plan.itemsAcknowledged) }
         }
-        if (++missing === MISSING_MAX) throw unreadable(queue)
-        record = await readRecord(engine, queue)
+        record = await missing.lookAgain(engine, queue, record)
         continue
       }
       case 'empty': {
@@ -125,12 +118,10 @@ export async function pop(
       case 'take': {
         const taken = await take(engine, record, plan, command, nowMs)
         if (taken.kind === 'popped') return withTtl(taken.outcome, ttlMs)
-        if (taken.kind === 'missing') {
-          if (++missing === MISSING_MAX) throw unreadable(queue)
-          record = await readRecord(engine, queue)
-        } else {
-          record = taken.record
-        }
+        record =
+          taken.kind === 'missing'
+            ? await missing.lookAgain(engine, queue, taken.record)
+            : taken.record
         break
       }
       default:

@@ -4,9 +4,31 @@ import { itemId } from '../core/keys.ts'
 import { choose } from '../core/pop.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../core/record.ts'
 import type { PopOutcome, PoppedItem } from '../queues.ts'
+import { type Engine, readRecord } from './engine.ts'
 
-/** Reads that found items missing at the version that says they are there. */
-export const MISSING_MAX = 3
+const MISSING_MAX = 3
+/** Reads in all, while housekeeping moves what is read from one place to another. */
+export const READS_MAX = 24
+
+/**
+ * Reads that found items missing at the very version that says they are there. Where the version has
+ * moved, housekeeping has moved them, as it may at each segment of a long read: that counts for nothing.
+ */
+export class MissingItems {
+  #found = 0
+
+  /** The record as it is now, to go on with. */
+  async lookAgain(
+    engine: Engine,
+    queue: string,
+    record: QueueRecord | undefined,
+  ): Promise<QueueRecord | undefined> {
+    const current = await readRecord(engine, queue)
+    if (current?.born === record?.born && current?.version === record?.version) this.#found += 1
+    if (this.#found === MISSING_MAX) throw unreadable(queue)
+    return current
+  }
+}
 
 /** What became of one attempt to take items, under the fence or by a claim. */
 export type Try =

@@ -330,4 +330,16 @@ export const popMutants: readonly Mutant[] = [
     ],
     killers: [test('test/engine/fill.test.ts', 'competing')],
   },
+  {
+    name: 'missing-counts-though-the-record-has-moved',
+    rule: '§5.4 503 only if it is missing at the current version',
+    edits: [
+      edit(
+        'operations/popped.ts',
+        'if (current?.born === record?.born && current?.version === record?.version) this.#found += 1',
+        'this.#found += 1',
+      ),
+    ],
+    killers: [test('test/engine/moving.test.ts', 'A pop follows')],
+  },
 ]
