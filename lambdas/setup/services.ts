@@ -66,6 +66,10 @@ function objectsWhenNeeded(): () => Promise<ObjectPort> {
       ({ S3Client }) =>
         new S3Client({ maxAttempts: 1, requestHandler: s3Timeouts }) as unknown as ObjectPort,
     )
+    // What failed to load is tried again with the next request that needs it.
+    made.catch(() => {
+      made = undefined
+    })
     return made
   }
 }

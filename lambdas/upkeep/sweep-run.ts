@@ -22,7 +22,7 @@ type Clock = { nowMs(): number; sleep(ms: number): Promise<void> }
 /**
  * Sweeps once, or every so many seconds until the next run of the schedule takes over. What fails
  * is reported and keeps its timer, so that a later sweep meets it again. The run itself fails only
- * if not one sweep got as far as the index: then Lambda repeats it, and its errors raise an alarm.
+ * if not one sweep got as far as the index: its errors raise an alarm, and the next minute tries again.
  */
 export async function sweepRun(
   queues: Pick<Queues, 'returnExpiredLocks'>,
