@@ -45,9 +45,9 @@ export async function move(
   }
   if (committed.kind === 'blocked') {
     const target = seen(engine, to, committed.item) ?? (await readRecord(engine, to))
-    if (target !== undefined && obstacleTo(addition, target, limits).kind === 'tail-full') {
-      await seal(engine, target)
-    }
+    // Capacity does not count here, and must not hide that the tail is full.
+    const obstacle = obstacleTo({ ...addition, items: 0 }, target, limits)
+    if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)
   }
   return committed
 }

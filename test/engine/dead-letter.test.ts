@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { REASON_CHARACTERS_MAX } from '../../lambdas/core/limits.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import {
+  bulky,
   drain,
   expectCode,
   idsOf,
@@ -84,6 +85,18 @@ describe('Dead-lettering by hand', () => {
     await queues.deadLetter(queue, { lockId: lock.id, reason })
     expect(await drain(queues, deadLettersOf(queue))).toMatchObject([{ reason, text: '"a0"' }])
   })
+})
+
+it('A dead-letter queue takes what is moved there though it is over its capacity and its tail is full.', async () => {
+  const [queues, queue] = [stage.engine(), stage.queue()]
+  await queues.configure(deadLettersOf(queue), { capacity: 1 })
+  const items = Array.from({ length: 70 }, (_, n) => ({ text: bulky(`n${n}`, 300) }))
+  await push(queues, queue, items)
+  for (const _ of items) {
+    const { lock } = await lockItems(queues, queue)
+    await queues.deadLetter(queue, { lockId: lock.id })
+  }
+  expect(textsOf(await drain(queues, deadLettersOf(queue)))).toEqual(textsOf(items))
 })
 
 describe('With max_deliveries', () => {

@@ -342,4 +342,16 @@ export const housekeepingMutants: readonly Mutant[] = [
     ],
     killers: [simulation(300)],
   },
+  {
+    name: 'capacity-hides-that-a-dead-letter-tail-is-full',
+    rule: '§6.7 every queue drains',
+    edits: [
+      edit(
+        'operations/move.ts',
+        'obstacleTo({ ...addition, items: 0 }, target, limits)',
+        'obstacleTo(addition, target, limits)',
+      ),
+    ],
+    killers: [test('test/engine/dead-letter.test.ts', 'over its capacity')],
+  },
 ]

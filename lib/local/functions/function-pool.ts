@@ -2,7 +2,7 @@
 // busy waits, first in, first out, and only so many.
 //
 // As many processes as cores are started as soon as there are events for them. More would only take
-// the cores from each other (a push costs half as much processor again with four on two cores), but
+// the cores from each other (with four on two cores a push costs 1.3 times the processor time), but
 // for functions that wait for something themselves; so a further one is started only when an event
 // has waited for a while, up to the limit.
 
