@@ -1,4 +1,4 @@
-// npm run bench [-- --only NAME] [--quick] [--explain] [--json FILE] [--write-docs]
+// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs]
 
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -20,10 +20,12 @@ const { values: options } = parseArgs({
   },
 })
 
-const wanted = scenarios.filter(({ name }) => options.only === undefined || name === options.only)
-if (wanted.length === 0) {
+const only = options.only?.split(',')
+const wanted = scenarios.filter(({ name }) => only === undefined || only.includes(name))
+const unknown = (only ?? []).filter((name) => !scenarios.some((known) => known.name === name))
+if (unknown.length > 0) {
   const names = scenarios.map(({ name }) => name).join(', ')
-  console.error(`Cannot run the scenario "${options.only}" because there are only: ${names}`)
+  console.error(`Cannot run the scenario "${unknown[0]}" because there are only: ${names}`)
   process.exit(2)
 }
 

@@ -27,10 +27,15 @@ export const IN_FLIGHT_MAX = 2_000
 export const LANES_MAX = 1_000
 
 /**
- * The tail is sealed before it would hold this much, or right after: eight entries of 200 bytes, with
- * which the record is within 2 KB (two write units) and a push takes 1.13 requests.
+ * The append that fills the tail to this seals it: the eighth entry of 200 bytes, with which the record
+ * is within 2 KB (two write units).
  */
-export const TAIL_SOFT_BYTES = 1_770
+export const TAIL_SOFT_BYTES = 1_560
+/**
+ * A producer that is alone leaves that to its next push, which seals before it appends if it would pass
+ * this: eight entries of 200 bytes and no more. Where it never comes, whoever passes this seals.
+ */
+export const LONE_TAIL_BYTES = 1_770
 /**
  * Appends are refused past the hard cap until someone has sealed: what bounds the record's size.
  * Past the soft cap, the append that crosses a further step seals too, should the first have died.

@@ -1,6 +1,6 @@
 import type { Append } from './append.ts'
 import { entryBytes, spanOf } from './entry.ts'
-import { ENTRIES_PER_SEAL, TAIL_SOFT_BYTES } from './limits.ts'
+import { ENTRIES_PER_SEAL, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
 
 export type Seal = {
@@ -51,12 +51,12 @@ export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord
 }
 
 /**
- * A push that would carry the tail over its soft cap, and knows of no other producer, seals before
+ * A push that would carry the tail over its cap, and knows of no other producer, seals before
  * it appends: its entries take the place of the tail that was copied out. Nothing where a lane of
  * its own would stay in the tail, because one write cannot both take from a list and add to it.
  */
 export function planSealBefore(record: QueueRecord, append: Append): Seal[] {
-  if (record.tailBytes + append.bytes < TAIL_SOFT_BYTES) return []
+  if (record.tailBytes + append.bytes < LONE_TAIL_BYTES) return []
   if (record.room < append.items) return []
   const seals = planSeal(record, 0)
   const emptied = new Map(

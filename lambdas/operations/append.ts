@@ -202,8 +202,10 @@ function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Place
 }
 
 async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  if (crossesSealLine(record.tailBytes, bytes, tailLimits(engine)))
+  const alone = engine.alone.has(record)
+  if (crossesSealLine(record.tailBytes, bytes, tailLimits(engine), alone)) {
     await sealQuietly(engine, record)
+  }
 }
 
 /** Between the two records lies one append, and no fenced write. */

@@ -85,7 +85,9 @@ export async function commit(
       throw outcomeUnknown(queue, error)
     })
     if (written.kind === 'done') {
-      return { kind: 'committed', record: written.item && seen(engine, queue, written.item) }
+      const record = written.item && seen(engine, queue, written.item)
+      stillAlone(engine, change.before, record)
+      return { kind: 'committed', record }
     }
     if (written.kind === 'blocked') {
       // Nothing of this sending happened; of an earlier one it all may have.
@@ -111,6 +113,12 @@ export async function commit(
     if (written.kind === 'failed') throw outcomeUnknown(queue, cause)
   }
   throw outcomeUnknown(queue, cause)
+}
+
+/** A producer that pops as well, say: its own writes are no company. */
+function stillAlone(engine: Engine, before: QueueRecord, after: QueueRecord | undefined): void {
+  if (after === undefined || !engine.alone.has(before)) return
+  if (after.appends === before.appends) engine.alone.add(after)
 }
 
 export function outcomeUnknown(queue: string, cause: unknown): QueueError {

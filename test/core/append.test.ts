@@ -6,12 +6,14 @@ import {
   findAppend,
   obstacleTo,
   startsAfterAppend,
+  type TailLimits,
   tailBytesAllowed,
 } from '../../lambdas/core/append.ts'
 import { encodeReference } from '../../lambdas/core/entry.ts'
 import {
   LANES_MAX,
   LANES_PER_APPEND,
+  LONE_TAIL_BYTES,
   ROOMY_TAIL,
   TAIL_SOFT_BYTES,
   TIGHT_TAIL,
@@ -77,22 +79,34 @@ it('A tail that is throttled is tighter, and a very large append waits for the s
   expect(tailBytesAllowed(huge, TIGHT_TAIL)).toBe(TAIL_SOFT_BYTES)
 })
 
-it('Exactly one append crosses each line, however the bytes come.', () => {
-  for (const bytes of [1, 7, 100, 999, 5_000]) {
-    for (const limits of [ROOMY_TAIL, TIGHT_TAIL]) {
-      const lines: number[] = []
-      for (let after = bytes; after < 40_000; after += bytes) {
-        if (crossesSealLine(after, bytes, limits)) lines.push(after)
-      }
-      const expected = new Set<number>()
-      for (let line = TAIL_SOFT_BYTES; line < 40_000; line += limits.stepBytes) {
-        expected.add(Math.ceil(line / bytes) * bytes)
-      }
-      expect(lines).toEqual([...expected].filter((line) => line < 40_000 && lines.includes(line)))
-      expect(lines.length).toBeGreaterThan(0)
-      expect(lines[0]).toBe(Math.max(1, Math.ceil(TAIL_SOFT_BYTES / bytes)) * bytes)
-    }
+describe('Exactly one append crosses each line', () => {
+  const ENOUGH = 40_000
+  const linesOf = ({ stepBytes }: TailLimits): number[] => {
+    const lines = [TAIL_SOFT_BYTES]
+    for (let line = LONE_TAIL_BYTES; line < ENOUGH; line += stepBytes) lines.push(line)
+    return lines
   }
+
+  it('however the bytes come.', () => {
+    for (const bytes of [1, 7, 100, 999, 5_000]) {
+      for (const limits of [ROOMY_TAIL, TIGHT_TAIL]) {
+        const sealers: number[] = []
+        for (let after = bytes; after < ENOUGH; after += bytes) {
+          if (crossesSealLine(after, bytes, limits)) sealers.push(after)
+        }
+        const expected = linesOf(limits).map((line) => Math.ceil(line / bytes) * bytes)
+        expect(sealers).toEqual([...new Set(expected)].filter((after) => after < ENOUGH))
+      }
+    }
+  })
+
+  it('but that of a producer who is alone, who leaves the first to its next push.', () => {
+    const at = (after: number) => crossesSealLine(after, 100, ROOMY_TAIL, true)
+    expect(at(TAIL_SOFT_BYTES + 50)).toBe(false)
+    expect(at(LONE_TAIL_BYTES + 50)).toBe(true)
+    // Whoever comes after it.
+    expect(crossesSealLine(LONE_TAIL_BYTES + 50, 100, ROOMY_TAIL)).toBe(true)
+  })
 })
 
 describe('After an append, its items are found', () => {

@@ -48,6 +48,21 @@ describe('A push of a producer that is alone', () => {
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(texts(801))
   })
 
+  it('that pops as well is no company to itself.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), 'queue']
+    for (let n = 0; n < 20; n += 1) await push(queues, queue, one(n))
+    const from = queues.wire.sent.length
+    for (let n = 20; n < 100; n += 1) {
+      await push(queues, queue, one(n))
+      await popItems(queues, queue)
+    }
+    const sent = queues.wire.sent.slice(from).map(({ name }) => name)
+    // One write for each, whether it seals or not; a copy for each eight.
+    expect(sent.filter((name) => name === 'UpdateCommand')).toHaveLength(160)
+    expect(sent.filter((name) => name === 'PutCommand').length).toBeGreaterThan(5)
+  })
+
   it('after others have pushed it appends first, and seals afterwards.', async () => {
     const { stage, queues, queue, sealing } = await fullTail()
     await push(stage.engine(), queue, [{ text: '"other"' }])

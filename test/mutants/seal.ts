@@ -218,4 +218,22 @@ export const sealMutants: readonly Mutant[] = [
     ],
     killers: [test('test/engine/seal-before.test.ts', 'cannot be written')],
   },
+  {
+    name: 'lone-producer-seals-after-as-well',
+    rule: '0011 leaves the first line to its next push',
+    edits: [edit('core/append.ts', '  if (alone && line === 1) return false\n', '')],
+    killers: [test('test/engine/seal-before.test.ts', '1.13 requests')],
+  },
+  {
+    name: 'nobody-seals-what-a-lone-producer-left',
+    rule: '0011 whoever passes the line of the lone seals',
+    edits: [edit('core/append.ts', 'return 2 + Math.floor(', 'return 1 + Math.floor(')],
+    killers: [test('test/core/append.test.ts', 'crosses each line')],
+  },
+  {
+    name: 'a-pop-of-ones-own-is-taken-for-company',
+    rule: '0011 one write a push, one in eight with a copy',
+    edits: [edit('operations/engine.ts', '      stillAlone(engine, change.before, record)\n', '')],
+    killers: [test('test/engine/seal-before.test.ts', 'pops as well')],
+  },
 ]
