@@ -10,8 +10,8 @@ const text = (n: number): string => bulky(`n${n}`, 200)
 const one = (n: number) => [{ text: text(n) }]
 const texts = (count: number): string[] => Array.from({ length: count }, (_, n) => text(n))
 /** A tail of so many has room for something small, and not for the item that is to seal. */
-const FULL = 7
-const large = bulky('large', 400)
+const FULL = 6
+const large = bulky('large', 450)
 const sealedFirst = (): string[] => [...texts(FULL), large]
 
 async function fullTail() {

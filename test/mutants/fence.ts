@@ -16,7 +16,7 @@ export const fenceMutants: readonly Mutant[] = [
     name: 'fenced-write-without-born',
     rule: 'the fence: version and born',
     edits: without('  update.condition(`born=${update.value(before.born)}`)\n'),
-    killers: [simulation(300, 'reuse')],
+    killers: [test('test/engine/doubt.test.ts', 'made again')],
   },
   {
     name: 'fenced-write-keeps-version',

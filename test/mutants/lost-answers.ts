@@ -137,7 +137,7 @@ export const lostAnswerMutants: readonly Mutant[] = [
         "  if (current?.born !== born) return { kind: 'there', current }\n",
       ),
     ],
-    killers: [simulation(300, 'lost')],
+    killers: [simulation(300, 'lost'), simulation(600)],
   },
   {
     name: 'claim-not-found-is-sent-again',
@@ -169,7 +169,7 @@ export const lostAnswerMutants: readonly Mutant[] = [
         '      void final\n      throw standing.error\n',
       ),
     ],
-    killers: [simulation(400, 'late')],
+    killers: [test('test/engine/doubt.test.ts', 'may yet land')],
   },
   {
     name: 'lost-extension-taken-for-failure',

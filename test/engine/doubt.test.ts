@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import { openSimulated } from './stage.ts'
+import { lockItems, named, popItems, push, textsOf } from './traffic.ts'
+import { timedOut } from './wire.ts'
+
+/** What is not known is not said, and what was true of another queue of that name is not believed. */
+
+it('A warm engine does not take a queue that was forgotten and made again for the one it knew.', async () => {
+  const stage = openSimulated()
+  const [warm, other, queue] = [stage.engine(), stage.engine(), 'queue']
+  await push(warm, queue, [{ text: '"old"' }])
+  await popItems(other, queue)
+  stage.clock.pass(11 * 60_000)
+  for (let run = 0; run < 3; run += 1) await other.returnExpiredLocks()
+  expect(await stage.stored(queue)).toBeUndefined()
+  await push(other, queue, [{ text: '"new"' }])
+  // Version, lane and tail are as it remembers them; the birth is not.
+  expect(textsOf((await popItems(warm, queue)).items)).toEqual(['"new"'])
+})
+
+it('An acknowledge that may yet land is not refused because the lock has ended since.', async () => {
+  const stage = openSimulated()
+  const [queues, queue] = [stage.engine(), 'queue']
+  await push(queues, queue, named('a', 1))
+  const { lock } = await lockItems(queues, queue, { ttlSeconds: 5 })
+  let sent = 0
+  queues.wire.steering = {
+    before: ({ name }) => {
+      if (name !== 'UpdateCommand') return
+      sent += 1
+      if (sent > 1) return
+      stage.clock.pass(6_000)
+      throw timedOut()
+    },
+  }
+  const refused = queues.acknowledge(queue, { lockId: lock.id })
+  await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+})
