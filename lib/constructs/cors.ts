@@ -20,6 +20,6 @@ export const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
     'require-ack',
     'ttl-seconds',
   ],
-  exposeHeaders: ['etag', 'retry-after'],
+  exposeHeaders: ['etag', 'retry-after', 'x-request-id'],
   maxAge: Duration.hours(1),
 })

@@ -52,7 +52,7 @@ export async function startGateway(port: number): Promise<Gateway> {
     const startedMs = performance.now()
     const { service, table } = await ready.promise
     const [path] = splitTarget(request.url ?? '/')
-    const served = await serve(request, path, service, table, listener.port).catch(() => ({
+    const served: Served = await serve(request, path, service, table, listener.port).catch(() => ({
       response: internalServerError,
     }))
     // The client went away before it had said everything.
@@ -60,7 +60,8 @@ export async function startGateway(port: number): Promise<Gateway> {
     // Who gets his last answer shall not find the connection gone with his next request.
     if (isClosing) response.shouldKeepAlive = false
     const { cors } = service.api
-    const extra = cors ? corsHeaders(cors, request.headers) : []
+    // A preflight's answer has them already, and a browser refuses an origin that is named twice.
+    const extra = cors && !served.isPreflight ? corsHeaders(cors, request.headers) : []
     const status = write(response, served.response, extra)
     service.onRequest({
       atMs,
@@ -86,7 +87,11 @@ export async function startGateway(port: number): Promise<Gateway> {
   }
 }
 
-type Served = { readonly response: HttpResponse; readonly summary?: LogLine }
+type Served = {
+  readonly response: HttpResponse
+  readonly summary?: LogLine
+  readonly isPreflight?: true
+}
 
 async function serve(
   request: IncomingMessage,
@@ -99,7 +104,7 @@ async function serve(
   const body = await readBody(request)
   if (!body) return { response: gatewayResponse(413, 'Request Entity Too Large') }
   const answer = api.cors && preflight(api.cors, method, request.headers)
-  if (answer) return { response: answer }
+  if (answer) return { response: answer, isPreflight: true }
   const match = table.match(method, path)
   if (!match) return { response: gatewayResponse(404, 'Not Found') }
 

@@ -1,0 +1,86 @@
+// What an HTTP answer means: a success, a refusal (nothing was changed), or nothing certain.
+
+import type { ErrorBody } from './api-types.ts'
+import { type ErrorCode, fromErrorBody, PushPopError } from './errors.ts'
+import type { Failure } from './retry.ts'
+
+export type RawAnswer = {
+  readonly status: number
+  readonly text: string
+  header(name: string): string | null
+}
+
+export type Answer = {
+  readonly kind: 'answer'
+  readonly body: unknown
+  readonly text: string
+  readonly etag: string | undefined
+}
+
+export function interpret(raw: RawAnswer): Answer | Failure {
+  const { status, text } = raw
+  const body = parsed(text)
+  const isObject = typeof body === 'object' && body !== null
+  if (status >= 200 && status < 300 && isObject) {
+    return { kind: 'answer', body, text, etag: raw.header('etag') ?? undefined }
+  }
+  const retryAfterMs = secondsOf(raw.header('retry-after'))
+  if (isObject && 'error_code' in body) {
+    const error = fromErrorBody(body as ErrorBody, status, retryAfterMs)
+    // `INTERNAL` says that it is not known what happened, and that it would happen again.
+    const lost = error.outcome === 'unknown' || error.code === 'INTERNAL'
+    return { kind: lost ? 'lost' : 'refused', error }
+  }
+  return fromElsewhere(raw, retryAfterMs, isObject ? said(body) : undefined)
+}
+
+/** What the gateway answers by itself, before the service was asked. */
+const gatewaySays: Readonly<Record<number, { code: ErrorCode; message: string }>> = {
+  401: { code: 'UNAUTHORIZED', message: 'The signature or token is missing, wrong or too old' },
+  403: { code: 'FORBIDDEN', message: 'These credentials do not allow this call' },
+  404: { code: 'NOT_FOUND', message: 'There is no PushPop at this address; check the url' },
+  413: { code: 'BODY_TOO_LARGE', message: 'The body is too large for the gateway' },
+  429: { code: 'RATE_LIMITED', message: 'Too many requests; try again in a moment' },
+}
+
+function fromElsewhere(
+  { status, header }: RawAnswer,
+  retryAfterMs: number | undefined,
+  hint: string | undefined,
+): Failure {
+  const requestId = header('apigw-requestid') ?? undefined
+  const known = gatewaySays[status]
+  if (known !== undefined) {
+    const details = { status, retryable: status === 429, requestId, retryAfterMs, hint }
+    return { kind: 'refused', error: new PushPopError(known.code, known.message, details) }
+  }
+  const message = `Cannot tell what happened because the answer (status ${status}) is not PushPop's`
+  // A success without its body, and a gateway that gave up waiting, may both have had their effect.
+  const lost = status < 300 || status === 408 || status >= 500
+  const error = new PushPopError('UNEXPECTED_ANSWER', message, {
+    status,
+    retryable: lost,
+    requestId,
+    retryAfterMs,
+    hint,
+  })
+  return { kind: lost ? 'lost' : 'refused', error }
+}
+
+/** The gateway's own words: `The security token included in the request is expired`. */
+const said = (body: object): string | undefined =>
+  'message' in body && typeof body.message === 'string' ? body.message : undefined
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Only the form in seconds: the service never sends a date. */
+function secondsOf(header: string | null): number | undefined {
+  const seconds = Number(header ?? Number.NaN)
+  return header !== null && header !== '' && seconds >= 0 ? seconds * 1000 : undefined
+}

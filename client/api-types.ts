@@ -1,0 +1,429 @@
+// What goes over the wire, from docs/openapi.json by `npm run client-types`. Not to be edited.
+
+/** Every error of the service. */
+export type ErrorBody = {
+  readonly success: false
+  readonly error_code:
+    | 'INVALID_QUEUE_ID'
+    | 'INVALID_JSON'
+    | 'INVALID_ITEM'
+    | 'INVALID_PRIORITY'
+    | 'INVALID_COUNT'
+    | 'INVALID_TTL'
+    | 'INVALID_PARAMETER'
+    | 'UNKNOWN_FIELD'
+    | 'INVALID_LOCK_ID'
+    | 'LOCK_NOT_FOUND'
+    | 'NOT_FOUND'
+    | 'METHOD_NOT_ALLOWED'
+    | 'LOCK_EXPIRED'
+    | 'VERSION_MISMATCH'
+    | 'ITEM_TOO_LARGE'
+    | 'BODY_TOO_LARGE'
+    | 'UNSUPPORTED_MEDIA_TYPE'
+    | 'IDEMPOTENCY_CONFLICT'
+    | 'QUEUE_LOCKED'
+    | 'QUEUE_FULL'
+    | 'TOO_MANY_PRIORITIES'
+    | 'TOO_MANY_LOCKS'
+    | 'RATE_LIMITED'
+    | 'INTERNAL'
+    | 'BUSY'
+    | 'STORE_UNAVAILABLE'
+    | 'SEGMENT_UNAVAILABLE'
+  /** What to do; it names the field that is wrong. */
+  readonly message: string
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean
+  readonly request_id: string
+  /** The field, parameter or header. */
+  readonly field?: string
+  /** With 413. */
+  readonly limit_bytes?: number
+  /** With 423. Epoch seconds with a fraction. */
+  readonly lock_expires_at?: number
+  /** The change may have been made all the same. */
+  readonly outcome?: 'unknown'
+  /** More on what happened, and on what to do. */
+  readonly hint?: string
+}
+
+/** What the service can answer instead. */
+export type ErrorCode = ErrorBody['error_code']
+
+export type PushBody =
+  | {
+      /** Any JSON value, up to 256 KiB of text. */
+      readonly item: unknown
+      /** 0 is served first. Default 0. */
+      readonly priority?: number
+    }
+  | {
+      /** All of them are pushed, or none. */
+      readonly items: readonly {
+        /** Any JSON value, up to 256 KiB of text. */
+        readonly item: unknown
+        /** 0 is served first. Default 0. */
+        readonly priority?: number
+      }[]
+    }
+
+/** Push one item or up to 1,000. */
+export type PushAnswer = {
+  readonly success: true
+  /** How many items. */
+  readonly items_pushed: number
+  /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
+  readonly ids: readonly string[]
+}
+
+export type PopParameters = {
+  /** How many items at most. Default 1. */
+  readonly count?: number
+  /** Lock the items until they are acknowledged. Default false. */
+  readonly require_ack?: boolean
+  /** How long the lock lives. Clamped to 1–300; the answer carries the value used. */
+  readonly ttl_seconds?: number
+  /** Pass by live locks and take what is free. Default false. */
+  readonly allow_competing_consumers?: boolean
+  /** A lock to acknowledge in the same write. */
+  readonly acknowledge?: string
+}
+
+/** Pop the next items. */
+export type PopAnswer =
+  | {
+      /** The items’ own JSON, byte for byte. */
+      readonly items: readonly unknown[]
+      /** How many items. */
+      readonly count: number
+      /** `details[i]` belongs to `items[i]`. */
+      readonly details: readonly {
+        /** Opaque; the same at push, peek and pop. */
+        readonly id: string
+        /** 0 is served first. */
+        readonly priority: number
+        /** When it was pushed. Epoch seconds with a fraction. */
+        readonly pushed_at: number
+        /** 1 the first time. */
+        readonly deliveries: number
+        /** Why it was dead-lettered. */
+        readonly reason?: string
+      }[]
+      /** The answer was full before `count` was reached. */
+      readonly more?: true
+      /** Of the lock that `acknowledge` named. */
+      readonly items_acknowledged?: number
+    }
+  | {
+      /** The items’ own JSON, byte for byte. */
+      readonly items: readonly unknown[]
+      /** How many items. */
+      readonly count: number
+      /** `details[i]` belongs to `items[i]`. */
+      readonly details: readonly {
+        /** Opaque; the same at push, peek and pop. */
+        readonly id: string
+        /** 0 is served first. */
+        readonly priority: number
+        /** When it was pushed. Epoch seconds with a fraction. */
+        readonly pushed_at: number
+        /** 1 the first time. */
+        readonly deliveries: number
+        /** Why it was dead-lettered. */
+        readonly reason?: string
+      }[]
+      /** The answer was full before `count` was reached. */
+      readonly more?: true
+      /** Of the lock that `acknowledge` named. */
+      readonly items_acknowledged?: number
+      readonly locked: true
+      /** 8 random bytes, URL-safe. */
+      readonly lock_id: string
+      /** When the items come back by themselves. Epoch seconds with a fraction. */
+      readonly lock_expires_at: number
+      /** The value used. */
+      readonly ttl_seconds: number
+    }
+  | {
+      /** The items’ own JSON, byte for byte. */
+      readonly items: readonly unknown[]
+      /** How many items. */
+      readonly count: number
+      /** `details[i]` belongs to `items[i]`. */
+      readonly details: readonly {
+        /** Opaque; the same at push, peek and pop. */
+        readonly id: string
+        /** 0 is served first. */
+        readonly priority: number
+        /** When it was pushed. Epoch seconds with a fraction. */
+        readonly pushed_at: number
+        /** 1 the first time. */
+        readonly deliveries: number
+        /** Why it was dead-lettered. */
+        readonly reason?: string
+      }[]
+      /** The answer was full before `count` was reached. */
+      readonly more?: true
+      /** Of the lock that `acknowledge` named. */
+      readonly items_acknowledged?: number
+      readonly locked: false
+    }
+
+export type AcknowledgeBody =
+  | {
+      /** The id of a lock, as the pop gave it. */
+      readonly lock_id: string
+      /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
+      readonly ids?: readonly string[]
+    }
+  | {
+      /** Each is settled for itself, and has a result of its own. */
+      readonly lock_ids: readonly string[]
+    }
+
+/** Acknowledge a lock, some of it, or many locks. */
+export type AcknowledgeAnswer =
+  | {
+      readonly success: true
+      readonly message: string
+      /** How many items. */
+      readonly items_acknowledged: number
+    }
+  | {
+      /** Whether every lock was acknowledged. */
+      readonly success: boolean
+      readonly message: string
+      /** Over all locks. */
+      readonly items_acknowledged: number
+      /** In the order of `lock_ids`. */
+      readonly results: readonly (
+        | {
+            readonly lock_id: string
+            readonly success: true
+            /** How many items. */
+            readonly items_acknowledged: number
+          }
+        | {
+            readonly lock_id: string
+            readonly success: false
+            readonly error_code:
+              | 'LOCK_NOT_FOUND'
+              | 'LOCK_EXPIRED'
+              | 'INVALID_LOCK_ID'
+              | 'STORE_UNAVAILABLE'
+            readonly message: string
+            readonly retryable: boolean
+          }
+      )[]
+    }
+
+export type ExtendLockBody = {
+  /** The id of a lock, as the pop gave it. */
+  readonly lock_id: string
+  /** How long the lock lives. Clamped to 1–300; the answer carries the value used. */
+  readonly ttl_seconds: number
+}
+
+/** Give a lock more time. */
+export type ExtendLockAnswer = {
+  readonly success: true
+  /** 8 random bytes, URL-safe. */
+  readonly lock_id: string
+  /** The new expiry. Epoch seconds with a fraction. */
+  readonly lock_expires_at: number
+  /** The value used. */
+  readonly ttl_seconds: number
+}
+
+export type ReleaseBody = {
+  /** The id of a lock, as the pop gave it. */
+  readonly lock_id: string
+  /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
+  readonly ids?: readonly string[]
+}
+
+/** Give items back at once. */
+export type ReleaseAnswer = {
+  readonly success: true
+  /** How many items. */
+  readonly items_released: number
+}
+
+export type DeadLetterBody = {
+  /** The id of a lock, as the pop gave it. */
+  readonly lock_id: string
+  /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
+  readonly ids?: readonly string[]
+  /** Kept with the items. */
+  readonly reason?: string
+}
+
+/** Move items to the dead-letter queue. */
+export type DeadLetterAnswer = {
+  readonly success: true
+  /** How many items. */
+  readonly items_dead_lettered: number
+  readonly dead_letter_queue: string
+}
+
+export type InspectParameters = {
+  /** Sees every write that was answered, for twice the price. Default false. */
+  readonly consistent?: boolean
+}
+
+/** The state of a queue. */
+export type InspectAnswer = {
+  readonly id: string
+  /** Rises whenever the structure of the queue changes. */
+  readonly version: number
+  /** Items stored and not settled, locked ones included. */
+  readonly count: number
+  /** Items in live locks. */
+  readonly locked_count: number
+  /** Items on their way to the dead-letter queue; not in `count`. */
+  readonly dead_count: number
+  readonly oldest_pushed_at: number | null
+  readonly priorities: readonly {
+    /** 0 is served first. */
+    readonly priority: number
+    /** Items of this priority. */
+    readonly count: number
+    /** Where the next item is. */
+    readonly head_segment: number
+    /** Where the last item is. */
+    readonly tail_segment: number
+    /** The first segment in S3; `null` if none is. */
+    readonly head_offloaded_segment: number | null
+    /** The last segment in S3; `null` if none is. */
+    readonly tail_offloaded_segment: number | null
+  }[]
+  /** Live ones. Never their ids. */
+  readonly locks: readonly {
+    /** When its items come back. Epoch seconds with a fraction. */
+    readonly lock_expires_at: number
+    /** Its items. */
+    readonly count: number
+    readonly priorities: readonly number[]
+  }[]
+  readonly configuration: {
+    /** Items a segment, of lanes made from now on. */
+    readonly segment_size: number
+    /** Segments kept near the head before others go to S3. */
+    readonly buffer_segments: number
+    readonly max_deliveries: number | null
+    readonly capacity: number | null
+  }
+}
+
+export type BrowseParameters = {
+  /** Only these. Default: all, in order. */
+  readonly priority?: number
+  /** How many at most. Default 20. */
+  readonly limit?: number
+  /** Goes on where an earlier page ended. */
+  readonly cursor?: string
+}
+
+/** The next items, without taking them. */
+export type BrowseAnswer = {
+  /** The items’ own JSON, byte for byte. */
+  readonly items: readonly unknown[]
+  /** How many items. */
+  readonly count: number
+  readonly details: readonly {
+    /** Opaque; the same at push, peek and pop. */
+    readonly id: string
+    /** 0 is served first. */
+    readonly priority: number
+    /** When it was pushed. Epoch seconds with a fraction. */
+    readonly pushed_at: number
+    /** 1 the first time. */
+    readonly deliveries: number
+    /** Why it was dead-lettered. */
+    readonly reason?: string
+    readonly state: 'ready' | 'locked'
+  }[]
+  /** For the next page; absent on the last. */
+  readonly cursor?: string
+}
+
+/** The configuration of a queue. */
+export type ConfigurationAnswer = {
+  /** Items a segment, of lanes made from now on. */
+  readonly segment_size: number
+  /** Segments kept near the head before others go to S3. */
+  readonly buffer_segments: number
+  readonly max_deliveries: number | null
+  readonly capacity: number | null
+}
+
+export type ConfigureBody = {
+  /** Items a segment, of lanes made from now on. Default 100. */
+  readonly segment_size?: number
+  /** Segments kept near the head before others go to S3. Default 1. */
+  readonly buffer_segments?: number
+  readonly max_deliveries?: number | null
+  readonly capacity?: number | null
+}
+
+/** Change the configuration of a queue. */
+export type ConfigureAnswer = {
+  /** Items a segment, of lanes made from now on. */
+  readonly segment_size: number
+  /** Segments kept near the head before others go to S3. */
+  readonly buffer_segments: number
+  readonly max_deliveries: number | null
+  readonly capacity: number | null
+}
+
+export type PurgeBody = {
+  /** Only these. Default: all. */
+  readonly priority?: number
+}
+
+/** Remove all items, or all of one priority. */
+export type PurgeAnswer = {
+  readonly success: true
+  /** How many items. */
+  readonly items_purged: number
+}
+
+export type RedriveBody = {
+  /** How many items at most. Default 1,000. */
+  readonly limit?: number
+}
+
+/** Move dead-lettered items back to where they came from. */
+export type RedriveAnswer = {
+  readonly success: true
+  /** How many items. */
+  readonly items_redriven: number
+  /** Locked ones, ones pushed by hand, ones beyond `limit`. */
+  readonly items_left: number
+}
+
+export type ListParameters = {
+  /** Only ids that begin so. */
+  readonly prefix?: string
+  /** How many at most. Default 20. */
+  readonly limit?: number
+  /** Goes on where an earlier page ended. */
+  readonly cursor?: string
+}
+
+/** The queues, by id. */
+export type ListAnswer = {
+  readonly queues: readonly {
+    readonly id: string
+    /** Its items. */
+    readonly count: number
+  }[]
+  /** For the next page; absent on the last. */
+  readonly cursor?: string
+}
+
+/** Whether the service is up. */
+export type HealthAnswer = {
+  readonly status: 'ok'
+}

@@ -1,0 +1,66 @@
+import { PushPopError } from './errors.ts'
+import { type AwsCredentials, signedHeaders } from './sigv4.ts'
+
+export type Provided<T> = T | (() => T | Promise<T>)
+
+/** How the service is told who asks. A function is asked for every request: it does the caching. */
+export type Auth =
+  | {
+      readonly kind: 'iam'
+      readonly credentials: Provided<AwsCredentials>
+      /** Read off `….execute-api.REGION.amazonaws.com` unless given. */
+      readonly region?: string
+    }
+  | { readonly kind: 'token'; readonly token: Provided<string> }
+  | { readonly kind: 'none' }
+
+export type UnsignedRequest = {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** Gives a request the headers that say who asks. */
+export type Authorise = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>
+
+export function authoriser(auth: Auth, base: URL, nowMs: () => number): Authorise {
+  switch (auth.kind) {
+    case 'none':
+      return async ({ headers }) => headers
+    case 'token':
+      return async ({ headers }) => {
+        const token = await provided(auth.token, 'the token')
+        return { ...headers, authorization: `Bearer ${token}` }
+      }
+    case 'iam': {
+      const region = auth.region ?? regionOf(base.hostname)
+      return async (request) => {
+        const credentials = await provided(auth.credentials, 'the AWS credentials')
+        return signedHeaders({ ...request, credentials, region, nowMs: nowMs() })
+      }
+    }
+    default:
+      throw auth satisfies never
+  }
+}
+
+const executeApi = /\.execute-api\.([a-z0-9-]+)\.(amazonaws\.com(\.cn)?|api\.aws)$/
+
+function regionOf(hostname: string): string {
+  const region = executeApi.exec(hostname)?.[1]
+  if (region !== undefined) return region
+  throw new TypeError(
+    `Cannot sign for ${hostname} because its name does not tell the AWS region: give auth.region`,
+  )
+}
+
+async function provided<T>(value: Provided<T>, what: string): Promise<T> {
+  if (typeof value !== 'function') return value
+  try {
+    return await (value as () => T | Promise<T>)()
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new PushPopError('UNAUTHORIZED', `Cannot get ${what}: ${reason}`, { cause })
+  }
+}

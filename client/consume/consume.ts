@@ -1,0 +1,82 @@
+import type { Queue } from '../queue.ts'
+import { idleQueue } from './idle.ts'
+import type { Consumed, ConsumeFailure, ConsumeOptions, Handler } from './options.ts'
+import type { Shift } from './shift.ts'
+import { work } from './worker.ts'
+
+/** As the service has it. */
+const TTL_SECONDS = 30
+/** An item waits this long at most for a consumer that found the queue empty for a while. */
+const IDLE_MS_MAX = 5_000
+
+/**
+ * Works a queue until the signal comes, and resolves when nothing is held any more. It rejects if
+ * the service refuses for good (rights, address, parameters), once what is held is settled.
+ */
+export async function consume<T>(
+  queue: Queue<T>,
+  handler: Handler<T>,
+  options: ConsumeOptions<T> = {},
+): Promise<Consumed> {
+  const { concurrency = 1, batch = 1, ttlSeconds = TTL_SECONDS, signal, graceMs } = options
+  const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
+  check(concurrency, competing)
+
+  const stop = new AbortController()
+  const graceOver = new AbortController()
+  let failure: { readonly error: unknown } | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const halt = () => {
+    stop.abort()
+    if (graceMs !== undefined) timer ??= setTimeout(() => graceOver.abort(), graceMs)
+  }
+  const fail = (error: unknown) => {
+    failure ??= { error }
+    halt()
+  }
+  const shift: Shift<T> = {
+    stop: stop.signal,
+    graceOver: graceOver.signal,
+    counts: { acknowledged: 0, released: 0, deadLettered: 0 },
+    report(one) {
+      try {
+        onError(one)
+      } catch (error) {
+        fail(error)
+      }
+    },
+  }
+  signal?.addEventListener('abort', halt)
+  if (signal?.aborted) halt()
+  const idle = idleQueue(stop.signal, idleMsMax)
+  const shared = { queue, handler, batch, ttlSeconds, competing, idle, shift }
+  const workers = Array.from({ length: concurrency }, (_, number) =>
+    work({ ...shared, number }).catch(fail),
+  )
+  await Promise.all(workers)
+  signal?.removeEventListener('abort', halt)
+  clearTimeout(timer)
+  if (failure !== undefined) throw failure.error
+  return shift.counts
+}
+
+function check(concurrency: number, competing: boolean): void {
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw new TypeError(`concurrency must be an integer from 1, and is ${concurrency}`)
+  }
+  if (concurrency > 1 && !competing) {
+    throw new TypeError(
+      `Cannot consume ${concurrency} locks at once without competing consumers: on an exclusive queue one lock is live`,
+    )
+  }
+}
+
+function toConsole<T>(failure: ConsumeFailure<T>): void {
+  console.error(`PushPop: ${sentences[failure.kind]}:`, failure.error)
+}
+
+const sentences: Readonly<Record<ConsumeFailure['kind'], string>> = {
+  handler: 'a handler failed, and its item goes back to the queue unless it was dead-lettered',
+  'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
+  request: 'a request failed and is tried again',
+}

@@ -1,0 +1,48 @@
+// Who looks at an empty queue, and how often: one worker for all of them, ever more seldom.
+
+import { delay } from '../delay.ts'
+
+const FIRST_PAUSE_MS = 100
+
+export type Idle = {
+  /** This worker found nothing. Resolves when it should look again. */
+  foundNothing(worker: number): Promise<void>
+  /** This worker found something: there may be more for the others. */
+  foundItems(worker: number): void
+}
+
+export function idleQueue(stop: AbortSignal, idleMsMax: number): Idle {
+  /** The one that looks; the others wait to be woken. */
+  let scout: number | undefined
+  let emptyLooks = 0
+  let wake = new AbortController()
+  stop.addEventListener('abort', () => wake.abort())
+
+  return {
+    async foundNothing(worker) {
+      if (scout !== undefined && scout !== worker) return woken(wake.signal)
+      scout = worker
+      emptyLooks += 1
+      await delay(idlePauseMs(emptyLooks, idleMsMax), wake.signal)
+    },
+    foundItems(worker) {
+      if (scout === worker) scout = undefined
+      emptyLooks = 0
+      if (stop.aborted) return
+      wake.abort()
+      wake = new AbortController()
+    },
+  }
+}
+
+/** Twice as long each time, to a bound, by up to half less: many consumers must not come at once. */
+export function idlePauseMs(emptyLooks: number, idleMsMax: number, random = Math.random): number {
+  const bound = Math.min(idleMsMax, FIRST_PAUSE_MS * 2 ** (emptyLooks - 1))
+  return bound * (0.5 + random() / 2)
+}
+
+const woken = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

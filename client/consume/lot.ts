@@ -1,0 +1,166 @@
+// The items of one lock: worked in order, then settled by what became of each.
+
+import { isLockLost, PushPopError } from '../errors.ts'
+import type { Queue } from '../queue.ts'
+import type { Item } from '../views.ts'
+import type { HeldLock } from './hold-lock.ts'
+import type { Handler } from './options.ts'
+import type { Shift } from './shift.ts'
+
+export type Lot<T> = { readonly items: readonly Item<T>[]; readonly lock: HeldLock }
+
+export type Verdict =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'dead'; readonly reason: string }
+  /** The handler threw, or was not called any more. */
+  | { readonly kind: 'back' }
+
+const done: Verdict = { kind: 'done' }
+const back: Verdict = { kind: 'back' }
+
+export async function workLot<T>(
+  lot: Lot<T>,
+  handler: Handler<T>,
+  shift: Shift<T>,
+): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = []
+  for (const item of lot.items) {
+    const isOver = shift.stop.aborted || lot.lock.lost.aborted
+    verdicts.push(isOver ? back : await workItem(item, lot, handler, shift))
+  }
+  return verdicts
+}
+
+async function workItem<T>(
+  item: Item<T>,
+  { lock }: Lot<T>,
+  handler: Handler<T>,
+  shift: Shift<T>,
+): Promise<Verdict> {
+  let reason: string | undefined
+  const forNothing = new AbortController()
+  const giveUp = () => forNothing.abort(lock.lost.reason ?? shift.graceOver.reason)
+  lock.lost.addEventListener('abort', giveUp)
+  shift.graceOver.addEventListener('abort', giveUp)
+  if (shift.graceOver.aborted) giveUp()
+  const context = {
+    signal: forNothing.signal,
+    lockId: lock.id,
+    deadLetter(given: string) {
+      reason = given
+    },
+  }
+  let verdict = done
+  try {
+    const work = (async () => handler(item, context))()
+    if ((await firstOf(work, shift.graceOver)) === 'signal') verdict = back
+  } catch (error) {
+    shift.report({ kind: 'handler', item, error })
+    verdict = back
+  } finally {
+    lock.lost.removeEventListener('abort', giveUp)
+    shift.graceOver.removeEventListener('abort', giveUp)
+  }
+  return reason === undefined ? verdict : { kind: 'dead', reason: shortened(reason) }
+}
+
+/** What the service keeps of a reason. */
+const REASON_CHARACTERS_MAX = 256
+
+/** Not cut through the middle of a character. */
+const shortened = (reason: string): string =>
+  reason.slice(0, REASON_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
+
+async function firstOf(work: Promise<unknown>, signal: AbortSignal): Promise<'work' | 'signal'> {
+  let stop = () => {}
+  const signalled = new Promise<'signal'>((resolve) => {
+    stop = () => resolve('signal')
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+  })
+  try {
+    return await Promise.race([work.then(() => 'work' as const), signalled])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+type Step = {
+  readonly kind: Verdict['kind']
+  readonly reason?: string
+  readonly ids: readonly string[]
+}
+
+/** What to ask of the service: what was done first, because that must not be done again. */
+export function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): Step[] {
+  const idsWhere = (wanted: (verdict: Verdict) => boolean) =>
+    items.filter((_, i) => wanted(verdicts[i] ?? back)).map(({ id }) => id)
+  const reasons = new Set(verdicts.flatMap((it) => (it.kind === 'dead' ? [it.reason] : [])))
+  const steps: Step[] = [
+    { kind: 'done', ids: idsWhere(({ kind }) => kind === 'done') },
+    ...[...reasons].map((reason): Step => {
+      const ids = idsWhere((it) => it.kind === 'dead' && it.reason === reason)
+      return { kind: 'dead', reason, ids }
+    }),
+    { kind: 'back', ids: idsWhere(({ kind }) => kind === 'back') },
+  ]
+  return steps.filter(({ ids }) => ids.length > 0)
+}
+
+/** Settles a lot whose items fared differently; nothing is thrown, and the lock is over. */
+export async function settleLot<T>(
+  queue: Queue<T>,
+  lot: Lot<T>,
+  verdicts: readonly Verdict[],
+  shift: Shift<T>,
+): Promise<void> {
+  const steps = stepsFor(lot.items, verdicts)
+  let refused = false
+  try {
+    for (const [at, step] of steps.entries()) {
+      // The last is about all that is left in the lock, also what an earlier step failed to settle.
+      const ids = at === steps.length - 1 ? undefined : step.ids
+      try {
+        await settleStep(queue, lot.lock.id, step, ids, shift)
+      } catch (error) {
+        if (!(error instanceof PushPopError)) throw error
+        if (isLockLost(error)) {
+          const unsettled = new Set(steps.slice(at).flatMap((it) => it.ids))
+          const items = lot.items.filter(({ id }) => unsettled.has(id))
+          return shift.report({ kind: 'lock-lost', items, error })
+        }
+        shift.report({ kind: 'request', error })
+        refused = true
+      }
+    }
+    if (refused) await queue.release(lot.lock.id).catch(() => {})
+  } finally {
+    lot.lock.letGo()
+  }
+}
+
+async function settleStep<T>(
+  queue: Queue<T>,
+  lockId: string,
+  { kind, reason = '', ids: all }: Step,
+  ids: readonly string[] | undefined,
+  { counts }: Shift<T>,
+): Promise<void> {
+  const some = ids === undefined ? {} : { ids }
+  switch (kind) {
+    case 'done':
+      await queue.acknowledge(lockId, some)
+      counts.acknowledged += all.length
+      return
+    case 'dead':
+      await queue.deadLetter(lockId, { ...some, reason })
+      counts.deadLettered += all.length
+      return
+    case 'back':
+      await queue.release(lockId, some)
+      counts.released += all.length
+      return
+    default:
+      throw kind satisfies never
+  }
+}

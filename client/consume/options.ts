@@ -1,0 +1,51 @@
+import type { PushPopError } from '../errors.ts'
+import type { Item } from '../views.ts'
+
+/** Does the work for one item. What it throws gives the item back to the queue. */
+export type Handler<T> = (item: Item<T>, context: HandlerContext) => unknown
+
+export type HandlerContext = {
+  /** Aborted when the lock is lost or the grace of a stop is over: the work is for nothing then. */
+  readonly signal: AbortSignal
+  readonly lockId: string
+  /** Once the handler returns or throws, the item goes to the dead-letter queue instead. */
+  deadLetter(reason: string): void
+}
+
+export type ConsumeOptions<T = unknown> = {
+  /** Handlers at once. More than one needs competing consumers, and keeps no order. Default 1. */
+  readonly concurrency?: number
+  /** Items a request and a lock, worked one after the other: 1–100. Default 1. */
+  readonly batch?: number
+  /** How long a lock lives if this process dies. It is extended while handlers work. Default 30. */
+  readonly ttlSeconds?: number
+  /** Share the queue with other consumers. Default: whether `concurrency` is more than one. */
+  readonly competing?: boolean
+  /** Stops: takes nothing more, lets handlers finish, gives back the rest. */
+  readonly signal?: AbortSignal
+  /** How long handlers may go on after that. Default: as long as they like. */
+  readonly graceMs?: number
+  /** The longest pause of an empty queue. Default 5,000. */
+  readonly idleMsMax?: number
+  /** Every failure, none of which ends the work. Default: a line on the console. */
+  readonly onError?: (failure: ConsumeFailure<T>) => void
+}
+
+export type ConsumeFailure<T = unknown> =
+  /** The handler threw; the item is given back, or dead-lettered if the handler asked for that. */
+  | { readonly kind: 'handler'; readonly item: Item<T>; readonly error: unknown }
+  /** The lock ended before its items were settled: they are delivered again. */
+  | {
+      readonly kind: 'lock-lost'
+      readonly items: readonly Item<T>[]
+      readonly error: PushPopError
+    }
+  /** A request failed for now; it is tried again. */
+  | { readonly kind: 'request'; readonly error: PushPopError }
+
+/** Items by what became of them. */
+export type Consumed = {
+  readonly acknowledged: number
+  readonly released: number
+  readonly deadLettered: number
+}

@@ -1,0 +1,139 @@
+// A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
+//
+//   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
+//     │  ▲               └────otherwise──▶ settling ──▶ (a pause if all failed) ──▶ taking
+//     └──┘ empty, locked, failed: a pause
+//
+// Only in `taking` with `acknowledge` and in `working` a lock is held. A stop ends every pause at
+// once; an answer that is on its way then is waited for, and its items are given back.
+
+import { delay } from '../delay.ts'
+import { isLockLost, isQueueLocked, PushPopError } from '../errors.ts'
+import type { Queue } from '../queue.ts'
+import { newKey } from '../queue-calls.ts'
+import { lockPauseMs, pauseMs } from '../retry.ts'
+import type { Popped } from '../views.ts'
+import { holdLock } from './hold-lock.ts'
+import type { Idle } from './idle.ts'
+import { type Lot, settleLot, workLot } from './lot.ts'
+import type { Handler } from './options.ts'
+import type { Shift } from './shift.ts'
+
+export type WorkerOptions<T> = {
+  readonly number: number
+  readonly queue: Queue<T>
+  readonly handler: Handler<T>
+  readonly batch: number
+  readonly ttlSeconds: number
+  readonly competing: boolean
+  readonly idle: Idle
+  readonly shift: Shift<T>
+}
+
+/** Works until the stop. Throws what no repetition would change. */
+export async function work<T>(options: WorkerOptions<T>): Promise<void> {
+  const { number, queue, handler, batch, ttlSeconds, competing, idle, shift } = options
+  const { stop } = shift
+  /** Done, and acknowledged with the next pop. */
+  let finished: Lot<T> | undefined
+  let key: string | undefined
+  /** The answer to the pop with this key was lost: there may be a lock. */
+  let mayHold = false
+  let failures = 0
+  let timesLocked = 0
+
+  while (!stop.aborted) {
+    // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
+    // against ourselves. Competing pops would have to queue up for it; their lost items come back.
+    key ??= competing ? undefined : newKey()
+    const sinceMs = performance.now()
+    let popped: Popped<T>
+    try {
+      popped = await queue.pop({
+        count: batch,
+        ack: true,
+        ttlSeconds,
+        competing,
+        hurry: stop,
+        ...(finished !== undefined && { acknowledge: finished.lock.id }),
+        ...(key !== undefined && { idempotencyKey: key }),
+      })
+    } catch (error) {
+      if (!(error instanceof PushPopError)) throw error
+      // Locked, refused or lost: whether the one before was acknowledged only it can tell.
+      const held = finished
+      finished = undefined
+      if (held !== undefined) await acknowledgeAlone(queue, held, shift)
+      // Only this key leads to the lock, if there is one.
+      mayHold = key !== undefined && error.outcome === 'unknown'
+      if (!mayHold) key = undefined
+      if (isQueueLocked(error)) {
+        timesLocked += 1
+        await delay(lockPauseMs(timesLocked, error.retryAfterMs), stop)
+      } else if (!(held !== undefined && isLockLost(error))) {
+        if (isFinal(error)) throw error
+        failures += 1
+        shift.report({ kind: 'request', error })
+        await delay(pauseMs(failures, error.retryAfterMs), stop)
+      }
+      continue
+    }
+    key = undefined
+    mayHold = false
+    timesLocked = 0
+    if (finished !== undefined) {
+      finished.lock.letGo()
+      shift.counts.acknowledged += finished.items.length
+      finished = undefined
+    }
+    const { items, lock } = popped
+    if (lock === undefined) {
+      failures = 0
+      await idle.foundNothing(number)
+      continue
+    }
+    idle.foundItems(number)
+    const onTrouble = (error: PushPopError) => shift.report({ kind: 'request', error })
+    const lot = { items, lock: holdLock(queue, lock, sinceMs, onTrouble) }
+    const verdicts = await workLot(lot, handler, shift)
+    if (lot.lock.lost.aborted) {
+      shift.report({ kind: 'lock-lost', items, error: lot.lock.lost.reason })
+    } else if (verdicts.every(({ kind }) => kind === 'done')) {
+      finished = lot
+      failures = 0
+      continue
+    } else {
+      await settleLot(queue, lot, verdicts, shift)
+    }
+    // What fails at once would come back at once, over and over.
+    const allFailed = verdicts.every(({ kind }) => kind === 'back')
+    failures = allFailed ? failures + 1 : 0
+    if (allFailed) await delay(pauseMs(failures), stop)
+  }
+  if (finished !== undefined) await acknowledgeAlone(queue, finished, shift)
+  if (mayHold && key !== undefined) await giveBack(options, key)
+}
+
+/** Asks for the lock that may be there, to release it. It may be a new one: it is released as well. */
+async function giveBack<T>(options: WorkerOptions<T>, idempotencyKey: string): Promise<void> {
+  const { queue, batch, ttlSeconds, competing, shift } = options
+  const request = { count: batch, ack: true, ttlSeconds, competing, idempotencyKey }
+  try {
+    const { items, lock } = await queue.pop({ ...request, hurry: shift.stop })
+    if (lock === undefined) return
+    await queue.release(lock.id)
+    shift.counts.released += items.length
+  } catch (error) {
+    if (!(error instanceof PushPopError)) throw error
+    if (!isQueueLocked(error)) shift.report({ kind: 'request', error })
+  }
+}
+
+async function acknowledgeAlone<T>(queue: Queue<T>, lot: Lot<T>, shift: Shift<T>): Promise<void> {
+  const done = lot.items.map(() => ({ kind: 'done' as const }))
+  await settleLot(queue, lot, done, shift)
+}
+
+/** The address, the rights or the request are wrong, and will be. */
+const isFinal = ({ retryable, outcome }: PushPopError): boolean =>
+  !retryable && outcome !== 'unknown'

@@ -1,0 +1,139 @@
+import { consume } from './consume/consume.ts'
+import type { Consumed, ConsumeOptions, Handler } from './consume/options.ts'
+import type { RawJson } from './raw-json.ts'
+import type {
+  AcknowledgeResult,
+  Configuration,
+  ConfigurationChange,
+  Item,
+  Page,
+  PeekedItem,
+  Popped,
+  QueueState,
+} from './views.ts'
+
+/** Any JSON value: the type of a queue's items unless it is given. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json }
+
+/** Ends a call at once. What changes something may have done so: the error says `outcome: 'unknown'`. */
+export type CallOptions = { readonly signal?: AbortSignal }
+
+/** A key makes repeats of a request have one effect. A push with one costs two to three times as much. */
+export type KeyOptions = {
+  /** Makes a key, so that this call may be sent again when its answer was lost. */
+  readonly idempotent?: boolean
+  /** A key of one's own, which also works across processes: 1 to 128 printable characters. */
+  readonly idempotencyKey?: string
+}
+
+export type PushOptions = CallOptions & KeyOptions & { readonly priority?: number }
+
+export type PushItem<T> = { readonly item: T | RawJson; readonly priority?: number }
+
+export type PopOptions = CallOptions &
+  /** Only with `ack`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */
+  KeyOptions & {
+    /** 1–100, default 1. */
+    readonly count?: number
+    /** Lock the items until they are acknowledged. Without it they are gone when they are answered. */
+    readonly ack?: boolean
+    /** How long the lock lives: 1–300, default 30. */
+    readonly ttlSeconds?: number
+    /** Pass by live locks and take what is free. */
+    readonly competing?: boolean
+    /** A lock to acknowledge in the same request. */
+    readonly acknowledge?: string
+    /** Wait so long for a queue that somebody else has locked. Default 0. */
+    readonly waitForLockMs?: number
+    /** From then on no pause is made; an answer under way is waited for. So `consume` stops. */
+    readonly hurry?: AbortSignal
+  }
+
+/** `ids`: some of the lock's items. Default all. */
+export type SettleOptions = CallOptions & { readonly ids?: readonly string[] }
+
+export type PeekOptions = CallOptions & {
+  readonly priority?: number
+  /** 1–100, default 20. */
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+export interface Queue<T = Json> {
+  readonly id: string
+  /** No id comes back if the push had a key, was repeated, and its items are long gone. */
+  push(item: T | RawJson, options?: PushOptions): Promise<{ readonly id?: string }>
+  /** 1–1,000 items and 2.5 MiB: all of them, or none. */
+  pushMany(
+    items: readonly PushItem<T>[],
+    options?: CallOptions & KeyOptions,
+  ): Promise<{ readonly itemsPushed: number; readonly ids: readonly string[] }>
+  pop(options?: PopOptions): Promise<Popped<T>>
+  acknowledge(
+    lockId: string,
+    options?: SettleOptions,
+  ): Promise<{ readonly itemsAcknowledged: number }>
+  /** Up to 100 locks; each has a result of its own, and those refused throw nothing. */
+  acknowledgeMany(
+    lockIds: readonly string[],
+    options?: CallOptions,
+  ): Promise<readonly AcknowledgeResult[]>
+  /** The lock ends `ttlSeconds` from now. */
+  extend(lockId: string, ttlSeconds: number, options?: CallOptions): Promise<ExtendedLock>
+  /** The items are back at the front at once. */
+  release(lockId: string, options?: SettleOptions): Promise<{ readonly itemsReleased: number }>
+  deadLetter(
+    lockId: string,
+    options?: SettleOptions & { readonly reason?: string },
+  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
+  inspect(options?: CallOptions & { readonly consistent?: boolean }): Promise<QueueState>
+  /** A page of the next items, without taking them. */
+  peek(options?: PeekOptions): Promise<Page<T>>
+  /** All of the items, a page at a time, without taking them. */
+  items(options?: PeekOptions): AsyncIterable<PeekedItem<T>>
+  configuration(options?: CallOptions): Promise<Configuration>
+  configure(
+    change: ConfigurationChange,
+    options?: CallOptions & { readonly ifMatch?: string },
+  ): Promise<Configuration>
+  purge(
+    options?: CallOptions & { readonly priority?: number },
+  ): Promise<{ readonly itemsPurged: number }>
+  /** On a dead-letter queue. */
+  redrive(
+    options?: CallOptions & { readonly limit?: number },
+  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+  /** Works the queue until its signal is aborted. */
+  consume(handler: Handler<T>, options?: ConsumeOptions<T>): Promise<Consumed>
+}
+
+export type ExtendedLock = {
+  readonly lockId: string
+  readonly expiresAtMs: number
+  readonly ttlSeconds: number
+}
+
+export type { Item }
+
+/** Every verb of a queue, and consume on top of them. */
+export function queueOf<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
+  const queue: Queue<T> = {
+    ...verbs,
+    async *items(options: PeekOptions = {}) {
+      let cursor = options.cursor
+      do {
+        const page = await verbs.peek({ ...options, ...(cursor !== undefined && { cursor }) })
+        yield* page.items
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    },
+    consume: (handler, options) => consume(queue, handler, options),
+  }
+  return queue
+}

@@ -1,0 +1,77 @@
+// An item is its text (number spelling, key order and all), and `JSON.parse` and `JSON.stringify`
+// would make another of it. So items go out as text, and their texts are cut out of what comes in.
+
+import { PushPopError } from './errors.ts'
+
+const made = new WeakSet<object>()
+
+/** JSON that is sent as it stands: `rawJson('1.10')`, `rawJson('12345678901234567890')`. */
+export type RawJson = { readonly text: string }
+
+export function rawJson(text: string): RawJson {
+  // Whatever was no single value could smuggle fields of its own into the request.
+  try {
+    JSON.parse(text)
+  } catch (cause) {
+    throw new PushPopError('NOT_JSON', 'Cannot push this text because it is not one JSON value', {
+      field: 'item',
+      cause,
+    })
+  }
+  const raw = Object.freeze({ text })
+  made.add(raw)
+  return raw
+}
+
+/** The text of an item, as it will be stored. */
+export function textOf(item: unknown): string {
+  if (typeof item === 'object' && item !== null && made.has(item)) return (item as RawJson).text
+  let text: string | undefined
+  let cause: unknown
+  try {
+    text = JSON.stringify(item)
+  } catch (error) {
+    cause = error
+  }
+  if (text !== undefined) return text
+  const what = item === undefined ? 'undefined' : `a ${typeof item} that JSON cannot say`
+  throw new PushPopError('NOT_JSON', `Cannot push this item because it is ${what}`, {
+    field: 'item',
+    cause,
+  })
+}
+
+/**
+ * The texts of the values in the list `items` of an answer that `JSON.parse` has accepted. The
+ * service puts the list first, and an item is behind at least one bracket, so the first
+ * `"items":[` is the list.
+ */
+export function itemTexts(body: string): string[] {
+  const start = /"items"\s*:\s*\[/.exec(body)
+  if (start === null) return []
+  const texts: string[] = []
+  let depth = 0
+  let from = start.index + start[0].length
+  for (let at = from; at < body.length; at += 1) {
+    const character = body[at]
+    if (character === '"') at = endOfString(body, at)
+    else if (character === '[' || character === '{') depth += 1
+    else if (depth === 0 && (character === ',' || character === ']')) {
+      const text = body.slice(from, at)
+      if (texts.length > 0 || text.trim() !== '') texts.push(text)
+      if (character === ']') return texts
+      from = at + 1
+    } else if (character === ']' || character === '}') depth -= 1
+  }
+  return texts
+}
+
+/** Where the string that begins here ends: at the first quote with an even number of `\` before it. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at += 1) {
+    at = text.indexOf('"', at)
+    let slashes = 0
+    while (text[at - 1 - slashes] === '\\') slashes += 1
+    if (slashes % 2 === 0 || at === -1) return at === -1 ? text.length : at
+  }
+}

@@ -1,0 +1,94 @@
+// What is sent again, and when. Two questions, and each has its own answer: may this call be sent
+// again at all (a table of verbs), and is it worth it (attempts, time, what the service asked for).
+
+import type { PushPopError } from './errors.ts'
+
+export type RetryOptions = {
+  /** Sendings of one call, the first included; 1 for none again. Default 5. */
+  readonly attemptsMax?: number
+  /** No sending begins later than this after the first. Default 60,000. */
+  readonly totalMs?: number
+}
+
+export type RetryPolicy = Required<RetryOptions>
+
+/** With the pauses below some 3 s of trouble are sat out, which a throttled table or a deploy takes. */
+const ATTEMPTS_MAX = 5
+/** Two answers that do not come (`timeoutMs`) are as long as anybody waits. */
+const TOTAL_MS = 60_000
+
+export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => ({
+  attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
+  totalMs: options.totalMs ?? TOTAL_MS,
+})
+
+/**
+ * May a call be sent again when its answer was lost, so that it may have been carried out already?
+ *
+ * - `always`: reads; and what is about one lock, whose id names it for good: it ends once and never
+ *   lives again, so a second copy finds it ended and changes nothing.
+ * - `with-key`, `with-if-match`: only with what makes a second copy have no effect.
+ * - `never`: a second copy would take what came in between: other items, pushed or dead-lettered.
+ */
+export const afterLostAnswer = {
+  push: 'with-key',
+  pushMany: 'with-key',
+  pop: 'with-key',
+  acknowledge: 'always',
+  acknowledgeMany: 'always',
+  extend: 'always',
+  release: 'always',
+  deadLetter: 'always',
+  inspect: 'always',
+  peek: 'always',
+  configuration: 'always',
+  configure: 'with-if-match',
+  purge: 'never',
+  redrive: 'never',
+  queues: 'always',
+  health: 'always',
+} as const
+
+export type Verb = keyof typeof afterLostAnswer
+
+const readingVerbs: readonly Verb[] = ['inspect', 'peek', 'configuration', 'queues', 'health']
+
+/** Only of what changes something the outcome can be unknown. */
+export const changes = (verb: Verb): boolean => !readingVerbs.includes(verb)
+
+export type Failure =
+  /** The service said no: nothing was changed. */
+  | { readonly kind: 'refused'; readonly error: PushPopError }
+  /** No answer, or none that says whether something was changed. */
+  | { readonly kind: 'lost'; readonly error: PushPopError }
+
+export type Repeatability = {
+  readonly verb: Verb
+  /** An idempotency key for `with-key`, a revision for `with-if-match`. */
+  readonly hasKey: boolean
+}
+
+export function mayRepeat({ kind, error }: Failure, { verb, hasKey }: Repeatability): boolean {
+  if (!error.retryable) return false
+  // Who asked for it waits for a lock, and not by this rule: a lock may live for minutes.
+  if (error.code === 'QUEUE_LOCKED') return false
+  return kind === 'refused' || hasKey || afterLostAnswer[verb] === 'always'
+}
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 5_000
+
+/** Between nothing and twice as much each time (full jitter), on top of what the service asked for. */
+export function pauseMs(failures: number, retryAfterMs = 0, random = Math.random): number {
+  const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1))
+  return retryAfterMs + random() * bound
+}
+
+/**
+ * A 423's `Retry-After` is when the lock ends if nobody touches it; most are acknowledged long
+ * before. So it is a bound here, and the queue is looked at sooner: that costs one small read.
+ */
+export function lockPauseMs(failures: number, retryAfterMs = 0, random = Math.random): number {
+  const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)
+  return Math.min(retryAfterMs || bound, bound) * (0.5 + random() / 2)
+}

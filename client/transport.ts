@@ -1,0 +1,176 @@
+// One call: sent, timed, and sent again where that is safe.
+
+import { type Answer, interpret } from './answer.ts'
+import type { Authorise } from './auth.ts'
+import { delay } from './delay.ts'
+import { PushPopError } from './errors.ts'
+import {
+  changes,
+  type Failure,
+  lockPauseMs,
+  mayRepeat,
+  pauseMs,
+  type RetryPolicy,
+  type Verb,
+} from './retry.ts'
+
+export type Call = {
+  readonly verb: Verb
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** It carries what makes a second copy have no effect. */
+  readonly hasKey?: boolean
+  /** How long a locked queue is waited for. */
+  readonly waitForLockMs?: number | undefined
+  /** Gives up, whatever may have happened. */
+  readonly signal?: AbortSignal | undefined
+  /** No more pauses from then on; a lost answer is still asked for once. */
+  readonly hurry?: AbortSignal | undefined
+}
+
+export type Transport = {
+  readonly base: URL
+  readonly fetch: typeof globalThis.fetch
+  readonly authorise: Authorise
+  readonly timeoutMs: number
+  readonly policy: RetryPolicy
+}
+
+export type Send = (call: Call) => Promise<Answer>
+
+export const sender =
+  (transport: Transport): Send =>
+  (call) =>
+    send(transport, call)
+
+async function send(transport: Transport, call: Call): Promise<Answer> {
+  const { policy } = transport
+  const { verb, hasKey = false, signal, hurry, waitForLockMs = 0 } = call
+  const startedAtMs = performance.now()
+  let failures = 0
+  let timesLocked = 0
+  let lost = false
+  let hurried = false
+  for (let sent = 1; ; sent += 1) {
+    if (signal?.aborted) throw told(aborted(signal), sent - 1, lost)
+    const result = await sendOnce(transport, call)
+    if (result.kind === 'answer') return result
+    const { error } = result
+    if (result.kind === 'lost' && changes(verb)) lost = true
+    if (error.code === 'ABORTED') throw told(error, sent, lost)
+
+    const elapsedMs = performance.now() - startedAtMs
+    let pause: number
+    let untilMs: number
+    if (error.code === 'QUEUE_LOCKED' && waitForLockMs > 0) {
+      timesLocked += 1
+      untilMs = waitForLockMs
+      pause = Math.min(lockPauseMs(timesLocked, error.retryAfterMs), untilMs - elapsedMs)
+      if (pause <= 0) throw told(error, sent, lost)
+    } else {
+      failures += 1
+      untilMs = policy.totalMs
+      pause = pauseMs(failures, error.retryAfterMs)
+      const again = mayRepeat(result, { verb, hasKey }) && failures < policy.attemptsMax
+      if (!again) throw told(error, sent, lost)
+    }
+    if (elapsedMs + pause > untilMs) throw told(error, sent, lost)
+    if (hurry?.aborted || (await interrupted(pause, signal, hurry))) {
+      if (signal?.aborted) continue
+      if (hurried || result.kind === 'refused') throw told(error, sent, lost)
+      hurried = true
+    }
+  }
+}
+
+/** Once an answer was lost, no later refusal says that nothing was changed. */
+function told(error: PushPopError, sent: number, lost: boolean): PushPopError {
+  const outcome = lost || error.outcome === 'unknown' ? 'unknown' : undefined
+  return Object.assign(error, { attempts: sent, outcome })
+}
+
+async function sendOnce(transport: Transport, call: Call): Promise<Answer | Failure> {
+  const { method, body, signal } = call
+  const url = urlOf(transport.base, call)
+  let headers: Readonly<Record<string, string>> = {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...call.headers,
+  }
+  try {
+    headers = await transport.authorise({ method, url, headers, body })
+  } catch (cause) {
+    return { kind: 'refused', error: unsigned(cause) }
+  }
+  const attempt = new AbortController()
+  const stop = () => attempt.abort()
+  const timer = setTimeout(stop, transport.timeoutMs)
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) stop()
+  try {
+    // Not as a method: a browser's fetch wants nothing for its `this`.
+    const { fetch } = transport
+    const response = await fetch(url, {
+      method,
+      headers,
+      signal: attempt.signal,
+      ...(body !== undefined && { body }),
+    })
+    const text = await response.text()
+    const header = (name: string) => response.headers.get(name)
+    return interpret({ status: response.status, text, header })
+  } catch (cause) {
+    if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
+    return {
+      kind: 'lost',
+      error: attempt.signal.aborted ? late(transport) : unreachable(url, cause),
+    }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+function urlOf(base: URL, { path, query = {} }: Call): URL {
+  const url = new URL(base)
+  url.pathname = base.pathname.replace(/\/$/, '') + path
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  }
+  return url
+}
+
+/** Whether one of the signals came before the pause was over. */
+async function interrupted(
+  ms: number,
+  signal: AbortSignal | undefined,
+  hurry: AbortSignal | undefined,
+): Promise<boolean> {
+  const done = new AbortController()
+  const stop = () => done.abort()
+  for (const it of [signal, hurry]) it?.addEventListener('abort', stop)
+  if (signal?.aborted || hurry?.aborted) stop()
+  await delay(ms, done.signal)
+  for (const it of [signal, hurry]) it?.removeEventListener('abort', stop)
+  return done.signal.aborted
+}
+
+/** Nothing was sent. */
+function unsigned(cause: unknown): PushPopError {
+  if (cause instanceof PushPopError) return cause
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new PushPopError('UNAUTHORIZED', `Cannot sign the request: ${reason}`, { cause })
+}
+
+const aborted = (signal: AbortSignal): PushPopError =>
+  new PushPopError('ABORTED', 'The call was given up because its signal was aborted', {
+    cause: signal.reason,
+  })
+
+const late = ({ timeoutMs }: Transport): PushPopError =>
+  new PushPopError('TIMEOUT', `No answer came within ${timeoutMs} ms`, { retryable: true })
+
+const unreachable = (url: URL, cause: unknown): PushPopError =>
+  new PushPopError('NETWORK_ERROR', `No answer came from ${url.origin}`, { retryable: true, cause })

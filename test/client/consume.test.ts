@@ -1,0 +1,461 @@
+// `consume` on a queue in memory, with time that passes when it is told to.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { consume } from '../../client/consume/consume.ts'
+import { idlePauseMs } from '../../client/consume/idle.ts'
+import {
+  type ConsumeFailure,
+  type ConsumeOptions,
+  type Handler,
+  PushPopError,
+} from '../../client/index.ts'
+import { type FakeQueue, fakeQueue, lostAnswer } from './fake-queue.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+function start(queue: FakeQueue, handler: Handler<string>, options: ConsumeOptions<string> = {}) {
+  const stop = new AbortController()
+  const failures: ConsumeFailure<string>[] = []
+  const onError = (failure: ConsumeFailure<string>) => failures.push(failure)
+  const running = consume<string>(queue, handler, { onError, signal: stop.signal, ...options })
+  let ended = false
+  const over = running.then(
+    (counts) => {
+      ended = true
+      return counts
+    },
+    (error: unknown) => {
+      ended = true
+      return error
+    },
+  )
+  return { over, stop: () => stop.abort(), failures, hasEnded: () => ended }
+}
+
+const callsOf = (queue: FakeQueue, verb: string) => queue.calls.filter((it) => it.verb === verb)
+
+describe('the loop', () => {
+  test('acknowledges each item with the pop of the next: one request an item', async () => {
+    const queue = fakeQueue('a', 'b', 'c')
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => seen.push(value))
+    await pass(10)
+    expect(seen).toEqual(['a', 'b', 'c'])
+    expect(queue.acknowledged).toEqual(['a', 'b', 'c'])
+    expect(queue.calls.map(({ verb }) => verb)).toEqual(['pop', 'pop', 'pop', 'pop'])
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 3, released: 0, deadLettered: 0 })
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('works a batch in order under one lock', async () => {
+    const queue = fakeQueue('a', 'b', 'c')
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => seen.push(value), { batch: 2 })
+    await pass(10)
+    expect(seen).toEqual(['a', 'b', 'c'])
+    expect(callsOf(queue, 'pop')).toHaveLength(3)
+    run.stop()
+    await run.over
+  })
+
+  test('works several at once, each item once', async () => {
+    const values = Array.from({ length: 40 }, (_, i) => `v${i}`)
+    const queue = fakeQueue(...values)
+    let atOnce = 0
+    let most = 0
+    const handler = async () => {
+      most = Math.max(most, ++atOnce)
+      await wait(20)
+      atOnce -= 1
+    }
+    const run = start(queue, handler, { concurrency: 4 })
+    await pass(1_000)
+    run.stop()
+    expect(await run.over).toMatchObject({ acknowledged: 40 })
+    expect(most).toBe(4)
+    expect([...queue.acknowledged].sort()).toEqual([...values].sort())
+  })
+
+  test('on an exclusive queue it pops with a key, with competing consumers without', async () => {
+    for (const concurrency of [1, 2]) {
+      const queue = fakeQueue('a')
+      const run = start(queue, () => {}, { concurrency })
+      await pass(10)
+      run.stop()
+      await run.over
+      const keys = callsOf(queue, 'pop').map(({ detail }) => 'idempotencyKey' in (detail as object))
+      expect(new Set(keys)).toEqual(new Set([concurrency === 1]))
+    }
+  })
+
+  test('cannot work several locks of an exclusive queue', async () => {
+    const run = start(fakeQueue(), () => {}, { concurrency: 2, competing: false })
+    expect(await run.over).toBeInstanceOf(TypeError)
+  })
+})
+
+describe('an empty queue', () => {
+  test('is looked at ever more seldom, to a bound', async () => {
+    const queue = fakeQueue()
+    const run = start(queue, () => {})
+    await pass(60_000)
+    const looks = callsOf(queue, 'pop').map(({ atMs }) => atMs)
+    const pauses = looks.slice(1).map((at, i) => at - (looks[i] as number))
+    expect(pauses[0]).toBeLessThanOrEqual(100)
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(5_000)
+    expect(Math.min(...pauses.slice(-3))).toBeGreaterThanOrEqual(2_500)
+    expect(looks.length).toBeLessThan(35)
+    run.stop()
+    await run.over
+  })
+
+  test('is looked at by one of many workers, which wakes the others', async () => {
+    const queue = fakeQueue()
+    const seen: string[] = []
+    const handler: Handler<string> = async ({ value }) => {
+      seen.push(value)
+      await wait(60_000)
+    }
+    const run = start(queue, handler, { concurrency: 8, ttlSeconds: 300 })
+    await pass(60_000)
+    expect(callsOf(queue, 'pop').length).toBeLessThan(8 + 35)
+    for (const value of ['a', 'b', 'c', 'd']) await queue.push(value)
+    await pass(5_100)
+    expect(seen.sort()).toEqual(['a', 'b', 'c', 'd'])
+    run.stop()
+    await pass(60_000)
+    expect(await run.over).toMatchObject({ acknowledged: 4 })
+  })
+
+  test('is left at once when it is to stop', async () => {
+    const run = start(fakeQueue(), () => {}, { concurrency: 3 })
+    await pass(20_000)
+    run.stop()
+    await pass(0)
+    expect(run.hasEnded()).toBe(true)
+  })
+
+  test('pauses are at least half of their bound', () => {
+    expect([1, 2, 7].map((n) => idlePauseMs(n, 5_000, () => 1))).toEqual([100, 200, 5_000])
+    expect(idlePauseMs(7, 5_000, () => 0)).toBe(2_500)
+  })
+})
+
+describe('a lock', () => {
+  test('is extended before half of its life is over, for as long as the handler works', async () => {
+    const queue = fakeQueue('a')
+    const run = start(queue, () => wait(99_000), { ttlSeconds: 10 })
+    await pass(99_000)
+    const extended = callsOf(queue, 'extend').map(({ atMs }) => atMs)
+    expect(extended.length).toBeGreaterThanOrEqual(20)
+    for (const [i, at] of extended.slice(1).entries()) {
+      expect(at - (extended[i] as number)).toBeLessThan(5_000)
+    }
+    await pass(100)
+    expect(queue.acknowledged).toEqual(['a'])
+    const before = callsOf(queue, 'extend').length
+    await pass(60_000)
+    expect(callsOf(queue, 'extend')).toHaveLength(before)
+    run.stop()
+    await run.over
+    expect(run.failures).toEqual([])
+  })
+
+  test('survives an extension that failed', async () => {
+    const queue = fakeQueue('a')
+    queue.failNext('extend', lostAnswer())
+    const run = start(queue, () => wait(30_000), { ttlSeconds: 10 })
+    await pass(30_100)
+    run.stop()
+    expect(await run.over).toMatchObject({ acknowledged: 1 })
+    expect(run.failures.map(({ kind }) => kind)).toEqual(['request'])
+  })
+
+  test('that is lost tells the handler, and its items are not settled', async () => {
+    const queue = fakeQueue('a')
+    const signals: AbortSignal[] = []
+    const handler: Handler<string> = async (_, { signal }) => {
+      signals.push(signal)
+      if (signals.length === 1) await wait(20_000)
+    }
+    const run = start(queue, handler, { ttlSeconds: 10 })
+    await pass(100)
+    queue.locks.clear()
+    await pass(5_000)
+    expect(signals[0]?.aborted).toBe(true)
+    expect(signals[0]?.reason).toMatchObject({ code: 'LOCK_EXPIRED' })
+    await pass(20_000)
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 1, released: 0, deadLettered: 0 })
+    expect(run.failures).toMatchObject([{ kind: 'lock-lost', items: [{ value: 'a' }] }])
+    expect(signals).toHaveLength(2)
+  })
+
+  test('that ended before it was acknowledged is told, and work goes on', async () => {
+    const queue = fakeQueue('a', 'b')
+    const seen: string[] = []
+    const handler: Handler<string> = ({ value }) => {
+      seen.push(value)
+      if (seen.length === 1) queue.locks.clear()
+    }
+    const run = start(queue, handler)
+    await pass(100)
+    run.stop()
+    expect(await run.over).toMatchObject({ acknowledged: 2 })
+    expect(seen).toEqual(['a', 'a', 'b'])
+    expect(run.failures).toMatchObject([{ kind: 'lock-lost', error: { code: 'LOCK_EXPIRED' } }])
+  })
+})
+
+describe('a handler that fails', () => {
+  test('gives the item back, and is called again after a growing pause', async () => {
+    const queue = fakeQueue('a', 'b')
+    const times: number[] = []
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const handler: Handler<string> = ({ value }) => {
+      if (value !== 'a' || times.length >= 4) return
+      times.push(Date.now())
+      throw new Error('no')
+    }
+    const run = start(queue, handler)
+    await pass(5_000)
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 2, released: 4, deadLettered: 0 })
+    expect(run.failures).toMatchObject(Array(4).fill({ kind: 'handler', item: { value: 'a' } }))
+    const [first = 0, second = 0, third = 0, fourth = 0] = times
+    expect([second - first, third - second, fourth - third]).toEqual([100, 200, 400])
+    expect(queue.acknowledged).toEqual(['a', 'b'])
+  })
+
+  test('for good is a poison item, which it can dead-letter', async () => {
+    const queue = fakeQueue('a', 'b')
+    const handler: Handler<string> = ({ value, deliveries }, { deadLetter }) => {
+      if (value !== 'a') return
+      if (deliveries === 3) deadLetter('broken')
+      throw new Error('no')
+    }
+    const run = start(queue, handler)
+    await pass(5_000)
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 1, released: 2, deadLettered: 1 })
+    expect(queue.dead).toEqual([{ value: 'a', reason: 'broken' }])
+  })
+
+  test('in a batch costs the others nothing', async () => {
+    const queue = fakeQueue('a', 'b', 'c', 'd', 'e')
+    let failed = false
+    const handler: Handler<string> = ({ value }, { deadLetter }) => {
+      if (value === 'd') deadLetter('d is dead')
+      if (value === 'e') deadLetter('e is dead')
+      if (value !== 'b' || failed) return
+      failed = true
+      throw new Error('no')
+    }
+    const run = start(queue, handler, { batch: 5 })
+    await pass(1_000)
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 3, released: 1, deadLettered: 2 })
+    expect(queue.acknowledged).toEqual(['a', 'c', 'b'])
+    expect(queue.dead).toEqual([
+      { value: 'd', reason: 'd is dead' },
+      { value: 'e', reason: 'e is dead' },
+    ])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('a reason is cut to what the service keeps, between two characters', async () => {
+    const queue = fakeQueue('a')
+    const run = start(queue, (_, { deadLetter }) => deadLetter(`${'x'.repeat(255)}😀`))
+    await pass(10)
+    run.stop()
+    await run.over
+    expect(queue.dead).toEqual([{ value: 'a', reason: 'x'.repeat(255) }])
+  })
+
+  test('and a dead-lettering that is refused leave no lock', async () => {
+    const queue = fakeQueue('a')
+    queue.failNext('deadLetter', new PushPopError('INVALID_QUEUE_ID', 'none of its own'))
+    const run = start(queue, (_, { deadLetter }) => deadLetter('x'))
+    await pass(10)
+    expect(queue.calls.slice(0, 3).map(({ verb }) => verb)).toEqual([
+      'pop',
+      'deadLetter',
+      'release',
+    ])
+    run.stop()
+    await run.over
+    expect(queue.locks.size).toBe(0)
+  })
+})
+
+describe('a stop', () => {
+  test('in the middle of a handler lets it finish, and acknowledges', async () => {
+    const queue = fakeQueue('a', 'b')
+    const run = start(queue, () => wait(50_000), { ttlSeconds: 10 })
+    await pass(1_000)
+    run.stop()
+    await pass(48_000)
+    expect(run.hasEnded()).toBe(false)
+    await pass(2_000)
+    expect(await run.over).toEqual({ acknowledged: 1, released: 0, deadLettered: 0 })
+    expect(queue.waiting()).toEqual(['b'])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('gives back what was not begun of a batch', async () => {
+    const queue = fakeQueue('a', 'b', 'c')
+    const run = start(queue, () => wait(100), { batch: 3 })
+    await pass(150)
+    run.stop()
+    await pass(100)
+    expect(await run.over).toEqual({ acknowledged: 2, released: 1, deadLettered: 0 })
+    expect(queue.waiting()).toEqual(['c'])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('does not wait for handlers beyond the grace', async () => {
+    const queue = fakeQueue('a')
+    const signals: AbortSignal[] = []
+    const handler: Handler<string> = (_, { signal }) => {
+      signals.push(signal)
+      return new Promise(() => {})
+    }
+    const run = start(queue, handler, { graceMs: 3_000 })
+    await pass(1_000)
+    run.stop()
+    await pass(2_900)
+    expect(signals[0]?.aborted).toBe(false)
+    expect(run.hasEnded()).toBe(false)
+    await pass(200)
+    expect(await run.over).toMatchObject({ released: 1 })
+    expect(signals[0]?.aborted).toBe(true)
+    expect(queue.waiting()).toEqual(['a'])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('while a pop is under way gives back what that brings', async () => {
+    const queue = fakeQueue('a')
+    const { pop } = queue
+    Object.assign(queue, {
+      pop: async (options: object) => {
+        await wait(500)
+        return pop(options)
+      },
+    })
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => seen.push(value))
+    await pass(100)
+    run.stop()
+    await pass(1_000)
+    expect(await run.over).toMatchObject({ released: 1 })
+    expect(seen).toEqual([])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('that came before takes nothing', async () => {
+    const queue = fakeQueue('a')
+    const run = start(queue, () => {}, { signal: AbortSignal.abort() })
+    expect(await run.over).toEqual({ acknowledged: 0, released: 0, deadLettered: 0 })
+    expect(queue.calls).toEqual([])
+  })
+})
+
+describe('a request that fails', () => {
+  test('after its effect is asked for again by its key', async () => {
+    const queue = fakeQueue('a', 'b')
+    queue.failNext('pop', lostAnswer(), 'after')
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => seen.push(value))
+    await pass(1_000)
+    run.stop()
+    await run.over
+    expect(seen).toEqual(['a', 'b'])
+    expect(run.failures.map(({ kind }) => kind)).toEqual(['request'])
+  })
+
+  test('just before a stop leaves no lock behind', async () => {
+    const queue = fakeQueue('a')
+    queue.failNext('pop', lostAnswer(), 'after')
+    const run = start(queue, () => {}, { onError: () => run.stop() })
+    await pass(1_000)
+    expect(await run.over).toMatchObject({ released: 1 })
+    expect(queue.locks.size).toBe(0)
+    expect(queue.waiting()).toEqual(['a'])
+  })
+
+  test.each(['before', 'after'] as const)(
+    'while it acknowledges (%s its effect) acknowledges by itself',
+    async (when) => {
+      const queue = fakeQueue('a', 'b')
+      const run = start(queue, ({ value }) => {
+        if (value === 'a') queue.failNext('pop', lostAnswer(), when)
+      })
+      await pass(1_000)
+      run.stop()
+      expect(await run.over).toEqual({ acknowledged: 2, released: 0, deadLettered: 0 })
+      expect(queue.acknowledged).toEqual(['a', 'b'])
+    },
+  )
+
+  test('because the queue is locked is no failure: it waits', async () => {
+    const queue = fakeQueue('a')
+    queue.locks.set('other', { ids: [], expiresAtMs: Date.now() + 20_000, key: undefined })
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => seen.push(value))
+    await pass(19_000)
+    expect(seen).toEqual([])
+    expect(callsOf(queue, 'pop').length).toBeLessThan(15)
+    await pass(6_100)
+    expect(seen).toEqual(['a'])
+    expect(run.failures).toEqual([])
+    run.stop()
+    await run.over
+  })
+
+  test('for good ends the work, once what is held is settled', async () => {
+    const queue = fakeQueue('a', 'b', 'c')
+    const handler: Handler<string> = async ({ value }) => {
+      if (value === 'a') {
+        await wait(10)
+        queue.failNext('pop', new PushPopError('FORBIDDEN', 'no', { status: 403 }))
+      } else await wait(500)
+    }
+    const run = start(queue, handler, { concurrency: 2 })
+    await pass(2_000)
+    expect(await run.over).toMatchObject({ code: 'FORBIDDEN' })
+    expect(queue.acknowledged).toEqual(['a', 'b'])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('over and over is repeated ever more seldom', async () => {
+    const queue = fakeQueue('a')
+    for (let n = 0; n < 1_000; n += 1) queue.failNext('pop', lostAnswer())
+    const run = start(queue, () => {})
+    await pass(60_000)
+    expect(callsOf(queue, 'pop').length).toBeLessThan(100)
+    run.stop()
+    await pass(100)
+    expect(run.hasEnded()).toBe(true)
+  })
+})
+
+test('a listener that throws ends the work gracefully', async () => {
+  const queue = fakeQueue('a')
+  const onError = () => {
+    throw new Error('listener')
+  }
+  const run = start(queue, () => Promise.reject(new Error('no')), { onError })
+  await pass(10)
+  expect(await run.over).toMatchObject({ message: 'listener' })
+  expect(queue.locks.size).toBe(0)
+})

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import {
+  createClient,
+  type ErrorCode,
+  isLockLost,
+  isOutcomeUnknown,
+  isPushPopError,
+  isQueueLocked,
+  PushPopError,
+} from '../../client/index.ts'
+import { ms } from '../../client/views.ts'
+import { errorTable } from '../../lambdas/http/error-table.ts'
+import { answers, pops, type Reply, refuses, scripted, succeeds } from './scripted.ts'
+
+const clientOf = (...replies: Reply[]) => {
+  const service = scripted(...replies)
+  const retry = { attemptsMax: 1 }
+  const client = createClient({ url: 'http://service/stage/', fetch: service.fetch, retry })
+  return { queue: client.queue('q'), client, asked: service.asked }
+}
+
+const failureOf = async (call: Promise<unknown>): Promise<PushPopError> => {
+  const error = await call.then(
+    () => undefined,
+    (it: unknown) => it,
+  )
+  expect(error).toBeInstanceOf(PushPopError)
+  return error as PushPopError
+}
+
+describe('an error of the service', () => {
+  test.each(Object.entries(errorTable))('is typed: %s', async (code, { status }) => {
+    const { queue } = clientOf(refuses(status, code))
+    const error = await failureOf(queue.push(1))
+    expect(error).toMatchObject({ code, status, requestId: 'r1', name: 'PushPopError' })
+    expect(isPushPopError(error, code as ErrorCode)).toBe(true)
+    expect(isPushPopError(error, 'TIMEOUT')).toBe(false)
+  })
+
+  test('has all that the service says', async () => {
+    const { queue } = clientOf(
+      refuses(413, 'ITEM_TOO_LARGE', { field: 'item', limit_bytes: 262144, hint: 'Less' }),
+    )
+    expect(await failureOf(queue.push(1))).toMatchObject({
+      message: 'It is ITEM_TOO_LARGE',
+      field: 'item',
+      limitBytes: 262144,
+      hint: 'Less',
+      retryable: false,
+      outcome: undefined,
+    })
+  })
+
+  test('has a guard for each thing that one does about it', async () => {
+    const of = (status: number, code: string, more = {}) =>
+      failureOf(clientOf(refuses(status, code, more)).queue.pop())
+    expect(isLockLost(await of(410, 'LOCK_EXPIRED'))).toBe(true)
+    expect(isLockLost(await of(404, 'LOCK_NOT_FOUND'))).toBe(true)
+    expect(isLockLost(await of(404, 'NOT_FOUND'))).toBe(false)
+    expect(isQueueLocked(await of(423, 'QUEUE_LOCKED', { lock_expires_at: 2.5 }))).toBe(true)
+    expect(isOutcomeUnknown(await of(503, 'BUSY'))).toBe(false)
+    expect(isOutcomeUnknown(await of(503, 'BUSY', { outcome: 'unknown' }))).toBe(true)
+    expect(isPushPopError(new Error('BUSY'))).toBe(false)
+  })
+})
+
+describe('an answer from elsewhere', () => {
+  const cases: [string, number, string, ErrorCode][] = [
+    ['no signature', 401, '{"message":"Unauthorized"}', 'UNAUTHORIZED'],
+    ['no rights', 403, '{"message":"Forbidden"}', 'FORBIDDEN'],
+    ['no route', 404, '{"message":"Not Found"}', 'NOT_FOUND'],
+    ['throttled', 429, '{"message":"Too Many Requests"}', 'RATE_LIMITED'],
+    ['too large', 413, '{"message":"Request Entity Too Large"}', 'BODY_TOO_LARGE'],
+    ['another server', 418, 'teapot', 'UNEXPECTED_ANSWER'],
+    ['a list', 200, '"ok"', 'UNEXPECTED_ANSWER'],
+  ]
+  test.each(cases)('%s', async (_, status, body, code) => {
+    const { queue } = clientOf(answers(status, body, { 'apigw-requestid': 'g1' }))
+    const error = await failureOf(queue.push(1))
+    expect(error).toMatchObject({ code, status })
+    expect(error.message).not.toContain('teapot')
+    expect(error.hint).toBe(/"message":"(.*)"/.exec(body)?.[1])
+  })
+})
+
+describe('a request', () => {
+  test('is what the contract says', async () => {
+    const { queue, asked } = clientOf(succeeds)
+    await queue.push({ a: 1 }, { priority: 5 })
+    await queue.pop({ count: 2, ack: true, ttlSeconds: 9, competing: true, acknowledge: 'L' })
+    await queue.peek()
+    expect(asked.map(({ method, url, body }) => [method, url.pathname + url.search, body])).toEqual(
+      [
+        ['POST', '/stage/queue/q/push', '{"item":{"a":1},"priority":5}'],
+        [
+          'POST',
+          '/stage/queue/q/pop?count=2&require_ack=true&ttl_seconds=9&allow_competing_consumers=true&acknowledge=L',
+          undefined,
+        ],
+        ['GET', '/stage/queue/q/items', undefined],
+      ],
+    )
+    expect(asked[0]?.headers.get('content-type')).toBe('application/json')
+  })
+
+  test('carries the token of the moment', async () => {
+    const service = scripted(succeeds)
+    let n = 0
+    const token = async () => `t${++n}`
+    const options = {
+      url: 'http://s',
+      fetch: service.fetch,
+      auth: { kind: 'token', token } as const,
+    }
+    const client = createClient(options)
+    await client.health()
+    await client.health()
+    expect(service.asked.map(({ headers }) => headers.get('authorization'))).toEqual([
+      'Bearer t1',
+      'Bearer t2',
+    ])
+  })
+
+  test('whose token cannot be had is not sent', async () => {
+    const service = scripted(succeeds)
+    const token = () => Promise.reject(new Error('no session'))
+    const client = createClient({
+      url: 'http://s',
+      fetch: service.fetch,
+      auth: { kind: 'token', token },
+    })
+    const error = await failureOf(client.health())
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED', outcome: undefined })
+    expect(error.message).toBe('Cannot get the token: no session')
+    expect(service.asked).toHaveLength(0)
+  })
+
+  test.each(['', '.', '..'])('for queue "%s" would go elsewhere, and is refused', (id) => {
+    expect(() => clientOf().client.queue(id)).toThrow(
+      expect.objectContaining({ code: 'INVALID_QUEUE_ID', field: 'id' }),
+    )
+  })
+
+  test('for any other id gets to the service as it is', async () => {
+    const { client, asked } = clientOf(succeeds)
+    await client.queue('a/b?c#d').inspect()
+    expect(asked[0]?.url.pathname).toBe('/stage/queue/a%2Fb%3Fc%23d')
+  })
+})
+
+test('times are whole milliseconds', async () => {
+  expect(ms(1.001)).toBe(1001)
+  const lock = { locked: true, lock_id: 'L', lock_expires_at: 1709139275.123, ttl_seconds: 30 }
+  const popped = await clientOf(pops('1', lock)).queue.pop({ ack: true })
+  expect(popped).toEqual({
+    items: [
+      { value: 1, text: '1', id: 'i1', priority: 0, pushedAtMs: 1709139275123, deliveries: 1 },
+    ],
+    lock: { id: 'L', expiresAtMs: 1709139275123, ttlSeconds: 30 },
+    more: false,
+  })
+})

@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createClient, rawJson } from '../../client/index.ts'
+import { itemTexts } from '../../client/raw-json.ts'
+import { pops, scripted, succeeds } from './scripted.ts'
+
+describe('texts cut out of an answer', () => {
+  test('are those that were put in, whatever they are', () => {
+    const spaced = fc
+      .tuple(fc.json(), fc.constantFrom('', ' ', '\n\t'))
+      .map(([a, b]) => `${b}${a}${b}`)
+    fc.assert(
+      fc.property(fc.array(spaced), (texts) => {
+        const body = `{"items":[${texts.join(',')}],"count":1,"details":[{"reason":"],\\"items\\":["}]}`
+        JSON.parse(body)
+        expect(itemTexts(body)).toEqual(texts)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  const hard = [
+    '"\\\\"',
+    '"\\\\\\""',
+    '"]},["',
+    '{"items":[1,2]}',
+    '[[],[[]]]',
+    '"\\u005d"',
+    '1.0E+2',
+  ]
+  test.each(hard)('%s', (text) => {
+    expect(itemTexts(`{"items":[${text},${text}],"count":2}`)).toEqual([text, text])
+  })
+
+  test('are none in an empty list', () => {
+    expect(itemTexts('{"items":[],"count":0}')).toEqual([])
+  })
+
+  test('of 4 MiB are cut in well under a second', () => {
+    const body = `{"items":[${Array.from({ length: 16 }, () => JSON.stringify('\\'.repeat(131_000))).join(',')}]}`
+    const startedAtMs = performance.now()
+    expect(itemTexts(body)).toHaveLength(16)
+    expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+  })
+})
+
+describe('an item', () => {
+  const clientOf = (...replies: Parameters<typeof scripted>) => {
+    const service = scripted(...replies)
+    const client = createClient({ url: 'http://s', fetch: service.fetch })
+    return { queue: client.queue<unknown>('q'), asked: service.asked }
+  }
+
+  test('that JavaScript would round is sent and told as it is', async () => {
+    const { queue, asked } = clientOf(succeeds, pops('{"n":12345678901234567890,"x":1.10}'))
+    await queue.push(rawJson('12345678901234567890'))
+    expect(asked[0]?.body).toBe('{"item":12345678901234567890}')
+    const { items } = await queue.pop()
+    expect(items[0]?.text).toBe('{"n":12345678901234567890,"x":1.10}')
+  })
+
+  test('with a field "text" is no raw JSON', async () => {
+    const { queue, asked } = clientOf(succeeds)
+    await queue.pushMany([{ item: { text: '1' } }, { item: rawJson('1'), priority: 2 }])
+    expect(asked[0]?.body).toBe('{"items":[{"item":{"text":"1"}},{"item":1,"priority":2}]}')
+  })
+
+  test('of raw text must be one value', () => {
+    for (const text of ['1,"priority":0', '', '{', '1 2']) {
+      expect(() => rawJson(text)).toThrow(expect.objectContaining({ code: 'NOT_JSON' }))
+    }
+  })
+
+  test('that is no JSON is refused before anything is sent', async () => {
+    const { queue, asked } = clientOf(succeeds)
+    const cycle: Record<string, unknown> = {}
+    cycle.self = cycle
+    for (const item of [undefined, () => 1, Symbol('x'), 1n, cycle]) {
+      await expect(queue.push(item)).rejects.toMatchObject({ code: 'NOT_JSON', field: 'item' })
+    }
+    expect(asked).toHaveLength(0)
+  })
+})

@@ -1,0 +1,314 @@
+// Every verb against every way to fail: sent again or not, and what the error says.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Client, createClient, PushPopError } from '../../client/index.ts'
+import { afterLostAnswer, changes, lockPauseMs, pauseMs, type Verb } from '../../client/retry.ts'
+import { answers, breaks, hangs, type Reply, refuses, scripted, succeeds } from './scripted.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+type Row = { readonly verb: Verb; readonly run: (client: Client) => Promise<unknown> }
+
+const queue = (client: Client) => client.queue('q')
+const lock = 'AAAAAAAAAAA'
+
+async function all(list: AsyncIterable<unknown>) {
+  for await (const _ of list);
+}
+
+/** By hand, and not from the table in client/retry.ts: two who say the same. */
+const repeatedWhateverFails: Record<string, Row> = {
+  'push, idempotent': {
+    verb: 'push',
+    run: (c) => queue(c).push(1, { idempotent: true }),
+  },
+  'push with a key': { verb: 'push', run: (c) => queue(c).push(1, { idempotencyKey: 'k' }) },
+  'pushMany, idempotent': {
+    verb: 'pushMany',
+    run: (c) => queue(c).pushMany([{ item: 1 }], { idempotent: true }),
+  },
+  'pop with a lock, idempotent': {
+    verb: 'pop',
+    run: (c) => queue(c).pop({ ack: true, idempotent: true }),
+  },
+  acknowledge: { verb: 'acknowledge', run: (c) => queue(c).acknowledge(lock) },
+  'acknowledge of some': {
+    verb: 'acknowledge',
+    run: (c) => queue(c).acknowledge(lock, { ids: ['i1'] }),
+  },
+  acknowledgeMany: { verb: 'acknowledgeMany', run: (c) => queue(c).acknowledgeMany([lock]) },
+  extend: { verb: 'extend', run: (c) => queue(c).extend(lock, 30) },
+  release: { verb: 'release', run: (c) => queue(c).release(lock) },
+  deadLetter: { verb: 'deadLetter', run: (c) => queue(c).deadLetter(lock, { reason: 'r' }) },
+  'configure with ifMatch': {
+    verb: 'configure',
+    run: (c) => queue(c).configure({ capacity: 1 }, { ifMatch: '"1"' }),
+  },
+  inspect: { verb: 'inspect', run: (c) => queue(c).inspect() },
+  peek: { verb: 'peek', run: (c) => queue(c).peek() },
+  items: { verb: 'peek', run: (c) => all(queue(c).items()) },
+  configuration: { verb: 'configuration', run: (c) => queue(c).configuration() },
+  queues: { verb: 'queues', run: (c) => all(c.queues()) },
+  health: { verb: 'health', run: (c) => c.health() },
+}
+
+const repeatedIfRefused: Record<string, Row> = {
+  push: { verb: 'push', run: (c) => queue(c).push(1) },
+  pushMany: { verb: 'pushMany', run: (c) => queue(c).pushMany([{ item: 1 }]) },
+  pop: { verb: 'pop', run: (c) => queue(c).pop() },
+  'pop with a lock': { verb: 'pop', run: (c) => queue(c).pop({ ack: true }) },
+  configure: { verb: 'configure', run: (c) => queue(c).configure({ capacity: 1 }) },
+  purge: { verb: 'purge', run: (c) => queue(c).purge() },
+  redrive: { verb: 'redrive', run: (c) => queue(c).redrive() },
+}
+
+const rows = { ...repeatedWhateverFails, ...repeatedIfRefused }
+
+const lostAnswers: Record<string, Reply> = {
+  'the connection breaks': breaks,
+  'no answer comes in time': hangs,
+  'the gateway gave up': answers(503, { message: 'Service Unavailable' }),
+  'the function died': answers(500, { message: 'Internal Server Error' }),
+  'a proxy timed out': answers(504, '<html>'),
+  'the body is cut off': answers(200, '{"items":[1'),
+  'the outcome is unknown': refuses(503, 'STORE_UNAVAILABLE', { outcome: 'unknown' }, 1),
+}
+
+const refusals: Record<string, Reply> = {
+  BUSY: refuses(503, 'BUSY', {}, 1),
+  STORE_UNAVAILABLE: refuses(503, 'STORE_UNAVAILABLE', {}, 1),
+  QUEUE_FULL: refuses(429, 'QUEUE_FULL', {}, 1),
+  'the gateway throttles': answers(429, { message: 'Too Many Requests' }),
+}
+
+const final: Record<string, Reply> = {
+  INTERNAL: refuses(500, 'INTERNAL'),
+  QUEUE_LOCKED: refuses(423, 'QUEUE_LOCKED', { lock_expires_at: 1 }, 1),
+  INVALID_ITEM: refuses(400, 'INVALID_ITEM', { field: 'item' }),
+  LOCK_EXPIRED: refuses(410, 'LOCK_EXPIRED'),
+  VERSION_MISMATCH: refuses(412, 'VERSION_MISMATCH'),
+  IDEMPOTENCY_CONFLICT: refuses(422, 'IDEMPOTENCY_CONFLICT'),
+  'no signature': answers(401, { message: 'Unauthorized' }),
+  'no rights': answers(403, { message: 'Forbidden' }),
+  'no such address': answers(404, { message: 'Not Found' }),
+  'a redirection': answers(302, ''),
+}
+
+/** The call's outcome, however long its pauses are. */
+async function outcomeOf({ run }: Row, ...replies: Reply[]) {
+  const service = scripted(...replies)
+  const client = createClient({ url: 'http://service', fetch: service.fetch })
+  const outcome = run(client).then(
+    () => 'success' as const,
+    (error: unknown) => error as PushPopError,
+  )
+  await vi.runAllTimersAsync()
+  return { outcome: await outcome, asked: service.asked }
+}
+
+describe.each(Object.entries(rows))('%s', (name, row) => {
+  test.each(Object.entries(refusals))('is sent again after %s', async (_, reply) => {
+    const { outcome, asked } = await outcomeOf(row, reply, succeeds)
+    expect(outcome).toBe('success')
+    expect(asked).toHaveLength(2)
+  })
+
+  test.each(Object.entries(final))('is not sent again after %s', async (code, reply) => {
+    const { outcome, asked } = await outcomeOf(row, reply, succeeds)
+    expect(asked).toHaveLength(1)
+    expect(outcome).toBeInstanceOf(PushPopError)
+    const unknown = code === 'INTERNAL' && changes(row.verb)
+    expect(outcome).toMatchObject({ attempts: 1, outcome: unknown ? 'unknown' : undefined })
+  })
+
+  const isRepeated = name in repeatedWhateverFails
+  test.each(Object.entries(lostAnswers))(
+    `is ${isRepeated ? '' : 'not '}sent again when %s`,
+    async (_, reply) => {
+      const { outcome, asked } = await outcomeOf(row, reply, succeeds)
+      expect(asked).toHaveLength(isRepeated ? 2 : 1)
+      if (isRepeated) {
+        expect(outcome).toBe('success')
+        expect(asked[1]).toEqual(asked[0])
+      } else {
+        expect(outcome).toMatchObject({ outcome: 'unknown', retryable: true })
+      }
+    },
+  )
+
+  test('is sent five times at most, and the last error is told', async () => {
+    const { outcome, asked } = await outcomeOf(row, refuses(503, 'BUSY', {}, 1))
+    expect(asked).toHaveLength(5)
+    expect(outcome).toMatchObject({ code: 'BUSY', attempts: 5, outcome: undefined })
+  })
+
+  test('says unknown if an answer was lost before it was refused', async () => {
+    if (!isRepeated) return
+    const { outcome } = await outcomeOf(row, breaks, refuses(410, 'LOCK_EXPIRED'))
+    expect(outcome).toMatchObject({
+      code: 'LOCK_EXPIRED',
+      outcome: changes(row.verb) ? 'unknown' : undefined,
+    })
+  })
+})
+
+test('the table has every verb, each in a row above', () => {
+  const verbs = new Set(Object.values(rows).map(({ verb }) => verb))
+  expect([...verbs].sort()).toEqual(Object.keys(afterLostAnswer).sort())
+})
+
+describe('a key made for a call', () => {
+  test('is the same in each sending and another in each call', async () => {
+    const row = rows['push, idempotent'] as Row
+    const first = (await outcomeOf(row, breaks, succeeds)).asked
+    const second = (await outcomeOf(row, succeeds)).asked
+    const keys = [...first, ...second].map(({ headers }) => headers.get('idempotency-key'))
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(keys[1]).toBe(keys[0])
+    expect(keys[2]).not.toBe(keys[0])
+  })
+})
+
+describe('time', () => {
+  const run = (row: string, options: object, ...replies: Reply[]) => {
+    const service = scripted(...replies)
+    const client = createClient({ url: 'http://service', fetch: service.fetch, ...options })
+    const outcome = (rows[row] as Row).run(client).catch((error: unknown) => error)
+    return { outcome, asked: service.asked }
+  }
+
+  test('Retry-After is waited for', async () => {
+    const { asked } = run('push', {}, refuses(429, 'QUEUE_FULL', {}, 3), succeeds)
+    await vi.advanceTimersByTimeAsync(2_999)
+    expect(asked).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(201)
+    expect(asked).toHaveLength(2)
+  })
+
+  test('a Retry-After beyond the total time is not waited for at all', async () => {
+    const { outcome } = run('push', {}, refuses(429, 'QUEUE_FULL', {}, 61), succeeds)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await outcome).toMatchObject({ code: 'QUEUE_FULL', attempts: 1 })
+  })
+
+  test('no sending begins after the total time', async () => {
+    const options = { timeoutMs: 4_000, retry: { attemptsMax: 100, totalMs: 10_000 } }
+    const { outcome, asked } = run('health', options, hangs)
+    await vi.runAllTimersAsync()
+    expect(await outcome).toMatchObject({ code: 'TIMEOUT', outcome: undefined })
+    expect(asked).toHaveLength(3)
+  })
+
+  test('pauses grow to a bound, and are any part of it', () => {
+    expect([1, 2, 3, 9].map((n) => pauseMs(n, 0, () => 1))).toEqual([100, 200, 400, 5_000])
+    expect(pauseMs(5, 0, () => 0)).toBe(0)
+    expect(pauseMs(1, 1_000, () => 0.5)).toBe(1_050)
+  })
+
+  test('a lock is waited for within its Retry-After, ever more seldom', () => {
+    expect([1, 2, 9].map((n) => lockPauseMs(n, 60_000, () => 1))).toEqual([200, 400, 5_000])
+    expect(lockPauseMs(9, 1_000, () => 0)).toBe(500)
+  })
+})
+
+describe('a locked queue', () => {
+  const locked = refuses(423, 'QUEUE_LOCKED', { lock_expires_at: 1709139275.5 }, 30)
+
+  test('is waited for if asked', async () => {
+    const row: Row = { verb: 'pop', run: (c) => queue(c).pop({ waitForLockMs: 60_000 }) }
+    const replies = Array.from({ length: 8 }, () => locked)
+    expect((await outcomeOf(row, ...replies, succeeds)).outcome).toBe('success')
+  })
+
+  test('is not waited for longer than asked', async () => {
+    const row: Row = { verb: 'pop', run: (c) => queue(c).pop({ waitForLockMs: 3_000 }) }
+    const startedAtMs = performance.now()
+    const { outcome } = await outcomeOf(row, locked)
+    expect(outcome).toMatchObject({ code: 'QUEUE_LOCKED', lockExpiresAtMs: 1709139275500 })
+    expect(performance.now() - startedAtMs).toBeLessThanOrEqual(3_001)
+  })
+})
+
+describe('a signal', () => {
+  test('ends a request, whose outcome is unknown then', async () => {
+    const stop = new AbortController()
+    const service = scripted(hangs)
+    const client = createClient({ url: 'http://service', fetch: service.fetch })
+    const push = client.queue('q').push(1, { signal: stop.signal, idempotent: true })
+    const outcome = push.catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(5)
+    stop.abort(new Error('enough'))
+    expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: 'unknown', attempts: 1 })
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('ends a pause, after a refusal with nothing changed', async () => {
+    const stop = new AbortController()
+    const service = scripted(refuses(503, 'BUSY', {}, 5), succeeds)
+    const client = createClient({ url: 'http://service', fetch: service.fetch })
+    const push = client.queue('q').push(1, { signal: stop.signal })
+    const outcome = push.catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(5)
+    stop.abort()
+    expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: undefined, attempts: 1 })
+    expect(service.asked).toHaveLength(1)
+  })
+
+  test('that came before sends nothing', async () => {
+    const service = scripted(succeeds)
+    const client = createClient({ url: 'http://service', fetch: service.fetch })
+    const push = client.queue('q').push(1, { signal: AbortSignal.abort() })
+    await expect(push).rejects.toMatchObject({ code: 'ABORTED', attempts: 0, outcome: undefined })
+    expect(service.asked).toHaveLength(0)
+  })
+})
+
+describe('a hurry, as a consumer has it when it stops', () => {
+  const hurried = async (options: object, ...replies: Reply[]) => {
+    const hurry = new AbortController()
+    const service = scripted(...replies)
+    const client = createClient({ url: 'http://service', fetch: service.fetch })
+    const pop = client.queue('q').pop({ ack: true, hurry: hurry.signal, ...options })
+    const outcome = pop.catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(5)
+    hurry.abort()
+    await vi.advanceTimersByTimeAsync(0)
+    return { outcome: await outcome, asked: service.asked }
+  }
+  const outcomeUnknown = refuses(503, 'STORE_UNAVAILABLE', { outcome: 'unknown' }, 5)
+
+  test('does not wait to ask again after a refusal', async () => {
+    const { outcome, asked } = await hurried({}, refuses(503, 'BUSY', {}, 5), succeeds)
+    expect(outcome).toMatchObject({ code: 'BUSY', outcome: undefined })
+    expect(asked).toHaveLength(1)
+  })
+
+  test('asks once more, and at once, what became of a lost answer', async () => {
+    const { outcome, asked } = await hurried({ idempotent: true }, outcomeUnknown, succeeds)
+    expect(outcome).toMatchObject({ more: false })
+    expect(asked).toHaveLength(2)
+  })
+
+  test('asks only once', async () => {
+    const { outcome, asked } = await hurried({ idempotent: true }, outcomeUnknown)
+    expect(outcome).toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown', attempts: 2 })
+    expect(asked).toHaveLength(2)
+  })
+
+  test('does not cut off the answer that is under way', async () => {
+    const late: Reply = () =>
+      new Promise((resolve) =>
+        setTimeout(() => resolve(new Response('{"items":[],"details":[]}')), 3_000),
+      )
+    const service = scripted(late)
+    const client = createClient({ url: 'http://service', fetch: service.fetch })
+    const pop = client.queue('q').pop({ hurry: AbortSignal.abort() })
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(await pop).toEqual({ items: [], more: false })
+  })
+})

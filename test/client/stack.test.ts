@@ -1,0 +1,328 @@
+// The client against what `npm start` runs.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type Client,
+  type ConsumeFailure,
+  createClient,
+  type Queue,
+  rawJson,
+} from '../../client/index.ts'
+import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+
+let stack: LocalStack
+let client: Client
+let made = 0
+const newQueue = <T = unknown>(): Queue<T> => client.queue<T>(`q-${++made}`)
+
+beforeAll(async () => {
+  stack = await startLocalStack({ port: 0 })
+  client = createClient({ url: stack.url })
+})
+afterAll(() => stack?.stop())
+
+async function listed<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const one of list) all.push(one)
+  return all
+}
+
+async function until(holds: () => boolean | Promise<boolean>) {
+  while (!(await holds())) await delay(20)
+}
+
+describe('the verbs', () => {
+  test('push, pop and acknowledge', async () => {
+    const queue = newQueue<{ n: number }>()
+    const { id } = await queue.push({ n: 1 }, { priority: 5 })
+    const pushed = await queue.pushMany([{ item: { n: 2 } }, { item: { n: 3 }, priority: 1 }])
+    expect(pushed).toEqual({ itemsPushed: 2, ids: [expect.any(String), expect.any(String)] })
+    const first = await queue.pop({ count: 2, ack: true, ttlSeconds: 60 })
+    expect(first.items.map(({ value }) => value)).toEqual([{ n: 2 }, { n: 3 }])
+    expect(first.lock).toMatchObject({ ttlSeconds: 60 })
+    const left = (first.lock?.expiresAtMs ?? 0) - Date.now()
+    expect(left).toBeGreaterThan(50_000)
+    expect(left).toBeLessThan(61_000)
+    const second = await queue.pop({ ack: true, acknowledge: first.lock?.id ?? '' })
+    expect(second).toMatchObject({
+      itemsAcknowledged: 2,
+      items: [{ id, priority: 5, deliveries: 1 }],
+    })
+    const lockId = second.lock?.id ?? ''
+    expect(await queue.acknowledge(lockId)).toEqual({ itemsAcknowledged: 1 })
+    expect(await queue.acknowledge(lockId)).toEqual({ itemsAcknowledged: 1 })
+    expect(await queue.pop({ ack: true })).toEqual({ items: [], more: false })
+  })
+
+  test('text comes back byte for byte', async () => {
+    const queue = newQueue()
+    const texts = [
+      '12345678901234567890',
+      '1.10',
+      '{"b":1,"a":"]},[\\"","b":2}',
+      '[ 1 , 2 ]',
+      '"é😀\\n"',
+    ]
+    await queue.pushMany(texts.map((text) => ({ item: rawJson(text) })))
+    const peeked = await listed(queue.items({ limit: 2 }))
+    expect(peeked.map(({ text }) => text)).toEqual(texts)
+    const { items } = await queue.pop({ count: 10 })
+    expect(items.map(({ text }) => text)).toEqual(texts)
+    expect(items[2]?.value).toEqual({ a: ']},["', b: 2 })
+  })
+
+  test('extend, release, dead-letter and redrive', async () => {
+    const queue = newQueue<string>()
+    await queue.pushMany(['a', 'b', 'c'].map((item) => ({ item })))
+    const { lock, items } = await queue.pop({ count: 3, ack: true })
+    const lockId = lock?.id ?? ''
+    const [a, b] = items.map(({ id }) => id) as [string, string]
+    const extended = await queue.extend(lockId, 120)
+    expect(extended).toMatchObject({ lockId, ttlSeconds: 120 })
+    expect(extended.expiresAtMs).toBeGreaterThan(lock?.expiresAtMs ?? 0)
+    expect(await queue.release(lockId, { ids: [a] })).toEqual({ itemsReleased: 1 })
+    expect(await queue.deadLetter(lockId, { ids: [b], reason: 'bad' })).toEqual({
+      itemsDeadLettered: 1,
+      deadLetterQueue: `${queue.id}-deadletter`,
+    })
+    expect(await queue.acknowledge(lockId)).toEqual({ itemsAcknowledged: 1 })
+    await expect(queue.extend(lockId, 30)).rejects.toMatchObject({ code: 'LOCK_EXPIRED' })
+
+    const deadLetters = client.queue(`${queue.id}-deadletter`)
+    await until(async () => (await deadLetters.inspect({ consistent: true })).count === 1)
+    expect((await deadLetters.peek()).items).toMatchObject([{ value: 'b', reason: 'bad' }])
+    expect(await deadLetters.redrive()).toEqual({ itemsRedriven: 1, itemsLeft: 0 })
+    expect(await listed(queue.items())).toMatchObject([
+      { value: 'a', state: 'ready', deliveries: 1 },
+      { value: 'b', state: 'ready' },
+    ])
+  })
+
+  test('inspect, configure and purge', async () => {
+    const queue = newQueue<number>()
+    await queue.push(1)
+    const before = await queue.configuration()
+    const after = await queue.configure(
+      { maxDeliveries: 3, capacity: 2 },
+      { ifMatch: before.etag ?? '' },
+    )
+    expect(after).toMatchObject({ maxDeliveries: 3, capacity: 2, segmentSize: before.segmentSize })
+    await expect(
+      queue.configure({ capacity: null }, { ifMatch: before.etag ?? '' }),
+    ).rejects.toMatchObject({ code: 'VERSION_MISMATCH', status: 412, outcome: undefined })
+    expect(await queue.configure({ capacity: null })).not.toHaveProperty('capacity')
+    const { lock } = await queue.pop({ ack: true })
+    const state = await queue.inspect({ consistent: true })
+    expect(state).toMatchObject({
+      id: queue.id,
+      count: 1,
+      lockedCount: 1,
+      priorities: [{ priority: 0, count: 1 }],
+      locks: [{ expiresAtMs: lock?.expiresAtMs, count: 1 }],
+      configuration: { maxDeliveries: 3 },
+      etag: expect.any(String),
+    })
+    expect(await queue.purge({ priority: 7 })).toEqual({ itemsPurged: 0 })
+    expect(await queue.purge()).toEqual({ itemsPurged: 1 })
+  })
+
+  test('acknowledgeMany tells of each lock', async () => {
+    const queue = newQueue<number>()
+    await queue.pushMany([{ item: 1 }, { item: 2 }])
+    const one = await queue.pop({ ack: true, competing: true })
+    const two = await queue.pop({ ack: true, competing: true })
+    const ids = [one.lock?.id ?? '', 'AAAAAAAAAAA', two.lock?.id ?? '']
+    expect(await queue.acknowledgeMany(ids)).toEqual([
+      { lockId: ids[0], kind: 'acknowledged', itemsAcknowledged: 1 },
+      expect.objectContaining({ lockId: ids[1], kind: 'refused', retryable: false }),
+      { lockId: ids[2], kind: 'acknowledged', itemsAcknowledged: 1 },
+    ])
+  })
+
+  test('queues and health', async () => {
+    for (const n of [1, 2, 3]) await client.queue<number>(`listed-${n}`).push(n)
+    const pages = client.queues({ prefix: 'listed-', pageSize: 2 })
+    expect(await listed(pages)).toEqual([1, 2, 3].map((n) => ({ id: `listed-${n}`, count: 1 })))
+    expect(await client.health()).toEqual({ status: 'ok' })
+  })
+
+  test('a key makes one push of two, and one lock of two pops', async () => {
+    const queue = newQueue<number>()
+    const first = await queue.push(1, { idempotencyKey: 'k' })
+    expect(await queue.push(1, { idempotencyKey: 'k' })).toEqual(first)
+    await expect(queue.push(2, { idempotencyKey: 'k' })).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_CONFLICT',
+      field: 'Idempotency-Key',
+    })
+    const options = { ack: true, idempotencyKey: 'p' }
+    const popped = await queue.pop(options)
+    expect(await queue.pop(options)).toEqual(popped)
+  })
+
+  test('a locked queue is waited for', async () => {
+    const queue = newQueue<number>()
+    await queue.pushMany([{ item: 1 }, { item: 2 }])
+    const { lock } = await queue.pop({ ack: true })
+    await expect(queue.pop()).rejects.toMatchObject({
+      code: 'QUEUE_LOCKED',
+      status: 423,
+      lockExpiresAtMs: lock?.expiresAtMs,
+    })
+    const waiting = queue.pop({ waitForLockMs: 20_000 })
+    await delay(300)
+    await queue.acknowledge(lock?.id ?? '')
+    expect((await waiting).items).toMatchObject([{ value: 2 }])
+  })
+
+  test.each([
+    ['INVALID_QUEUE_ID', () => client.queue('a b').push(1)],
+    ['INVALID_PRIORITY', () => newQueue().push(1, { priority: -1 })],
+    ['INVALID_COUNT', () => newQueue().pop({ count: 0 })],
+    ['INVALID_TTL', () => newQueue().pop({ ack: true, ttlSeconds: 1.5 })],
+    ['INVALID_PARAMETER', () => newQueue().pop({ idempotent: true })],
+    ['ITEM_TOO_LARGE', () => newQueue().push('x'.repeat(300_000))],
+    ['LOCK_NOT_FOUND', () => newQueue().acknowledge('AAAAAAAAAAA')],
+  ] as const)('an error is typed: %s', async (code, call) => {
+    const error = { code, requestId: expect.any(String), outcome: undefined, retryable: false }
+    await expect(call()).rejects.toMatchObject(error)
+  })
+})
+
+test('a push whose answers are lost happens once if it has a key', async () => {
+  let lost = 0
+  const lossy: typeof fetch = async (input, init) => {
+    const answer = await fetch(input, init)
+    if (++lost > 2) return answer
+    await answer.text()
+    throw new TypeError('terminated')
+  }
+  const queue = createClient({ url: stack.url, fetch: lossy }).queue<string>(newQueue().id)
+  expect(await queue.push('once', { idempotent: true })).toHaveProperty('id')
+  expect(lost).toBe(3)
+  expect((await queue.inspect({ consistent: true })).count).toBe(1)
+})
+
+describe('consume', () => {
+  const fill = (queue: Queue<number>, n: number) =>
+    queue.pushMany(Array.from({ length: n }, (_, i) => ({ item: i })))
+
+  test('four at once work 200 items, each acknowledged exactly once', async () => {
+    const queue = newQueue<number>()
+    await fill(queue, 200)
+    const stop = new AbortController()
+    const seen: number[] = []
+    const failures: ConsumeFailure[] = []
+    const handler = async ({ value }: { value: number }) => {
+      seen.push(value)
+      await delay(1)
+      if (seen.length === 200) stop.abort()
+    }
+    const onError = (failure: ConsumeFailure) => failures.push(failure)
+    const options = { concurrency: 4, signal: stop.signal, onError }
+    expect(await queue.consume(handler, options)).toEqual({
+      acknowledged: 200,
+      released: 0,
+      deadLettered: 0,
+    })
+    expect(failures).toEqual([])
+    expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i))
+    expect(await queue.inspect({ consistent: true })).toMatchObject({ count: 0, locks: [] })
+  })
+
+  test('alone it keeps the order, and gives back what it holds when it stops', async () => {
+    const queue = newQueue<number>()
+    await fill(queue, 30)
+    const stop = new AbortController()
+    const seen: number[] = []
+    const handler = ({ value }: { value: number }) => {
+      seen.push(value)
+      if (seen.length === 12) stop.abort()
+    }
+    const counts = await queue.consume(handler, { batch: 5, signal: stop.signal })
+    expect(counts).toEqual({ acknowledged: 12, released: 3, deadLettered: 0 })
+    expect(seen).toEqual(Array.from({ length: 12 }, (_, i) => i))
+    const state = await queue.inspect({ consistent: true })
+    expect(state).toMatchObject({ count: 18, locks: [] })
+    expect((await queue.pop()).items).toMatchObject([{ value: 12, deliveries: 2 }])
+  })
+
+  test('extends a lock past its time', async () => {
+    const queue = newQueue<number>()
+    await fill(queue, 1)
+    const stop = new AbortController()
+    const deliveries: number[] = []
+    const handler = async (item: { deliveries: number }) => {
+      deliveries.push(item.deliveries)
+      await delay(3_500)
+      stop.abort()
+    }
+    const counts = await queue.consume(handler, { ttlSeconds: 1, signal: stop.signal })
+    expect(counts).toMatchObject({ acknowledged: 1 })
+    expect(deliveries).toEqual([1])
+  })
+
+  test('a poison item gets to the dead-letter queue, and the others through', async () => {
+    const queue = newQueue<string>()
+    await queue.configure({ maxDeliveries: 3 })
+    await queue.pushMany(['poison', 'good'].map((item) => ({ item })))
+    const stop = new AbortController()
+    const failures: ConsumeFailure[] = []
+    const handler = ({ value }: { value: string }) => {
+      if (value === 'poison') throw new Error('poison')
+      stop.abort()
+    }
+    const onError = (failure: ConsumeFailure) => failures.push(failure)
+    const counts = await queue.consume(handler, { signal: stop.signal, onError })
+    expect(counts).toEqual({ acknowledged: 1, released: 3, deadLettered: 0 })
+    expect(failures.map(({ kind }) => kind)).toEqual(['handler', 'handler', 'handler'])
+    const deadLetters = client.queue(`${queue.id}-deadletter`)
+    await until(async () => (await deadLetters.inspect({ consistent: true })).count === 1)
+    expect((await deadLetters.peek()).items).toMatchObject([{ value: 'poison' }])
+  })
+
+  test.each([1, 3])(
+    'works every item though answers are lost (concurrency %i)',
+    async (concurrency) => {
+      const id = newQueue().id
+      await fill(client.queue<number>(id), 100)
+      const random = randomOf(concurrency)
+      let lost = 0
+      const lossy: typeof fetch = async (input, init) => {
+        if (random() < 0.04) throw new TypeError(`not sent ${++lost}`)
+        const answer = await fetch(input, init)
+        if (random() >= 0.08) return answer
+        await answer.text()
+        throw new TypeError(`answer lost ${++lost}`)
+      }
+      const queue = createClient({ url: stack.url, fetch: lossy }).queue<number>(id)
+      const stop = new AbortController()
+      const seen = new Set<number>()
+      const handler = ({ value }: { value: number }) => {
+        seen.add(value)
+        if (seen.size === 100) stop.abort()
+      }
+      const options = { concurrency, ttlSeconds: 2, signal: stop.signal, onError: () => {} }
+      const counts = await queue.consume(handler, options)
+      expect(lost).toBeGreaterThan(5)
+      expect(seen.size).toBe(100)
+      // What a lost answer left in a lock is back when the lock is over, and nothing else is left.
+      await until(async () => {
+        await client.queue<number>(id).pop({ count: 100, competing: true })
+        const { count, locks } = await queue.inspect({ consistent: true })
+        return count === 0 && locks.length === 0
+      })
+      expect(counts.acknowledged).toBeLessThanOrEqual(100)
+      expect(counts.acknowledged).toBeGreaterThan(90)
+    },
+  )
+})
+
+/** Numbers of a seed: the same losses in each run. */
+function randomOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return state / 2 ** 31
+  }
+}
