@@ -1,5 +1,5 @@
 import { entryBytes, spanOf } from './entry.ts'
-import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
+import { LANES_MAX, LANES_PER_APPEND, TAIL_SOFT_BYTES } from './limits.ts'
 import { endOf, type QueueRecord } from './record.ts'
 
 /** What one push adds to the record: the entries of each lane, all or nothing. */
@@ -60,25 +60,18 @@ export const tailBytesAllowed = (append: Append, limits: TailLimits): number =>
 
 /**
  * Whether this append is the one to seal: it carried the tail over the soft cap, or over a further
- * line. Exactly one append crosses each line, so nobody needs to be elected. A producer that is alone
- * leaves the first line to its next push.
+ * step. Exactly one append crosses each line, so nobody needs to be elected.
  */
 export function crossesSealLine(
   tailBytesAfter: number,
   bytes: number,
   { stepBytes }: TailLimits,
-  alone = false,
 ): boolean {
-  const line = linesBelow(tailBytesAfter, stepBytes)
-  if (alone && line === 1) return false
-  return line > linesBelow(tailBytesAfter - bytes, stepBytes)
+  return stepOf(tailBytesAfter, stepBytes) > stepOf(tailBytesAfter - bytes, stepBytes)
 }
 
-function linesBelow(tailBytes: number, stepBytes: number): number {
-  if (tailBytes < TAIL_SOFT_BYTES) return 0
-  if (tailBytes < LONE_TAIL_BYTES) return 1
-  return 2 + Math.floor((tailBytes - LONE_TAIL_BYTES) / stepBytes)
-}
+const stepOf = (tailBytes: number, stepBytes: number): number =>
+  tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
 
 /** First sequence number that an append got in each lane, from the record right after it. */
 export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {

@@ -33,7 +33,8 @@ export const LANES_MAX = 1_000
 export const TAIL_SOFT_BYTES = 1_560
 /**
  * A producer that is alone leaves that to its next push, which seals before it appends if it would pass
- * this: eight entries of 200 bytes and no more. Where it never comes, whoever passes this seals.
+ * this: eight entries of 200 bytes and no more. Where it never comes, the next to be alone does so at
+ * its third push, or whoever crosses the next step.
  */
 export const LONE_TAIL_BYTES = 1_770
 /**

@@ -8,7 +8,13 @@ import {
 import { defaultConfiguration } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
 import { recordKey } from '../core/keys.ts'
-import { FORGET_AFTER_MS, LANES_MAX, LANES_PER_APPEND, ROOMY_TAIL } from '../core/limits.ts'
+import {
+  FORGET_AFTER_MS,
+  LANES_MAX,
+  LANES_PER_APPEND,
+  LONE_TAIL_BYTES,
+  ROOMY_TAIL,
+} from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
 import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
@@ -202,10 +208,11 @@ function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Place
 }
 
 async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  const alone = engine.alone.has(record)
-  if (crossesSealLine(record.tailBytes, bytes, tailLimits(engine), alone)) {
-    await sealQuietly(engine, record)
-  }
+  // Alone, it leaves a full tail to its next push, but not one that this could not begin anew.
+  const seals = engine.alone.has(record)
+    ? record.tailBytes >= LONE_TAIL_BYTES
+    : crossesSealLine(record.tailBytes, bytes, tailLimits(engine))
+  if (seals) await sealQuietly(engine, record)
 }
 
 /** Between the two records lies one append, and no fenced write. */

@@ -8,7 +8,7 @@ import type { Range } from '../core/ranges.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import type { HousekeepReport } from '../queues.ts'
 import { checkAtUpdate } from '../store/lock-updates.ts'
-import { afterLoss, commit, type Engine, newMark, readRecord } from './engine.ts'
+import { commit, type Engine, newMark, pause, readRecord } from './engine.ts'
 import { buryDead } from './move-dead.ts'
 import { seal } from './seal.ts'
 import {
@@ -191,8 +191,9 @@ async function moveOn(
       await deleteOriginals(engine, record, draft)
       return committed.record
     }
-    const beatenBy = committed.kind === 'lost' ? committed.current : undefined
-    record = await afterLoss(engine, seen.queue, attempt, beatenBy)
+    record = committed.kind === 'lost' ? committed.current : undefined
+    // In no hurry, unlike the seals that it meets on a busy queue: it does not look again for its turn.
+    await pause(engine, attempt)
   }
   return record
 }

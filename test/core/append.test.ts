@@ -13,7 +13,6 @@ import { encodeReference } from '../../lambdas/core/entry.ts'
 import {
   LANES_MAX,
   LANES_PER_APPEND,
-  LONE_TAIL_BYTES,
   ROOMY_TAIL,
   TAIL_SOFT_BYTES,
   TIGHT_TAIL,
@@ -82,8 +81,8 @@ it('A tail that is throttled is tighter, and a very large append waits for the s
 describe('Exactly one append crosses each line', () => {
   const ENOUGH = 40_000
   const linesOf = ({ stepBytes }: TailLimits): number[] => {
-    const lines = [TAIL_SOFT_BYTES]
-    for (let line = LONE_TAIL_BYTES; line < ENOUGH; line += stepBytes) lines.push(line)
+    const lines: number[] = []
+    for (let line = TAIL_SOFT_BYTES; line < ENOUGH; line += stepBytes) lines.push(line)
     return lines
   }
 
@@ -98,14 +97,6 @@ describe('Exactly one append crosses each line', () => {
         expect(sealers).toEqual([...new Set(expected)].filter((after) => after < ENOUGH))
       }
     }
-  })
-
-  it('but that of a producer who is alone, who leaves the first to its next push.', () => {
-    const at = (after: number) => crossesSealLine(after, 100, ROOMY_TAIL, true)
-    expect(at(TAIL_SOFT_BYTES + 50)).toBe(false)
-    expect(at(LONE_TAIL_BYTES + 50)).toBe(true)
-    // Whoever comes after it.
-    expect(crossesSealLine(LONE_TAIL_BYTES + 50, 100, ROOMY_TAIL)).toBe(true)
   })
 })
 

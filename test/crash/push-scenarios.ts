@@ -37,7 +37,7 @@ export const pushScenarios: readonly Scenario[] = [
   },
   {
     name: 'a push seals the tail it carries over the cap',
-    before: repeat(5, push(1, 300)),
+    before: repeat(4, push(1, 300)),
     subject: push(1, 300),
     requestsMin: 3,
   },
@@ -50,7 +50,7 @@ export const pushScenarios: readonly Scenario[] = [
   },
   {
     name: 'a push seals several lanes',
-    before: [push(2, 400, 0), push(2, 400, 3)],
+    before: [push(1, 450, 0), push(1, 450, 3)],
     subject: pushToLanes([0, 3], 1, 300),
     requestsMin: 3,
   },

@@ -48,6 +48,17 @@ describe('A push of a producer that is alone', () => {
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(texts(801))
   })
 
+  it('leaves a full tail to its next push, or to another that follows it.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), 'queue']
+    for (let n = 0; n < 8; n += 1) await push(queues, queue, one(n))
+    expect((await stage.record(queue)).lanes.get(0)?.tail).toHaveLength(8)
+    const next = stage.engine()
+    for (let n = 8; n < 11; n += 1) await push(next, queue, one(n))
+    expect((await stage.record(queue)).lanes.get(0)?.tail).toHaveLength(1)
+    expect(textsOf(await drain(stage.engine(), queue))).toEqual(texts(11))
+  })
+
   it('that pops as well is no company to itself.', async () => {
     const stage = openSimulated()
     const [queues, queue] = [stage.engine(), 'queue']

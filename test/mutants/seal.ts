@@ -221,14 +221,38 @@ export const sealMutants: readonly Mutant[] = [
   {
     name: 'lone-producer-seals-after-as-well',
     rule: '0011 leaves the first line to its next push',
-    edits: [edit('core/append.ts', '  if (alone && line === 1) return false\n', '')],
+    edits: [
+      edit(
+        'operations/append.ts',
+        'engine.alone.has(record)\n    ? record.tailBytes >= LONE_TAIL_BYTES\n',
+        'engine.alone.has(record) && LONE_TAIL_BYTES < 0\n    ? false\n',
+      ),
+    ],
     killers: [test('test/engine/seal-before.test.ts', '1.13 requests')],
   },
   {
+    name: 'lone-producer-never-seals-the-small-lane',
+    rule: 'hard and soft caps of the tail',
+    edits: [
+      edit(
+        'operations/append.ts',
+        '? record.tailBytes >= LONE_TAIL_BYTES',
+        '? record.tailBytes < 0',
+      ),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'with more lanes')],
+  },
+  {
     name: 'nobody-seals-what-a-lone-producer-left',
-    rule: '0011 whoever passes the line of the lone seals',
-    edits: [edit('core/append.ts', 'return 2 + Math.floor(', 'return 1 + Math.floor(')],
-    killers: [test('test/core/append.test.ts', 'crosses each line')],
+    rule: '0011 the next to be alone seals it',
+    edits: [
+      edit(
+        'operations/append.ts',
+        'isNext(record, after)) engine.alone.add(after)',
+        'isNext(record, after)) void after',
+      ),
+    ],
+    killers: [test('test/engine/seal-before.test.ts', 'another that follows')],
   },
   {
     name: 'a-pop-of-ones-own-is-taken-for-company',
