@@ -1,0 +1,41 @@
+/** Options as data: what is read, what help prints and what a slip is compared with are one. */
+
+type Described = { readonly help: string }
+export type FlagOption = Described & { readonly kind: 'flag' }
+export type TextOption = Described & { readonly kind: 'text'; readonly value: string }
+export type IntegerOption = Described & {
+  readonly kind: 'integer'
+  readonly value: string
+  readonly min: number
+  readonly max: number
+}
+export type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
+
+export type Option = FlagOption | TextOption | IntegerOption | ChoiceOption
+export type OptionTable = Readonly<Record<string, Option>>
+
+type ValueOf<O extends Option> = O extends FlagOption
+  ? true
+  : O extends IntegerOption
+    ? number
+    : O extends ChoiceOption
+      ? O['of'][number]
+      : string
+
+/** What was given; an option that was not is absent. */
+export type Given<T extends OptionTable> = { readonly [K in keyof T]?: ValueOf<T[K]> }
+
+/** `--priority N` */
+export function usageOf(name: string, option: Option): string {
+  switch (option.kind) {
+    case 'flag':
+      return `--${name}`
+    case 'choice':
+      return `--${name} ${option.of.join('|')}`
+    case 'text':
+    case 'integer':
+      return `--${name} ${option.value}`
+    default:
+      return option satisfies never
+  }
+}

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util'
+import { wrongUsage } from '../failure.ts'
+import { nearest } from './nearest.ts'
+import { type Given, type Option, type OptionTable, usageOf } from './option-table.ts'
+
+export type ReadOptions<T extends OptionTable> = {
+  readonly given: Given<T>
+  readonly words: readonly string[]
+}
+
+/**
+ * Options and words. parseArgs splits the line; what it would say about a mistake names neither the
+ * nearest option nor the range, so the checks are here.
+ */
+export function readOptions<T extends OptionTable>(
+  command: string,
+  args: readonly string[],
+  table: T,
+): ReadOptions<T> {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(
+      Object.entries(table).map(([name, { kind }]) => [
+        name,
+        { type: kind === 'flag' ? ('boolean' as const) : ('string' as const) },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const given: Record<string, unknown> = {}
+  const words: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind !== 'option') continue
+    const option = Object.hasOwn(table, token.name) ? table[token.name] : undefined
+    if (option === undefined) throw unknownOption(command, token.rawName, Object.keys(table))
+    given[token.name] = checkedValue(command, token, option)
+  }
+  return { given: given as Given<T>, words }
+}
+
+type OptionToken = { name: string; value?: string | undefined; inlineValue?: boolean | undefined }
+
+function checkedValue(command: string, { name, value, inlineValue }: OptionToken, option: Option) {
+  const wrong = (reason: string) => wrongUsage(`Cannot ${command} because ${reason}`)
+  if (option.kind === 'flag') {
+    if (value !== undefined) throw wrong(`--${name} takes no value`)
+    return true
+  }
+  // `--file --text`: parseArgs would take the next option for the value.
+  const isNextOption = !inlineValue && value?.startsWith('--')
+  if (value === undefined || value === '' || isNextOption) {
+    throw wrong(`--${name} needs a value: ${usageOf(name, option)}`)
+  }
+  if (option.kind === 'integer') {
+    const { min, max } = option
+    const number = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+    if (number >= min && number <= max) return number
+    throw wrong(`--${name} must be an integer from ${min} to ${max}, not ${JSON.stringify(value)}`)
+  }
+  if (option.kind === 'choice' && !option.of.includes(value)) {
+    throw wrong(`--${name} must be ${listed(option.of)}, not ${JSON.stringify(value)}`)
+  }
+  return value
+}
+
+function unknownOption(command: string, typed: string, names: readonly string[]) {
+  const isLong = typed.startsWith('--')
+  const meant = isLong ? nearest(typed.slice(2), names) : undefined
+  const hint = meant !== undefined ? `did you mean --${meant}?` : `see: pushpop help ${command}`
+  const dashes = isLong ? '' : ' (a word that begins with - goes behind --)'
+  return wrongUsage(`Cannot ${command} because there is no option ${typed}${dashes}; ${hint}`)
+}
+
+const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`

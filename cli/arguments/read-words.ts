@@ -1,0 +1,51 @@
+import { isQueueId } from '../../lambdas/core/keys.ts'
+import { wrongUsage } from '../failure.ts'
+
+/** Words of a command line: `QUEUE`, `[ITEM…]`. */
+export type WordSpec = {
+  readonly name: string
+  readonly kind: 'queue' | 'text'
+  readonly optional?: true
+  readonly many?: true
+}
+
+export const queueWord = { name: 'QUEUE', kind: 'queue' } as const satisfies WordSpec
+
+export const usageOfWord = ({ name, optional, many }: WordSpec): string => {
+  const shown = many ? `${name}…` : name
+  return optional ? `[${shown}]` : shown
+}
+
+/** Checks count and form; what was not given is not there. */
+export function readWords(
+  command: string,
+  words: readonly string[],
+  specs: readonly WordSpec[],
+): readonly string[] {
+  const needed = specs.filter(({ optional }) => !optional)
+  const missing = needed[words.length]
+  if (missing !== undefined) {
+    throw wrongUsage(
+      `Cannot ${command} because ${missing.name} is missing; see: pushpop help ${command}`,
+    )
+  }
+  for (const [index, word] of words.entries()) {
+    const spec = specs[index] ?? (specs.at(-1)?.many ? specs.at(-1) : undefined)
+    if (spec === undefined) {
+      throw wrongUsage(
+        `Cannot ${command} because ${JSON.stringify(word)} is one word too many; ` +
+          `see: pushpop help ${command}`,
+      )
+    }
+    if (spec.kind === 'queue') checkQueue(command, word)
+  }
+  return words
+}
+
+function checkQueue(command: string, word: string): void {
+  if (isQueueId(word)) return
+  throw wrongUsage(
+    `Cannot ${command} because ${JSON.stringify(word)} is no queue id: ` +
+      'that is 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',
+  )
+}

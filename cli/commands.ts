@@ -1,0 +1,19 @@
+import type { Command } from './command.ts'
+
+/** All commands, in the order that help lists them; each is loaded when it is asked for. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  push: async () => erased((await import('./commands/push.ts')).push),
+  pop: async () => erased((await import('./commands/pop.ts')).pop),
+  ack: async () => erased((await import('./commands/ack.ts')).ack),
+  peek: async () => erased((await import('./commands/peek.ts')).peek),
+  stats: async () => erased((await import('./commands/stats.ts')).stats),
+  drain: async () => erased((await import('./commands/drain.ts')).drain),
+  export: async () => erased((await import('./commands/export.ts')).exportItems),
+  import: async () => erased((await import('./commands/import.ts')).importItems),
+  redrive: async () => erased((await import('./commands/redrive.ts')).redrive),
+  purge: async () => erased((await import('./commands/purge.ts')).purge),
+  doctor: async () => erased((await import('./commands/doctor.ts')).doctor),
+}
+
+/** A command is only ever run with what was read by its own table. */
+const erased = (it: unknown): Command => it as Command

@@ -1,0 +1,99 @@
+import type { AcknowledgeResult } from '../../lambdas/queues.ts'
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted } from '../console/amounts.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { codeOf, exitCodeOf } from '../explain.ts'
+import { messageOf, wrongUsage } from '../failure.ts'
+import type { Target } from '../target/target.ts'
+
+/** What one call of the API takes. */
+const LOCKS_PER_CALL = 100
+
+export const ack = command({
+  name: 'ack',
+  summary: 'Acknowledges locks, or some items of one',
+  words: [queueWord, { name: 'LOCK', kind: 'text', many: true }],
+  options: {
+    ids: { kind: 'text', value: 'A,B', help: 'only these items of the lock, by their ids' },
+  },
+  notes: ['A lock that has expired or is not there is named, and the exit code is 4.'],
+  examples: [
+    'pushpop ack orders aB3dE5gH7jK',
+    'pushpop ack orders aB3dE5gH7jK --ids x7Gh2kQz-0-0,x7Gh2kQz-0-1',
+  ],
+  async run({ given, words, isJson, print, tell, paint, target }) {
+    const [queue = '', ...lockIds] = words
+    const queues = await target()
+    if (given.ids !== undefined) {
+      const [lockId = ''] = lockIds
+      if (lockIds.length > 1) throw wrongUsage('Cannot ack because --ids goes with one lock')
+      const ids = given.ids.split(',').filter((id) => id !== '')
+      const { itemsAcknowledged } = await queues.acknowledge(queue, { lockId, ids })
+      if (isJson) await print(JSON.stringify({ items_acknowledged: itemsAcknowledged }))
+      else tell(`Acknowledged ${counted(itemsAcknowledged, 'item')} of ${queue}.`)
+      return exitCodes.done
+    }
+    const results = await acknowledgeAll(queues, queue, lockIds)
+    for (const result of results) {
+      if (isJson) await print(resultLine(result))
+      else if (result.kind === 'refused') tell(paint('red', `${result.lockId}: ${result.message}`))
+    }
+    const items = results.reduce(
+      (sum, result) => sum + (result.kind === 'acknowledged' ? result.itemsAcknowledged : 0),
+      0,
+    )
+    const refusals = results.filter((result) => result.kind === 'refused')
+    if (!isJson && refusals.length < results.length) {
+      tell(`Acknowledged ${counted(items, 'item')} of ${queue}.`)
+    }
+    return worstOf(refusals.map(({ code }) => exitCodeOf(code)))
+  },
+})
+
+async function acknowledgeAll(
+  queues: Target,
+  queue: string,
+  lockIds: readonly string[],
+): Promise<AcknowledgeResult[]> {
+  const [only] = lockIds
+  if (lockIds.length === 1 && only !== undefined) return [await acknowledgeOne(queues, queue, only)]
+  const results: AcknowledgeResult[] = []
+  for (let at = 0; at < lockIds.length; at += LOCKS_PER_CALL) {
+    results.push(...(await queues.acknowledgeMany(queue, lockIds.slice(at, at + LOCKS_PER_CALL))))
+  }
+  return results
+}
+
+/** The call for one lock is a write less than the call for many, and says the same. */
+async function acknowledgeOne(
+  queues: Target,
+  queue: string,
+  lockId: string,
+): Promise<AcknowledgeResult> {
+  try {
+    return { lockId, kind: 'acknowledged', ...(await queues.acknowledge(queue, { lockId })) }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'LOCK_NOT_FOUND' || code === 'LOCK_EXPIRED' || code === 'INVALID_LOCK_ID') {
+      return { lockId, kind: 'refused', code, message: messageOf(error) }
+    }
+    throw error
+  }
+}
+
+const resultLine = (result: AcknowledgeResult): string =>
+  JSON.stringify(
+    result.kind === 'acknowledged'
+      ? { lock_id: result.lockId, success: true, items_acknowledged: result.itemsAcknowledged }
+      : {
+          lock_id: result.lockId,
+          success: false,
+          error_code: result.code,
+          message: result.message,
+        },
+  )
+
+/** A fault weighs more than a refusal: a refusal is final, and a fault may pass. */
+const worstOf = (codes: readonly ExitCode[]): ExitCode =>
+  codes.includes(exitCodes.failed) ? exitCodes.failed : (codes[0] ?? exitCodes.done)

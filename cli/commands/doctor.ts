@@ -1,0 +1,100 @@
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted } from '../console/amounts.ts'
+import { progressBarOn } from '../console/progress-bar.ts'
+import { type Examination, examine } from '../doctor/examine.ts'
+import { type Finding, isStray, sentenceOf } from '../doctor/finding.ts'
+import { repair } from '../doctor/repair.ts'
+import { openSurgery } from '../doctor/surgery.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { interrupted, wrongUsage } from '../failure.ts'
+import { placeOf } from '../target/open-target.ts'
+
+export const doctor = command({
+  name: 'doctor',
+  summary: 'Recounts a queue on its table and bucket, and repairs on request',
+  words: [queueWord],
+  options: {
+    scan: { kind: 'flag', help: 'look through the whole table for stray rows, and pay for that' },
+    repair: { kind: 'flag', help: 'delete strays that nothing can ever ask for again' },
+  },
+  notes: [
+    'Needs --table and --bucket. Reads the record and every item that it says is there, and lists\n' +
+      'the objects of the queue. It changes nothing but with --repair, and then deletes only what\n' +
+      'belongs to lanes that are gone or segments that were trimmed, and large pushes in S3 that\n' +
+      'nothing has referred to for a week. Exit code 5 if something is wrong and still is.',
+  ],
+  examples: [
+    'pushpop doctor orders --table T --bucket B',
+    'pushpop doctor orders --table T --bucket B --scan --repair',
+  ],
+  async run({ given, words, io, isJson, interrupt, print, tell, paint }) {
+    const [queue = ''] = words
+    const place = placeOf(given, io.env)
+    if (place.kind !== 'store') {
+      throw wrongUsage('The doctor works on the store itself: give --table and --bucket')
+    }
+    const surgery = openSurgery(place, {
+      ...(given.profile !== undefined && { profile: given.profile }),
+      ...(given.region !== undefined && { region: given.region }),
+    })
+    const bar = progressBarOn(io.stderr, `Examining ${queue}`)
+    try {
+      const examination = await examine(surgery, queue, {
+        scan: given.scan === true,
+        interrupt,
+        onStep: (step, done, total) => bar.at(done, total, `${step} (${done})`),
+      })
+      bar.clear()
+      if (interrupt.aborted) throw interrupted('Stopped before all was looked at.')
+      const { findings, notes } = examination
+      const strays = findings.filter(isStray)
+      const repaired = given.repair ? await repair(surgery.engine, queue, strays) : 0
+      if (isJson) await print(examinationJson(queue, examination, repaired))
+      else {
+        for (const finding of findings) await print(sentenceOf(finding))
+        for (const note of notes) tell(paint('dim', note))
+        tell(paint(findings.length === 0 ? 'green' : 'yellow', summaryOf(queue, examination)))
+        if (given.repair) tell(`Repaired ${repaired} of ${findings.length}.`)
+        else if (strays.some(({ repairable }) => repairable)) tell(repairHint(strays))
+      }
+      return exitCodeAfter(findings, repaired)
+    } finally {
+      bar.clear()
+      surgery.close()
+    }
+  },
+})
+
+const repairHint = (strays: readonly { readonly repairable: boolean }[]): string =>
+  `--repair would delete ${strays.filter(({ repairable }) => repairable).length} of them.`
+
+/** A batch that may be a push under way is worth a line, and is nothing wrong. */
+function exitCodeAfter(findings: readonly Finding[], repaired: number): ExitCode {
+  const wrong = findings.filter((finding) => !isStray(finding) || finding.repairable)
+  return wrong.length > repaired ? exitCodes.findings : exitCodes.done
+}
+
+function summaryOf(queue: string, { exists, findings, itemsCounted }: Examination): string {
+  const what = exists
+    ? `${queue}: ${counted(itemsCounted, 'item')}`
+    : `There is no queue ${queue} (an empty one is forgotten)`
+  return findings.length === 0
+    ? `${what}, nothing wrong.`
+    : `${what}, ${counted(findings.length, 'finding')}.`
+}
+
+const examinationJson = (queue: string, examination: Examination, repaired: number): string =>
+  JSON.stringify({
+    queue,
+    exists: examination.exists,
+    items_counted: examination.itemsCounted,
+    items_stored: examination.itemsStored,
+    items_found: examination.itemsFound,
+    findings: examination.findings.map((finding) => ({
+      ...finding,
+      sentence: sentenceOf(finding),
+    })),
+    repaired,
+    notes: examination.notes,
+  })

@@ -1,0 +1,83 @@
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted } from '../console/amounts.ts'
+import { progressBarOn } from '../console/progress-bar.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { interrupted, wrongUsage } from '../failure.ts'
+import { drainQueue } from '../lines/drain-queue.ts'
+import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-file.ts'
+import { itemLine } from '../lines/write-item.ts'
+import { writtenBefore } from '../lines/written-before.ts'
+
+/** A bound that nobody meets: a number has to be one. */
+const LIMIT_MAX = 1_000_000_000_000
+
+export const drain = command({
+  name: 'drain',
+  summary: 'Takes all items and writes them as JSON lines; nothing is lost on the way',
+  words: [queueWord],
+  options: {
+    file: { kind: 'text', value: 'F', help: 'write to F instead of stdout' },
+    append: { kind: 'flag', help: 'with --file: go on behind what F holds' },
+    limit: { kind: 'integer', value: 'N', min: 1, max: LIMIT_MAX, help: 'how many at most' },
+    competing: { kind: 'flag', help: 'pass by the locks of others and take what is free' },
+  },
+  notes: [
+    'A line is {"item", "priority", "id", "pushed_at", "deliveries"}, which import reads. Items are\n' +
+      'acknowledged when their lines are written and, in a file, on the disk. Killed in between, up to\n' +
+      '100 of them are in both: with --append the next run leaves out what F has already.',
+  ],
+  examples: [
+    'pushpop drain orders --file orders.jsonl',
+    'pushpop drain orders-deadletter | jq .item',
+  ],
+  async run({ given, words, io, isJson, interrupt, print, tell, target }) {
+    const [queue = ''] = words
+    if (given.append && given.file === undefined) {
+      throw wrongUsage('Cannot drain because --append needs --file')
+    }
+    const queues = await target()
+    const output = await openOutput(given.file, given.append === true)
+    const progress = progressBarOn(io.stderr, 'Draining')
+    try {
+      const { drained } = await drainQueue({
+        target: queues,
+        queue,
+        limit: given.limit ?? LIMIT_MAX,
+        competing: given.competing === true,
+        interrupt,
+        async write(items) {
+          if (output === undefined) return print(items.map(itemLine).join('\n'))
+          const fresh = items.filter(({ id }) => !output.known.has(id))
+          await output.file.write(fresh.map(itemLine))
+        },
+        onDrained: (count) => progress.at(count, given.limit, counted(count, 'item')),
+      })
+      progress.clear()
+      const sentence = `Drained ${counted(drained, 'item')} of ${queue}`
+      if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}; the rest is still there.`)
+      // To stdout go the items; where they go to a file, there is room for what became of them.
+      if (isJson && given.file !== undefined) {
+        await print(JSON.stringify({ queue, items_drained: drained, file: given.file }))
+      } else if (!isJson) {
+        tell(given.file === undefined ? `${sentence}.` : `${sentence} into ${given.file}.`)
+      }
+      return exitCodes.done
+    } finally {
+      progress.clear()
+      await output?.file.close()
+    }
+  },
+})
+
+type Output = { readonly file: LineFile; readonly known: ReadonlySet<string> }
+
+async function openOutput(name: string | undefined, append: boolean): Promise<Output | undefined> {
+  if (name === undefined) return undefined
+  const before = append ? await writtenBefore(name) : undefined
+  if (before !== undefined) {
+    return { file: await reopenLineFile(name, before.bytes), known: before.ids }
+  }
+  const hint = '--append goes on behind what it holds'
+  return { file: await createLineFile(name, hint), known: new Set() }
+}

@@ -1,0 +1,108 @@
+import { PRIORITY_MAX } from '../../lambdas/core/limits.ts'
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted } from '../console/amounts.ts'
+import { progressBarOn } from '../console/progress-bar.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { interrupted, wrongUsage } from '../failure.ts'
+import {
+  type ExportProgress,
+  forgetProgress,
+  keepProgress,
+  progressFileOf,
+  readProgress,
+} from '../lines/export-progress.ts'
+import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-file.ts'
+import { itemLine } from '../lines/write-item.ts'
+import { pagesOf } from '../target/browse-all.ts'
+
+export const exportItems = command({
+  name: 'export',
+  summary: 'Copies all items into JSON lines and leaves them where they are',
+  words: [queueWord],
+  options: {
+    file: { kind: 'text', value: 'F', help: 'write to F instead of stdout' },
+    priority: { kind: 'integer', value: 'N', min: 0, max: PRIORITY_MAX, help: 'only these' },
+    resume: { kind: 'flag', help: 'with --file: go on where an export into F was cut off' },
+  },
+  notes: [
+    'A line is {"item", "priority", "id", "pushed_at", "deliveries", "state"}, which import reads.\n' +
+      'The queue goes on meanwhile: what is taken or pushed while this looks may or may not be in it.\n' +
+      'Where it is stands in F.progress, until it is done.',
+  ],
+  examples: [
+    'pushpop export orders --file orders.jsonl',
+    'pushpop export orders --file orders.jsonl --resume',
+  ],
+  async run({ given, words, io, isJson, interrupt, print, tell, target }) {
+    const [queue = ''] = words
+    const { file: name, priority, resume } = given
+    if (resume && name === undefined)
+      throw wrongUsage('Cannot resume because --resume needs --file')
+    const queues = await target()
+    const start: ExportProgress = {
+      queue,
+      bytes: 0,
+      items: 0,
+      ...(priority !== undefined && { priority }),
+    }
+    const from = resume && name !== undefined ? await progressOf(name, start) : start
+    const file = name === undefined ? undefined : await openFile(name, from, resume === true)
+    const bar = progressBarOn(io.stderr, 'Exporting')
+    const { count } = await queues.inspect(queue)
+    let { items, cursor } = from
+    try {
+      const request = {
+        ...(priority !== undefined && { priority }),
+        ...(cursor !== undefined && { cursor }),
+      }
+      for await (const page of pagesOf(queues, queue, request)) {
+        if (interrupt.aborted) break
+        const lines = page.items.map(itemLine)
+        if (file !== undefined) await file.write(lines)
+        else if (lines.length > 0) await print(lines.join('\n'))
+        items += lines.length
+        cursor = page.cursor
+        bar.at(items, priority === undefined ? count : undefined, counted(items, 'item'))
+        if (file !== undefined && cursor !== undefined) {
+          await keepProgress(file.name, { ...start, cursor, bytes: file.bytes, items })
+        }
+      }
+    } finally {
+      bar.clear()
+      await file?.close()
+    }
+    if (interrupt.aborted) {
+      const hint = name === undefined ? '' : '; --resume goes on'
+      throw interrupted(`Stopped after ${counted(items, 'item')}${hint}.`)
+    }
+    if (name === undefined) {
+      if (!isJson) tell(`Exported ${counted(items, 'item')} of ${queue}.`)
+      return exitCodes.done
+    }
+    await forgetProgress(name)
+    if (isJson) await print(JSON.stringify({ queue, items_exported: items, file: name }))
+    else tell(`Exported ${counted(items, 'item')} of ${queue} into ${name}.`)
+    return exitCodes.done
+  },
+})
+
+async function progressOf(name: string, start: ExportProgress): Promise<ExportProgress> {
+  const progress = await readProgress(name)
+  if (progress === undefined) {
+    throw wrongUsage(
+      `Cannot resume because ${progressFileOf(name)} is not there: that export is done, or was ` +
+        'cut off before its first page',
+    )
+  }
+  if (progress.queue !== start.queue || progress.priority !== start.priority) {
+    const what = progress.priority === undefined ? '' : `, priority ${progress.priority}`
+    throw wrongUsage(`Cannot resume because ${name} is an export of ${progress.queue}${what}`)
+  }
+  return progress
+}
+
+const openFile = (name: string, from: ExportProgress, resume: boolean): Promise<LineFile> =>
+  resume
+    ? reopenLineFile(name, from.bytes)
+    : createLineFile(name, '--resume goes on with an export that was cut off')

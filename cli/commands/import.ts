@@ -1,0 +1,56 @@
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted } from '../console/amounts.ts'
+import { progressBarOn } from '../console/progress-bar.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { LineItem } from '../lines/batches.ts'
+import { freshKey, importKey } from '../lines/import-key.ts'
+import { openInput } from '../lines/input.ts'
+import { readStored } from '../lines/item-text.ts'
+import { pushBatches } from '../lines/push-batches.ts'
+import { badLine, type Line } from '../lines/read-lines.ts'
+
+export const importItems = command({
+  name: 'import',
+  summary: 'Pushes the JSON lines of drain or export, each with its priority',
+  words: [queueWord],
+  options: {
+    file: { kind: 'text', value: 'F', help: 'read F instead of stdin' },
+    again: { kind: 'flag', help: 'push also what an import of the same lines pushed before' },
+  },
+  notes: [
+    'Cut off, it is simply repeated: what it pushed already it does not push again, for 24 hours\n' +
+      '(idempotencyTtl of the deployment), as long as the lines before it are the same. Such a push\n' +
+      'costs two to three times as much. Items come to the end of the queue, with new ids and times.',
+  ],
+  examples: ['pushpop import orders --file orders.jsonl'],
+  async run({ given, words, io, isJson, interrupt, print, tell, target }) {
+    const [queue = ''] = words
+    const input = await openInput('import', given.file, io)
+    let pushes = 0
+    const { itemsPushed } = await pushBatches({
+      target: await target(),
+      queue,
+      source: input.name,
+      items: storedItems(input.lines()),
+      bytes: input.bytes,
+      progress: progressBarOn(io.stderr, 'Importing'),
+      interrupt,
+      keyOf: (batch) => (given.again ? freshKey() : importKey(batch)),
+      onPushed: async () => {
+        pushes += 1
+      },
+    })
+    if (isJson) await print(JSON.stringify({ queue, items_imported: itemsPushed, pushes }))
+    else tell(`Imported ${counted(itemsPushed, 'item')} into ${queue}.`)
+    return exitCodes.done
+  },
+})
+
+async function* storedItems(lines: AsyncIterable<Line>): AsyncGenerator<LineItem> {
+  for await (const { text: raw, number, offset } of lines) {
+    const stored = readStored(raw)
+    if (typeof stored === 'string') throw badLine(number, stored)
+    yield { ...stored, line: number, offset, raw }
+  }
+}

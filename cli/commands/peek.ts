@@ -1,0 +1,76 @@
+import { PRIORITY_MAX } from '../../lambdas/core/limits.ts'
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { age, counted } from '../console/amounts.ts'
+import { type Column, tableLines } from '../console/table.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { interrupted } from '../failure.ts'
+import { itemLine, onOneLine } from '../lines/write-item.ts'
+import { pagesOf } from '../target/browse-all.ts'
+
+const LIMIT_STANDARD = 20
+/** Looking at more is an export, which can be resumed. */
+const LIMIT_MAX = 100_000
+
+const columns: readonly Column[] = [
+  { title: 'PRIORITY', align: 'right' },
+  { title: 'STATE' },
+  { title: 'AGE', align: 'right' },
+  { title: 'DELIVERIES', align: 'right' },
+  { title: 'ID' },
+  { title: 'ITEM' },
+]
+
+export const peek = command({
+  name: 'peek',
+  summary: 'Shows the next items without taking them',
+  words: [queueWord],
+  options: {
+    priority: { kind: 'integer', value: 'N', min: 0, max: PRIORITY_MAX, help: 'only these' },
+    limit: {
+      kind: 'integer',
+      value: 'N',
+      min: 1,
+      max: LIMIT_MAX,
+      help: `how many at most; ${LIMIT_STANDARD} is the default`,
+    },
+  },
+  examples: ['pushpop peek orders', 'pushpop peek orders --priority 5 --limit 500 --json'],
+  async run({ given, words, io, isJson, interrupt, print, tell, paintOut, target }) {
+    const [queue = ''] = words
+    const limit = given.limit ?? LIMIT_STANDARD
+    const priority = given.priority
+    const request = { limit, ...(priority !== undefined && { priority }) }
+    const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
+    const rows: string[][] = []
+    let shown = 0
+    let isMore = false
+    for await (const { items, cursor } of pagesOf(await target(), queue, request)) {
+      if (interrupt.aborted) throw interrupted('Stopped.')
+      for (const item of items) {
+        if (isJson) await print(itemLine(item))
+        else {
+          const { id, state, deliveries } = item
+          const since = age(Date.now() - item.pushedAtMs)
+          // More of it than fits on a line is not shown in any case, and a queue of large items
+          // would be a table of megabytes.
+          const text = onOneLine(item.text).slice(0, Math.min(width, item.text.length))
+          rows.push([String(item.priority), state, since, String(deliveries), id, text])
+        }
+      }
+      shown += items.length
+      isMore = cursor !== undefined
+    }
+    if (shown === 0) {
+      if (!isJson) tell(`Nothing to see in ${queue}.`)
+      return exitCodes.nothingThere
+    }
+    if (!isJson) {
+      const [title = '', ...lines] = tableLines(columns, rows, width)
+      await print(paintOut('dim', title))
+      for (const line of lines) await print(line)
+      if (isMore) tell(`The first ${counted(shown, 'item')}; --limit shows more.`)
+    }
+    return exitCodes.done
+  },
+})

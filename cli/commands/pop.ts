@@ -1,0 +1,106 @@
+import {
+  ITEMS_PER_POP_MAX,
+  LOCK_TTL_SECONDS_DEFAULT,
+  LOCK_TTL_SECONDS_MAX,
+} from '../../lambdas/core/limits.ts'
+import type { PopOutcome } from '../../lambdas/queues.ts'
+import { printable } from '../../lib/local/console/terminal.ts'
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { clockTime, counted } from '../console/amounts.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { interrupted } from '../failure.ts'
+import { detailsOf, onOneLine, seconds, withItems } from '../lines/write-item.ts'
+import { queueLocked } from '../target/locked-queue.ts'
+
+export const pop = command({
+  name: 'pop',
+  summary: 'Takes the next items and prints them, one on each line',
+  words: [queueWord],
+  options: {
+    count: {
+      kind: 'integer',
+      value: 'N',
+      min: 1,
+      max: ITEMS_PER_POP_MAX,
+      help: `how many at most, up to ${ITEMS_PER_POP_MAX}; 1 is the default`,
+    },
+    ack: { kind: 'flag', help: 'lock them, and print the lock id; settle it with pushpop ack' },
+    ttl: {
+      kind: 'integer',
+      value: 'S',
+      min: 1,
+      max: LOCK_TTL_SECONDS_MAX,
+      help: `with --ack: seconds that the lock lives; ${LOCK_TTL_SECONDS_DEFAULT} is the default`,
+    },
+    competing: { kind: 'flag', help: 'pass by the locks of others and take what is free' },
+  },
+  notes: [
+    'Without --ack the items are gone from the queue when they are printed. Nothing there: exit\n' +
+      'code 3. Ctrl-C while it waits gives back what it had locked.',
+  ],
+  examples: ['pushpop pop orders', 'pushpop pop orders --count 10 --ack --json'],
+  async run({ given, words, isJson, interrupt, print, tell, paint, target }) {
+    const [queue = ''] = words
+    const queues = await target()
+    const outcome = await queues.pop(queue, {
+      count: given.count ?? 1,
+      requireAck: given.ack === true,
+      competing: given.competing === true,
+      ...(given.ttl !== undefined && { ttlSeconds: given.ttl }),
+    })
+    if (outcome.kind === 'locked') throw queueLocked('pop', queue, outcome.expiresAtMs)
+    if (outcome.kind === 'empty') {
+      if (isJson) await print(outcomeLine(outcome, given.ack === true))
+      else tell(`Nothing to pop in ${queue}.`)
+      return exitCodes.nothingThere
+    }
+    const { items, lock } = outcome
+    const giveBack = async () => {
+      if (lock !== undefined) await queues.release(queue, { lockId: lock.id })
+    }
+    if (lock !== undefined && interrupt.aborted) {
+      await giveBack()
+      throw interrupted(`Stopped; ${counted(items.length, 'item')} went back to ${queue}.`)
+    }
+    try {
+      if (isJson) await print(outcomeLine(outcome, given.ack === true))
+      else for (const { text } of items) await print(printable(onOneLine(text)))
+    } catch (error) {
+      // Nobody has read which lock it is: it would only stand in the way of others.
+      await giveBack()
+      throw error
+    }
+    if (!isJson && lock !== undefined) {
+      tell(
+        `Locked until ${clockTime(lock.expiresAtMs)} as ${paint('bold', lock.id)}. Settle it with:`,
+      )
+      tell(`  pushpop ack${queues.asTyped} ${queue} ${dashed(lock.id)}`)
+    }
+    return exitCodes.done
+  },
+})
+
+/** A lock id may begin with a dash, as an option does. */
+const dashed = (lockId: string): string => (lockId.startsWith('-') ? `-- ${lockId}` : lockId)
+
+/** As the API answers a pop. */
+function outcomeLine(outcome: Exclude<PopOutcome, { kind: 'locked' }>, withLock: boolean): string {
+  const items = outcome.kind === 'items' ? outcome.items : []
+  const lock = outcome.kind === 'items' ? outcome.lock : undefined
+  return withItems(
+    items.map(({ text }) => text),
+    {
+      count: items.length,
+      details: items.map(detailsOf),
+      ...(outcome.kind === 'items' && outcome.more && { more: true }),
+      ...(lock !== undefined && {
+        locked: true,
+        lock_id: lock.id,
+        lock_expires_at: seconds(lock.expiresAtMs),
+        ttl_seconds: lock.ttlSeconds,
+      }),
+      ...(withLock && lock === undefined && { locked: false }),
+    },
+  )
+}

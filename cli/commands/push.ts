@@ -1,0 +1,120 @@
+import { PRIORITY_MAX } from '../../lambdas/core/limits.ts'
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted } from '../console/amounts.ts'
+import { progressBarOn } from '../console/progress-bar.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { wrongUsage } from '../failure.ts'
+import type { Batch, LineItem } from '../lines/batches.ts'
+import { openInput } from '../lines/input.ts'
+import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
+import { pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
+import { badLine, type Line } from '../lines/read-lines.ts'
+
+/** The service takes 128; the number of a batch is behind it. */
+const KEY_CHARACTERS_MAX = 110
+/** Long for lines that come in one go, short for who waits for a line of a pipe. */
+const PIPE_IDLE_MS = 300
+
+export const push = command({
+  name: 'push',
+  summary: 'Pushes items: arguments, or a file or stdin with one on each line',
+  words: [queueWord, { name: 'ITEM', kind: 'text', optional: true, many: true }],
+  options: {
+    file: { kind: 'text', value: 'F', help: 'read lines from F; - is stdin' },
+    text: { kind: 'flag', help: 'each argument or line is a text, not JSON' },
+    priority: {
+      kind: 'integer',
+      value: 'N',
+      min: 0,
+      max: PRIORITY_MAX,
+      help: '0 is served first, and is the default',
+    },
+    key: {
+      kind: 'text',
+      value: 'K',
+      help: 'an idempotency key: pushed once, however often this is repeated in 24 hours',
+    },
+  },
+  notes: [
+    'Items go in order, up to 1,000 and 2.5 MiB a push; each push is all or nothing. A line that is\n' +
+      'no JSON is named before anything of its push is sent.',
+  ],
+  examples: [
+    `pushpop push orders '{"order": 17}' --priority 5`,
+    'pushpop push orders --file orders.jsonl',
+    'tail -f access.log | pushpop push log --text',
+  ],
+  async run({ given, words, io, isJson, interrupt, print, tell, target }) {
+    const [queue = '', ...arguments_] = words
+    if (given.file !== undefined && arguments_.length > 0) {
+      throw wrongUsage('Cannot push because items and --file contradict each other: give one')
+    }
+    const key = checkedKey(given.key)
+    const asItem = given.text ? textItem : jsonItem
+    const lines =
+      arguments_.length > 0
+        ? { name: THE_ARGUMENTS, bytes: undefined, lines: () => linesOf(arguments_) }
+        : await openInput('push', given.file, io)
+
+    const { itemsPushed } = await pushBatches({
+      target: await target(),
+      queue,
+      source: lines.name,
+      items: itemsOf(lines.lines(), asItem, given.priority),
+      bytes: lines.bytes,
+      progress: progressBarOn(io.stderr, 'Pushing'),
+      interrupt,
+      // The batches of a key must be the same when they come again.
+      idleMs: lines.name === 'stdin' && key === undefined ? PIPE_IDLE_MS : undefined,
+      keyOf: (_, index) => key && (index === 0 ? key : `${key}#${index + 1}`),
+      onPushed: async (batch, ids) => {
+        if (isJson) await print(pushedLine(batch, ids))
+      },
+    })
+    if (!isJson) tell(`Pushed ${counted(itemsPushed, 'item')} to ${queue}.`)
+    return exitCodes.done
+  },
+})
+
+async function* linesOf(words: readonly string[]): AsyncGenerator<Line> {
+  for (const [index, text] of words.entries()) yield { text, number: index + 1, offset: 0 }
+}
+
+async function* itemsOf(
+  lines: AsyncIterable<Line>,
+  asItem: (line: Line) => string,
+  priority: number | undefined,
+): AsyncGenerator<LineItem> {
+  for await (const line of lines) {
+    const { number, offset } = line
+    const item = { text: asItem(line), line: number, offset }
+    yield priority === undefined ? item : { ...item, priority }
+  }
+}
+
+function jsonItem({ text, number }: Line): string {
+  const item = text.trim()
+  const why = whyNoItem(item)
+  if (why !== undefined) throw badLine(number, why)
+  return item
+}
+
+function textItem({ text, number }: Line): string {
+  const item = JSON.stringify(text)
+  const why = whyTooLarge(item)
+  if (why !== undefined) throw badLine(number, why)
+  return item
+}
+
+function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || /^[\x20-\x7e]+$/.test(key)) {
+    if ((key?.length ?? 0) <= KEY_CHARACTERS_MAX) return key
+  }
+  throw wrongUsage(
+    `Cannot push because --key must be 1 to ${KEY_CHARACTERS_MAX} printable ASCII characters`,
+  )
+}
+
+const pushedLine = ({ items, firstLine, lastLine }: Batch, ids: readonly string[]): string =>
+  JSON.stringify({ items_pushed: items.length, ids, first_line: firstLine, last_line: lastLine })

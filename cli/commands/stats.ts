@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Context } from '../command.ts'
+import { command } from '../command.ts'
+import { clockTime, counted } from '../console/amounts.ts'
+import { openScreen } from '../console/screen.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { explain } from '../explain.ts'
+import { wrongUsage } from '../failure.ts'
+import { stateJson, statsLines } from '../stats/show.ts'
+import { type Snapshot, snapshotOf } from '../stats/snapshot.ts'
+
+const LIMIT_STANDARD = 50
+const LIMIT_MAX = 1_000
+const EVERY_SECONDS_STANDARD = 2
+
+const options = {
+  prefix: { kind: 'text', value: 'P', help: 'only queues whose ids begin so' },
+  limit: {
+    kind: 'integer',
+    value: 'N',
+    min: 1,
+    max: LIMIT_MAX,
+    help: `how many queues at most; ${LIMIT_STANDARD} is the default`,
+  },
+  watch: { kind: 'flag', help: 'again and again, until Ctrl-C; with --json a line each time' },
+  every: {
+    kind: 'integer',
+    value: 'S',
+    min: 1,
+    max: 3_600,
+    help: `with --watch: seconds between; ${EVERY_SECONDS_STANDARD} is the default`,
+  },
+} as const
+
+type Run = Context<typeof options>
+
+export const stats = command({
+  name: 'stats',
+  summary: 'Shows queues and their priorities: counts, locks, age, segments',
+  words: [{ name: 'QUEUE', kind: 'queue', optional: true, many: true }],
+  options,
+  notes: ['COUNT includes LOCKED. DEAD are on their way to the dead-letter queue.'],
+  examples: ['pushpop stats', 'pushpop stats --prefix tenant-7. --watch'],
+  async run(context): Promise<ExitCode> {
+    const { given, words, io, isJson } = context
+    if (given.prefix !== undefined && words.length > 0) {
+      throw wrongUsage('Cannot show stats because queues and --prefix contradict each other')
+    }
+    if (given.watch && !isJson) {
+      if (!io.stdout.isTTY) {
+        throw wrongUsage(
+          'Cannot watch because stdout is no terminal; --json prints a line each time',
+        )
+      }
+      return watch(context)
+    }
+    for (;;) {
+      const snapshot = await look(context)
+      if (isJson) await context.print(snapshotJson(snapshot))
+      else await show(context, snapshot)
+      if (!given.watch || (await isOver(context))) return exitCodes.done
+    }
+  },
+})
+
+async function look({ given, words, target }: Run): Promise<Snapshot> {
+  const { prefix, limit = LIMIT_STANDARD } = given
+  return snapshotOf(await target(), { queues: words, prefix, limit })
+}
+
+const snapshotJson = ({ states, isMore }: Snapshot): string =>
+  JSON.stringify({ queues: states.map(stateJson), ...(isMore && { more: true }) })
+
+async function show({ io, print, tell, paintOut }: Run, { states, isMore }: Snapshot) {
+  if (states.length === 0) return tell('There is no queue yet.')
+  const width = io.stdout.isTTY ? io.stdout.columns : undefined
+  const [title = '', ...lines] = statsLines(states, Date.now(), width)
+  await print(paintOut('dim', title))
+  for (const line of lines) await print(line)
+  if (isMore)
+    tell(`The first ${counted(states.length, 'queue')}; --limit and --prefix show others.`)
+}
+
+/** Goes on where a look fails, as where a laptop sleeps: what failed is on the screen. */
+async function watch(context: Run): Promise<ExitCode> {
+  const { io, paintOut } = context
+  const { name } = await context.target()
+  // The first look says what is wrong with the command line before a screen hides it.
+  let snapshot = await look(context)
+  const screen = openScreen(io.stdout)
+  let trouble: string | undefined
+  try {
+    for (;;) {
+      const seen = clockTime(Date.now())
+      const head = `${paintOut('bold', name)}  ${paintOut('dim', `${seen}, Ctrl-C ends it`)}`
+      const [title = '', ...lines] = statsLines(snapshot.states, Date.now(), io.stdout.columns)
+      const warning = trouble === undefined ? [] : [paintOut('red', trouble)]
+      await screen.draw([head, ...warning, '', paintOut('dim', title), ...lines])
+      if (await isOver(context)) return exitCodes.done
+      try {
+        snapshot = await look(context)
+        trouble = undefined
+      } catch (error) {
+        trouble = explain(error).sentence
+      }
+    }
+  } finally {
+    screen.close()
+  }
+}
+
+/** Waits for the next look; true when that was ended by Ctrl-C, which is how a watch ends. */
+async function isOver({ given, interrupt }: Run): Promise<boolean> {
+  const seconds = given.every ?? EVERY_SECONDS_STANDARD
+  await delay(seconds * 1000, undefined, { signal: interrupt }).catch(() => {})
+  return interrupt.aborted
+}

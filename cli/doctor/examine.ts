@@ -1,0 +1,120 @@
+// One look at a queue. What was written is looked at before the record, and what the record leads to
+// after it: whatever came in between is then known to one of them.
+
+import { countOf } from '../../lambdas/core/ranges.ts'
+import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/core/record.ts'
+import { countIn } from '../../lambdas/core/views.ts'
+import { type Engine, readRecord } from '../../lambdas/operations/engine.ts'
+import type { Row } from '../../lambdas/store/dynamo.ts'
+import { segmentRows } from '../../lambdas/store/segments.ts'
+import { checkItems } from './check-items.ts'
+import { checkRecord } from './check-record.ts'
+import type { Finding, Stray } from './finding.ts'
+import { rowsOf } from './rows-of.ts'
+import { straysOf } from './strays.ts'
+import type { FoundObject, Surgery } from './surgery.ts'
+
+export type Examination = {
+  readonly findings: readonly Finding[]
+  /** By the record: what a consumer could see, and all that is stored (dead ones included). */
+  readonly itemsCounted: number
+  readonly itemsStored: number
+  readonly itemsFound: number
+  readonly exists: boolean
+  /** What could not be looked at, in a sentence each. */
+  readonly notes: readonly string[]
+}
+
+export type ExamineOptions = {
+  readonly scan: boolean
+  readonly interrupt: AbortSignal
+  onStep(step: string, done: number, total: number | undefined): void
+}
+
+export async function examine(
+  surgery: Surgery,
+  queue: string,
+  { scan, interrupt, onStep }: ExamineOptions,
+): Promise<Examination> {
+  const { engine } = surgery
+  const notes: string[] = []
+  const objects = await listed(surgery, queue, notes)
+  const rows: Row[] = []
+  if (scan) {
+    const onRead = (read: number) => onStep('Scanning rows', read, undefined)
+    for await (const row of surgery.rows(queue, onRead)) {
+      rows.push(row)
+      if (interrupt.aborted) break
+    }
+  } else {
+    notes.push('Stray rows were not looked for: --scan does so, and reads all of the table.')
+  }
+  const record = await readRecord(engine, queue)
+  const rowsAfter = record === undefined ? [] : await ownRows(engine, record, interrupt)
+  const seen = straysOf(queue, record, { rows, objects, rowsAfter }, Date.now())
+  const strays = await stillThere(engine, seen)
+  if (record === undefined) {
+    return {
+      findings: strays,
+      itemsCounted: 0,
+      itemsStored: 0,
+      itemsFound: 0,
+      exists: false,
+      notes,
+    }
+  }
+  const onSegment = (done: number, total: number) => onStep('Reading items', done, total)
+  const items = await checkItems(engine, record, onSegment, interrupt)
+  return {
+    findings: [...checkRecord(record), ...items.findings, ...strays],
+    itemsCounted: countIn(record),
+    itemsStored: storedIn(record),
+    itemsFound: items.itemsFound,
+    exists: true,
+    notes,
+  }
+}
+
+function storedIn({ lanes }: QueueRecord): number {
+  let stored = 0
+  for (const lane of lanes.values()) stored += countOf(unsettledIn(lane))
+  return stored
+}
+
+/** Rows of the segments that may hold something: references to batches are what matters of them. */
+async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSignal) {
+  const found: Row[] = []
+  for (const [priority, lane] of record.lanes) {
+    const last = segmentOf(lane, lane.sealed)
+    for (let segment = lane.trimmed; segment <= last && !interrupt.aborted; segment += 1) {
+      const rows = await segmentRows(engine.dynamo, record.queue, priority, lane, segment, true)
+      found.push(...rows.filter(({ b }) => b !== undefined))
+    }
+  }
+  return found
+}
+
+/** What was trimmed between the first look and the record is no stray: it is gone. */
+async function stillThere(engine: Engine, strays: readonly Stray[]): Promise<Stray[]> {
+  const found: Stray[] = []
+  for (const stray of strays) {
+    const isRow = /^[sb]#/.test(stray.at)
+    const isThere = isRow
+      ? (await rowsOf(engine, stray.at)).length > 0
+      : (await engine.objects.get(stray.at)) !== undefined
+    if (isThere) found.push(stray)
+  }
+  return found
+}
+
+async function listed(surgery: Surgery, queue: string, notes: string[]): Promise<FoundObject[]> {
+  const objects: FoundObject[] = []
+  try {
+    for await (const object of surgery.objects(queue)) objects.push(object)
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'AccessDenied') throw error
+    notes.push('Stray objects were not looked for: these credentials may not list the bucket.')
+    return []
+  }
+  return objects
+}

@@ -1,0 +1,44 @@
+import type { Lane, QueueRecord } from '../../lambdas/core/record.ts'
+import { newLane } from '../../lambdas/core/record.ts'
+import { type Engine, readRecord } from '../../lambdas/operations/engine.ts'
+import { deleteRows } from '../../lambdas/operations/segment-work.ts'
+import type { Stray } from './finding.ts'
+import { rowsOf } from './rows-of.ts'
+import { placeOf, type SegmentPlace } from './strays.ts'
+
+/**
+ * Deletes strays that nothing can ever ask for again. The licence is read once more for each
+ * partition, strongly, right before: it cannot have been withdrawn, and a mistake of ours could.
+ */
+export async function repair(engine: Engine, queue: string, strays: readonly Stray[]) {
+  let repaired = 0
+  for (const { kind, at, repairable } of strays) {
+    if (!repairable) continue
+    if (kind === 'stray-rows') await deleteStrayRows(engine, queue, at)
+    else await engine.objects.deleteMany([at])
+    repaired += 1
+  }
+  return repaired
+}
+
+async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promise<void> {
+  const place = placeOf(pk.slice(`s#${queue}#`.length).split('#'))
+  if (place === undefined) return
+  const rows = await rowsOf(engine, pk)
+  const lane = behind(place, await readRecord(engine, queue))
+  if (lane === undefined) return
+  const settled = rows.filter(({ sk }) => endOfRow(sk as string) <= lane.head)
+  // With the parts of batches that they alone point to, as trimming does.
+  await deleteRows(engine, queue, lane, settled)
+}
+
+/** A lane whose head is behind all that may go; of a lane that is gone, that is everything. */
+function behind(place: SegmentPlace, record: QueueRecord | undefined): Lane | undefined {
+  const lane = record?.lanes.get(place.priority)
+  if (lane?.epoch !== place.epoch) {
+    return { ...newLane(place.epoch, 100, []), head: Number.POSITIVE_INFINITY }
+  }
+  return place.segment < lane.trimmed ? lane : undefined
+}
+
+const endOfRow = (sk: string): number => Number(sk.split('-')[1])

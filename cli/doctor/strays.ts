@@ -1,0 +1,117 @@
+// What leads nowhere, and whether it may be deleted (docs/architecture.md, rule 1): decided from a
+// record that was read after the row or object was seen.
+
+import { isReference } from '../../lambdas/core/entry.ts'
+import { parseChunkSortKey } from '../../lambdas/core/keys.ts'
+import type { Lane, QueueRecord } from '../../lambdas/core/record.ts'
+import type { Row } from '../../lambdas/store/dynamo.ts'
+import type { Stray } from './finding.ts'
+import type { FoundObject } from './surgery.ts'
+
+/**
+ * A batch is written before the append that refers to it, and an entry for somebody's own
+ * transaction may wait before it is sent: nobody keeps one for as long as this.
+ */
+export const BATCH_SAFE_AGE_MS = 7 * 24 * 60 * 60 * 1000
+
+export type Seen = {
+  /** Of the whole table, if it was looked through. */
+  readonly rows: readonly Row[]
+  readonly objects: readonly FoundObject[]
+  /** Rows of the record's own segments, read after the record: a tail is sealed while this looks. */
+  readonly rowsAfter: readonly Row[]
+}
+
+export type SegmentPlace = {
+  readonly epoch: string
+  readonly priority: number
+  readonly segment: number
+}
+
+export function straysOf(
+  queue: string,
+  record: QueueRecord | undefined,
+  seen: Seen,
+  nowMs: number,
+) {
+  const known = referredTo(record, [...seen.rows, ...seen.rowsAfter])
+  return [
+    ...rowStrays(queue, record, seen.rows, known),
+    ...seen.objects.flatMap((object) => objectStray(queue, record, object, known, nowMs)),
+  ]
+}
+
+/** Batches that a tail or a row refers to, of any lane: more than need be, never fewer. */
+function referredTo(record: QueueRecord | undefined, rows: readonly Row[]): ReadonlySet<string> {
+  const entries = [...(record?.lanes.values() ?? [])].flatMap(({ tail }) => tail)
+  const inRows = rows.flatMap(({ b }) => (typeof b === 'string' ? [b] : []))
+  return new Set([...entries.filter(isReference), ...inRows].map((entry) => entry.slice(2, 10)))
+}
+
+function rowStrays(
+  queue: string,
+  record: QueueRecord | undefined,
+  rows: readonly Row[],
+  known: ReadonlySet<string>,
+): Stray[] {
+  const strays = new Map<string, Stray>()
+  for (const row of rows) {
+    const at = row.pk as string
+    if (at.startsWith(`b#${queue}#`)) {
+      const batch = at.slice(`b#${queue}#`.length)
+      if (known.has(batch)) continue
+      // Its items' times say when they were pushed first, which for moved ones is long before.
+      const why = 'nothing refers to it; it may be a push under way, and nothing tells its age'
+      strays.set(at, { kind: 'stray-batch', at, why, repairable: false })
+      continue
+    }
+    const place = placeOf(at.slice(`s#${queue}#`.length).split('#'))
+    const why = place && whyStray(place, record, parseChunkSortKey(row.sk as string).to)
+    if (why) strays.set(at, { kind: 'stray-rows', at, why, repairable: true })
+  }
+  return [...strays.values()]
+}
+
+function objectStray(
+  queue: string,
+  record: QueueRecord | undefined,
+  { key, modifiedMs }: FoundObject,
+  known: ReadonlySet<string>,
+  nowMs: number,
+): Stray[] {
+  const parts = key.slice(queue.length + 1).split('/')
+  if (parts[0] === 'batch' && parts.length === 2) {
+    if (known.has(parts[1] as string)) return []
+    const repairable = nowMs - modifiedMs > BATCH_SAFE_AGE_MS
+    const why = repairable
+      ? 'nothing refers to it, and it is older than any push'
+      : 'nothing refers to it; it may be a push under way, for it is younger than a week'
+    return [{ kind: 'stray-batch', at: key, why, repairable }]
+  }
+  const place = placeOf(parts)
+  const why = place && whyStray(place, record, 0)
+  return why ? [{ kind: 'stray-object', at: key, why, repairable: true }] : []
+}
+
+export function placeOf(parts: readonly string[]): SegmentPlace | undefined {
+  const [epoch, priority, segment] = parts
+  if (parts.length !== 3 || epoch === undefined) return undefined
+  return { epoch, priority: Number(priority), segment: Number(segment) }
+}
+
+/**
+ * Neither can be withdrawn: an epoch is random and never comes again, and what is trimmed lies
+ * behind the head. `to` is the row's own end, for a segment's number alone says nothing.
+ */
+function whyStray(
+  { epoch, priority, segment }: SegmentPlace,
+  record: QueueRecord | undefined,
+  to: number,
+): string | undefined {
+  const lane = record?.lanes.get(priority)
+  if (lane?.epoch !== epoch) return 'its lane is gone'
+  return isTrimmed(lane, segment, to) ? 'its segment was trimmed' : undefined
+}
+
+const isTrimmed = (lane: Lane, segment: number, to: number): boolean =>
+  segment < lane.trimmed && to <= lane.head && (segment + 1) * lane.segmentSize <= lane.head

@@ -1,0 +1,92 @@
+// What the doctor works with: the engine's own parts, and the two things that it never does itself:
+// looking through a whole table, and listing a bucket.
+
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
+import { IDEMPOTENCY_TTL_SECONDS } from '../../lambdas/core/limits.ts'
+import type { Engine } from '../../lambdas/operations/engine.ts'
+import { BoundedCache } from '../../lambdas/store/bounded-cache.ts'
+import { Dynamo, type Row } from '../../lambdas/store/dynamo.ts'
+import { ItemReader } from '../../lambdas/store/items.ts'
+import { Objects } from '../../lambdas/store/objects.ts'
+import type { Place } from '../target/open-target.ts'
+import { type AwsSettings, storeClients } from '../target/store-target.ts'
+
+export type FoundObject = { readonly key: string; readonly modifiedMs: number }
+
+export type Surgery = {
+  readonly engine: Engine
+  /** All objects of a queue. */
+  objects(queue: string): AsyncIterable<FoundObject>
+  /** Keys of all chunk and batch rows of a queue; reads, and pays for, the whole table. */
+  rows(queue: string, onRead: (rows: number) => void): AsyncIterable<Row>
+  close(): void
+}
+
+export function openSurgery(
+  { table, bucket }: Extract<Place, { kind: 'store' }>,
+  aws: AwsSettings,
+): Surgery {
+  const { dynamodb, s3 } = storeClients(aws)
+  const documents = DynamoDBDocumentClient.from(dynamodb)
+  const clock = {
+    nowMs: () => Date.now(),
+    sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+  }
+  const dynamo = new Dynamo(dynamodb, table, clock, Math.random)
+  const objects = new Objects(s3, bucket, clock, Math.random)
+  return {
+    engine: {
+      dynamo,
+      objects,
+      items: new ItemReader(dynamo, objects),
+      clock,
+      random: Math.random,
+      // It only reads, and deletes what nobody can ask for: nothing is worth remembering.
+      memory: new BoundedCache(0),
+      alone: new WeakSet(),
+      idempotencyTtlSeconds: IDEMPOTENCY_TTL_SECONDS,
+      onBackgroundError() {},
+    },
+    async *objects(queue) {
+      let ContinuationToken: string | undefined
+      do {
+        const page = await s3.send(
+          new ListObjectsV2Command({
+            Bucket: bucket,
+            Prefix: `${queue}/`,
+            ...(ContinuationToken !== undefined && { ContinuationToken }),
+          }),
+        )
+        for (const { Key: key, LastModified } of page.Contents ?? []) {
+          if (key !== undefined) yield { key, modifiedMs: LastModified?.getTime() ?? Date.now() }
+        }
+        ContinuationToken = page.NextContinuationToken
+      } while (ContinuationToken !== undefined)
+    },
+    async *rows(queue, onRead) {
+      let from: Row | undefined
+      let read = 0
+      do {
+        const page = await documents.send(
+          new ScanCommand({
+            TableName: table,
+            ConsistentRead: true,
+            ProjectionExpression: 'pk, sk, b',
+            FilterExpression: 'begins_with(pk, :s) OR begins_with(pk, :b)',
+            ExpressionAttributeValues: { ':s': `s#${queue}#`, ':b': `b#${queue}#` },
+            ...(from !== undefined && { ExclusiveStartKey: from }),
+          }),
+        )
+        read += page.ScannedCount ?? 0
+        onRead(read)
+        yield* page.Items ?? []
+        from = page.LastEvaluatedKey
+      } while (from !== undefined)
+    },
+    close() {
+      dynamodb.destroy()
+      s3.destroy()
+    },
+  }
+}

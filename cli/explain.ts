@@ -1,0 +1,105 @@
+// From any error to what is printed and returned.
+
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { Failure, hasCode, messageOf } from './failure.ts'
+import { awsError, isUnsent } from './target/aws-errors.ts'
+
+export type Explained = {
+  readonly exitCode: ExitCode
+  readonly sentence: string
+  readonly code: string
+  /** It may have been done all the same. */
+  readonly outcome?: 'unknown'
+  readonly retryable?: boolean
+}
+
+/** Codes of the service that blame what was asked, not how things stand. */
+const wrongInput = new Set([
+  'INVALID_QUEUE_ID',
+  'INVALID_JSON',
+  'INVALID_ITEM',
+  'INVALID_PRIORITY',
+  'INVALID_COUNT',
+  'INVALID_TTL',
+  'INVALID_PARAMETER',
+  'UNKNOWN_FIELD',
+  'ITEM_TOO_LARGE',
+  'BODY_TOO_LARGE',
+  'NOT_JSON',
+])
+
+const refusals = new Set([
+  'INVALID_LOCK_ID',
+  'LOCK_NOT_FOUND',
+  'LOCK_EXPIRED',
+  'QUEUE_LOCKED',
+  'QUEUE_FULL',
+  'TOO_MANY_PRIORITIES',
+  'TOO_MANY_LOCKS',
+  'VERSION_MISMATCH',
+  'IDEMPOTENCY_CONFLICT',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+])
+
+export function explain(error: unknown): Explained {
+  if (error instanceof Failure) {
+    return {
+      exitCode: error.exitCode,
+      sentence: error.message,
+      code: error.code,
+      ...causeOf(error),
+    }
+  }
+  if (hasCode(error, 'EPIPE') || hasCode(error, 'ERR_STREAM_DESTROYED')) {
+    return { exitCode: exitCodes.readerGone, sentence: '', code: 'READER_GONE' }
+  }
+  // The engine takes for a passing trouble what never left this machine: no region, no credentials.
+  const aws = awsError(error) ?? unsent(error)
+  if (aws !== undefined) return aws
+  const code = codeOf(error)
+  // What neither we nor the service have a name for is a fault: all there is to know helps then.
+  if (code === undefined) {
+    return { exitCode: exitCodes.failed, sentence: faultOf(error), code: 'FAULT' }
+  }
+  const doubts = doubtsOf(error)
+  const sentence = doubts.outcome === undefined ? messageOf(error) : withDoubt(messageOf(error))
+  return { exitCode: exitCodeOf(code), sentence, code, ...doubts }
+}
+
+/** The engine says so itself; a connection that broke says only that. */
+const withDoubt = (message: string): string =>
+  /whether/.test(message) ? message : `${message}; it may have been done all the same`
+
+const unsent = (error: unknown) =>
+  error instanceof Error && !(error instanceof Failure) && isUnsent(error.cause)
+    ? awsError(error.cause)
+    : undefined
+
+function causeOf({ cause }: Failure): Pick<Explained, 'outcome' | 'retryable'> {
+  return cause === undefined ? {} : doubtsOf(cause)
+}
+
+function doubtsOf(error: unknown): Pick<Explained, 'outcome' | 'retryable'> {
+  const { outcome, retryable } = error as { outcome?: unknown; retryable?: unknown }
+  return {
+    ...(outcome === 'unknown' && { outcome }),
+    ...(typeof retryable === 'boolean' && { retryable }),
+  }
+}
+
+/** The engine's errors and the client's carry codes of one table. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('retryable' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+export function exitCodeOf(code: string): ExitCode {
+  if (wrongInput.has(code)) return exitCodes.wrongUsage
+  return refusals.has(code) ? exitCodes.refused : exitCodes.failed
+}
+
+function faultOf(error: unknown): string {
+  const shown = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return `Cannot go on because of a fault in the command line: ${shown}`
+}

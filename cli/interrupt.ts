@@ -1,0 +1,29 @@
+// Ctrl-C: the first asks a command to end and leave nothing behind, the second ends it at once.
+
+import { exitCodes } from './exit-codes.ts'
+
+/**
+ * Ctrl-C arrives twice within a moment: from the terminal, and passed on by npm's script. A person
+ * who means it twice is slower than this.
+ */
+const SAME_SIGNAL_MS = 500
+
+type Emitter = {
+  on(name: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown
+  exit(code: number): void
+}
+
+export function watchForInterrupt(process: Emitter): AbortSignal {
+  const controller = new AbortController()
+  let firstMs = 0
+  const end = () => {
+    if (!controller.signal.aborted) {
+      firstMs = performance.now()
+      controller.abort()
+    } else if (performance.now() - firstMs > SAME_SIGNAL_MS) {
+      process.exit(exitCodes.interrupted)
+    }
+  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
+  return controller.signal
+}

@@ -1,0 +1,80 @@
+// A queue into lines: locked, written, and acknowledged only then. Killed at any moment, an item is
+// in the queue, in the lines, or in both; never in neither.
+
+import { ITEMS_PER_POP_MAX } from '../../lambdas/core/limits.ts'
+import type { PopOutcome, PoppedItem } from '../../lambdas/queues.ts'
+import { queueLocked } from '../target/locked-queue.ts'
+import type { Target } from '../target/target.ts'
+import { holding, TTL_SECONDS } from './held-lock.ts'
+
+export type DrainRun = {
+  readonly target: Target
+  readonly queue: string
+  readonly limit: number
+  readonly competing: boolean
+  readonly interrupt: AbortSignal
+  /** Resolves when the items are where they are to be, for good. */
+  write(items: readonly PoppedItem[]): Promise<void>
+  onDrained(count: number): void
+}
+
+type Lock = { readonly id: string; readonly items: number }
+
+/** Each pop acknowledges the batch before it: one request for each hundred items. */
+export async function drainQueue(run: DrainRun): Promise<{ drained: number }> {
+  const { target, queue, limit, interrupt } = run
+  let drained = 0
+  /** Written, and not acknowledged yet. */
+  let written: Lock | undefined
+  try {
+    while (drained < limit && !interrupt.aborted) {
+      const count = Math.min(ITEMS_PER_POP_MAX, limit - drained)
+      const popped = await popNext(run, count, written)
+      written = undefined
+      if (popped.kind === 'locked') throw queueLocked('drain', queue, popped.expiresAtMs)
+      if (popped.kind === 'empty') break
+      const { items, lock } = popped
+      if (lock === undefined) throw new Error('A pop that asked for a lock got items without one')
+      if (interrupt.aborted) {
+        await target.release(queue, { lockId: lock.id })
+        break
+      }
+      await writeOrRelease(run, lock.id, items)
+      written = { id: lock.id, items: items.length }
+      drained += items.length
+      run.onDrained(drained)
+    }
+  } finally {
+    if (written !== undefined) await target.acknowledge(queue, { lockId: written.id })
+  }
+  return { drained }
+}
+
+/** Where the pop that was to acknowledge fails, the acknowledgement is tried once more by itself. */
+async function popNext(
+  { target, queue, competing }: DrainRun,
+  count: number,
+  written: Lock | undefined,
+): Promise<PopOutcome> {
+  const request = { count, requireAck: true, ttlSeconds: TTL_SECONDS, competing }
+  if (written === undefined) return target.pop(queue, request)
+  const popped = await target.pop(queue, { ...request, acknowledge: written.id })
+  // Locked by somebody else: then nothing of this pop was done, the acknowledgement included.
+  if (popped.kind === 'locked') await target.acknowledge(queue, { lockId: written.id })
+  return popped
+}
+
+async function writeOrRelease(
+  { target, queue, write }: DrainRun,
+  lockId: string,
+  items: readonly PoppedItem[],
+): Promise<void> {
+  try {
+    await holding(target, queue, lockId, () => write(items))
+  } catch (error) {
+    // The disk is full, or who reads has gone: others may have the items at once. That they cannot
+    // be told so as well says less than why they are not written.
+    await target.release(queue, { lockId }).catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,48 @@
+import { ITEM_BYTES_MAX, PRIORITY_MAX } from '../../lambdas/core/limits.ts'
+import { JsonReader } from '../../lambdas/http/json-reader.ts'
+
+/** Why a text is no item; `undefined` if it is one. */
+export function whyNoItem(text: string): string | undefined {
+  if (!isJson(text)) return 'it is not JSON (a plain line of text is pushed with --text)'
+  return whyTooLarge(text)
+}
+
+export function whyTooLarge(text: string): string | undefined {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= ITEM_BYTES_MAX) return undefined
+  return `it has ${bytes} bytes, and an item has ${ITEM_BYTES_MAX} at most`
+}
+
+function isJson(text: string): boolean {
+  try {
+    const reader = new JsonReader(text)
+    reader.value()
+    reader.end()
+    return true
+  } catch {
+    // Only whether, never where: the line is named, and its contents are not ours to show.
+    return false
+  }
+}
+
+export type Stored = { readonly text: string; readonly priority: number }
+
+/** The item and priority of a line that drain or export wrote; the item as the text it is. */
+export function readStored(line: string): Stored | string {
+  const raw = new Map<string, string>()
+  try {
+    const reader = new JsonReader(line)
+    if (reader.peek() !== '{') return 'it is not a JSON object with an "item"'
+    reader.fields((name) => raw.set(name, reader.value()))
+    reader.end()
+  } catch {
+    return 'it is not JSON'
+  }
+  const text = raw.get('item')
+  if (text === undefined) return 'it has no "item" (lines that are items themselves are for push)'
+  const priority = Number(raw.get('priority') ?? 0)
+  if (!Number.isInteger(priority) || priority < 0 || priority > PRIORITY_MAX) {
+    return `its "priority" is not an integer from 0 to ${PRIORITY_MAX}`
+  }
+  return whyTooLarge(text) ?? { text, priority }
+}

@@ -1,0 +1,98 @@
+// What push and import share: batches one after the other, with progress, and an account of what
+// was pushed when something goes wrong.
+
+import type { PushItem } from '../../lambdas/queues.ts'
+import { counted, grouped } from '../console/amounts.ts'
+import type { ProgressBar } from '../console/progress-bar.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { codeOf, exitCodeOf } from '../explain.ts'
+import { Failure, interrupted, messageOf } from '../failure.ts'
+import type { Target } from '../target/target.ts'
+import { type Batch, batchesOf, type LineItem } from './batches.ts'
+import { BadLine } from './read-lines.ts'
+
+export type PushRun = {
+  readonly target: Target
+  readonly queue: string
+  /** How the input is called in messages: a file, stdin, or `THE_ARGUMENTS`. */
+  readonly source: string
+  readonly items: AsyncIterable<LineItem>
+  readonly bytes: number | undefined
+  readonly progress: ProgressBar
+  readonly interrupt: AbortSignal
+  /** Push what is there when nothing has come for so long. */
+  readonly idleMs?: number | undefined
+  keyOf(batch: Batch, index: number): string | undefined
+  onPushed(batch: Batch, ids: readonly string[]): Promise<void>
+}
+
+/** In order, one push at a time: that is the order in which they will be popped. */
+export async function pushBatches(run: PushRun): Promise<{ itemsPushed: number }> {
+  const { target, queue, progress, interrupt } = run
+  let itemsPushed = 0
+  let lastLine = 0
+  let index = 0
+  try {
+    for await (const batch of batchesOf(run.items, run.idleMs)) {
+      if (interrupt.aborted) break
+      const key = run.keyOf(batch, index)
+      const items: PushItem[] = batch.items.map(({ text, priority }) => ({
+        text,
+        ...(priority !== undefined && { priority }),
+      }))
+      const request = { items, ...(key !== undefined && { idempotencyKey: key }) }
+      const { ids } = await target.push(queue, request).catch((error: unknown) => {
+        throw notPushed(run, batch, itemsPushed, lastLine, error)
+      })
+      itemsPushed += items.length
+      lastLine = batch.lastLine
+      index += 1
+      await run.onPushed(batch, ids)
+      progress.at(batch.items.at(-1)?.offset ?? 0, run.bytes, counted(itemsPushed, 'item'))
+    }
+  } catch (error) {
+    if (error instanceof BadLine) throw badInput(run, error, itemsPushed, lastLine)
+    throw error
+  } finally {
+    progress.clear()
+  }
+  if (interrupt.aborted) {
+    throw interrupted(`Stopped. ${sentenceOfDone(run, itemsPushed, lastLine)}`)
+  }
+  return { itemsPushed }
+}
+
+function badInput(run: PushRun, { number, message }: BadLine, pushed: number, lastLine: number) {
+  return new Failure(
+    exitCodes.wrongUsage,
+    `Cannot push ${lineName(run, number)} because ${message}. ` +
+      sentenceOfDone(run, pushed, lastLine),
+    { code: 'INVALID_ITEM' },
+  )
+}
+
+function notPushed(run: PushRun, batch: Batch, pushed: number, last: number, error: unknown) {
+  const { firstLine, lastLine } = batch
+  // One item, as an argument: the service's own sentence says it all.
+  if (firstLine === lastLine && pushed === 0 && batch.items.length === 1) return error
+  const isUnknown = (error as { outcome?: unknown }).outcome === 'unknown'
+  const lines = `lines ${grouped(firstLine)} to ${grouped(lastLine)}`
+  const doubt = isUnknown ? ` Whether ${lines} were pushed is not known.` : ''
+  const code = codeOf(error)
+  return new Failure(
+    code === undefined ? exitCodes.failed : exitCodeOf(code),
+    `Cannot push ${lines} of ${run.source} because of this: ${messageOf(error)}. ` +
+      `${sentenceOfDone(run, pushed, last)}${doubt}`,
+    { cause: error, ...(code !== undefined && { code }) },
+  )
+}
+
+export const THE_ARGUMENTS = 'the arguments'
+
+const lineName = ({ source }: PushRun, number: number): string =>
+  source === THE_ARGUMENTS ? `argument ${number}` : `line ${grouped(number)} of ${source}`
+
+const sentenceOfDone = ({ queue }: PushRun, pushed: number, lastLine: number): string =>
+  pushed === 0
+    ? 'Nothing was pushed.'
+    : `Pushed before: ${counted(pushed, 'item')}, up to line ${grouped(lastLine)}, to ${queue}.`

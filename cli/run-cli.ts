@@ -1,0 +1,129 @@
+// One run: from the words of a command line to an exit code. Nothing here knows the process.
+
+import { paintFor } from '../lib/local/console/terminal.ts'
+import { nearest } from './arguments/nearest.ts'
+import { readOptions } from './arguments/read-options.ts'
+import { readWords } from './arguments/read-words.ts'
+import { targetOptions } from './arguments/target-options.ts'
+import type { Command, Context, Io } from './command.ts'
+import { commands } from './commands.ts'
+import { write, writeQuietly } from './console/write.ts'
+import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { explain } from './explain.ts'
+import { failed, hasCode, wrongUsage } from './failure.ts'
+import { helpOf, overview } from './help.ts'
+import { openTarget } from './target/open-target.ts'
+import type { Target } from './target/target.ts'
+import { version } from './version.ts'
+
+const START_SUMMARY = 'Runs PushPop on this machine'
+
+export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
+  // Whoever reads may go before us: what then fails is the write, which is awaited.
+  for (const stream of [io.stdout, io.stderr]) stream.on('error', () => {})
+  try {
+    return await dispatch(args, io)
+  } catch (error) {
+    return report(error, io, args.includes('--json'))
+  }
+}
+
+async function dispatch([name, ...rest]: readonly string[], io: Io): Promise<ExitCode> {
+  switch (name) {
+    case undefined:
+      writeQuietly(io.stderr, `${await overviewOfAll()}\n`)
+      return exitCodes.wrongUsage
+    case '--version':
+      await write(io.stdout, `${version()}\n`)
+      return exitCodes.done
+    case 'help':
+    case '--help':
+    case '-h':
+      return help(rest, io)
+    case 'start':
+      return start(rest)
+    default:
+      return run(await commandNamed(name), rest, io)
+  }
+}
+
+async function run(command: Command, args: readonly string[], io: Io): Promise<ExitCode> {
+  const behind = args.indexOf('--')
+  const options = behind < 0 ? args : args.slice(0, behind)
+  // Also where the rest is wrong: who asks for help is not told off first.
+  if (options.includes('--help') || options.includes('-h')) {
+    await write(io.stdout, `${helpOf(command)}\n`)
+    return exitCodes.done
+  }
+  const table = { ...targetOptions, ...command.options }
+  const { given, words } = readOptions(command.name, args, table)
+  readWords(command.name, words, command.words)
+
+  let opened: Promise<Target> | undefined
+  const context: Context<typeof table> = {
+    given,
+    words,
+    io,
+    isJson: given.json === true,
+    interrupt: io.interrupt,
+    paint: paintFor(io.stderr, io.env),
+    paintOut: paintFor(io.stdout, io.env),
+    print: (line) => write(io.stdout, `${line}\n`),
+    tell: (line) => writeQuietly(io.stderr, `${line}\n`),
+    target() {
+      opened ??= openTarget(given, io.env)
+      return opened
+    },
+  }
+  try {
+    return await command.run(context)
+  } finally {
+    await opened?.then(
+      (target) => target.close(),
+      // Could not be opened: that is told where it was asked for.
+      () => {},
+    )
+  }
+}
+
+async function help([name]: readonly string[], io: Io): Promise<ExitCode> {
+  if (name === 'start') return start(['--help'])
+  const text = name === undefined ? await overviewOfAll() : helpOf(await commandNamed(name))
+  await write(io.stdout, `${text}\n`)
+  return exitCodes.done
+}
+
+async function overviewOfAll(): Promise<string> {
+  const all = await Promise.all(Object.values(commands).map((load) => load()))
+  return overview([{ name: 'start', summary: START_SUMMARY }, ...all])
+}
+
+async function commandNamed(name: string): Promise<Command> {
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (load !== undefined) return load()
+  const meant = nearest(name, ['start', 'help', ...Object.keys(commands)])
+  const hint = meant === undefined ? 'pushpop help lists them' : `did you mean ${meant}?`
+  throw wrongUsage(`There is no command ${JSON.stringify(name)}; ${hint}`)
+}
+
+/** Sentences go to stderr, as JSON where that was asked for: stdout is the result's alone. */
+function report(error: unknown, io: Io, asJson: boolean): ExitCode {
+  const { exitCode, sentence, code, outcome, retryable } = explain(error)
+  if (exitCode === exitCodes.readerGone) return exitCode
+  const told = asJson
+    ? JSON.stringify({ success: false, error_code: code, message: sentence, retryable, outcome })
+    : paintFor(io.stderr, io.env)(exitCode === exitCodes.interrupted ? 'yellow' : 'red', sentence)
+  writeQuietly(io.stderr, `${told}\n`)
+  return exitCode
+}
+
+/** Its options are those of `npm start`; it needs what the repository has and the package has not. */
+async function start(args: readonly string[]): Promise<ExitCode> {
+  const { startCommand } = await import('../lib/local/console/start-command.ts').catch(
+    (error: unknown) => {
+      if (!hasCode(error, 'ERR_MODULE_NOT_FOUND')) throw error
+      throw failed('Cannot start because the stack on one machine comes with the repository', error)
+    },
+  )
+  return (await startCommand(args)) as ExitCode
+}

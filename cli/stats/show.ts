@@ -1,0 +1,85 @@
+import type { LaneState } from '../../lambdas/queues.ts'
+import { age, grouped } from '../console/amounts.ts'
+import { type Column, tableLines } from '../console/table.ts'
+import { seconds } from '../lines/write-item.ts'
+import type { State } from '../target/target.ts'
+
+const columns: readonly Column[] = [
+  { title: 'QUEUE' },
+  { title: 'PRIORITY', align: 'right' },
+  { title: 'COUNT', align: 'right' },
+  { title: 'LOCKED', align: 'right' },
+  { title: 'DEAD', align: 'right' },
+  { title: 'OLDEST', align: 'right' },
+  { title: 'SEGMENTS', align: 'right' },
+  { title: 'OFFLOADED', align: 'right' },
+]
+
+/** A queue in one line, and where it has several priorities one for each of them below. */
+export function statsLines(
+  states: readonly State[],
+  nowMs: number,
+  widthMax?: number,
+): readonly string[] {
+  const rows = states.flatMap((state) => queueRows(state, nowMs))
+  return tableLines(columns, rows, widthMax)
+}
+
+function queueRows(state: State, nowMs: number): string[][] {
+  const { queue, count, lockedCount, deadCount, oldestPushedAtMs, lanes } = state
+  const oldest = oldestPushedAtMs === undefined ? '' : age(nowMs - oldestPushedAtMs)
+  const own = [grouped(count), orNothing(lockedCount), orNothing(deadCount), oldest]
+  // Lanes that are empty stay a while: an application's priorities come back.
+  const filled = lanes.filter((lane) => lane.count > 0)
+  const [only] = filled
+  if (filled.length === 1 && only !== undefined) {
+    return [[queue, String(only.priority), ...own, ...segmentCells(only)]]
+  }
+  return [[queue, '', ...own, '', ''], ...filled.map(laneRow)]
+}
+
+const laneRow = (lane: LaneState): string[] => [
+  '',
+  String(lane.priority),
+  grouped(lane.count),
+  '',
+  '',
+  '',
+  ...segmentCells(lane),
+]
+
+/** First to last. */
+const segmentCells = (lane: LaneState): [string, string] => [
+  span(lane.headSegment, lane.tailSegment),
+  lane.headOffloadedSegment === undefined || lane.tailOffloadedSegment === undefined
+    ? ''
+    : span(lane.headOffloadedSegment, lane.tailOffloadedSegment),
+]
+
+const span = (from: number, to: number): string =>
+  from === to ? grouped(from) : `${grouped(from)}–${grouped(to)}`
+
+const orNothing = (n: number): string => (n === 0 ? '' : grouped(n))
+
+/** As the API answers it, less what only an HTTP cache needs. */
+export const stateJson = (state: State) => ({
+  id: state.queue,
+  version: state.version,
+  count: state.count,
+  locked_count: state.lockedCount,
+  dead_count: state.deadCount,
+  oldest_pushed_at: state.oldestPushedAtMs === undefined ? null : seconds(state.oldestPushedAtMs),
+  priorities: state.lanes.map((lane) => ({
+    priority: lane.priority,
+    count: lane.count,
+    head_segment: lane.headSegment,
+    tail_segment: lane.tailSegment,
+    head_offloaded_segment: lane.headOffloadedSegment ?? null,
+    tail_offloaded_segment: lane.tailOffloadedSegment ?? null,
+  })),
+  locks: state.locks.map(({ expiresAtMs, count, priorities }) => ({
+    lock_expires_at: seconds(expiresAtMs),
+    count,
+    priorities,
+  })),
+})

@@ -1,0 +1,49 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { Auth } from '../../client/index.ts'
+import { wrongUsage } from '../failure.ts'
+import type { Place } from './open-target.ts'
+import type { AwsSettings } from './store-target.ts'
+
+export function httpAuth(
+  { url, auth }: Extract<Place, { kind: 'http' }>,
+  aws: AwsSettings,
+  token: string | undefined,
+): Auth {
+  switch (auth) {
+    case 'none':
+      return { kind: 'none' }
+    case 'token':
+      // Not as an option: all processes of a machine can read each other's.
+      if (!token) throw wrongUsage('--auth token needs the token in the variable PUSHPOP_TOKEN')
+      return { kind: 'token', token }
+    case 'iam':
+      return iamAuth(url, aws)
+    default:
+      return auth satisfies never
+  }
+}
+
+/**
+ * A client of the SDK knows how to find credentials: environment, profile, single sign-on, a role.
+ * It is asked for them and never sends anything, so that no other package is needed for this.
+ */
+function iamAuth(url: string, aws: AwsSettings): Auth {
+  const sdk = new DynamoDBClient(aws)
+  const region = aws.region ?? regionIn(url)
+  return {
+    kind: 'iam',
+    credentials: async () => sdk.config.credentials(),
+    ...(region !== undefined && { region }),
+  }
+}
+
+/**
+ * Of an address of API Gateway the client reads it itself. Behind a name of one's own it is what
+ * the environment says, as for the AWS CLI.
+ */
+function regionIn(url: string): string | undefined {
+  if (/\.execute-api\./.test(new URL(url).hostname)) return undefined
+  const region = process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION
+  if (region) return region
+  throw wrongUsage(`Cannot sign for ${url} because its name tells no AWS region; give --region`)
+}

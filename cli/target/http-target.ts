@@ -1,0 +1,71 @@
+import { createClient, isQueueLocked, rawJson } from '../../client/index.ts'
+import type { AcknowledgeResult } from '../../lambdas/queues.ts'
+import { httpAuth } from './http-auth.ts'
+import type { Place } from './open-target.ts'
+import type { AwsSettings } from './store-target.ts'
+import type { State, Target } from './target.ts'
+import { reachable } from './unreachable.ts'
+
+/** The HTTP client with the engine's verbs: what differs is how a queue is named in them. */
+export function openHttpTarget(
+  place: Extract<Place, { kind: 'http' }>,
+  aws: AwsSettings,
+  token: string | undefined,
+): Target {
+  const { url, asTyped } = place
+  const client = createClient({ url, auth: httpAuth(place, aws, token) })
+  const queueOf = (queue: string) => client.queue<unknown>(queue)
+  return reachable(url, {
+    push(queue, { items, idempotencyKey }) {
+      const entries = items.map(({ text, priority }) => ({
+        item: rawJson(text),
+        ...(priority !== undefined && { priority }),
+      }))
+      return queueOf(queue).pushMany(
+        entries,
+        idempotencyKey === undefined ? {} : { idempotencyKey },
+      )
+    },
+    async pop(queue, { requireAck = false, idempotencyKey: _, ...request } = {}) {
+      try {
+        const popped = await queueOf(queue).pop({
+          ...request,
+          ack: requireAck,
+          // A lock whose id was lost on the way would hold the queue until it expires: with a key
+          // the client asks again, and is told.
+          ...(requireAck && { idempotent: true }),
+        })
+        const { items, itemsAcknowledged } = popped
+        if (items.length > 0) return { kind: 'items', ...popped }
+        return { kind: 'empty', ...(itemsAcknowledged !== undefined && { itemsAcknowledged }) }
+      } catch (error) {
+        if (!isQueueLocked(error)) throw error
+        return { kind: 'locked', expiresAtMs: error.lockExpiresAtMs ?? Date.now() }
+      }
+    },
+    acknowledge: (queue, { lockId, ids }) =>
+      queueOf(queue).acknowledge(lockId, ids === undefined ? {} : { ids }),
+    async acknowledgeMany(queue, lockIds) {
+      const results = await queueOf(queue).acknowledgeMany(lockIds)
+      // The service refuses a lock with no other codes than the engine does.
+      return results as readonly AcknowledgeResult[]
+    },
+    extend: (queue, { lockId, ttlSeconds }) => queueOf(queue).extend(lockId, ttlSeconds),
+    release: (queue, { lockId, ids }) =>
+      queueOf(queue).release(lockId, ids === undefined ? {} : { ids }),
+    browse: (queue, request) => queueOf(queue).peek(request),
+    purge: (queue, request) => queueOf(queue).purge(request),
+    redrive: (queue, request) => queueOf(queue).redrive(request),
+    async inspect(queue): Promise<State> {
+      const { id, priorities, ...state } = await queueOf(queue).inspect()
+      return { queue: id, lanes: priorities, ...state }
+    },
+    async *queues({ prefix }) {
+      for await (const { id } of client.queues(prefix === undefined ? {} : { prefix })) yield id
+    },
+    name: url,
+    asTyped,
+    // Connections that are kept alive end with the process.
+    close() {},
+  })
+}

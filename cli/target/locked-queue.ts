@@ -1,0 +1,12 @@
+import { clockTime } from '../console/amounts.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Failure } from '../failure.ts'
+
+/** Somebody else's lock: what a pop meets on a queue that is worked exclusively. */
+export const queueLocked = (command: string, queue: string, expiresAtMs: number): Failure =>
+  new Failure(
+    exitCodes.refused,
+    `Cannot ${command} ${queue} because somebody has locked it until ${clockTime(expiresAtMs)}; ` +
+      'wait, or take what is free beside that lock with --competing',
+    { code: 'QUEUE_LOCKED' },
+  )

@@ -1,0 +1,83 @@
+import type { Given } from '../arguments/option-table.ts'
+import { ENDPOINT_STANDARD, type TargetOptions } from '../arguments/target-options.ts'
+import { wrongUsage } from '../failure.ts'
+import type { Target } from './target.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where the queues are, as options and environment say; an option goes before the environment. */
+export type Place =
+  | {
+      readonly kind: 'http'
+      readonly url: string
+      readonly auth: 'iam' | 'token' | 'none'
+      readonly asTyped: string
+    }
+  | {
+      readonly kind: 'store'
+      readonly table: string
+      readonly bucket: string
+      readonly asTyped: string
+    }
+
+export function placeOf(given: Given<TargetOptions>, env: Environment): Place {
+  if (given.endpoint !== undefined && (given.table ?? given.bucket) !== undefined) {
+    throw wrongUsage('--endpoint and --table contradict each other: give one of them')
+  }
+  const isStore = (given.table ?? given.bucket) !== undefined
+  const fromEnvironment = given.endpoint === undefined && !env.PUSHPOP_ENDPOINT
+  const table = given.table ?? (isStore || fromEnvironment ? env.PUSHPOP_TABLE : undefined)
+  if (isStore || table) return storeOf(given, env, table)
+
+  const url = given.endpoint ?? (env.PUSHPOP_ENDPOINT || ENDPOINT_STANDARD)
+  checkUrl(url)
+  return {
+    kind: 'http',
+    url: url.replace(/\/+$/, ''),
+    auth: given.auth ?? (env.PUSHPOP_TOKEN ? 'token' : isOnThisMachine(url) ? 'none' : 'iam'),
+    asTyped:
+      (given.endpoint === undefined ? '' : ` --endpoint ${url}`) +
+      (given.auth === undefined ? '' : ` --auth ${given.auth}`),
+  }
+}
+
+function storeOf(
+  given: Given<TargetOptions>,
+  env: Environment,
+  table: string | undefined,
+): Extract<Place, { kind: 'store' }> {
+  const bucket = given.bucket ?? env.PUSHPOP_BUCKET
+  if (!table) throw wrongUsage('--bucket needs --table: the table that the bucket belongs to')
+  if (!bucket) throw wrongUsage('--table needs --bucket: long queues and large pushes are there')
+  if (given.auth !== undefined) {
+    throw wrongUsage('--auth is for an endpoint; the table is asked with your AWS credentials')
+  }
+  const typed = given.table === undefined ? '' : ` --table ${table} --bucket ${bucket}`
+  return { kind: 'store', table, bucket, asTyped: typed }
+}
+
+function checkUrl(url: string): void {
+  const isUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  if (isUrl) return
+  throw wrongUsage(
+    `The endpoint must be an address such as ${ENDPOINT_STANDARD}, not ${JSON.stringify(url)}`,
+  )
+}
+
+/** Nothing checks who calls a local stack, and a signature for it would need credentials. */
+const isOnThisMachine = (url: string): boolean =>
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
+
+export async function openTarget(given: Given<TargetOptions>, env: Environment): Promise<Target> {
+  const place = placeOf(given, env)
+  const aws = {
+    ...(given.profile !== undefined && { profile: given.profile }),
+    ...(given.region !== undefined && { region: given.region }),
+  }
+  if (place.kind === 'store') {
+    const { openStoreTarget } = await import('./store-target.ts')
+    return openStoreTarget(place, aws)
+  }
+  const { openHttpTarget } = await import('./http-target.ts')
+  return openHttpTarget(place, aws, env.PUSHPOP_TOKEN)
+}

@@ -1,0 +1,58 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { S3Client } from '@aws-sdk/client-s3'
+import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import type { Place } from './open-target.ts'
+import type { Target } from './target.ts'
+
+export type AwsSettings = { readonly profile?: string; readonly region?: string }
+
+export type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3Client }
+
+/**
+ * The SDK's own chain finds region and credentials. One attempt: the engine repeats what is definite
+ * and looks up what is not (decision 0008).
+ */
+export const storeClients = (aws: AwsSettings): StoreClients => ({
+  dynamodb: new DynamoDBClient({ ...aws, maxAttempts: 1 }),
+  s3: new S3Client({ ...aws, maxAttempts: 1 }),
+})
+
+export function openStoreTarget(
+  { table, bucket, asTyped }: Extract<Place, { kind: 'store' }>,
+  aws: AwsSettings,
+): Target {
+  const { dynamodb, s3 } = storeClients(aws)
+  const queues = createQueues({
+    tableName: table,
+    bucketName: bucket,
+    dynamodb,
+    s3,
+    // Nobody waits for it, and the next one to come tries it again: not worth a line among others.
+    onBackgroundError() {},
+  })
+  return {
+    ...queues,
+    queues: ({ prefix }) => allQueues(queues, prefix),
+    name: `table ${table}`,
+    asTyped,
+    close() {
+      dynamodb.destroy()
+      s3.destroy()
+    },
+  }
+}
+
+const PAGE_MAX = 100
+
+async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<string> {
+  let cursor: string | undefined
+  do {
+    const page = await queues.list({
+      limit: PAGE_MAX,
+      ...(prefix !== undefined && { prefix }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    for (const { queue } of page.queues) yield queue
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import { nearest } from '../../cli/arguments/nearest.ts'
+import { commands } from '../../cli/commands.ts'
+import { placeOf } from '../../cli/target/open-target.ts'
+import { run, spawnCli } from './a-run.ts'
+
+describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
+  test.each([
+    { args: ['psuh', 'q'], says: 'There is no command "psuh"; did you mean push?' },
+    { args: ['xyzzy'], says: 'There is no command "xyzzy"; pushpop help lists them' },
+    { args: ['push'], says: 'Cannot push because QUEUE is missing; see: pushpop help push' },
+    {
+      args: ['push', 'q', '1', '--prioriti', '4'],
+      says: 'Cannot push because there is no option --prioriti; did you mean --priority?',
+    },
+    {
+      args: ['pop', 'q', '--wholly-else'],
+      says: 'Cannot pop because there is no option --wholly-else; see: pushpop help pop',
+    },
+    {
+      args: ['push', 'q', '-5'],
+      says: 'Cannot push because there is no option -5 (a word that begins with - goes behind --); see: pushpop help push',
+    },
+    { args: ['pop', 'q', '--count'], says: '--count needs a value: --count N' },
+    { args: ['pop', 'q', '--count', '--ack'], says: '--count needs a value: --count N' },
+    { args: ['pop', 'q', '--count=0'], says: '--count must be an integer from 1 to 100, not "0"' },
+    { args: ['pop', 'q', '--count', '1.5'], says: 'must be an integer from 1 to 100, not "1.5"' },
+    { args: ['push', 'q', '1', '--priority', '-1'], says: '--priority must be an integer from 0' },
+    { args: ['pop', 'q', '--ack=yes'], says: '--ack takes no value' },
+    {
+      args: ['pop', 'q', '--auth', 'basic'],
+      says: '--auth must be iam, token or none, not "basic"',
+    },
+    { args: ['pop', 'a/b'], says: '"a/b" is no queue id' },
+    { args: ['pop', 'a', 'b'], says: '"b" is one word too many' },
+    { args: ['ack', 'q'], says: 'Cannot ack because LOCK is missing' },
+    { args: ['ack', 'q', 'A', 'B', '--ids', 'x'], says: '--ids goes with one lock' },
+    { args: ['push', 'q', '1', '--file', 'x'], says: 'items and --file contradict each other' },
+    { args: ['push', 'q', '1', '--key', 'ä'], says: '--key must be 1 to 110 printable ASCII' },
+    { args: ['drain', 'q', '--append'], says: '--append needs --file' },
+    { args: ['export', 'q', '--resume'], says: '--resume needs --file' },
+    { args: ['purge', 'q'], says: 'nobody can be asked here; --yes does not ask' },
+    { args: ['stats', '--watch'], says: 'stdout is no terminal' },
+    { args: ['stats', 'q', '--prefix', 'a'], says: 'queues and --prefix contradict each other' },
+    { args: ['doctor', 'q'], says: 'give --table and --bucket' },
+    { args: ['pop', 'q', '--table', 't'], says: '--table needs --bucket' },
+    { args: ['pop', 'q', '--bucket', 'b'], says: '--bucket needs --table' },
+    { args: ['pop', 'q', '--endpoint', 'localhost:1'], says: 'must be an address such as http' },
+    {
+      args: ['pop', 'q', '--table', 't', '--endpoint', 'http://h'],
+      says: '--endpoint and --table contradict each other',
+    },
+    {
+      args: ['pop', 'q', '--auth', 'token'],
+      says: 'needs the token in the variable PUSHPOP_TOKEN',
+    },
+  ])('$args', async ({ args, says }) => {
+    const { code, stdout, stderr } = await run(args)
+    expect(stderr).toContain(says)
+    expect(stderr.trimEnd()).not.toContain('\n')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+
+  test('as JSON where that was asked for, on stderr', async () => {
+    const { code, stdout, stderr } = await run(['pop', 'q', '--json', '--cuont', '1'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(JSON.parse(stderr)).toMatchObject({ success: false, error_code: 'WRONG_USAGE' })
+  })
+})
+
+describe('help', () => {
+  test('is shown for nothing at all, as a mistake', async () => {
+    const { code, stdout, stderr } = await run([])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('pushpop COMMAND')
+  })
+
+  test.each(Object.keys(commands))('%s has a page with an example', async (name) => {
+    const asked = await run(['help', name])
+    expect(asked.code).toBe(0)
+    expect(asked.stdout).toMatch(/Examples?:\n\n( {2}.*pushpop .*\n)+$/)
+    // In the middle of a line that is wrong, too.
+    expect(await run([name, '--nonsense', '--help'])).toEqual(asked)
+    for (const line of asked.stdout.split('\n')) expect(line.length).toBeLessThan(116)
+  })
+
+  test('says what version it is', async () => {
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+})
+
+describe('the nearest word', () => {
+  test.each([
+    ['prioriti', 'priority'],
+    ['pritoriy', 'priority'],
+    ['lim', 'limit'],
+    ['elephant', undefined],
+    ['x', undefined],
+  ])('to %s is %s', (word, meant) => {
+    expect(nearest(word, ['priority', 'limit', 'file'])).toBe(meant)
+  })
+})
+
+describe('the place', () => {
+  const local = { kind: 'http', url: 'http://localhost:8000', auth: 'none', asTyped: '' }
+  test.each([
+    { name: 'is this machine by itself', given: {}, env: {}, place: local },
+    {
+      name: 'is what the environment says',
+      given: {},
+      env: { PUSHPOP_ENDPOINT: 'https://a.execute-api.eu-west-1.amazonaws.com/' },
+      place: { url: 'https://a.execute-api.eu-west-1.amazonaws.com', auth: 'iam' },
+    },
+    {
+      name: 'has a token where there is one',
+      given: { endpoint: 'https://q.example' },
+      env: { PUSHPOP_TOKEN: 't' },
+      place: { url: 'https://q.example', auth: 'token' },
+    },
+    {
+      name: 'is a table where the environment names only that',
+      given: {},
+      env: { PUSHPOP_TABLE: 't', PUSHPOP_BUCKET: 'b' },
+      place: { kind: 'store', table: 't', bucket: 'b', asTyped: '' },
+    },
+    {
+      name: 'on the command line goes before the environment',
+      given: { table: 't2' },
+      env: { PUSHPOP_ENDPOINT: 'http://h', PUSHPOP_BUCKET: 'b' },
+      place: { kind: 'store', table: 't2', bucket: 'b', asTyped: ' --table t2 --bucket b' },
+    },
+  ] as const)('$name', ({ given, env, place }) => {
+    expect(placeOf(given, env)).toMatchObject(place)
+  })
+})
+
+describe('npm runs it in the folder of the package', () => {
+  test('and a file is found where the command was typed', async () => {
+    const { stderr } = await spawned(['import', 'q', '--file', 'lines.jsonl', ...nowhere], {
+      npm_lifecycle_event: 'pushpop',
+      INIT_CWD: import.meta.dirname,
+    })
+    expect(stderr).toContain('Cannot read lines.jsonl because there is no such file')
+    const found = await spawned(['push', 'q', '--file', 'a-run.ts', ...nowhere], {
+      npm_lifecycle_event: 'pushpop',
+      INIT_CWD: import.meta.dirname,
+    })
+    expect(found.stderr).toContain('Cannot push line 1 of a-run.ts')
+  })
+})
+
+const nowhere = ['--endpoint', 'http://localhost:8999']
+
+async function spawned(args: readonly string[], env: Record<string, string>) {
+  const process = spawnCli(args, env)
+  return { code: await process.ended, stderr: process.stderr() }
+}

@@ -1,0 +1,180 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3'
+import {
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  PutCommand,
+  ScanCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { straysOf } from '../../cli/doctor/strays.ts'
+import { readProgress } from '../../cli/lines/export-progress.ts'
+import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import { run } from './a-run.ts'
+import { startStore } from './places.ts'
+
+let place: Awaited<ReturnType<typeof startStore>>
+let documents: DynamoDBDocumentClient
+let queues: Queues
+let count = 0
+beforeAll(async () => {
+  place = await startStore()
+  const { dynamodb, s3 } = place.store
+  documents = DynamoDBDocumentClient.from(dynamodb)
+  queues = createQueues({ tableName: 'cli', bucketName: 'cli', dynamodb, s3 })
+})
+afterAll(() => place.stop())
+
+async function examine(queue: string, ...options: string[]) {
+  const { code, stdout, stderr } = await run([
+    'doctor',
+    ...place.options,
+    queue,
+    '--json',
+    ...options,
+  ])
+  expect(stderr).toBe('')
+  const examination: Record<string, unknown> = JSON.parse(stdout)
+  return { code, examination }
+}
+
+/** Long: segments in S3, chunks, a batch, a tail, holes and a lock. */
+async function longQueue(): Promise<string> {
+  count += 1
+  const queue = `long-${count}`
+  await queues.configure(queue, { segmentSize: 10 })
+  const text = JSON.stringify('x'.repeat(300))
+  for (let push = 0; push < 6; push += 1) {
+    await queues.push(queue, { items: Array.from({ length: 20 }, () => ({ text })) })
+  }
+  for (let push = 0; push < 5; push += 1) await queues.push(queue, { items: [{ text: '1' }] })
+  await queues.pop(queue, { count: 35 })
+  await queues.housekeep(queue)
+  const popped = await queues.pop(queue, { count: 4, requireAck: true, ttlSeconds: 300 })
+  if (popped.kind !== 'items') throw new Error('nothing to pop')
+  const ids = popped.items.slice(1, 3).map(({ id }) => id)
+  await queues.acknowledge(queue, { lockId: popped.lock?.id ?? '', ids })
+  return queue
+}
+
+const rowsOf = async (prefix: string) =>
+  ((await documents.send(new ScanCommand({ TableName: 'cli' }))).Items ?? []).filter(({ pk }) =>
+    (pk as string).startsWith(prefix),
+  )
+
+describe('the doctor', () => {
+  test('finds nothing wrong with a queue that is well', async () => {
+    const queue = await longQueue()
+    expect(await examine(queue, '--scan')).toMatchObject({
+      code: 0,
+      examination: {
+        exists: true,
+        items_counted: 88,
+        items_stored: 88,
+        items_found: 88,
+        findings: [],
+      },
+    })
+    expect(await examine('no-such-queue')).toMatchObject({
+      code: 0,
+      examination: { exists: false, findings: [] },
+    })
+  })
+
+  test('names items that are not where the record says, and touches nothing', async () => {
+    const queue = await longQueue()
+    const [row] = await rowsOf(`b#${queue}#`)
+    await documents.send(new DeleteCommand({ TableName: 'cli', Key: { pk: row?.pk, sk: row?.sk } }))
+    const before = await rowsOf('')
+    const { code, examination } = await examine(queue, '--scan', '--repair')
+    const { findings, repaired, items_found, items_stored } = examination
+    expect(code).toBe(5)
+    const kinds = (findings as { kind: string }[]).map(({ kind }) => kind)
+    expect(new Set(kinds)).toEqual(new Set(['missing-items']))
+    expect(Number(items_found)).toBeLessThan(Number(items_stored))
+    expect(repaired).toBe(0)
+    expect(await rowsOf('')).toEqual(before)
+  })
+
+  test('names a record whose counts are not what a recount gives', async () => {
+    const queue = await longQueue()
+    await documents.send(
+      new UpdateCommand({
+        TableName: 'cli',
+        Key: { pk: `q#${queue}`, sk: 'queue' },
+        UpdateExpression: 'ADD b :one',
+        ExpressionAttributeValues: { ':one': 1 },
+      }),
+    )
+    const { code, examination } = await examine(queue)
+    expect(code).toBe(5)
+    expect(examination.findings).toMatchObject([
+      { kind: 'record', sentence: expect.stringMatching(/it counts \d+ bytes of the tails/) },
+    ])
+  })
+
+  test('deletes strays when asked, and those alone', async () => {
+    const queue = await longQueue()
+    const neighbour = await longQueue()
+    const before = await rowsOf('')
+    const stray = {
+      pk: `s#${queue}#aaaaaaaa#0#3`,
+      sk: '000000000030-000000000040',
+      d: Buffer.from('1:x'),
+    }
+    await documents.send(new PutCommand({ TableName: 'cli', Item: stray }))
+    const { s3 } = place.store
+    for (const Key of [`${queue}/aaaaaaaa/0/3`, `${queue}/batch/aaaaaaaa`]) {
+      await s3.send(new PutObjectCommand({ Bucket: 'cli', Key, Body: '1:x' }))
+    }
+    const looked = await examine(queue, '--scan')
+    expect(looked).toMatchObject({
+      code: 5,
+      examination: {
+        findings: expect.arrayContaining([
+          expect.objectContaining({ kind: 'stray-rows', at: stray.pk, repairable: true }),
+          expect.objectContaining({ kind: 'stray-object', at: `${queue}/aaaaaaaa/0/3` }),
+          // It may be a push under way.
+          expect.objectContaining({ kind: 'stray-batch', repairable: false }),
+        ]),
+      },
+    })
+    expect(await examine(queue, '--scan', '--repair')).toMatchObject({
+      code: 0,
+      examination: { repaired: 2 },
+    })
+    expect(await rowsOf('')).toEqual(before)
+    expect(await examine(queue, '--scan')).toMatchObject({
+      code: 0,
+      examination: { items_found: 88 },
+    })
+    expect(await examine(neighbour, '--scan')).toMatchObject({
+      examination: { findings: [] },
+    })
+  })
+})
+
+describe('what is a stray', () => {
+  const weekMs = 7 * 24 * 60 * 60 * 1000
+  const object = { key: 'q/batch/bbbbbbbb', modifiedMs: 0 }
+  const nothing = { rows: [], objects: [], rowsAfter: [] }
+
+  test('an old batch may go only if neither rows nor tail refer to it', () => {
+    const [stray] = straysOf('q', undefined, { ...nothing, objects: [object] }, weekMs + 1)
+    expect(stray).toMatchObject({ kind: 'stray-batch', repairable: true })
+    const young = straysOf('q', undefined, { ...nothing, objects: [object] }, weekMs - 1)
+    expect(young).toMatchObject([{ repairable: false }])
+    const row = { pk: 's#q#eeeeeeee#0#0', sk: '000000000000-000000000005', b: 'bsbbbbbbbb5.5k.1' }
+    const referred = straysOf(
+      'q',
+      undefined,
+      { ...nothing, rowsAfter: [row], objects: [object] },
+      weekMs * 2,
+    )
+    expect(referred).toEqual([])
+  })
+
+  test('a file beside nothing has no progress', async () => {
+    expect(await readProgress('/nonexistent/file')).toBeUndefined()
+  })
+})
