@@ -1,6 +1,6 @@
 // `npm start`: starts the stack, says how to use it, and ends it when asked to.
 
-import { relative, resolve, sep } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { banner } from './banner.ts'
@@ -112,8 +112,8 @@ function watchForEnd(): AskedToEnd {
   return { signal: ending.signal, toEnd: promise }
 }
 
-/** Relative where that is shorter to read. */
+/** Relative where it is below the folder that the command was typed in. */
 function asTyped(directory: string): string {
   const path = relative(process.cwd(), resolve(directory))
-  return path.startsWith(`..${sep}..`) || path === '' ? directory : path
+  return path.startsWith('..') || path === '' ? directory : path
 }
