@@ -106,7 +106,8 @@ async function pop(
   }
   const texts: string[] = answer.body.items
   ledger.popped(id, texts, { takenBefore, locked: lock })
-  checkOrder(soak, id, answer.body)
+  // Dead letters are in the order in which they were given up.
+  if (!deadLetters) checkOrder(soak, id, answer.body)
   const lockId: string | undefined = answer.body.lock_id
   if (lockId !== undefined)
     await settle(soak, http, { id, from, lockId, texts, details: answer.body.details }, draining)
@@ -175,8 +176,10 @@ function checkOrder(
   for (const [index, text] of body.items.entries()) {
     const [call, number] = splitLast(text.split(' ')[0] as string)
     const key = `${call} ${priorities[index]}`
-    if (Number(number) <= (last.get(key) ?? -1))
-      ledger.violations.push(`${id} answered ${text} late`)
+    if (Number(number) <= (last.get(key) ?? -1)) {
+      const order = body.items.map((item, at) => `${item.split(' ')[0]}=${body.details[at]?.id}`)
+      ledger.violations.push(`${id} answered ${text} late: ${order.join(', ')}`)
+    }
     last.set(key, Number(number))
   }
 }
