@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { stateBody } from '../../lambdas/http/state-body.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'
 import { clockTime, counted } from '../console/amounts.ts'
@@ -6,7 +7,7 @@ import { openScreen } from '../console/screen.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { explain } from '../explain.ts'
 import { wrongUsage } from '../failure.ts'
-import { stateJson, statsLines } from '../stats/show.ts'
+import { statsLines } from '../stats/show.ts'
 import { type Snapshot, snapshotOf } from '../stats/snapshot.ts'
 
 const LIMIT_STANDARD = 50
@@ -69,7 +70,7 @@ async function look({ given, words, target }: Run): Promise<Snapshot> {
 }
 
 const snapshotJson = ({ states, isMore }: Snapshot): string =>
-  JSON.stringify({ queues: states.map(stateJson), ...(isMore && { more: true }) })
+  JSON.stringify({ queues: states.map(stateBody), ...(isMore && { more: true }) })
 
 async function show({ io, print, tell, paintOut }: Run, { states, isMore }: Snapshot) {
   if (states.length === 0) return tell('There is no queue yet.')

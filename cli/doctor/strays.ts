@@ -12,7 +12,7 @@ import type { FoundObject } from './surgery.ts'
  * A batch is written before the append that refers to it, and an entry for somebody's own
  * transaction may wait before it is sent: nobody keeps one for as long as this.
  */
-export const BATCH_SAFE_AGE_MS = 7 * 24 * 60 * 60 * 1000
+const BATCH_SAFE_AGE_MS = 7 * 24 * 60 * 60 * 1000
 
 export type Seen = {
   /** Of the whole table, if it was looked through. */

@@ -71,5 +71,5 @@ function lineFileOn(name: string, handle: FileHandle, from: number): LineFile {
   }
 }
 
-export const cannotWrite = (name: string, error: unknown) =>
+const cannotWrite = (name: string, error: unknown) =>
   failed(`Cannot write ${name} because of this: ${(error as Error).message}`, error)

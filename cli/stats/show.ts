@@ -1,7 +1,6 @@
 import type { LaneState } from '../../lambdas/queues.ts'
 import { age, grouped } from '../console/amounts.ts'
 import { type Column, tableLines } from '../console/table.ts'
-import { seconds } from '../lines/write-item.ts'
 import type { State } from '../target/target.ts'
 
 const columns: readonly Column[] = [
@@ -60,26 +59,3 @@ const span = (from: number, to: number): string =>
   from === to ? grouped(from) : `${grouped(from)}–${grouped(to)}`
 
 const orNothing = (n: number): string => (n === 0 ? '' : grouped(n))
-
-/** As the API answers it, less what only an HTTP cache needs. */
-export const stateJson = (state: State) => ({
-  id: state.queue,
-  version: state.version,
-  count: state.count,
-  locked_count: state.lockedCount,
-  dead_count: state.deadCount,
-  oldest_pushed_at: state.oldestPushedAtMs === undefined ? null : seconds(state.oldestPushedAtMs),
-  priorities: state.lanes.map((lane) => ({
-    priority: lane.priority,
-    count: lane.count,
-    head_segment: lane.headSegment,
-    tail_segment: lane.tailSegment,
-    head_offloaded_segment: lane.headOffloadedSegment ?? null,
-    tail_offloaded_segment: lane.tailOffloadedSegment ?? null,
-  })),
-  locks: state.locks.map(({ expiresAtMs, count, priorities }) => ({
-    lock_expires_at: seconds(expiresAtMs),
-    count,
-    priorities,
-  })),
-})

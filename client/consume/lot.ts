@@ -92,7 +92,7 @@ type Step = {
 }
 
 /** What to ask of the service: what was done first, because that must not be done again. */
-export function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): Step[] {
+function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): Step[] {
   const idsWhere = (wanted: (verdict: Verdict) => boolean) =>
     items.filter((_, i) => wanted(verdicts[i] ?? back)).map(({ id }) => id)
   const reasons = new Set(verdicts.flatMap((it) => (it.kind === 'dead' ? [it.reason] : [])))

@@ -1,5 +1,5 @@
 import { entryBytes, spanOf } from './entry.ts'
-import { LANES_MAX, LANES_PER_APPEND, TAIL_SOFT_BYTES } from './limits.ts'
+import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
 import { endOf, type QueueRecord } from './record.ts'
 
 /** What one push adds to the record: the entries of each lane, all or nothing. */
@@ -72,6 +72,24 @@ export function crossesSealLine(
 
 const stepOf = (tailBytes: number, stepBytes: number): number =>
   tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
+
+/** Between the two records lies one append, and no fenced write: whoever made it is alone. */
+export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
+  after.born === before.born &&
+  after.version === before.version &&
+  after.appends === before.appends + 1
+
+/**
+ * Whether a push seals once it is in. A producer that is alone leaves a full tail to its next push, but
+ * not one that this could not begin anew.
+ */
+export const sealsAfter = (
+  record: QueueRecord,
+  bytes: number,
+  limits: TailLimits,
+  alone: boolean,
+): boolean =>
+  alone ? record.tailBytes >= LONE_TAIL_BYTES : crossesSealLine(record.tailBytes, bytes, limits)
 
 /** First sequence number that an append got in each lane, from the record right after it. */
 export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {

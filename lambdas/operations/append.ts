@@ -1,20 +1,15 @@
 import {
   type Append,
-  crossesSealLine,
   findAppend,
+  isNext,
   obstacleTo,
+  sealsAfter,
   startsAfterAppend,
 } from '../core/append.ts'
 import { defaultConfiguration } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
 import { recordKey } from '../core/keys.ts'
-import {
-  FORGET_AFTER_MS,
-  LANES_MAX,
-  LANES_PER_APPEND,
-  LONE_TAIL_BYTES,
-  ROOMY_TAIL,
-} from '../core/limits.ts'
+import { FORGET_AFTER_MS, LANES_MAX, LANES_PER_APPEND, ROOMY_TAIL } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
 import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
@@ -208,18 +203,9 @@ function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Place
 }
 
 async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  // Alone, it leaves a full tail to its next push, but not one that this could not begin anew.
-  const seals = engine.alone.has(record)
-    ? record.tailBytes >= LONE_TAIL_BYTES
-    : crossesSealLine(record.tailBytes, bytes, tailLimits(engine))
-  if (seals) await sealQuietly(engine, record)
+  const alone = engine.alone.has(record)
+  if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
 }
-
-/** Between the two records lies one append, and no fenced write. */
-const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
-  after.born === before.born &&
-  after.version === before.version &&
-  after.appends === before.appends + 1
 
 /** The push is answered by its append alone: a seal that fails is somebody else's next. */
 export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {

@@ -7,7 +7,6 @@ import { bundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { handlerFiles } from '../../lib/constructs/function-settings.ts'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
-import { synthesise } from '../../lib/synthesise.ts'
 import { temporaryFolder, withoutBundles } from './synthesised.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -17,7 +16,7 @@ const template = (folder: string, name = 'PushPop') =>
 
 function synthesisedHere(context: Record<string, unknown> = {}): string {
   const outdir = temporaryFolder()
-  synthesise({ outdir, context })
+  pushPopApp({ outdir, context, checked: false }).synth()
   return outdir
 }
 

@@ -223,9 +223,9 @@ export const sealMutants: readonly Mutant[] = [
     rule: '0011 leaves the first line to its next push',
     edits: [
       edit(
-        'operations/append.ts',
-        'engine.alone.has(record)\n    ? record.tailBytes >= LONE_TAIL_BYTES\n',
-        'engine.alone.has(record) && LONE_TAIL_BYTES < 0\n    ? false\n',
+        'core/append.ts',
+        'alone ? record.tailBytes >= LONE_TAIL_BYTES : crossesSealLine',
+        'alone && LONE_TAIL_BYTES < 0 ? false : crossesSealLine',
       ),
     ],
     killers: [test('test/engine/seal-before.test.ts', '1.13 requests')],
@@ -234,11 +234,7 @@ export const sealMutants: readonly Mutant[] = [
     name: 'lone-producer-never-seals-the-small-lane',
     rule: 'hard and soft caps of the tail',
     edits: [
-      edit(
-        'operations/append.ts',
-        '? record.tailBytes >= LONE_TAIL_BYTES',
-        '? record.tailBytes < 0',
-      ),
+      edit('core/append.ts', '? record.tailBytes >= LONE_TAIL_BYTES', '? record.tailBytes < 0'),
     ],
     killers: [test('test/engine/seal-before.test.ts', 'with more lanes')],
   },

@@ -1,36 +1,15 @@
 import type { Queues } from '../../queues.ts'
-import { ok, seconds } from '../answer.ts'
+import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { browseCall, configurationCall, inspectCall, listCall } from '../schemas/inspect.ts'
+import { stateBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
 
 export const inspectEndpoints = (queues: Queues) => ({
   inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
     const state = await queues.inspect(queue, { consistent: parameters.consistent ?? false })
-    const { oldestPushedAtMs } = state
-    const body = {
-      id: queue,
-      version: state.version,
-      count: state.count,
-      locked_count: state.lockedCount,
-      dead_count: state.deadCount,
-      oldest_pushed_at: oldestPushedAtMs === undefined ? null : seconds(oldestPushedAtMs),
-      priorities: state.lanes.map((lane) => ({
-        priority: lane.priority,
-        count: lane.count,
-        head_segment: lane.headSegment,
-        tail_segment: lane.tailSegment,
-        head_offloaded_segment: lane.headOffloadedSegment ?? null,
-        tail_offloaded_segment: lane.tailOffloadedSegment ?? null,
-      })),
-      locks: state.locks.map(({ expiresAtMs, count, priorities }) => ({
-        lock_expires_at: seconds(expiresAtMs),
-        count,
-        priorities,
-      })),
-      configuration: configurationBody(state.configuration),
-    }
+    const body = { ...stateBody(state), configuration: configurationBody(state.configuration) }
     return ok(body, { etag: state.etag })
   }),
 

@@ -52,7 +52,7 @@ export const itemTexts = (items: readonly PoppedItem[]): string =>
   `[${items.map(({ text }) => text).join(',')}]`
 
 /** An id is made of characters that need no escape; a reason is anything. */
-export const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
+const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
 export function detailFields({ id, priority, pushedAtMs, deliveries, reason }: PoppedItem): string {
   const pushedAt = secondsText(pushedAtMs)

@@ -15,7 +15,7 @@ export type ReadArguments =
   /** A sentence that says which and why. */
   | { readonly kind: 'wrong'; readonly sentence: string }
 
-export const DATA_DIRECTORY = '.pushpop'
+const DATA_DIRECTORY = '.pushpop'
 
 const options = [
   { name: 'port', value: 'N', help: `listen on port N instead of ${PORT}; 0 takes any free one` },

@@ -56,7 +56,7 @@ export class ScheduleTimer {
   }
 }
 
-export function scheduledEvent(ruleArn: string, nowMs: number) {
+function scheduledEvent(ruleArn: string, nowMs: number) {
   return {
     version: '0',
     id: randomUUID(),

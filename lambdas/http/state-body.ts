@@ -1,0 +1,25 @@
+import type { QueueState } from '../queues.ts'
+import { seconds } from './answer.ts'
+
+/** A queue's state as the API tells it; its configuration is told beside it. */
+export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => ({
+  id: state.queue,
+  version: state.version,
+  count: state.count,
+  locked_count: state.lockedCount,
+  dead_count: state.deadCount,
+  oldest_pushed_at: state.oldestPushedAtMs === undefined ? null : seconds(state.oldestPushedAtMs),
+  priorities: state.lanes.map((lane) => ({
+    priority: lane.priority,
+    count: lane.count,
+    head_segment: lane.headSegment,
+    tail_segment: lane.tailSegment,
+    head_offloaded_segment: lane.headOffloadedSegment ?? null,
+    tail_offloaded_segment: lane.tailOffloadedSegment ?? null,
+  })),
+  locks: state.locks.map(({ expiresAtMs, count, priorities }) => ({
+    lock_expires_at: seconds(expiresAtMs),
+    count,
+    priorities,
+  })),
+})
