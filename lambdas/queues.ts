@@ -34,6 +34,8 @@ export type QueuesOptions = {
   readonly random?: Random
   /** How long an Idempotency-Key is remembered: a day, unless set. */
   readonly idempotencyTtlSeconds?: number
+  /** Must be as it is for the stack, where a consumer may wait for an event; true, unless set. */
+  readonly events?: boolean
   /** Work that no answer waits for has failed; by default it is written to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError']
 }
@@ -55,6 +57,7 @@ export function createQueues(options: QueuesOptions): Queues {
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
     alone: new WeakSet(),
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? IDEMPOTENCY_TTL_SECONDS,
+    events: options.events ?? true,
     onBackgroundError: options.onBackgroundError ?? toConsole,
   }
   return {

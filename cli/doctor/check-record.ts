@@ -1,5 +1,6 @@
 import { roomOf } from '../../lambdas/core/configuration.ts'
 import { entryBytes } from '../../lambdas/core/entry.ts'
+import { hasFree } from '../../lambdas/core/marks.ts'
 import { countOf } from '../../lambdas/core/ranges.ts'
 import {
   endOf,
@@ -24,6 +25,9 @@ export function checkRecord(record: QueueRecord): Finding[] {
     unsettled += countOf(unsettledIn(lane))
   }
   for (const why of wrongLocks(record)) say(why)
+  if (record.dry && hasFree(record)) {
+    say('it is marked as dry, and has something to pop: the next push makes no new event')
+  }
   const counts = [
     { name: 'bytes of the tails', said: record.tailBytes, counted: tailBytes },
     { name: 'items in flight', said: record.inFlight, counted: inFlightOf(record) },

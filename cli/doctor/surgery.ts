@@ -46,6 +46,7 @@ export function openSurgery(
       memory: new BoundedCache(0),
       alone: new WeakSet(),
       idempotencyTtlSeconds: IDEMPOTENCY_TTL_SECONDS,
+      events: true,
       onBackgroundError() {},
     },
     async *objects(queue) {

@@ -2,6 +2,7 @@ import { defaultConfiguration } from './configuration.ts'
 import { housekeepingDue } from './housekeeping.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
+import { bringsSomethingBack, hasFree, isNotable } from './marks.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { pruneTail } from './settling.ts'
 
@@ -32,6 +33,8 @@ export type FencedChange = {
   readonly after: QueueRecord
   readonly guards: Guards
   readonly mark: string
+  /** Something is free after it that was not: the mark of a dry queue goes. */
+  readonly bringsBack: boolean
   /** Lanes whose tails are sealed as a whole and begin anew with entries that the write brings. */
   readonly begun?: ReadonlySet<number>
 }
@@ -47,12 +50,18 @@ export function fenced(
     readonly begun?: ReadonlySet<number>
     /** Set `checkAt` anew, later too; needs that no claim came between. */
     readonly refreshCheckAt?: boolean
+    /** Mark the queue as dry if it leaves nothing to pop; needs that no append came between. */
+    readonly marksDry?: boolean
   },
 ): FencedChange {
-  const { nowMs, mark, guards = {}, begun, refreshCheckAt = false } = options
+  const { nowMs, mark, begun, refreshCheckAt = false, marksDry = false } = options
   const pruned = pruneTails(before, draft)
+  const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
+  const becomesDry = marksDry && !before.dry && !hasFree(pruned)
   const counted = {
     ...pruned,
+    dry: becomesDry || (before.dry && !bringsBack),
+    notable: isNotable(before, pruned, bringsBack && begun === undefined),
     inFlight: before.inFlight + inFlightOf(pruned) - inFlightOf(before),
     work: housekeepingDue(pruned),
     version: before.version + 1,
@@ -63,8 +72,13 @@ export function fenced(
   return {
     before,
     after,
-    guards: refreshCheckAt ? { ...guards, claims: true } : guards,
+    guards: {
+      ...options.guards,
+      ...(refreshCheckAt && { claims: true }),
+      ...(becomesDry && { appends: true }),
+    },
     mark,
+    bringsBack,
     ...(begun !== undefined && { begun }),
   }
 }

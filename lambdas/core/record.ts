@@ -42,6 +42,10 @@ export type QueueRecord = {
   readonly configuration: Configuration
   readonly checkAtMs: number | undefined
   readonly work: boolean
+  /** Nothing is free to pop. Only writes that know it say so; every append takes it back. */
+  readonly dry: boolean
+  /** The last write ended locks without acknowledging, or made items dead: events come of it. */
+  readonly notable: boolean
   /** Claims stand back until then: a starving fenced write asked them to. */
   readonly holdUntilMs: number
 }

@@ -62,6 +62,8 @@ export type StoredRecord = {
   cfg?: StoredConfiguration
   checkAt?: number
   work?: string
+  dry?: string
+  ev?: string
   hold?: number
 }
 
@@ -94,6 +96,8 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
       stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),
     checkAtMs: stored.checkAt,
     work: stored.work !== undefined,
+    dry: stored.dry !== undefined,
+    notable: stored.ev !== undefined,
     holdUntilMs: stored.hold ?? 0,
   }
 }

@@ -6,6 +6,7 @@ import type { PopOutcome } from '../queues.ts'
 import { claimUpdate } from '../store/lock-updates.ts'
 import { changedAllTheSame, type Engine, outcomeUnknown, readRecord, seen } from './engine.ts'
 import { foldAfter } from './fold.ts'
+import { leaveDryQuietly } from './leave-dry.ts'
 import {
   acknowledged,
   isMoreWaiting,
@@ -38,7 +39,8 @@ export async function takeClaim(engine: Engine, queue: string, planned: Claim): 
     },
   )
   await foldAfter(engine, record as QueueRecord)
-  return { kind: 'popped', outcome }
+  const known = await leaveDryQuietly(engine, record)
+  return { kind: 'popped', outcome: known ? outcome : askAgain(outcome) }
 }
 
 /** A large claim reads first, to take no more than fits an answer. */
@@ -75,3 +77,6 @@ async function claimedItems(
   }
   throw unreadable(claimed.queue)
 }
+
+const askAgain = (outcome: PopOutcome): PopOutcome =>
+  outcome.kind === 'items' ? { ...outcome, more: true } : outcome

@@ -24,6 +24,8 @@ export type Engine = {
   /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
   readonly alone: WeakSet<QueueRecord>
   readonly idempotencyTtlSeconds: number
+  /** Whether records are marked for the events that are made of the table's stream. */
+  readonly events: boolean
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }

@@ -3,6 +3,7 @@ import { QueueError } from '../core/errors.ts'
 import { fenced } from '../core/fence.ts'
 import { checkQueueId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
+import { hasFree } from '../core/marks.ts'
 import { type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
 import { randomLockId } from '../core/random-text.ts'
@@ -12,6 +13,7 @@ import { takeClaim } from './claim.ts'
 import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
 import { hashOf } from './hash.ts'
 import { hold } from './hold.ts'
+import { leaveDry, leaveDryQuietly } from './leave-dry.ts'
 import { acknowledged, isMoreWaiting, itemsOf, MissingItems, type Try } from './popped.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
@@ -87,17 +89,24 @@ export async function pop(
         }
         const outcome = await repeated(engine, record, plan.lockId, plan.lock)
         if (outcome !== undefined) {
+          await leaveDryQuietly(engine, record)
           return { ...withTtl(outcome, ttlMs), ...acknowledged(plan.itemsAcknowledged) }
         }
         record = await missing.lookAgain(engine, queue, record)
         continue
       }
       case 'empty': {
-        if (plan.draft === undefined) return { kind: 'empty' }
+        if (plan.draft === undefined) {
+          const left = await leaveDry(engine, record)
+          if (left === undefined || !hasFree(left)) return { kind: 'empty' }
+          record = left
+          break
+        }
         const change = fenced(record, plan.draft, {
           nowMs,
           mark: newMark(engine),
           guards: nothingVisible(record, command),
+          marksDry: engine.events,
         })
         const committed = await commit(engine, change)
         if (committed.kind === 'committed') return emptied(plan.itemsAcknowledged)
@@ -116,7 +125,7 @@ export async function pop(
         continue
       }
       case 'take': {
-        const taken = await take(engine, record, plan, command, nowMs)
+        const taken = await take(engine, record, plan, command, { nowMs, losses })
         if (taken.kind === 'popped') return withTtl(taken.outcome, ttlMs)
         record =
           taken.kind === 'missing'
@@ -141,7 +150,7 @@ async function take(
   record: QueueRecord,
   plan: PopTake,
   command: PopCommand,
-  nowMs: number,
+  { nowMs, losses }: { readonly nowMs: number; readonly losses: number },
 ): Promise<Try> {
   const read = await engine.items.read(record, plan.picks, ANSWER_BYTES_MAX)
   if (read.kind === 'missing') return { kind: 'missing', record }
@@ -153,16 +162,20 @@ async function take(
     guards: taken.guards,
     // Claims need a `checkAt` that is ahead of them; someone has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
+    // Items that are not locked come back to nobody who dies before he has left the mark.
+    marksDry: engine.events && losses < (command.lock === undefined ? STARVING_AFTER : 1),
   })
   const committed = await commit(engine, change)
   if (committed.kind !== 'committed') {
     return { kind: 'lost', record: committed.kind === 'lost' ? committed.current : undefined }
   }
+  const known = await leaveDryQuietly(engine, committed.record)
   const outcome = {
     kind: 'items' as const,
     items: itemsOf(plan.draft, taken.stretches, read.entries),
     // By the record as the pop left it: what was appended meanwhile is waiting as well.
-    more: read.entries.length < command.count && isMoreWaiting(committed.record, plan.more),
+    more:
+      !known || (read.entries.length < command.count && isMoreWaiting(committed.record, plan.more)),
     ...(command.lock !== undefined && {
       lock: { id: command.lock.id, expiresAtMs: taken.expiresAtMs, ttlSeconds: 0 },
     }),

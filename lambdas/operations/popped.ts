@@ -1,7 +1,7 @@
 import { decodeItem } from '../core/entry.ts'
 import { QueueError } from '../core/errors.ts'
 import { itemId } from '../core/keys.ts'
-import { choose } from '../core/pop.ts'
+import { hasFree } from '../core/marks.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../core/record.ts'
 import type { PopOutcome, PoppedItem } from '../queues.ts'
 import { type Engine, readRecord } from './engine.ts'
@@ -61,7 +61,7 @@ export function itemsOf(
 
 /** Whether anything was left to take, by the record as the pop left it. */
 export const isMoreWaiting = (record: QueueRecord | undefined, otherwise: boolean): boolean =>
-  record === undefined ? otherwise : choose(record, 1, false).picks.length > 0
+  record === undefined ? otherwise : hasFree(record)
 
 export const acknowledged = (items: number | undefined) =>
   items === undefined ? {} : { itemsAcknowledged: items }

@@ -12,6 +12,7 @@ import {
   readRecord,
 } from './engine.ts'
 import { hold } from './hold.ts'
+import { leaveDryQuietly } from './leave-dry.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
 const ATTEMPTS_MAX = 120
@@ -47,11 +48,19 @@ async function purgeSteps(
     const guards = { claims: true }
     const committed = await commit(
       engine,
-      fenced(record, draft, { nowMs, mark: newMark(engine), guards }),
+      fenced(record, draft, {
+        nowMs,
+        mark: newMark(engine),
+        guards,
+        marksDry: engine.events && losses === 0,
+      }),
     )
     if (committed.kind === 'committed') {
       done.itemsPurged += items
-      if (finished) return done
+      if (finished) {
+        await leaveDryQuietly(engine, committed.record)
+        return done
+      }
       record = committed.record
       losses = 0
       continue

@@ -17,6 +17,7 @@ import {
 } from '../core/record.ts'
 import { settle } from '../core/settling.ts'
 import { busy, changedAllTheSame, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { leaveDryQuietly } from './leave-dry.ts'
 import { move } from './move.ts'
 
 const LIMIT_MAX = 1_000
@@ -49,6 +50,7 @@ export async function redrive(
   const record = await redriveItems(engine, queue, limit, done).catch((error: unknown) => {
     throw done.itemsRedriven > 0 ? changedAllTheSame(error) : error
   })
+  if (done.itemsRedriven > 0) await leaveDryQuietly(engine, record)
   return { ...done, itemsLeft: itemsLeftIn(record) }
 }
 

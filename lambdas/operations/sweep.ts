@@ -93,7 +93,9 @@ async function sweepQueue(engine: Engine, queue: string, report: Report): Promis
     const returned = endExpired(record, nowMs)
     const draft = returned === record ? foldDone(record, nowMs) : returned
     const mark = newMark(engine)
-    const change = fenced(record, draft, { nowMs, mark, refreshCheckAt: true })
+    // Whoever took the last item may have died before he said so.
+    const marksDry = engine.events && attempt === 1
+    const change = fenced(record, draft, { nowMs, mark, refreshCheckAt: true, marksDry })
     const committed = await commit(engine, change)
     if (committed.kind !== 'committed') {
       record = committed.kind === 'lost' ? committed.current : undefined

@@ -32,6 +32,7 @@ export function createQueuesOn(
     dynamodb: meteredDocuments(documents),
     s3: async () => meteredObjects(await objects()),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+    events: environment.PUSHPOP_EVENTS !== 'off',
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()
       if (tally !== undefined) tally.backgroundFailures += 1

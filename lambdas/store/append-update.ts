@@ -53,6 +53,7 @@ export function appendUpdate(
   // The tail is being sealed, or the queue is full: both say so before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway) update.condition(`room>=${update.value(append.items)}`)
+  takeMarksBack(update, append)
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
@@ -81,12 +82,18 @@ export function wideAppendUpdate(
     lanes[priority] = encodeLane({ ...lane, tail: [...lane.tail, ...entries] })
   }
   for (const [priority, lane] of newLanes) lanes[priority] = encodeLane(lane)
+  takeMarksBack(update, append)
   update.set('L', lanes)
   update.add('n', newLanes.size)
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
   return update.build()
+}
+
+/** There is something to pop again. Removing what is not there costs nothing. */
+function takeMarksBack(update: Expression, append: Append): void {
+  if (append.items > 0) update.removes.push('dry', 'ev')
 }
 
 /** A queue's first record. */
@@ -116,6 +123,7 @@ export function newRecord(
     room: roomOf(configuration) - append.items,
   }
   for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
+  if (append.items === 0) stored.dry = 'y'
   if (configuration.revision > 0) stored.cfg = encodeConfiguration(configuration)
   return stored
 }

@@ -31,7 +31,7 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   if (after.configuration !== before.configuration) {
     update.set('cfg', encodeConfiguration(after.configuration))
   }
-  changeFlags(update, before, after)
+  changeFlags(update, change)
   update.add('room', after.room - before.room)
   update.add('g', after.returns - before.returns)
   update.add('i', after.inFlight - before.inFlight)
@@ -73,11 +73,16 @@ function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord
   }
 }
 
-function changeFlags(update: Expression, before: QueueRecord, after: QueueRecord): void {
+function changeFlags(update: Expression, { before, after, bringsBack }: FencedChange): void {
   if (after.work !== before.work) {
     if (after.work) update.set(update.name('work'), 'y')
     else update.removes.push(update.name('work'))
   }
+  // Unseen too: the mark may have been set beside the fence.
+  if (bringsBack) update.removes.push('dry')
+  else if (after.dry && !before.dry) update.set('dry', 'y')
+  if (after.notable) update.set('ev', 'y')
+  else if (before.notable) update.removes.push('ev')
   if (before.holdUntilMs !== 0) update.removes.push(update.name('hold'))
   if (after.checkAtMs !== before.checkAtMs) {
     if (after.checkAtMs === undefined) update.removes.push('checkAt')

@@ -53,6 +53,7 @@ export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
   if (claim.work && !seen.work) update.set(update.name('work'), 'y')
   update.add('c', 1)
   update.add('i', count)
+  update.removes.push('ev')
   return update.build()
 }
 
@@ -72,6 +73,7 @@ export function acknowledgeUpdate(lockId: string, nowMs: number): ReturnType<Exp
   const expiry = `K.${update.name(lockId)}.x`
   update.condition(`${expiry}>${update.value(nowMs)}`)
   update.set(expiry, 0)
+  update.removes.push('ev')
   return update.build()
 }
 

@@ -50,6 +50,8 @@ export function aRecord(
     configuration: defaultConfiguration,
     checkAtMs: undefined,
     work: false,
+    dry: false,
+    notable: false,
     holdUntilMs: 0,
     ...changes,
   }

@@ -29,6 +29,7 @@ type Store = {
 export type EngineOptions = Steering & {
   readonly clock?: Clock
   readonly idempotencyTtlSeconds?: number
+  readonly events?: boolean
 }
 
 export type EngineOnWire = Queues & { readonly wire: Wire }
@@ -53,7 +54,7 @@ export class Stage {
 
   /** A process of its own: no memory in common with another. */
   engine(options: EngineOptions = {}): EngineOnWire {
-    const { clock = this.clock, idempotencyTtlSeconds, ...steering } = options
+    const { clock = this.clock, idempotencyTtlSeconds, events = true, ...steering } = options
     const wire = new Wire(steering)
     this.#engines += 1
     const queues = createQueues({
@@ -63,6 +64,7 @@ export class Stage {
       s3: wire.through('s3', this.store.s3),
       clock,
       random: seeded(this.#engines),
+      events,
       ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
       onBackgroundError: (error, { step }) => this.background.push({ error, step }),
     })

@@ -4,6 +4,7 @@ import { housekeepingMutants } from './housekeeping.ts'
 import { limitMutants } from './limits.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
+import { markMutants } from './marks.ts'
 import type { Mutant } from './mutant.ts'
 import { popMutants } from './pops.ts'
 import { sealMutants } from './seal.ts'
@@ -30,5 +31,6 @@ export const mutants: readonly Mutant[] = [
   ...lockMutants,
   ...housekeepingMutants,
   ...lostAnswerMutants,
+  ...markMutants,
   ...limitMutants,
 ]

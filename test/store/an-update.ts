@@ -56,6 +56,8 @@ export function storedOf(record: QueueRecord): StoredRecord {
   for (const [lockId, lock] of record.locks) stored.K[lockId] = encodeLock(lock)
   if (record.checkAtMs !== undefined) stored.checkAt = record.checkAtMs
   if (record.work) stored.work = 'y'
+  if (record.dry) stored.dry = 'y'
+  if (record.notable) stored.ev = 'y'
   return stored
 }
 

@@ -3,6 +3,7 @@ import type { PopOutcome } from '../../../lambdas/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import { checkLockAnswer, checkLockRefusal, checkManyAnswer } from './check-lock-answer.ts'
+import { checkLeftDry } from './check-marks.ts'
 import { checkPopped } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
@@ -36,6 +37,13 @@ export function checkAnswer(model: Model, operation: Operation): void {
       return
     case 'pop':
       checkPopped(model, operation as Operation<CommandOf<'pop'>>, value as PopOutcome, say)
+      checkLeftDry(
+        model.queue(command.queue),
+        operation as Operation<CommandOf<'pop'>>,
+        value as PopOutcome,
+        model.world.faultFree,
+        say,
+      )
       return
     case 'acknowledge':
     case 'release':
@@ -51,6 +59,13 @@ export function checkAnswer(model: Model, operation: Operation): void {
       if (itemsPurged !== operation.effects.purged) {
         say('a purge counts exactly', `${itemsPurged}, in truth ${operation.effects.purged}`)
       }
+      checkLeftDry(
+        model.queue(command.queue),
+        operation as Operation<CommandOf<'purge'>>,
+        undefined,
+        model.world.faultFree,
+        say,
+      )
       return
     }
     case 'redrive': {

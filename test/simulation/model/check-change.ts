@@ -1,6 +1,7 @@
 import { FORGET_AFTER_MS } from '../../../lambdas/core/limits.ts'
 import { isDone } from '../../../lambdas/core/record.ts'
 import { checkTail } from './check-append.ts'
+import { checkMarks } from './check-marks.ts'
 import { checkRecord } from './check-record.ts'
 import { checkReturning } from './check-returning.ts'
 import { checkSettling } from './check-settling.ts'
@@ -22,6 +23,7 @@ export function checkChange(
   const { queue } = queueModel
   const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
   countPaths(model, queueModel, before, after)
+  checkMarks(model, queueModel, before, after)
   if (after === undefined) {
     if (before !== undefined) checkForgotten(model, before)
     return

@@ -45,6 +45,7 @@ export class Model {
         births: 0,
         freeSinceCommit: undefined,
         configuredAtCommit: 0,
+        silence: undefined,
         locks: new Map(),
       }
       this.#queues.set(queue, known)
@@ -116,6 +117,8 @@ export type QueueModel = {
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
   configuredAtCommit: number
+  /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
+  silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined
   /** Every lock ever made here. */
   readonly locks: Map<string, LockModel>
 }

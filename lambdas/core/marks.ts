@@ -1,0 +1,46 @@
+import { countOf, subtract } from './ranges.ts'
+import { endOf, freeIn, isDone, type QueueRecord } from './record.ts'
+
+/*
+ * Events are made of the table's stream, whose filter cannot compare a record with what it was. So
+ * two marks in the record say which writes to look at:
+ *   dry      nothing is free to pop. Whoever takes the last item sets it, every append removes it.
+ *   notable  this write ended locks otherwise than by acknowledging, or made items dead.
+ */
+
+export function hasFree(record: QueueRecord): boolean {
+  for (const [priority, lane] of record.lanes) {
+    if (lane.head < endOf(lane) && freeIn(record, priority, lane).length > 0) return true
+  }
+  return false
+}
+
+/** Whether items are free that were not: only the end of a lock, or of a part of it, can do that. */
+export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): boolean {
+  const touched = new Set<number>()
+  for (const [lockId, lock] of before.locks) {
+    if (isDone(lock) || after.locks.get(lockId) === lock) continue
+    for (const { priority } of lock.stretches) touched.add(priority)
+  }
+  for (const priority of touched) {
+    const [was, is] = [before.lanes.get(priority), after.lanes.get(priority)]
+    if (was === undefined || is === undefined) continue
+    const back = subtract(freeIn(after, priority, is), freeIn(before, priority, was))
+    if (back.length > 0) return true
+  }
+  return false
+}
+
+export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
+  if (bringsBack || deadIn(after) > deadIn(before)) return true
+  return [...before.locks].some(([lockId, lock]) => {
+    if (isDone(lock) || after.locks.has(lockId)) return false
+    return after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'
+  })
+}
+
+function deadIn(record: QueueRecord): number {
+  let count = 0
+  for (const { dead } of record.lanes.values()) count += countOf(dead)
+  return count
+}
