@@ -10,8 +10,10 @@ import { commands } from './commands.ts'
 import { write, writeQuietly } from './console/write.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { explain } from './explain.ts'
-import { failed, hasCode, wrongUsage } from './failure.ts'
+import { wrongUsage } from './failure.ts'
 import { helpOf, overview } from './help.ts'
+import { needNode } from './node-version.ts'
+import { start } from './start.ts'
 import { openTarget } from './target/open-target.ts'
 import type { Target } from './target/target.ts'
 import { version } from './version.ts'
@@ -22,6 +24,8 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   // Whoever reads may go before us: what then fails is the write, which is awaited.
   for (const stream of [io.stdout, io.stderr]) stream.on('error', () => {})
   try {
+    // zstd, for a table of one's own, and `JSON.rawJSON`, for numbers as they are.
+    needNode('22.15', 'the command line')
     return await dispatch(args, io)
   } catch (error) {
     return report(error, io, args.includes('--json'))
@@ -115,15 +119,4 @@ function report(error: unknown, io: Io, asJson: boolean): ExitCode {
     : paintFor(io.stderr, io.env)(exitCode === exitCodes.interrupted ? 'yellow' : 'red', sentence)
   writeQuietly(io.stderr, `${told}\n`)
   return exitCode
-}
-
-/** Its options are those of `npm start`; it needs what the repository has and the package has not. */
-async function start(args: readonly string[]): Promise<ExitCode> {
-  const { startCommand } = await import('../lib/local/console/start-command.ts').catch(
-    (error: unknown) => {
-      if (!hasCode(error, 'ERR_MODULE_NOT_FOUND')) throw error
-      throw failed('Cannot start because the stack on one machine comes with the repository', error)
-    },
-  )
-  return (await startCommand(args)) as ExitCode
 }

@@ -36,6 +36,7 @@ export function settingsOf(node: Node): Settings {
     service: {
       authorisation: authorisationOf(setting),
       throwaway: oneOf('throwaway', setting('throwaway'), ['true', 'false']) === 'true',
+      events: oneOf('events', setting('events'), ['true', 'false']) !== 'false',
       tracing: oneOf('tracing', setting('tracing'), ['true', 'false']) !== 'false',
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),

@@ -1,6 +1,6 @@
 import { hasFree } from './marks.ts'
-import { countOf, normalised, subtract } from './ranges.ts'
-import { isDone, itemsIn, type Lock, lanesInOrder, type QueueRecord } from './record.ts'
+import { countOf, intersect, normalised, subtract } from './ranges.ts'
+import { freeIn, isDone, itemsIn, type Lock, lanesInOrder, type QueueRecord } from './record.ts'
 import { countIn } from './views.ts'
 
 /** What a write did to a queue that others may want to know. */
@@ -42,7 +42,20 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
   if (!hasFree(after)) return false
   if (before === undefined || before.dry || !hasFree(before)) return true
   // Something was free all along; yet who saw these items locked waits for news of them.
-  return after.returns > before.returns
+  return cameBack(before, after)
+}
+
+/** Items that were in a lock are free. (Not by `returns`: a redrive raises it only to stop claims.) */
+function cameBack(before: QueueRecord, after: QueueRecord): boolean {
+  for (const lock of before.locks.values()) {
+    if (isDone(lock)) continue
+    for (const stretch of lock.stretches) {
+      const [was, is] = [before, after].map(({ lanes }) => lanes.get(stretch.priority))
+      if (is === undefined || was?.epoch !== is.epoch) continue
+      if (intersect(freeIn(after, stretch.priority, is), [stretch]).length > 0) return true
+    }
+  }
+  return false
 }
 
 /**

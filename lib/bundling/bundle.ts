@@ -1,18 +1,26 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
-import { type BuildOptions, buildSync, type Metafile } from 'esbuild'
+import { createRequire } from 'node:module'
+import { basename, extname, join, relative, resolve } from 'node:path'
+import type { BuildOptions, Metafile } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** The files of one function: `index.mjs`, whose export `handler` Lambda calls, and its chunks. */
-export type Bundle = {
-  readonly files: ReadonlyMap<string, Uint8Array>
+/** A file beside this one: JavaScript in the package. */
+const beside = (name: string): string =>
+  join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)
+
+/** One function: `index.mjs`, whose export `handler` Lambda calls, and its chunks. */
+export type FunctionFiles = { readonly files: ReadonlyMap<string, Uint8Array> }
+
+export type Bundle = FunctionFiles & {
   /** Loaded at a cold start: the entry and everything it imports statically. */
   readonly bytesAtStart: number
   /** Loaded by `import()` when first needed, if ever. */
   readonly bytesLazy: number
   /** What is loaded at the start: source file, and bytes it comes to. */
   readonly inputsAtStart: ReadonlyMap<string, number>
+  /** Every source file that something in it is from, loaded at the start or not. */
+  readonly inputs: ReadonlySet<string>
 }
 
 const S3_FILE = 'client-s3.mjs'
@@ -29,7 +37,7 @@ export function bundle<Name extends string>(
   const names = Object.keys(entries) as Name[]
   for (const name of names) {
     if (existsSync(entries[name])) continue
-    throw new Error(`Cannot bundle ${relative(root, entries[name])} because there is no such file`)
+    throw new Error(`Cannot bundle ${relative('', entries[name])} because there is no such file`)
   }
   const outputs = buildAll(entries)
   return new Map(names.map((name) => [name, bundleOf(`${name}.mjs`, outputs)]))
@@ -58,18 +66,18 @@ function buildAll(
     alias: { '@aws-sdk/client-s3': `./${S3_FILE}` },
     external: [`./${S3_FILE}`],
   })
-  const s3 = build({ 'client-s3': join(import.meta.dirname, 'client-s3.ts') }, { sourcemap })
+  const s3 = build({ 'client-s3': beside('client-s3') }, { sourcemap })
   return new Map([...s3, ...handlers])
 }
 
-/** One handler on its own, written to a folder. */
+/** One handler on its own, in a file of this or another project, written to a folder. */
 export function bundleFunction(entry: string, outdir: string): Bundle {
-  const made = bundle({ index: entry }).get('index') as Bundle
+  const made = bundle({ index: resolve(entry) }).get('index') as Bundle
   writeBundle(made, outdir)
   return made
 }
 
-export function writeBundle({ files }: Bundle, outdir: string): void {
+export function writeBundle({ files }: FunctionFiles, outdir: string): void {
   mkdirSync(outdir, { recursive: true })
   for (const [name, contents] of files) writeFileSync(join(outdir, name), contents)
 }
@@ -83,7 +91,7 @@ function build(
   entries: Readonly<Record<string, string>>,
   { alias, external = [], sourcemap }: Pick<BuildOptions, 'alias' | 'external' | 'sourcemap'>,
 ): ReadonlyMap<string, Output> {
-  const { outputFiles, metafile } = buildSync({
+  const { outputFiles, metafile } = loadEsbuild().buildSync({
     absWorkingDir: root,
     entryPoints: Object.entries(entries).map(([out, path]) => ({ in: path, out })),
     // Nothing is written there: names have to be relative to something.
@@ -106,7 +114,7 @@ function build(
     minify: true,
     legalComments: 'none',
     alias: {
-      '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'env-credentials.ts'),
+      '@aws-sdk/credential-provider-node': beside('env-credentials'),
       ...alias,
     },
     external,
@@ -125,6 +133,18 @@ function build(
   )
 }
 
+/** When something is bundled: the package holds its functions built, and comes without esbuild. */
+function loadEsbuild(): typeof import('esbuild') {
+  try {
+    return createRequire(import.meta.url)('esbuild')
+  } catch (cause) {
+    throw new Error(
+      'Cannot bundle a function because esbuild is not installed: npm install --save-dev esbuild',
+      { cause },
+    )
+  }
+}
+
 function bundleOf(entry: string, outputs: ReadonlyMap<string, Output>): Bundle {
   const atStart = reachable(entry, outputs, ['import-statement'])
   const all = reachable(entry, outputs, ['import-statement', 'dynamic-import'])
@@ -141,6 +161,7 @@ function bundleOf(entry: string, outputs: ReadonlyMap<string, Output>): Bundle {
         Object.entries(inputs).map(([path, { bytesInOutput }]) => [path, bytesInOutput]),
       ),
     ),
+    inputs: new Set([...all.values()].flatMap(({ inputs }) => Object.keys(inputs))),
   }
 }
 

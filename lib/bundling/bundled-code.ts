@@ -4,18 +4,22 @@ import { join, resolve } from 'node:path'
 import { Code, type CodeConfig, type ResourceBindOptions } from 'aws-cdk-lib/aws-lambda'
 import { type CfnResource, Stack } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import { type Bundle, bundle, writeBundle } from './bundle.ts'
+import { readBuiltFunctions } from './built-functions.ts'
+import { bundle, type FunctionFiles, writeBundle } from './bundle.ts'
 
 const lambdas = resolve(import.meta.dirname, '../../lambdas')
 
+/** In the package only. */
+const built = resolve(import.meta.dirname, '../../functions')
+
 /**
- * The functions' code, bundled when the first of them needs it. Not by the CDK's own bundling: it
- * wants a Docker image, tells the terminal of every function, and takes two bundles of one folder for
- * the same if only their handlers differ.
+ * The functions' code: as the package holds it, or bundled when the first of them needs it. Not by the
+ * CDK's own bundling: it wants a Docker image, tells the terminal of every function, and takes two
+ * bundles of one folder for the same if only their handlers differ.
  */
 export class BundledHandlers<Name extends string> {
   readonly #files: Readonly<Record<Name, string>>
-  #bundles: ReadonlyMap<Name, Bundle> | undefined
+  #functions: ReadonlyMap<string, FunctionFiles> | undefined
 
   /** Files in `lambdas/handlers`, by function. */
   constructor(files: Readonly<Record<Name, string>>) {
@@ -24,8 +28,10 @@ export class BundledHandlers<Name extends string> {
 
   code(name: Name): Code {
     return new BundledCode(() => {
-      this.#bundles ??= bundle(entriesOf(this.#files))
-      return this.#bundles.get(name) as Bundle
+      this.#functions ??= readBuiltFunctions(built) ?? bundle(entriesOf(this.#files))
+      const found = this.#functions.get(name)
+      if (found !== undefined) return found
+      throw new Error(`Cannot deploy the function ${name} because the package was built without it`)
     })
   }
 }
@@ -42,12 +48,12 @@ export function entriesOf<Name extends string>(
 
 class BundledCode extends Code {
   readonly isInline = false
-  readonly #bundle: () => Bundle
+  readonly #onDemand: () => FunctionFiles
   #asset: Code | undefined
 
-  constructor(bundleOnDemand: () => Bundle) {
+  constructor(onDemand: () => FunctionFiles) {
     super()
-    this.#bundle = bundleOnDemand
+    this.#onDemand = onDemand
   }
 
   override bind(scope: Construct): CodeConfig {
@@ -55,7 +61,7 @@ class BundledCode extends Code {
     if (!Stack.of(scope).bundlingRequired) return this.#stage(scope, import.meta.dirname)
     const folder = mkdtempSync(join(tmpdir(), 'pushpop-bundle-'))
     try {
-      writeBundle(this.#bundle(), folder)
+      writeBundle(this.#onDemand(), folder)
       return this.#stage(scope, folder)
     } finally {
       rmSync(folder, { recursive: true })

@@ -8,8 +8,7 @@
 import { SourceMap } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { FunctionName } from '../../lambdas/http/routes.ts'
-import { handlerFiles } from '../constructs/function-settings.ts'
+import { announceFiles, handlerFiles } from '../constructs/function-settings.ts'
 import { sourceMapsOf } from './bundle.ts'
 import { entriesOf } from './bundled-code.ts'
 
@@ -18,8 +17,15 @@ const root = resolve(import.meta.dirname, '../..')
 /** `file:///var/task/chunk-ABCDEFGH.mjs:1:2345`, wherever the bundle was. */
 const place = /(?:file:\/\/)?[^\s()]*\/((?:index|client-s3|chunk-[A-Z0-9]+)\.mjs):(\d+):(\d+)/g
 
-export function explainStack(stack: string, name: FunctionName): string {
-  const maps = sourceMapsOf(entriesOf(handlerFiles))
+/** Built apart from each other, as they are deployed. */
+const groups: readonly Readonly<Record<string, string>>[] = [handlerFiles, announceFiles]
+const groupOf = (name: string) => groups.find((files) => Object.hasOwn(files, name))
+
+export function explainStack(
+  stack: string,
+  name: keyof typeof handlerFiles | keyof typeof announceFiles,
+): string {
+  const maps = sourceMapsOf(entriesOf(groupOf(name) ?? handlerFiles))
   return stack.replaceAll(place, (found, file: string, line: string, column: string) => {
     const map = maps.get(file === 'index.mjs' ? `${name}.mjs` : file)
     if (map === undefined) return found
@@ -32,10 +38,11 @@ export function explainStack(stack: string, name: FunctionName): string {
 
 if (import.meta.main) {
   const name = process.argv[2] ?? ''
-  if (name in handlerFiles) {
-    process.stdout.write(explainStack(await text(process.stdin), name as FunctionName))
+  if (groupOf(name) !== undefined) {
+    const known = name as Parameters<typeof explainStack>[1]
+    process.stdout.write(explainStack(await text(process.stdin), known))
   } else {
-    const names = Object.keys(handlerFiles).join(', ')
+    const names = groups.flatMap(Object.keys).join(', ')
     console.error(`Cannot explain a stack of "${name}" because the functions are ${names}`)
     process.exitCode = 1
   }

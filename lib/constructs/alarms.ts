@@ -23,8 +23,9 @@ export type AlarmsProps = Watched & {
 type Definition = {
   /** What users feel. */
   readonly felt: string
-  /** The heading in docs/operations.md that says what to do. */
+  /** The heading in docs/operations.md that says what to do, or of the page that is named. */
   readonly section: string
+  readonly page?: string
   readonly metric: IMetric
   readonly limit: { readonly above: number } | { readonly below: number }
   /** Periods of the metric: this many of the last `of` must be too high. */
@@ -50,10 +51,11 @@ export class Alarms extends Construct {
 
   #add(name: string, definition: Definition, { serviceName, topic }: AlarmsProps): string {
     const { felt, section, metric, limit, periods, of = periods, silence } = definition
+    const { page = 'docs/operations.md' } = definition
     const alarmName = `${serviceName}-${name}`
     const alarm = new Alarm(this, name, {
       alarmName,
-      alarmDescription: `${felt} What to do: docs/operations.md#${section}`,
+      alarmDescription: `${felt} What to do: ${page}#${section}`,
       metric,
       threshold: 'above' in limit ? limit.above : limit.below,
       comparisonOperator:
@@ -74,7 +76,7 @@ export class Alarms extends Construct {
 }
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
-  const { api, functions, table, failures, serviceName, itemAge } = props
+  const { api, functions, table, failures, events, serviceName, itemAge } = props
   const { ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
@@ -154,6 +156,29 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       limit: { above: 0 },
       periods: 1,
     },
+    ...(events && {
+      EventsAreLate: {
+        felt: 'Items wait although a consumer is there for them: events come more than a minute late.',
+        page: 'docs/events.md',
+        section: 'events-are-late',
+        metric: events.announcer.metric('IteratorAge', { statistic: Stats.MAXIMUM, ...minute }),
+        limit: { above: 60_000 },
+        periods: 3,
+      },
+      EventsWereGivenUp: {
+        felt:
+          'Items may wait, until the next push to a drained queue, although a consumer is there for ' +
+          'them: events were given up.',
+        page: 'docs/events.md',
+        section: 'events-were-given-up',
+        metric: events.failures.metricApproximateNumberOfMessagesVisible({
+          statistic: Stats.MAXIMUM,
+          ...fiveMinutes,
+        }),
+        limit: { above: 0 },
+        periods: 1,
+      },
+    }),
     AQueueIsHot: {
       felt:
         'Calls to a busy queue are slow or answered 503 BUSY: DynamoDB refuses more than one ' +

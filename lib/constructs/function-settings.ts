@@ -78,6 +78,19 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
   },
 }
 
+/** Only there where events are wanted, and no duty of a caller's: so not among the others. */
+export const announceSetting: FunctionSetting = {
+  file: 'announce.ts',
+  description: 'PushPop: puts what happened to queues on the event bus, on the stream of the table',
+  // It compares two images of a record and waits for the bus: a quarter of a core is plenty.
+  memoryMb: 512,
+  // Ten chunks of ten entries, each tried for some seconds at worst; the rest is reported.
+  timeoutSeconds: 60,
+}
+
+/** Built apart from the others: see functions.ts. */
+export const announceFiles = { Announce: announceSetting.file } as const
+
 export const handlerFiles = Object.fromEntries(
   Object.entries(functionSettings).map(([name, { file }]) => [name, file]),
 ) as Readonly<Record<FunctionName, string>>

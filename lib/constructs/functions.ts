@@ -1,10 +1,16 @@
+import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { FunctionName } from '../../lambdas/http/routes.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
-import { functionSettings, handlerFiles } from './function-settings.ts'
+import {
+  announceFiles,
+  announceSetting,
+  functionSettings,
+  handlerFiles,
+} from './function-settings.ts'
 import { ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
@@ -20,18 +26,24 @@ export type FunctionsProps = {
   readonly throwaway: boolean
   readonly sweepEvery?: Duration
   readonly idempotencyTtl?: Duration
+  /** Without it nothing is announced, and the engine does not mark what could be. */
+  readonly bus?: EventBus
 }
 
-export type Functions = Readonly<Record<FunctionName, ServiceFunction>>
+export type Functions = Readonly<Record<FunctionName, ServiceFunction>> & {
+  /** There where events are. */
+  readonly Announce?: ServiceFunction
+}
 
 type Environment = Readonly<Record<string, string>>
 
 /**
- * The eight functions, one for each duty, each with the rights of its duty. Made in the caller's
- * scope, so that they are called `Push` and not `FunctionsPush`: people type these.
+ * The eight functions, one for each duty, each with the rights of its duty, and the one that makes
+ * the events. Made in the caller's scope, so that they are called `Push` and not `FunctionsPush`:
+ * people type these.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
-  const { storage, logRetention, tracing, throwaway } = props
+  const { storage, logRetention, tracing, throwaway, bus } = props
   const handlers = new BundledHandlers(handlerFiles)
   const make = (name: FunctionName, environment: Environment): ServiceFunction => {
     const code = handlers.code(name)
@@ -48,7 +60,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     }
     return made
   }
-  const { every, stored, swept } = environments(props)
+  const { every, stored, swept, announcing } = environments(props)
   return {
     Push: make('Push', stored),
     Pop: make('Pop', stored),
@@ -58,6 +70,18 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     ReturnExpiredLocks: make('ReturnExpiredLocks', swept),
     Housekeep: make('Housekeep', stored),
     Health: make('Health', every),
+    ...(bus && {
+      Announce: new ServiceFunction(scope, 'Announce', {
+        setting: announceSetting,
+        // A build of its own: in the same one, esbuild puts whatever both clients could reach into
+        // chunks that are loaded at the start, and all would start with parts of EventBridge's.
+        code: new BundledHandlers(announceFiles).code('Announce'),
+        environment: announcing,
+        logRetention,
+        tracing,
+        throwaway,
+      }),
+    }),
   }
 }
 
@@ -68,7 +92,8 @@ function environments({
   logLevel,
   sweepEvery,
   idempotencyTtl,
-}: FunctionsProps): Readonly<Record<'every' | 'stored' | 'swept', Environment>> {
+  bus,
+}: FunctionsProps): Readonly<Record<'every' | 'stored' | 'swept' | 'announcing', Environment>> {
   const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
   const stored = {
     ...every,
@@ -77,10 +102,13 @@ function environments({
     ...(idempotencyTtl && {
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
     }),
+    // Marks that nobody reads would cost a pop of the last item a write.
+    ...(!bus && { PUSHPOP_EVENTS: 'off' }),
   }
   const swept = {
     ...stored,
     ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
   }
-  return { every, stored, swept }
+  const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
+  return { every, stored, swept, announcing }
 }

@@ -1,5 +1,4 @@
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import {
   EventSourceMapping,
   FilterCriteria,
@@ -7,10 +6,10 @@ import {
   type Function as LambdaFunction,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda'
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { acknowledge } from './acknowledge.ts'
+import { allowReading, makeFailureQueue } from './stream-reader.ts'
 
 export type HousekeepingStreamProps = {
   readonly table: Table
@@ -28,30 +27,11 @@ export class HousekeepingStream extends Construct {
 
   constructor(scope: Construct, id: string, { table, housekeeper }: HousekeepingStreamProps) {
     super(scope, id)
-    this.failures = new Queue(this, 'Failures', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      // The most there is: a long holiday.
-      retentionPeriod: Duration.days(14),
-    })
-    const streamArn = table.tableStreamArn as string
-    housekeeper.addToRolePolicy(
-      new PolicyStatement({
-        actions: [
-          'dynamodb:DescribeStream',
-          'dynamodb:GetRecords',
-          'dynamodb:GetShardIterator',
-          'dynamodb:ListStreams',
-        ],
-        resources: [streamArn],
-      }),
-    )
-    housekeeper.addToRolePolicy(
-      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.failures.queueArn] }),
-    )
+    this.failures = makeFailureQueue(this, 'Failures')
+    allowReading(housekeeper, table, this.failures)
     this.mapping = new EventSourceMapping(this, 'Default', {
       target: housekeeper,
-      eventSourceArn: streamArn,
+      eventSourceArn: table.tableStreamArn as string,
       // From the beginning: what was written while the stack was being made counts as well.
       startingPosition: StartingPosition.TRIM_HORIZON,
       // Only records carry `work`, and only while there is some. Its existence is tested and not a
@@ -71,12 +51,6 @@ export class HousekeepingStream extends Construct {
       retryAttempts: 5,
       maxRecordAge: Duration.hours(6),
       onFailure: { bind: () => ({ destination: this.failures.queueArn }) },
-    })
-    const last = 'This is where failures end up: a queue behind it would be looked at by nobody.'
-    acknowledge(this.failures, { 'AwsSolutions-SQS3': last, 'Serverless-SQSRedrivePolicy': last })
-    acknowledge(housekeeper, {
-      'Serverless-LambdaDLQ':
-        'Called by the stream, which keeps what failed and hands it to the failure queue.',
     })
   }
 }

@@ -2,10 +2,11 @@ import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
-import { type Duration, Stack } from 'aws-cdk-lib/core'
+import { Duration, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { Alarms } from './alarms.ts'
 import type { Authorisation } from './authorisation.ts'
+import { Events } from './events.ts'
 import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
 import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
@@ -34,7 +35,11 @@ export type PushPopProps = {
   readonly tracing?: boolean
   /** Tells the metrics of several services apart; the stack's name (and the construct's id) unless set. */
   readonly serviceName?: string
-  /** Nine alarms at $0.10 a month for each metric they read; on unless set. */
+  /** Events on a bus of the service's own, from the table's stream; on unless set. */
+  readonly events?: boolean
+  /** How long events are kept to be replayed; a week unless set. */
+  readonly eventArchive?: Duration
+  /** Eleven alarms at $0.10 a month for each metric they read; on unless set. */
   readonly alarms?: boolean
   /** Told of every alarm, and when it is over. */
   readonly alarmTopic?: ITopic
@@ -44,7 +49,7 @@ export type PushPopProps = {
   readonly dashboard?: boolean
 }
 
-/** The whole service, to be placed into any stack: storage, functions, routes, schedule, stream, alarms. */
+/** The whole service, to be placed into any stack: storage, events, functions, routes, schedule, stream, alarms. */
 export class PushPop extends Construct {
   readonly serviceName: string
   readonly storage: Storage
@@ -54,6 +59,8 @@ export class PushPop extends Construct {
   readonly url: string
   /** What housekeeping gave up on. */
   readonly failures: Queue
+  /** There unless turned off. */
+  readonly events?: Events
 
   constructor(scope: Construct, id: string, props: PushPopProps = {}) {
     super(scope, id)
@@ -65,6 +72,14 @@ export class PushPop extends Construct {
     this.storage = new Storage(this, 'Storage', { throwaway })
     const { storage } = this
 
+    if (props.events !== false) {
+      this.events = new Events(this, 'Events', {
+        serviceName,
+        archiveFor: props.eventArchive ?? Duration.days(7),
+      })
+    }
+    const { events } = this
+
     this.functions = makeFunctions(this, {
       serviceName,
       storage,
@@ -74,6 +89,7 @@ export class PushPop extends Construct {
       throwaway,
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),
+      ...(events && { bus: events.bus }),
     })
     const { functions } = this
 
@@ -93,10 +109,19 @@ export class PushPop extends Construct {
       table: storage.table,
       housekeeper: functions.Housekeep,
     }).failures
+    const { Announce: announcer } = functions
+    if (announcer) events?.follow(storage.table, announcer)
 
     const { table } = storage
     const { failures } = this
-    const watched: Watched = { serviceName, api: this.api.api, functions, table, failures }
+    const watched: Watched = {
+      serviceName,
+      api: this.api.api,
+      functions,
+      table,
+      failures,
+      ...(events && announcer && { events: { announcer, failures: events.failures } }),
+    }
     const alarmNames =
       props.alarms === false
         ? []

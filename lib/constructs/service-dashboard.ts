@@ -32,6 +32,7 @@ export class ServiceDashboard extends Construct {
       calls(props),
       items(props),
       background(props),
+      ...(props.events ? [announced(props.events)] : []),
       store(props),
     ]
     this.dashboard = new Dashboard(this, 'Default', {
@@ -108,6 +109,19 @@ const background = ({ serviceName, functions, failures }: Watched): IWidget[] =>
   graph('Failures in the background', [
     serviceMetric(serviceName, 'HousekeepingFailures', { label: 'housekeeping' }),
     serviceMetric(serviceName, 'SweepFailures', { label: 'sweeper' }),
+    failures.metricApproximateNumberOfMessagesVisible({
+      statistic: Stats.MAXIMUM,
+      label: 'given up on',
+    }),
+  ]),
+]
+
+const announced = ({ announcer, failures }: NonNullable<Watched['events']>): IWidget[] => [
+  graph('Events announced, batches', [announcer.metricInvocations({ label: 'announced' })]),
+  graph('Events behind, ms', [
+    announcer.metric('IteratorAge', { statistic: Stats.MAXIMUM, label: 'oldest write' }),
+  ]),
+  graph('Events given up, batches', [
     failures.metricApproximateNumberOfMessagesVisible({
       statistic: Stats.MAXIMUM,
       label: 'given up on',

@@ -11,4 +11,6 @@ export type Watched = {
   readonly functions: Readonly<Record<FunctionName, LambdaFunction>>
   readonly table: Table
   readonly failures: Queue
+  /** Where there are any: who announces them, and what was given up. */
+  readonly events?: { readonly announcer: LambdaFunction; readonly failures: Queue }
 }

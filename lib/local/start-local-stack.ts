@@ -5,7 +5,7 @@
 // found out first, and stopped the same way: no new requests, then those in flight, then the
 // functions, then the stores.
 
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import type { FunctionOutput } from './functions/function-output.ts'
 import type { Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
@@ -66,7 +66,8 @@ export type LocalStack = StoreEndpoints & {
 
 export const PORT = 8000
 
-const pushPop = join(import.meta.dirname, '../../bin/pushpop.ts')
+/** JavaScript in the package. */
+const pushPop = join(import.meta.dirname, `../../bin/pushpop${extname(import.meta.filename)}`)
 
 /** At some 100 MB each, and five functions that may be busy at the same time, 4 GB. */
 const PROCESSES_MAX = 8

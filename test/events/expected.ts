@@ -4,7 +4,7 @@ import type { FunctionName } from '../../lambdas/http/routes.ts'
 export type Expected = {
   /** `events/<name>.json` */
   readonly event: string
-  readonly function: FunctionName
+  readonly function: FunctionName | 'Announce'
   readonly outcome:
     | { readonly status: number; readonly body: object }
     /** What a function without HTTP returns. */
@@ -34,6 +34,21 @@ const upkeep = (event: string, name: FunctionName, returned: object, logged: obj
   function: name,
   outcome: { returned },
   logged: { message: 'run', level: 'info', function: name, ...logged },
+})
+
+const announce = (event: string, logged: object, failed: readonly string[] = []): Expected => ({
+  event,
+  function: 'Announce',
+  outcome: {
+    returned: { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) },
+  },
+  logged: {
+    message: 'run',
+    level: failed.length === 0 ? 'info' : 'warn',
+    function: 'Announce',
+    failed: failed.length,
+    ...logged,
+  },
 })
 
 const configuration = {
@@ -124,4 +139,11 @@ export const expectedEvents: readonly Expected[] = [
     { batchItemFailures: [] },
     { records: 1, queues: 1 },
   ),
+
+  announce('announce', { records: 1, events: 1 }),
+  announce('announce-new-queue', { records: 1, events: 1 }),
+  announce('announce-expired-and-dead', { records: 1, events: 3 }),
+  announce('announce-drained', { records: 1, events: 1 }),
+  announce('announce-other-rows', { records: 2, events: 0 }),
+  announce('announce-unreadable', { records: 2, events: 1 }, ['4421584500000000017450430007']),
 ]

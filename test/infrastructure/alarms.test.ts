@@ -47,6 +47,8 @@ describe('Alarms', () => {
       'HousekeepingIsBehind',
       'HousekeepingFails',
       'HousekeepingGaveUp',
+      'EventsAreLate',
+      'EventsWereGivenUp',
       'AQueueIsHot',
       'ItemsWereDeadLettered',
       'ItemsWaitTooLong',
@@ -54,9 +56,10 @@ describe('Alarms', () => {
   })
 
   it.each(alarms)('%s says what users feel, and which section says what to do.', (_, alarm) => {
-    const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
     const text = alarm.Properties.AlarmDescription as string
-    const [, felt, anchor] = /^(.+\.) What to do: docs\/operations\.md#(.+)$/.exec(text) ?? []
+    const form = /^(.+\.) What to do: (docs\/(?:operations|events)\.md)#(.+)$/
+    const [, felt, file = '', anchor] = form.exec(text) ?? []
+    const page = readFileSync(join(root, file), 'utf8')
     expect(felt).toMatch(/[Cc]aller|[Ii]tems|[Cc]alls|feels/)
     expect(anchorsOf(page)).toContain(anchor)
   })
@@ -76,9 +79,12 @@ describe('Alarms', () => {
         continue
       }
       const watched = { ApiId: 'Api', TableName: 'StorageTable' } as Record<string, string>
-      const functions = ['ReturnExpiredLocks', 'Housekeep', 'HousekeepingStreamFailures.QueueName']
+      const others = [
+        ...['ReturnExpiredLocks', 'Housekeep', 'HousekeepingStreamFailures.QueueName'],
+        ...['Announce', 'EventsFailures.QueueName'],
+      ]
       if (Name in watched) expect(nameOf(Value)).toBe(watched[Name])
-      else expect(functions).toContain(nameOf(Value))
+      else expect(others).toContain(nameOf(Value))
     }
   })
 

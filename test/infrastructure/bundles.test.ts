@@ -2,33 +2,41 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { FunctionName } from '../../lambdas/http/routes.ts'
 import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { defaultProvider } from '../../lib/bundling/env-credentials.ts'
 import { explainStack } from '../../lib/bundling/explain-stack.ts'
-import { handlerFiles } from '../../lib/constructs/function-settings.ts'
+import { announceFiles, handlerFiles } from '../../lib/constructs/function-settings.ts'
 import { storageAccess } from '../../lib/constructs/storage-access.ts'
 import { temporaryFolder } from './synthesised.ts'
 
 const root = join(import.meta.dirname, '../..')
 const KB = 1_024
 const bundles = bundle(entriesOf(handlerFiles))
-const all = [...bundles]
+const all = [...bundles, ...bundle(entriesOf(announceFiles))]
+const fileOf = { ...handlerFiles, ...announceFiles }
+/** Only what has rights on objects; EventBridge's client is not DynamoDB's. */
+const objectsOf = (name: keyof typeof fileOf) =>
+  name === 'Announce' ? undefined : storageAccess[name]?.objects
 const textOf = (contents: Uint8Array | undefined): string => Buffer.from(contents ?? []).toString()
 
 describe('A bundle', () => {
   it.each(all)('of %s is within its bar of what is loaded at a cold start.', (name, made) => {
-    const touchesS3 = storageAccess[name]?.objects !== undefined
+    const touchesS3 = objectsOf(name) !== undefined
     const barKb = touchesS3 ? 400 : 260
     expect(made.bytesAtStart / KB).toBeLessThanOrEqual(barKb)
   })
 
   it.each(all)('of %s loads S3 when it is first needed, if ever.', (name, made) => {
-    const touchesS3 = storageAccess[name]?.objects !== undefined
+    const touchesS3 = objectsOf(name) !== undefined
     expect(made.files.has('client-s3.mjs')).toBe(touchesS3)
     expect([...made.inputsAtStart.keys()].filter((path) => path.includes('client-s3'))).toEqual([])
     if (touchesS3) expect(made.bytesLazy / KB).toBeGreaterThan(200)
+  })
+
+  it.each(all)('of %s has the client of EventBridge only if it puts events.', (name, made) => {
+    const clients = [...made.inputs].filter((path) => path.includes('client-eventbridge'))
+    expect(clients.length > 0).toBe(name === 'Announce')
   })
 
   it.each(all)('of %s has no chain of credentials, and no node:http at the start.', (_, made) => {
@@ -45,18 +53,18 @@ describe('A bundle', () => {
   it.each(all)('of %s holds its own handler and not another’s.', (name, made) => {
     const inputs = [...made.inputsAtStart.keys()]
     const handlers = inputs.filter((path) => path.startsWith('lambdas/handlers/'))
-    expect(handlers).toEqual([`lambdas/handlers/${handlerFiles[name]}`])
+    expect(handlers).toEqual([`lambdas/handlers/${fileOf[name]}`])
     expect(textOf(made.files.get('index.mjs'))).toMatch(/export\s*\{[^}]*\bas handler\b/)
   })
 
   it('is the same made again, and names no path of the machine that made it.', () => {
-    const again = bundle(entriesOf(handlerFiles))
-    const textsOf = (name: FunctionName, made: typeof again) =>
-      [...(made.get(name)?.files ?? [])].map(([file, contents]) => `${file} ${textOf(contents)}`)
-    for (const [name] of all) {
-      const texts = textsOf(name, bundles)
+    const again = [...bundle(entriesOf(handlerFiles)), ...bundle(entriesOf(announceFiles))]
+    const textsOf = ([, { files }]: (typeof again)[number]) =>
+      [...files].map(([file, contents]) => `${file} ${textOf(contents)}`)
+    for (const [index, made] of all.entries()) {
+      const texts = textsOf(made)
       // Compared as one value: a difference in half a megabyte is not to be printed.
-      expect(textsOf(name, again).join() === texts.join()).toBe(true)
+      expect(textsOf(again[index] as typeof made).join() === texts.join()).toBe(true)
       expect(texts.some((text) => text.includes(root))).toBe(false)
     }
   })
@@ -79,6 +87,7 @@ describe('A bundle', () => {
         AWS_REGION: 'eu-central-1',
         PUSHPOP_TABLE: 'table',
         PUSHPOP_BUCKET: 'bucket',
+        PUSHPOP_EVENT_BUS: 'bus',
       },
     })
     expect([stdout, stderr]).toEqual(['function\n', ''])

@@ -32,7 +32,7 @@ describe('The construct', () => {
     const { ofType } = lookInto(app, stack)
     expect(ofType('AWS::DynamoDB::Table')).toHaveLength(2)
     const functions = ofType('AWS::Lambda::Function')
-    expect(functions).toHaveLength(16)
+    expect(functions).toHaveLength(18)
     const services = functions.map(
       ([, { Properties }]) => Properties.Environment.Variables.PUSHPOP_SERVICE,
     )

@@ -6,7 +6,9 @@ const { resources, ofType } = synthesised()
 const functions = ofType('AWS::Lambda::Function')
 
 /** MB, and seconds. */
-const sizes: Readonly<Record<FunctionName, readonly [memory: number, timeout: number]>> = {
+const sizes: Readonly<
+  Record<FunctionName | 'Announce', readonly [memory: number, timeout: number]>
+> = {
   Push: [1_024, 29],
   Pop: [1_024, 29],
   Settle: [1_024, 29],
@@ -15,6 +17,7 @@ const sizes: Readonly<Record<FunctionName, readonly [memory: number, timeout: nu
   ReturnExpiredLocks: [1_769, 70],
   Housekeep: [1_769, 300],
   Health: [256, 5],
+  Announce: [512, 60],
 }
 
 const common = { PUSHPOP_SERVICE: 'PushPop', PUSHPOP_LOG_LEVEL: 'info' }
@@ -25,7 +28,7 @@ const stored = {
 }
 
 describe('Functions', () => {
-  it('are the eight duties, under the names that people type.', () => {
+  it('are the eight duties and what makes the events, under the names that people type.', () => {
     expect(functions.map(([id]) => id)).toEqual(Object.keys(sizes))
   })
 
@@ -35,7 +38,7 @@ describe('Functions', () => {
       expect(Properties.Runtime).toBe('nodejs24.x')
       expect(Properties.Architectures).toEqual(['arm64'])
       expect(Properties.Handler).toBe('index.handler')
-      expect([Properties.MemorySize, Properties.Timeout]).toEqual(sizes[id as FunctionName])
+      expect([Properties.MemorySize, Properties.Timeout]).toEqual(sizes[id as keyof typeof sizes])
       expect(Properties.TracingConfig).toEqual({ Mode: 'Active' })
     },
   )
@@ -55,7 +58,11 @@ describe('Functions', () => {
   })
 
   it.each(functions)('%s is told of nothing that it does not use.', (id, { Properties }) => {
-    expect(Properties.Environment.Variables).toEqual(id === 'Health' ? common : stored)
+    const own: Record<string, object> = {
+      Health: common,
+      Announce: { ...common, PUSHPOP_EVENT_BUS: { 'Fn::GetAtt': ['EventsBus', 'Arn'] } },
+    }
+    expect(Properties.Environment.Variables).toEqual(own[id] ?? stored)
   })
 
   it('are told what a setting says, where one does.', () => {

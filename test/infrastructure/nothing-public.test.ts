@@ -13,6 +13,8 @@ const known = [
   'AWS::CloudWatch::Alarm',
   'AWS::CloudWatch::Dashboard',
   'AWS::DynamoDB::Table',
+  'AWS::Events::Archive',
+  'AWS::Events::EventBus',
   'AWS::Events::Rule',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
@@ -35,7 +37,7 @@ describe('Nothing is public:', () => {
 
   it('policies of resources allow nobody anything; they only refuse what is not encrypted.', () => {
     const policies = [...ofType('AWS::S3::BucketPolicy'), ...ofType('AWS::SQS::QueuePolicy')]
-    expect(policies).toHaveLength(2)
+    expect(policies).toHaveLength(3)
     for (const [, { Properties }] of policies) {
       expect(Properties.PolicyDocument.Statement).toEqual([
         expect.objectContaining({

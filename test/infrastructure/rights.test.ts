@@ -18,6 +18,12 @@ const changeRecords = ['dynamodb:UpdateItem on StorageTable']
 const writeRows = ['dynamodb:BatchWriteItem on StorageTable', 'dynamodb:PutItem on StorageTable']
 const readObjects = ['s3:GetObject on StorageSegments/*']
 const writeObjects = ['s3:DeleteObject on StorageSegments/*', 's3:PutObject on StorageSegments/*']
+const readStream = [
+  'dynamodb:DescribeStream on StorageTable.StreamArn',
+  'dynamodb:GetRecords on StorageTable.StreamArn',
+  'dynamodb:GetShardIterator on StorageTable.StreamArn',
+  'dynamodb:ListStreams on StorageTable.StreamArn',
+]
 const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects, ...writeObjects]
 
 const rights: Readonly<Record<string, readonly string[]>> = {
@@ -36,15 +42,10 @@ const rights: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:DeleteItem on StorageTable',
     'dynamodb:Query on StorageTable/index/check',
   ],
-  Housekeep: [
-    ...moveItems,
-    'dynamodb:DescribeStream on StorageTable.StreamArn',
-    'dynamodb:GetRecords on StorageTable.StreamArn',
-    'dynamodb:GetShardIterator on StorageTable.StreamArn',
-    'dynamodb:ListStreams on StorageTable.StreamArn',
-    'sqs:SendMessage on HousekeepingStreamFailures',
-  ],
+  Housekeep: [...moveItems, ...readStream, 'sqs:SendMessage on HousekeepingStreamFailures'],
   Health: [],
+  /** Not one on the table: what it knows is in the stream. */
+  Announce: [...readStream, 'events:PutEvents on EventsBus', 'sqs:SendMessage on EventsFailures'],
 }
 
 describe('Rights', () => {

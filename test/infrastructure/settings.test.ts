@@ -31,6 +31,7 @@ describe('A setting that cannot be meant', () => {
     [{ idempotencyTtl: '1.5' }, '"idempotencyTtl" must be a number of seconds from 60 to 2592000'],
     [{ logLevel: 'loud' }, '"logLevel" must be one of debug, info, warn, error, and it is "loud"'],
     [{ tracing: '0' }, '"tracing" must be one of true, false, and it is "0"'],
+    [{ events: 'off' }, '"events" must be one of true, false, and it is "off"'],
     [{ itemAgeAlarm: '-1' }, '"itemAgeAlarm" must be a number of seconds'],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(

@@ -60,7 +60,7 @@ export function shopTemplate({ functions, routes = {}, resources = {} }: Shop) {
           ],
           BillingMode: 'PAY_PER_REQUEST',
           PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
-          StreamSpecification: { StreamViewType: 'NEW_IMAGE' },
+          StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
           TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
         },
         DeletionPolicy: 'Retain',

@@ -131,3 +131,58 @@ test('a stop does not wait for a function that fails, and the batch comes again'
   await until(() => keys().length === 1)
   expect(keys()).toEqual(['item'])
 })
+
+test('two functions read one stream, each what any of its filters lets through', async () => {
+  const exists = { S: [{ exists: true }] }
+  const filters = (...patterns: object[]) => ({
+    FilterCriteria: { Filters: patterns.map((one) => ({ Pattern: JSON.stringify(one) })) },
+  })
+  const telling = (name: string) =>
+    withJournal(
+      workplace.directory,
+      `export const handler = async ({ Records }) => {
+        for (const { eventName, dynamodb: { Keys, OldImage } } of Records) {
+          write(['${name}', Keys.pk.S, eventName, OldImage !== undefined])
+        }
+        return { batchItemFailures: [] }
+      }`,
+    )
+  const stack = await workplace.start({
+    functions: { Work: { code: telling('work') }, Tell: { code: telling('tell') } },
+    resources: {
+      Worked: streamMapping('Work', filters({ dynamodb: { NewImage: { work: exists } } })),
+      Told: streamMapping(
+        'Tell',
+        filters(
+          { dynamodb: { OldImage: { dry: exists }, NewImage: { born: exists } } },
+          { dynamodb: { NewImage: { ev: exists } } },
+          { eventName: ['INSERT'], dynamodb: { NewImage: { born: exists } } },
+          { eventName: ['MODIFY'], dynamodb: { NewImage: { dry: { S: [{ exists: false }] } } } },
+        ),
+      ),
+    },
+  })
+  const born = { born: { S: 'b' } }
+  const dry = { dry: { S: 'y' } }
+  await putItem(stack, 'a', { ...born, ...dry })
+  await putItem(stack, 'a', { ...born, ...dry, ...work })
+  await putItem(stack, 'a', born)
+  await putItem(stack, 'b', work)
+  await putItem(stack, 'b', { ...dry, n: { N: '1' } })
+  await putItem(stack, 'b', { ev: { S: 'y' }, ...dry })
+  await putItem(stack, 'b', { ...dry, n: { N: '2' } })
+  await putItem(stack, 'b', { n: { N: '3' } })
+  const told = () => workplace.journal().filter((line) => (line as string[])[0] === 'tell')
+  await until(() => told().length >= 5 && workplace.journal().length >= 7)
+  expect(told()).toEqual([
+    ['tell', 'a', 'INSERT', false],
+    ['tell', 'a', 'MODIFY', true],
+    ['tell', 'a', 'MODIFY', true],
+    ['tell', 'b', 'MODIFY', true],
+    ['tell', 'b', 'MODIFY', true],
+  ])
+  expect(workplace.journal().filter((line) => (line as string[])[0] === 'work')).toEqual([
+    ['work', 'a', 'MODIFY', true],
+    ['work', 'b', 'INSERT', false],
+  ])
+})

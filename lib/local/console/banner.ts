@@ -1,14 +1,19 @@
 import type { LocalStack } from '../start-local-stack.ts'
+import type { Typed } from './start-options.ts'
 import type { Paint } from './terminal.ts'
 
 export type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
   readonly seconds: number
+  readonly typed: Typed
   /** As one would type it; absent where nothing is kept. */
   readonly directory?: string
 }
 
 /** Address, what to paste, where the data is; the rest is in the README. */
-export function banner({ url, plan, seconds, directory }: BannerSettings, paint: Paint): string {
+export function banner(
+  { url, plan, seconds, typed, directory }: BannerSettings,
+  paint: Paint,
+): string {
   const lines = [
     `${paint('bold', `PushPop is at ${url}`)}  ${paint('dim', `(started in ${seconds.toFixed(1)} s)`)}`,
     '',
@@ -16,7 +21,7 @@ export function banner({ url, plan, seconds, directory }: BannerSettings, paint:
     '',
     directory === undefined
       ? 'Data is forgotten at the end.'
-      : `Data is kept in ${directory}; npm start -- --memory forgets it.`,
+      : `Data is kept in ${directory}; ${typed} --memory forgets it.`,
     ...plan.leftOut,
     'Ctrl-C ends it.',
   ]

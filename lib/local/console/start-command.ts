@@ -1,4 +1,4 @@
-// `npm start`: starts the stack, says how to use it, and ends it when asked to.
+// `npm start` and `pushpop start`: starts the stack, says how to use it, and ends it when asked to.
 
 import { relative, resolve } from 'node:path'
 import { messageOf, StartError } from '../start-error.ts'
@@ -6,27 +6,30 @@ import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { banner } from './banner.ts'
 import { outputLine, requestLine } from './lines.ts'
 import { progressOn } from './progress.ts'
-import { help, readArguments, type StartOptions } from './start-options.ts'
+import { helpOf, readArguments, type StartOptions, type Typed } from './start-options.ts'
 import { paintFor } from './terminal.ts'
 
 /** Returns the exit code. */
-export async function startCommand(args: readonly string[]): Promise<number> {
-  const read = readArguments(args)
+export async function startCommand(
+  args: readonly string[],
+  typed: Typed = 'npm start --',
+): Promise<number> {
+  const read = readArguments(args, typed)
   switch (read.kind) {
     case 'help':
-      process.stdout.write(`${help}\n`)
+      process.stdout.write(`${helpOf(typed)}\n`)
       return 0
     case 'wrong':
       process.stderr.write(`${read.sentence}\n`)
       return 2
     case 'start':
-      return run(read.options)
+      return run(read.options, typed)
     default:
       return read satisfies never
   }
 }
 
-async function run({ port, directory, app }: StartOptions): Promise<number> {
+async function run({ port, directory, app }: StartOptions, typed: Typed): Promise<number> {
   const startedMs = performance.now()
   const paint = paintFor(process.stdout, process.env)
   const progress = progressOn(process.stdout)
@@ -59,7 +62,7 @@ async function run({ port, directory, app }: StartOptions): Promise<number> {
   progress.clear()
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
-  print(banner({ url: stack.url, plan: stack.plan, seconds, ...shown }, paint))
+  print(banner({ url: stack.url, plan: stack.plan, seconds, typed, ...shown }, paint))
   const failure = await Promise.race([stack.failed, asked.toEnd])
   if (failure) process.stderr.write(`${explain(failure)}\n`)
   else progress.step('Stopping')

@@ -1,4 +1,4 @@
-// The arguments of `npm start`.
+// The arguments of `npm start`, and of `pushpop start`.
 
 import { PORT } from '../start-local-stack.ts'
 
@@ -8,6 +8,9 @@ export type StartOptions = {
   readonly directory?: string
   readonly app?: string
 }
+
+/** What the options were typed behind. */
+export type Typed = 'npm start --' | 'pushpop start'
 
 export type ReadArguments =
   | { readonly kind: 'start'; readonly options: StartOptions }
@@ -27,18 +30,26 @@ const options = [
 
 type Name = (typeof options)[number]['name']
 
-export const help = [
-  'Runs PushPop on this machine: what `cdk deploy` would deploy, on embedded stores.',
-  '',
-  '  npm start -- [options]',
-  '',
-  ...options.map((option) => {
-    const usage = 'value' in option ? `--${option.name} ${option.value}` : `--${option.name}`
-    return `  ${usage.padEnd(12)} ${option.help}`
-  }),
-].join('\n')
+export const helpOf = (typed: Typed): string =>
+  [
+    'Runs PushPop on this machine: what `cdk deploy` would deploy, on embedded stores.',
+    '',
+    `  ${typed} [options]`,
+    '',
+    ...options.map((option) => {
+      const usage = 'value' in option ? `--${option.name} ${option.value}` : `--${option.name}`
+      return `  ${usage.padEnd(12)} ${option.help}`
+    }),
+  ].join('\n')
 
-export function readArguments(args: readonly string[]): ReadArguments {
+export function readArguments(
+  args: readonly string[],
+  typed: Typed = 'npm start --',
+): ReadArguments {
+  const wrong: Wrong = (reason) => ({
+    kind: 'wrong',
+    sentence: `Cannot start because ${reason}; ${typed} --help lists what there is`,
+  })
   const given = new Map<Name, string>()
   for (let at = 0; at < args.length; at++) {
     const [flag = '', inline] = splitOnce(args[at] ?? '', '=')
@@ -55,10 +66,12 @@ export function readArguments(args: readonly string[]): ReadArguments {
     given.set(option.name, value)
   }
   if (given.has('help')) return { kind: 'help' }
-  return readOptions(given)
+  return readOptions(given, wrong)
 }
 
-function readOptions(given: ReadonlyMap<Name, string>): ReadArguments {
+type Wrong = (reason: string) => ReadArguments
+
+function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArguments {
   const port = given.get('port') ?? String(PORT)
   if (!/^\d+$/.test(port) || Number(port) > 65_535) {
     return wrong(`--port must be a number from 0 to 65535, not ${JSON.stringify(port)}`)
@@ -77,11 +90,6 @@ function readOptions(given: ReadonlyMap<Name, string>): ReadArguments {
     },
   }
 }
-
-const wrong = (reason: string): ReadArguments => ({
-  kind: 'wrong',
-  sentence: `Cannot start because ${reason}; npm start -- --help lists what there is`,
-})
 
 function splitOnce(text: string, separator: string): [string, string?] {
   const at = text.indexOf(separator)

@@ -1,8 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { HostCommand, HostReport, HostRequest } from './host.ts'
+
+/** JavaScript in the package. */
+const hostFile = join(import.meta.dirname, `host${extname(import.meta.filename)}`)
 
 export type Host = {
   readonly dynamodbEndpoint?: string
@@ -22,7 +25,7 @@ export type Host = {
  * foreground group: whoever has requests in flight stops the stores after they are answered.
  */
 export async function startHost(request: HostRequest, { ownGroup = false } = {}): Promise<Host> {
-  const child = fork(join(import.meta.dirname, 'host.ts'), [JSON.stringify(request)], {
+  const child = fork(hostFile, [JSON.stringify(request)], {
     execArgv: [],
     detached: ownGroup,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

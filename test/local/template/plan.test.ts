@@ -76,7 +76,7 @@ describe('the plan of a template', () => {
             },
           ],
           BillingMode: 'PAY_PER_REQUEST',
-          StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
+          StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
         },
       },
     ])

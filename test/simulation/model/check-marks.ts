@@ -30,8 +30,7 @@ export function checkMarks(
     const wakes =
       before.record.dry || dry || after.record.notable || before.record.born !== after.record.born
     const [missed] = wakes ? [] : transitionsOf(before.record, after.record)
-    // Redriving tells claims that something may have come back, and brings nothing.
-    if (missed !== undefined && model.operation?.command.verb !== 'redrive') {
+    if (missed !== undefined) {
       model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
     }
   }

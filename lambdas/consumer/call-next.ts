@@ -1,0 +1,42 @@
+import type { EventsPort } from '../events/put-events.ts'
+import { type Environment, required } from '../setup/environment.ts'
+import type { Clock } from './edge.ts'
+import { continuation } from './event.ts'
+import { variables } from './settings.ts'
+
+/** The time of the run is nearly over: a second try for what was throttled, and no more. */
+const ATTEMPTS_MAX = 2
+const PAUSE_MS = 100
+
+/** Puts `Run Continued` on the bus. EventBridge's client is loaded by the few runs that need it. */
+export function callNextOn(
+  environment: Environment,
+  clock: Clock,
+  open: () => Promise<EventsPort> = openEventBridge,
+): (queue: string) => Promise<void> {
+  return async (queue) => {
+    const entry = continuation(
+      queue,
+      required(environment, variables.name),
+      required(environment, variables.bus),
+      clock.nowMs(),
+    )
+    const port = await open()
+    for (let attempt = 1; ; attempt += 1) {
+      const problem = await port.putEvents([entry]).then(
+        ([result]) => result?.ErrorCode,
+        (error: unknown) => error,
+      )
+      if (problem === undefined) return
+      if (attempt === ATTEMPTS_MAX) {
+        throw new Error(`Cannot put ${entry.DetailType} on the bus ${entry.EventBusName}`, {
+          cause: problem,
+        })
+      }
+      await clock.sleep(PAUSE_MS)
+    }
+  }
+}
+
+const openEventBridge = async (): Promise<EventsPort> =>
+  (await import('../events/event-bridge.ts')).eventBridge()

@@ -1,0 +1,29 @@
+// What wakes a consumer, and what it wakes the next run with.
+
+import { isQueueId } from '../core/keys.ts'
+
+export const CONSUMER_SOURCE = 'pushpop.consumer'
+export const RUN_CONTINUED = 'Run Continued'
+
+/** An event of the bus; all that matters of it is the queue, so `{"detail":{"queue":"orders"}}` does. */
+export type ConsumerEvent = {
+  readonly 'detail-type'?: string
+  readonly detail: { readonly queue: string }
+}
+
+export function queueOf(event: unknown): string {
+  const queue = ((event ?? {}) as Partial<ConsumerEvent>).detail?.queue
+  if (isQueueId(queue)) return queue
+  throw new TypeError(
+    'Cannot run because the event names no queue: its detail.queue is no queue id',
+  )
+}
+
+/** Only the consumer of this name is meant: others may be at work on the same queue. */
+export const continuation = (queue: string, consumer: string, bus: string, nowMs: number) => ({
+  EventBusName: bus,
+  Time: new Date(nowMs),
+  Source: CONSUMER_SOURCE,
+  DetailType: RUN_CONTINUED,
+  Detail: JSON.stringify({ queue, consumer }),
+})

@@ -1,0 +1,131 @@
+// A function that works queues: `export const handler = consumer(async (items) => …)`.
+
+import { isDeadLetterQueue } from '../core/keys.ts'
+import { logOf } from '../setup/environment.ts'
+import { createServices } from '../setup/services.ts'
+import { describeError } from '../telemetry/log.ts'
+import { currentTally, Tally, withTally } from '../telemetry/tally.ts'
+import { callNextOn } from './call-next.ts'
+import { type Edge, type Engine, systemClock } from './edge.ts'
+import { type ConsumerEvent, queueOf } from './event.ts'
+import type { Handler } from './handler.ts'
+import { type Counts, type Ending, noCounts } from './run.ts'
+import { runQueue } from './run-queue.ts'
+import { type ConsumerOptions, settingsOf, variables } from './settings.ts'
+
+export type { ConsumerEvent } from './event.ts'
+export type { Handler, HandlerContext, HandlerResult } from './handler.ts'
+export type { Item } from './item.ts'
+export type { Ending } from './run.ts'
+export type { ConsumerOptions } from './settings.ts'
+
+/** What it asks of Lambda's context; no type of `aws-lambda`, which whoever installs us need not have. */
+export type RunContext = {
+  readonly awsRequestId?: string
+  getRemainingTimeInMillis?(): number
+}
+
+/** What a run did: its log line, and its answer to whoever invokes it by hand. */
+export type RunReport = Readonly<Counts> & {
+  readonly queue: string
+  /** `ignored`: a dead-letter queue that a prefix happens to name. */
+  readonly ended: Ending | 'ignored'
+}
+
+/** Where nobody says how long a run may take: a minute. */
+const REMAINING_UNKNOWN_MS = 60_000
+
+/** The function's handler: EventBridge calls it when there are items, and it calls yours with them. */
+export function consumer<T = unknown>(
+  handler: Handler<T>,
+  options: ConsumerOptions = {},
+): (event: ConsumerEvent, context?: RunContext) => Promise<RunReport> {
+  const { env } = process
+  const settings = settingsOf(options, env)
+  const log = logOf(env)
+  let made: Edge | undefined
+  // Made by the first event: a test that imports the handler has no table.
+  const edge = (): Edge => {
+    made ??= {
+      queues: counted(createServices(env, log)),
+      clock: systemClock,
+      random: secureRandom,
+      log,
+      callNext: callNextOn(env, systemClock),
+    }
+    return made
+  }
+
+  return async (event, context = {}) => {
+    const queue = queueOf(event)
+    const counts = noCounts()
+    if (isDeadLetterQueue(queue) && env[variables.deadLetters] === 'no') {
+      return { queue, ended: 'ignored', ...counts }
+    }
+    const tally = new Tally()
+    const startedMs = performance.now()
+    const finish = (level: 'info' | 'error', fields: object): void => {
+      tally.count('ItemsAcknowledged', counts.acknowledged)
+      tally.count('ItemsReturned', counts.released)
+      tally.count('ItemsDeadLettered', counts.deadLettered)
+      const used = {
+        request_id: context.awsRequestId,
+        duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
+        queue,
+        batches: counts.batches,
+        acknowledged: counts.acknowledged,
+        released: counts.released,
+        dead_lettered: counts.deadLettered,
+        dynamodb_requests: tally.dynamodbRequests,
+        write_units: tally.writeUnits,
+        read_units: tally.readUnits,
+      }
+      log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
+    }
+    const remainingMs = context.getRemainingTimeInMillis ?? countdown()
+    return withTally(tally, async () => {
+      try {
+        const request = {
+          queue,
+          settings,
+          handler: handler as Handler,
+          counts,
+          remainingMs,
+        }
+        const ended = await runQueue(request, edge())
+        finish('info', { ended })
+        return { queue, ended, ...counts }
+      } catch (error) {
+        finish('error', { error: describeError(error) })
+        throw error
+      }
+    })
+  }
+}
+
+/** What the HTTP API says of its pops; the alarm for items that waited too long goes by it. */
+const counted = (queues: Engine): Engine => ({
+  ...queues,
+  async pop(queue, request) {
+    const popped = await queues.pop(queue, request)
+    const tally = currentTally()
+    if (popped.kind === 'items' && tally !== undefined) {
+      tally.count('ItemsPopped', popped.items.length)
+      const oldestMs = Math.min(...popped.items.map(({ pushedAtMs }) => pushedAtMs))
+      const age = Math.max(0, Date.now() - oldestMs) / 1000
+      // A run is one line: the worst of its pops, and not their sum.
+      tally.metrics.set('OldestItemAge', Math.max(age, tally.metrics.get('OldestItemAge') ?? 0))
+    }
+    return popped
+  },
+})
+
+function countdown(): () => number {
+  const endMs = performance.now() + REMAINING_UNKNOWN_MS
+  return () => Math.max(0, endMs - performance.now())
+}
+
+const secureRandom = (): number => {
+  const [value = 0] = crypto.getRandomValues(new Uint32Array(1))
+  return value / 2 ** 32
+}

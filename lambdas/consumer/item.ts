@@ -1,0 +1,21 @@
+import type { PoppedItem } from '../queues.ts'
+
+/** An item as the handler gets it. */
+export type Item<T = unknown> = {
+  readonly value: T
+  /** The item byte for byte: numbers that JavaScript would round are whole here. */
+  readonly text: string
+  readonly id: string
+  readonly priority: number
+  readonly pushedAtMs: number
+  /** 1 the first time. */
+  readonly deliveries: number
+  /** Why it was dead-lettered, on a dead-letter queue. */
+  readonly reason?: string
+}
+
+/** The engine takes JSON and nothing else, so what it gives can be parsed. */
+export const itemOf = <T>(popped: PoppedItem): Item<T> => ({
+  value: JSON.parse(popped.text) as T,
+  ...popped,
+})

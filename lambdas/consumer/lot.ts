@@ -1,0 +1,147 @@
+// The items of one lock: handed to the handler, then settled by what became of each.
+
+import { isDeadLetterQueue } from '../core/keys.ts'
+import { describeError } from '../telemetry/log.ts'
+import type { HandlerContext, HandlerResult } from './handler.ts'
+import { type HeldLock, isLockLost } from './hold-lock.ts'
+import { insist } from './insist.ts'
+import type { Item } from './item.ts'
+import { END_MS } from './pace.ts'
+import type { Run } from './run.ts'
+import { type Ended, overdue, TOO_MANY_DELIVERIES, type Verdicts, verdictsOf } from './verdicts.ts'
+
+export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
+
+/** A mistake in the handler: what it meant nobody knows, so its whole batch has failed. */
+export class UnknownItem extends Error {
+  constructor(id: string) {
+    super(`Cannot settle item "${id}" because it is not one of this batch`)
+    this.name = 'UnknownItem'
+  }
+}
+
+/**
+ * Calls the handler and waits for it, whatever it takes. A handler that runs into the limit of its
+ * function is not left behind: answering would freeze it in the middle, to wake up beside the next
+ * event's, and giving its items back would hand them out while it still works on them. So the platform
+ * ends the process, and after it the lock ends by itself: the items come back once nobody has them.
+ */
+export async function workLot(run: Run, lot: Lot): Promise<Verdicts> {
+  const { settings, queue } = run
+  const deliveriesMax = isDeadLetterQueue(queue) ? Number.POSITIVE_INFINITY : settings.deliveriesMax
+  const over = overdue(lot.items, { batchSize: settings.batchSize, deliveriesMax })
+  const dead = new Map(over.map(({ id }) => [id, TOO_MANY_DELIVERIES]))
+  const back = new Set<string>()
+  const items = lot.items.filter(({ id }) => !dead.has(id))
+  if (items.length === 0) {
+    return verdictsOf(lot.items, { dead, back }, { kind: 'threw' }, deliveriesMax)
+  }
+  const ended = await callHandler(run, { items, lock: lot.lock }, { dead, back })
+  return verdictsOf(lot.items, { dead, back }, ended, deliveriesMax)
+}
+
+async function callHandler(
+  run: Run,
+  { items, lock }: Lot,
+  marks: { readonly dead: Map<string, string>; readonly back: Set<string> },
+): Promise<Ended> {
+  const { queue, handler, timeOver, edge } = run
+  const { clock, log } = edge
+  const known = new Set(items.map(({ id }) => id))
+  const knownId = (item: Item | string): string => {
+    const id = typeof item === 'string' ? item : item.id
+    if (known.has(id)) return id
+    throw new UnknownItem(id)
+  }
+  const signal = AbortSignal.any([lock.lost, timeOver])
+  const context: HandlerContext = {
+    queue,
+    lock: { id: lock.id },
+    signal,
+    remainingMs: () => Math.max(0, run.remainingMs() - END_MS),
+    deadLetter(item, reason) {
+      if (isDeadLetterQueue(queue)) {
+        throw new TypeError(
+          `Cannot dead-letter an item of "${queue}" because a dead-letter queue has none of its own`,
+        )
+      }
+      marks.dead.set(knownId(item), reason)
+    },
+    release: (item) => void marks.back.add(knownId(item)),
+  }
+  const late = () => {
+    // The lock has longer to live than the process, and nobody is to lengthen it.
+    lock.letGo()
+    log.write('warn', 'handler runs into the time limit of its function', {
+      queue,
+      items: items.length,
+      deliveries: items[0]?.deliveries,
+    })
+  }
+  timeOver.addEventListener('abort', late)
+  if (timeOver.aborted) late()
+  const startedMs = clock.nowMs()
+  run.counts.batches += 1
+  try {
+    const result = await (async () => handler(items, context))()
+    return { kind: 'returned', result: checkedResult(result, known) }
+  } catch (error) {
+    log.write('error', 'handler failed', {
+      queue,
+      items: items.length,
+      deliveries: items[0]?.deliveries,
+      error: describeError(error),
+    })
+    return { kind: 'threw' }
+  } finally {
+    timeOver.removeEventListener('abort', late)
+    run.longestMs = Math.max(run.longestMs, clock.nowMs() - startedMs)
+  }
+}
+
+/** What is no list of ids of the batch fails it: acknowledging what failed would lose it. */
+function checkedResult(result: HandlerResult, known: ReadonlySet<string>): HandlerResult {
+  if (typeof result !== 'object' || result === null || !('failed' in result)) return undefined
+  const { failed } = result
+  if (!Array.isArray(failed)) {
+    throw new TypeError('What a handler returns as `failed` must be a list of item ids')
+  }
+  for (const id of failed) if (!known.has(id)) throw new UnknownItem(String(id))
+  return result
+}
+
+/**
+ * Acknowledges what is done and dead-letters what is dead. What is to come again stays in the lock,
+ * for the caller to end when its time has come. Returns false if the lock was lost: everything in it
+ * comes again.
+ */
+export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts): Promise<boolean> {
+  const { queue, edge, counts } = run
+  const { queues, log } = edge
+  const lockId = lot.lock.id
+  const steps: (() => Promise<unknown>)[] = []
+  const part = (ids: readonly string[]) => (ids.length === lot.items.length ? {} : { ids })
+  // What is done comes first: that must not be done again.
+  if (done.length > 0) {
+    steps.push(async () => {
+      await queues.acknowledge(queue, { lockId, ...part(done) })
+      counts.acknowledged += done.length
+    })
+  }
+  for (const [reason, ids] of dead) {
+    steps.push(async () => {
+      await queues.deadLetter(queue, { lockId, reason, ...part(ids) })
+      counts.deadLettered += ids.length
+    })
+  }
+  try {
+    for (const step of steps) await insist(edge, step)
+    if (back.length === 0) lot.lock.letGo()
+    return true
+  } catch (error) {
+    lot.lock.letGo()
+    if (!isLockLost(error)) throw error
+    log.write('warn', 'lock lost, its items come again', { queue, error: describeError(error) })
+    return false
+  }
+}

@@ -1,0 +1,86 @@
+import { describeError } from '../telemetry/log.ts'
+import type { Edge } from './edge.ts'
+import type { Handler } from './handler.ts'
+import { isPassing } from './insist.ts'
+import { END_MS } from './pace.ts'
+import { type Counts, type Ending, endings, type Run } from './run.ts'
+import type { Settings } from './settings.ts'
+import { work } from './worker.ts'
+
+export type RunRequest = {
+  readonly queue: string
+  readonly settings: Settings
+  readonly handler: Handler
+  readonly counts: Counts
+  remainingMs(): number
+}
+
+/**
+ * Works a queue until nothing is left to do or the time is over. It goes by the queue and not by
+ * the event: how often and in which order events come changes nothing. Throws what no repetition
+ * within the run would change, when every worker has ended.
+ */
+export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending> {
+  const { queue, settings, remainingMs } = request
+  const { clock, callNext } = edge
+  if (remainingMs() <= END_MS) {
+    throw new Error(
+      `Cannot work the queue "${queue}" because the function has ${remainingMs()} ms left, and ends a run ${END_MS} ms before its time is over: give it a longer timeout`,
+    )
+  }
+  const over = new AbortController()
+  const ended = new AbortController()
+  const working = new Set<Promise<void>>()
+  const reached: Ending[] = []
+  const failures: unknown[] = []
+
+  const run: Run = {
+    ...request,
+    edge,
+    timeOver: over.signal,
+    longestMs: 0,
+    foundPlenty: () => start(false),
+  }
+  function start(comesBack: boolean): void {
+    if (working.size >= settings.locks || failures.length > 0) return
+    const worker = work(run, comesBack)
+      .then((ending) => void reached.push(ending))
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => working.delete(worker))
+    working.add(worker)
+  }
+  const timer = clock.sleep(Math.max(0, remainingMs() - END_MS), ended.signal).then(() => {
+    if (!ended.signal.aborted) over.abort(new Error('The time of the function is nearly over'))
+  })
+
+  try {
+    start(settings.batchSize > 1 && (await comesBackFirst(edge, queue)))
+    while (working.size > 0) await Promise.all(working)
+  } finally {
+    ended.abort()
+    await timer
+  }
+  for (const error of failures.slice(1)) {
+    edge.log.write('error', 'worker failed', { queue, error: describeError(error) })
+  }
+  if (failures.length > 0) throw failures[0]
+  const ending = endings.findLast((one) => reached.includes(one)) ?? 'empty'
+  // When no lock is left: a run that is called sooner finds ours, and leaves the queue to us.
+  if (ending === 'continued') await callNext(queue)
+  return ending
+}
+
+/**
+ * Whether what is in front has been delivered before: it is then to be taken by itself, before it
+ * takes others into a batch with it. One read, which the pop after it need not do; where it is not
+ * known (others have locks there) it is better to begin with one.
+ */
+async function comesBackFirst({ queues }: Edge, queue: string): Promise<boolean> {
+  try {
+    const [first] = (await queues.browse(queue, { limit: 1 })).items
+    return first !== undefined && (first.state === 'locked' || first.deliveries > 0)
+  } catch (error) {
+    if (!isPassing(error)) throw error
+    return true
+  }
+}

@@ -1,0 +1,46 @@
+import type { Edge } from './edge.ts'
+import type { Handler } from './handler.ts'
+import type { Settings } from './settings.ts'
+
+/** Items by what became of them, and how often the handler was called. */
+export type Counts = {
+  batches: number
+  acknowledged: number
+  released: number
+  deadLettered: number
+}
+
+export const noCounts = (): Counts => ({
+  batches: 0,
+  acknowledged: 0,
+  released: 0,
+  deadLettered: 0,
+})
+
+/**
+ * How a worker's part of a run ended, from what leaves nothing to do to what leaves most:
+ * - `empty`: nothing was left to pop, and the record says so: the next push is an event.
+ * - `locked`: somebody else is at work there, and goes on until it is empty.
+ * - `waiting`: items that failed come back when their lock ends, which is an event.
+ * - `crowded`: too many items are in locks; some of them come back, which is an event.
+ * - `continued`: time was over, and the next run is called when all workers have ended.
+ */
+export const endings = ['empty', 'locked', 'waiting', 'crowded', 'continued'] as const
+export type Ending = (typeof endings)[number]
+
+/** What the workers of one run share. */
+export type Run = {
+  readonly queue: string
+  readonly settings: Settings
+  readonly handler: Handler
+  readonly edge: Edge
+  readonly counts: Counts
+  /** Until the platform stops the process. */
+  remainingMs(): number
+  /** Aborted when handlers should come to their end. */
+  readonly timeOver: AbortSignal
+  /** The longest that a handler took so far. */
+  longestMs: number
+  /** There seems to be enough for one more worker. */
+  foundPlenty(): void
+}

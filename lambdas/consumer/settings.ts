@@ -1,0 +1,90 @@
+import { ITEMS_PER_POP_MAX, LOCK_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX } from '../core/limits.ts'
+import { type Environment, numberIn } from '../setup/environment.ts'
+
+export type ConsumerOptions = {
+  /** Items the handler gets at once, at most: 1–100. Default 1. */
+  readonly batchSize?: number
+  /** How long a lock lives if the run dies: 5–300. It is extended while the handler works. Default 30. */
+  readonly lockTtlSeconds?: number
+  /**
+   * An item that fails for so many times is dead-lettered. Default: what the queue's own
+   * `max_deliveries` says, which may be never.
+   */
+  readonly maxDeliveries?: number
+  /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
+  readonly locks?: number
+  /** Share a queue with other runs and consumers. Default: whether `locks` is more than one. */
+  readonly competing?: boolean
+}
+
+export type Settings = {
+  readonly batchSize: number
+  readonly lockTtlSeconds: number
+  /** Infinity where only the queue has a limit. */
+  readonly deliveriesMax: number
+  readonly locks: number
+  readonly competing: boolean
+}
+
+/** The names that the construct sets; `lib/constructs/push-pop-consumer.ts` imports them. */
+export const variables = {
+  name: 'PUSHPOP_CONSUMER_NAME',
+  bus: 'PUSHPOP_CONSUMER_BUS',
+  batchSize: 'PUSHPOP_CONSUMER_BATCH_SIZE',
+  lockTtlSeconds: 'PUSHPOP_CONSUMER_LOCK_TTL_SECONDS',
+  maxDeliveries: 'PUSHPOP_CONSUMER_MAX_DELIVERIES',
+  locks: 'PUSHPOP_CONSUMER_LOCKS',
+  competing: 'PUSHPOP_CONSUMER_COMPETING',
+  /** `no` where queues are named by a prefix or a pattern, which their dead-letter queues fit as well. */
+  deadLetters: 'PUSHPOP_CONSUMER_DEAD_LETTERS',
+} as const
+
+/** As the HTTP API and the client have it. */
+const LOCK_TTL_SECONDS = 30
+
+/**
+ * A lock is extended when two fifths of its life are over. Of five seconds three are left then: more
+ * than the process has left when it stops extending (`END_MS`), so that nobody gets the items of a
+ * handler that still works.
+ */
+export const LOCK_TTL_SECONDS_MIN = 5
+
+/** Locks at once: each is a range in the record, and a handler that works. */
+export const LOCKS_MAX = 100
+
+/** What code says wins over what the construct set; what cannot be is refused before anything is popped. */
+export function settingsOf(options: ConsumerOptions, environment: Environment): Settings {
+  const number = (name: 'batchSize' | 'lockTtlSeconds' | 'maxDeliveries' | 'locks') =>
+    options[name] ?? numberIn(environment, variables[name])
+  const locks = within('locks', number('locks') ?? 1, 1, LOCKS_MAX)
+  const deliveries = number('maxDeliveries')
+  const set = environment[variables.competing]
+  const competing = options.competing ?? (set ? set === 'yes' : locks > 1)
+  if (locks > 1 && !competing) {
+    throw new TypeError(
+      `Cannot hold ${locks} locks at once without competing consumers: on an exclusive queue one lock is live`,
+    )
+  }
+  return {
+    batchSize: within('batchSize', number('batchSize') ?? 1, 1, ITEMS_PER_POP_MAX),
+    lockTtlSeconds: within(
+      'lockTtlSeconds',
+      number('lockTtlSeconds') ?? LOCK_TTL_SECONDS,
+      LOCK_TTL_SECONDS_MIN,
+      LOCK_TTL_SECONDS_MAX,
+    ),
+    deliveriesMax:
+      deliveries === undefined
+        ? Number.POSITIVE_INFINITY
+        : within('maxDeliveries', deliveries, 1, MAX_DELIVERIES_MAX),
+    locks,
+    competing,
+  }
+}
+
+function within(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && min <= value && value <= max) return value
+  throw new TypeError(
+    `The consumer's ${name} must be an integer from ${min} to ${max}, and is ${value}`,
+  )
+}

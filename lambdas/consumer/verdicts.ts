@@ -1,0 +1,69 @@
+// What becomes of each item of a batch, once its handler has ended. Pure.
+
+import { REASON_CHARACTERS_MAX } from '../core/limits.ts'
+import type { HandlerResult, Marks } from './handler.ts'
+import type { Item } from './item.ts'
+
+/** As the engine calls it where the queue itself has `max_deliveries`. */
+export const TOO_MANY_DELIVERIES = 'max_deliveries'
+
+export type Ended =
+  | { readonly kind: 'returned'; readonly result: HandlerResult }
+  | { readonly kind: 'threw' }
+
+export type Verdicts = {
+  readonly done: readonly string[]
+  /** Ids by the reason. */
+  readonly dead: ReadonlyMap<string, readonly string[]>
+  /** To be handed out again. */
+  readonly back: readonly Item[]
+}
+
+/**
+ * A dead item is dead whatever else was said of it. What failed too often dies as well: the queue may
+ * have a limit of its own, but this one needs nobody to configure queues.
+ */
+export function verdictsOf(
+  items: readonly Item[],
+  marks: Marks,
+  ended: Ended,
+  deliveriesMax: number,
+): Verdicts {
+  const failed = new Set(marks.back)
+  if (ended.kind === 'returned') for (const id of ended.result?.failed ?? []) failed.add(id)
+  const done: string[] = []
+  const back: Item[] = []
+  const dead = new Map<string, string[]>()
+  const bury = (id: string, reason: string) => dead.set(reason, [...(dead.get(reason) ?? []), id])
+  for (const item of items) {
+    const { id, deliveries } = item
+    const reason = marks.dead.get(id)
+    if (reason !== undefined) bury(id, shortened(reason))
+    else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
+    else if (deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
+    else back.push(item)
+  }
+  return { done, dead, back }
+}
+
+export const isAllDone = ({ dead, back }: Verdicts): boolean => dead.size === 0 && back.length === 0
+
+/**
+ * Items that are not to be tried once more: delivered that often already, and never settled, because
+ * whoever had them died. They died in a batch perhaps, of which another item was to blame; what
+ * comes a second time comes alone, so from then on it is known.
+ */
+export function overdue(
+  items: readonly Item[],
+  { batchSize, deliveriesMax }: { readonly batchSize: number; readonly deliveriesMax: number },
+): readonly Item[] {
+  const most = batchSize > 1 ? Math.max(2, deliveriesMax) : deliveriesMax
+  return items.filter(({ deliveries }) => deliveries > most)
+}
+
+/** Not cut through the middle of a character. */
+const shortened = (reason: string): string =>
+  reason
+    .toWellFormed()
+    .slice(0, REASON_CHARACTERS_MAX)
+    .replace(/[\uD800-\uDBFF]$/, '')

@@ -1,0 +1,20 @@
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
+import type { EventsPort } from './put-events.ts'
+
+/** `put-events.ts` tries again by itself, entry by entry; late is an error there as well. */
+export function eventBridge(): EventsPort {
+  const client = new EventBridgeClient({
+    maxAttempts: 1,
+    requestHandler: {
+      connectionTimeout: 1_000,
+      requestTimeout: 3_000,
+      throwOnRequestTimeout: true,
+    },
+  })
+  return {
+    async putEvents(entries) {
+      const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: [...entries] }))
+      return Entries
+    },
+  }
+}

@@ -1,0 +1,14 @@
+// What events are called, as plain data, shared by the function that makes them, the stack that
+// filters them and the tests that check the page about them.
+
+export const EVENT_SOURCE = 'pushpop'
+
+/** By the kind of the transition: the `detail-type` that rules name. */
+export const detailTypes = {
+  'items-available': 'Items Available',
+  'lock-expired': 'Lock Expired',
+  'item-dead-lettered': 'Item Dead-Lettered',
+  'queue-drained': 'Queue Drained',
+} as const
+
+export type DetailType = (typeof detailTypes)[keyof typeof detailTypes]

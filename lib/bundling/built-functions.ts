@@ -1,0 +1,53 @@
+// The functions as the package holds them: bundled when it was built, because Node takes no TypeScript
+// from under `node_modules`, and because whoever places the construct need not have esbuild.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FunctionFiles } from './bundle.ts'
+
+/** In the same folder as the files: which of them belong to a function. */
+const LIST = 'functions.json'
+
+type List = Readonly<Record<string, readonly string[]>>
+
+/**
+ * A file that several functions share is there once: a folder for each of them would be eight times
+ * the same 700 KB.
+ */
+export function writeBuiltFunctions(
+  folder: string,
+  functions: ReadonlyMap<string, FunctionFiles>,
+): void {
+  mkdirSync(folder, { recursive: true })
+  const list: Record<string, string[]> = {}
+  for (const [name, { files }] of functions) {
+    list[name] = [...files.keys()].sort()
+    for (const [file, contents] of files) writeFileSync(join(folder, keptAs(file, name)), contents)
+  }
+  writeFileSync(join(folder, LIST), `${JSON.stringify(list, undefined, 2)}\n`)
+}
+
+/** Nothing where there is no such folder, which is how the repository differs from the package. */
+export function readBuiltFunctions(folder: string): ReadonlyMap<string, FunctionFiles> | undefined {
+  const list = readList(folder)
+  if (list === undefined) return undefined
+  const read = (name: string, file: string) => readFileSync(join(folder, keptAs(file, name)))
+  return new Map(
+    Object.entries(list).map(([name, files]) => [
+      name,
+      { files: new Map(files.map((file) => [file, read(name, file)])) },
+    ]),
+  )
+}
+
+function readList(folder: string): List | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, LIST), 'utf8')) as List
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** `index.mjs` is what every function's own file is called; the others have names of their own. */
+const keptAs = (file: string, name: string): string => (file === 'index.mjs' ? `${name}.mjs` : file)

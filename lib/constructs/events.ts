@@ -1,0 +1,139 @@
+import type { Table } from 'aws-cdk-lib/aws-dynamodb'
+import { CfnArchive, type CfnEventBus, EventBus } from 'aws-cdk-lib/aws-events'
+import {
+  AnyPrincipal,
+  Effect,
+  Grant,
+  type IGrantable,
+  PolicyDocument,
+  PolicyStatement,
+} from 'aws-cdk-lib/aws-iam'
+import {
+  EventSourceMapping,
+  FilterCriteria,
+  FilterRule,
+  type Function as LambdaFunction,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Duration, Stack } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { allowReading, makeFailureQueue } from './stream-reader.ts'
+
+export type EventsProps = {
+  /** The bus is called so: two services of an account each have their own. */
+  readonly serviceName: string
+  /** How long events are kept to be replayed. */
+  readonly archiveFor: Duration
+}
+
+/**
+ * A bus of its own for what happens to queues, and an archive to replay it from. Until something
+ * happens it costs nothing. The function that puts the events there is told of the table's stream by
+ * `follow`: it needs the name of the bus, and so is made in between.
+ */
+export class Events extends Construct {
+  readonly bus: EventBus
+  /** Of everything on the bus. */
+  readonly archive: CfnArchive
+  /** What could not be announced. */
+  readonly failures: Queue
+
+  constructor(scope: Construct, id: string, { serviceName, archiveFor }: EventsProps) {
+    super(scope, id)
+    this.bus = new EventBus(this, 'Bus', {
+      eventBusName: serviceName,
+      description: 'PushPop: what happens to its queues',
+    })
+    this.#close(serviceName)
+    this.archive = new CfnArchive(this, 'Archive', {
+      sourceArn: this.bus.eventBusArn,
+      description: 'PushPop: events that can be replayed',
+      retentionDays: archiveFor.toDays(),
+    })
+    this.failures = makeFailureQueue(this, 'Failures')
+  }
+
+  /** Has the table's stream announced on the bus. */
+  follow(table: Table, announcer: LambdaFunction): EventSourceMapping {
+    allowReading(announcer, table, this.failures)
+    this.grantPutEvents(announcer)
+    return new EventSourceMapping(this, 'Stream', {
+      target: announcer,
+      eventSourceArn: table.tableStreamArn as string,
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      filters: [...transitionFilters],
+      // Nobody is to wait for company: what comes while a batch is being announced makes the next.
+      batchSize: 100,
+      // A shard's queues in four lanes, each queue in one: order within a queue stays, and what is
+      // being tried again holds up a quarter of the others.
+      parallelizationFactor: 4,
+      reportBatchItemFailures: true,
+      bisectBatchOnError: true,
+      // The function itself spends some seconds on an entry that is refused; so often again is some
+      // minutes of trouble with the bus. After that an event that says "now" says little.
+      retryAttempts: 10,
+      maxRecordAge: Duration.hours(6),
+      onFailure: { bind: () => ({ destination: this.failures.queueArn }) },
+    })
+  }
+
+  /** To put events on the bus, and on no other. */
+  grantPutEvents(grantee: IGrantable): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['events:PutEvents'],
+      resourceArns: [this.bus.eventBusArn],
+    })
+  }
+
+  /**
+   * Within the account IAM decides who may put events, and nobody else may: no statement lets anybody
+   * in, and this one keeps others out whatever somebody adds beside it. Rules act on what arrives, so
+   * a stranger's event is a stranger's call of their targets.
+   */
+  #close(name: string): void {
+    const stack = Stack.of(this)
+    const bus = this.bus.node.defaultChild as CfnEventBus
+    // In the bus itself: there is no moment without it, and no resource that could be deleted alone.
+    bus.policy = new PolicyDocument({
+      statements: [
+        new PolicyStatement({
+          sid: 'OtherAccountsStayOut',
+          effect: Effect.DENY,
+          principals: [new AnyPrincipal()],
+          actions: ['events:PutEvents'],
+          // Its own ARN would be a reference of the bus to itself.
+          resources: [
+            stack.formatArn({ service: 'events', resource: 'event-bus', resourceName: name }),
+          ],
+          conditions: {
+            StringNotEquals: { 'aws:PrincipalAccount': stack.account },
+            // An AWS service has no account; without a statement that allows it, it may nothing either.
+            BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
+          },
+        }),
+      ],
+    })
+  }
+}
+
+const exists = { S: FilterRule.exists() }
+/** Every record of a queue has it, and no other row of the table has. */
+const isRecord = { born: exists }
+
+/**
+ * Which writes may be a transition; whether they are, the function sees by comparing the images. The
+ * engine's two marks (`dry`, `ev`: lambdas/core/record.ts) keep it asleep through the ordinary traffic
+ * of a busy queue. A record is deleted only long after its queue was drained: no new image, no event.
+ */
+export const transitionFilters = [
+  // Nothing was free to pop: the next push, or the last acknowledgement.
+  FilterCriteria.filter({ dynamodb: { OldImage: { dry: exists }, NewImage: isRecord } }),
+  // Nothing is free any more, and perhaps nothing is left.
+  FilterCriteria.filter({ dynamodb: { NewImage: { dry: exists } } }),
+  // The write itself says that locks ended otherwise than by acknowledging, or that items died.
+  FilterCriteria.filter({ dynamodb: { NewImage: { ev: exists } } }),
+  // The first push of a queue makes its record.
+  FilterCriteria.filter({ eventName: ['INSERT'], dynamodb: { NewImage: isRecord } }),
+]

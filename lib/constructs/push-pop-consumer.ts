@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import { Rule } from 'aws-cdk-lib/aws-events'
+import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { type CfnFunction, Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { ITopic } from 'aws-cdk-lib/aws-sns'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import { Duration, Names, Stack } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { CONSUMER_SOURCE, RUN_CONTINUED } from '../../lambdas/consumer/event.ts'
+import { variables } from '../../lambdas/consumer/settings.ts'
+import { detailTypes, EVENT_SOURCE } from '../../lambdas/events/event-names.ts'
+import { bundleFunction } from '../bundling/bundle.ts'
+import { acknowledge } from './acknowledge.ts'
+import { checkConsumer, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
+import type { Events } from './events.ts'
+import type { PushPop } from './push-pop.ts'
+import { ServiceFunction } from './service-function.ts'
+import { makeFailureQueue } from './stream-reader.ts'
+
+/** Queues by id, by the beginning of their ids, or by whatever EventBridge can match. */
+export type QueueSelection =
+  | string
+  | readonly string[]
+  | { readonly prefix: string }
+  /** Matchers of an event pattern, any of which will do: `[{ wildcard: 'tenant-*-mails' }]`. */
+  | { readonly pattern: readonly (string | Readonly<Record<string, unknown>>)[] }
+
+export type ConsumerFunction = {
+  /** The file whose export `handler` was made by `consumer(…)`; it is bundled as it is. */
+  readonly entry: string
+  /** Five minutes unless set: what is left then goes on in the next run. */
+  readonly timeout?: Duration
+  /** 512 unless set. */
+  readonly memoryMb?: number
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export type PushPopConsumerProps = {
+  readonly service: PushPop
+  readonly queues: QueueSelection
+  /** A function of your own whose handler was made by `consumer(…)`, or the file to make it of. */
+  readonly function: LambdaFunction | ConsumerFunction | string
+  /** Items that the handler gets at once, at most: 1–100; 1 unless set. */
+  readonly batchSize?: number
+  /** How long a lock lives if a run dies: 5–300 seconds; 30 unless set. */
+  readonly lockTtl?: Duration
+  /** Runs at once, which is concurrency reserved for the function; unbounded unless set. */
+  readonly queuesAtOnce?: number
+  /** Locks at once in a run; more than one keeps no order; 1 unless set. */
+  readonly locksAtOnce?: number
+  /** An item that fails for so many times is dead-lettered; what the queue says unless set. */
+  readonly maxDeliveries?: number
+  /** Several runs may share a queue; whether there are several locks at once unless set. */
+  readonly competing?: boolean
+  /** Told when events could not be delivered, and queues may wait with nobody coming. */
+  readonly alarmTopic?: ITopic
+}
+
+/** Lambda keeps what it cannot run for so long at most. */
+const EVENT_AGE = Duration.hours(6)
+
+/**
+ * Works queues when there is something in them: a rule on the service's bus, and a function. Until
+ * something is pushed nothing runs and nothing is asked, so it costs nothing.
+ */
+export class PushPopConsumer extends Construct {
+  readonly function: LambdaFunction
+  readonly rule: Rule
+  /** Events that could not be delivered: their queues wait until somebody calls a run, or pushes. */
+  readonly failures: Queue
+
+  constructor(scope: Construct, id: string, props: PushPopConsumerProps) {
+    super(scope, id)
+    const { service } = props
+    const { events } = service
+    if (events === undefined) {
+      throw new Error(
+        `Cannot make the consumer "${id}" because its service has \`events: false\`, and nothing else would wake it`,
+      )
+    }
+    const name = Names.uniqueResourceName(this, { maxLength: 64, separator: '-' })
+    this.failures = makeFailureQueue(this, 'Failures')
+    this.function = this.#makeFunction(props)
+    checkConsumer(id, props, this.function.timeout)
+    this.#equip(name, props, events)
+    this.#invokeAsynchronously()
+    this.rule = this.#makeRule(name, props.queues, events)
+    this.#watch(name, props.alarmTopic)
+  }
+
+  #makeFunction({ function: given, service }: PushPopConsumerProps): LambdaFunction {
+    if (given instanceof LambdaFunction) return given
+    const { entry, timeout, memoryMb, environment }: ConsumerFunction =
+      typeof given === 'string' ? { entry: given } : given
+    const folder = mkdtempSync(join(tmpdir(), 'pushpop-consumer-'))
+    try {
+      // Where only the template matters any folder will do.
+      if (Stack.of(this).bundlingRequired) bundleFunction(entry, folder)
+      return new ServiceFunction(this, 'Function', {
+        setting: {
+          file: basename(entry),
+          description: `PushPop: works queues of ${service.serviceName}`,
+          memoryMb: memoryMb ?? 512,
+          timeoutSeconds: (timeout ?? Duration.minutes(5)).toSeconds(),
+        },
+        code: Code.fromAsset(folder),
+        environment: environment ?? {},
+        logRetention: RetentionDays.ONE_MONTH,
+        tracing: true,
+        throwaway: false,
+      })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+
+  /** What the function has to know, and may do. */
+  #equip(name: string, props: PushPopConsumerProps, events: Events): void {
+    const { service, queues, queuesAtOnce } = props
+    const { storage } = service
+    const environment: Readonly<Record<string, string | undefined>> = {
+      PUSHPOP_SERVICE: service.serviceName,
+      PUSHPOP_TABLE: storage.table.tableName,
+      PUSHPOP_BUCKET: storage.bucket.bucketName,
+      [variables.name]: name,
+      [variables.bus]: events.bus.eventBusName,
+      [variables.batchSize]: props.batchSize?.toString(),
+      [variables.lockTtlSeconds]: props.lockTtl?.toSeconds().toString(),
+      [variables.maxDeliveries]: props.maxDeliveries?.toString(),
+      [variables.locks]: props.locksAtOnce?.toString(),
+      [variables.competing]: props.competing === undefined ? undefined : yesOrNo(props.competing),
+      [variables.deadLetters]: yesOrNo(takesDeadLetters(queues)),
+    }
+    for (const [key, value] of Object.entries(environment)) {
+      if (value !== undefined) this.function.addEnvironment(key, value)
+    }
+    storage.grantPop(this.function)
+    storage.acknowledgeAccess(this.function.role as IRole)
+    events.grantPutEvents(this.function)
+    if (queuesAtOnce !== undefined) {
+      const resource = this.function.node.defaultChild as CfnFunction
+      resource.reservedConcurrentExecutions = queuesAtOnce
+    }
+  }
+
+  /** A run that fails is repeated twice, after one minute and after two. */
+  #invokeAsynchronously(): void {
+    this.function.addToRolePolicy(
+      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.failures.queueArn] }),
+    )
+    this.function.configureAsyncInvoke({
+      retryAttempts: 2,
+      maxEventAge: EVENT_AGE,
+      onFailure: { bind: () => ({ destination: this.failures.queueArn }) },
+    })
+    acknowledge(this.function, {
+      'Serverless-LambdaDLQ':
+        'Called asynchronously, and what failed for good goes to the failure queue with its reason.',
+    })
+  }
+
+  /** Items that came, and what this consumer's own runs have left. */
+  #makeRule(name: string, queues: QueueSelection, { bus }: Events): Rule {
+    const rule = new Rule(this, 'Rule', {
+      description: `PushPop: calls ${name} when there are items`,
+      eventBus: bus,
+      eventPattern: {
+        source: [EVENT_SOURCE, CONSUMER_SOURCE],
+        detailType: [detailTypes['items-available'], RUN_CONTINUED],
+        detail: { queue: queueMatchers(queues), consumer: [{ exists: false }, name] },
+      },
+      targets: [
+        {
+          bind: () => ({
+            arn: this.function.functionArn,
+            deadLetterConfig: { arn: this.failures.queueArn },
+            retryPolicy: {
+              maximumRetryAttempts: 185,
+              maximumEventAgeInSeconds: EVENT_AGE.toSeconds(),
+            },
+          }),
+        },
+      ],
+    })
+    const events = new ServicePrincipal('events.amazonaws.com')
+    this.function.addPermission(`InvokedBy${this.node.id}`, {
+      principal: events,
+      sourceArn: rule.ruleArn,
+    })
+    this.failures.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'FromTheRule',
+        principals: [events],
+        actions: ['sqs:SendMessage'],
+        resources: [this.failures.queueArn],
+        conditions: { ArnEquals: { 'aws:SourceArn': rule.ruleArn } },
+      }),
+    )
+    return rule
+  }
+
+  #watch(name: string, topic: ITopic | undefined): void {
+    const alarm = new Alarm(this, 'CallsLost', {
+      alarmName: `${name}-CallsLost`,
+      alarmDescription:
+        'Items may wait with nobody coming for them: runs of the consumer failed for good. What to do: ' +
+        'docs/consumers.md#when-runs-fail-for-good',
+      metric: this.failures.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum' }),
+      threshold: 0,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    })
+    if (topic === undefined) return
+    alarm.addAlarmAction(new SnsAction(topic))
+    alarm.addOkAction(new SnsAction(topic))
+  }
+}
+
+const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no')

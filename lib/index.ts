@@ -1,0 +1,18 @@
+// `pushpop`: the service as a construct, for a CDK app of one's own.
+
+export type { FunctionName } from '../lambdas/http/routes.ts'
+export type { Authorisation } from './constructs/authorisation.ts'
+export type { Events, EventsProps } from './constructs/events.ts'
+export type { Functions, LogLevel } from './constructs/functions.ts'
+export type { HttpApi, Throttle } from './constructs/http-api.ts'
+export { PushPop, type PushPopProps } from './constructs/push-pop.ts'
+export {
+  type ConsumerFunction,
+  PushPopConsumer,
+  type PushPopConsumerProps,
+  type QueueSelection,
+} from './constructs/push-pop-consumer.ts'
+export type { ServiceFunction } from './constructs/service-function.ts'
+export { Storage, type StorageProps } from './constructs/storage.ts'
+export type { StorageAccess } from './constructs/storage-access.ts'
+export { PushPopStack, type PushPopStackProps } from './pushpop-stack.ts'

@@ -1,0 +1,53 @@
+// `npm run build`: what the package holds, into dist/. `npm pack` does it first.
+//
+//   node scripts/bootstrap.mjs scripts/build-package.ts [FOLDER]
+//
+// JavaScript file by file (nothing is put together, so a stack names our files), the declarations that
+// an entry leads to, and the functions as they are deployed. docs/decisions/0018-the-package.md
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { writeBuiltFunctions } from '../lib/bundling/built-functions.ts'
+import { bundle } from '../lib/bundling/bundle.ts'
+import { entriesOf } from '../lib/bundling/bundled-code.ts'
+import { announceFiles, handlerFiles } from '../lib/constructs/function-settings.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { licencesOf } from './build-package/licences.ts'
+import { pruneDeclarations } from './build-package/prune-declarations.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const dist = resolve(process.argv[2] ?? join(root, 'dist'))
+
+/** A path of package.json, where it is written now. */
+const inDist = (path: string): string => join(dist, relative('dist', path))
+
+rmSync(dist, { recursive: true, force: true })
+compile()
+pruneDeclarations(
+  dist,
+  entries().map(({ types }) => inDist(types)),
+)
+chmodSync(inDist(packageJson.bin.pushpop), 0o755)
+
+// In the same groups as the constructs bundle them, so that the same bytes come out.
+const groups: Readonly<Record<string, string>>[] = [handlerFiles, announceFiles]
+const functions = new Map(groups.flatMap((files) => [...bundle(entriesOf(files))]))
+writeBuiltFunctions(join(dist, 'functions'), functions)
+const inputs = [...functions.values()].flatMap((made) => [...made.inputs])
+writeFileSync(join(dist, 'functions/LICENCES.txt'), licencesOf(root, inputs))
+
+function entries() {
+  return Object.values(packageJson.exports).filter((entry) => typeof entry === 'object')
+}
+
+function compile(): void {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const args = ['--project', join(root, 'tsconfig.package.json'), '--outDir', dist]
+  try {
+    execFileSync(process.execPath, [tsc, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
+  } catch {
+    // It has said why.
+    process.exit(1)
+  }
+}

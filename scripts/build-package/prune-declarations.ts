@@ -1,0 +1,25 @@
+import { globSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+
+/**
+ * The compiler declares every file it compiles. What no entry's own types lead to says nothing to
+ * anybody: all of the command line, and of the engine nearly all.
+ */
+export function pruneDeclarations(dist: string, entries: readonly string[]): void {
+  const reached = new Set<string>()
+  const visit = (file: string): void => {
+    if (reached.has(file)) return
+    reached.add(file)
+    for (const imported of importsOf(file)) visit(imported)
+  }
+  for (const entry of entries) visit(resolve(entry))
+  for (const path of globSync('**/*.d.{ts,mts}', { cwd: dist })) {
+    if (!reached.has(join(dist, path))) rmSync(join(dist, path))
+  }
+}
+
+/** `from './queues.ts'` and `import('./queues.ts')`, as the compiler writes them into declarations. */
+function importsOf(file: string): string[] {
+  const found = readFileSync(file, 'utf8').matchAll(/(?:from |import\()["'](\.[^"']+)\.ts["']/g)
+  return [...found].map(([, path]) => resolve(dirname(file), `${path}.d.ts`))
+}

@@ -1,0 +1,185 @@
+// What is decided apart from the loop: tables first, then what holds for whatever comes.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { queueOf } from '../../lambdas/consumer/event.ts'
+import type { Item } from '../../lambdas/consumer/item.ts'
+import {
+  END_MS,
+  howToWait,
+  mayTakeMore,
+  RETRY_MS_MAX,
+  retryDelayMs,
+  TROUBLES_MAX,
+  troublePauseMs,
+} from '../../lambdas/consumer/pace.ts'
+import { LOCK_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
+import { overdue, verdictsOf } from '../../lambdas/consumer/verdicts.ts'
+
+describe('Another batch', () => {
+  it.each([
+    ['is begun by a fresh run.', 60_000, 0, true],
+    ['is begun by a run with little time that has done nothing yet.', END_MS + 1, 0, true],
+    ['is not begun in the time kept for the end.', END_MS, 0, false],
+    ['is begun where half as much again as the longest fits.', END_MS + 15_001, 10_000, true],
+    ['is not begun where less fits.', END_MS + 15_000, 10_000, false],
+  ] as const)('%s', (_, remainingMs, longestMs, may) => {
+    expect(mayTakeMore(remainingMs, longestMs)).toBe(may)
+  })
+})
+
+describe('What failed', () => {
+  it.each([
+    [1, 1_000],
+    [2, 2_000],
+    [5, 16_000],
+    [9, 256_000],
+    [10, RETRY_MS_MAX],
+    [1_000, RETRY_MS_MAX],
+  ])('after %i deliveries waits for %i ms, or up to a quarter less.', (deliveries, ms) => {
+    expect(retryDelayMs(deliveries, () => 1)).toBe(ms)
+    expect(retryDelayMs(deliveries, () => 0)).toBe(ms * 0.75)
+  })
+
+  it.each([
+    ['a short time, in the run.', 4_000, 60_000, 'here'],
+    ['a long time, by its lock.', 8_000, 60_000, 'by the lock'],
+    ['a short time that is not left, by its lock.', 4_000, 6_000, 'by the lock'],
+  ] as const)('waits %s', (_, delayMs, remainingMs, how) => {
+    expect(howToWait(delayMs, remainingMs)).toBe(how)
+  })
+})
+
+it('Trouble is sat out for some seconds, and not for longer than any lock lives.', () => {
+  const all = Array.from({ length: TROUBLES_MAX }, (_, i) => troublePauseMs(i + 1, () => 1))
+  const sum = all.reduce((total, ms) => total + ms, 0)
+  expect(sum).toBeGreaterThan(3_000)
+  expect(sum).toBeLessThan(10_000)
+})
+
+it('A lock that is not extended any more outlives the process that holds it.', () => {
+  const leftMs = LOCK_TTL_SECONDS_MIN * 1000 * 0.6
+  expect(leftMs).toBeGreaterThan(END_MS)
+})
+
+const item = (n: number, deliveries = 1): Item => ({
+  value: n,
+  text: String(n),
+  id: `id-${n}`,
+  priority: 0,
+  pushedAtMs: 0,
+  deliveries,
+})
+
+describe('Verdicts', () => {
+  const noMarks = { dead: new Map<string, string>(), back: new Set<string>() }
+  const returned = (...failed: string[]) => ({ kind: 'returned', result: { failed } }) as const
+  const threw = { kind: 'threw' } as const
+  const short = ({ done, dead, back }: ReturnType<typeof verdictsOf>) => ({
+    done,
+    dead: Object.fromEntries(dead),
+    back: back.map(({ id }) => id),
+  })
+
+  it.each([
+    ['all done', returned(), 3, { done: ['id-1', 'id-2'], dead: {}, back: [] }],
+    ['all back', threw, 3, { done: [], dead: {}, back: ['id-1', 'id-2'] }],
+    ['one back', returned('id-2'), 3, { done: ['id-1'], dead: {}, back: ['id-2'] }],
+    [
+      'the last delivery failed',
+      threw,
+      2,
+      { done: [], dead: { max_deliveries: ['id-2'] }, back: ['id-1'] },
+    ],
+  ] as const)('of items on their first and second delivery: %s.', (_, ended, most, expected) => {
+    expect(short(verdictsOf([item(1), item(2, 2)], noMarks, ended, most))).toEqual(expected)
+  })
+
+  it('put every item into exactly one place, and only what did not fail among the done.', () => {
+    const bits = fc.array(
+      fc.record({ dead: fc.boolean(), back: fc.boolean(), failed: fc.boolean() }),
+    )
+    fc.assert(
+      fc.property(bits, fc.boolean(), fc.integer({ min: 1, max: 5 }), (flags, threws, most) => {
+        const items = flags.map((_, n) => item(n, (n % 6) + 1))
+        const where = (flag: 'dead' | 'back' | 'failed') =>
+          items.filter((_, n) => flags[n]?.[flag]).map(({ id }) => id)
+        const marks = {
+          dead: new Map(where('dead').map((id) => [id, 'why'])),
+          back: new Set(where('back')),
+        }
+        const ended = threws ? threw : returned(...where('failed'))
+        const { done, dead, back } = verdictsOf(items, marks, ended, most)
+        const ids = [...done, ...[...dead.values()].flat(), ...back.map(({ id }) => id)]
+        expect(ids.toSorted()).toEqual(items.map(({ id }) => id).toSorted())
+        const bad = new Set([...where('dead'), ...where('back'), ...where('failed')])
+        expect(done.filter((id) => threws || bad.has(id))).toEqual([])
+        expect(back.every(({ deliveries }) => deliveries < most)).toBe(true)
+      }),
+    )
+  })
+
+  it.each([
+    ['once, alone', 1, 1, [2, 3]],
+    ['once, in batches: the second time it comes alone', 10, 1, [3]],
+    ['twice, in batches', 10, 2, [3]],
+  ])('are not asked for of what died that often already: %s.', (_, batchSize, most, late) => {
+    const items = [item(1, 1), item(2, 2), item(3, 3)]
+    const found = overdue(items, { batchSize, deliveriesMax: most })
+    expect(found.map(({ deliveries }) => deliveries)).toEqual(late)
+  })
+})
+
+describe('Settings', () => {
+  it('are the defaults, then the variables, then what the code says.', () => {
+    expect(settingsOf({}, {})).toEqual({
+      batchSize: 1,
+      lockTtlSeconds: 30,
+      deliveriesMax: Number.POSITIVE_INFINITY,
+      locks: 1,
+      competing: false,
+    })
+    const variables = {
+      PUSHPOP_CONSUMER_BATCH_SIZE: '10',
+      PUSHPOP_CONSUMER_LOCK_TTL_SECONDS: '60',
+      PUSHPOP_CONSUMER_MAX_DELIVERIES: '3',
+      PUSHPOP_CONSUMER_LOCKS: '4',
+    }
+    expect(settingsOf({ batchSize: 20 }, variables)).toEqual({
+      batchSize: 20,
+      lockTtlSeconds: 60,
+      deliveriesMax: 3,
+      locks: 4,
+      competing: true,
+    })
+    expect(settingsOf({}, { PUSHPOP_CONSUMER_COMPETING: 'yes' }).competing).toBe(true)
+    expect(settingsOf({}, { PUSHPOP_CONSUMER_COMPETING: 'no' }).competing).toBe(false)
+  })
+
+  it.each([
+    [{ batchSize: 0 }, "The consumer's batchSize must be an integer from 1 to 100, and is 0"],
+    [{ batchSize: 101 }, "The consumer's batchSize must be an integer from 1 to 100, and is 101"],
+    [{ lockTtlSeconds: 4 }, 'lockTtlSeconds must be an integer from 5 to 300, and is 4'],
+    [{ maxDeliveries: 1.5 }, 'maxDeliveries must be an integer from 1 to 1000, and is 1.5'],
+    [{ locks: 2, competing: false }, 'Cannot hold 2 locks at once without competing consumers'],
+  ])('that cannot be are refused: %j', (options, sentence) => {
+    expect(() => settingsOf(options, {})).toThrow(sentence)
+  })
+})
+
+describe('An event', () => {
+  it('names its queue, and nothing else of it matters.', () => {
+    expect(queueOf({ detail: { queue: 'orders' } })).toBe('orders')
+  })
+
+  it.each([
+    [undefined],
+    [null],
+    ['orders'],
+    [{}],
+    [{ detail: null }],
+    [{ detail: { queue: '../x' } }],
+  ])('without one is refused: %j', (event) => {
+    expect(() => queueOf(event)).toThrow('its detail.queue is no queue id')
+  })
+})

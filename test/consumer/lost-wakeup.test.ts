@@ -1,0 +1,42 @@
+// A queue that fills while its consumer ends is picked up again, whatever dies on the way: no run
+// polls, and the world has no other way to be woken than by the events of its own writes.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { runSeed } from './simulated/run-seed.ts'
+
+const SEEDS = 2_000
+
+describe(`${SEEDS} seeds`, () => {
+  const broken: string[] = []
+  const endings = new Map<string, number>()
+
+  beforeAll(async () => {
+    for (let seed = 1; seed <= SEEDS && broken.length < 3; seed += 1) {
+      const { violations, history, endings: ended } = await runSeed(seed)
+      for (const [ending, times] of ended) endings.set(ending, (endings.get(ending) ?? 0) + times)
+      if (violations.length === 0) continue
+      broken.push(`seed ${seed}: ${violations.join('; ')}\n${history.slice(-60).join('\n')}`)
+    }
+  })
+
+  it('leave no item that nobody comes for, and none out of order or beside another.', () => {
+    expect(broken).toEqual([])
+  })
+
+  it('meet every way for a run to end, often enough to prove something.', () => {
+    for (const [ending, times] of Object.entries(wanted)) {
+      expect([ending, (endings.get(ending) ?? 0) >= times]).toEqual([ending, true])
+    }
+  })
+})
+
+/** `its` time is over: killed in the middle of a handler by its limit. */
+const wanted = {
+  empty: 4_000,
+  locked: 500,
+  continued: 500,
+  waiting: 15,
+  killed: 200,
+  its: 200,
+  failed: 8,
+}

@@ -1,0 +1,82 @@
+import type { Item } from '../../../lambdas/consumer/item.ts'
+import type { PoppedItem } from '../../../lambdas/queues.ts'
+import type { Random } from '../../simulation/random.ts'
+
+/** What was pushed, what handlers did, and what they must not have been asked to do. */
+export class Ledger {
+  readonly violations: string[] = []
+  /** Numbers of items whose handler came to its end. */
+  readonly done = new Set<number>()
+  /** Numbers of items that were delivered as often as they may be. */
+  readonly mayBeDead = new Set<number>()
+  failuresForGood = 0
+  handled = 0
+  readonly #random: Random
+  readonly #isExclusive: boolean
+  readonly #failing: number
+  readonly #deliveriesMax: number
+  readonly #slowMs: number
+  readonly #active = new Set<string>()
+  #runs = 0
+
+  constructor(options: {
+    readonly random: Random
+    readonly isExclusive: boolean
+    /** Of a batch: its handler throws. */
+    readonly failing: number
+    readonly deliveriesMax: number
+    readonly slowMs: number
+  }) {
+    this.#random = options.random
+    this.#isExclusive = options.isExclusive
+    this.#failing = options.failing
+    this.#deliveriesMax = options.deliveriesMax
+    this.#slowMs = options.slowMs
+  }
+
+  newRun(): number {
+    this.#runs += 1
+    return this.#runs
+  }
+
+  died(run: string): void {
+    this.#active.delete(run)
+  }
+
+  gaveUp(): void {
+    this.failuresForGood += 1
+  }
+
+  /** By a pop, whether the handler gets to see them or not. */
+  delivered(items: readonly PoppedItem[]): void {
+    for (const { text, deliveries } of items) {
+      if (deliveries >= this.#deliveriesMax) this.mayBeDead.add(Number(text))
+    }
+  }
+
+  async handle(
+    run: string,
+    items: readonly Item[],
+    sleep: (ms: number) => Promise<void>,
+  ): Promise<void> {
+    const numbers = items.map(({ value }) => value as number)
+    this.handled += 1
+    if (this.#isExclusive) {
+      if (this.#active.size > 0) {
+        this.violations.push(`${run} works beside ${[...this.#active].join()}`)
+      }
+      this.#active.add(run)
+      const first = numbers[0] as number
+      for (let before = 0; before < first; before += 1) {
+        if (this.done.has(before) || this.mayBeDead.has(before)) continue
+        this.violations.push(`${run} got ${first} before ${before} was done`)
+        break
+      }
+    }
+    const ms = this.#random.next() ** 4 * this.#slowMs
+    await sleep(ms)
+    this.#active.delete(run)
+    if (this.#random.chance(this.#failing)) throw new Error('The handler failed')
+    for (const number of numbers) this.done.add(number)
+  }
+}

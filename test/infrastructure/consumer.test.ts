@@ -1,0 +1,253 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { Topic } from 'aws-cdk-lib/aws-sns'
+import { Duration, Stack } from 'aws-cdk-lib/core'
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
+import { describe, expect, it } from 'vitest'
+import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
+import { PushPop, type PushPopProps } from '../../lib/constructs/push-pop.ts'
+import {
+  PushPopConsumer,
+  type PushPopConsumerProps,
+} from '../../lib/constructs/push-pop-consumer.ts'
+import { rightsOfRole } from './rights.ts'
+import { emptyApp, lookInto, temporaryFolder } from './synthesised.ts'
+
+const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
+
+type Given = Partial<Omit<PushPopConsumerProps, 'service'>>
+
+/** Another app's stack with a service in it, and a consumer. */
+function shop(given: Given | ((stack: Stack) => Given) = {}, service: PushPopProps = {}) {
+  const app = emptyApp()
+  const stack = new Stack(app, 'Shop')
+  const pushPop = new PushPop(stack, 'Queues', service)
+  const consumer = new PushPopConsumer(stack, 'Ship', {
+    service: pushPop,
+    queues: 'orders',
+    function: ship,
+    ...(typeof given === 'function' ? given(stack) : given),
+  })
+  return { app, stack, pushPop, consumer, look: () => lookInto(app, stack) }
+}
+
+const only = <T>(list: readonly T[]): T => {
+  expect(list).toHaveLength(1)
+  return list[0] as T
+}
+
+/** The parts that this consumer made, by type. */
+function partsOf({ look }: ReturnType<typeof shop>) {
+  const { ofType } = look()
+  const own = (type: string) =>
+    only(ofType(type).filter(([id]) => id.startsWith('Ship')))[1].Properties
+  return {
+    rule: own('AWS::Events::Rule'),
+    function: own('AWS::Lambda::Function'),
+    invoke: own('AWS::Lambda::EventInvokeConfig'),
+    queue: own('AWS::SQS::Queue'),
+    alarm: own('AWS::CloudWatch::Alarm'),
+  }
+}
+
+describe('A consumer', () => {
+  it('is called by what comes into its queues, and by what its own runs have left.', () => {
+    const { rule, function: made } = partsOf(shop())
+    const name = made.Environment.Variables.PUSHPOP_CONSUMER_NAME
+    expect(rule.EventPattern).toEqual({
+      source: ['pushpop', 'pushpop.consumer'],
+      'detail-type': ['Items Available', 'Run Continued'],
+      detail: { queue: ['orders'], consumer: [{ exists: false }, name] },
+    })
+    expect(rule.EventBusName).toBeDefined()
+  })
+
+  it.each([
+    ['one by its id', 'orders', ['orders']],
+    ['several by their ids', ['a', 'b'], ['a', 'b']],
+    ['all that begin so', { prefix: 'tenant-' }, [{ prefix: 'tenant-' }]],
+    [
+      'whatever EventBridge can match',
+      { pattern: [{ wildcard: 'tenant-*-mails' }, 'mails'] },
+      [{ wildcard: 'tenant-*-mails' }, 'mails'],
+    ],
+  ] as const)('works %s.', (_, queues, matchers) => {
+    const { rule } = partsOf(shop({ queues }))
+    expect(rule.EventPattern.detail.queue).toEqual(matchers)
+  })
+
+  it('leaves dead-letter queues alone, unless they are named.', () => {
+    const setting = (queues: PushPopConsumerProps['queues']) =>
+      partsOf(shop({ queues })).function.Environment.Variables.PUSHPOP_CONSUMER_DEAD_LETTERS
+    expect(setting({ prefix: 'tenant-' })).toBe('no')
+    expect(setting('orders')).toBe('no')
+    expect(setting(['orders', 'orders-deadletter'])).toBe('yes')
+  })
+
+  it('loses no event in silence: what cannot be delivered goes to a queue with an alarm.', () => {
+    const made = shop()
+    const { rule, invoke, alarm } = partsOf(made)
+    const failures = { 'Fn::GetAtt': [made.stack.getLogicalId(nodeOf(made.consumer)), 'Arn'] }
+    expect(only<{ DeadLetterConfig: object }>(rule.Targets).DeadLetterConfig).toEqual({
+      Arn: failures,
+    })
+    expect(invoke).toMatchObject({
+      MaximumRetryAttempts: 2,
+      MaximumEventAgeInSeconds: 6 * 3600,
+      DestinationConfig: { OnFailure: { Destination: failures } },
+    })
+    expect(alarm).toMatchObject({
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Threshold: 0,
+    })
+    expect(alarm.AlarmActions).toBeUndefined()
+    const arn = 'arn:aws:sns:eu-central-1:123456789012:ops'
+    const told = partsOf(shop((stack) => ({ alarmTopic: Topic.fromTopicArn(stack, 'Ops', arn) })))
+    expect([told.alarm.AlarmActions, told.alarm.OKActions]).toEqual([[arn], [arn]])
+  })
+
+  it('hands its properties to the function as its environment.', () => {
+    const { function: made } = partsOf(
+      shop({
+        batchSize: 10,
+        lockTtl: Duration.minutes(2),
+        locksAtOnce: 4,
+        maxDeliveries: 3,
+        queuesAtOnce: 7,
+        competing: true,
+      }),
+    )
+    expect(made.Environment.Variables).toMatchObject({
+      PUSHPOP_SERVICE: 'Shop-Queues',
+      PUSHPOP_CONSUMER_BATCH_SIZE: '10',
+      PUSHPOP_CONSUMER_LOCK_TTL_SECONDS: '120',
+      PUSHPOP_CONSUMER_LOCKS: '4',
+      PUSHPOP_CONSUMER_MAX_DELIVERIES: '3',
+      PUSHPOP_CONSUMER_COMPETING: 'yes',
+    })
+    expect(made.ReservedConcurrentExecutions).toBe(7)
+    const plain = partsOf(shop()).function
+    expect(plain.ReservedConcurrentExecutions).toBeUndefined()
+    expect(plain.Environment.Variables).not.toHaveProperty('PUSHPOP_CONSUMER_BATCH_SIZE')
+  })
+
+  it('may pop and settle by the engine and call its next run, and nothing else.', () => {
+    const { look } = shop()
+    const { resources, ofType } = look()
+    const [role] = only(ofType('AWS::IAM::Role').filter(([id]) => id.startsWith('ShipFunction')))
+    const rights = rightsOfRole(resources, role).map((line) =>
+      line.replaceAll(/[0-9A-F]{8}(?=\/|\.|$| )/g, ''),
+    )
+    expect(rights).toEqual(
+      [
+        'dynamodb:BatchWriteItem on QueuesStorageTable',
+        'dynamodb:GetItem on QueuesStorageTable',
+        'dynamodb:PutItem on QueuesStorageTable',
+        'dynamodb:Query on QueuesStorageTable',
+        'dynamodb:UpdateItem on QueuesStorageTable',
+        'events:PutEvents on QueuesEventsBus',
+        'logs:CreateLogStream on ShipFunctionLogs',
+        'logs:PutLogEvents on ShipFunctionLogs',
+        's3:DeleteObject on QueuesStorageSegments/*',
+        's3:GetObject on QueuesStorageSegments/*',
+        's3:PutObject on QueuesStorageSegments/*',
+        'sqs:SendMessage on ShipFailures',
+        'xray:PutTelemetryRecords on *',
+        'xray:PutTraceSegments on *',
+      ].sort(),
+    )
+  })
+
+  it('takes a function of your own, which it calls and equips.', () => {
+    const app = emptyApp()
+    const stack = new Stack(app, 'Shop')
+    const own = new LambdaFunction(stack, 'Own', {
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code: Code.fromInline('exports.handler = () => {}'),
+      timeout: Duration.seconds(30),
+      environment: { MINE: 'yes' },
+    })
+    const service = new PushPop(stack, 'Queues')
+    const made = new PushPopConsumer(stack, 'Ship', { service, queues: 'orders', function: own })
+    expect(made.function).toBe(own)
+    const { ofType } = lookInto(app, stack)
+    const [, { Properties }] = only(
+      ofType('AWS::Lambda::Function').filter(([id]) => id.startsWith('Own')),
+    )
+    expect(Properties.Environment.Variables).toMatchObject({
+      MINE: 'yes',
+      PUSHPOP_CONSUMER_NAME: expect.any(String),
+      PUSHPOP_TABLE: expect.anything(),
+    })
+  })
+})
+
+const nodeOf = ({ failures }: PushPopConsumer) => failures.node.defaultChild as never
+
+describe.each([
+  ['AwsSolutions', AwsSolutionsChecks],
+  ['Serverless', ServerlessChecks],
+] as const)('The rules of %s', (_, Checks) => {
+  it('find nothing in a stack with a consumer.', () => {
+    const { app, stack } = shop()
+    const { violations } = new Checks(app).validateScope(stack)
+    const found = violations.flatMap(({ ruleName, violatingResources }) =>
+      violatingResources.map(({ constructPath }) => `${ruleName} at ${constructPath}`),
+    )
+    expect(found.filter((objection) => objection.includes('/Ship/'))).toEqual([])
+  })
+})
+
+describe('What a consumer cannot be', () => {
+  const timeout = (seconds: number): Given => ({
+    function: { entry: ship, timeout: Duration.seconds(seconds) },
+  })
+  it.each([
+    ['`timeout` of its function must be at least 10 seconds, and is 9', timeout(9)],
+    ['`lockTtl` must be an integer from 5 to 300, and is 4', { lockTtl: Duration.seconds(4) }],
+    ['`lockTtl` must be an integer from 5 to 300, and is 600', { lockTtl: Duration.minutes(10) }],
+    ['`batchSize` must be an integer from 1 to 100, and is 0', { batchSize: 0 }],
+    ['`queuesAtOnce` must be an integer from 1', { queuesAtOnce: 0 }],
+    ['`locksAtOnce` must be an integer from 1 to 100', { locksAtOnce: 101 }],
+    ['`maxDeliveries` must be an integer from 1 to 1000', { maxDeliveries: 0 }],
+    ['`competing: false` allows one lock', { competing: false, locksAtOnce: 2 }],
+    ['`queues` selects none', { queues: [] }],
+    ['`queues` selects none', { queues: { prefix: '' } }],
+    ['`queues` has "a/b", which is no queue id', { queues: ['a/b'] }],
+  ] as [string, Given][])('is said when it is synthesised: %s.', (sentence, given) => {
+    expect(() => shop(given)).toThrow(sentence)
+  })
+
+  it('without events is said when it is synthesised.', () => {
+    expect(() => shop({}, { events: false })).toThrow(
+      'Cannot make the consumer "Ship" because its service has `events: false`',
+    )
+  })
+})
+
+describe('The bundle of a consumer', () => {
+  const made = bundle({ index: ship }).get('index')
+  if (made === undefined) throw new Error('There is no bundle')
+
+  it('starts without the clients of S3 and EventBridge, and has both.', () => {
+    expect(made.bytesAtStart / 1024).toBeLessThanOrEqual(400)
+    const inputs = [...made.inputsAtStart.keys()]
+    expect(inputs.filter((path) => /client-(s3|eventbridge)\//.test(path))).toEqual([])
+    expect(made.files.has('client-s3.mjs')).toBe(true)
+    expect([...made.inputs].some((path) => path.includes('client-eventbridge/'))).toBe(true)
+  })
+
+  it('can be loaded by a fresh Node, and exports a handler.', () => {
+    const folder = temporaryFolder()
+    writeBundle(made, folder)
+    const script = `import('./index.mjs').then(({ handler }) => console.log(typeof handler))`
+    const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: {},
+    })
+    expect([stdout, stderr]).toEqual(['function\n', ''])
+  })
+})

@@ -1,0 +1,157 @@
+import { Duration, Stack } from 'aws-cdk-lib/core'
+import { describe, expect, it } from 'vitest'
+import { PushPop } from '../../lib/constructs/push-pop.ts'
+import { compilePattern } from '../../lib/local/events/pattern.ts'
+import { aLane, aRecord } from '../core/a-record.ts'
+import { streamRecord } from '../events-flow/stream-record.ts'
+import { storedOf } from '../store/an-update.ts'
+import { nameOf } from './rights.ts'
+import { emptyApp, lookInto, synthesised } from './synthesised.ts'
+
+const { resources, ofType } = synthesised()
+
+describe('The bus', () => {
+  it('is called like the service, so that two in an account have two.', () => {
+    expect(resources.EventsBus?.Properties.Name).toBe('PushPop')
+    expect(synthesised({ stage: 'trial' }).resources.EventsBus?.Properties.Name).toBe(
+      'PushPop-trial',
+    )
+    const app = emptyApp()
+    const stack = new Stack(app, 'Shop')
+    for (const id of ['Orders', 'Mails']) new PushPop(stack, id)
+    const names = lookInto(app, stack)
+      .ofType('AWS::Events::EventBus')
+      .map(([, { Properties }]) => Properties.Name)
+    expect(names).toEqual(['Shop-Orders', 'Shop-Mails'])
+  })
+
+  it('lets nobody in by a policy, and keeps other accounts out whatever is added to it.', () => {
+    expect(ofType('AWS::Events::EventBusPolicy')).toEqual([])
+    expect(resources.EventsBus?.Properties.Policy.Statement).toEqual([
+      {
+        Sid: 'OtherAccountsStayOut',
+        Effect: 'Deny',
+        Principal: { AWS: '*' },
+        Action: 'events:PutEvents',
+        Resource: expect.anything(),
+        Condition: {
+          StringNotEquals: { 'aws:PrincipalAccount': { Ref: 'AWS::AccountId' } },
+          BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
+        },
+      },
+    ])
+  })
+
+  it('keeps its own events for a week, or as long as one says, to be replayed.', () => {
+    expect(resources.EventsArchive?.Properties).toMatchObject({
+      SourceArn: { 'Fn::GetAtt': ['EventsBus', 'Arn'] },
+      RetentionDays: 7,
+    })
+    const app = emptyApp()
+    const stack = new Stack(app, 'Shop')
+    new PushPop(stack, 'Orders', { eventArchive: Duration.days(30) })
+    const [archive] = lookInto(app, stack).ofType('AWS::Events::Archive')
+    expect(archive?.[1].Properties.RetentionDays).toBe(30)
+  })
+})
+
+describe('The stream', () => {
+  const mapping = resources.EventsStream?.Properties
+
+  it('wakes the announcer at once, from the beginning.', () => {
+    expect(nameOf(mapping.FunctionName)).toBe('Announce')
+    expect(nameOf(mapping.EventSourceArn)).toBe('StorageTable.StreamArn')
+    expect(mapping).toMatchObject({
+      StartingPosition: 'TRIM_HORIZON',
+      BatchSize: 100,
+      ParallelizationFactor: 4,
+    })
+    expect(mapping.MaximumBatchingWindowInSeconds).toBeUndefined()
+  })
+
+  it('has no more readers than DynamoDB allows.', () => {
+    expect(ofType('AWS::Lambda::EventSourceMapping')).toHaveLength(2)
+  })
+
+  it('tries a bounded number of times, only what failed, and hands the rest to the failure queue.', () => {
+    expect(mapping).toMatchObject({
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      BisectBatchOnFunctionError: true,
+      MaximumRetryAttempts: 10,
+      MaximumRecordAgeInSeconds: 6 * 3_600,
+    })
+    const { Destination } = mapping.DestinationConfig.OnFailure
+    expect(nameOf(Destination)).toBe('EventsFailures')
+    expect(resources.EventsFailures?.Properties).toEqual({
+      MessageRetentionPeriod: 14 * 86_400,
+      SqsManagedSseEnabled: true,
+    })
+  })
+
+  const { Filters } = mapping.FilterCriteria
+  const patterns: object[] = Filters.map(({ Pattern }: { Pattern: string }) => JSON.parse(Pattern))
+
+  it('is filtered by the marks that the engine writes.', () => {
+    const exists = { S: [{ exists: true }] }
+    expect(patterns).toEqual([
+      { dynamodb: { OldImage: { dry: exists }, NewImage: { born: exists } } },
+      { dynamodb: { NewImage: { dry: exists } } },
+      { dynamodb: { NewImage: { ev: exists } } },
+      { eventName: ['INSERT'], dynamodb: { NewImage: { born: exists } } },
+    ])
+  })
+
+  const row = storedOf(aRecord({ 0: aLane() })) as unknown as Record<string, unknown>
+  const chunk = { pk: 's#orders#epoch-00#0#1', sk: '000000000000-000000000100' }
+  it.each<[string, boolean, object | undefined, object | undefined]>([
+    ['A queue is made', true, undefined, row],
+    ['The first push to a dry queue', true, { ...row, dry: 'y' }, row],
+    ['A queue becomes dry', true, row, { ...row, dry: 'y' }],
+    ['Locks ended or items died', true, row, { ...row, ev: 'y' }],
+    ['An ordinary write', false, row, { ...row, v: 8 }],
+    ['The write after a notable one', false, { ...row, ev: 'y' }, row],
+    ['A chunk is written', false, undefined, chunk],
+    ['A receipt is written', false, undefined, { pk: 'i#orders#hash', sk: 'receipt' }],
+    ['A dry queue is forgotten', false, { ...row, dry: 'y' }, undefined],
+  ])('%s: %s.', (_, isWanted, before, after) => {
+    const record = streamRecord(1, before as typeof row, after as typeof row, 0)
+    const fits = patterns.map((pattern) => compilePattern(pattern as Record<string, unknown>))
+    expect(fits.some((one) => one(record))).toBe(isWanted)
+  })
+})
+
+describe('Without events', () => {
+  const off = synthesised({ events: 'false' })
+
+  it('nothing of them is left, and nothing else is gone.', () => {
+    const gone = Object.keys(resources).filter((id) => off.resources[id] === undefined)
+    expect(gone.sort()).toEqual(
+      [
+        ...['Announce', 'AnnounceLogs', 'AnnounceRole', 'AnnounceRoleDefaultPolicy'],
+        ...['EventsArchive', 'EventsBus', 'EventsFailures', 'EventsFailuresPolicy', 'EventsStream'],
+        ...['AlarmsEventsAreLate', 'AlarmsEventsWereGivenUp'],
+      ].sort(),
+    )
+    expect(Object.keys(off.resources).filter((id) => !(id in resources))).toEqual([])
+    expect(JSON.stringify(off.template.toJSON())).not.toMatch(/EventsBus|EventsFailures|Announce/)
+  })
+
+  it('every function with an engine is told to leave out the marks.', () => {
+    const told = off
+      .ofType('AWS::Lambda::Function')
+      .filter(([, { Properties }]) => Properties.Environment.Variables.PUSHPOP_EVENTS === 'off')
+      .map(([id]) => id)
+    expect(told).toEqual([
+      ...['Push', 'Pop', 'Settle', 'Inspect', 'Manage', 'ReturnExpiredLocks', 'Housekeep'],
+    ])
+    for (const [, { Properties }] of ofType('AWS::Lambda::Function')) {
+      expect(Properties.Environment.Variables.PUSHPOP_EVENTS).toBeUndefined()
+    }
+  })
+
+  it('the construct says so.', () => {
+    const stack = new Stack(emptyApp(), 'Shop')
+    expect(new PushPop(stack, 'Orders', { events: false }).events).toBeUndefined()
+    expect(new PushPop(stack, 'Mails').events?.bus.eventBusName).toBeDefined()
+  })
+})

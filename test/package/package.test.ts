@@ -1,0 +1,407 @@
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needNode } from '../../cli/node-version.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type Embedded, startEmbedded } from '../support/embedded.ts'
+import {
+  dependencies,
+  dynoxide,
+  listPacked,
+  makeProject,
+  mustRun,
+  type Packed,
+  type Project,
+  packInto,
+  peers,
+  root,
+  type Started,
+} from './a-project.ts'
+
+const KB = 1_024
+
+let folder: string
+let packed: Packed
+/** With what comes along; and with all that is asked for but esbuild, which a test adds. */
+let plain: Project
+let full: Project
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'pushpop-packed-'))
+  packed = await packInto(folder)
+  const tarball = join(folder, packed.filename)
+  const common = [...dependencies, ...dynoxide]
+  plain = await makeProject(tarball, [...common, '@types/node'])
+  const beside = peers.filter((name) => name !== 'esbuild')
+  full = await makeProject(tarball, [...common, '@types/node', ...beside])
+})
+afterAll(() => {
+  for (const path of [folder, plain?.folder, full?.folder]) {
+    if (path !== undefined) rmSync(path, { recursive: true, force: true })
+  }
+})
+
+describe('The package', () => {
+  it('holds what was built, and nothing of this workplace.', async () => {
+    const paths = packed.files.map(({ path }) => path)
+    const others = paths.filter((path) => !path.startsWith('dist/'))
+    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+    const folders = new Set(paths.flatMap((path) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []))
+    expect([...folders].sort()).toEqual(['bin', 'cli', 'client', 'functions', 'lambdas', 'lib'])
+    expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|\.tgz$|\btest\b/.test(path))).toEqual([])
+    const [main] = packed.files.filter(({ path }) => path === packageJson.bin.pushpop)
+    expect((main?.mode ?? 0) & 0o111).toBe(0o111)
+  })
+
+  it('is made by `npm pack` in this repository of what was built there, and of nothing else.', async () => {
+    expect(packageJson.scripts.prepack).toContain('scripts/build-package.ts')
+    const { files } = await listPacked()
+    const others = files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'))
+    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+  })
+
+  it('is small.', () => {
+    expect(packed.size / KB).toBeLessThan(700)
+    expect(packed.unpackedSize / KB).toBeLessThan(2_500)
+  })
+
+  it('imports nothing that does not come with it or is asked for.', () => {
+    const dist = join(plain.folder, 'node_modules/pushpop/dist')
+    const imported = globSync('**/*.js', { cwd: dist }).flatMap((path) =>
+      importsOf(readFileSync(join(dist, path), 'utf8')),
+    )
+    const known = new Set([...dependencies, ...peers])
+    expect([...new Set(imported)].filter((name) => !known.has(name))).toEqual([])
+    // And what it asks for is needed.
+    expect(dependencies.filter((name) => !imported.includes(name))).toEqual([])
+  })
+
+  it('names those whose work is in its functions, and their terms.', () => {
+    const file = join(plain.folder, 'node_modules/pushpop/dist/functions/LICENCES.txt')
+    const text = readFileSync(file, 'utf8')
+    for (const name of ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3', '@middy/core', 'valibot'])
+      expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\((MIT|Apache-2\\.0)\\)$`, 'm'))
+  })
+})
+
+/** Packages, of whatever path in them. */
+const importsOf = (code: string): string[] =>
+  [
+    ...code.matchAll(
+      /^(?:(?:import|export|\}).* from |import )'((?!\.)[^']+)';$|\bimport\('((?!\.)[^']+)'\)/gm,
+    ),
+  ]
+    .map(([, first, second]) => first ?? second ?? '')
+    .filter((name) => !name.startsWith('node:'))
+    .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
+
+const useConstruct = `
+  import { App, Duration, Stack } from 'aws-cdk-lib'
+  import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam'
+  import { PushPop, PushPopConsumer, type PushPopProps, PushPopStack, Storage } from 'pushpop'
+
+  const props: PushPopProps = { sweepEvery: Duration.seconds(10), authorisation: { kind: 'iam' } }
+  const stack = new Stack(new App(), 'Shop')
+  const queues = new PushPop(stack, 'Queues', props)
+  const worker = new Role(stack, 'Worker', { assumedBy: new AccountPrincipal('123456789012') })
+  queues.grantPop(worker, ['orders'])
+  queues.storage.grantPush(worker)
+  export const names: string[] = [queues.url, new Storage(stack, 'Own', { throwaway: true }).table.tableName]
+  new PushPopConsumer(stack, 'Ship', { service: queues, queues: 'orders', function: 'src/ship.ts' })
+  new PushPopStack(new App(), 'Queues', { service: props })
+  // @ts-expect-error
+  new PushPop(stack, 'Others', { sweepEvery: 10 })
+`
+const useClient = `
+  import { createClient, isPushPopError, rawJson, type Item } from 'pushpop/client'
+
+  const client = createClient({ url: 'http://localhost:8000', auth: { kind: 'token', token: 'x' } })
+  const orders = client.queue<{ order: number }>('orders')
+  export async function work(): Promise<Item<{ order: number }> | undefined> {
+    await orders.push({ order: 17 }, { priority: 5 })
+    await client.queue('names').push(rawJson('1.10'))
+    try {
+      const { items } = await orders.pop({ ack: true })
+      return items[0]
+    } catch (error) {
+      if (isPushPopError(error, 'QUEUE_LOCKED')) return undefined
+      throw error
+    }
+  }
+  // @ts-expect-error
+  orders.push({ order: 'seventeen' })
+`
+const useEngine = `
+  import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+  import { createQueues, type PopOutcome, QueueError, type Queues, tableDefinition } from 'pushpop/engine'
+
+  export const queues: Queues = createQueues({
+    tableName: 'pushpop',
+    bucketName: 'segments',
+    dynamodb: new DynamoDBClient(),
+    s3: async () => new (await import('@aws-sdk/client-s3')).S3Client(),
+  })
+  export async function work(): Promise<PopOutcome> {
+    await queues.push('orders', { items: [{ text: '{"order":17}', priority: 5 }] })
+    return queues.pop('orders', { requireAck: true })
+  }
+  export const isBusy = (error: unknown) => error instanceof QueueError && error.code === 'BUSY'
+  export const indexes: readonly string[] = tableDefinition.indexes.map(({ name }) => name)
+  // @ts-expect-error
+  queues.push('orders', { items: [{ text: 17 }] })
+`
+const useConsumer = `
+  import { consumer, type Item } from 'pushpop/consumer'
+
+  const isWrong = ({ value }: Item<{ order: number }>): boolean => value.order < 0
+  export const handler = consumer<{ order: number }>(
+    async (items, { deadLetter }) => {
+      for (const item of items) if (isWrong(item)) deadLetter(item, 'a negative order')
+    },
+    { batchSize: 10 },
+  )
+  // @ts-expect-error
+  consumer(async () => 17)
+`
+
+describe('The types', () => {
+  const node = ['--types', 'node', '--lib', 'es2022']
+  const nodenext = [...node, '--module', 'nodenext']
+  const bundler = [...node, '--module', 'esnext', '--moduleResolution', 'bundler']
+  const exact = ['--exactOptionalPropertyTypes', '--skipLibCheck']
+  const withoutCdk = [useClient, useEngine, useConsumer]
+  const all = [useConstruct, ...withoutCdk]
+
+  it('of all entries hold, and those of what they are made of, for Node.', async () => {
+    expect(await full.check(all, [...nodenext, '--skipLibCheck', 'false'])).toBe('')
+  })
+
+  it('hold for a bundler, and where an optional property may not be undefined.', async () => {
+    expect(await full.check(all, [...bundler, ...exact])).toBe('')
+  })
+
+  it('of the others hold where there is no CDK.', async () => {
+    expect(await plain.check(withoutCdk, [...nodenext, '--skipLibCheck', 'false'])).toBe('')
+  })
+
+  it('of the client hold in a browser, without those of Node.', async () => {
+    const browser = ['--types', '', '--lib', 'es2022,dom', '--module', 'esnext']
+    const options = [...browser, '--moduleResolution', 'bundler', '--skipLibCheck', 'false']
+    expect(await plain.check([useClient], options)).toBe('')
+  })
+})
+
+describe('An entry', () => {
+  const entries = {
+    pushpop: ['PushPop', 'PushPopConsumer', 'PushPopStack', 'Storage'],
+    'pushpop/client': ['PushPopError', 'createClient', 'isPushPopError', 'rawJson'],
+    'pushpop/engine': ['QueueError', 'createQueues', 'tableDefinition'],
+    'pushpop/consumer': ['consumer'],
+  }
+
+  it('is all there is.', () => {
+    const paths = Object.keys(packageJson.exports).filter((path) => path !== './package.json')
+    expect(paths.map((path) => path.replace('.', 'pushpop'))).toEqual(Object.keys(entries))
+  })
+
+  it.each(Object.entries(entries))('%s is imported by a plain Node.', async (entry, names) => {
+    const project = entry === 'pushpop' ? full : plain
+    const found = await project.script(`
+      import * as entry from '${entry}'
+      console.log(JSON.stringify(Object.keys(entry)))`)
+    expect(JSON.parse(found)).toEqual(expect.arrayContaining(names))
+  })
+
+  it('is required by CommonJS as well.', async () => {
+    const found = await full.script(`
+      import { createRequire } from 'node:module'
+      const require = createRequire(import.meta.url)
+      console.log(${Object.keys(entries).map((entry) => `typeof require('${entry}')`)})`)
+    expect(found).toBe('object object object object\n')
+  })
+})
+
+describe('The construct', () => {
+  it('deploys the functions that this repository deploys, without esbuild.', async () => {
+    const code = (imported: string, outdir: string) => `
+      import { App, Stack } from 'aws-cdk-lib'
+      import { PushPop } from '${imported}'
+      const app = new App({ outdir: ${JSON.stringify(outdir)}, builtinCloudFormationValidation: false })
+      new PushPop(new Stack(app, 'Shop'), 'Queues')
+      app.synth()`
+    const [here, there] = [join(folder, 'here'), join(full.folder, 'cdk.out')]
+    const inRepository = ['--input-type=module', '-e', code(join(root, 'lib/index.ts'), here)]
+    await Promise.all([
+      full.script(code('pushpop', there)),
+      mustRun(process.execPath, inRepository, { cwd: root }),
+    ])
+    const template = (outdir: string) => readFileSync(join(outdir, 'Shop.template.json'), 'utf8')
+    // Whose assets are named by their hashes: the same template is the same code.
+    expect(template(there)).toBe(template(here))
+    expect(assetsOf(there).length).toBeGreaterThanOrEqual(8)
+    expect(assetsOf(there)).toEqual(assetsOf(here))
+  })
+
+  it('brings functions that start and answer.', async () => {
+    const outdir = join(full.folder, 'cdk.out')
+    const event = readFileSync(join(root, 'events/health.json'), 'utf8')
+    const said = await full.script(
+      `
+      const load = (asset) => import(${JSON.stringify(outdir)} + '/' + asset + '/index.mjs')
+      for (const asset of ${JSON.stringify(assetsOf(outdir))}) {
+        const { handler } = await load(asset)
+        if (typeof handler !== 'function') console.log(asset, typeof handler)
+      }
+      const { handler } = await load('asset.${assetOfHealth(outdir)}')
+      const { statusCode, body } = await handler(${event}, {})
+      console.log(statusCode, body)`,
+      {
+        AWS_REGION: 'eu-central-1',
+        PUSHPOP_TABLE: 'table',
+        PUSHPOP_BUCKET: 'bucket',
+        PUSHPOP_EVENT_BUS: 'bus',
+        PUSHPOP_LOG_LEVEL: 'error',
+      },
+    )
+    expect(said.trim().split('\n').at(-1)).toBe('200 {"status":"ok"}')
+    expect(said).not.toContain('undefined')
+  })
+})
+
+const SHIP = `
+  import { consumer } from 'pushpop/consumer'
+  export const handler = consumer<number>((items) => console.log('ships', items.length))
+`
+
+describe('A consumer', () => {
+  const app = `
+    import { App, Stack } from 'aws-cdk-lib'
+    import { PushPop, PushPopConsumer } from 'pushpop'
+    const app = new App({ outdir: 'cdk.out-consumer', builtinCloudFormationValidation: false })
+    const stack = new Stack(app, 'Shop')
+    const service = new PushPop(stack, 'Queues')
+    new PushPopConsumer(stack, 'Ship', { service, queues: 'orders', function: 'ship.ts' })
+    app.synth()`
+
+  it('is bundled from a file of the app with an esbuild of the app, which is asked for.', async () => {
+    writeFileSync(join(full.folder, 'ship.ts'), SHIP)
+    await expect(full.script(app)).rejects.toThrow(
+      'Cannot bundle a function because esbuild is not installed: npm install --save-dev esbuild',
+    )
+    full.add('esbuild')
+    await full.script(app)
+    const outdir = join(full.folder, 'cdk.out-consumer')
+    const [file] = globSync('asset.*/index.mjs', { cwd: outdir }).filter((path) =>
+      readFileSync(join(outdir, path), 'utf8').includes('"ships"'),
+    )
+    const found = await full.script(`
+      const { handler } = await import('./cdk.out-consumer/${file}')
+      console.log(await handler({ detail: {} }).catch(({ message }) => message))`)
+    expect(found).toContain('the event names no queue')
+  })
+})
+
+/** Folders of functions in a cloud assembly. */
+const assetsOf = (outdir: string): string[] =>
+  globSync('asset.*/index.mjs', { cwd: outdir })
+    .map((path) => path.split('/')[0] as string)
+    .sort()
+
+function assetOfHealth(outdir: string): string {
+  const template = JSON.parse(readFileSync(join(outdir, 'Shop.template.json'), 'utf8'))
+  const [key] = Object.values<{ Properties?: { Description?: string; Code?: { S3Key: string } } }>(
+    template.Resources,
+  ).flatMap(({ Properties: { Description = '', Code } = {} }) =>
+    Code !== undefined && Description.includes('GET /healthz') ? [Code.S3Key] : [],
+  )
+  return (key ?? '').replace('.zip', '')
+}
+
+describe('The engine', () => {
+  let store: Embedded
+  beforeAll(async () => {
+    store = await startEmbedded()
+    await store.createTable('package')
+    await store.createBucket('package')
+  })
+  afterAll(() => store?.stop())
+
+  it('works on a table and bucket of one’s own.', async () => {
+    const env = {
+      AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
+      AWS_ENDPOINT_URL_S3: store.s3Endpoint,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'S3RVER',
+      AWS_SECRET_ACCESS_KEY: 'S3RVER',
+    }
+    const said = await plain.script(
+      `
+      import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+      import { S3Client } from '@aws-sdk/client-s3'
+      import { createQueues } from 'pushpop/engine'
+      const queues = createQueues({
+        tableName: 'package',
+        bucketName: 'package',
+        dynamodb: new DynamoDBClient(),
+        s3: new S3Client({ forcePathStyle: true }),
+      })
+      const large = JSON.stringify('x'.repeat(200_000))
+      await queues.push('orders', { items: [{ text: '17', priority: 5 }, { text: large, priority: 0 }] })
+      const { items } = await queues.pop('orders', { count: 2 })
+      console.log(items[0].text === large, items[1].text)`,
+      env,
+    )
+    expect(said).toBe('true 17\n')
+  })
+})
+
+describe('pushpop', () => {
+  let stack: Started
+  beforeAll(async () => {
+    stack = await full.start('--memory', '--port', '0')
+  })
+
+  it('says its version, and what it can.', async () => {
+    expect(await plain.pushpop('--version')).toMatchObject({ stdout: `${packageJson.version}\n` })
+    const { stdout, code } = await plain.pushpop('--help')
+    expect(code).toBe(0)
+    expect(stdout).toContain('pushpop help COMMAND')
+    expect((await plain.pushpop('start', '--help')).stdout).toContain('  pushpop start [options]\n')
+  })
+
+  it('says which Node it needs, where it is not there.', () => {
+    expect(() => needNode('22.15', 'this')).not.toThrow()
+    expect(() => needNode('99.1', 'a test')).toThrow(
+      `Cannot go on because a test needs Node 99.1 or newer, and this is ${process.version}`,
+    )
+  })
+
+  it('start says what it needs that is not there.', async () => {
+    expect(await plain.pushpop('start', '--memory')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'Cannot start because the stack on one machine needs packages that are not installed: ' +
+        'npm install --save-dev @20minutes/s3rver aws-cdk-lib constructs\n',
+    })
+  })
+
+  it('start serves the whole stack where they are, to the client and the command line.', async () => {
+    const at = ['--endpoint', stack.url] as const
+    expect(await plain.pushpop('push', 'orders', '{"order": 17}', ...at)).toMatchObject({ code: 0 })
+    const said = await plain.script(`
+      import { createClient } from 'pushpop/client'
+      const orders = createClient({ url: '${stack.url}' }).queue('orders')
+      await orders.push({ order: 18 }, { priority: 5 })
+      const { items } = await orders.pop()
+      console.log(items[0].text)`)
+    expect(said).toBe('{"order": 17}\n')
+    const { stdout } = await plain.pushpop('pop', 'orders', ...at)
+    expect(stdout).toBe('{"order":18}\n')
+  })
+
+  it('start ends when it is asked to.', async () => {
+    expect(await stack.stop()).toBe(0)
+  })
+})
