@@ -82,6 +82,7 @@ describe('The handlers', () => {
       ...new Set(all.map((route) => route.function)),
       'ReturnExpiredLocks',
       'Housekeep',
+      'Announce',
     ]
     const kebab = (name: string) => name.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase()
     expect(files.sort()).toEqual(functions.map(kebab).sort())
