@@ -95,9 +95,11 @@ export async function dropLateCopies(
   // A licence to delete is read, never inferred from what an answer left out.
   const current = await readRecord(engine, planned.queue)
   for (const { priority, epoch, offloaded, recalled } of copies) {
-    const lane = planned.lanes.get(priority) as Lane
     const now = current?.lanes.get(priority)
     const isThere = now?.epoch === epoch
+    // By the lane as it is: a row that goes may be the last to point to a batch, and whether the rest
+    // of that batch is offloaded by now the plan does not know.
+    const lane = isThere ? now : (planned.lanes.get(priority) as Lane)
     const passedTo = isThere ? segmentOf(now, now.head) : Number.POSITIVE_INFINITY
     // Of a lane that is gone, nothing is left that could be in the way.
     const behind = isThere ? now.head : Number.POSITIVE_INFINITY

@@ -221,6 +221,18 @@ export const housekeepingMutants: readonly Mutant[] = [
     killers: [test('test/mutants/races.test.ts')],
   },
   {
+    name: 'late-copy-takes-the-last-pointer-to-a-batch',
+    rule: 'nothing is left over',
+    edits: [
+      edit(
+        'operations/segment-work.ts',
+        'const lane = isThere ? now : (planned.lanes.get(priority) as Lane)',
+        'const lane = planned.lanes.get(priority) as Lane',
+      ),
+    ],
+    killers: [test('test/mutants/races.test.ts', 'not wanted any more')],
+  },
+  {
     name: 'pointers-moved-in-another-life',
     rule: '§2 epoch: the lane is another one by now',
     edits: [

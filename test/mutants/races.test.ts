@@ -6,6 +6,7 @@ import { earliestExpiryMs } from '../../lambdas/core/locks.ts'
 import type { Queues } from '../../lambdas/queues.ts'
 import { type EngineOnWire, openSimulated, type Stage } from '../engine/stage.ts'
 import {
+  bulky,
   drain,
   lockItems,
   named,
@@ -21,6 +22,9 @@ import { freezeAt, type Request, timedOut } from '../engine/wire.ts'
  * Races that random histories meet too seldom to rely on: a process is stopped right before the one
  * write that matters, another acts, and the write must notice.
  */
+
+const bulk = (name: string, count: number) =>
+  Array.from({ length: count }, (_, n) => ({ text: bulky(`${name}-${n}`, 300) }))
 
 /** `act`, stopped right before its first write to a record (or another request) while `meanwhile` runs. */
 async function raced<T>(
@@ -453,6 +457,35 @@ describe('Housekeeping that comes late', () => {
     )
     await forget(stage, queue)
     expect(await stage.rows(queue, 's')).toEqual([])
+  })
+
+  it('with a copy that is not wanted any more leaves no batch that nothing points to.', async () => {
+    const stage = openSimulated()
+    const queue = stage.queue()
+    const others = stage.engine()
+    await others.configure(queue, { segmentSize: 2 })
+    await pushOneByOne(others, queue, named('a', 4))
+    // Numbers 4 to 15 are one batch, and segments 2 to 7 refer to it.
+    await push(others, queue, bulk('b', 12))
+    for (let n = 0; n < 12; n += 1) await push(others, queue, bulk(`c${n}`, 1))
+    expect(await stage.rows(queue, 'b')).not.toEqual([])
+    const late = stage.engine()
+    await raced(
+      late,
+      // It has copied segment 2 and those behind it, which another will not offload.
+      () => late.housekeep(queue),
+      async () => {
+        await popItems(others, queue, { count: 2 })
+        await others.housekeep(queue)
+        expect((await stage.record(queue)).lanes.get(0)?.offloaded.from).toBe(3)
+        // The head is behind segment 2: its rows may go, and its batch, of which the rest is in S3.
+        await popItems(others, queue, { count: 4 })
+      },
+      ({ name, input }) => name === 'UpdateCommand' && JSON.stringify(input).includes('.o'),
+    )
+    await drain(others, queue)
+    await tidy(others, queue)
+    expect(await stage.rows(queue, 'b')).toEqual([])
   })
 
   it('with pointers moves none of the next life of its queue.', async () => {
