@@ -12,6 +12,11 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => erased((await import('./commands/import.ts')).importItems),
   redrive: async () => erased((await import('./commands/redrive.ts')).redrive),
   purge: async () => erased((await import('./commands/purge.ts')).purge),
+  rate: async () => erased((await import('./commands/rate.ts')).rate),
+  'rate-state': async () => erased((await import('./commands/rate-state.ts')).rateState),
+  'rate-config': async () => erased((await import('./commands/rate-config.ts')).rateConfig),
+  'rate-patterns': async () => erased((await import('./commands/rate-patterns.ts')).ratePatterns),
+  'rate-ticket': async () => erased((await import('./commands/rate-ticket.ts')).rateTicket),
   doctor: async () => erased((await import('./commands/doctor.ts')).doctor),
 }
 

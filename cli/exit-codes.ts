@@ -11,6 +11,8 @@ export const exitCodes = {
   refused: 4,
   /** The doctor found something that is wrong and still is. */
   findings: 5,
+  /** A place in a rate limit's line, whose turn is still to come. */
+  notYet: 6,
   /** As shells count: 128 and SIGINT. */
   interrupted: 130,
   /** As shells count: 128 and SIGPIPE. Whoever read our output has gone. */

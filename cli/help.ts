@@ -37,7 +37,8 @@ export function overview(commands: readonly Pick<Command, 'name' | 'summary'>[])
     `${INDENT}pushpop help COMMAND says what a command takes, with an example.`,
     '',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing there, 4 refused (locked, full, expired,',
-    'not allowed), 5 the doctor found something, 130 interrupted.',
+    'not allowed, over a rate limit), 5 the doctor found something, 6 a turn that is still to come,',
+    '130 interrupted.',
   ].join('\n')
 }
 

@@ -13,7 +13,9 @@ export type ErrorBody = {
     | 'INVALID_PARAMETER'
     | 'UNKNOWN_FIELD'
     | 'INVALID_LOCK_ID'
+    | 'OVERRIDE_REFUSED'
     | 'LOCK_NOT_FOUND'
+    | 'TICKET_NOT_FOUND'
     | 'NOT_FOUND'
     | 'METHOD_NOT_ALLOWED'
     | 'LOCK_EXPIRED'
@@ -44,6 +46,10 @@ export type ErrorBody = {
   readonly lock_expires_at?: number
   /** The change may have been made all the same. */
   readonly outcome?: 'unknown'
+  /** With `RATE_LIMITED`. */
+  readonly allowed?: false
+  /** With `RATE_LIMITED`. */
+  readonly retry_after_ms?: number
   /** More on what happened, and on what to do. */
   readonly hint?: string
 }
@@ -421,6 +427,239 @@ export type ListAnswer = {
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string
+}
+
+export type DecideRateParameters = {
+  /** A place in a coming window will do as well. Default false. */
+  readonly canWait?: boolean
+  /** Another limit, where that is allowed. Default 100. */
+  readonly maxRequests?: number
+  /** Another line, where that is allowed. Default 400. */
+  readonly maxRequestsInQueue?: number
+  /** Another window, where that is allowed. Default 1,000. */
+  readonly windowMillis?: number
+  /** Requests it counts as, all in one window. Default 1. */
+  readonly cost?: number
+  /** How long the call may be held; a later turn is answered 202 at once. Default 10,000. */
+  readonly maxWaitMs?: number
+  /** Who asks: in a key of several shards, one caller’s requests keep their order. */
+  readonly caller?: string
+}
+
+/** Ask for a turn. */
+export type DecideRateAnswer =
+  | {
+      readonly allowed: true
+      readonly request_id: string
+      /** Requests that may still go in the window that is now. */
+      readonly remaining: number
+      /** The window that this request goes in. */
+      readonly window: {
+        /** When it begins. Epoch seconds with a fraction. */
+        readonly start: number
+        /** When it is over. Epoch seconds with a fraction. */
+        readonly end: number
+      }
+      /** How long the call was held for its turn. */
+      readonly waited_ms: number
+    }
+  | {
+      readonly allowed: false
+      readonly request_id: string
+      /** Signed: go at `not_before`, once. */
+      readonly ticket: string
+      /** When its turn comes; it never moves. Epoch seconds with a fraction. */
+      readonly not_before: number
+      /** In line; 1: nobody else waits before it. */
+      readonly position: number
+      /** From now until `not_before`. */
+      readonly retry_after_ms: number
+    }
+
+/** The state of a rate limit. */
+export type RateStateAnswer = {
+  readonly key: string
+  /** Where the configuration comes from: the first of these that there is. */
+  readonly from: 'key' | 'pattern' | 'default'
+  readonly configuration: {
+    /** A window. */
+    readonly max_requests: number
+    /** Promised beyond the window that is now. */
+    readonly max_requests_in_queue: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+    /** Parts with an order and a share of the limit each. */
+    readonly shards: number
+    readonly allow_overrides: boolean
+  }
+  readonly shards: readonly {
+    /** Its number, from 0. */
+    readonly shard: number
+    /** Its share of the limit. */
+    readonly limit: number
+    /** Requests that could go now. */
+    readonly remaining: number
+    /** Places promised in windows to come. */
+    readonly waiting: number
+    readonly window: {
+      /** When it begins. Epoch seconds with a fraction. */
+      readonly start: number
+      /** When it is over. Epoch seconds with a fraction. */
+      readonly end: number
+    }
+    readonly last_turn: number | null
+  }[]
+}
+
+/** How a ticket stands. */
+export type VerifyTicketAnswer = {
+  readonly state: 'waiting' | 'ready' | 'over'
+  /** When its turn comes. Epoch seconds with a fraction. */
+  readonly not_before: number
+  /** When it is over. Epoch seconds with a fraction. */
+  readonly good_until: number
+  /** While it waits: from now until `not_before`. */
+  readonly retry_after_ms?: number
+}
+
+/** Give a promised turn up. */
+export type GiveUpTicketAnswer =
+  | {
+      readonly given_up: true
+    }
+  | {
+      readonly given_up: false
+      readonly reason: 'others_wait_behind' | 'too_late'
+    }
+
+/** The configuration that applies to a rate limit. */
+export type RateConfigurationAnswer = {
+  /** A window. */
+  readonly max_requests: number
+  /** Promised beyond the window that is now. */
+  readonly max_requests_in_queue: number
+  /** How long a window is. */
+  readonly window_millis: number
+  readonly algorithm: 'window' | 'smooth'
+  /** Of `smooth`: at once, after a rest. */
+  readonly burst: number
+  /** Parts with an order and a share of the limit each. */
+  readonly shards: number
+  readonly allow_overrides: boolean
+}
+
+export type ConfigureRateBody = {
+  /** A window. Default 100. */
+  readonly max_requests?: number
+  /** Promised beyond the window that is now. Default 400. */
+  readonly max_requests_in_queue?: number
+  /** How long a window is. Default 1,000. */
+  readonly window_millis?: number
+  /** `smooth`: no double burst at a window’s edge. Default `window`. */
+  readonly algorithm?: 'window' | 'smooth'
+  /** Of `smooth`: at once, after a rest. Default 1. */
+  readonly burst?: number
+  /** Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1. */
+  readonly shards?: number
+  /** Whether a call may bring a limit of its own. Default false. */
+  readonly allow_overrides?: boolean
+}
+
+/** Give a rate limit a configuration of its own. */
+export type ConfigureRateAnswer = {
+  /** A window. */
+  readonly max_requests: number
+  /** Promised beyond the window that is now. */
+  readonly max_requests_in_queue: number
+  /** How long a window is. */
+  readonly window_millis: number
+  readonly algorithm: 'window' | 'smooth'
+  /** Of `smooth`: at once, after a rest. */
+  readonly burst: number
+  /** Parts with an order and a share of the limit each. */
+  readonly shards: number
+  readonly allow_overrides: boolean
+}
+
+/** Take a rate limit’s own configuration away. */
+export type UnconfigureRateAnswer = {
+  /** A window. */
+  readonly max_requests: number
+  /** Promised beyond the window that is now. */
+  readonly max_requests_in_queue: number
+  /** How long a window is. */
+  readonly window_millis: number
+  readonly algorithm: 'window' | 'smooth'
+  /** Of `smooth`: at once, after a rest. */
+  readonly burst: number
+  /** Parts with an order and a share of the limit each. */
+  readonly shards: number
+  readonly allow_overrides: boolean
+}
+
+/** The configurations of prefixes. */
+export type RatePatternsAnswer = {
+  /** As they apply: the longest prefix first. */
+  readonly patterns: readonly {
+    readonly prefix: string
+    /** A window. */
+    readonly max_requests: number
+    /** Promised beyond the window that is now. */
+    readonly max_requests_in_queue: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+    /** Parts with an order and a share of the limit each. */
+    readonly shards: number
+    readonly allow_overrides: boolean
+  }[]
+}
+
+export type ConfigureRatePatternsBody = {
+  /** All there shall be, in any order: the longest prefix applies. */
+  readonly patterns: readonly {
+    /** For all keys that begin so; empty for all keys. */
+    readonly prefix: string
+    /** A window. Default 100. */
+    readonly max_requests?: number
+    /** Promised beyond the window that is now. Default 400. */
+    readonly max_requests_in_queue?: number
+    /** How long a window is. Default 1,000. */
+    readonly window_millis?: number
+    /** `smooth`: no double burst at a window’s edge. Default `window`. */
+    readonly algorithm?: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. Default 1. */
+    readonly burst?: number
+    /** Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1. */
+    readonly shards?: number
+    /** Whether a call may bring a limit of its own. Default false. */
+    readonly allow_overrides?: boolean
+  }[]
+}
+
+/** Replace the configurations of prefixes. */
+export type ConfigureRatePatternsAnswer = {
+  /** As they apply: the longest prefix first. */
+  readonly patterns: readonly {
+    readonly prefix: string
+    /** A window. */
+    readonly max_requests: number
+    /** Promised beyond the window that is now. */
+    readonly max_requests_in_queue: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+    /** Parts with an order and a share of the limit each. */
+    readonly shards: number
+    readonly allow_overrides: boolean
+  }[]
 }
 
 /** Whether the service is up. */

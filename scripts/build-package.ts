@@ -11,7 +11,7 @@ import { join, relative, resolve } from 'node:path'
 import { writeBuiltFunctions } from '../lib/bundling/built-functions.ts'
 import { bundle } from '../lib/bundling/bundle.ts'
 import { entriesOf } from '../lib/bundling/bundled-code.ts'
-import { announceFiles, handlerFiles } from '../lib/constructs/function-settings.ts'
+import { handlerGroups } from '../lib/constructs/function-settings.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { licencesOf } from './build-package/licences.ts'
 import { pruneDeclarations } from './build-package/prune-declarations.ts'
@@ -31,8 +31,7 @@ pruneDeclarations(
 chmodSync(inDist(packageJson.bin.pushpop), 0o755)
 
 // In the same groups as the constructs bundle them, so that the same bytes come out.
-const groups: Readonly<Record<string, string>>[] = [handlerFiles, announceFiles]
-const functions = new Map(groups.flatMap((files) => [...bundle(entriesOf(files))]))
+const functions = new Map(handlerGroups.flatMap((files) => [...bundle(entriesOf(files))]))
 writeBuiltFunctions(join(dist, 'functions'), functions)
 const inputs = [...functions.values()].flatMap((made) => [...made.inputs])
 writeFileSync(join(dist, 'functions/LICENCES.txt'), licencesOf(root, inputs))

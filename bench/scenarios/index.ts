@@ -1,4 +1,5 @@
 import type { Scenario } from '../bench.ts'
+import { rateLimits } from '../rate/rate-limits.ts'
 import { bulk100, bulk1000 } from './bulk.ts'
 import { coldStart } from './cold-start.ts'
 import { consumers } from './consumers.ts'
@@ -30,5 +31,6 @@ export const scenarios: readonly Scenario[] = [
   handlerCpu,
   coldStart,
   http,
+  rateLimits,
   memory,
 ]

@@ -4,12 +4,13 @@ import { wrongUsage } from '../failure.ts'
 /** Words of a command line: `QUEUE`, `[ITEM…]`. */
 export type WordSpec = {
   readonly name: string
-  readonly kind: 'queue' | 'text'
+  readonly kind: 'queue' | 'key' | 'text'
   readonly optional?: true
   readonly many?: true
 }
 
 export const queueWord = { name: 'QUEUE', kind: 'queue' } as const satisfies WordSpec
+export const keyWord = { name: 'KEY', kind: 'key' } as const satisfies WordSpec
 
 export const usageOfWord = ({ name, optional, many }: WordSpec): string => {
   const shown = many ? `${name}…` : name
@@ -37,15 +38,17 @@ export function readWords(
           `see: pushpop help ${command}`,
       )
     }
-    if (spec.kind === 'queue') checkQueue(command, word)
+    if (spec.kind !== 'text') checkId(command, word, spec.kind)
   }
   return words
 }
 
-function checkQueue(command: string, word: string): void {
+/** A rate limit's key is spelled like a queue id. */
+function checkId(command: string, word: string, kind: 'queue' | 'key'): void {
   if (isQueueId(word)) return
+  const what = kind === 'queue' ? 'no queue id' : "no rate limit's key"
   throw wrongUsage(
-    `Cannot ${command} because ${JSON.stringify(word)} is no queue id: ` +
+    `Cannot ${command} because ${JSON.stringify(word)} is ${what}: ` +
       'that is 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',
   )
 }

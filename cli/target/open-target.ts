@@ -1,6 +1,7 @@
 import type { Given } from '../arguments/option-table.ts'
 import { ENDPOINT_STANDARD, type TargetOptions } from '../arguments/target-options.ts'
 import { wrongUsage } from '../failure.ts'
+import type { AwsSettings } from './store-target.ts'
 import type { Target } from './target.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -68,12 +69,14 @@ function checkUrl(url: string): void {
 const isOnThisMachine = (url: string): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 
+export const awsOf = ({ profile, region }: Given<TargetOptions>): AwsSettings => ({
+  ...(profile !== undefined && { profile }),
+  ...(region !== undefined && { region }),
+})
+
 export async function openTarget(given: Given<TargetOptions>, env: Environment): Promise<Target> {
   const place = placeOf(given, env)
-  const aws = {
-    ...(given.profile !== undefined && { profile: given.profile }),
-    ...(given.region !== undefined && { region: given.region }),
-  }
+  const aws = awsOf(given)
   if (place.kind === 'store') {
     const { openStoreTarget } = await import('./store-target.ts')
     return openStoreTarget(place, aws)

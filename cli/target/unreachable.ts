@@ -8,7 +8,7 @@ const neverMade = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'CERT_HAS_EXPIRED']
 
 /** The same target, which says what to do where nothing answers at its address. */
 export function reachable(url: string, target: Target): Target {
-  const told = (error: unknown): unknown => (isUnmade(error) ? nothingThere(url, error) : error)
+  const told = (error: unknown) => whereNobodyAnswers(url, error)
   const entries = Object.entries(target).map(([name, member]) => {
     if (typeof member !== 'function' || name === 'queues' || name === 'close') return [name, member]
     const call = member as (...args: unknown[]) => Promise<unknown>
@@ -29,6 +29,10 @@ export function reachable(url: string, target: Target): Target {
     },
   }
 }
+
+/** The error itself, or what to do where nothing answers. */
+export const whereNobodyAnswers = (url: string, error: unknown): unknown =>
+  isUnmade(error) ? nothingThere(url, error) : error
 
 function isUnmade(error: unknown): boolean {
   if (!isPushPopError(error, 'NETWORK_ERROR')) return false

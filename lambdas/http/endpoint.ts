@@ -5,6 +5,12 @@ import type { BodyOf, Call, ParametersOf } from './schemas/call.ts'
 /** A request that has passed every check: what an endpoint acts on. */
 export type CheckedRequest<C extends Call> = {
   readonly queue: string
+  /** Of a rate limit, and a ticket of it. */
+  readonly key: string
+  readonly ticket: string
+  readonly requestId: string
+  /** By the gateway's clock; absent where it is invoked by hand. */
+  readonly receivedMs: number | undefined
   readonly parameters: ParametersOf<C>
   readonly body: BodyOf<C>
   header(name: string): string | undefined

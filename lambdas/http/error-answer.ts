@@ -20,9 +20,9 @@ type Extra = Readonly<Record<string, unknown>>
 /** The one shape of every error: what happened, what to do, and nothing of how we are made. */
 export function errorAnswer(error: unknown, requestId: string, changes: boolean): ErrorAnswer {
   if (error instanceof RequestError) {
-    const { field, headers, limitBytes } = error.details
-    const extra = { field, limit_bytes: limitBytes }
-    return refuse(error.code, error.message, false, requestId, extra, headers)
+    const { field, headers, limitBytes, retryable = false } = error.details
+    const extra = { field, limit_bytes: limitBytes, ...error.details.extra }
+    return refuse(error.code, error.message, retryable, requestId, extra, headers)
   }
   if (error instanceof QueueError) {
     const { code, message, retryable, field, outcome } = error

@@ -9,6 +9,8 @@ export type RequestErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RATE_LIMITED'
+  | 'OVERRIDE_REFUSED'
+  | 'TICKET_NOT_FOUND'
   | 'INTERNAL'
 
 export type HttpErrorCode = ErrorCode | RequestErrorCode
@@ -32,7 +34,9 @@ export const errorTable: Readonly<Record<HttpErrorCode, ErrorRow>> = {
   INVALID_PARAMETER: { status: 400 },
   UNKNOWN_FIELD: { status: 400 },
   INVALID_LOCK_ID: { status: 400 },
+  OVERRIDE_REFUSED: { status: 403 },
   LOCK_NOT_FOUND: { status: 404 },
+  TICKET_NOT_FOUND: { status: 404 },
   NOT_FOUND: { status: 404 },
   METHOD_NOT_ALLOWED: { status: 405 },
   LOCK_EXPIRED: { status: 410 },

@@ -18,6 +18,10 @@ export type Exchange = {
   target?: Target
   /** Set once it is known to be an id: what is not may be anything, and belongs into no log. */
   queue?: string
+  /** Of a rate limit, once it is known to be one. */
+  rateKey?: string
+  /** Whatever came in its place: nobody knows yet whether it is one. */
+  ticket?: string
   parameters?: Record<string, unknown>
   /** The body's text, then what it says. */
   text?: string

@@ -6,6 +6,10 @@ export type RequestErrorDetails = {
   readonly headers?: Readonly<Record<string, string>>
   /** What the limit was, in bytes. */
   readonly limitBytes?: number
+  /** The same request may succeed later; unless said it never does. */
+  readonly retryable?: true
+  /** More fields of the answer. */
+  readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /** A request that never reaches the engine. Its message is shown: it never repeats a payload. */

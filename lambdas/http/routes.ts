@@ -7,14 +7,15 @@ export type FunctionName =
   | 'Settle'
   | 'Inspect'
   | 'Manage'
+  | 'Rate'
   | 'ReturnExpiredLocks'
   | 'Housekeep'
   | 'Health'
 
 /** What a caller may be allowed to do; a token's scope is `pushpop/<duty>`. */
-export type Duty = 'push' | 'pop' | 'inspect' | 'manage'
+export type Duty = 'push' | 'pop' | 'inspect' | 'manage' | 'rate'
 
-export type Method = 'GET' | 'POST' | 'PUT'
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export type Route = {
   readonly method: Method
@@ -99,5 +100,68 @@ export const routes = [
     operationId: 'redrive',
   },
   { method: 'GET', path: '/queues', function: 'Inspect', duty: 'inspect', operationId: 'list' },
+  {
+    method: 'POST',
+    path: '/rate/{key}',
+    function: 'Rate',
+    duty: 'rate',
+    operationId: 'decideRate',
+  },
+  {
+    method: 'GET',
+    path: '/rate/{key}',
+    function: 'Rate',
+    duty: 'inspect',
+    operationId: 'rateState',
+  },
+  {
+    method: 'GET',
+    path: '/rate/{key}/tickets/{ticket}',
+    function: 'Rate',
+    duty: 'rate',
+    operationId: 'verifyTicket',
+  },
+  {
+    method: 'DELETE',
+    path: '/rate/{key}/tickets/{ticket}',
+    function: 'Rate',
+    duty: 'rate',
+    operationId: 'giveUpTicket',
+  },
+  {
+    method: 'GET',
+    path: '/rate/{key}/config',
+    function: 'Rate',
+    duty: 'manage',
+    operationId: 'rateConfiguration',
+  },
+  {
+    method: 'PUT',
+    path: '/rate/{key}/config',
+    function: 'Rate',
+    duty: 'manage',
+    operationId: 'configureRate',
+  },
+  {
+    method: 'DELETE',
+    path: '/rate/{key}/config',
+    function: 'Rate',
+    duty: 'manage',
+    operationId: 'unconfigureRate',
+  },
+  {
+    method: 'GET',
+    path: '/rate-config',
+    function: 'Rate',
+    duty: 'manage',
+    operationId: 'ratePatterns',
+  },
+  {
+    method: 'PUT',
+    path: '/rate-config',
+    function: 'Rate',
+    duty: 'manage',
+    operationId: 'configureRatePatterns',
+  },
   { method: 'GET', path: '/healthz', function: 'Health', operationId: 'health' },
 ] as const satisfies readonly Route[]

@@ -65,9 +65,14 @@ export function httpHandler(name: FunctionName, log: Log, endpoints: Endpoints):
 const ANSWER_BEFORE_END_MS = 1_000
 
 function checkedRequest(exchange: Exchange): CheckedRequest<Call> {
-  const { event, queue = '', parameters = {}, body = {}, tally } = exchange
+  const { event, queue = '', rateKey = '', ticket = '', requestId, tally } = exchange
+  const { parameters = {}, body = {} } = exchange
   return {
     queue,
+    key: rateKey,
+    ticket,
+    requestId,
+    receivedMs: event.requestContext?.timeEpoch,
     parameters: parameters as CheckedRequest<Call>['parameters'],
     body: body as CheckedRequest<Call>['body'],
     header: (name) => event.headers?.[name],

@@ -1,11 +1,10 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createQueues, type Queues } from '../queues.ts'
 import type { DocumentPort } from '../store/dynamo.ts'
 import type { ObjectPort } from '../store/objects.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { meteredDocuments, meteredObjects } from '../telemetry/metered-ports.ts'
 import { currentTally } from '../telemetry/tally.ts'
+import { documentsFromEnvironment } from './dynamodb-client.ts'
 import { type Environment, numberIn, required } from './environment.ts'
 
 /**
@@ -13,9 +12,7 @@ import { type Environment, numberIn, required } from './environment.ts'
  * loaded at every cold start: S3 is not.
  */
 export function createServices(environment: Environment, log: Log): Queues {
-  const client = new DynamoDBClient({ maxAttempts: 1, requestHandler: dynamodbTimeouts })
-  const documents = DynamoDBDocumentClient.from(client) as unknown as DocumentPort
-  return createQueuesOn(environment, log, documents, objectsWhenNeeded())
+  return createQueuesOn(environment, log, documentsFromEnvironment(), objectsWhenNeeded())
 }
 
 /** The same on any store: a test brings its own. */
@@ -39,18 +36,6 @@ export function createQueuesOn(
       log.write('warn', 'background work failed', { queue, step, error: describeError(error) })
     },
   })
-}
-
-/**
- * The engine repeats what is definite and looks up what is not (decision 0008), so the SDK sends
- * once. A connection within a region takes milliseconds: after a second it will not come. An answer
- * is late after three: rarer than any slow one, and four of them, with pauses, are still within the
- * gateway's 30 s. Late must mean an error, not a warning: the engine then finds out what happened.
- */
-const dynamodbTimeouts = {
-  connectionTimeout: 1_000,
-  requestTimeout: 3_000,
-  throwOnRequestTimeout: true,
 }
 
 /** Segments of large items are megabytes, which travel at some 50 MB a second. */

@@ -8,7 +8,7 @@
 import { SourceMap } from 'node:module'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { announceFiles, handlerFiles } from '../constructs/function-settings.ts'
+import { handlerFiles, handlerGroups } from '../constructs/function-settings.ts'
 import { sourceMapsOf } from './bundle.ts'
 import { entriesOf } from './bundled-code.ts'
 
@@ -17,14 +17,9 @@ const root = resolve(import.meta.dirname, '../..')
 /** `file:///var/task/chunk-ABCDEFGH.mjs:1:2345`, wherever the bundle was. */
 const place = /(?:file:\/\/)?[^\s()]*\/((?:index|client-s3|chunk-[A-Z0-9]+)\.mjs):(\d+):(\d+)/g
 
-/** Built apart from each other, as they are deployed. */
-const groups: readonly Readonly<Record<string, string>>[] = [handlerFiles, announceFiles]
-const groupOf = (name: string) => groups.find((files) => Object.hasOwn(files, name))
+const groupOf = (name: string) => handlerGroups.find((files) => Object.hasOwn(files, name))
 
-export function explainStack(
-  stack: string,
-  name: keyof typeof handlerFiles | keyof typeof announceFiles,
-): string {
+export function explainStack(stack: string, name: string): string {
   const maps = sourceMapsOf(entriesOf(groupOf(name) ?? handlerFiles))
   return stack.replaceAll(place, (found, file: string, line: string, column: string) => {
     const map = maps.get(file === 'index.mjs' ? `${name}.mjs` : file)
@@ -39,10 +34,9 @@ export function explainStack(
 if (import.meta.main) {
   const name = process.argv[2] ?? ''
   if (groupOf(name) !== undefined) {
-    const known = name as Parameters<typeof explainStack>[1]
-    process.stdout.write(explainStack(await text(process.stdin), known))
+    process.stdout.write(explainStack(await text(process.stdin), name))
   } else {
-    const names = groups.flatMap(Object.keys).join(', ')
+    const names = handlerGroups.flatMap(Object.keys).join(', ')
     console.error(`Cannot explain a stack of "${name}" because the functions are ${names}`)
     process.exitCode = 1
   }

@@ -4,7 +4,12 @@ import { Duration } from 'aws-cdk-lib/core'
 /** What pages of these origins may send and see. */
 export const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
   allowOrigins: [...origins],
-  allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PUT],
+  allowMethods: [
+    CorsHttpMethod.GET,
+    CorsHttpMethod.POST,
+    CorsHttpMethod.PUT,
+    CorsHttpMethod.DELETE,
+  ],
   allowHeaders: [
     'authorization',
     'content-type',
@@ -20,6 +25,6 @@ export const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
     'require-ack',
     'ttl-seconds',
   ],
-  exposeHeaders: ['etag', 'retry-after', 'x-request-id'],
+  exposeHeaders: ['etag', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id'],
   maxAge: Duration.hours(1),
 })

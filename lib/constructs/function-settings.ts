@@ -6,7 +6,12 @@ export type FunctionSetting = {
   readonly description: string
   readonly memoryMb: number
   readonly timeoutSeconds: number
+  /** Its calls are held for seconds in which it does nothing: who runs it can run many at once. */
+  readonly holdsCalls?: true
 }
+
+/** In the template's metadata: tells the stack on one machine that this function holds its calls. */
+export const HOLDS_CALLS = 'pushpop:holds-calls'
 
 /**
  * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function
@@ -53,6 +58,13 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
     memoryMb: REQUEST_MB,
     timeoutSeconds: REQUEST_SECONDS,
   },
+  Rate: {
+    file: 'rate.ts',
+    description: 'PushPop: rate limits, and the lines of those who wait for their turn',
+    memoryMb: REQUEST_MB,
+    timeoutSeconds: REQUEST_SECONDS,
+    holdsCalls: true,
+  },
   ReturnExpiredLocks: {
     file: 'return-expired-locks.ts',
     description: 'PushPop: ends expired locks, on a schedule',
@@ -91,6 +103,18 @@ export const announceSetting: FunctionSetting = {
 /** Built apart from the others: see functions.ts. */
 export const announceFiles = { Announce: announceSetting.file } as const
 
+/** Built apart as well: the limiter and the queues have little in common, and neither starts with the other. */
+export const rateFiles = { Rate: functionSettings.Rate.file } as const
+
 export const handlerFiles = Object.fromEntries(
-  Object.entries(functionSettings).map(([name, { file }]) => [name, file]),
-) as Readonly<Record<FunctionName, string>>
+  Object.entries(functionSettings)
+    .filter(([name]) => name !== 'Rate')
+    .map(([name, { file }]) => [name, file]),
+) as Readonly<Record<Exclude<FunctionName, 'Rate'>, string>>
+
+/** What is built together: wherever functions are bundled, in these groups the same bytes come out. */
+export const handlerGroups: readonly Readonly<Record<string, string>>[] = [
+  handlerFiles,
+  rateFiles,
+  announceFiles,
+]

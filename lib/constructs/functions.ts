@@ -10,6 +10,7 @@ import {
   announceSetting,
   functionSettings,
   handlerFiles,
+  rateFiles,
 } from './function-settings.ts'
 import { ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
@@ -38,15 +39,16 @@ export type Functions = Readonly<Record<FunctionName, ServiceFunction>> & {
 type Environment = Readonly<Record<string, string>>
 
 /**
- * The eight functions, one for each duty, each with the rights of its duty, and the one that makes
+ * The nine functions, one for each duty, each with the rights of its duty, and the one that makes
  * the events. Made in the caller's scope, so that they are called `Push` and not `FunctionsPush`:
  * people type these.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
   const { storage, logRetention, tracing, throwaway, bus } = props
   const handlers = new BundledHandlers(handlerFiles)
+  const rateHandler = new BundledHandlers(rateFiles)
   const make = (name: FunctionName, environment: Environment): ServiceFunction => {
-    const code = handlers.code(name)
+    const code = name === 'Rate' ? rateHandler.code(name) : handlers.code(name)
     const common = { environment, logRetention, tracing, throwaway }
     const made = new ServiceFunction(scope, name, {
       setting: functionSettings[name],
@@ -56,17 +58,18 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     const access: StorageAccess | undefined = storageAccess[name]
     if (access !== undefined) {
       storage.grant(made, access)
-      storage.acknowledgeAccess(made.role as IRole)
+      if (access.objects !== undefined) storage.acknowledgeAccess(made.role as IRole)
     }
     return made
   }
-  const { every, stored, swept, announcing } = environments(props)
+  const { every, limited, stored, swept, announcing } = environments(props)
   return {
     Push: make('Push', stored),
     Pop: make('Pop', stored),
     Settle: make('Settle', stored),
     Inspect: make('Inspect', stored),
     Manage: make('Manage', stored),
+    Rate: make('Rate', limited),
     ReturnExpiredLocks: make('ReturnExpiredLocks', swept),
     Housekeep: make('Housekeep', stored),
     Health: make('Health', every),
@@ -93,11 +96,13 @@ function environments({
   sweepEvery,
   idempotencyTtl,
   bus,
-}: FunctionsProps): Readonly<Record<'every' | 'stored' | 'swept' | 'announcing', Environment>> {
+}: FunctionsProps): Readonly<
+  Record<'every' | 'limited' | 'stored' | 'swept' | 'announcing', Environment>
+> {
   const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
+  const limited = { ...every, PUSHPOP_TABLE: storage.table.tableName }
   const stored = {
-    ...every,
-    PUSHPOP_TABLE: storage.table.tableName,
+    ...limited,
     PUSHPOP_BUCKET: storage.bucket.bucketName,
     ...(idempotencyTtl && {
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
@@ -110,5 +115,5 @@ function environments({
     ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
   }
   const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
-  return { every, stored, swept, announcing }
+  return { every, limited, stored, swept, announcing }
 }

@@ -99,10 +99,10 @@ export class HttpApi extends Construct {
   }
 
   /**
-   * The right to call a duty's routes, of these queues (`orders`, `tenant-7.*`) or of all. Who may see
-   * some queues may not list all.
+   * The right to call a duty's routes, of these queues (`orders`, `tenant-7.*`) or of all; of the duty
+   * `rate`, of these rate limits. Who may see some queues may not list all.
    */
-  grant(grantee: IGrantable, duty: Duty, queues?: readonly string[]): Grant {
+  grant(grantee: IGrantable, duty: Duty, ids?: readonly string[]): Grant {
     const { kind } = this.#authorisation
     if (kind === 'jwt') {
       throw new Error(
@@ -111,11 +111,15 @@ export class HttpApi extends Construct {
       )
     }
     const { apiId } = this.api
+    const variable = duty === 'rate' ? '{key}' : '{id}'
     const paths = (routes as readonly Route[])
       .filter((route) => route.duty === duty)
-      .filter(({ path }) => queues === undefined || path.includes('{id}'))
+      .filter(({ path }) => ids === undefined || path.includes(variable))
       .flatMap(({ method, path }) =>
-        (queues ?? ['*']).map((id) => `${method}${path.replace('{id}', id)}`),
+        (ids ?? ['*']).map((id) => {
+          const named = path.replace(variable, id)
+          return `${method}${named.replaceAll(/\{\w+\}/g, '*')}`
+        }),
       )
     return Grant.addToPrincipal({
       grantee,

@@ -145,12 +145,17 @@ export class PushPop extends Construct {
     return this.api.grant(grantee, 'pop', queues)
   }
 
-  /** To call those that look at queues and their items. */
+  /** To ask rate limits for a turn, of these keys (`user-123`, `tenant-7.*`) or of all; and about tickets. */
+  grantRate(grantee: IGrantable, keys?: readonly string[]): Grant {
+    return this.api.grant(grantee, 'rate', keys)
+  }
+
+  /** To call those that look at queues and their items; of all queues, at rate limits as well. */
   grantInspect(grantee: IGrantable, queues?: readonly string[]): Grant {
     return this.api.grant(grantee, 'inspect', queues)
   }
 
-  /** To call those that configure, purge and redrive. */
+  /** To call those that configure, purge and redrive; of all queues, those that configure rate limits as well. */
   grantManage(grantee: IGrantable, queues?: readonly string[]): Grant {
     return this.api.grant(grantee, 'manage', queues)
   }

@@ -7,10 +7,10 @@ import {
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { Duration, RemovalPolicy } from 'aws-cdk-lib/core'
+import { type CfnResource, Duration, RemovalPolicy } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { acknowledge } from './acknowledge.ts'
-import type { FunctionSetting } from './function-settings.ts'
+import { type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
 
 export type ServiceFunctionProps = {
   readonly setting: FunctionSetting
@@ -44,6 +44,10 @@ export class ServiceFunction extends LambdaFunction {
       logGroup,
       tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED,
     })
+    if (setting.holdsCalls) {
+      const resource = this.node.defaultChild as CfnResource
+      resource.addMetadata(HOLDS_CALLS, true)
+    }
     if (tracing) {
       acknowledge(role, {
         'AwsSolutions-IAM5[Resource::*]':

@@ -6,7 +6,7 @@ export type StorageAccess = {
   readonly table: readonly string[]
   /** An index that is queried: `table/…/index/<name>` is a resource of its own to IAM. */
   readonly index?: string
-  readonly objects: readonly string[]
+  readonly objects?: readonly string[]
 }
 
 const readItems = ['dynamodb:GetItem', 'dynamodb:Query']
@@ -20,10 +20,10 @@ const writeObjects = ['s3:PutObject', 's3:DeleteObject']
  * A push that crosses a line seals, and one that needs room for a lane does some housekeeping, so
  * it may do nearly all that housekeeping may.
  */
-const moveItems: StorageAccess = {
+const moveItems = {
   table: [...readItems, ...change, ...writeRows],
   objects: [...readObjects, ...writeObjects],
-}
+} as const satisfies StorageAccess
 
 /**
  * Every function's rights. A transaction has no action of its own: it needs those of the writes in
@@ -43,6 +43,8 @@ export const storageAccess = {
   },
   /** Redrive moves items, as dead-lettering does. */
   Manage: moveItems,
+  /** A key is one item, made by an update; the patterns and the secret of tickets are put. */
+  Rate: { table: ['dynamodb:GetItem', ...change, 'dynamodb:PutItem'] },
   ReturnExpiredLocks: {
     table: [...moveItems.table, 'dynamodb:DeleteItem'],
     index: CHECK_INDEX,

@@ -114,6 +114,11 @@ export class Storage extends Construct {
     return this.grant(grantee, storageAccess.Manage)
   }
 
+  /** To use rate limits by the engine (`createRateLimits`). */
+  grantRate(grantee: IGrantable): Grant {
+    return this.grant(grantee, storageAccess.Rate)
+  }
+
   /** Written by hand: the CDK's own grants add what nobody here does (`Scan`, `ListBucket`, `Abort*`). */
   grant(grantee: IGrantable, access: StorageAccess): Grant {
     const { tableArn } = this.table
@@ -123,12 +128,16 @@ export class Storage extends Construct {
         actions: [...access.table],
         resourceArns: [tableArn],
       }),
-      Grant.addToPrincipal({
-        grantee,
-        actions: [...access.objects],
-        resourceArns: [this.bucket.arnForObjects('*')],
-      }),
     ]
+    if (access.objects !== undefined) {
+      grants.push(
+        Grant.addToPrincipal({
+          grantee,
+          actions: [...access.objects],
+          resourceArns: [this.bucket.arnForObjects('*')],
+        }),
+      )
+    }
     if (access.index !== undefined) {
       grants.push(
         Grant.addToPrincipal({

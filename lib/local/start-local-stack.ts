@@ -27,7 +27,7 @@ export type LocalStackOptions = StoresOptions & {
   readonly context?: Readonly<Record<string, unknown>>
   /** A folder with a cloud assembly, instead of synthesising one. */
   readonly assembly?: string
-  /** How many processes a function may have at once. */
+  /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
   readonly processesMax?: number
   /** 60 makes a second of a minute in the schedules. */
   readonly scheduleSpeed?: number
@@ -68,9 +68,6 @@ export const PORT = 8000
 
 /** JavaScript in the package. */
 const pushPop = join(import.meta.dirname, `../../bin/pushpop${extname(import.meta.filename)}`)
-
-/** At some 100 MB each, and five functions that may be busy at the same time, 4 GB. */
-const PROCESSES_MAX = 8
 
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
@@ -127,7 +124,7 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
   const functions = await startFunctions({
     plan,
     ...(options.interpose?.(endpoints) ?? endpoints),
-    processesMax: options.processesMax ?? PROCESSES_MAX,
+    processesMax: options.processesMax,
     watch: stores.watch,
     forget: stores.forget,
     onOutput,

@@ -25,7 +25,7 @@ type Operation = {
   readonly summary: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Content
-  readonly responses: { readonly 200: Content }
+  readonly responses: { readonly 200: Content; readonly 202?: Content }
 }
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -58,9 +58,14 @@ function typesOf({ operationId, summary, parameters, requestBody, responses }: O
   }
   const body = requestBody?.content['application/json'].schema
   if (body !== undefined) types.push(declaration(`${name}Body`, body))
-  const answer = responses[200].content['application/json'].schema
-  types.push(declaration(`${name}Answer`, answer, `${summary}.`))
+  types.push(declaration(`${name}Answer`, answerOf(responses), `${summary}.`))
   return types
+}
+
+function answerOf(responses: Operation['responses']): Schema {
+  const answer = responses[200].content['application/json'].schema
+  const accepted = responses[202]?.content['application/json'].schema
+  return accepted === undefined ? answer : { anyOf: [answer, accepted] }
 }
 
 const described = ({ schema, description }: Parameter): Schema => ({

@@ -28,13 +28,21 @@ export function openApiDocument(): Json {
     components: {
       schemas: { Error: schemaOf(error) },
       responses,
-      parameters: { QueueId: queueId },
+      parameters: { QueueId: queueId, RateKey: rateKey, Ticket: ticket },
       headers: {
         RequestId: {
           description: 'Names this request in the logs.',
           schema: { type: 'string' },
         },
         RetryAfter: { description: 'Seconds.', schema: { type: 'integer' } },
+        RateLimit: {
+          description: 'What is left, and seconds: `"default";r=50;t=1`.',
+          schema: { type: 'string' },
+        },
+        RateLimitPolicy: {
+          description: 'The limit, and its window in seconds: `"default";q=100;w=1`.',
+          schema: { type: 'string' },
+        },
         ETag: { description: 'Changes with what is answered.', schema: { type: 'string' } },
       },
       securitySchemes: {
@@ -75,11 +83,29 @@ const queueId = {
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,100}(-deadletter)?$' },
 }
 
+const rateKey = {
+  name: 'key',
+  in: 'path',
+  required: true,
+  description: 'What is limited: a user, an address, a service. Spelled like a queue id.',
+  schema: queueId.schema,
+}
+
+const ticket = {
+  name: 'ticket',
+  in: 'path',
+  required: true,
+  description: 'As the answer 202 gave it.',
+  schema: { type: 'string' },
+}
+
 function operationOf({ path, duty, operationId }: Route): Json {
   const operation = operations[operationId as OperationId]
   const { tag, summary, description, call } = operation
   const parameters = [
     ...(path.includes('{id}') ? [{ $ref: '#/components/parameters/QueueId' }] : []),
+    ...(path.includes('{key}') ? [{ $ref: '#/components/parameters/RateKey' }] : []),
+    ...(path.includes('{ticket}') ? [{ $ref: '#/components/parameters/Ticket' }] : []),
     ...queryParameters(call),
     ...(call.headers ?? []).map((name) => ({ in: 'header', ...headers[name] })),
   ]
@@ -91,7 +117,11 @@ function operationOf({ path, duty, operationId }: Route): Json {
     ...(duty === undefined ? { security: [] } : { 'x-pushpop-scope': `pushpop/${duty}` }),
     ...(parameters.length > 0 && { parameters }),
     ...(call.body !== undefined && { requestBody: requestBody(call.body) }),
-    responses: { 200: success(operation), ...failures(operation) },
+    responses: {
+      200: success(operation, operation.answer),
+      ...(operation.accepted && { 202: accepted(operation, operation.accepted) }),
+      ...failures(operation),
+    },
   }
 }
 
@@ -131,12 +161,26 @@ function requestBody({ kind, schema, or }: BodyCall): Json {
 
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
-function success({ summary, answer, hasEtag }: Operation): Json {
+function accepted(operation: Operation, answer: v.GenericSchema): Json {
+  const made = success(operation, answer)
+  const headers = made.headers as Json
+  return {
+    ...made,
+    description: 'A turn is promised',
+    headers: { ...headers, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
+  }
+}
+
+function success({ summary, hasEtag, hasRateLimit }: Operation, answer: v.GenericSchema): Json {
   return {
     description: summary,
     headers: {
       ...requestIdHeader,
       ...(hasEtag && { ETag: { $ref: '#/components/headers/ETag' } }),
+      ...(hasRateLimit && {
+        RateLimit: { $ref: '#/components/headers/RateLimit' },
+        'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
+      }),
     },
     content: { 'application/json': { schema: schemaOf(answer) } },
   }

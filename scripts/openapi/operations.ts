@@ -16,6 +16,15 @@ import { configureCall, purgeCall, redriveCall } from '../../lambdas/http/schema
 import { popCall } from '../../lambdas/http/schemas/pop.ts'
 import { pushCall } from '../../lambdas/http/schemas/push.ts'
 import {
+  configureRateCall,
+  configureRatePatternsCall,
+  decideRateCall,
+  rateConfigurationCall,
+  rateStateCall,
+  ticketCall,
+  unconfigureRateCall,
+} from '../../lambdas/http/schemas/rate.ts'
+import {
   acknowledgeCall,
   deadLetterCall,
   extendLockCall,
@@ -25,12 +34,15 @@ import {
 export type OperationId = (typeof routes)[number]['operationId']
 
 export type Operation = {
-  readonly tag: 'Queue' | 'Locks' | 'Inspection' | 'Management' | 'Service'
+  readonly tag: 'Queue' | 'Locks' | 'Inspection' | 'Management' | 'Rate limits' | 'Service'
   readonly summary: string
   readonly description: string
   readonly call: Call
   readonly answer: v.GenericSchema
+  /** What 202 says, where there is one. */
+  readonly accepted?: v.GenericSchema
   readonly hasEtag?: true
+  readonly hasRateLimit?: true
   readonly errors: readonly HttpErrorCode[]
 }
 
@@ -184,6 +196,91 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     call: listCall,
     answer: answers.queueList,
     errors: store,
+  },
+  decideRate: {
+    tag: 'Rate limits',
+    summary: 'Ask for a turn',
+    description:
+      '200: go. 202: a turn is promised, with a ticket. 429: no. With `canWait` a place in a coming ' +
+      'window, in order of arrival: the call is held until its turn if that comes within ' +
+      '`maxWaitMs`, and answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
+      'those of draft-ietf-httpapi-ratelimit-headers-10.',
+    call: decideRateCall,
+    answer: answers.rateAllowed,
+    accepted: answers.rateTicketed,
+    hasRateLimit: true,
+    errors: [...store, 'BUSY', 'OVERRIDE_REFUSED'],
+  },
+  rateState: {
+    tag: 'Rate limits',
+    summary: 'The state of a rate limit',
+    description: 'The limit, where it comes from, what is left and who waits. Changes nothing.',
+    call: rateStateCall,
+    answer: answers.rateState,
+    errors: store,
+  },
+  verifyTicket: {
+    tag: 'Rate limits',
+    summary: 'How a ticket stands',
+    description: 'Told from the ticket and the clock; it is not used up by that.',
+    call: ticketCall,
+    answer: answers.ticketState,
+    errors: [...store, 'TICKET_NOT_FOUND'],
+  },
+  giveUpTicket: {
+    tag: 'Rate limits',
+    summary: 'Give a promised turn up',
+    description: 'It is another’s only if nobody waits behind it: no promised turn moves.',
+    call: ticketCall,
+    answer: answers.ticketGivenUp,
+    errors: [...store, 'TICKET_NOT_FOUND'],
+  },
+  rateConfiguration: {
+    tag: 'Rate limits',
+    summary: 'The configuration that applies to a rate limit',
+    description:
+      'Its own, or that of the longest prefix, or the default. The `ETag` is the revision of its ' +
+      'own; `"0"` where it has none.',
+    call: rateConfigurationCall,
+    answer: answers.rateConfiguration,
+    hasEtag: true,
+    errors: store,
+  },
+  configureRate: {
+    tag: 'Rate limits',
+    summary: 'Give a rate limit a configuration of its own',
+    description: 'What is left out is as by default. Turns that were promised stay as they are.',
+    call: configureRateCall,
+    answer: answers.rateConfiguration,
+    hasEtag: true,
+    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
+  },
+  unconfigureRate: {
+    tag: 'Rate limits',
+    summary: 'Take a rate limit’s own configuration away',
+    description: 'That of its prefix, or the default, applies again, and is the answer.',
+    call: unconfigureRateCall,
+    answer: answers.rateConfiguration,
+    hasEtag: true,
+    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
+  },
+  ratePatterns: {
+    tag: 'Rate limits',
+    summary: 'The configurations of prefixes',
+    description: 'In the order in which they apply: the longest prefix first.',
+    call: rateConfigurationCall,
+    answer: answers.ratePatterns,
+    hasEtag: true,
+    errors: store,
+  },
+  configureRatePatterns: {
+    tag: 'Rate limits',
+    summary: 'Replace the configurations of prefixes',
+    description: 'All at once. Felt within half a minute.',
+    call: configureRatePatternsCall,
+    answer: answers.ratePatterns,
+    hasEtag: true,
+    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
   },
   health: {
     tag: 'Service',

@@ -58,6 +58,8 @@ const configuration = {
   capacity: 100_000,
 }
 
+const oneADay = { max_requests: 1, window_millis: 86_400_000 }
+
 /**
  * Every event, in an order in which each meets what it is about: some push, others pop what
  * those pushed, and the lock that an acknowledgement names is the one that a pop before it made.
@@ -128,6 +130,23 @@ export const expectedEvents: readonly Expected[] = [
   http('redrive', 'Manage', 200, { success: true, items_redriven: 2, items_left: 0 }),
   refused('redrive-no-dead-letter-queue', 'Manage', 400, 'INVALID_QUEUE_ID'),
   http('purge', 'Manage', 200, { success: true, items_purged: 2 }),
+
+  http('rate-configuration', 'Rate', 200, { max_requests: 100, allow_overrides: true }),
+  http('rate-configure', 'Rate', 200, oneADay),
+  refused('rate-configure-stale', 'Rate', 412, 'VERSION_MISMATCH'),
+  http('rate', 'Rate', 200, { allowed: true, remaining: 0, waited_ms: 0 }, { key: 'user-123' }),
+  refused('rate-too-many', 'Rate', 429, 'RATE_LIMITED'),
+  http('rate-wait', 'Rate', 202, { allowed: false, position: 1 }),
+  refused('rate-override', 'Rate', 403, 'OVERRIDE_REFUSED'),
+  // Its event is as old as it says; the others do not say.
+  refused('rate-clock-off', 'Rate', 503, 'STORE_UNAVAILABLE'),
+  refused('rate-bad-key', 'Rate', 400, 'INVALID_PARAMETER'),
+  refused('rate-ticket', 'Rate', 404, 'TICKET_NOT_FOUND'),
+  refused('rate-ticket-give-up', 'Rate', 404, 'TICKET_NOT_FOUND'),
+  http('rate-state', 'Rate', 200, { from: 'key', shards: [{ remaining: 0, waiting: 1 }] }),
+  http('rate-configure-patterns', 'Rate', 200, { patterns: [{ prefix: 'user-' }] }),
+  http('rate-patterns', 'Rate', 200, { patterns: [{ prefix: 'user-', max_requests: 20 }] }),
+  http('rate-unconfigure', 'Rate', 200, { max_requests: 20, allow_overrides: false }),
 
   upkeep('return-expired-locks', 'ReturnExpiredLocks', { failed: 0 }, { failed: 0 }),
   upkeep('return-expired-locks-bare', 'ReturnExpiredLocks', { sweeps: 1 }, { sweeps: 1 }),

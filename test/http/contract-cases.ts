@@ -6,6 +6,7 @@ import { inspectCases } from './cases/inspect.ts'
 import { manageCases } from './cases/manage.ts'
 import { popCases } from './cases/pop.ts'
 import { pushCases } from './cases/push.ts'
+import { rateCases } from './cases/rates.ts'
 import { requestCases } from './cases/requests.ts'
 import { settleCases } from './cases/settle.ts'
 import { sourceCases } from './cases/sources.ts'
@@ -17,5 +18,6 @@ export const contractCases: Readonly<Record<string, readonly Case[]>> = {
   'Settling a lock': settleCases,
   'Looking at queues': inspectCases,
   'Managing queues': manageCases,
+  'Rate limits': rateCases,
   'Any request': requestCases,
 }

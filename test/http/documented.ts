@@ -7,7 +7,7 @@ import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.t
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import { error as errorSchema } from '../../lambdas/http/schemas/answers.ts'
 import { errorsOf } from '../../scripts/openapi/document.ts'
-import { type OperationId, operations } from '../../scripts/openapi/operations.ts'
+import { type Operation, type OperationId, operations } from '../../scripts/openapi/operations.ts'
 import type { Call, HttpAnswer } from './call.ts'
 
 /** What was answered, as `push 200` or `push INVALID_ITEM`. */
@@ -33,7 +33,16 @@ export function checkAnswer(method: string, path: string, answer: HttpAnswer, se
     if (operation === undefined) throw new Error(`Not documented: ${told}`)
     expect(problemsOf(operation.answer, body), told).toEqual([])
     if (operation.hasEtag) expect(headers.etag, told).toMatch(/^"[^"]+"$/)
+    checkRateLimit(operation, headers, told)
     seen.add(`${operationId} 200`)
+    return
+  }
+  if (status === 202) {
+    if (operation?.accepted === undefined) throw new Error(`Not documented: ${told}`)
+    expect(problemsOf(operation.accepted, body), told).toEqual([])
+    expect(Number(headers['retry-after']), told).toBeGreaterThan(0)
+    checkRateLimit(operation, headers, told)
+    seen.add(`${operationId} 202`)
     return
   }
   expect(problemsOf(errorSchema, body), told).toEqual([])
@@ -46,7 +55,14 @@ export function checkAnswer(method: string, path: string, answer: HttpAnswer, se
   const allowed = operation === undefined ? notFound : errorsOf(operation)
   expect(allowed, told).toContain(code)
   expect(internals.exec(text)?.[0], told).toBeUndefined()
+  if (code === 'RATE_LIMITED' && operation !== undefined) checkRateLimit(operation, headers, told)
   seen.add(`${operationId ?? 'none'} ${code}`)
+}
+
+function checkRateLimit(operation: Operation, headers: HttpAnswer['headers'], told: string): void {
+  if (!operation.hasRateLimit) return
+  expect(headers['ratelimit-policy'], told).toMatch(/^"default";q=\d+;w=[1-9]\d*$/)
+  expect(headers.ratelimit, told).toMatch(/^"default";r=\d+;t=[1-9]\d*$/)
 }
 
 type ErrorBody = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { operations } from '../../scripts/openapi/operations.ts'
 import type { CallOptions } from './call.ts'
 import { checkAnswer, type Seen } from './documented.ts'
-import { anyRequest, CANARY, SOME_LOCK } from './hostile/any-request.ts'
+import { anyRequest, CANARY, SOME_LOCK, SOME_TICKET } from './hostile/any-request.ts'
 import { simulatedService } from './service.ts'
 
 /** Some twenty seconds' worth. */
@@ -15,11 +15,15 @@ describe('Generated requests', () => {
     const seen: Seen = new Set()
     let good = 0
     const locks = new Map<string, string>()
-    const check = fc.asyncProperty(anyRequest, async ({ method, path, options }) => {
-      const queue = path.split('/')[2] ?? ''
+    const tickets = new Map<string, string>()
+    const check = fc.asyncProperty(anyRequest, async ({ method, path: wanted, options }) => {
+      const queue = wanted.split('/')[2] ?? ''
+      const path = wanted.replace(SOME_TICKET, tickets.get(queue) ?? SOME_TICKET)
       const answer = await service.call(method, path, withLock(options, locks.get(queue)))
       const lockId = /"locked":true,"lock_id":"(.{11})"/.exec(answer.text)?.[1]
       if (lockId !== undefined) locks.set(queue, lockId)
+      const ticket = /"ticket":"([^"]+)"/.exec(answer.text)?.[1]
+      if (ticket !== undefined) tickets.set(queue, ticket)
       checkAnswer(method, path, answer, seen)
       expect(answer.status, answer.text).toBeLessThan(500)
       // An item that was pushed may be told by a pop; an error repeats nothing.

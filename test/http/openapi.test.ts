@@ -7,10 +7,12 @@ import { inspectEndpoints } from '../../lambdas/http/endpoints/inspect.ts'
 import { manageEndpoints } from '../../lambdas/http/endpoints/manage.ts'
 import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
 import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import { rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
 import { settleEndpoints } from '../../lambdas/http/endpoints/settle.ts'
 import { errorTable } from '../../lambdas/http/error-table.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import type { Queues } from '../../lambdas/queues.ts'
+import type { RateLimits } from '../../lambdas/rate/rate-limits.ts'
 import { errorsOf, openApiDocument } from '../../scripts/openapi/document.ts'
 import { type OperationId, operations } from '../../scripts/openapi/operations.ts'
 import { printJson } from '../../scripts/openapi/print-json.ts'
@@ -27,6 +29,7 @@ const endpointsOf: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> 
   Settle: settleEndpoints(none),
   Inspect: inspectEndpoints(none),
   Manage: manageEndpoints(none),
+  Rate: rateEndpoints({} as RateLimits),
   Health: healthEndpoints(),
 }
 
@@ -62,7 +65,9 @@ describe('docs/openapi.json', () => {
   it('has the statuses of the error table for each operation.', () => {
     for (const route of all) {
       const operation = operations[route.operationId as OperationId]
-      const statuses = new Set([200, ...errorsOf(operation).map((code) => errorTable[code].status)])
+      const good = operation.accepted === undefined ? [200] : [200, 202]
+      const refused = errorsOf(operation).map((code) => errorTable[code].status)
+      const statuses = new Set([...good, ...refused])
       const documented = Object.keys(operationOf(route)?.responses ?? {}).map(Number)
       expect(documented, route.operationId).toEqual([...statuses].sort((a, b) => a - b))
     }

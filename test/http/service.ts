@@ -6,11 +6,14 @@ import { inspectEndpoints } from '../../lambdas/http/endpoints/inspect.ts'
 import { manageEndpoints } from '../../lambdas/http/endpoints/manage.ts'
 import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
 import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import { rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
 import { settleEndpoints } from '../../lambdas/http/endpoints/settle.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import type { Queues } from '../../lambdas/queues.ts'
+import type { RateLimits } from '../../lambdas/rate/rate-limits.ts'
+import { createRateLimitsOn } from '../../lambdas/setup/rate-services.ts'
 import { createQueuesOn } from '../../lambdas/setup/services.ts'
-import type { DocumentPort } from '../../lambdas/store/dynamo.ts'
+import type { Clock, DocumentPort } from '../../lambdas/store/dynamo.ts'
 import type { ObjectPort } from '../../lambdas/store/objects.ts'
 import { createLog, type Log } from '../../lambdas/telemetry/log.ts'
 import { createSimulatedClient } from '../simulated/simulated-client.ts'
@@ -32,13 +35,14 @@ export const TABLE = 'secret-table-name'
 export const BUCKET = 'secret-bucket-name'
 const environment = { PUSHPOP_TABLE: TABLE, PUSHPOP_BUCKET: BUCKET }
 
-export function handlersOn(queues: Queues, log: Log): Handlers {
+export function handlersOn(queues: Queues, log: Log, limits = {} as RateLimits): Handlers {
   return {
     Push: httpHandler('Push', log, pushEndpoints(queues)),
     Pop: httpHandler('Pop', log, popEndpoints(queues)),
     Settle: httpHandler('Settle', log, settleEndpoints(queues)),
     Inspect: httpHandler('Inspect', log, inspectEndpoints(queues)),
     Manage: httpHandler('Manage', log, manageEndpoints(queues)),
+    Rate: httpHandler('Rate', log, rateEndpoints(limits)),
     Health: httpHandler('Health', log, healthEndpoints()),
   }
 }
@@ -47,6 +51,7 @@ export function serviceOn(
   documents: DocumentPort,
   objects: ObjectPort,
   close: () => Promise<void> = async () => {},
+  clock?: Clock,
 ): Service {
   const lines: string[] = []
   const log = createLog({
@@ -57,7 +62,8 @@ export function serviceOn(
     },
   })
   const queues = createQueuesOn(environment, log, documents, async () => objects)
-  const handlers = handlersOn(queues, log)
+  const limits = createRateLimitsOn(environment, documents, clock)
+  const handlers = handlersOn(queues, log, limits)
   let made = 0
   return {
     queues,
@@ -87,7 +93,10 @@ export function simulatedService(): Service {
   const names = { tableName: TABLE, bucketName: BUCKET }
   const store = new SimulatedStore({ ...names, nowMs: () => Date.now() })
   const { dynamodb, s3 } = createSimulatedClient(store)
-  return serviceOn(dynamodb as unknown as DocumentPort, s3 as unknown as ObjectPort)
+  // Nobody is held: a hundred thousand requests would wait for some of them.
+  const clock = { nowMs: () => Date.now(), sleep: async () => {} }
+  const documents = dynamodb as unknown as DocumentPort
+  return serviceOn(documents, s3 as unknown as ObjectPort, undefined, clock)
 }
 
 /** Case by case, so that a name twice is noticed where the cases are put together. */

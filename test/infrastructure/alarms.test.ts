@@ -80,7 +80,13 @@ describe('Alarms', () => {
       }
       const watched = { ApiId: 'Api', TableName: 'StorageTable' } as Record<string, string>
       const others = [
-        ...['ReturnExpiredLocks', 'Housekeep', 'HousekeepingStreamFailures.QueueName'],
+        ...[
+          'Push',
+          'Pop',
+          'ReturnExpiredLocks',
+          'Housekeep',
+          'HousekeepingStreamFailures.QueueName',
+        ],
         ...['Announce', 'EventsFailures.QueueName'],
       ]
       if (Name in watched) expect(nameOf(Value)).toBe(watched[Name])

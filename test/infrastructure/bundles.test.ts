@@ -6,18 +6,19 @@ import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { defaultProvider } from '../../lib/bundling/env-credentials.ts'
 import { explainStack } from '../../lib/bundling/explain-stack.ts'
-import { announceFiles, handlerFiles } from '../../lib/constructs/function-settings.ts'
-import { storageAccess } from '../../lib/constructs/storage-access.ts'
+import { handlerFiles, handlerGroups } from '../../lib/constructs/function-settings.ts'
+import { type StorageAccess, storageAccess } from '../../lib/constructs/storage-access.ts'
 import { temporaryFolder } from './synthesised.ts'
 
 const root = join(import.meta.dirname, '../..')
 const KB = 1_024
 const bundles = bundle(entriesOf(handlerFiles))
-const all = [...bundles, ...bundle(entriesOf(announceFiles))]
-const fileOf = { ...handlerFiles, ...announceFiles }
+const bundleAll = () => handlerGroups.flatMap((files) => [...bundle(entriesOf(files))])
+const all = bundleAll()
+const fileOf: Readonly<Record<string, string>> = Object.assign({}, ...handlerGroups)
 /** Only what has rights on objects; EventBridge's client is not DynamoDB's. */
-const objectsOf = (name: keyof typeof fileOf) =>
-  name === 'Announce' ? undefined : storageAccess[name]?.objects
+const accesses: Readonly<Record<string, StorageAccess | undefined>> = storageAccess
+const objectsOf = (name: string) => accesses[name]?.objects
 const textOf = (contents: Uint8Array | undefined): string => Buffer.from(contents ?? []).toString()
 
 describe('A bundle', () => {
@@ -39,6 +40,13 @@ describe('A bundle', () => {
     expect(clients.length > 0).toBe(name === 'Announce')
   })
 
+  it.each(all)('of %s has the rate limiter only if it is the rate limiter’s.', (name, made) => {
+    const limiter = [...made.inputs].filter((path) => path.startsWith('lambdas/rate/'))
+    const queues = [...made.inputs].filter((path) => path.startsWith('lambdas/operations/'))
+    expect(limiter.length > 0).toBe(name === 'Rate')
+    if (name === 'Rate') expect(queues).toEqual([])
+  })
+
   it.each(all)('of %s has no chain of credentials, and no node:http at the start.', (_, made) => {
     const inputs = [...made.inputsAtStart.keys()]
     expect(
@@ -58,7 +66,7 @@ describe('A bundle', () => {
   })
 
   it('is the same made again, and names no path of the machine that made it.', () => {
-    const again = [...bundle(entriesOf(handlerFiles)), ...bundle(entriesOf(announceFiles))]
+    const again = bundleAll()
     const textsOf = ([, { files }]: (typeof again)[number]) =>
       [...files].map(([file, contents]) => `${file} ${textOf(contents)}`)
     for (const [index, made] of all.entries()) {

@@ -32,7 +32,7 @@ describe('The construct', () => {
     const { ofType } = lookInto(app, stack)
     expect(ofType('AWS::DynamoDB::Table')).toHaveLength(2)
     const functions = ofType('AWS::Lambda::Function')
-    expect(functions).toHaveLength(18)
+    expect(functions).toHaveLength(20)
     const services = functions.map(
       ([, { Properties }]) => Properties.Environment.Variables.PUSHPOP_SERVICE,
     )
@@ -69,13 +69,19 @@ describe('The construct', () => {
       route('GET/queue/*/config'),
       route('GET/queue/*/items'),
       route('GET/queues'),
+      route('GET/rate/*'),
     ])
     const manager = shop()
     manager.orders.grantManage(manager.caller)
     expect(manager.rights()).toEqual([
+      route('DELETE/rate/*/config'),
+      route('GET/rate-config'),
+      route('GET/rate/*/config'),
       route('POST/queue/*/purge'),
       route('POST/queue/*/redrive'),
       route('PUT/queue/*/config'),
+      route('PUT/rate-config'),
+      route('PUT/rate/*/config'),
     ])
   })
 
@@ -89,6 +95,26 @@ describe('The construct', () => {
       route('GET/queue/tenant-7.*'),
       route('GET/queue/tenant-7.*/config'),
       route('GET/queue/tenant-7.*/items'),
+    ])
+  })
+
+  it('grants rate limits, all or some, with their tickets.', () => {
+    const all = shop()
+    all.orders.grantRate(all.caller)
+    expect(all.rights()).toEqual([
+      route('DELETE/rate/*/tickets/*'),
+      route('GET/rate/*/tickets/*'),
+      route('POST/rate/*'),
+    ])
+    const some = shop()
+    some.orders.grantRate(some.caller, ['user-7', 'tenant-7.*'])
+    expect(some.rights()).toEqual([
+      route('DELETE/rate/tenant-7.*/tickets/*'),
+      route('DELETE/rate/user-7/tickets/*'),
+      route('GET/rate/tenant-7.*/tickets/*'),
+      route('GET/rate/user-7/tickets/*'),
+      route('POST/rate/tenant-7.*'),
+      route('POST/rate/user-7'),
     ])
   })
 

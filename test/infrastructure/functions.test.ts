@@ -14,6 +14,7 @@ const sizes: Readonly<
   Settle: [1_024, 29],
   Inspect: [1_024, 29],
   Manage: [1_024, 29],
+  Rate: [1_024, 29],
   ReturnExpiredLocks: [1_769, 70],
   Housekeep: [1_769, 300],
   Health: [256, 5],
@@ -28,7 +29,7 @@ const stored = {
 }
 
 describe('Functions', () => {
-  it('are the eight duties and what makes the events, under the names that people type.', () => {
+  it('are the nine duties and what makes the events, under the names that people type.', () => {
     expect(functions.map(([id]) => id)).toEqual(Object.keys(sizes))
   })
 
@@ -50,7 +51,7 @@ describe('Functions', () => {
 
   it('that answer a caller end before the gateway stops waiting.', () => {
     const integrations = ofType('AWS::ApiGatewayV2::Integration')
-    expect(integrations).toHaveLength(6)
+    expect(integrations).toHaveLength(7)
     for (const [, { Properties }] of integrations) {
       const id = Properties.IntegrationUri['Fn::GetAtt'][0] as string
       expect(resources[id]?.Properties.Timeout * 1_000).toBeLessThan(Properties.TimeoutInMillis)
@@ -60,6 +61,7 @@ describe('Functions', () => {
   it.each(functions)('%s is told of nothing that it does not use.', (id, { Properties }) => {
     const own: Record<string, object> = {
       Health: common,
+      Rate: { ...common, PUSHPOP_TABLE: { Ref: 'StorageTable' } },
       Announce: { ...common, PUSHPOP_EVENT_BUS: { 'Fn::GetAtt': ['EventsBus', 'Arn'] } },
     }
     expect(Properties.Environment.Variables).toEqual(own[id] ?? stored)

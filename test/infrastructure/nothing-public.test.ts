@@ -65,6 +65,7 @@ describe('Nothing is public:', () => {
       gateway('Settle'),
       gateway('Inspect'),
       gateway('Manage'),
+      gateway('Rate'),
       ['ReturnExpiredLocks', 'events.amazonaws.com', 'SweepSchedule'],
       gateway('Health'),
     ])

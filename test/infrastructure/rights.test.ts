@@ -37,6 +37,7 @@ const rights: Readonly<Record<string, readonly string[]>> = {
     ...readObjects,
   ],
   Manage: moveItems,
+  Rate: ['dynamodb:GetItem on StorageTable', ...changeRecords, 'dynamodb:PutItem on StorageTable'],
   ReturnExpiredLocks: [
     ...moveItems,
     'dynamodb:DeleteItem on StorageTable',

@@ -124,7 +124,7 @@ describe('Pages in a browser', () => {
     const made = synthesised({ corsOrigins: 'https://a.example,https://b.example' })
     expect(made.resources.Api?.Properties.CorsConfiguration).toMatchObject({
       AllowOrigins: ['https://a.example', 'https://b.example'],
-      AllowMethods: ['GET', 'POST', 'PUT'],
+      AllowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
       AllowHeaders: expect.arrayContaining(['authorization', 'content-type', 'idempotency-key']),
     })
     const open = [...routesIn(made)].filter(([, { asks }]) => asks === 'NONE')

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import cdkJson from '../../cdk.json' with { type: 'json' }
 import { bundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
-import { announceFiles, handlerFiles } from '../../lib/constructs/function-settings.ts'
+import { handlerGroups } from '../../lib/constructs/function-settings.ts'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
 import { temporaryFolder, withoutBundles } from './synthesised.ts'
 
@@ -76,7 +76,7 @@ describe('A synth', () => {
 
   it('says for every function where its own bundle is, which local runners need.', () => {
     const { Resources } = JSON.parse(template(first))
-    const bundles = [...bundle(entriesOf(handlerFiles)), ...bundle(entriesOf(announceFiles))]
+    const bundles = handlerGroups.flatMap((files) => [...bundle(entriesOf(files))])
     const folders = bundles.map(([name, { files }]) => {
       const { Metadata } = Resources[name] as { Metadata: Record<string, string> }
       expect(Metadata['aws:asset:property']).toBe('Code')
@@ -86,7 +86,7 @@ describe('A synth', () => {
       expect(index).toBe(Buffer.from(files.get('index.mjs') ?? []).toString())
       return folder
     })
-    expect(new Set(folders).size).toBe(9)
+    expect(new Set(folders).size).toBe(10)
   })
 })
 
@@ -98,7 +98,7 @@ describe('Logical ids', () => {
       expect.arrayContaining([
         'StorageTable',
         'StorageSegments',
-        ...['Push', 'PushRole', 'PushLogs', 'Pop', 'Settle', 'Inspect', 'Manage', 'Health'],
+        ...['Push', 'PushRole', 'PushLogs', 'Pop', 'Settle', 'Inspect', 'Manage', 'Rate', 'Health'],
         ...['ReturnExpiredLocks', 'SweepSchedule', 'Housekeep', 'HousekeepingStream'],
         ...['Announce', 'EventsBus', 'EventsArchive', 'EventsStream', 'EventsFailures'],
         ...['HousekeepingStreamFailures', 'Api', 'ApiStage', 'ApiAcknowledgeRoute'],

@@ -8,6 +8,7 @@ import { writeCode } from './a-function.ts'
 export type ShopFunction = {
   readonly code: string
   readonly properties?: Readonly<Record<string, unknown>>
+  readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 export type Shop = {
@@ -78,7 +79,7 @@ export function shopTemplate({ functions, routes = {}, resources = {} }: Shop) {
   }
 }
 
-function functionResource([id, { properties }]: [string, ShopFunction]) {
+function functionResource([id, { properties, metadata }]: [string, ShopFunction]) {
   return [
     id,
     {
@@ -90,7 +91,11 @@ function functionResource([id, { properties }]: [string, ShopFunction]) {
         Timeout: 10,
         ...properties,
       },
-      Metadata: { 'aws:asset:path': `asset.${id}`, 'aws:asset:property': 'Code' },
+      Metadata: {
+        'aws:asset:path': `asset.${id}`,
+        'aws:asset:property': 'Code',
+        ...metadata,
+      },
     },
   ] as const
 }

@@ -19,6 +19,7 @@ export function answered(log: Log): Step {
           request_id: exchange.requestId,
           error_code: code,
           queue: exchange.queue,
+          key: exchange.rateKey,
           error: describeError(error),
         })
       }

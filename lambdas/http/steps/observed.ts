@@ -16,6 +16,7 @@ export function observed(name: FunctionName, log: Log): Step {
       function: name,
       route: target?.key ?? event.routeKey,
       queue,
+      key: exchange.rateKey,
       status,
       duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
       dynamodb_requests: tally.dynamodbRequests,

@@ -1,9 +1,10 @@
-import { checkQueueId } from '../../core/keys.ts'
+import { checkQueueId, isQueueId } from '../../core/keys.ts'
 import type { Target } from '../exchange.ts'
 import { noSuchRoute } from '../no-such-route.ts'
+import { RequestError } from '../request-error.ts'
 import type { Step } from './step.ts'
 
-/** Finds the endpoint, and the queue. */
+/** Finds the endpoint, and the queue, or the rate limit and the ticket. */
 export function routed(targets: ReadonlyMap<string, Target>): Step {
   return {
     before: ({ event: exchange }) => {
@@ -12,13 +13,27 @@ export function routed(targets: ReadonlyMap<string, Target>): Step {
       const target = targets.get(event.routeKey ?? '')
       if (target === undefined) throw noSuchRoute(event)
       exchange.target = target
-      if (!target.route.path.includes('{id}')) return
-      // The gateway has decoded it; once more would make another id of `%2541`.
-      const id = event.pathParameters?.id
-      checkQueueId(id)
-      exchange.queue = id as string
+      const { path } = target.route
+      // The gateway has decoded them; once more would make another id of `%2541`.
+      const { id, key, ticket } = event.pathParameters ?? {}
+      if (path.includes('{id}')) {
+        checkQueueId(id)
+        exchange.queue = id as string
+      }
+      if (path.includes('{key}')) exchange.rateKey = checkedKey(key)
+      if (path.includes('{ticket}')) exchange.ticket = ticket ?? ''
     },
   }
+}
+
+/** Spelled like a queue id. Checked here and not by the limiter, which other functions do not load. */
+function checkedKey(key: string | undefined): string {
+  if (isQueueId(key)) return key
+  throw new RequestError(
+    'INVALID_PARAMETER',
+    'A rate limit’s key must be 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',
+    { field: 'key' },
+  )
 }
 
 const WANTED_FORMAT = 'the integration must send payload format version 2.0'

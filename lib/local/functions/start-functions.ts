@@ -14,7 +14,8 @@ export type FunctionsSettings = {
   readonly plan: Plan
   readonly dynamodbEndpoint: string
   readonly s3Endpoint: string
-  readonly processesMax: number
+  /** Of each function; unless given, as many as are good for it. */
+  readonly processesMax?: number | undefined
   readonly watch: (pid: number) => void
   readonly forget: (pid: number) => void
   readonly onOutput: (output: FunctionOutput) => void
@@ -27,6 +28,18 @@ export type Functions = {
   readonly asyncInvoker: AsyncInvoker
   stop(graceMs: number): Promise<void>
 }
+
+/** At some 100 MB each, and five functions that may be busy at the same time, 4 GB. */
+const PROCESSES_MAX = 8
+/**
+ * A call that waits for its turn in a rate limit is held for up to 20 s and takes a process, which does
+ * nothing meanwhile: with the usual few, the ninth caller would wait for the turns of the first eight,
+ * and the limiter find his event too old to decide on. Another 4 GB at worst; callers beyond them do
+ * wait, or take a ticket. They are started four times as soon as others, because those that are there
+ * are known not to be done in a moment.
+ */
+const HOLDING_PROCESSES_MAX = 64
+const HOLDING_PATIENCE_MS = 60
 
 export async function startFunctions(settings: FunctionsSettings): Promise<Functions> {
   const { plan, onNotice } = settings
@@ -55,7 +68,9 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     const pool = new FunctionPool({
       plan: one,
       endpoints,
-      processesMax: settings.processesMax,
+      processesMax:
+        settings.processesMax ?? (one.holdsCalls ? HOLDING_PROCESSES_MAX : PROCESSES_MAX),
+      ...(one.holdsCalls && { patienceMs: HOLDING_PATIENCE_MS }),
       onOutput: settings.onOutput,
       onStart: settings.watch,
       onEnd: settings.forget,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { HOLDS_CALLS } from '../../constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
 import { numberOf, objectOf, textOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
@@ -16,6 +17,8 @@ export type FunctionPlan = {
   readonly timeoutMs: number
   /** The template's own limit of how many run at once. */
   readonly concurrencyMax?: number
+  /** Its calls are held while it does nothing: many processes of it take no core from anybody. */
+  readonly holdsCalls?: true
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
 }
@@ -54,6 +57,7 @@ export function planFunctions(resources: Resources): FunctionPlan[] {
         environment: environmentOf(resource),
         memoryMb: numberOf(resource, 'MemorySize') ?? MEMORY_MB,
         timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
+        ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
         ...(reserved !== undefined && { concurrencyMax: reserved }),
         asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
       },

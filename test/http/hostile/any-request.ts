@@ -12,6 +12,8 @@ export type AnyRequest = {
 
 /** Stands for a lock that an earlier request was given, where there was one. */
 export const SOME_LOCK = 'AAAAAAAAAAA'
+/** Likewise for a ticket of a rate limit. */
+export const SOME_TICKET = 'TICKET'
 
 /** Told by nobody: an answer that holds it has repeated what it was given. */
 export const CANARY = 'c4n4ry'
@@ -27,6 +29,27 @@ function encoded(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : '%ff'
 }
 
+/** Of rate limits: nearly right, and each with what makes it good. */
+const rateCalls = [
+  { method: 'POST', suffix: '' },
+  { method: 'POST', suffix: '', query: 'canWait=true&maxWaitMs=0' },
+  { method: 'GET', suffix: '' },
+  { method: 'GET', suffix: '/config' },
+  {
+    method: 'PUT',
+    suffix: '/config',
+    body: '{"max_requests":1,"window_millis":86400000,"allow_overrides":true}',
+  },
+  { method: 'DELETE', suffix: '/config' },
+  { method: 'GET', suffix: `/tickets/${SOME_TICKET}` },
+  { method: 'DELETE', suffix: `/tickets/${SOME_TICKET}` },
+] as const
+const patternCalls = [
+  { method: 'GET' },
+  { method: 'PUT', body: '{"patterns":[]}' },
+  { method: 'PUT', body: '{"patterns":[{"prefix":"c","max_requests":2,"window_millis":60000}]}' },
+] as const
+
 const addresses = fc.oneof(
   {
     weight: 12,
@@ -36,8 +59,17 @@ const addresses = fc.oneof(
     })),
   },
   {
+    weight: 4,
+    arbitrary: fc.record({ one: fc.constantFrom(...rateCalls), id: ids }).map(({ one, id }) => ({
+      method: one.method as string,
+      path: `/rate/${id}${one.suffix}`,
+    })),
+  },
+  {
     weight: 2,
     arbitrary: fc.constantFrom(
+      { method: 'GET', path: '/rate-config' },
+      { method: 'PUT', path: '/rate-config' },
       { method: 'GET', path: '/queues' },
       { method: 'GET', path: '/healthz' },
     ),
@@ -75,6 +107,13 @@ const parameterNames = fc.oneof(
       'limit',
       'cursor',
       'prefix',
+      'canWait',
+      'maxRequests',
+      'maxRequestsInQueue',
+      'windowMillis',
+      'cost',
+      'maxWaitMs',
+      'caller',
     ),
   },
   { weight: 1, arbitrary: fc.string({ maxLength: 5 }) },
@@ -143,6 +182,14 @@ const fieldNames = fc.constantFrom(
   'buffer_segments',
   'max_deliveries',
   'capacity',
+  'max_requests',
+  'window_millis',
+  'algorithm',
+  'burst',
+  'shards',
+  'allow_overrides',
+  'patterns',
+  'prefix',
   '__proto__',
 )
 const itemObjects = fc
@@ -216,9 +263,29 @@ const goodRequest: fc.Arbitrary<AnyRequest> = fc
     return { method, path: `/queue/${id}${suffix}`, options: { ...options, ...query } }
   })
 
+const goodRateRequest: fc.Arbitrary<AnyRequest> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({ one: fc.constantFrom(...rateCalls), key: fc.constantFrom('a', 'b', 'c') })
+      .map(({ one: { method, suffix, ...options }, key }) => ({
+        method,
+        path: `/rate/${key}${suffix}`,
+        options,
+      })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(...patternCalls)
+      .map(({ method, ...options }) => ({ method, path: '/rate-config', options })),
+  },
+)
+
 export const anyRequest: fc.Arbitrary<AnyRequest> = fc.oneof(
   { weight: 5, arbitrary: wildRequest },
   { weight: 1, arbitrary: goodRequest },
+  { weight: 1, arbitrary: goodRateRequest },
 )
 
 const defined = (record: Readonly<Record<string, string | undefined>>): Record<string, string> =>

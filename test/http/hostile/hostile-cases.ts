@@ -6,10 +6,12 @@ import type { HostileCase } from './hostile-case.ts'
 import { idCases } from './ids.ts'
 import { otherCases } from './others.ts'
 import { parameterCases } from './parameters.ts'
+import { rateCases } from './rates.ts'
 
 export const hostileCases: readonly HostileCase[] = [
   ...idCases,
   ...bodyCases,
   ...parameterCases,
+  ...rateCases,
   ...otherCases,
 ]

@@ -3,7 +3,7 @@ import { callNames, calls, type HostileCase, short } from './hostile-case.ts'
 const long = 'a'.repeat(101)
 
 /** As they are sent. */
-const wrongIds = [
+export const wrongIds = [
   'a%20b',
   '%20',
   '%00',

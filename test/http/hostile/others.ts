@@ -7,7 +7,13 @@ for (const { method, suffix } of Object.values(calls)) {
   const address = `/queue/{id}${suffix}`
   allowed.set(address, [...(allowed.get(address) ?? []), method])
 }
-allowed.set('/queues', ['GET']).set('/healthz', ['GET'])
+allowed
+  .set('/queues', ['GET'])
+  .set('/healthz', ['GET'])
+  .set('/rate/{id}', ['POST', 'GET'])
+  .set('/rate/{id}/config', ['GET', 'PUT', 'DELETE'])
+  .set('/rate/{id}/tickets/x', ['GET', 'DELETE'])
+  .set('/rate-config', ['GET', 'PUT'])
 
 const wrongMethods = [...allowed].flatMap(([address, right]) =>
   methods
@@ -38,6 +44,13 @@ const nowhere = [
   '/queues/x',
   '/QUEUES',
   '/healthz/',
+  '/rate',
+  '/rate/',
+  '/rate/x/',
+  '/rate/x/tickets',
+  '/rate/x/tickets/',
+  '/rate/x/tickets/y/z',
+  '/rate-config/',
   '/health',
   '/favicon.ico',
   '/robots.txt',

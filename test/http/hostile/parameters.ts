@@ -2,7 +2,7 @@ import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
 import { codeOf } from '../../../lambdas/http/request-error.ts'
 import { type CallName, callNames, type HostileCase, short, wrong } from './hostile-case.ts'
 
-const numbers = [
+export const numbers = [
   '',
   '+',
   '-',
@@ -26,7 +26,19 @@ const numbers = [
   '[]',
   '1;2',
 ]
-const flags = ['', 'True', 'FALSE', '1', '0', 'yes', 'on', 'null', '%74rue%00', 'true,true', '[]']
+export const flags = [
+  '',
+  'True',
+  'FALSE',
+  '1',
+  '0',
+  'yes',
+  'on',
+  'null',
+  '%74rue%00',
+  'true,true',
+  '[]',
+]
 
 const wrongCounts = [...numbers, '0', '-1', '101', '99999999999999999999', '-99999999999999999999']
 const wrongLimits = wrongCounts

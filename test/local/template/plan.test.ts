@@ -41,6 +41,12 @@ describe('the plan of a template', () => {
     ])
   })
 
+  test('which functions hold their calls, and may have more processes for that', () => {
+    const holding = { ...functions.Work, metadata: { 'pushpop:holds-calls': true } }
+    const planned = plan({ functions: { ...functions, Work: holding } }).functions
+    expect(planned.map(({ holdsCalls }) => holdsCalls)).toEqual([undefined, true])
+  })
+
   test('how often a function is tried again when nobody waits for it', () => {
     const config = {
       Type: 'AWS::Lambda::EventInvokeConfig',

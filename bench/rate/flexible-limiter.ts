@@ -1,0 +1,72 @@
+// rate-limiter-flexible on DynamoDB as its manual has it, on the same store, behind the same meter.
+
+import {
+  CreateTableCommand,
+  type DynamoDBClient,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
+} from '@aws-sdk/client-dynamodb'
+import { RateLimiterDynamo, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Bench } from '../bench.ts'
+import type { Sender } from '../metering/commands.ts'
+import { createDelay } from '../metering/delay.ts'
+import { createMeter, type Meter } from '../metering/meter.ts'
+import { meterDynamodb } from '../metering/metered-dynamodb.ts'
+
+export type FlexibleLimiter = {
+  readonly meter: Meter
+  /** Whether the request may go. */
+  consume(key: string): Promise<boolean>
+}
+
+export async function createFlexibleTable(dynamodb: DynamoDBClient, name: string): Promise<void> {
+  await dynamodb.send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [{ AttributeName: 'key', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'key', KeyType: 'HASH' }],
+    }),
+  )
+}
+
+/** `remembers`: with its option to block in memory who has used up his points. */
+export function openFlexible(
+  bench: Bench,
+  tableName: string,
+  options: { readonly points: number; readonly seconds: number; readonly remembers: boolean },
+  latencyMs: number,
+): FlexibleLimiter {
+  const { points, seconds, remembers } = options
+  const meter = createMeter()
+  const delay = createDelay()
+  const metered = meterDynamodb(bench.embedded.dynamodb as unknown as Sender, {
+    meter,
+    latency: () => delay.wait(latencyMs),
+  })
+  const limiter = new RateLimiterDynamo({
+    // All that it asks of the SDK's aggregated client, once its table is there.
+    storeClient: {
+      updateItem: (input: UpdateItemCommandInput) => metered.send(new UpdateItemCommand(input)),
+    },
+    tableName,
+    tableCreated: true,
+    ttlSet: true,
+    points,
+    duration: seconds,
+    ...(remembers && { inMemoryBlockOnConsumed: points }),
+  })
+  return {
+    meter,
+    async consume(key) {
+      try {
+        await limiter.consume(key)
+        return true
+      } catch (error) {
+        // It denies by throwing how things stand.
+        if (error instanceof RateLimiterRes) return false
+        throw error
+      }
+    },
+  }
+}

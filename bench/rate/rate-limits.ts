@@ -1,0 +1,131 @@
+import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
+import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
+import { difference, each, type Tally, total } from '../metering/meter.ts'
+import { atMost, type Row, rowsOf } from '../rows.ts'
+import { createFlexibleTable, openFlexible } from './flexible-limiter.ts'
+
+type Options = Parameters<typeof createRateLimits>[0]
+
+const secret = new TextEncoder().encode('a secret for the benchmark')
+
+const openLimits = (store: Store): RateLimits =>
+  createRateLimits({
+    tableName: store.tableName,
+    dynamodb: store.dynamodb as unknown as Options['dynamodb'],
+    secret,
+  })
+
+/** So far above what one caller asks for that all are allowed, and so far below that all but one are denied. */
+const GENEROUS = { points: 100_000, seconds: 1 }
+const MEAN = { points: 1, seconds: 86_400 }
+const HOT = { points: 100, seconds: 1 }
+const HOT_PROCESSES = 12
+
+/** A decision, ours and that of the limiter a Node team would take, on one store in one run. */
+export const rateLimits: Scenario = {
+  name: 'rate-limits',
+  title: 'rate limits: one caller a key; a hot key; rate-limiter-flexible beside it',
+  async run(bench) {
+    const { bar, info } = rowsOf(this.title)
+    const table = bench.queueName('flexible')
+    await createFlexibleTable(bench.embedded.dynamodb, table)
+    const count = bench.count(2_000)
+    const ours = {
+      allowed: await measureOurs(bench, GENEROUS, count),
+      denied: await measureOurs(bench, MEAN, count),
+      keys: await measureOurs(bench, GENEROUS, count, count),
+    }
+    const theirs = {
+      allowed: await measureTheirs(bench, table, GENEROUS, count),
+      denied: await measureTheirs(bench, table, MEAN, count),
+      keys: await measureTheirs(bench, table, GENEROUS, count, count),
+      remembered: await measureTheirs(bench, table, MEAN, count, 1, true),
+    }
+    const hot = await measureHot(bench)
+    const units = ({ writeUnits, readUnits }: Tally): number => writeUnits + readUnits
+    const against = (what: 'allowed' | 'denied'): Row[] => {
+      return [
+        bar(
+          `${what}: requests, of theirs`,
+          ours[what].requests / theirs[what].requests,
+          atMost(0.99),
+        ),
+        bar(`${what}: units, of theirs`, units(ours[what]) / units(theirs[what]), atMost(0.99)),
+        info(`${what}: their requests`, theirs[what].requests),
+        info(`${what}: their units`, units(theirs[what])),
+      ]
+    }
+    return [
+      bar('requests a decision', ours.allowed.requests, atMost(1.05)),
+      bar('WRU a decision', ours.allowed.writeUnits, atMost(1.1)),
+      bar('RRU a decision', ours.allowed.readUnits, atMost(0)),
+      bar('a key’s first: requests', ours.keys.requests, atMost(1.05)),
+      bar('a key’s first: WRU', ours.keys.writeUnits, atMost(1.1)),
+      info('denied: requests', ours.denied.requests),
+      bar(`hot key, ${HOT_PROCESSES} processes: writes, of its limit`, hot, atMost(1.2)),
+      ...against('allowed'),
+      ...against('denied'),
+      info('a key’s first: their requests', theirs.keys.requests),
+      info('a key’s first: their units', units(theirs.keys)),
+      info('denied, blocked in their memory: their requests', theirs.remembered.requests),
+    ]
+  },
+}
+
+type Limit = { readonly points: number; readonly seconds: number }
+
+async function measureOurs(bench: Bench, limit: Limit, count: number, keys = 1): Promise<Tally> {
+  const store = bench.store()
+  const limits = openLimits(store)
+  const prefix = bench.queueName('rate')
+  const overrides = { maxRequests: limit.points, windowMillis: limit.seconds * 1_000 }
+  // A warm process: it has read the patterns, which it does twice a minute for all keys together.
+  await limits.decide(`${prefix}-warm`, { overrides })
+  const before = store.meter.read()
+  for (let i = 0; i < count; i += 1) {
+    await limits.decide(`${prefix}-${i % keys}`, { overrides })
+    if (i % 250 === 0) bench.progress(`${i} of ${count} decisions`)
+  }
+  const used = difference(store.meter.read(), before)
+  bench.explain(`rate limits, ${limit.points} in ${limit.seconds} s`, used, count)
+  return each(total(used), count)
+}
+
+async function measureTheirs(
+  bench: Bench,
+  table: string,
+  limit: Limit,
+  count: number,
+  keys = 1,
+  remembers = false,
+): Promise<Tally> {
+  const limiter = openFlexible(bench, table, { ...limit, remembers }, DYNAMODB_LATENCY_MS)
+  const prefix = bench.queueName('flexible')
+  for (let i = 0; i < count; i += 1) {
+    await limiter.consume(`${prefix}-${i % keys}`)
+    if (i % 250 === 0) bench.progress(`rate-limiter-flexible: ${i} of ${count} decisions`)
+  }
+  return each(total(limiter.meter.read()), count)
+}
+
+/** Processes that do nothing but ask, far above the limit: writes a window, of the limit. */
+async function measureHot(bench: Bench): Promise<number> {
+  const stores = Array.from({ length: HOT_PROCESSES }, () => bench.store())
+  const key = bench.queueName('hot')
+  const overrides = { maxRequests: HOT.points, windowMillis: HOT.seconds * 1_000 }
+  const seconds = bench.seconds(8)
+  // From the beginning of one window to that of another.
+  await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)))
+  const endMs = Date.now() + seconds * 1_000
+  const ask = async (store: Store): Promise<void> => {
+    const limits = openLimits(store)
+    while (Date.now() < endMs) {
+      const { kind } = await limits.decide(key, { overrides })
+      // Callers come over a network: a denial from memory takes no time, and theirs does.
+      if (kind === 'denied') await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+  await Promise.all(stores.map(ask))
+  const writes = stores.reduce((sum, { meter }) => sum + total(meter.read()).writeUnits, 0)
+  return writes / (seconds * HOT.points)
+}

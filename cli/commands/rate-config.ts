@@ -1,0 +1,93 @@
+import { MAX_REQUESTS_MAX, SHARDS_MAX } from '../../lambdas/rate/core/bounds.ts'
+import { keyWord } from '../arguments/read-words.ts'
+import type { Context } from '../command.ts'
+import { command } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { wrongUsage } from '../failure.ts'
+import { limitOptions } from '../rates/limit-options.ts'
+import { settingLines } from '../rates/setting-lines.ts'
+import { withRates } from '../target/open-rates.ts'
+import { NOT_ITS_OWN, type SettingsBody } from '../target/rates.ts'
+
+const options = {
+  ...limitOptions,
+  algorithm: {
+    kind: 'choice',
+    of: ['window', 'smooth'],
+    help: 'window is the default; smooth spreads requests evenly over it',
+  },
+  burst: {
+    kind: 'integer',
+    value: 'N',
+    min: 1,
+    max: MAX_REQUESTS_MAX,
+    help: 'of smooth: how many may go at once after a rest; 1 is the default',
+  },
+  shards: {
+    kind: 'integer',
+    value: 'N',
+    min: 1,
+    max: SHARDS_MAX,
+    help: `rows that a hot key is split into, up to ${SHARDS_MAX}; each has its own order`,
+  },
+  'allow-overrides': { kind: 'flag', help: 'a request may ask for another limit than this' },
+} as const
+
+type Run = Context<typeof options>
+
+export const rateConfig = command({
+  name: 'rate-config',
+  summary: "Shows, sets or removes a rate limit's own configuration",
+  words: [keyWord, { name: 'show|set|remove', kind: 'text', optional: true }],
+  options,
+  notes: [
+    'set replaces all of it: what is not named is as by default. After remove, the limit of its\n' +
+      'prefix applies again, or the default. A turn that was promised never changes.',
+  ],
+  examples: [
+    'pushpop rate-config partner-api',
+    'pushpop rate-config partner-api set --max-requests 10 --window 1000 --algorithm smooth',
+    'pushpop rate-config partner-api remove',
+  ],
+  async run({ given, words, io, isJson, print, tell }) {
+    const [key = '', verb = 'show'] = words
+    const settings = settingsOf(given)
+    const isNamed = Object.keys(settings).length > 0
+    if (verb !== 'show' && verb !== 'set' && verb !== 'remove') {
+      throw wrongUsage(
+        `Cannot rate-config because ${JSON.stringify(verb)} is none of show, set and remove`,
+      )
+    }
+    if (verb === 'set' && !isNamed) {
+      throw wrongUsage('Cannot rate-config because set needs a setting, such as --max-requests N')
+    }
+    if (verb !== 'set' && isNamed) {
+      throw wrongUsage(`Cannot rate-config because settings go with set, not with ${verb}`)
+    }
+    const { body, text, etag } = await withRates({ given, io }, (rates) => {
+      if (verb === 'set') return rates.configure(key, settings)
+      return verb === 'remove' ? rates.unconfigure(key) : rates.configuration(key)
+    })
+    if (isJson) await print(text)
+    else {
+      for (const line of settingLines(body)) await print(line)
+      if (verb === 'set') tell(`Configured ${key}.`)
+      if (etag === NOT_ITS_OWN) tell(`${key} has no configuration of its own; this applies.`)
+    }
+    return exitCodes.done
+  },
+})
+
+function settingsOf(given: Run['given']): SettingsBody {
+  const { algorithm, burst, shards, window } = given
+  const [maxRequests, maxInLine] = [given['max-requests'], given['max-in-line']]
+  return {
+    ...(maxRequests !== undefined && { max_requests: maxRequests }),
+    ...(maxInLine !== undefined && { max_requests_in_queue: maxInLine }),
+    ...(window !== undefined && { window_millis: window }),
+    ...(algorithm !== undefined && { algorithm }),
+    ...(burst !== undefined && { burst }),
+    ...(shards !== undefined && { shards }),
+    ...(given['allow-overrides'] && { allow_overrides: true }),
+  }
+}

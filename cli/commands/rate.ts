@@ -1,0 +1,98 @@
+import {
+  CALLER_CHARACTERS_MAX,
+  MAX_REQUESTS_MAX,
+  WAIT_MS_DEFAULT,
+  WAIT_MS_MAX,
+} from '../../lambdas/rate/core/bounds.ts'
+import { keyWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { counted, grouped } from '../console/amounts.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { wrongUsage } from '../failure.ts'
+import { limitOptions } from '../rates/limit-options.ts'
+import { isoTime, pause } from '../rates/times.ts'
+import { withRates } from '../target/open-rates.ts'
+import type { DecisionBody } from '../target/rates.ts'
+
+export const rate = command({
+  name: 'rate',
+  summary: 'Asks a rate limit: go, no, or wait until',
+  words: [keyWord],
+  options: {
+    wait: { kind: 'flag', help: 'take a place in line where the window is full' },
+    'max-wait': {
+      kind: 'integer',
+      value: 'MS',
+      min: 0,
+      max: WAIT_MS_MAX,
+      help: `with --wait: how long to be held for the turn; ${WAIT_MS_DEFAULT} is the default`,
+    },
+    cost: {
+      kind: 'integer',
+      value: 'N',
+      min: 1,
+      max: MAX_REQUESTS_MAX,
+      help: 'for how many requests it counts; 1 is the default',
+    },
+    caller: { kind: 'text', value: 'C', help: 'who asks: keeps his order where a key has shards' },
+    ...limitOptions,
+  },
+  notes: [
+    'Prints go (exit code 0), no (4), or wait until a time (6). With --wait a turn that comes soon\n' +
+      'enough is waited for, and is a go then; a later one is a ticket, which pushpop rate-ticket\n' +
+      'verifies. A limit named here is for this request, where the key allows it.',
+  ],
+  examples: [
+    'pushpop rate partner-api && curl https://partner.example/orders',
+    'pushpop rate partner-api --wait --max-wait 20000',
+    'pushpop rate user-17 --max-requests 5 --window 60000 --json',
+  ],
+  async run({ given, words, io, isJson, print, tell, paint, paintOut }): Promise<ExitCode> {
+    const [key = ''] = words
+    const { wait, caller } = given
+    if (given['max-wait'] !== undefined && !wait) {
+      throw wrongUsage('Cannot rate because --max-wait goes with --wait')
+    }
+    if (caller !== undefined && caller.length > CALLER_CHARACTERS_MAX) {
+      throw wrongUsage(
+        `Cannot rate because --caller has ${CALLER_CHARACTERS_MAX} characters at most`,
+      )
+    }
+    return withRates({ given, io }, async (rates) => {
+      const { body, text } = await rates.decide(key, {
+        canWait: wait,
+        maxWaitMs: given['max-wait'],
+        cost: given.cost,
+        caller,
+        maxRequests: given['max-requests'],
+        maxRequestsInQueue: given['max-in-line'],
+        windowMillis: given.window,
+      })
+      if (isJson) {
+        await print(text)
+        return exitCodeFor(body)
+      }
+      if (body.allowed) {
+        await print(paintOut('green', 'go'))
+        const waited = body.waited_ms ? ` after ${pause(body.waited_ms)} in line` : ''
+        tell(`${key} goes${waited}; ${grouped(body.remaining)} left in this window.`)
+      } else if (body.ticket === undefined) {
+        await print(paintOut('red', 'no'))
+        const full = wait ? 'the line of those who wait is full' : 'this window is full'
+        tell(`${key} must not go because ${full}; try again in ${pause(body.retry_after_ms)}.`)
+      } else {
+        await print(paintOut('yellow', `wait until ${isoTime(body.not_before)}`))
+        const { position, ticket } = body
+        const before = position > 1 ? `, behind ${counted(position - 1, 'other')}` : ''
+        tell(`${key} has a place in line${before}. Its ticket says when it may go:`)
+        tell(`  pushpop rate-ticket${rates.asTyped} ${key} ${paint('bold', ticket)}`)
+      }
+      return exitCodeFor(body)
+    })
+  },
+})
+
+function exitCodeFor(body: DecisionBody): ExitCode {
+  if (body.allowed) return exitCodes.done
+  return body.ticket === undefined ? exitCodes.refused : exitCodes.notYet
+}

@@ -1,0 +1,11 @@
+import { grouped } from '../console/amounts.ts'
+import { tableLines } from '../console/table.ts'
+
+/** `max_requests  100`: in the API's own names, a line each. */
+export function settingLines(settings: object): readonly string[] {
+  const rows = Object.entries(settings).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? grouped(value) : String(value),
+  ])
+  return tableLines([{ title: '' }, { title: '' }], rows).slice(1)
+}

@@ -1,0 +1,9 @@
+import { grouped } from '../console/amounts.ts'
+
+/** Of the API's epoch seconds; a window may be a tenth of one. */
+export const isoTime = (seconds: number): string =>
+  new Date(Math.round(seconds * 1000)).toISOString()
+
+/** `40 ms`, `1.3 s`, `3,600 s`: never less than it is. */
+export const pause = (ms: number): string =>
+  ms < 1000 ? `${Math.ceil(ms)} ms` : `${grouped(Math.ceil(ms / 100) / 10)} s`

@@ -1,0 +1,129 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { defaultSettings, type SettingsInput } from '../../lambdas/rate/core/settings.ts'
+import {
+  type AppliedSettings,
+  createRateLimits,
+  type Patterns,
+} from '../../lambdas/rate/rate-limits.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Failure, interrupted, wrongUsage } from '../failure.ts'
+import type { Place } from './open-target.ts'
+import { decisionBody, patternsBody, settingsBody, stateBody, ticketBody } from './rate-bodies.ts'
+import {
+  type Answer,
+  type ConfigurationBody,
+  NOT_ITS_OWN,
+  type PatternsBody,
+  type Rates,
+} from './rates.ts'
+import type { AwsSettings } from './store-target.ts'
+
+/** The rate limiter on the table itself; its secret for tickets is in the table. */
+export function openStoreRates(
+  { table, asTyped }: Extract<Place, { kind: 'store' }>,
+  aws: AwsSettings,
+  interrupt: AbortSignal,
+): Rates {
+  const dynamodb = new DynamoDBClient({ ...aws, maxAttempts: 1 })
+  const limits = createRateLimits({
+    tableName: table,
+    dynamodb,
+    clock: {
+      nowMs: () => Date.now(),
+      async sleep(ms) {
+        await delay(ms, undefined, { signal: interrupt }).catch(() => {
+          throw interrupted('Stopped; if it had a place in line, that stays empty.')
+        })
+      },
+    },
+  })
+  return {
+    async decide(key, { maxRequests, maxRequestsInQueue, windowMillis, ...request }) {
+      const overrides = { maxRequests, maxRequestsInQueue, windowMillis }
+      const decision = await limits.admit(key, { ...request, overrides })
+      if (decision.kind !== 'override-refused') return answer(decisionBody(key, decision))
+      throw overrideRefused(key, decision.field)
+    },
+    state: async (key) => answer(stateBody(await limits.state(key))),
+    configuration: async (key) => configurationAnswer(await limits.configuration(key)),
+    configure: async (key, settings) =>
+      configurationAnswer(await limits.configure(key, settingsOf(settings))),
+    unconfigure: async (key) => configurationAnswer(await limits.unconfigure(key)),
+    patterns: async () => patternsAnswer(await limits.patterns()),
+    async configurePatterns(patterns, etag) {
+      const inputs = patterns.map((pattern) => {
+        const { prefix, ...settings } = objectFrom(pattern)
+        // What it is, is checked there.
+        return { prefix: prefix as string, settings: settingsOf(settings) }
+      })
+      const ifMatch = etag === undefined ? undefined : Number(etag.replaceAll('"', ''))
+      return patternsAnswer(await limits.configurePatterns(inputs, { ifMatch }))
+    },
+    async verify(key, ticket) {
+      const state = await limits.verify(key, ticket)
+      if (state.kind === 'invalid') throw ticketNotFound(key)
+      return answer(ticketBody(state))
+    },
+    async giveUp(key, ticket) {
+      const { kind } = await limits.giveUp(key, ticket)
+      if (kind === 'invalid') throw ticketNotFound(key)
+      if (kind === 'given-up') return answer({ given_up: true })
+      const reason = kind === 'kept' ? 'others_wait_behind' : 'too_late'
+      return answer({ given_up: false, reason })
+    },
+    asTyped,
+    close: () => dynamodb.destroy(),
+  }
+}
+
+function answer<Body>(body: object): Answer<Body> {
+  const text = JSON.stringify(body)
+  return { body: JSON.parse(text) as Body, text }
+}
+
+const configurationAnswer = ({
+  settings,
+  from,
+  revision,
+}: AppliedSettings): Answer<ConfigurationBody> => ({
+  ...answer(settingsBody(settings)),
+  etag: from === 'key' ? `"${revision}"` : NOT_ITS_OWN,
+})
+
+const patternsAnswer = (patterns: Patterns): Answer<PatternsBody> => ({
+  ...answer(patternsBody(patterns)),
+  etag: `"${patterns.revision}"`,
+})
+
+/** `max_requests` and so on, as the engine names them; what it does not know it says itself. */
+function settingsOf(body: object): SettingsInput {
+  const named = Object.entries(body).map(([name, value]) => [engineNames.get(name) ?? name, value])
+  return Object.fromEntries(named) as SettingsInput
+}
+
+const engineNames = new Map(
+  Object.keys(defaultSettings).map((name) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    name,
+  ]),
+)
+
+function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
+  if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {
+    return pattern as Record<string, unknown>
+  }
+  throw wrongUsage(`A pattern is an object with a prefix, not ${JSON.stringify(pattern)}`)
+}
+
+const overrideRefused = (key: string, field: string): Failure =>
+  new Failure(
+    exitCodes.refused,
+    `Cannot use ${field} because the configuration of ${key} allows no other limit than its own`,
+    { code: 'OVERRIDE_REFUSED' },
+  )
+
+const ticketNotFound = (key: string): Failure =>
+  new Failure(exitCodes.refused, `This is no ticket of ${key} that was signed here`, {
+    code: 'TICKET_NOT_FOUND',
+  })

@@ -1,0 +1,9 @@
+import { rateEndpoints } from '../http/endpoints/rate.ts'
+import { httpHandler } from '../http/stack.ts'
+import { logOf } from '../setup/environment.ts'
+import { createRateServices } from '../setup/rate-services.ts'
+
+const log = logOf(process.env)
+const limits = createRateServices(process.env)
+
+export const handler = httpHandler('Rate', log, rateEndpoints(limits))

@@ -1,0 +1,221 @@
+import type {
+  AppliedSettings,
+  Patterns,
+  RateLimits,
+  Settings,
+  SettingsInput,
+  TicketState,
+} from '../../rate/rate-limits.ts'
+import { type Answer, answer, ok, seconds } from '../answer.ts'
+import { endpoint } from '../endpoint.ts'
+import { revisionFor } from '../if-match.ts'
+import { rateLimitHeaders, retryAfter } from '../rate-headers.ts'
+import { RequestError } from '../request-error.ts'
+import {
+  configureRateCall,
+  configureRatePatternsCall,
+  decideRateCall,
+  rateConfigurationCall,
+  rateStateCall,
+  ticketCall,
+  unconfigureRateCall,
+} from '../schemas/rate.ts'
+
+export const rateEndpoints = (limits: RateLimits, nowMs: () => number = Date.now) => ({
+  decideRate: endpoint(decideRateCall, async ({ key, parameters, requestId, receivedMs }) => {
+    const { canWait, cost, maxWaitMs, caller, ...overrides } = parameters
+    const admission = await limits.admit(key, {
+      canWait,
+      cost,
+      maxWaitMs,
+      caller,
+      overrides,
+      receivedMs,
+    })
+    switch (admission.kind) {
+      case 'allowed': {
+        const { remaining, window, waitedMs } = admission
+        const body = {
+          allowed: true,
+          request_id: requestId,
+          remaining,
+          window: windowBody(window),
+          waited_ms: waitedMs,
+        }
+        return ok(body, rateLimitHeaders(admission, window.endMs - nowMs()))
+      }
+      case 'promised': {
+        const { ticket, turn, position, waitMs } = admission
+        const body = {
+          allowed: false,
+          request_id: requestId,
+          ticket,
+          not_before: seconds(turn.notBeforeMs),
+          position,
+          retry_after_ms: waitMs,
+        }
+        return answer(202, body, {
+          ...rateLimitHeaders(admission, waitMs),
+          'retry-after': retryAfter(waitMs),
+        })
+      }
+      case 'denied': {
+        const { full, retryAfterMs } = admission
+        const message = full === 'line' ? lineIsFull : windowIsFull
+        throw new RequestError('RATE_LIMITED', message, {
+          retryable: true,
+          headers: {
+            ...rateLimitHeaders(admission, retryAfterMs),
+            'retry-after': retryAfter(retryAfterMs),
+          },
+          extra: { allowed: false, retry_after_ms: retryAfterMs },
+        })
+      }
+      case 'override-refused': {
+        const { field } = admission
+        const message = `This rate limit does not let a call choose ${field}; leave it out, or configure allow_overrides`
+        throw new RequestError('OVERRIDE_REFUSED', message, { field })
+      }
+      default:
+        return admission satisfies never
+    }
+  }),
+
+  rateState: endpoint(rateStateCall, async ({ key }) => {
+    const { from, settings, shards } = await limits.state(key)
+    return ok({
+      key,
+      from,
+      configuration: settingsBody(settings),
+      shards: shards.map(({ shard, limit, remaining, waiting, window, lastTurnMs }) => ({
+        shard,
+        limit,
+        remaining,
+        waiting,
+        window: windowBody(window),
+        last_turn: lastTurnMs === undefined ? null : seconds(lastTurnMs),
+      })),
+    })
+  }),
+
+  verifyTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
+    const state = await limits.verify(key, ticket, { receivedMs })
+    if (state.kind === 'invalid') throw ticketNotFound()
+    return ticketAnswer(state)
+  }),
+
+  giveUpTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
+    const { kind } = await limits.giveUp(key, ticket, { receivedMs })
+    switch (kind) {
+      case 'given-up':
+        return ok({ given_up: true })
+      case 'kept':
+        return ok({ given_up: false, reason: 'others_wait_behind' })
+      case 'too-late':
+        return ok({ given_up: false, reason: 'too_late' })
+      case 'invalid':
+        throw ticketNotFound()
+      default:
+        return kind satisfies never
+    }
+  }),
+
+  rateConfiguration: endpoint(rateConfigurationCall, async ({ key }) =>
+    configurationAnswer(await limits.configuration(key)),
+  ),
+
+  configureRate: endpoint(configureRateCall, async ({ key, body, header, receivedMs }) => {
+    const ifMatch = await revisionFor(header('if-match'), () => ownRevisionOf(limits, key))
+    const request = { ifMatch, receivedMs }
+    return configurationAnswer(await limits.configure(key, settingsInput(body), request))
+  }),
+
+  unconfigureRate: endpoint(unconfigureRateCall, async ({ key, header, receivedMs }) => {
+    const ifMatch = await revisionFor(header('if-match'), () => ownRevisionOf(limits, key))
+    return configurationAnswer(await limits.unconfigure(key, { ifMatch, receivedMs }))
+  }),
+
+  ratePatterns: endpoint(rateConfigurationCall, async () =>
+    patternsAnswer(await limits.patterns()),
+  ),
+
+  configureRatePatterns: endpoint(
+    configureRatePatternsCall,
+    async ({ body, header, receivedMs }) => {
+      const ifMatch = await revisionFor(header('if-match'), async () => {
+        return (await limits.patterns()).revision
+      })
+      const patterns = body.patterns.map(({ prefix, ...settings }) => ({
+        prefix,
+        settings: settingsInput(settings),
+      }))
+      return patternsAnswer(await limits.configurePatterns(patterns, { ifMatch, receivedMs }))
+    },
+  ),
+})
+
+const windowIsFull =
+  'The limit of this window is reached; try again after retry_after_ms, or ask with canWait=true'
+const lineIsFull = 'The line of those who wait is full; try again after retry_after_ms'
+
+const ticketNotFound = (): RequestError =>
+  new RequestError(
+    'TICKET_NOT_FOUND',
+    'This is no ticket of this rate limit; send it as the answer gave it, under the same key',
+  )
+
+type Window = { readonly startMs: number; readonly endMs: number }
+const windowBody = ({ startMs, endMs }: Window) => ({
+  start: seconds(startMs),
+  end: seconds(endMs),
+})
+
+function ticketAnswer(state: Exclude<TicketState, { kind: 'invalid' }>): Answer {
+  const { notBeforeMs, goodUntilMs } = state.turn
+  const body = {
+    state: state.kind,
+    not_before: seconds(notBeforeMs),
+    good_until: seconds(goodUntilMs),
+  }
+  if (state.kind !== 'waiting') return ok(body)
+  const { retryAfterMs } = state
+  return ok({ ...body, retry_after_ms: retryAfterMs }, { 'retry-after': retryAfter(retryAfterMs) })
+}
+
+/** Of the key's own configuration, 0 where it has none: what an `ETag` says and `If-Match` is held to. */
+const ownRevision = ({ from, revision }: AppliedSettings): number => (from === 'key' ? revision : 0)
+const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =>
+  ownRevision(await limits.configuration(key))
+
+/** Every setting: what a GET gives, a PUT takes back. */
+const configurationAnswer = (applied: AppliedSettings): Answer =>
+  ok(settingsBody(applied.settings), { etag: `"${ownRevision(applied)}"` })
+
+const patternsAnswer = ({ patterns, revision }: Patterns): Answer =>
+  ok(
+    { patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...settingsBody(settings) })) },
+    { etag: `"${revision}"` },
+  )
+
+const settingsBody = (settings: Settings) => ({
+  max_requests: settings.maxRequests,
+  max_requests_in_queue: settings.maxRequestsInQueue,
+  window_millis: settings.windowMillis,
+  algorithm: settings.algorithm,
+  burst: settings.burst,
+  shards: settings.shards,
+  allow_overrides: settings.allowOverrides,
+})
+
+type SettingsBody = { readonly [Name in keyof ReturnType<typeof settingsBody>]?: unknown }
+
+const settingsInput = (body: SettingsBody): SettingsInput =>
+  ({
+    maxRequests: body.max_requests,
+    maxRequestsInQueue: body.max_requests_in_queue,
+    windowMillis: body.window_millis,
+    algorithm: body.algorithm,
+    burst: body.burst,
+    shards: body.shards,
+    allowOverrides: body.allow_overrides,
+  }) as SettingsInput

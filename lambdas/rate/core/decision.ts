@@ -1,0 +1,206 @@
+import { type Epoch, epochText, isRuledBy, naturalEpoch, type Ruling } from './epoch.ts'
+import { handOver } from './hand-over.ts'
+import { type RateRow, ttlSeconds } from './row.ts'
+import {
+  fittingPosition,
+  floorAt,
+  lastInLineAt,
+  lastOpenAt,
+  opensMs,
+  widthOf,
+  windowStartMs,
+} from './ruler.ts'
+
+/** One request for slots of one row. */
+export type Ask = Ruling & {
+  readonly cost: number
+  readonly canWait: boolean
+  /** Slots that may be promised beyond those of the window that is now. */
+  readonly inLine: number
+}
+
+/**
+ * One conditional write that takes a stretch of slots. `add` is blind: it takes whatever is next,
+ * and so commutes with all others; `set` skips what nobody may have any more.
+ */
+export type SlotWrite = {
+  readonly epoch: Epoch
+  readonly cursor: { readonly kind: 'add' | 'set'; readonly value: number }
+  readonly width: number
+  readonly atMs: number
+  /** Absent where the row is to stay. */
+  readonly ttl: number | undefined
+  readonly condition: SlotCondition
+  /** Where the write changes the rules: what the cursor cannot say. */
+  readonly overhang: number | undefined
+}
+
+export type SlotCondition = {
+  readonly epochText: string
+  readonly cursorMin: number
+  readonly cursorMax: number
+  /** The row may not exist: the write then makes it. */
+  readonly orAbsent: boolean
+  /** The item's time must be this one, not only no later: the carry was reckoned at it. */
+  readonly atMs: number | undefined
+}
+
+export type Decision =
+  /** Final as long as the rules are these: a cursor never goes back, but by giving up. */
+  | {
+      readonly kind: 'denied'
+      readonly epoch: Epoch
+      readonly nowMs: number
+      readonly opensMs: number
+    }
+  | { readonly kind: 'write'; readonly write: SlotWrite }
+
+/** What is guessed about how the row has moved on; a wrong guess costs a request and nothing else. */
+export type Guess = {
+  /** How far its cursor may have come, where the rules change: that write must know where it is. */
+  readonly slack?: number
+  /** Others use the row too: a window that we have not begun, one of them has. */
+  readonly begun?: boolean
+}
+
+/**
+ * What to do about a request, from the row as last seen; `undefined`: never seen, or not there. The
+ * row may have moved on meanwhile, which the write's condition notices.
+ */
+export function decide(
+  row: RateRow | undefined,
+  ask: Ask,
+  clockMs: number,
+  { slack = 0, begun = false }: Guess = {},
+): Decision {
+  if (row === undefined) return decideUnseen(ask, clockMs)
+  // The later of the item's time and the clock's: a slow clock never opens a window that is over.
+  const nowMs = Math.max(clockMs, row.atMs)
+  if (isRuledBy(row.epoch, ask)) return decideRuled(row, ask, nowMs, begun)
+  return decideUnderOtherRules(row, ask, nowMs, slack)
+}
+
+function decideUnseen(ask: Ask, nowMs: number): Decision {
+  const epoch = naturalEpoch(ask, nowMs)
+  return { kind: 'write', write: begin(epoch, ask, nowMs, windowStartMs(epoch, nowMs)) }
+}
+
+/** The first slots of the window that is now, of a row that is not there or has none of them issued. */
+function begin(epoch: Epoch, ask: Ask, nowMs: number, atMs: number): SlotWrite {
+  const floor = floorAt(epoch, nowMs)
+  return {
+    ...writeOf(epoch, ask, atMs, floor),
+    cursor: { kind: 'set', value: floor + widthOf(epoch, ask.cost) },
+    condition: {
+      epochText: epochText(epoch),
+      cursorMin: 0,
+      cursorMax: floor - 1,
+      orAbsent: !ask.configured,
+      atMs: undefined,
+    },
+  }
+}
+
+function decideRuled(seen: RateRow, ask: Ask, nowMs: number, begun: boolean): Decision {
+  const { epoch } = seen
+  const floor = floorAt(epoch, nowMs)
+  const atMs = Math.max(seen.atMs, windowStartMs(epoch, nowMs))
+  const isOver = seen.cursor < floor
+  // Begun by somebody else, or so we guess: a blind write then finds it open, or tells that it is not.
+  const isBegun = isOver && begun && epoch.rules.algorithm === 'window'
+  if (isOver && !isBegun) return { kind: 'write', write: begin(epoch, ask, nowMs, atMs) }
+  const row = isBegun ? { ...seen, cursor: floor } : seen
+  const position = fittingPosition(epoch, row.cursor, ask.cost)
+  const last = lastFor(epoch, ask, nowMs)
+  if (position > last) return denied(epoch, ask, nowMs, position)
+  const skips = position > row.cursor
+  const width = widthOf(epoch, ask.cost)
+  const condition: SlotCondition = {
+    epochText: epochText(epoch),
+    // What is skipped is the rest of one window; what is added to must have room in its window.
+    cursorMin: skips ? position - ask.cost + 1 : Math.max(floor, windowFrom(row, ask)),
+    cursorMax: skips ? position - 1 : Math.min(last, windowTo(row, ask)),
+    orAbsent: false,
+    atMs: undefined,
+  }
+  const cursor = skips
+    ? ({ kind: 'set', value: position + width } as const)
+    : ({ kind: 'add', value: width } as const)
+  const ttlPosition = skips ? position : condition.cursorMax
+  return { kind: 'write', write: { ...writeOf(epoch, ask, atMs, ttlPosition), cursor, condition } }
+}
+
+/** A request of more than one slot is whole in one window, which a blind write must be sure of. */
+function windowFrom({ epoch, cursor }: RateRow, { cost }: Ask): number {
+  if (cost === 1 || epoch.rules.algorithm === 'smooth') return 0
+  return cursor - (cursor % epoch.rules.maxRequests)
+}
+
+function windowTo(row: RateRow, ask: Ask): number {
+  const { algorithm, maxRequests } = row.epoch.rules
+  if (ask.cost === 1 || algorithm === 'smooth') return Number.POSITIVE_INFINITY
+  return windowFrom(row, ask) + maxRequests - ask.cost
+}
+
+/** The rules change with the request that meets them: one write for both. */
+function decideUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: number): Decision {
+  // As though the slack were used up: what came meanwhile then is counted, and some slots are lost.
+  const cursorMax = row.cursor + slack
+  const next = handOver({ ...row, cursor: cursorMax }, ask, nowMs)
+  const { epoch } = next
+  const floor = Math.max(next.cursor, floorAt(epoch, nowMs))
+  const position = fittingPosition(epoch, floor, ask.cost)
+  if (position > lastFor(epoch, ask, nowMs)) {
+    // What nobody has taken yet is no reason to deny.
+    if (slack > 0) return decideUnderOtherRules(row, ask, nowMs, 0)
+    return denied(epoch, ask, nowMs, position)
+  }
+  const atMs = Math.max(row.atMs, windowStartMs(epoch, nowMs))
+  return {
+    kind: 'write',
+    write: {
+      ...writeOf(epoch, ask, atMs, position),
+      cursor: { kind: 'set', value: position + widthOf(epoch, ask.cost) },
+      condition: {
+        epochText: epochText(row.epoch),
+        cursorMin: 0,
+        cursorMax,
+        orAbsent: false,
+        atMs: row.atMs,
+      },
+      overhang: next.overhang,
+    },
+  }
+}
+
+const lastFor = (epoch: Epoch, { canWait, cost, inLine }: Ask, nowMs: number): number =>
+  canWait ? lastInLineAt(epoch, nowMs, cost, inLine) : lastOpenAt(epoch, nowMs, cost)
+
+const denied = (
+  epoch: Epoch,
+  { canWait, cost, inLine }: Ask,
+  nowMs: number,
+  position: number,
+): Decision => ({
+  kind: 'denied',
+  epoch,
+  nowMs,
+  opensMs: opensMs(epoch, position, cost, canWait ? inLine : 0),
+})
+
+function writeOf(epoch: Epoch, ask: Ask, atMs: number, lastPosition: number) {
+  return {
+    epoch,
+    width: widthOf(epoch, ask.cost),
+    atMs,
+    ttl: ask.configured ? undefined : ttlSeconds(epoch, lastPosition),
+    overhang: undefined,
+  }
+}
+
+/** How many such writes the row may have room for, as far as it was seen: of those that set, one. */
+export function roomFor({ cursor, condition, width }: SlotWrite, row: RateRow | undefined): number {
+  if (cursor.kind === 'set') return 1
+  const from = Math.max(condition.cursorMin, row?.cursor ?? 0)
+  return Math.floor((condition.cursorMax - from) / width) + 1
+}

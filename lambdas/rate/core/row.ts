@@ -1,0 +1,33 @@
+import { CLOCKS_APART_MAX_MS, IDLE_WINDOWS } from './bounds.ts'
+import type { Epoch } from './epoch.ts'
+import type { Issued } from './hand-over.ts'
+import { overMs } from './ruler.ts'
+import type { KeyConfiguration } from './settings.ts'
+
+/**
+ * Everything there is of a key, or of one shard of it:
+ *
+ *   absent ── first request ──▶ cursor in the window that is now
+ *   cursor ── taken ──▶ cursor + cost ── window over, request ──▶ cursor of the window that is now
+ *   epoch ── other rules ──▶ the next epoch, from the last promise on
+ *   last ── its turn given up ──▶ cursor − cost, giveUps + 1
+ *   idle for three windows ── TTL ──▶ absent (a configured row stays)
+ */
+export type RateRow = Issued & {
+  /** The item's time: the start of the latest window by any clock that wrote. Never goes back. */
+  readonly atMs: number
+  /** Turns that were given back. A ticket names the count it was issued under. */
+  readonly giveUps: number
+  /** The key's own settings, on the row of its first shard: whoever writes there learns them. */
+  readonly configuration: KeyConfiguration | undefined
+}
+
+/**
+ * Three windows after the last that may have been promised, by the slowest clock: whoever makes the
+ * row anew is then sure to begin behind everything that was promised before.
+ */
+export function ttlSeconds(epoch: Epoch, lastPosition: number): number {
+  const idleMs = IDLE_WINDOWS * epoch.rules.windowMs
+  const forgetMs = overMs(epoch, Math.max(0, lastPosition), 1) + idleMs + CLOCKS_APART_MAX_MS
+  return Math.ceil(forgetMs / 1_000)
+}

@@ -1,0 +1,96 @@
+import type { Epoch } from './epoch.ts'
+
+/**
+ * Between positions of the cursor and times. Under `window` a position is a slot and slot ÷ max its
+ * window; under `smooth` it is a time, in `max`-ths of a millisecond since the epoch's start, and a
+ * request is `windowMs` of them long: integers both, so that a counter can be one.
+ */
+
+const isWindow = ({ rules }: Epoch): boolean => rules.algorithm === 'window'
+
+/** How far a request of this cost moves the cursor. */
+export const widthOf = (epoch: Epoch, cost: number): number =>
+  isWindow(epoch) ? cost : cost * epoch.rules.windowMs
+
+/** Which window of the epoch is now: negative before its first. */
+export const windowAt = ({ rules, startMs }: Epoch, nowMs: number): number =>
+  Math.floor((nowMs - startMs) / rules.windowMs)
+
+export const windowStartMs = ({ rules, startMs }: Epoch, nowMs: number): number =>
+  startMs + Math.floor((nowMs - startMs) / rules.windowMs) * rules.windowMs
+
+/** The first position that is not past. */
+export function floorAt(epoch: Epoch, nowMs: number): number {
+  const { rules, startMs } = epoch
+  if (nowMs <= startMs) return 0
+  return isWindow(epoch)
+    ? windowAt(epoch, nowMs) * rules.maxRequests
+    : (nowMs - startMs) * rules.maxRequests
+}
+
+/** The last position at which a request of this cost may go now; below 0 before the first window. */
+export function lastOpenAt(epoch: Epoch, nowMs: number, cost: number): number {
+  if (isWindow(epoch)) return (windowAt(epoch, nowMs) + 1) * epoch.rules.maxRequests - cost
+  return nowMs < epoch.startMs ? -1 : openUnits(epoch, nowMs, cost)
+}
+
+/** The last position at which one may wait: so many slots behind what is open now. */
+export function lastInLineAt(epoch: Epoch, nowMs: number, cost: number, inLine: number): number {
+  // Before the epoch's first window, what was promised under the one before stands in this line too.
+  return isWindow(epoch)
+    ? lastOpenAt(epoch, nowMs, cost) + inLine
+    : openUnits(epoch, nowMs, cost) + widthOf(epoch, inLine)
+}
+
+/** When a request at this position goes. */
+export function turnMs(epoch: Epoch, position: number, cost: number): number {
+  const { rules, startMs } = epoch
+  return isWindow(epoch)
+    ? startMs + Math.floor(position / rules.maxRequests) * rules.windowMs
+    : startMs + Math.max(0, Math.ceil((position - spare(epoch, cost)) / rules.maxRequests))
+}
+
+/** When this position opens, to those who may wait in a line of so many, or to those who do not (0). */
+export function opensMs(epoch: Epoch, position: number, cost: number, inLine: number): number {
+  const { rules, startMs } = epoch
+  if (isWindow(epoch)) {
+    const window = Math.ceil((position + cost - inLine) / rules.maxRequests) - 1
+    return startMs + window * rules.windowMs
+  }
+  const unit = position - spare(epoch, cost) - widthOf(epoch, inLine)
+  const opens = startMs + Math.ceil(unit / rules.maxRequests)
+  return inLine === 0 ? Math.max(startMs, opens) : opens
+}
+
+/** The request's window is over: under `smooth`, a window's time after its turn. */
+export const overMs = (epoch: Epoch, position: number, cost: number): number =>
+  turnMs(epoch, position, cost) + epoch.rules.windowMs
+
+/** Where a request of this cost can go at or after this position: whole within one window. */
+export function fittingPosition(epoch: Epoch, position: number, cost: number): number {
+  const { maxRequests } = epoch.rules
+  if (!isWindow(epoch)) return position
+  const used = position % maxRequests
+  return used + cost <= maxRequests ? position : position - used + maxRequests
+}
+
+/** Requests of cost 1 that could go now, with the cursor here. */
+export function remainingAt(epoch: Epoch, cursor: number, nowMs: number): number {
+  const from = Math.max(cursor, floorAt(epoch, nowMs))
+  const room = Math.floor((lastOpenAt(epoch, nowMs, 1) - from) / widthOf(epoch, 1)) + 1
+  return Math.min(epoch.rules.maxRequests, Math.max(0, room))
+}
+
+/** How many slots from here to what is open now: 1 is the first of the line. */
+export function placeInLine(epoch: Epoch, position: number, cost: number, nowMs: number): number {
+  const open = isWindow(epoch) ? lastOpenAt(epoch, nowMs, 1) : openUnits(epoch, nowMs, cost)
+  return Math.max(0, Math.ceil((position - open) / widthOf(epoch, 1)))
+}
+
+/** Of `smooth`: what of the burst is not needed for the request's own cost. */
+function spare({ rules }: Epoch, cost: number): number {
+  return (rules.burst - Math.min(cost, rules.burst)) * rules.windowMs
+}
+
+const openUnits = (epoch: Epoch, nowMs: number, cost: number): number =>
+  (nowMs - epoch.startMs) * epoch.rules.maxRequests + spare(epoch, cost)

@@ -1,0 +1,12 @@
+import { fnv1a } from '../../core/keys.ts'
+
+/** The caller's shard: always the same one, so that what one caller asks for stays in order. */
+export const shardOfCaller = (caller: string, shards: number): number => fnv1a(caller) % shards
+
+/** A shard's part of a limit; the first ones have one more where it does not divide. */
+export const shareOf = (total: number, shards: number, shard: number): number =>
+  Math.floor(total / shards) + (shard < total % shards ? 1 : 0)
+
+/** All shards, beginning with this one. */
+export const shardsFrom = (first: number, shards: number): number[] =>
+  Array.from({ length: shards }, (_, i) => (first + i) % shards)

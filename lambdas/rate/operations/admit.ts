@@ -1,0 +1,59 @@
+import { WAIT_MS_DEFAULT, WAIT_MS_MAX } from '../core/bounds.ts'
+import { checkInteger } from '../core/settings.ts'
+import { ticketOf } from '../core/ticket.ts'
+import {
+  type Allowed,
+  type Denied,
+  decideRate,
+  type OverrideRefused,
+  type Promised,
+  type RateRequest,
+} from './decide.ts'
+import { nowMs, type RateEngine } from './rate-engine.ts'
+
+export type AdmitRequest = RateRequest & {
+  /** How long the call may be held for its turn; a later turn is answered by a ticket at once. */
+  readonly maxWaitMs?: number | undefined
+}
+
+export type Ticketed = Promised & { readonly kind: 'promised'; readonly ticket: string }
+export type Admission =
+  | (Allowed & { readonly waitedMs: number })
+  | Denied
+  | Ticketed
+  | OverrideRefused
+
+/** A sleep may end early; so many in a row do not. */
+const SLEEPS_MAX = 20
+
+/** Decides, and holds the call until its turn where that is soon enough. */
+export async function admit(
+  engine: RateEngine,
+  key: string,
+  request: AdmitRequest = {},
+): Promise<Admission> {
+  const { maxWaitMs = WAIT_MS_DEFAULT } = request
+  checkInteger('maxWaitMs', maxWaitMs, 0, WAIT_MS_MAX)
+  const decision = await decideRate(engine, key, request)
+  if (decision.kind === 'allowed') return { ...decision, waitedMs: 0 }
+  if (decision.kind !== 'promised') return decision
+  const { turn, waitMs } = decision
+  if (waitMs > maxWaitMs) return ticketed(engine, decision)
+  const startedMs = nowMs(engine)
+  for (let sleep = 1; sleep <= SLEEPS_MAX; sleep += 1) {
+    const leftMs = turn.notBeforeMs - nowMs(engine)
+    // A clock that is set back meanwhile must not hold the call for longer than it said.
+    if (leftMs > maxWaitMs) return ticketed(engine, decision)
+    if (leftMs <= 0) break
+    await engine.clock.sleep(leftMs)
+  }
+  const { limit, windowMillis, algorithm, remaining } = decision
+  const window = { startMs: turn.notBeforeMs, endMs: turn.notBeforeMs + windowMillis }
+  const waitedMs = Math.max(0, nowMs(engine) - startedMs)
+  return { kind: 'allowed', limit, windowMillis, algorithm, remaining, window, waitedMs }
+}
+
+async function ticketed(engine: RateEngine, decision: Promised): Promise<Ticketed> {
+  const [secret] = await engine.secrets.get()
+  return { ...decision, ticket: ticketOf(decision.turn, secret) }
+}

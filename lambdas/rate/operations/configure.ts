@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util'
+import { QueueError } from '../../core/errors.ts'
+import { checkClock } from '../core/clocks.ts'
+import { naturalEpoch } from '../core/epoch.ts'
+import { handOver } from '../core/hand-over.ts'
+import { checkRateKey, rowKey } from '../core/keys.ts'
+import { settingsByPattern } from '../core/patterns.ts'
+import type { RateRow } from '../core/row.ts'
+import { windowStartMs } from '../core/ruler.ts'
+import {
+  type KeyConfiguration,
+  rulesOf,
+  type Settings,
+  type SettingsInput,
+  settingsFrom,
+} from '../core/settings.ts'
+import { configurationUpdate } from '../store/configuration-update.ts'
+import { nowMs, type RateEngine, readRow, seenRow } from './rate-engine.ts'
+import { outOfReach } from './take.ts'
+
+/** The settings that apply to a key, and where they come from: in this order, the first there is. */
+export type AppliedSettings = {
+  readonly settings: Settings
+  readonly from: 'key' | 'pattern' | 'default'
+  /** 0 where nothing is configured. */
+  readonly revision: number
+}
+
+/** A busy row moves on between reading and writing; after some tries what it moves by is counted in. */
+const ATTEMPTS_MAX = 16
+const PAUSE_MS = 10
+
+export async function rateConfiguration(engine: RateEngine, key: string): Promise<AppliedSettings> {
+  checkRateKey(key)
+  const row = await readRow(engine, { key, shard: 0 })
+  return applied(engine, key, row)
+}
+
+async function applied(
+  engine: RateEngine,
+  key: string,
+  row: RateRow | undefined,
+): Promise<AppliedSettings> {
+  if (row?.configuration !== undefined) return { ...row.configuration, from: 'key' }
+  const { patterns } = await engine.patterns.get(nowMs(engine))
+  const matches = patterns.patterns.some(({ prefix }) => key.startsWith(prefix))
+  return {
+    settings: settingsByPattern(patterns, key),
+    from: matches ? 'pattern' : 'default',
+    revision: matches ? patterns.revision : 0,
+  }
+}
+
+export type ConfigureRequest = {
+  readonly ifMatch?: number | undefined
+  /** The gateway's time of the call, where there is one: a clock far off it is refused. */
+  readonly receivedMs?: number | undefined
+}
+
+/** Gives a key settings of its own; what is absent from them is as by default. */
+export async function configureRate(
+  engine: RateEngine,
+  key: string,
+  input: SettingsInput,
+  request: ConfigureRequest = {},
+): Promise<AppliedSettings> {
+  checkRateKey(key)
+  return replace(engine, key, settingsFrom(input), request)
+}
+
+/** Takes a key's own settings away: those of its prefix, or the default, apply again. */
+export async function unconfigureRate(
+  engine: RateEngine,
+  key: string,
+  request: ConfigureRequest = {},
+): Promise<AppliedSettings> {
+  checkRateKey(key)
+  return replace(engine, key, undefined, request)
+}
+
+async function replace(
+  engine: RateEngine,
+  key: string,
+  settings: Settings | undefined,
+  { ifMatch, receivedMs }: ConfigureRequest,
+): Promise<AppliedSettings> {
+  const place = { key, shard: 0 }
+  const startedMs = nowMs(engine)
+  checkClock(startedMs, receivedMs)
+  const { patterns } = await engine.patterns.get(startedMs)
+  const applies = settings ?? settingsByPattern(patterns, key)
+  let before = await readRow(engine, place)
+  checkMatch(key, before, ifMatch)
+  if (settings === undefined && before?.configuration === undefined)
+    return applied(engine, key, before)
+  // The greater is the newer, whatever this clock says.
+  let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const configuration: KeyConfiguration | undefined = settings && { settings, revision }
+    const slack = attempt <= 4 ? 0 : 4 ** Math.min(attempt - 4, 5)
+    const after = ruledBy(before, applies, revision, configuration, slack, nowMs(engine))
+    const written = await engine.dynamo.update(
+      rowKey(key, 0),
+      configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
+    )
+    if (written.kind === 'done') {
+      seenRow(engine, place, written.item)
+      return applied(engine, key, after)
+    }
+    before = await readAfter(engine, key, written)
+    // Done after all, its answer lost.
+    if (
+      isDeepStrictEqual(before?.configuration, configuration) &&
+      before?.epoch.revision === revision
+    ) {
+      return applied(engine, key, before)
+    }
+    checkMatch(key, before, ifMatch)
+    revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
+    await engine.clock.sleep(PAUSE_MS * engine.random())
+  }
+  throw new QueueError(
+    'BUSY',
+    `Cannot configure rate limit "${key}" because it is too busy; try again`,
+  )
+}
+
+async function readAfter(
+  engine: RateEngine,
+  key: string,
+  written: { kind: 'failed' } | { kind: 'unknown'; cause: unknown },
+): Promise<RateRow | undefined> {
+  return readRow(engine, { key, shard: 0 }).catch((error: unknown) => {
+    throw written.kind === 'unknown' ? outOfReach(key, error) : error
+  })
+}
+
+function ruledBy(
+  before: RateRow | undefined,
+  settings: Settings,
+  revision: number,
+  configuration: KeyConfiguration | undefined,
+  slack: number,
+  clockMs: number,
+): RateRow {
+  const ruling = {
+    rules: rulesOf(settings, 0),
+    revision,
+    configured: configuration !== undefined,
+  }
+  if (before === undefined) {
+    const epoch = naturalEpoch(ruling, clockMs)
+    const atMs = windowStartMs(epoch, clockMs)
+    return { epoch, cursor: 0, atMs, giveUps: 0, overhang: 0, configuration }
+  }
+  const itemMs = Math.max(clockMs, before.atMs)
+  const next = handOver({ ...before, cursor: before.cursor + slack }, ruling, itemMs)
+  return { ...before, ...next, configuration }
+}
+
+function checkMatch(key: string, row: RateRow | undefined, ifMatch: number | undefined): void {
+  const revision = row?.configuration?.revision ?? 0
+  if (ifMatch === undefined || ifMatch === revision) return
+  throw new QueueError(
+    'VERSION_MISMATCH',
+    `Cannot configure rate limit "${key}" because its configuration is at revision ${revision}, not ${ifMatch}`,
+    { field: 'If-Match' },
+  )
+}

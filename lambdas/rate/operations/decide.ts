@@ -1,0 +1,182 @@
+import { QueueError } from '../../core/errors.ts'
+import { CALLER_CHARACTERS_MAX, MAX_REQUESTS_MAX } from '../core/bounds.ts'
+import { checkClock } from '../core/clocks.ts'
+import { checkRateKey } from '../core/keys.ts'
+import { lastOpenAt, overMs, placeInLine, remainingAt, turnMs } from '../core/ruler.ts'
+import type { Algorithm } from '../core/rules.ts'
+import {
+  checkInteger,
+  invalid,
+  type Overrides,
+  overridden,
+  rulesOf,
+  type Settings,
+} from '../core/settings.ts'
+import { shardOfCaller, shardsFrom } from '../core/shards.ts'
+import { type Turn, turnOf } from '../core/turn.ts'
+import { type KnownSettings, knownSettings } from './known-settings.ts'
+import { nowMs, type RateEngine } from './rate-engine.ts'
+import { type Taken, take } from './take.ts'
+
+export type RateRequest = {
+  /** Slots it takes, all in one window. */
+  readonly cost?: number | undefined
+  /** A place in a coming window will do as well. */
+  readonly canWait?: boolean | undefined
+  readonly overrides?: Overrides | undefined
+  /** Who asks: under a key that is split into shards, one caller's requests keep their order. */
+  readonly caller?: string | undefined
+  /** The gateway's time of the call, where there is one: a clock far off it is refused. */
+  readonly receivedMs?: number | undefined
+}
+
+/** What is true of every answer: the limit as it stands, for headers. */
+export type Standing = {
+  /** Of the key, or of the shard that answered. */
+  readonly limit: number
+  readonly windowMillis: number
+  readonly algorithm: Algorithm
+  readonly remaining: number
+}
+
+export type Allowed = Standing & {
+  readonly kind: 'allowed'
+  readonly window: { readonly startMs: number; readonly endMs: number }
+}
+export type Denied = Standing & {
+  readonly kind: 'denied'
+  /** The window has no room, or the line of those who wait has none. */
+  readonly full: 'window' | 'line'
+  readonly retryAtMs: number
+  readonly retryAfterMs: number
+}
+/** Promised: the turn comes at `notBeforeMs`, whatever happens to the limit meanwhile. */
+export type Promised = Standing & {
+  readonly kind: 'promised'
+  readonly turn: Turn
+  readonly waitMs: number
+  /** 1: nobody else waits before it. */
+  readonly position: number
+}
+/** The caller wants another limit than the key's, which its configuration does not allow. */
+export type OverrideRefused = { readonly kind: 'override-refused'; readonly field: keyof Overrides }
+
+export type RateDecision = Allowed | Denied | Promised | OverrideRefused
+
+/** Settings learnt on the way: once the key's own, once those that were newer still. */
+const ROUNDS_MAX = 6
+
+export async function decideRate(
+  engine: RateEngine,
+  key: string,
+  request: RateRequest = {},
+): Promise<RateDecision> {
+  checkRateKey(key)
+  return decideChecked(engine, key, request)
+}
+
+/** For keys that callers cannot name as well. */
+export async function decideChecked(
+  engine: RateEngine,
+  key: string,
+  request: RateRequest,
+  given?: Settings,
+): Promise<RateDecision> {
+  const { caller, cost = 1, overrides = {}, receivedMs } = request
+  checkInteger('cost', cost, 1, MAX_REQUESTS_MAX)
+  if (caller !== undefined && (caller.length < 1 || caller.length > CALLER_CHARACTERS_MAX)) {
+    throw invalid('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
+  }
+  const startedMs = nowMs(engine)
+  checkClock(startedMs, receivedMs)
+  let known: KnownSettings = given
+    ? { settings: given, revision: 0, configured: false, asOfMs: startedMs }
+    : await knownSettings(engine, key)
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const wanted = overridden(known.settings, overrides)
+    if (wanted.kind === 'refused') return { kind: 'override-refused', field: wanted.field }
+    const decision = await decideUnder(engine, key, request, known, wanted.settings, round > 1)
+    if (decision.kind !== 'news') return decision
+    known = await knownSettings(engine, key, startedMs)
+  }
+  throw new QueueError(
+    'BUSY',
+    `Cannot decide on rate limit "${key}" because its settings keep changing`,
+  )
+}
+
+async function decideUnder(
+  engine: RateEngine,
+  key: string,
+  { caller, canWait = false, cost = 1 }: RateRequest,
+  known: KnownSettings,
+  settings: Settings,
+  looked: boolean,
+): Promise<RateDecision | { readonly kind: 'news' }> {
+  const { shards } = settings
+  const first =
+    caller === undefined ? Math.floor(engine.random() * shards) : shardOfCaller(caller, shards)
+  // Who waits, waits in his own shard's line; who does not may have room anywhere.
+  const tried = canWait ? [first] : shardsFrom(first, shards)
+  let best: Denied | undefined
+  for (const shard of tried) {
+    const { maxRequests } = rulesOf(settings, shard)
+    if (cost > maxRequests) {
+      throw invalid(
+        'cost',
+        `a window has ${maxRequests} slots${shards > 1 ? ' a shard' : ''}, not ${cost}`,
+      )
+    }
+    const taken = await take(engine, { key, shard }, known, { cost, canWait, settings, looked })
+    if (taken.kind === 'news') return taken
+    if (taken.kind === 'slot') return granted(engine, { key, shard }, taken, cost)
+    const denied = deniedOf(taken, canWait, nowMs(engine))
+    if (best === undefined || denied.retryAtMs < best.retryAtMs) best = denied
+  }
+  return best as Denied
+}
+
+function granted(
+  engine: RateEngine,
+  place: { readonly key: string; readonly shard: number },
+  { row, epoch, position }: Extract<Taken, { kind: 'slot' }>,
+  cost: number,
+): Allowed | Promised {
+  const clockMs = nowMs(engine)
+  const itemMs = Math.max(clockMs, row.atMs)
+  const { maxRequests: limit, windowMs: windowMillis, algorithm } = epoch.rules
+  const remaining = remainingAt(epoch, row.cursor, itemMs)
+  const standing = { limit, windowMillis, algorithm, remaining }
+  const startMs = turnMs(epoch, position, cost)
+  if (position <= lastOpenAt(epoch, itemMs, cost)) {
+    const window = { startMs, endMs: overMs(epoch, position, cost) }
+    return { kind: 'allowed', ...standing, window }
+  }
+  return {
+    kind: 'promised',
+    ...standing,
+    turn: turnOf(place, epoch, position, cost, row.giveUps),
+    waitMs: Math.max(0, startMs - clockMs),
+    // Before an epoch's first window the line can be one of those who came under the rules before.
+    position: Math.max(1, placeInLine(epoch, position, cost, itemMs)),
+  }
+}
+
+function deniedOf(
+  { epoch, nowMs, opensMs, row }: Extract<Taken, { kind: 'denied' }>,
+  canWait: boolean,
+  clockMs: number,
+): Denied {
+  const { maxRequests: limit, windowMs: windowMillis, algorithm } = epoch.rules
+  return {
+    kind: 'denied',
+    limit,
+    windowMillis,
+    algorithm,
+    remaining: row.epoch === epoch ? remainingAt(epoch, row.cursor, nowMs) : 0,
+    full: canWait ? 'line' : 'window',
+    retryAtMs: opensMs,
+    // At least a moment: it is denied now, whatever two clocks say.
+    retryAfterMs: Math.max(1, opensMs - clockMs),
+  }
+}

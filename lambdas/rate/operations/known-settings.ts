@@ -1,0 +1,41 @@
+import { PATTERNS_KEPT_MS } from '../core/bounds.ts'
+import { settingsByPattern } from '../core/patterns.ts'
+import type { Settings } from '../core/settings.ts'
+import { nowMs, type RateEngine, readRow } from './rate-engine.ts'
+
+/** The settings that apply to a key, as far as this process knows. */
+export type KnownSettings = {
+  readonly settings: Settings
+  readonly revision: number
+  /** They are the key's own. */
+  readonly configured: boolean
+  /** When they were read or confirmed, by this process's clock. */
+  readonly asOfMs: number
+}
+
+/**
+ * The key's own, else those of the longest prefix, else the default. The row of the first shard tells
+ * whether there are any of its own, so that a decision there needs no read; a process that works on
+ * other shards looks now and then.
+ */
+export async function knownSettings(
+  engine: RateEngine,
+  key: string,
+  sinceMs?: number,
+): Promise<KnownSettings> {
+  let known = engine.configurations.get(key)
+  if (known !== undefined && known.settings.shards > 1) {
+    const oldestMs = Math.max(sinceMs ?? 0, nowMs(engine) - PATTERNS_KEPT_MS)
+    if (known.confirmedMs < oldestMs) {
+      await readRow(engine, { key, shard: 0 })
+      known = engine.configurations.get(key)
+    }
+  }
+  if (known !== undefined) {
+    const { settings, revision, confirmedMs } = known
+    return { settings, revision, configured: true, asOfMs: confirmedMs }
+  }
+  const { patterns, asOfMs } = await engine.patterns.get(sinceMs)
+  const settings = settingsByPattern(patterns, key)
+  return { settings, revision: patterns.revision, configured: false, asOfMs }
+}

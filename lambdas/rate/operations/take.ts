@@ -1,0 +1,170 @@
+import { QueueError } from '../../core/errors.ts'
+import { CLOCKS_APART_MAX_MS, LATE_SLOT_MS } from '../core/bounds.ts'
+import { type Ask, decide, roomFor } from '../core/decision.ts'
+import type { Epoch } from '../core/epoch.ts'
+import { rowKey } from '../core/keys.ts'
+import type { RateRow } from '../core/row.ts'
+import { overMs } from '../core/ruler.ts'
+import { inLineOf, rulesOf, type Settings } from '../core/settings.ts'
+import { slotUpdate } from '../store/slot-update.ts'
+import type { KnownSettings } from './known-settings.ts'
+import { markShared, mayDeny, nowMs, type Place, type RateEngine, seenRow } from './rate-engine.ts'
+
+/** What is asked of one row, beside the rules. */
+export type Wish = {
+  readonly cost: number
+  readonly canWait: boolean
+  readonly settings: Settings
+  /** The settings were looked for in this very call. */
+  readonly looked: boolean
+}
+
+export type Taken =
+  | {
+      readonly kind: 'slot'
+      readonly row: RateRow
+      readonly epoch: Epoch
+      readonly position: number
+    }
+  | {
+      readonly kind: 'denied'
+      readonly epoch: Epoch
+      readonly nowMs: number
+      readonly opensMs: number
+      readonly row: RateRow
+    }
+  /** The row knows of other settings than we do: everything is to be decided again. */
+  | { readonly kind: 'news' }
+
+/**
+ * Blind writes commute, so hardly any is refused twice: by the window's end, or by a change of rules,
+ * which may lose to a busy row some times before its slack is enough.
+ */
+const ATTEMPTS_MAX = 12
+/** Refusals that need no pause: each was told the row as it is. */
+const EAGER_ATTEMPTS = 3
+const PAUSE_MS = 10
+/** Answers lost in one call: each may have wasted its slots. Then the store is out of reach. */
+const LOST_MAX = 2
+
+/**
+ * Takes slots of one row: load (from memory, or from what the last refusal handed over) → decide →
+ * commit. A lost answer is never looked for: its slots are wasted, at worst, and others are taken.
+ */
+export async function take(
+  engine: RateEngine,
+  place: Place,
+  known: KnownSettings,
+  wish: Wish,
+): Promise<Taken> {
+  const key = rowKey(place.key, place.shard)
+  // Handed over in this call, whatever memory says of its age.
+  let told = false
+  let lost = 0
+  let stepsBack = 0
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; ) {
+    const seen = engine.rows.get(key.pk)
+    let row = seen?.row
+    if (row !== undefined && tellsNews(place, row, known, wish.looked)) return { kind: 'news' }
+    const guess = { slack: slackOf(attempt), begun: attempt === 1 && seen?.shared === true }
+    let decision = decide(row, askOf(place, row, known, wish), nowMs(engine), guess)
+    if (decision.kind === 'denied') {
+      const mayBe = told || (seen !== undefined && mayDeny(seen, nowMs(engine)))
+      if (mayBe && row !== undefined) return { ...decision, row }
+      // Memory may not deny any more: the write for a row never seen asks for it as it is.
+      row = undefined
+      decision = decide(row, askOf(place, row, known, wish), nowMs(engine))
+    }
+    if (decision.kind === 'denied') throw new Error('A row that was never seen denies nothing')
+    const { write } = decision
+    if (!engine.turnstile.admits(key.pk, roomFor(write, row), stepsBack, nowMs(engine))) {
+      stepsBack += 1
+      await engine.turnstile.next(key.pk)
+      continue
+    }
+    const written = await engine.turnstile.pass(key.pk, nowMs(engine), async () => {
+      const answer = await engine.dynamo.update(key, slotUpdate(write))
+      const after = answer.kind === 'unknown' ? undefined : seenRow(engine, place, answer.item)
+      return { ...answer, row: after }
+    })
+    switch (written.kind) {
+      case 'done': {
+        const after = written.row as RateRow
+        const position = after.cursor - write.width
+        // Whether what we add to is where we left it, last time.
+        if (attempt === 1 && write.cursor.kind === 'add') {
+          markShared(engine, place, position !== row?.cursor)
+        }
+        if (isInTime(write.epoch, position, wish.cost, nowMs(engine))) {
+          return { kind: 'slot', row: after, epoch: write.epoch, position }
+        }
+        // This process was frozen, or the store was slow: what it got is over.
+        told = true
+        break
+      }
+      case 'failed':
+        // A configured row that is not there: its configuration was taken away, and it is forgotten.
+        if (written.row === undefined && known.configured && place.shard === 0) {
+          return { kind: 'news' }
+        }
+        // Who was to begin the window comes second; who was to come second finds that nobody began it.
+        markShared(engine, place, write.cursor.kind === 'set')
+        told = true
+        break
+      case 'unknown':
+        lost += 1
+        if (lost > LOST_MAX) throw outOfReach(place.key, written.cause)
+        break
+      default:
+        throw written satisfies never
+    }
+    if (attempt > EAGER_ATTEMPTS || written.kind === 'unknown') {
+      await engine.clock.sleep(PAUSE_MS * attempt * engine.random())
+    }
+    attempt += 1
+  }
+  throw new QueueError(
+    'BUSY',
+    `Cannot decide on rate limit "${place.key}" because too many others change it; try again`,
+  )
+}
+
+/**
+ * The row has settings that we do not know, or none where we thought it had; or newer ones rule it
+ * than ours, unless we have looked for them since they were made.
+ */
+function tellsNews({ shard }: Place, row: RateRow, known: KnownSettings, looked: boolean): boolean {
+  const { configuration, epoch } = row
+  if (shard === 0 && configuration?.revision !== (known.configured ? known.revision : undefined)) {
+    return true
+  }
+  if (looked || epoch.revision <= known.revision) return false
+  return known.asOfMs <= epoch.revision + CLOCKS_APART_MAX_MS
+}
+
+function askOf(place: Place, row: RateRow | undefined, known: KnownSettings, wish: Wish): Ask {
+  const { cost, canWait, settings } = wish
+  return {
+    cost,
+    canWait,
+    inLine: inLineOf(settings, place.shard),
+    rules: rulesOf(settings, place.shard),
+    // A row's revision never goes back, or an old process would take its rules for the newer.
+    revision: Math.max(known.revision, row?.epoch.revision ?? 0),
+    configured: known.configured && place.shard === 0,
+  }
+}
+
+/** How many slots a change of rules gives up to get through: none at first. */
+const slackOf = (attempt: number): number => (attempt <= 2 ? 0 : 4 ** Math.min(attempt - 2, 5))
+
+/** Nobody goes on a slot whose window is over, even if it was fine when it was asked for. */
+const isInTime = (epoch: Epoch, position: number, cost: number, clockMs: number): boolean =>
+  clockMs < overMs(epoch, position, cost) + LATE_SLOT_MS
+
+export const outOfReach = (key: string, cause: unknown): QueueError =>
+  new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot decide on rate limit "${key}" because the store's answers were lost; places may be wasted`,
+    { outcome: 'unknown', cause },
+  )

@@ -1,0 +1,74 @@
+import { checkClock } from '../core/clocks.ts'
+import { parseEpoch } from '../core/epoch.ts'
+import { checkRateKey, rowKey } from '../core/keys.ts'
+import { widthOf } from '../core/ruler.ts'
+import { readTicket } from '../core/ticket.ts'
+import { stateOfTurn, type Turn } from '../core/turn.ts'
+import { giveUpUpdate } from '../store/give-up-update.ts'
+import type { RateRequest } from './decide.ts'
+import { nowMs, type RateEngine, seenRow } from './rate-engine.ts'
+import { outOfReach } from './take.ts'
+
+export type TicketState =
+  | { readonly kind: 'waiting'; readonly turn: Turn; readonly retryAfterMs: number }
+  | { readonly kind: 'ready'; readonly turn: Turn; readonly goodForMs: number }
+  /** Its time is over: whoever did not go must ask again. */
+  | { readonly kind: 'over'; readonly turn: Turn }
+  /** We did not sign it, or it is another key's. */
+  | { readonly kind: 'invalid' }
+
+/** The gateway's time of the call, where there is one: a clock far off it is refused. */
+export type TicketRequest = Pick<RateRequest, 'receivedMs'>
+
+/** Told from the ticket and the clock alone. */
+export async function verifyTicket(
+  engine: RateEngine,
+  key: string,
+  ticket: string,
+  { receivedMs }: TicketRequest = {},
+): Promise<TicketState> {
+  checkRateKey(key)
+  checkClock(nowMs(engine), receivedMs)
+  const turn = readTicket(ticket, await engine.secrets.get())
+  if (turn === undefined || turn.key !== key) return { kind: 'invalid' }
+  const clockMs = nowMs(engine)
+  const kind = stateOfTurn(turn, clockMs)
+  switch (kind) {
+    case 'waiting':
+      return { kind, turn, retryAfterMs: turn.notBeforeMs - clockMs }
+    case 'ready':
+      return { kind, turn, goodForMs: turn.goodUntilMs - clockMs }
+    case 'over':
+      return { kind, turn }
+    default:
+      return kind satisfies never
+  }
+}
+
+export type GivenUp =
+  /** The place is another's now. */
+  | { readonly kind: 'given-up' }
+  /** Others were promised places behind it, which do not move: the place stays empty. */
+  | { readonly kind: 'kept' }
+  /** The turn has come: who holds it may have gone already. */
+  | { readonly kind: 'too-late' }
+  | { readonly kind: 'invalid' }
+
+/** Gives the place back if it is the last one; the ticket must not be used after, whatever this says. */
+export async function giveUp(
+  engine: RateEngine,
+  key: string,
+  ticket: string,
+  request: TicketRequest = {},
+): Promise<GivenUp> {
+  const state = await verifyTicket(engine, key, ticket, request)
+  if (state.kind === 'invalid') return state
+  if (state.kind !== 'waiting') return { kind: 'too-late' }
+  const { turn } = state
+  const width = widthOf(parseEpoch(turn.epoch), turn.cost)
+  const written = await engine.dynamo.update(rowKey(key, turn.shard), giveUpUpdate(turn, width))
+  // The copy that was lost may have done it; a second would change nothing more, and tell nothing.
+  if (written.kind === 'unknown') throw outOfReach(key, written.cause)
+  seenRow(engine, turn, written.item)
+  return { kind: written.kind === 'done' ? 'given-up' : 'kept' }
+}

@@ -1,0 +1,145 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { BoundedCache } from '../store/bounded-cache.ts'
+import { type Clock, type DocumentPort, Dynamo, type Random } from '../store/dynamo.ts'
+import { REMEMBERED_ROWS_MAX } from './core/bounds.ts'
+import { guardKey } from './core/keys.ts'
+import type { PatternInput, Patterns } from './core/patterns.ts'
+import { type Settings, type SettingsInput, settingsFrom } from './core/settings.ts'
+import { type Admission, type AdmitRequest, admit } from './operations/admit.ts'
+import {
+  type AppliedSettings,
+  type ConfigureRequest,
+  configureRate,
+  rateConfiguration,
+  unconfigureRate,
+} from './operations/configure.ts'
+import { configureRatePatterns, ratePatterns } from './operations/configure-patterns.ts'
+import {
+  type Allowed,
+  type Denied,
+  decideChecked,
+  decideRate,
+  type RateDecision,
+  type RateRequest,
+  type Standing,
+} from './operations/decide.ts'
+import { PatternsReader } from './operations/patterns-reader.ts'
+import type { RateEngine } from './operations/rate-engine.ts'
+import { type RateState, rateState } from './operations/rate-state.ts'
+import { type SecretSource, SecretsReader, tableSecret } from './operations/secrets-reader.ts'
+import {
+  type GivenUp,
+  giveUp,
+  type TicketRequest,
+  type TicketState,
+  verifyTicket,
+} from './operations/tickets.ts'
+import { Turnstile } from './operations/turnstile.ts'
+
+export type RateLimitsOptions = {
+  readonly tableName: string
+  /** A client, a document client, or whatever takes document commands. */
+  readonly dynamodb: DynamoDBClient | DocumentPort
+  /**
+   * Signs tickets; 16 bytes or more, the same in every process. A function is called when a ticket
+   * first needs it; unless given, the secret is a row of the table, made by whoever needs it first.
+   */
+  readonly secret?: SecretSource | undefined
+  /** Signed tickets before: still good, so that a secret can be changed. */
+  readonly formerSecrets?: readonly Uint8Array[] | undefined
+  readonly clock?: Clock | undefined
+  /** [0, 1); it spreads pauses, and callers without a name over shards. */
+  readonly random?: Random | undefined
+}
+
+export type {
+  Admission,
+  AdmitRequest,
+  AppliedSettings,
+  Patterns,
+  RateDecision,
+  RateRequest,
+  Settings,
+  SettingsInput,
+  Standing,
+  TicketState,
+}
+
+/** The rate limiter on the queues' table: used alike by the Lambdas, the tests and without HTTP. */
+export function createRateLimits(options: RateLimitsOptions): RateLimits {
+  const { clock = systemClock, random = Math.random, formerSecrets = [] } = options
+  const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
+  const secret = options.secret ?? (() => tableSecret(dynamo))
+  const engine: RateEngine = {
+    dynamo,
+    clock,
+    random,
+    rows: new BoundedCache(REMEMBERED_ROWS_MAX),
+    configurations: new BoundedCache(REMEMBERED_ROWS_MAX),
+    patterns: new PatternsReader(dynamo, clock),
+    turnstile: new Turnstile(),
+    secrets: new SecretsReader(secret, formerSecrets),
+  }
+  return {
+    decide: (key, request) => decideRate(engine, key, request),
+    admit: (key, request) => admit(engine, key, request),
+    guard: (verb, queue, limit, request = {}) => {
+      const { burst, maxRequests, windowMillis, algorithm } = limit
+      const given = settingsFrom({ burst, maxRequests, windowMillis, algorithm })
+      // Without overrides and without waiting it is one of these two.
+      return decideChecked(engine, guardKey(verb, queue), request, given) as Promise<
+        Allowed | Denied
+      >
+    },
+    state: (key) => rateState(engine, key),
+    configuration: (key) => rateConfiguration(engine, key),
+    configure: (key, settings, request) => configureRate(engine, key, settings, request),
+    unconfigure: (key, request) => unconfigureRate(engine, key, request),
+    patterns: () => ratePatterns(engine),
+    configurePatterns: (patterns, request) => configureRatePatterns(engine, patterns, request),
+    verify: (key, ticket, request) => verifyTicket(engine, key, ticket, request),
+    giveUp: (key, ticket, request) => giveUp(engine, key, ticket, request),
+  }
+}
+
+const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+/** A limit that its owner keeps (a queue's configuration, say), and hands over with each request. */
+export type GuardLimit = Pick<SettingsInput, 'maxRequests' | 'windowMillis' | 'algorithm' | 'burst'>
+
+/**
+ * The limiter's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`;
+ * anything else thrown is a fault of ours.
+ */
+export interface RateLimits {
+  /** Goes, is denied, or is promised a turn: answered at once. */
+  decide(key: string, request?: RateRequest): Promise<RateDecision>
+  /** The same, held until the turn where it comes soon enough, and with a ticket where it does not. */
+  admit(key: string, request?: AdmitRequest): Promise<Admission>
+  /** Under a limit that is not stored here, of a key that no caller can name. */
+  guard(
+    verb: 'push' | 'pop',
+    queue: string,
+    limit: GuardLimit,
+    request?: Pick<RateRequest, 'cost' | 'receivedMs'>,
+  ): Promise<Allowed | Denied>
+  state(key: string): Promise<RateState>
+  configuration(key: string): Promise<AppliedSettings>
+  configure(
+    key: string,
+    settings: SettingsInput,
+    request?: ConfigureRequest,
+  ): Promise<AppliedSettings>
+  unconfigure(key: string, request?: ConfigureRequest): Promise<AppliedSettings>
+  patterns(): Promise<Patterns>
+  configurePatterns(
+    patterns: readonly PatternInput[],
+    request?: ConfigureRequest,
+  ): Promise<Patterns>
+  /** Reads nothing, but for the table's own secret once in a process. */
+  verify(key: string, ticket: string, request?: TicketRequest): Promise<TicketState>
+  giveUp(key: string, ticket: string, request?: TicketRequest): Promise<GivenUp>
+}

@@ -1,0 +1,35 @@
+import { Expression } from '../../store/expression.ts'
+import { epochText } from '../core/epoch.ts'
+import { type RateRow, ttlSeconds } from '../core/row.ts'
+import { floorAt } from '../core/ruler.ts'
+import { encodeConfiguration } from './rate-row.ts'
+import { keep } from './slot-update.ts'
+
+/** Leaves the row under other settings: only on the row that they were reckoned from, or none. */
+export function configurationUpdate(
+  before: RateRow | undefined,
+  after: RateRow,
+  cursorMax: number,
+): ReturnType<Expression['build']> {
+  const update = new Expression()
+  const { configuration } = after
+  update.set('e', epochText(after.epoch))
+  update.set('c', after.cursor)
+  update.set('t', after.atMs)
+  keep(update, 'o', after.overhang)
+  keep(update, 'k', configuration && encodeConfiguration(configuration))
+  if (configuration === undefined) {
+    const position = Math.max(after.cursor, floorAt(after.epoch, after.atMs))
+    update.set(update.name('ttl'), ttlSeconds(after.epoch, position))
+  } else {
+    // Configuration stays, however long nobody asks for the key.
+    update.removes.push(update.name('ttl'))
+  }
+  if (before === undefined) update.condition('attribute_not_exists(e)')
+  else {
+    update.condition(`e=${update.value(epochText(before.epoch))}`)
+    update.condition(`t=${update.value(before.atMs)}`)
+    update.condition(`c<=${update.value(cursorMax)}`)
+  }
+  return update.build()
+}

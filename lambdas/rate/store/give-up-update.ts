@@ -1,0 +1,18 @@
+import { Expression } from '../../store/expression.ts'
+import type { Turn } from '../core/turn.ts'
+
+/**
+ * Gives the last turn back. Exact, because nothing was issued after it: the cursor is right behind it,
+ * and has never gone back since it was issued. That also makes a second copy of this write, however
+ * late, find another count and change nothing.
+ */
+export function giveUpUpdate(turn: Turn, width: number): ReturnType<Expression['build']> {
+  const { epoch, position, giveUps } = turn
+  const update = new Expression()
+  update.set('c', position)
+  update.set('x', giveUps + 1)
+  update.condition(`e=${update.value(epoch)}`)
+  update.condition(`c=${update.value(position + width)}`)
+  update.condition(giveUps === 0 ? 'attribute_not_exists(x)' : `x=${update.value(giveUps)}`)
+  return update.build()
+}

@@ -1,0 +1,90 @@
+import type { Row } from '../../store/dynamo.ts'
+import { epochText, parseEpoch } from '../core/epoch.ts'
+import type { RateRow } from '../core/row.ts'
+import type { Algorithm } from '../core/rules.ts'
+import type { KeyConfiguration, Settings } from '../core/settings.ts'
+
+/**
+ * A row as it is stored. One letter each, because every write pays for the bytes of the whole row; and
+ * none that the table's stream wakes anybody for.
+ *   e epoch · c cursor · t the item's time · x turns given up · o overhang · k configuration · ttl
+ */
+export type StoredRateRow = {
+  readonly pk: string
+  readonly sk: string
+  readonly e: string
+  readonly c: number
+  readonly t: number
+  readonly x?: number
+  readonly o?: number
+  readonly k?: StoredConfiguration
+  readonly ttl?: number
+}
+
+export type StoredSettings = {
+  readonly m: number
+  readonly q: number
+  readonly w: number
+  readonly a: Algorithm
+  readonly b: number
+  readonly n: number
+  readonly o: boolean
+}
+export type StoredConfiguration = StoredSettings & { readonly r: number }
+
+export function decodeRateRow(row: Row): RateRow {
+  const { e, c, t, x = 0, o = 0, k } = row as unknown as StoredRateRow
+  return {
+    epoch: parseEpoch(e),
+    cursor: c,
+    atMs: t,
+    giveUps: x,
+    overhang: o,
+    configuration: k && { settings: decodeSettings(k), revision: k.r },
+  }
+}
+
+/** For tests and tools: what a row of this content looks like. */
+export const encodeRateRow = ({
+  epoch,
+  cursor,
+  atMs,
+  giveUps,
+  overhang,
+  configuration,
+}: RateRow) => ({
+  e: epochText(epoch),
+  c: cursor,
+  t: atMs,
+  ...(giveUps > 0 && { x: giveUps }),
+  ...(overhang > 0 && { o: overhang }),
+  ...(configuration && { k: encodeConfiguration(configuration) }),
+})
+
+export const encodeSettings = (settings: Settings): StoredSettings => ({
+  m: settings.maxRequests,
+  q: settings.maxRequestsInQueue,
+  w: settings.windowMillis,
+  a: settings.algorithm,
+  b: settings.burst,
+  n: settings.shards,
+  o: settings.allowOverrides,
+})
+
+export const decodeSettings = ({ m, q, w, a, b, n, o }: StoredSettings): Settings => ({
+  maxRequests: m,
+  maxRequestsInQueue: q,
+  windowMillis: w,
+  algorithm: a,
+  burst: b,
+  shards: n,
+  allowOverrides: o,
+})
+
+export const encodeConfiguration = ({
+  settings,
+  revision,
+}: KeyConfiguration): StoredConfiguration => ({
+  ...encodeSettings(settings),
+  r: revision,
+})

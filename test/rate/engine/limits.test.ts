@@ -1,0 +1,394 @@
+import { describe, expect, it } from 'vitest'
+import { counted, kinds, openSimulatedStage, secret } from '../rate-stage.ts'
+
+describe('A window', () => {
+  it('lets so many go, denies the rest with a time to come back, and begins anew.', async () => {
+    const { clock, process } = withStage()
+    const limits = process()
+    expect(counted(await kinds(150, () => limits.decide('user-123')))).toEqual({
+      allowed: 100,
+      denied: 50,
+    })
+    clock.pass(400)
+    const denied = await limits.decide('user-123')
+    expect(denied).toMatchObject({ limit: 100, remaining: 0, retryAfterMs: 600 })
+    clock.pass(600)
+    expect(await limits.decide('user-123')).toMatchObject({ kind: 'allowed', remaining: 99 })
+  })
+
+  it('is shared by all processes.', async () => {
+    const { process } = withStage()
+    const all = [process(), process(), process()]
+    const told: string[] = []
+    for (let i = 0; i < 50; i += 1) {
+      for (const limits of all) told.push((await limits.decide('k')).kind)
+    }
+    expect(counted(told)).toEqual({ allowed: 100, denied: 50 })
+  })
+
+  it('is whole or nothing for a request of several slots.', async () => {
+    const limits = withStage().process()
+    await limits.configure('k', { maxRequests: 10 })
+    expect(await kinds(4, () => limits.decide('k', { cost: 3 }))).toEqual([
+      'allowed',
+      'allowed',
+      'allowed',
+      'denied',
+    ])
+    expect((await limits.decide('k')).kind).toBe('allowed')
+    await expect(limits.decide('k', { cost: 11 })).rejects.toMatchObject({ field: 'cost' })
+  })
+})
+
+describe('Who waits', () => {
+  it('gets the coming windows in order of arrival, then the line is full.', async () => {
+    const { clock, process } = withStage()
+    const limits = process()
+    await limits.configure('k', { maxRequests: 2, maxRequestsInQueue: 4 })
+    const answers = []
+    for (let i = 0; i < 7; i += 1) answers.push(await limits.decide('k', { canWait: true }))
+    const told = answers.map((answer) =>
+      answer.kind === 'promised' ? [answer.position, answer.waitMs] : answer.kind,
+    )
+    expect(told).toEqual([
+      'allowed',
+      'allowed',
+      [1, 1_000],
+      [2, 1_000],
+      [3, 2_000],
+      [4, 2_000],
+      'denied',
+    ])
+    expect(answers.at(-1)).toMatchObject({ full: 'line', retryAfterMs: 1_000 })
+    // Nobody overtakes those who wait.
+    clock.pass(1_000)
+    expect((await limits.decide('k')).kind).toBe('denied')
+  })
+
+  it('is held until his turn, if it comes soon enough.', async () => {
+    const { clock, process } = withStage()
+    const limits = process()
+    await limits.configure('k', { maxRequests: 1 })
+    await limits.decide('k')
+    const before = clock.now
+    expect(await limits.admit('k', { canWait: true })).toMatchObject({
+      kind: 'allowed',
+      waitedMs: 1_000,
+    })
+    expect(clock.now - before).toBe(1_000)
+  })
+
+  it('gets a ticket otherwise, which any process can read.', async () => {
+    const { clock, process } = withStage()
+    const limits = process()
+    await limits.configure('k', { maxRequests: 1, windowMillis: 60_000 })
+    await limits.decide('k')
+    const answer = await limits.admit('k', { canWait: true })
+    if (answer.kind !== 'promised') throw new Error('expected a ticket')
+    const other = process()
+    expect(await other.verify('k', answer.ticket)).toMatchObject({
+      kind: 'waiting',
+      retryAfterMs: answer.waitMs,
+    })
+    expect(await other.verify('another', answer.ticket)).toEqual({ kind: 'invalid' })
+    expect(
+      await process({ secret: new TextEncoder().encode('quite another secret') }).verify(
+        'k',
+        answer.ticket,
+      ),
+    ).toEqual({
+      kind: 'invalid',
+    })
+    clock.pass(answer.waitMs)
+    expect(await other.verify('k', answer.ticket)).toMatchObject({
+      kind: 'ready',
+      goodForMs: 60_000,
+    })
+    clock.pass(60_000)
+    expect((await other.verify('k', answer.ticket)).kind).toBe('over')
+  })
+})
+
+describe('A place given up', () => {
+  const line = async () => {
+    const { clock, process } = withStage()
+    const limits = process()
+    await limits.configure('k', { maxRequests: 1 })
+    await limits.decide('k')
+    const wait = async () => {
+      const answer = await limits.admit('k', { canWait: true, maxWaitMs: 0 })
+      if (answer.kind !== 'promised') throw new Error('expected a ticket')
+      return answer
+    }
+    return { clock, limits, wait }
+  }
+
+  it('is the next caller’s, if it was the last.', async () => {
+    const { limits, wait } = await line()
+    const [, second] = [await wait(), await wait()]
+    expect(await limits.giveUp('k', second.ticket)).toEqual({ kind: 'given-up' })
+    expect((await wait()).turn.notBeforeMs).toBe(second.turn.notBeforeMs)
+  })
+
+  it('stays empty where others stand behind it.', async () => {
+    const { limits, wait } = await line()
+    const [first, second] = [await wait(), await wait()]
+    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'kept' })
+    expect((await wait()).turn.notBeforeMs).toBe(second.turn.notBeforeMs + 1_000)
+  })
+
+  it('is never taken from the one who has it now.', async () => {
+    const { limits, wait } = await line()
+    const first = await wait()
+    await limits.giveUp('k', first.ticket)
+    const heir = await wait()
+    // A second DELETE of the first: the cursor is where it was, and the place another's.
+    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'kept' })
+    expect((await wait()).turn.notBeforeMs).toBe(heir.turn.notBeforeMs + 1_000)
+  })
+
+  it('is not given up once its turn has come, nor by a forged ticket.', async () => {
+    const { clock, limits, wait } = await line()
+    const first = await wait()
+    clock.pass(1_000)
+    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'too-late' })
+    expect(await limits.giveUp('k', `${first.ticket}x`)).toEqual({ kind: 'invalid' })
+  })
+})
+
+describe('A key split into shards', () => {
+  it('lets as many go in all, whoever asks, and keeps each caller’s order.', async () => {
+    const limits = withStage().process()
+    await limits.configure('hot', { maxRequests: 100, shards: 7 })
+    const callers = Array.from({ length: 150 }, (_, i) => ({ caller: `caller-${i}` }))
+    const told: string[] = []
+    for (const request of callers) told.push((await limits.decide('hot', request)).kind)
+    expect(counted(told)).toEqual({ allowed: 100, denied: 50 })
+    const turns: number[] = []
+    for (let i = 0; i < 30; i += 1) {
+      const answer = await limits.decide('hot', { canWait: true, caller: 'one' })
+      if (answer.kind === 'promised') turns.push(answer.turn.notBeforeMs)
+    }
+    expect(turns).toEqual([...turns].sort((a, b) => a - b))
+    expect(turns.length).toBe(30)
+  })
+
+  it('is met by processes that did not know it, and becomes one again.', async () => {
+    const { clock, process } = withStage()
+    const [admin, old] = [process(), process()]
+    await old.decide('hot')
+    await admin.configure('hot', { maxRequests: 4, shards: 4 })
+    clock.pass(30_001)
+    expect(counted(await kinds(8, () => old.decide('hot')))).toEqual({ allowed: 4, denied: 4 })
+    await admin.unconfigure('hot')
+    clock.pass(30_001)
+    expect(counted(await kinds(110, () => old.decide('hot')))).toEqual({ allowed: 100, denied: 10 })
+  })
+})
+
+describe('Limits', () => {
+  it('apply in this order: the key’s own, the longest prefix, the default.', async () => {
+    const { process } = withStage()
+    const limits = process()
+    await limits.configurePatterns([
+      { prefix: 'api-', settings: { maxRequests: 20 } },
+      { prefix: 'api-login', settings: { maxRequests: 5 } },
+    ])
+    await limits.configure('api-login-vip', { maxRequests: 50 })
+    const applied = async (key: string) => {
+      const { settings, from } = await limits.configuration(key)
+      return [settings.maxRequests, from]
+    }
+    expect(await applied('api-login-vip')).toEqual([50, 'key'])
+    expect(await applied('api-login-1')).toEqual([5, 'pattern'])
+    expect(await applied('api-x')).toEqual([20, 'pattern'])
+    expect(await applied('other')).toEqual([100, 'default'])
+    const fresh = process()
+    expect(counted(await kinds(60, () => fresh.decide('api-login-vip')))).toMatchObject({
+      allowed: 50,
+    })
+    expect(counted(await kinds(60, () => fresh.decide('api-login-1')))).toMatchObject({
+      allowed: 5,
+    })
+  })
+
+  it('that change are felt at once where the key has its own, in half a minute where a prefix has.', async () => {
+    const { clock, process } = withStage()
+    const [admin, old] = [process(), process()]
+    await admin.configurePatterns([{ prefix: '', settings: { maxRequests: 1 } }])
+    expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 1, denied: 4 })
+    await admin.configurePatterns([{ prefix: '', settings: { maxRequests: 3 } }])
+    clock.pass(30_001)
+    expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 3, denied: 2 })
+    await admin.configure('k', { maxRequests: 4 })
+    clock.pass(1_001)
+    expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 4, denied: 1 })
+  })
+
+  it('may be overridden by callers only where the settings say so.', async () => {
+    const limits = withStage().process()
+    const overrides = { maxRequests: 2 }
+    expect(await limits.decide('free', { overrides })).toMatchObject({ kind: 'allowed', limit: 2 })
+    await limits.configure('closed', { maxRequests: 5 })
+    expect(await limits.decide('closed', { overrides })).toEqual({
+      kind: 'override-refused',
+      field: 'maxRequests',
+    })
+  })
+
+  it('are changed on the condition of their revision.', async () => {
+    const limits = withStage().process()
+    const { revision } = await limits.configure('k', { maxRequests: 5 }, { ifMatch: 0 })
+    const stale = limits.configure('k', { maxRequests: 6 }, { ifMatch: 0 })
+    await expect(stale).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+    const next = await limits.configure('k', { maxRequests: 6 }, { ifMatch: revision })
+    expect(next.revision).toBeGreaterThan(revision)
+    expect((await limits.unconfigure('k')).from).toBe('default')
+  })
+
+  it('that change break no promise.', async () => {
+    const { process } = withStage()
+    const limits = process()
+    await limits.configure('k', { maxRequests: 1, maxRequestsInQueue: 10 })
+    const tickets = []
+    for (let i = 0; i < 4; i += 1) {
+      const answer = await limits.admit('k', { canWait: true, maxWaitMs: 0 })
+      if (answer.kind === 'promised') tickets.push(answer)
+    }
+    const last = tickets.at(-1)
+    await limits.configure('k', { maxRequests: 50, windowMillis: 100, maxRequestsInQueue: 2_000 })
+    for (const { ticket, turn } of tickets) {
+      expect(await limits.verify('k', ticket)).toMatchObject({ turn })
+    }
+    const next = await limits.decide('k', { canWait: true })
+    if (next.kind !== 'promised' || last === undefined) throw new Error('expected promises')
+    expect(next.turn.notBeforeMs).toBeGreaterThanOrEqual(last.turn.notBeforeMs)
+  })
+})
+
+it('Smooth lets no double burst pass at a window’s edge.', async () => {
+  const { clock, process } = withStage()
+  const limits = process()
+  const inOneSecond = async (key: string): Promise<number> => {
+    let allowed = 0
+    for (let ms = 0; ms < 1_000; ms += 10) {
+      if ((await limits.decide(key)).kind === 'allowed') allowed += 1
+      // Half a second of rest, then as much as goes around the edge.
+      clock.pass(10)
+    }
+    return allowed
+  }
+  await limits.configure('window', { maxRequests: 10 })
+  await limits.configure('smooth', { maxRequests: 10, algorithm: 'smooth' })
+  clock.pass(500)
+  expect(await inOneSecond('window')).toBe(20)
+  clock.pass(500)
+  expect(await inOneSecond('smooth')).toBe(10)
+})
+
+describe('Clocks', () => {
+  it('that are slow get a slot in the window that has begun.', async () => {
+    const { clock, process } = withStage()
+    const [fast, slow] = [
+      process({ clock: clock.skewed(4_000) }),
+      process({ clock: clock.skewed(-4_000) }),
+    ]
+    expect((await fast.decide('k')).kind).toBe('allowed')
+    const answer = await slow.decide('k')
+    expect(answer).toMatchObject({
+      kind: 'allowed',
+      remaining: 98,
+      window: { startMs: clock.now + 4_000 },
+    })
+  })
+
+  it.each([3_600_000, -3_600_000, 15_001, -5_001])(
+    'that are %i ms off the gateway’s change nothing.',
+    async (offMs) => {
+      const { clock, process, store } = withStage()
+      const limits = process({ clock: clock.skewed(offMs) })
+      const off = limits.decide('k', { receivedMs: clock.now })
+      await expect(off).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
+      await expect(limits.configure('k', {}, { receivedMs: clock.now })).rejects.toThrow('clock')
+      expect([...store.items()]).toEqual([])
+    },
+  )
+
+  it('that are far behind the item’s are refused where no gateway tells the time.', async () => {
+    const { clock, process } = withStage()
+    await process().decide('k')
+    await expect(process({ clock: clock.skewed(-60_000) }).decide('k')).rejects.toThrow('60000 ms')
+  })
+})
+
+describe('An idle key', () => {
+  it('is forgotten after three windows, and begins anew with no memory of it.', async () => {
+    const { clock, process, store, row } = withStage()
+    const limits = process()
+    await kinds(100, () => limits.decide('k'))
+    clock.pass(4_000)
+    expect(store.expireTtl(clock.now / 1_000)).toBe(0)
+    clock.pass(20_000)
+    expect(store.expireTtl(clock.now / 1_000)).toBe(1)
+    expect(row('k')).toBeUndefined()
+    expect(await limits.decide('k')).toMatchObject({ kind: 'allowed', remaining: 99 })
+  })
+
+  it('is the same if nothing is ever deleted.', async () => {
+    const { clock, process } = withStage()
+    const limits = process()
+    await kinds(100, () => limits.decide('k'))
+    clock.pass(86_400_000)
+    expect(await limits.decide('k')).toMatchObject({ kind: 'allowed', remaining: 99 })
+    expect(limits.wire.sent.filter(({ name }) => name === 'UpdateCommand').length).toBe(101)
+  })
+})
+
+describe('A guard', () => {
+  it('limits a queue’s pushes by what its owner says, under a key that nobody else can name.', async () => {
+    const { process, row } = withStage()
+    const limits = process()
+    const limit = { maxRequests: 2, windowMillis: 1_000 }
+    const told = await kinds(3, () => limits.guard('push', 'orders', limit))
+    expect(told).toEqual(['allowed', 'allowed', 'denied'])
+    expect((await limits.guard('pop', 'orders', limit)).kind).toBe('allowed')
+    expect(row('push~orders')).toBeDefined()
+    await expect(limits.decide('push~orders')).rejects.toMatchObject({ field: 'key' })
+    // No patterns were asked for: the owner knows the limit.
+    expect(limits.wire.sent.map(({ name }) => name)).toEqual(Array(3).fill('UpdateCommand'))
+  })
+})
+
+describe('Bad input', () => {
+  it.each([
+    ['key', (limits: Limits) => limits.decide('')],
+    ['key', (limits: Limits) => limits.decide('a#b')],
+    ['cost', (limits: Limits) => limits.decide('k', { cost: 0 })],
+    ['cost', (limits: Limits) => limits.decide('k', { cost: 101 })],
+    ['caller', (limits: Limits) => limits.decide('k', { caller: '' })],
+    ['maxWaitMs', (limits: Limits) => limits.admit('k', { maxWaitMs: 20_001 })],
+    ['windowMillis', (limits: Limits) => limits.decide('k', { overrides: { windowMillis: 5 } })],
+  ])('is an error that names %s.', async (field, call) => {
+    const limits = withStage().process()
+    await expect(call(limits)).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field })
+    expect(limits.wire.sent.filter(({ name }) => name === 'UpdateCommand')).toEqual([])
+  })
+
+  it('is a secret that is too short.', () => {
+    expect(secret.byteLength).toBeGreaterThanOrEqual(16)
+    expect(() => withStage().process({ secret: new Uint8Array(15) })).toThrow('secret')
+  })
+})
+
+type Limits = ReturnType<ReturnType<typeof withStage>['process']>
+
+function withStage() {
+  const stage = openSimulatedStage()
+  const { clock, store } = stage
+  return {
+    clock,
+    store,
+    process: (options = {}) => stage.process(options),
+    row: (key: string) => stage.row(key),
+  }
+}

@@ -1,0 +1,129 @@
+// Rate limits over real HTTP, on what `npm start` runs: functions in processes of their own, which
+// share nothing but the store.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+import type { HttpAnswer } from '../http/call.ts'
+import { httpCall } from '../http/http-call.ts'
+
+let stack: LocalStack
+let call: ReturnType<typeof httpCall>
+beforeAll(async () => {
+  stack = await startLocalStack({ port: 0 })
+  call = httpCall(stack.url)
+  await call('GET', '/healthz')
+})
+afterAll(() => stack?.stop())
+
+/** So many at a time, in this order. */
+async function inTurn<T>(
+  clients: number,
+  count: number,
+  work: (n: number) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = []
+  let next = 0
+  const client = async () => {
+    while (next < count) {
+      const n = next
+      next += 1
+      results[n] = await work(n)
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  return results
+}
+
+const json = ({ text }: HttpAnswer) => JSON.parse(text)
+
+type Served = {
+  readonly askedMs: number
+  /** When it knew its turn: the answer of the call, held or not. */
+  readonly answeredMs: number
+  /** When it went. */
+  readonly wentMs: number
+  /** The window it went in, by what it was promised. */
+  readonly turn: number
+  readonly how: 'at once' | 'held' | 'ticket'
+}
+
+describe('A thousand callers of one key that may wait, 100 a second', () => {
+  const limit = { max_requests: 100, max_requests_in_queue: 1_000, window_millis: 1_000 }
+  /** A call that is held takes a process of some 100 MB, so not all of them can be: one in 25 is. */
+  const HELD_EVERY = 25
+
+  async function caller(n: number): Promise<Served> {
+    const isHeld = n % HELD_EVERY === 0
+    const askedMs = Date.now()
+    const query = `canWait=true&maxWaitMs=${isHeld ? 20_000 : 0}`
+    const answer = await call('POST', '/rate/hot', { query })
+    const answeredMs = Date.now()
+    const body = json(answer)
+    if (answer.status === 200) {
+      const how = body.waited_ms > 0 ? 'held' : 'at once'
+      return { askedMs, answeredMs, wentMs: answeredMs, turn: body.window.start, how }
+    }
+    expect(answer.status, answer.text).toBe(202)
+    return { askedMs, answeredMs, wentMs: 0, turn: body.not_before, how: 'ticket', ...body }
+  }
+
+  it('are served in the order in which they came, and no second has more than 100.', async () => {
+    const configured = await call('PUT', '/rate/hot/config', { body: JSON.stringify(limit) })
+    expect(configured.status, configured.text).toBe(200)
+    // Those that are held leave their connection to the others only when they are answered.
+    const waiting: Promise<Served>[] = []
+    await inTurn(32, 1_000, async (n) => {
+      const served = caller(n)
+      waiting.push(served)
+      if (n % HELD_EVERY !== 0) await served
+      else await delay(20)
+    })
+    const asked = await Promise.all(waiting)
+    const tickets = asked.filter(({ how }) => how === 'ticket') as (Served & { ticket: string })[]
+    const last = Math.max(...asked.map(({ turn }) => turn))
+    const held = asked.filter(({ how }) => how === 'held')
+    expect([held.length > 0, tickets.length > 100]).toEqual([true, true])
+
+    // Every caller has a turn, and it is in one window with 99 others at most.
+    const windows = Map.groupBy(asked, ({ turn }) => turn)
+    const sizes = [...windows].sort(([a], [b]) => a - b).map(([, callers]) => callers.length)
+    expect(Math.max(...sizes)).toBe(100)
+    for (const turn of windows.keys()) expect(Number.isInteger(turn)).toBe(true)
+    // From where the line begins to where it ends there is no gap.
+    const firstWaiting = Math.min(...tickets.map(({ turn }) => turn))
+    for (let second = firstWaiting; second < last; second += 1) {
+      expect([second, windows.get(second)?.length]).toEqual([second, 100])
+    }
+
+    // Whoever had his answer before another asked has a turn that is not later than the other's.
+    const waited = asked.filter(({ how }) => how !== 'held')
+    for (const one of waited) {
+      for (const other of asked) {
+        if (one.answeredMs < other.askedMs) expect(one.turn).toBeLessThanOrEqual(other.turn)
+      }
+    }
+    // Nobody who was held went before his turn, nor long after it.
+    for (const { wentMs, turn } of held) {
+      expect(wentMs).toBeGreaterThanOrEqual(turn * 1_000)
+      expect(wentMs).toBeLessThan(turn * 1_000 + 1_500)
+    }
+    // A ticket is good at its turn.
+    const some = tickets.filter(({ turn }) => turn === last)[0] ?? tickets.at(-1)
+    if (some === undefined) throw new Error('expected a ticket')
+    await delay(Math.max(0, some.turn * 1_000 - Date.now()))
+    const state = json(await call('GET', `/rate/hot/tickets/${some.ticket}`))
+    expect(state.state).toBe('ready')
+  }, 90_000)
+})
+
+describe('Ten thousand keys at once', () => {
+  it('are each allowed once, and none of them twice.', async () => {
+    const query = 'maxRequests=1&windowMillis=86400000'
+    const ask = (n: number) => call('POST', `/rate/user-${n}`, { query })
+    const first = await inTurn(64, 10_000, async (n) => (await ask(n)).status)
+    expect(first.filter((status) => status !== 200)).toEqual([])
+    const again = await inTurn(64, 500, async (n) => (await ask(n * 20)).status)
+    expect(again.filter((status) => status !== 429)).toEqual([])
+  }, 180_000)
+})
