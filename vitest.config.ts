@@ -1,5 +1,35 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Those of ten seconds and more, the longest first: begun last, one of them would run alone at the end. */
+const long = [
+  'simulation/simulation',
+  'rate/over-http',
+  'consumer/stack',
+  'linearisability/linearisability',
+  'soak/soak',
+  'cli/rate',
+  'crash/crash',
+  'http/upkeep',
+  'client/stack',
+  'http/over-http',
+  'rate/simulation/rate-simulation',
+  'package/package',
+  'events-flow/end-to-end',
+  'engine/sweep',
+].map((name) => `/test/${name}.test.ts`)
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = long.findIndex((name) => moduleId.endsWith(name))
+      return place === -1 ? long.length : place
+    }
+    // Stable: the others stay in Vitest's order, the largest first.
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -14,5 +44,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     watch: false,
+    sequence: { sequencer: LongestFirst },
   },
 })
