@@ -21,6 +21,7 @@ import { BoundedCache } from './store/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from './store/dynamo.ts'
 import { ItemReader } from './store/items.ts'
 import { type ObjectSource, Objects } from './store/objects.ts'
+import { secureRandom, systemClock } from './store/system.ts'
 
 export type QueuesOptions = {
   readonly tableName: string
@@ -80,26 +81,6 @@ export function createQueues(options: QueuesOptions): Queues {
     returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
   }
 }
-
-const systemClock: Clock = {
-  nowMs: () => Date.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-}
-
-/** 32 bits at a time from the system's generator, a pool of them for each call into it. */
-const secureRandom: Random = (() => {
-  const pool = new Uint32Array(256)
-  let used = pool.length
-  return () => {
-    if (used === pool.length) {
-      crypto.getRandomValues(pool)
-      used = 0
-    }
-    const value = pool[used] as number
-    used += 1
-    return value / 2 ** 32
-  }
-})()
 
 const toConsole: Engine['onBackgroundError'] = (error, { queue, step }) => {
   console.warn(`PushPop: ${step} of queue "${queue}" failed and will be tried again:`, error)

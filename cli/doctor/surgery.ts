@@ -9,6 +9,7 @@ import { BoundedCache } from '../../lambdas/store/bounded-cache.ts'
 import { Dynamo, type Row } from '../../lambdas/store/dynamo.ts'
 import { ItemReader } from '../../lambdas/store/items.ts'
 import { Objects } from '../../lambdas/store/objects.ts'
+import { systemClock } from '../../lambdas/store/system.ts'
 import type { Place } from '../target/open-target.ts'
 import { type AwsSettings, storeClients } from '../target/store-target.ts'
 
@@ -29,18 +30,14 @@ export function openSurgery(
 ): Surgery {
   const { dynamodb, s3 } = storeClients(aws)
   const documents = DynamoDBDocumentClient.from(dynamodb)
-  const clock = {
-    nowMs: () => Date.now(),
-    sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
-  }
-  const dynamo = new Dynamo(dynamodb, table, clock, Math.random)
-  const objects = new Objects(s3, bucket, clock, Math.random)
+  const dynamo = new Dynamo(dynamodb, table, systemClock, Math.random)
+  const objects = new Objects(s3, bucket, systemClock, Math.random)
   return {
     engine: {
       dynamo,
       objects,
       items: new ItemReader(dynamo, objects),
-      clock,
+      clock: systemClock,
       random: Math.random,
       // It only reads, and deletes what nobody can ask for: nothing is worth remembering.
       memory: new BoundedCache(0),

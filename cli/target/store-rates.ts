@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  allowedBody,
+  patternsBody,
+  promisedBody,
+  rateStateBody,
+  settingsBody,
+  ticketBody,
+} from '../../lambdas/http/rate-bodies.ts'
 import { defaultSettings, type SettingsInput } from '../../lambdas/rate/core/settings.ts'
 import {
+  type Admission,
   type AppliedSettings,
   createRateLimits,
   type Patterns,
@@ -9,7 +18,6 @@ import {
 import { exitCodes } from '../exit-codes.ts'
 import { Failure, interrupted, wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'
-import { decisionBody, patternsBody, settingsBody, stateBody, ticketBody } from './rate-bodies.ts'
 import {
   type Answer,
   type ConfigurationBody,
@@ -45,7 +53,7 @@ export function openStoreRates(
       if (decision.kind !== 'override-refused') return answer(decisionBody(key, decision))
       throw overrideRefused(key, decision.field)
     },
-    state: async (key) => answer(stateBody(await limits.state(key))),
+    state: async (key) => answer(rateStateBody(await limits.state(key))),
     configuration: async (key) => configurationAnswer(await limits.configuration(key)),
     configure: async (key, settings) =>
       configurationAnswer(await limits.configure(key, settingsOf(settings))),
@@ -74,6 +82,32 @@ export function openStoreRates(
     },
     asTyped,
     close: () => dynamodb.destroy(),
+  }
+}
+
+function decisionBody(
+  key: string,
+  decision: Exclude<Admission, { readonly kind: 'override-refused' }>,
+): object {
+  switch (decision.kind) {
+    case 'allowed':
+      return { allowed: true, ...allowedBody(decision) }
+    case 'promised':
+      return { allowed: false, ...promisedBody(decision) }
+    case 'denied': {
+      const { full, retryAfterMs } = decision
+      const why = full === 'line' ? 'the line of those who wait is full' : 'its window is full'
+      return {
+        success: false,
+        error_code: 'RATE_LIMITED',
+        message: `Rate limit "${key}" lets nobody go because ${why}; try again in ${retryAfterMs} ms`,
+        retryable: true,
+        allowed: false,
+        retry_after_ms: retryAfterMs,
+      }
+    }
+    default:
+      return decision satisfies never
   }
 }
 

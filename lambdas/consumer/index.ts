@@ -3,6 +3,7 @@
 import { isDeadLetterQueue } from '../core/keys.ts'
 import { logOf } from '../setup/environment.ts'
 import { createServices } from '../setup/services.ts'
+import { secureRandom } from '../store/system.ts'
 import { describeError } from '../telemetry/log.ts'
 import { currentTally, Tally, withTally } from '../telemetry/tally.ts'
 import { callNextOn } from './call-next.ts'
@@ -123,9 +124,4 @@ const counted = (queues: Engine): Engine => ({
 function countdown(): () => number {
   const endMs = performance.now() + REMAINING_UNKNOWN_MS
   return () => Math.max(0, endMs - performance.now())
-}
-
-const secureRandom = (): number => {
-  const [value = 0] = crypto.getRandomValues(new Uint32Array(1))
-  return value / 2 ** 32
 }

@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { BoundedCache } from '../store/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../store/dynamo.ts'
+import { systemClock } from '../store/system.ts'
 import { REMEMBERED_ROWS_MAX } from './core/bounds.ts'
 import { guardKey } from './core/keys.ts'
 import type { PatternInput, Patterns } from './core/patterns.ts'
@@ -59,6 +60,7 @@ export type {
   Patterns,
   RateDecision,
   RateRequest,
+  RateState,
   Settings,
   SettingsInput,
   Standing,
@@ -100,11 +102,6 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
     verify: (key, ticket, request) => verifyTicket(engine, key, ticket, request),
     giveUp: (key, ticket, request) => giveUp(engine, key, ticket, request),
   }
-}
-
-const systemClock: Clock = {
-  nowMs: () => Date.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 }
 
 /** A limit that its owner keeps (a queue's configuration, say), and hands over with each request. */

@@ -1,4 +1,5 @@
 import type { Queues, SweepReport } from '../queues.ts'
+import { systemClock } from '../store/system.ts'
 import { describeError } from '../telemetry/log.ts'
 import type { Run } from './upkeep-handler.ts'
 
@@ -68,9 +69,4 @@ function add(
   total.items_returned += report.itemsReturned
   total.items_dead_lettered += report.itemsDeadLettered
   total.failed += report.failed.length
-}
-
-const systemClock: Clock = {
-  nowMs: () => Date.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 }

@@ -8,6 +8,8 @@ export type PoolOptions = {
   readonly seeds: number
   readonly operations: number
   readonly workers?: number
+  /** What the processes run, if not queues. */
+  readonly worker?: URL
   /** Stop handing out seeds after this many have failed. */
   readonly failuresMax?: number
   readonly onProgress?: (done: number, failures: number) => void
@@ -33,7 +35,7 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
   const failuresMax = options.failuresMax ?? 20
   let done = 0
   const work = async (): Promise<void> => {
-    const worker = startWorker()
+    const worker = startWorker(options.worker ?? new URL('./worker.ts', import.meta.url))
     try {
       await worker.ready
       while (failures.length < failuresMax) {
@@ -62,8 +64,8 @@ function* jobsOf({ from, seeds, operations }: PoolOptions): Generator<Job> {
   }
 }
 
-function startWorker() {
-  const child = fork(new URL('./worker.ts', import.meta.url), { execArgv: [] })
+function startWorker(file: URL) {
+  const child = fork(file, { execArgv: [] })
   let settle: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined
   const next = (): Promise<unknown> =>
     new Promise((resolve, reject) => {

@@ -1,14 +1,16 @@
-import type {
-  AppliedSettings,
-  Patterns,
-  RateLimits,
-  Settings,
-  SettingsInput,
-  TicketState,
-} from '../../rate/rate-limits.ts'
-import { type Answer, answer, ok, seconds } from '../answer.ts'
+import type { AppliedSettings, Patterns, RateLimits, TicketState } from '../../rate/rate-limits.ts'
+import { type Answer, answer, ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'
+import {
+  allowedBody,
+  patternsBody,
+  promisedBody,
+  rateStateBody,
+  settingsBody,
+  settingsInput,
+  ticketBody,
+} from '../rate-bodies.ts'
 import { rateLimitHeaders, retryAfter } from '../rate-headers.ts'
 import { RequestError } from '../request-error.ts'
 import {
@@ -34,26 +36,12 @@ export const rateEndpoints = (limits: RateLimits, nowMs: () => number = Date.now
     })
     switch (admission.kind) {
       case 'allowed': {
-        const { remaining, window, waitedMs } = admission
-        const body = {
-          allowed: true,
-          request_id: requestId,
-          remaining,
-          window: windowBody(window),
-          waited_ms: waitedMs,
-        }
-        return ok(body, rateLimitHeaders(admission, window.endMs - nowMs()))
+        const body = { allowed: true, request_id: requestId, ...allowedBody(admission) }
+        return ok(body, rateLimitHeaders(admission, admission.window.endMs - nowMs()))
       }
       case 'promised': {
-        const { ticket, turn, position, waitMs } = admission
-        const body = {
-          allowed: false,
-          request_id: requestId,
-          ticket,
-          not_before: seconds(turn.notBeforeMs),
-          position,
-          retry_after_ms: waitMs,
-        }
+        const { waitMs } = admission
+        const body = { allowed: false, request_id: requestId, ...promisedBody(admission) }
         return answer(202, body, {
           ...rateLimitHeaders(admission, waitMs),
           'retry-after': retryAfter(waitMs),
@@ -81,22 +69,7 @@ export const rateEndpoints = (limits: RateLimits, nowMs: () => number = Date.now
     }
   }),
 
-  rateState: endpoint(rateStateCall, async ({ key }) => {
-    const { from, settings, shards } = await limits.state(key)
-    return ok({
-      key,
-      from,
-      configuration: settingsBody(settings),
-      shards: shards.map(({ shard, limit, remaining, waiting, window, lastTurnMs }) => ({
-        shard,
-        limit,
-        remaining,
-        waiting,
-        window: windowBody(window),
-        last_turn: lastTurnMs === undefined ? null : seconds(lastTurnMs),
-      })),
-    })
-  }),
+  rateState: endpoint(rateStateCall, async ({ key }) => ok(rateStateBody(await limits.state(key)))),
 
   verifyTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
     const state = await limits.verify(key, ticket, { receivedMs })
@@ -164,23 +137,11 @@ const ticketNotFound = (): RequestError =>
     'This is no ticket of this rate limit; send it as the answer gave it, under the same key',
   )
 
-type Window = { readonly startMs: number; readonly endMs: number }
-const windowBody = ({ startMs, endMs }: Window) => ({
-  start: seconds(startMs),
-  end: seconds(endMs),
-})
-
-function ticketAnswer(state: Exclude<TicketState, { kind: 'invalid' }>): Answer {
-  const { notBeforeMs, goodUntilMs } = state.turn
-  const body = {
-    state: state.kind,
-    not_before: seconds(notBeforeMs),
-    good_until: seconds(goodUntilMs),
-  }
-  if (state.kind !== 'waiting') return ok(body)
-  const { retryAfterMs } = state
-  return ok({ ...body, retry_after_ms: retryAfterMs }, { 'retry-after': retryAfter(retryAfterMs) })
-}
+const ticketAnswer = (state: Exclude<TicketState, { kind: 'invalid' }>): Answer =>
+  ok(
+    ticketBody(state),
+    state.kind === 'waiting' ? { 'retry-after': retryAfter(state.retryAfterMs) } : {},
+  )
 
 /** Of the key's own configuration, 0 where it has none: what an `ETag` says and `If-Match` is held to. */
 const ownRevision = ({ from, revision }: AppliedSettings): number => (from === 'key' ? revision : 0)
@@ -191,31 +152,5 @@ const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =
 const configurationAnswer = (applied: AppliedSettings): Answer =>
   ok(settingsBody(applied.settings), { etag: `"${ownRevision(applied)}"` })
 
-const patternsAnswer = ({ patterns, revision }: Patterns): Answer =>
-  ok(
-    { patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...settingsBody(settings) })) },
-    { etag: `"${revision}"` },
-  )
-
-const settingsBody = (settings: Settings) => ({
-  max_requests: settings.maxRequests,
-  max_requests_in_queue: settings.maxRequestsInQueue,
-  window_millis: settings.windowMillis,
-  algorithm: settings.algorithm,
-  burst: settings.burst,
-  shards: settings.shards,
-  allow_overrides: settings.allowOverrides,
-})
-
-type SettingsBody = { readonly [Name in keyof ReturnType<typeof settingsBody>]?: unknown }
-
-const settingsInput = (body: SettingsBody): SettingsInput =>
-  ({
-    maxRequests: body.max_requests,
-    maxRequestsInQueue: body.max_requests_in_queue,
-    windowMillis: body.window_millis,
-    algorithm: body.algorithm,
-    burst: body.burst,
-    shards: body.shards,
-    allowOverrides: body.allow_overrides,
-  }) as SettingsInput
+const patternsAnswer = (patterns: Patterns): Answer =>
+  ok(patternsBody(patterns), { etag: `"${patterns.revision}"` })

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type RatePoolResult, runRateSeeds } from './rate-pool.ts'
+import type { PoolResult } from '../../simulation/pool.ts'
+import { runRateSeeds } from './rate-pool.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
 /** Fewer where it is a mutant's killer; the first of them are the same. */
@@ -33,7 +34,7 @@ const perThousand: Readonly<Record<string, number>> = {
 }
 
 describe(`${seeds} seeds of rate limits`, () => {
-  let result: RatePoolResult
+  let result: PoolResult
 
   beforeAll(async () => {
     result = await runRateSeeds({ from: 1, seeds })

@@ -1,0 +1,23 @@
+import type { Clock, Random } from './dynamo.ts'
+
+// Time and randomness as the machine has them, where nobody brings others.
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+/** 32 bits at a time from the system's generator, a pool of them for each call into it. */
+export const secureRandom: Random = (() => {
+  const pool = new Uint32Array(256)
+  let used = pool.length
+  return () => {
+    if (used === pool.length) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    const value = pool[used] as number
+    used += 1
+    return value / 2 ** 32
+  }
+})()
