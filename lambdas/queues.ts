@@ -17,6 +17,7 @@ import { redrive } from './operations/redrive.ts'
 import { acknowledge, acknowledgeMany, deadLetter, release } from './operations/settle.ts'
 import { returnExpiredLocks } from './operations/sweep.ts'
 import { pushTransactItem } from './operations/transact-item.ts'
+import { createSlotEngine } from './rate/operations/rate-engine.ts'
 import { BoundedCache } from './store/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from './store/dynamo.ts'
 import { ItemReader } from './store/items.ts'
@@ -57,6 +58,8 @@ export function createQueues(options: QueuesOptions): Queues {
     random,
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
     alone: new WeakSet(),
+    limitsSeenMs: new WeakMap(),
+    slots: createSlotEngine({ dynamo, clock, random }),
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? IDEMPOTENCY_TTL_SECONDS,
     events: options.events ?? true,
     onBackgroundError: options.onBackgroundError ?? toConsole,

@@ -5,6 +5,7 @@ import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { IDEMPOTENCY_TTL_SECONDS } from '../../lambdas/core/limits.ts'
 import type { Engine } from '../../lambdas/operations/engine.ts'
+import { createSlotEngine } from '../../lambdas/rate/operations/rate-engine.ts'
 import { BoundedCache } from '../../lambdas/store/bounded-cache.ts'
 import { Dynamo, type Row } from '../../lambdas/store/dynamo.ts'
 import { ItemReader } from '../../lambdas/store/items.ts'
@@ -42,6 +43,8 @@ export function openSurgery(
       // It only reads, and deletes what nobody can ask for: nothing is worth remembering.
       memory: new BoundedCache(0),
       alone: new WeakSet(),
+      limitsSeenMs: new WeakMap(),
+      slots: createSlotEngine({ dynamo, clock: systemClock, random: Math.random }),
       idempotencyTtlSeconds: IDEMPOTENCY_TTL_SECONDS,
       events: true,
       onBackgroundError() {},

@@ -13,6 +13,7 @@ const retryable = {
   ITEM_TOO_LARGE: false,
   BODY_TOO_LARGE: false,
   IDEMPOTENCY_CONFLICT: false,
+  RATE_LIMITED: true,
   QUEUE_FULL: true,
   TOO_MANY_PRIORITIES: true,
   TOO_MANY_LOCKS: true,
@@ -28,6 +29,8 @@ export type ErrorDetails = {
   readonly field?: string
   /** `unknown`: the change may have been made, or may still be. */
   readonly outcome?: 'unknown'
+  /** When it is worth another try, where that is known. */
+  readonly retryAfterMs?: number
   readonly cause?: unknown
 }
 
@@ -36,6 +39,7 @@ export class QueueError extends Error {
   readonly retryable: boolean
   readonly field: string | undefined
   readonly outcome: 'unknown' | undefined
+  readonly retryAfterMs: number | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -44,5 +48,6 @@ export class QueueError extends Error {
     this.retryable = retryable[code]
     this.field = details.field
     this.outcome = details.outcome
+    this.retryAfterMs = details.retryAfterMs
   }
 }

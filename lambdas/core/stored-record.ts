@@ -1,3 +1,4 @@
+import type { GuardLimit } from '../rate/core/guard-limit.ts'
 import { type Configuration, defaultConfiguration } from './configuration.ts'
 import { unflatten } from './ranges.ts'
 import {
@@ -38,7 +39,18 @@ export type StoredLock =
   /** [priority, from, to, …] */
   | { x: number; r: number[]; k?: string }
 
-export type StoredConfiguration = { v: number; z: number; b: number; m?: number; c?: number }
+/** [requests, window], and of a smooth one its burst. */
+export type StoredLimit = [number, number] | [number, number, number]
+
+export type StoredConfiguration = {
+  v: number
+  z: number
+  b: number
+  m?: number
+  c?: number
+  pl?: StoredLimit
+  ol?: StoredLimit
+}
 
 export type StoredRecord = {
   pk: string
@@ -198,6 +210,8 @@ function decodeConfiguration(stored: StoredConfiguration): Configuration {
     bufferSegments: stored.b,
     ...(stored.m !== undefined && { maxDeliveries: stored.m }),
     ...(stored.c !== undefined && { capacity: stored.c }),
+    ...(stored.pl !== undefined && { pushLimit: decodeLimit(stored.pl) }),
+    ...(stored.ol !== undefined && { popLimit: decodeLimit(stored.ol) }),
   }
 }
 
@@ -208,8 +222,22 @@ export function encodeConfiguration(configuration: Configuration): StoredConfigu
     b: configuration.bufferSegments,
     ...(configuration.maxDeliveries !== undefined && { m: configuration.maxDeliveries }),
     ...(configuration.capacity !== undefined && { c: configuration.capacity }),
+    ...(configuration.pushLimit !== undefined && { pl: encodeLimit(configuration.pushLimit) }),
+    ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
   }
 }
+
+const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimit => ({
+  maxRequests,
+  windowMillis,
+  algorithm: burst === undefined ? 'window' : 'smooth',
+  burst: burst ?? 1,
+})
+
+const encodeLimit = (limit: GuardLimit): StoredLimit =>
+  limit.algorithm === 'smooth'
+    ? [limit.maxRequests, limit.windowMillis, limit.burst]
+    : [limit.maxRequests, limit.windowMillis]
 
 const endingCodes: Readonly<Record<Ending, string>> = {
   acknowledged: 'a',

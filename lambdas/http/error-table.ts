@@ -8,7 +8,6 @@ export type RequestErrorCode =
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'UNSUPPORTED_MEDIA_TYPE'
-  | 'RATE_LIMITED'
   | 'OVERRIDE_REFUSED'
   | 'TICKET_NOT_FOUND'
   | 'INTERNAL'

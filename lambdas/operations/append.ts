@@ -26,6 +26,7 @@ import {
 } from './engine.ts'
 import { foldForRoom } from './fold.ts'
 import { housekeepRecord } from './housekeep.ts'
+import { passLimit } from './pass-limit.ts'
 import { appendSealing, seal } from './seal.ts'
 
 /** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
@@ -43,24 +44,31 @@ const FULL_WAIT_MS = 50
  * handed over with the failure tells, so no step of it needs a read. Once an answer is lost it is
  * never sent again: a second copy could follow the first (rule 5).
  */
-export async function append(engine: Engine, queue: string, addition: Append): Promise<Placed> {
+export async function append(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  hasSlot: boolean,
+): Promise<Placed> {
+  const wide = addition.lanes.size > LANES_PER_APPEND
   let record = engine.memory.get(queue)
   let waits = 0
+  let admitted = hasSlot
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (wide) record ??= await readRecord(engine, queue)
+    if (!admitted && record !== undefined) admitted = await passLimit(engine, 'push', record)
     const limits = tailLimits(engine)
     if (attempt === 1 && record !== undefined && engine.alone.has(record)) {
       const sealedFirst = await appendSealing(engine, record, addition)
       if (sealedFirst !== undefined) return placed(addition, sealedFirst)
       record = engine.memory.get(queue)
     }
-    if (addition.lanes.size > LANES_PER_APPEND) {
-      record = record ?? (await readRecord(engine, queue))
-    } else {
+    if (!wide) {
       // Blind at first: lanes are there, as far as anyone knows.
       const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
       const written = await engine.dynamo.update(
         recordKey(queue),
-        appendUpdate(addition, limits, { newLanes }),
+        appendUpdate(addition, limits, { newLanes, admitted }),
       )
       if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
       if (written.kind === 'done') {
@@ -88,8 +96,8 @@ export async function append(engine: Engine, queue: string, addition: Append): P
         record = engine.memory.get(queue)
         break
       case 'too-wide': {
-        const wide = await appendWide(engine, queue, addition, record as QueueRecord)
-        if (wide !== undefined) return wide
+        const written = await appendWide(engine, queue, addition, record as QueueRecord)
+        if (written !== undefined) return written
         record = engine.memory.get(queue)
         await pause(engine, attempt)
         break

@@ -18,10 +18,15 @@ import {
 } from './popped.ts'
 
 /** Writes, then reads: safe, because a lock keeps its items from being trimmed. */
-export async function takeClaim(engine: Engine, queue: string, planned: Claim): Promise<Try> {
+export async function takeClaim(
+  engine: Engine,
+  queue: string,
+  planned: Claim,
+  admitted: boolean,
+): Promise<Try> {
   const claim = planned.exact ? await fitted(engine, planned) : planned
   if (claim === undefined) return { kind: 'missing', record: planned.seen }
-  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim))
+  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, admitted))
   let record: QueueRecord | undefined
   if (written.kind === 'unknown') {
     record = await readRecord(engine, queue).catch((error: unknown) => {

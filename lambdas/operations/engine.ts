@@ -1,4 +1,5 @@
 import type { TailLimits } from '../core/append.ts'
+import { isLimited } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
@@ -6,6 +7,7 @@ import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../core/limits.ts'
 import { randomText } from '../core/random-text.ts'
 import { MARK_CHARACTERS, markAfter, type QueueRecord } from '../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
+import type { SlotEngine } from '../rate/operations/rate-engine.ts'
 import type { BoundedCache } from '../store/bounded-cache.ts'
 import type { Clock, Dynamo, Random, Row, Transacted, Written } from '../store/dynamo.ts'
 import { fencedUpdate } from '../store/fenced-update.ts'
@@ -23,6 +25,9 @@ export type Engine = {
   readonly memory: BoundedCache<QueueRecord>
   /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
   readonly alone: WeakSet<QueueRecord>
+  /** When records of queues with limits were seen: a limit that denies must not be long gone. */
+  readonly limitsSeenMs: WeakMap<QueueRecord, number>
+  readonly slots: SlotEngine
   readonly idempotencyTtlSeconds: number
   /** Whether records are marked for the events that are made of the table's stream. */
   readonly events: boolean
@@ -45,6 +50,7 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
   }
   const record = decodeRecord(row as StoredRecord)
   engine.memory.set(queue, record, rememberedBytes(record))
+  if (isLimited(record.configuration)) engine.limitsSeenMs.set(record, engine.clock.nowMs())
   return record
 }
 

@@ -14,6 +14,7 @@ import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.
 import { hashOf } from './hash.ts'
 import { hold } from './hold.ts'
 import { leaveDry, leaveDryQuietly } from './leave-dry.ts'
+import { passLimit } from './pass-limit.ts'
 import { acknowledged, isMoreWaiting, itemsOf, MissingItems, type Try } from './popped.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
@@ -39,6 +40,7 @@ export async function pop(
   // than was asked for.
   let record = engine.memory.get(queue)
   let current = false
+  let admitted = false
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record === undefined && !current) {
       record = await readRecord(engine, queue)
@@ -51,10 +53,11 @@ export async function pop(
       if (command.acknowledge === undefined) return { kind: 'empty' }
       throw notFound(command.acknowledge)
     }
+    if (!admitted) admitted = await passLimit(engine, 'pop', record)
 
     const claim = attempt <= CLAIMS_MAX ? planClaim(record, command, nowMs) : undefined
     if (claim !== undefined && (current || claim.count === count)) {
-      const claimed = await takeClaim(engine, queue, claim)
+      const claimed = await takeClaim(engine, queue, claim, admitted)
       if (claimed.kind === 'popped') return withTtl(claimed.outcome, ttlMs)
       record =
         claimed.kind === 'missing'

@@ -24,6 +24,7 @@ import {
 import { foldForRoom } from './fold.ts'
 import { hashOf } from './hash.ts'
 import { locate, searchesOf } from './locate.ts'
+import { passKnownLimit, passLimit } from './pass-limit.ts'
 import { discardUnlessOpen, idsOf, prepare } from './push.ts'
 
 const ATTEMPTS_MAX = 40
@@ -46,12 +47,14 @@ export async function pushOnce(
   idempotencyKey: string,
 ): Promise<Pushed> {
   checkIdempotencyKey(idempotencyKey)
+  const hasSlot = await passKnownLimit(engine, queue)
   const once: Once = {
     queue,
     items,
     key: receiptKey(queue, hashOf(queue, idempotencyKey)),
     hash: hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)])),
     ...(await prepare(engine, queue, items)),
+    hasSlot,
     open: { lost: undefined, done: false },
   }
   try {
@@ -77,6 +80,8 @@ type Once = {
   readonly hash: string
   readonly addition: Append
   readonly heads: ReadonlyMap<number, string>
+  /** Of the queue's push limit, before anything was asked of the store. */
+  readonly hasSlot: boolean
   /** The first lost answer: from then on only the receipt can say that it did not happen. */
   readonly open: {
     lost: unknown
@@ -90,7 +95,9 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
   let record = engine.memory.get(queue)
   let current = record === undefined
   if (current) record = await readRecord(engine, queue)
+  let admitted = once.hasSlot
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (!admitted && record !== undefined) admitted = await passLimit(engine, 'push', record)
     const obstacle = obstacleTo(addition, record, tailLimits(engine))
     const stops = obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes'
     if (stops || obstacle.kind === 'tail-full') {
@@ -119,7 +126,7 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
       continue
     }
     const exact = attempt <= EXACT_ATTEMPTS || record === undefined
-    const { write, receipt, placed } = transactionFor(engine, once, record, exact)
+    const { write, receipt, placed } = transactionFor(engine, once, record, exact, admitted)
     const transacted = await engine.dynamo.transact({
       TransactItems: [receiptPut(engine, receipt), write] as never,
     })
@@ -155,6 +162,7 @@ function transactionFor(
   once: Once,
   record: QueueRecord | undefined,
   exact: boolean,
+  admitted: boolean,
 ): { write: Row; receipt: Receipt; placed: Placed | undefined } {
   const { addition, queue } = once
   const TableName = engine.dynamo.tableName
@@ -173,7 +181,7 @@ function transactionFor(
   const wide = obstacleTo(addition, record, limits).kind === 'too-wide'
   const expressions = wide
     ? wideAppendUpdate(addition, record, newLanes)
-    : appendUpdate(addition, limits, exact ? { newLanes, exactly: record } : { newLanes })
+    : appendUpdate(addition, limits, { newLanes, admitted, ...(exact && { exactly: record }) })
   const write = { Update: { TableName, Key: recordKey(queue), ...expressions, ...onFailure } }
   const placed = exact || wide ? placesIn(addition, record, newLanes) : undefined
   const receipt = receiptOf(engine, once, placed)

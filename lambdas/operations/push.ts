@@ -9,6 +9,7 @@ import type { Pushed, PushItem, PushRequest } from '../queues.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../store/batches.ts'
 import { append, type Placed } from './append.ts'
 import type { Engine } from './engine.ts'
+import { passKnownLimit } from './pass-limit.ts'
 import { pushOnce } from './push-once.ts'
 
 /** About what a reference adds to the tail: a group that is smaller stays as it is. */
@@ -22,8 +23,10 @@ export async function push(engine: Engine, queue: string, request: PushRequest):
   if (request.idempotencyKey !== undefined) {
     return pushOnce(engine, queue, request.items, request.idempotencyKey)
   }
+  // Before any batch is stored: who is far above the limit costs nothing.
+  const hasSlot = await passKnownLimit(engine, queue)
   const { addition } = await prepare(engine, queue, request.items)
-  const placed = await append(engine, queue, addition).catch(async (error: unknown) => {
+  const placed = await append(engine, queue, addition, hasSlot).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, queue, addition, error)
     throw error
   })

@@ -7,6 +7,7 @@ import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane, queueFull, sealQuietly } from './append.ts'
 import { type Engine, readRecord, tailLimits } from './engine.ts'
 import { foldForRoom } from './fold.ts'
+import { passLimit } from './pass-limit.ts'
 import { prepare } from './push.ts'
 
 /**
@@ -30,6 +31,7 @@ export async function pushTransactItem(
     record = await foldForRoom(engine, record)
   }
   if (record !== undefined && record.room < 1) throw queueFull(queue, record)
+  const admitted = record !== undefined && (await passLimit(engine, 'push', record))
   const { addition } = await prepare(engine, queue, [item])
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full' && record !== undefined) await sealQuietly(engine, record)
@@ -38,7 +40,7 @@ export async function pushTransactItem(
       TableName: engine.dynamo.tableName,
       Key: recordKey(queue),
       ExpressionAttributeNames: {},
-      ...appendUpdate(addition, tailLimits(engine)),
+      ...appendUpdate(addition, tailLimits(engine), { admitted }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   }

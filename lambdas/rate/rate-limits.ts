@@ -1,11 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { BoundedCache } from '../store/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../store/dynamo.ts'
 import { systemClock } from '../store/system.ts'
-import { REMEMBERED_ROWS_MAX } from './core/bounds.ts'
-import { guardKey } from './core/keys.ts'
 import type { PatternInput, Patterns } from './core/patterns.ts'
-import { type Settings, type SettingsInput, settingsFrom } from './core/settings.ts'
+import type { Settings, SettingsInput } from './core/settings.ts'
 import { type Admission, type AdmitRequest, admit } from './operations/admit.ts'
 import {
   type AppliedSettings,
@@ -16,16 +13,13 @@ import {
 } from './operations/configure.ts'
 import { configureRatePatterns, ratePatterns } from './operations/configure-patterns.ts'
 import {
-  type Allowed,
-  type Denied,
-  decideChecked,
   decideRate,
   type RateDecision,
   type RateRequest,
   type Standing,
 } from './operations/decide.ts'
 import { PatternsReader } from './operations/patterns-reader.ts'
-import type { RateEngine } from './operations/rate-engine.ts'
+import { createSlotEngine, type RateEngine } from './operations/rate-engine.ts'
 import { type RateState, rateState } from './operations/rate-state.ts'
 import { type SecretSource, SecretsReader, tableSecret } from './operations/secrets-reader.ts'
 import {
@@ -35,7 +29,6 @@ import {
   type TicketState,
   verifyTicket,
 } from './operations/tickets.ts'
-import { Turnstile } from './operations/turnstile.ts'
 
 export type RateLimitsOptions = {
   readonly tableName: string
@@ -73,26 +66,13 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
   const secret = options.secret ?? (() => tableSecret(dynamo))
   const engine: RateEngine = {
-    dynamo,
-    clock,
-    random,
-    rows: new BoundedCache(REMEMBERED_ROWS_MAX),
-    configurations: new BoundedCache(REMEMBERED_ROWS_MAX),
+    ...createSlotEngine({ dynamo, clock, random }),
     patterns: new PatternsReader(dynamo, clock),
-    turnstile: new Turnstile(),
     secrets: new SecretsReader(secret, formerSecrets),
   }
   return {
     decide: (key, request) => decideRate(engine, key, request),
     admit: (key, request) => admit(engine, key, request),
-    guard: (verb, queue, limit, request = {}) => {
-      const { burst, maxRequests, windowMillis, algorithm } = limit
-      const given = settingsFrom({ burst, maxRequests, windowMillis, algorithm })
-      // Without overrides and without waiting it is one of these two.
-      return decideChecked(engine, guardKey(verb, queue), request, given) as Promise<
-        Allowed | Denied
-      >
-    },
     state: (key) => rateState(engine, key),
     configuration: (key) => rateConfiguration(engine, key),
     configure: (key, settings, request) => configureRate(engine, key, settings, request),
@@ -104,9 +84,6 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   }
 }
 
-/** A limit that its owner keeps (a queue's configuration, say), and hands over with each request. */
-export type GuardLimit = Pick<SettingsInput, 'maxRequests' | 'windowMillis' | 'algorithm' | 'burst'>
-
 /**
  * The limiter's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`;
  * anything else thrown is a fault of ours.
@@ -116,13 +93,6 @@ export interface RateLimits {
   decide(key: string, request?: RateRequest): Promise<RateDecision>
   /** The same, held until the turn where it comes soon enough, and with a ticket where it does not. */
   admit(key: string, request?: AdmitRequest): Promise<Admission>
-  /** Under a limit that is not stored here, of a key that no caller can name. */
-  guard(
-    verb: 'push' | 'pop',
-    queue: string,
-    limit: GuardLimit,
-    request?: Pick<RateRequest, 'cost' | 'receivedMs'>,
-  ): Promise<Allowed | Denied>
   state(key: string): Promise<RateState>
   configuration(key: string): Promise<AppliedSettings>
   configure(

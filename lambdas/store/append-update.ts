@@ -18,6 +18,7 @@ export function appendUpdate(
     newLanes = new Map(),
     exactly,
     anyway = false,
+    admitted = anyway,
   }: {
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
@@ -25,6 +26,8 @@ export function appendUpdate(
     readonly exactly?: QueueRecord
     /** Capacity does not count: the items are in the system already. */
     readonly anyway?: boolean
+    /** A slot of the queue's push limit was taken for it, if the queue has one. */
+    readonly admitted?: boolean
   } = {},
 ): ReturnType<Expression['build']> {
   const update = new Expression()
@@ -53,6 +56,8 @@ export function appendUpdate(
   // The tail is being sealed, or the queue is full: both say so before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway) update.condition(`room>=${update.value(append.items)}`)
+  // Who has never seen the record cannot know of a limit, and is told by this.
+  if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
   update.add('b', append.bytes)
   update.add('a', 1)

@@ -7,8 +7,11 @@ import { Expression } from './expression.ts'
 /** A hold that ends later than this was set by a clock far ahead of ours: it is not waited for. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
 
-/** A claim, by conditions that each name the race they prevent. */
-export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
+/**
+ * A claim, by conditions that each name the race they prevent. `admitted`: a slot of the queue's pop
+ * limit was taken for it, if the queue has one.
+ */
+export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Expression['build']> {
   const { seen, priority, count, nowMs, expiresAtMs } = claim
   const update = new Expression()
   const lane = `L.${update.name(priority)}`
@@ -36,6 +39,8 @@ export function claimUpdate(claim: Claim): ReturnType<Expression['build']> {
     update.condition(`${path}.s=${update.value(other?.sealed ?? 0)}`)
   }
   if (claim.noAppends) update.condition(`a=${update.value(seen.appends)}`)
+  // The queue was given a limit that we have not seen.
+  if (!admitted) update.condition('attribute_not_exists(cfg.ol)')
   update.condition(`i<=${update.value(IN_FLIGHT_MAX - count)}`)
   // A fenced write is starving: stand back for a moment.
   const heldBy = `${hold} BETWEEN ${update.value(nowMs)} AND ${update.value(nowMs + HOLD_TRUSTED_MS)}`

@@ -49,7 +49,6 @@ it('Under the rights of its function, the rate limiter is refused nothing, and u
   expect((await limits.verify('k', answer.ticket)).kind).toBe('waiting')
   expect(await limits.giveUp('k', answer.ticket)).toEqual({ kind: 'given-up' })
   await limits.unconfigure('k')
-  await limits.guard('push', 'orders', { maxRequests: 1, windowMillis: 1_000 })
 
   expect([...used].sort()).toEqual(granted)
 })

@@ -7,6 +7,7 @@ import { lostAnswerMutants } from './lost-answers.ts'
 import { markMutants } from './marks.ts'
 import type { Mutant } from './mutant.ts'
 import { popMutants } from './pops.ts'
+import { queueLimitMutants } from './queue-limits.ts'
 import { sealMutants } from './seal.ts'
 
 /**
@@ -33,4 +34,5 @@ export const mutants: readonly Mutant[] = [
   ...lostAnswerMutants,
   ...markMutants,
   ...limitMutants,
+  ...queueLimitMutants,
 ]

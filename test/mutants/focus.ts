@@ -20,6 +20,7 @@ const isIn = {
   segments: ({ queues }) => queues.some(({ segmentSize = 100 }) => segmentSize <= 4),
   skewed: ({ skewMaxMs }) => skewMaxMs >= 500,
   frozen: ({ faults }) => faults.pause >= 0.02,
+  limited: ({ limited }) => limited,
   faultless: ({ faultFree }) => faultFree,
 } as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
 

@@ -295,8 +295,8 @@ export const lostAnswerMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/push-once.ts',
-        'exact ? { newLanes, exactly: record } : { newLanes }',
-        '{ newLanes }',
+        '{ newLanes, admitted, ...(exact && { exactly: record }) }',
+        '{ newLanes, admitted }',
       ),
     ],
     killers: [simulation(300)],

@@ -39,6 +39,8 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path seal': 3_000,
   'path seal before an append': 600,
   'path trim': 8_000,
+  'path under a popLimit': 500,
+  'path under a pushLimit': 500,
 }
 
 /** What was seen too rarely, with how often; nothing where the run covered what it claims to. */

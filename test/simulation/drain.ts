@@ -15,7 +15,7 @@ export async function drain(model: Model, call: Call, driver: Driver): Promise<v
   await driver.advance(320_000)
   for (let round = 1; ; round += 1) {
     await sweep(model, call)
-    for (const queueModel of [...model.queues()]) await drainQueue(model, queueModel, call)
+    for (const queueModel of [...model.queues()]) await drainQueue(model, queueModel, call, driver)
     if (model.world.violation !== undefined) return
     if ([...model.queues()].every(isDrained)) break
     if (round === ROUNDS_MAX) {
@@ -54,7 +54,12 @@ async function sweep(model: Model, call: Call): Promise<void> {
   model.world.violated('the sweeper comes to an end', 'there is always more')
 }
 
-async function drainQueue(model: Model, queueModel: QueueModel, call: Call): Promise<void> {
+async function drainQueue(
+  model: Model,
+  queueModel: QueueModel,
+  call: Call,
+  driver: Driver,
+): Promise<void> {
   const { queue } = queueModel
   for (let run = 0; ; run += 1) {
     const outcome = await call({ verb: 'housekeep', queue })
@@ -68,6 +73,10 @@ async function drainQueue(model: Model, queueModel: QueueModel, call: Call): Pro
     const request = { count: 100, requireAck: true, competing: true, ttlSeconds: 300 }
     const combined = acknowledge === undefined ? {} : { acknowledge }
     const outcome = await call({ verb: 'pop', queue, request: { ...request, ...combined } })
+    if (outcome?.kind === 'refused' && outcome.error.code === 'RATE_LIMITED') {
+      await driver.advance((outcome.error.retryAfterMs ?? 0) + 1)
+      continue
+    }
     if (outcome?.kind !== 'success') return refused(model, 'pop', outcome)
     const popped = outcome.value as PopOutcome
     if (popped.kind !== 'items') return

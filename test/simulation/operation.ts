@@ -38,6 +38,8 @@ export type Effects = {
   readonly releasedByLock: Map<string, number>
   readonly buriedByLock: Map<string, number>
   readonly extended: Set<string>
+  /** Of its queue's limits. */
+  slotsTaken: number
   purged: number
   redriven: number
   configured: number
@@ -78,6 +80,7 @@ export function startOperation(
       releasedByLock: new Map(),
       buriedByLock: new Map(),
       extended: new Set(),
+      slotsTaken: 0,
       purged: 0,
       redriven: 0,
       configured: 0,

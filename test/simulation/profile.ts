@@ -1,3 +1,4 @@
+import type { LimitInput } from '../../lambdas/core/configuration.ts'
 import { drawFaults, type FaultOdds } from './faults.ts'
 import type { Random } from './random.ts'
 import { SKEW_MAX_MS } from './skewed-clock.ts'
@@ -28,6 +29,8 @@ export type Profile = {
   readonly combined: number
   /** How far back an eventually consistent read may see. */
   readonly staleMs: number
+  /** Queues have push and pop limits, and are given others. */
+  readonly limited: boolean
   readonly throttle:
     | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
     | undefined
@@ -39,11 +42,34 @@ export type QueueProfile = {
   readonly bufferSegments?: number
   readonly maxDeliveries?: number
   readonly capacity?: number
+  readonly pushLimit?: LimitInput
+  readonly popLimit?: LimitInput
 }
 
 const MINUTE_MS = 60_000
 
 export function drawProfile(random: Random): Profile {
+  const profile = drawUnlimited(random)
+  // Drawn last, so that the runs of all other seeds are what they were before there were limits.
+  if (!random.chance(0.12)) return profile
+  const queues = profile.queues.map((queue) => ({
+    ...queue,
+    ...(random.chance(0.7) && { pushLimit: drawLimit(random) }),
+    ...(random.chance(0.5) && { popLimit: drawLimit(random) }),
+  }))
+  return { ...profile, queues, limited: true }
+}
+
+/** Windows that many calls fall into, and that a drain can wait for. */
+export function drawLimit(random: Random): LimitInput {
+  return {
+    maxRequests: random.pick([1, 3, 10, 30]),
+    windowMillis: random.pick([100, 1_000, 4_000]),
+    ...(random.chance(0.2) && { algorithm: 'smooth' as const }),
+  }
+}
+
+function drawUnlimited(random: Random): Profile {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
   // A queue that is emptied, forgotten and made again, under memories of the one before.
@@ -74,6 +100,7 @@ export function drawProfile(random: Random): Profile {
     competing: random.pick([0, 0.5, 0.9, 1]),
     combined: random.pick([0, 0.3, 0.9]),
     staleMs: random.pick([100, 2_000, 30_000]),
+    limited: false,
     throttle: faultFree ? undefined : drawThrottle(random),
   }
 }

@@ -15,7 +15,7 @@ import {
 import { shardOfCaller, shardsFrom } from '../core/shards.ts'
 import { type Turn, turnOf } from '../core/turn.ts'
 import { type KnownSettings, knownSettings } from './known-settings.ts'
-import { nowMs, type RateEngine } from './rate-engine.ts'
+import { nowMs, type RateEngine, type SlotEngine } from './rate-engine.ts'
 import { type Taken, take } from './take.ts'
 
 export type RateRequest = {
@@ -72,15 +72,18 @@ export async function decideRate(
   request: RateRequest = {},
 ): Promise<RateDecision> {
   checkRateKey(key)
-  return decideChecked(engine, key, request)
+  return decideChecked(engine, key, request, (sinceMs) => knownSettings(engine, key, sinceMs))
 }
+
+/** What applies to a key, known since the given time or later. */
+export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings>
 
 /** For keys that callers cannot name as well. */
 export async function decideChecked(
-  engine: RateEngine,
+  engine: SlotEngine,
   key: string,
   request: RateRequest,
-  given?: Settings,
+  settings: SettingsSource,
 ): Promise<RateDecision> {
   const { caller, cost = 1, overrides = {}, receivedMs } = request
   checkInteger('cost', cost, 1, MAX_REQUESTS_MAX)
@@ -89,15 +92,13 @@ export async function decideChecked(
   }
   const startedMs = nowMs(engine)
   checkClock(startedMs, receivedMs)
-  let known: KnownSettings = given
-    ? { settings: given, revision: 0, configured: false, asOfMs: startedMs }
-    : await knownSettings(engine, key)
+  let known = await settings()
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const wanted = overridden(known.settings, overrides)
     if (wanted.kind === 'refused') return { kind: 'override-refused', field: wanted.field }
     const decision = await decideUnder(engine, key, request, known, wanted.settings, round > 1)
     if (decision.kind !== 'news') return decision
-    known = await knownSettings(engine, key, startedMs)
+    known = await settings(startedMs)
   }
   throw new QueueError(
     'BUSY',
@@ -106,7 +107,7 @@ export async function decideChecked(
 }
 
 async function decideUnder(
-  engine: RateEngine,
+  engine: SlotEngine,
   key: string,
   { caller, canWait = false, cost = 1 }: RateRequest,
   known: KnownSettings,
@@ -137,7 +138,7 @@ async function decideUnder(
 }
 
 function granted(
-  engine: RateEngine,
+  engine: SlotEngine,
   place: { readonly key: string; readonly shard: number },
   { row, epoch, position }: Extract<Taken, { kind: 'slot' }>,
   cost: number,

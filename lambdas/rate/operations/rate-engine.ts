@@ -1,6 +1,11 @@
-import type { BoundedCache } from '../../store/bounded-cache.ts'
+import { BoundedCache } from '../../store/bounded-cache.ts'
 import type { Clock, Dynamo, Random, Row } from '../../store/dynamo.ts'
-import { DENIAL_KEPT_MS_MAX, DENIAL_KEPT_MS_MIN, DENIAL_WINDOW_SHARE } from '../core/bounds.ts'
+import {
+  DENIAL_KEPT_MS_MAX,
+  DENIAL_KEPT_MS_MIN,
+  DENIAL_WINDOW_SHARE,
+  REMEMBERED_ROWS_MAX,
+} from '../core/bounds.ts'
 import { checkItemTime } from '../core/clocks.ts'
 import { rowKey } from '../core/keys.ts'
 import type { RateRow } from '../core/row.ts'
@@ -8,10 +13,10 @@ import type { KeyConfiguration } from '../core/settings.ts'
 import { decodeRateRow } from '../store/rate-row.ts'
 import type { PatternsReader } from './patterns-reader.ts'
 import type { SecretsReader } from './secrets-reader.ts'
-import type { Turnstile } from './turnstile.ts'
+import { Turnstile } from './turnstile.ts'
 
-/** What every verb of the rate limiter works with; built once by `createRateLimits`. */
-export type RateEngine = {
+/** What a decision works with whose settings are known. */
+export type SlotEngine = {
   readonly dynamo: Dynamo
   readonly clock: Clock
   readonly random: Random
@@ -19,9 +24,28 @@ export type RateEngine = {
   readonly rows: BoundedCache<SeenRow>
   /** Keys' own settings, as last seen on the row of their first shard. */
   readonly configurations: BoundedCache<KnownConfiguration>
-  readonly patterns: PatternsReader
   readonly turnstile: Turnstile
+}
+
+/** What every verb of the rate limiter works with; built once by `createRateLimits`. */
+export type RateEngine = SlotEngine & {
+  readonly patterns: PatternsReader
   readonly secrets: SecretsReader
+}
+
+export function createSlotEngine({
+  dynamo,
+  clock,
+  random,
+}: Pick<SlotEngine, 'dynamo' | 'clock' | 'random'>): SlotEngine {
+  return {
+    dynamo,
+    clock,
+    random,
+    rows: new BoundedCache(REMEMBERED_ROWS_MAX),
+    configurations: new BoundedCache(REMEMBERED_ROWS_MAX),
+    turnstile: new Turnstile(),
+  }
 }
 
 export type SeenRow = {
@@ -34,11 +58,11 @@ export type KnownConfiguration = KeyConfiguration & { readonly confirmedMs: numb
 
 export type Place = { readonly key: string; readonly shard: number }
 
-export const nowMs = (engine: RateEngine): number => Math.floor(engine.clock.nowMs())
+export const nowMs = (engine: SlotEngine): number => Math.floor(engine.clock.nowMs())
 
 /** Decodes a row that DynamoDB handed over, and remembers it and what it tells of its key. */
 export function seenRow(
-  engine: RateEngine,
+  engine: SlotEngine,
   place: Place,
   item: Row | undefined,
 ): RateRow | undefined {
@@ -55,14 +79,14 @@ export function seenRow(
   return row
 }
 
-export function markShared(engine: RateEngine, place: Place, shared: boolean): void {
+export function markShared(engine: SlotEngine, place: Place, shared: boolean): void {
   const name = rowKey(place.key, place.shard).pk
   const seen = engine.rows.get(name)
   if (seen !== undefined && seen.shared !== shared) engine.rows.set(name, { ...seen, shared })
 }
 
 function rememberConfiguration(
-  engine: RateEngine,
+  engine: SlotEngine,
   key: string,
   row: RateRow | undefined,
   seenMs: number,
@@ -78,6 +102,6 @@ export function mayDeny({ row, seenMs }: SeenRow, clockMs: number): boolean {
   return clockMs - seenMs <= keptMs
 }
 
-export async function readRow(engine: RateEngine, place: Place): Promise<RateRow | undefined> {
+export async function readRow(engine: SlotEngine, place: Place): Promise<RateRow | undefined> {
   return seenRow(engine, place, await engine.dynamo.get(rowKey(place.key, place.shard), true))
 }

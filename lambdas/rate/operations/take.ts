@@ -8,7 +8,7 @@ import { overMs } from '../core/ruler.ts'
 import { inLineOf, rulesOf, type Settings } from '../core/settings.ts'
 import { slotUpdate } from '../store/slot-update.ts'
 import type { KnownSettings } from './known-settings.ts'
-import { markShared, mayDeny, nowMs, type Place, type RateEngine, seenRow } from './rate-engine.ts'
+import { markShared, mayDeny, nowMs, type Place, type SlotEngine, seenRow } from './rate-engine.ts'
 
 /** What is asked of one row, beside the rules. */
 export type Wish = {
@@ -52,7 +52,7 @@ const LOST_MAX = 2
  * commit. A lost answer is never looked for: its slots are wasted, at worst, and others are taken.
  */
 export async function take(
-  engine: RateEngine,
+  engine: SlotEngine,
   place: Place,
   known: KnownSettings,
   wish: Wish,

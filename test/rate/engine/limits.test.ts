@@ -344,21 +344,6 @@ describe('An idle key', () => {
   })
 })
 
-describe('A guard', () => {
-  it('limits a queue’s pushes by what its owner says, under a key that nobody else can name.', async () => {
-    const { process, row } = withStage()
-    const limits = process()
-    const limit = { maxRequests: 2, windowMillis: 1_000 }
-    const told = await kinds(3, () => limits.guard('push', 'orders', limit))
-    expect(told).toEqual(['allowed', 'allowed', 'denied'])
-    expect((await limits.guard('pop', 'orders', limit)).kind).toBe('allowed')
-    expect(row('push~orders')).toBeDefined()
-    await expect(limits.decide('push~orders')).rejects.toMatchObject({ field: 'key' })
-    // No patterns were asked for: the owner knows the limit.
-    expect(limits.wire.sent.map(({ name }) => name)).toEqual(Array(3).fill('UpdateCommand'))
-  })
-})
-
 describe('Bad input', () => {
   it.each([
     ['key', (limits: Limits) => limits.decide('')],

@@ -1,6 +1,7 @@
 import { FORGET_AFTER_MS } from '../../../lambdas/core/limits.ts'
 import { isDone } from '../../../lambdas/core/record.ts'
 import { checkTail } from './check-append.ts'
+import { checkLimit } from './check-limits.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkRecord } from './check-record.ts'
 import { checkReturning } from './check-returning.ts'
@@ -34,8 +35,12 @@ export function checkChange(
   } else {
     checkVersion(before.record, after.record, broken)
   }
+  const pushed = model.operation?.effects.appended
   for (const [priority, lane] of after.record.lanes) {
     checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
+  }
+  if (before !== undefined && model.operation?.effects.appended !== pushed) {
+    checkLimit(model, before, 'pushLimit', model.operation)
   }
   if (before !== undefined) checkItems(model, queueModel, before, after)
   noteConfiguration(model, before, after)

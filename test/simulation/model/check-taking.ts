@@ -2,6 +2,7 @@ import { countOf, none, numbersOf, type Ranges, union } from '../../../lambdas/c
 import { stretchesOf } from '../../../lambdas/core/record.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
+import { checkLimit } from './check-limits.ts'
 import { checkLocksAtPop } from './check-locks-at-pop.ts'
 import { checkOrder } from './check-order.ts'
 import type { LaneChange } from './lane-change.ts'
@@ -47,6 +48,7 @@ export function checkTaking(
   const popping = operation as Operation<CommandOf<'pop'>>
   const lockId = [...lockIds][0]
   noteTake(model, queue, after, popping, lockId, takes)
+  checkLimit(model, before, 'popLimit', popping)
   checkOrder(model, queue, before, after, takes)
   checkLocksAtPop(model, queue, before, after, popping, lockId, takes)
 }

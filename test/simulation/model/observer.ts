@@ -2,6 +2,7 @@ import { queueOfRecordKey } from '../../../lambdas/core/keys.ts'
 import type { Change } from '../../simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../simulated/simulated-store.ts'
 import { checkChange } from './check-change.ts'
+import { isSlotOf } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import type { Model } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
@@ -15,6 +16,7 @@ export function observeChange(model: Model, change: Change): void {
     if (operation !== undefined && change.pk.startsWith('b#')) {
       if (change.newItem !== undefined) model.batchWriters.set(change.pk, operation)
     }
+    if (operation !== undefined && isSlotOf(operation, change)) operation.effects.slotsTaken += 1
     if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)
     return
   }

@@ -1,6 +1,6 @@
 import { deadLetterQueueOf } from '../../../lambdas/core/keys.ts'
 import type { Command } from '../command.ts'
-import type { Profile, QueueProfile } from '../profile.ts'
+import { drawLimit, type Profile, type QueueProfile } from '../profile.ts'
 import type { Random } from '../random.ts'
 import { drawPop } from './draw-pop.ts'
 import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
@@ -47,7 +47,7 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
     case 'configuration':
       return { verb: 'configuration', queue }
     case 'configure':
-      return { verb: 'configure', queue, change: drawConfiguration(random) }
+      return { verb: 'configure', queue, change: drawConfiguration(profile, random) }
     case 'purge': {
       const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
       return { verb: 'purge', queue, request }
@@ -73,11 +73,15 @@ function drawQueue({ queue }: QueueProfile, drawn: Drawn, random: Random): strin
   return random.chance(often ? 0.1 : 0.03) ? deadLetterQueueOf(queue) : queue
 }
 
-function drawConfiguration(random: Random) {
+function drawConfiguration({ limited }: Profile, random: Random) {
   return {
     ...(random.chance(0.5) && { segmentSize: random.between(1, 10) }),
     ...(random.chance(0.5) && { bufferSegments: random.between(1, 3) }),
     ...(random.chance(0.3) && { maxDeliveries: random.pick([null, 1, 2, 3]) }),
     ...(random.chance(0.2) && { capacity: random.pick([null, null, 5, 50]) }),
+    ...(limited && random.chance(0.4) && { pushLimit: drawNewLimit(random) }),
+    ...(limited && random.chance(0.4) && { popLimit: drawNewLimit(random) }),
   }
 }
+
+const drawNewLimit = (random: Random) => (random.chance(0.4) ? null : drawLimit(random))

@@ -1,0 +1,66 @@
+import { QueueError } from '../core/errors.ts'
+import type { QueueRecord } from '../core/record.ts'
+import type { GuardLimit } from '../rate/core/guard-limit.ts'
+import { guard } from '../rate/operations/guard.ts'
+import { type Engine, readRecord } from './engine.ts'
+
+/** How long a remembered limit may deny without another look: what a raised one may take to be felt. */
+const LIMIT_TRUSTED_MS = 10_000
+
+const settings = { push: 'pushLimit', pop: 'popLimit' } as const
+const fields = { push: 'push_limit', pop: 'pop_limit' } as const
+
+/**
+ * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one;
+ * `true` once one is taken. A full window is an error: nothing was pushed or popped, nor will be.
+ */
+export async function passLimit(
+  engine: Engine,
+  verb: 'push' | 'pop',
+  record: QueueRecord,
+): Promise<boolean> {
+  const { queue } = record
+  const limit = record.configuration[settings[verb]]
+  if (limit === undefined) return false
+  const decision = await slotOf(engine, verb, queue, limit)
+  if (decision.kind === 'allowed') return true
+  const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
+  if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
+    const current = await readRecord(engine, queue)
+    const now = current?.configuration[settings[verb]]
+    if (now === undefined) return false
+    if (!isSame(limit, now)) return passLimit(engine, verb, current as QueueRecord)
+  }
+  const { retryAfterMs } = decision
+  throw new QueueError(
+    'RATE_LIMITED',
+    `Cannot ${verb} because queue "${queue}" has a ${fields[verb]} of ${limit.maxRequests} requests in ${limit.windowMillis} ms; try again in ${retryAfterMs} ms`,
+    { retryAfterMs },
+  )
+}
+
+/** The same for a push, by what is remembered of the queue: nothing yet, and it goes on. */
+export async function passKnownLimit(engine: Engine, queue: string): Promise<boolean> {
+  const record = engine.memory.get(queue)
+  return record !== undefined && passLimit(engine, 'push', record)
+}
+
+async function slotOf(engine: Engine, verb: 'push' | 'pop', queue: string, limit: GuardLimit) {
+  try {
+    return await guard(engine.slots, verb, queue, limit)
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    // A slot may be wasted; of the queue nothing was touched, whatever became of the slot.
+    throw new QueueError(
+      error.code,
+      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; nothing was changed`,
+      { cause: error },
+    )
+  }
+}
+
+const isSame = (a: GuardLimit, b: GuardLimit): boolean =>
+  a.maxRequests === b.maxRequests &&
+  a.windowMillis === b.windowMillis &&
+  a.algorithm === b.algorithm &&
+  a.burst === b.burst

@@ -1,0 +1,17 @@
+// `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
+
+export { type ErrorCode, type ErrorDetails, QueueError } from '../core/errors.ts'
+export type { Clock, DocumentPort, Random } from '../store/dynamo.ts'
+export {
+  type TableDefinition,
+  type TableIndex,
+  type TableKey,
+  tableDefinition,
+} from '../store/table.ts'
+export type { Pattern, PatternInput } from './core/patterns.ts'
+export type { Overrides } from './core/settings.ts'
+export type { Turn } from './core/turn.ts'
+export type { ConfigureRequest } from './operations/configure.ts'
+export type { SecretSource } from './operations/secrets-reader.ts'
+export type { GivenUp, TicketRequest } from './operations/tickets.ts'
+export * from './rate-limits.ts'
