@@ -34,6 +34,7 @@ const refusals = new Set([
   'LOCK_EXPIRED',
   'QUEUE_LOCKED',
   'QUEUE_FULL',
+  'RATE_LIMITED',
   'TOO_MANY_PRIORITIES',
   'TOO_MANY_LOCKS',
   'VERSION_MISMATCH',

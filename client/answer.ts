@@ -17,11 +17,13 @@ export type Answer = {
   readonly etag: string | undefined
 }
 
-export function interpret(raw: RawAnswer): Answer | Failure {
+export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Failure {
   const { status, text } = raw
   const body = parsed(text)
   const isObject = typeof body === 'object' && body !== null
-  if (status >= 200 && status < 300 && isObject) {
+  const isSuccess = status >= 200 && status < 300
+  const isDenial = status === 429 && isObject && 'allowed' in body
+  if (isObject && (isSuccess || (isDenial && denialIsAnswer))) {
     return { kind: 'answer', body, text, etag: raw.header('etag') ?? undefined }
   }
   const retryAfterMs = secondsOf(raw.header('retry-after'))

@@ -46,7 +46,7 @@ export type ErrorBody = {
   readonly lock_expires_at?: number
   /** The change may have been made all the same. */
   readonly outcome?: 'unknown'
-  /** With `RATE_LIMITED`. */
+  /** With `RATE_LIMITED`, of a rate limit’s key. */
   readonly allowed?: false
   /** With `RATE_LIMITED`. */
   readonly retry_after_ms?: number
@@ -319,6 +319,26 @@ export type InspectAnswer = {
     readonly buffer_segments: number
     readonly max_deliveries: number | null
     readonly capacity: number | null
+    /** How many calls may push. */
+    readonly push_limit: {
+      /** A window. */
+      readonly max_requests: number
+      /** How long a window is. */
+      readonly window_millis: number
+      readonly algorithm: 'window' | 'smooth'
+      /** Of `smooth`: at once, after a rest. */
+      readonly burst: number
+    } | null
+    /** How many calls may pop. */
+    readonly pop_limit: {
+      /** A window. */
+      readonly max_requests: number
+      /** How long a window is. */
+      readonly window_millis: number
+      readonly algorithm: 'window' | 'smooth'
+      /** Of `smooth`: at once, after a rest. */
+      readonly burst: number
+    } | null
   }
 }
 
@@ -362,6 +382,26 @@ export type ConfigurationAnswer = {
   readonly buffer_segments: number
   readonly max_deliveries: number | null
   readonly capacity: number | null
+  /** How many calls may push. */
+  readonly push_limit: {
+    /** A window. */
+    readonly max_requests: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+  } | null
+  /** How many calls may pop. */
+  readonly pop_limit: {
+    /** A window. */
+    readonly max_requests: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+  } | null
 }
 
 export type ConfigureBody = {
@@ -371,6 +411,24 @@ export type ConfigureBody = {
   readonly buffer_segments?: number
   readonly max_deliveries?: number | null
   readonly capacity?: number | null
+  readonly push_limit?: {
+    readonly max_requests: number
+    /** How long a window is. Default 1,000. */
+    readonly window_millis?: number
+    /** `smooth`: no double burst at a window’s edge. Default `window`. */
+    readonly algorithm?: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. Default 1. */
+    readonly burst?: number
+  } | null
+  readonly pop_limit?: {
+    readonly max_requests: number
+    /** How long a window is. Default 1,000. */
+    readonly window_millis?: number
+    /** `smooth`: no double burst at a window’s edge. Default `window`. */
+    readonly algorithm?: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. Default 1. */
+    readonly burst?: number
+  } | null
 }
 
 /** Change the configuration of a queue. */
@@ -381,6 +439,26 @@ export type ConfigureAnswer = {
   readonly buffer_segments: number
   readonly max_deliveries: number | null
   readonly capacity: number | null
+  /** How many calls may push. */
+  readonly push_limit: {
+    /** A window. */
+    readonly max_requests: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+  } | null
+  /** How many calls may pop. */
+  readonly pop_limit: {
+    /** A window. */
+    readonly max_requests: number
+    /** How long a window is. */
+    readonly window_millis: number
+    readonly algorithm: 'window' | 'smooth'
+    /** Of `smooth`: at once, after a rest. */
+    readonly burst: number
+  } | null
 }
 
 export type PurgeBody = {
@@ -554,14 +632,14 @@ export type RateConfigurationAnswer = {
 export type ConfigureRateBody = {
   /** A window. Default 100. */
   readonly max_requests?: number
-  /** Promised beyond the window that is now. Default 400. */
-  readonly max_requests_in_queue?: number
   /** How long a window is. Default 1,000. */
   readonly window_millis?: number
   /** `smooth`: no double burst at a window’s edge. Default `window`. */
   readonly algorithm?: 'window' | 'smooth'
   /** Of `smooth`: at once, after a rest. Default 1. */
   readonly burst?: number
+  /** Promised beyond the window that is now. Default 400. */
+  readonly max_requests_in_queue?: number
   /** Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1. */
   readonly shards?: number
   /** Whether a call may bring a limit of its own. Default false. */
@@ -627,14 +705,14 @@ export type ConfigureRatePatternsBody = {
     readonly prefix: string
     /** A window. Default 100. */
     readonly max_requests?: number
-    /** Promised beyond the window that is now. Default 400. */
-    readonly max_requests_in_queue?: number
     /** How long a window is. Default 1,000. */
     readonly window_millis?: number
     /** `smooth`: no double burst at a window’s edge. Default `window`. */
     readonly algorithm?: 'window' | 'smooth'
     /** Of `smooth`: at once, after a rest. Default 1. */
     readonly burst?: number
+    /** Promised beyond the window that is now. Default 400. */
+    readonly max_requests_in_queue?: number
     /** Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1. */
     readonly shards?: number
     /** Whether a call may bring a limit of its own. Default false. */

@@ -112,6 +112,7 @@ export function fromErrorBody(
     hint: body.hint,
     limitBytes: body.limit_bytes,
     lockExpiresAtMs: lockExpiresAt === undefined ? undefined : lockExpiresAt * 1000,
-    retryAfterMs,
+    // The header counts whole seconds.
+    retryAfterMs: body.retry_after_ms ?? retryAfterMs,
   })
 }

@@ -1,22 +1,12 @@
 // `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
 
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
-import { type Auth, authoriser } from './auth.ts'
+import { type ClientOptions, connect } from './connect.ts'
 import { type CallOptions, type Json, type Queue, queueOf } from './queue.ts'
 import { queueCalls } from './queue-calls.ts'
-import { type RetryOptions, retryPolicy } from './retry.ts'
-import { type Send, sender } from './transport.ts'
+import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
+import type { Send } from './transport.ts'
 import type { QueueSummary } from './views.ts'
-
-export type ClientOptions = {
-  /** The `Url` that the deployment prints, or http://localhost:8000. */
-  readonly url: string | URL
-  readonly auth?: Auth
-  readonly fetch?: typeof globalThis.fetch
-  /** For one answer. Default 31,000. */
-  readonly timeoutMs?: number
-  readonly retry?: RetryOptions
-}
 
 export type QueuesOptions = CallOptions & {
   readonly prefix?: string
@@ -24,34 +14,27 @@ export type QueuesOptions = CallOptions & {
   readonly pageSize?: number
 }
 
-export interface Client {
+export interface Client extends RatePatternVerbs {
   readonly url: string
   /** `queue<Order>('orders')` says what its items are; nothing checks it. */
   queue<T = Json>(id: string): Queue<T>
   /** All queues by id, a page at a time. */
   queues(options?: QueuesOptions): AsyncIterable<QueueSummary>
+  /** The rate limit of a key. */
+  rate(key: string): RateLimit
   health(options?: CallOptions): Promise<{ readonly status: 'ok' }>
 }
 
-/** A second more than the gateway waits for the service: what would come after it says so itself. */
-const TIMEOUT_MS = 31_000
 const PAGE_SIZE = 100
 
 export function createClient(options: ClientOptions): Client {
-  const base = new URL(options.url)
-  const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
-  const send = sender({
-    base,
-    // Looked up for each call, so that whoever replaces it is heard.
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    authorise: authoriser(auth, base, Date.now),
-    timeoutMs,
-    policy: retryPolicy(options.retry),
-  })
+  const { base, send } = connect(options)
   return {
     url: String(base),
     queue: <T = Json>(id: string) => queueOf<T>(queueCalls<T>(send, id)),
     queues: (request = {}) => allQueues(send, request),
+    rate: (key) => rateOf(send, key),
+    ...ratePatternsOf(send),
     async health({ signal } = {}) {
       const { body } = await send({ verb: 'health', method: 'GET', path: '/healthz', signal })
       return body as HealthAnswer
@@ -72,6 +55,7 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
 }
 
 export type { Auth, Provided } from './auth.ts'
+export type { ClientOptions } from './connect.ts'
 export type {
   Consumed,
   ConsumeFailure,
@@ -101,6 +85,23 @@ export type {
   Queue,
   SettleOptions,
 } from './queue.ts'
+export type { DecideOptions, RateLimit, RateSettingsInput } from './rate/limit.ts'
+export type { MatchOptions } from './rate/requests.ts'
+export type {
+  Allowed,
+  Denied,
+  GivenUp,
+  Promised,
+  RateConfiguration,
+  RateDecision,
+  RatePattern,
+  RatePatterns,
+  RateSettings,
+  RateState,
+  RateWindow,
+  TicketState,
+} from './rate/views.ts'
+export type { Waited, WaitOptions } from './rate/wait.ts'
 export { type RawJson, rawJson } from './raw-json.ts'
 export type { RetryOptions } from './retry.ts'
 export type { AwsCredentials } from './sigv4.ts'
@@ -113,6 +114,7 @@ export type {
   Page,
   PeekedItem,
   Popped,
+  QueueLimit,
   QueueState,
   QueueSummary,
 } from './views.ts'

@@ -123,7 +123,7 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
         method: 'PUT',
         path: `${path}/config`,
         body: JSON.stringify(configureBodyOf(change)),
-        ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch }, hasKey: true }),
+        ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch }, isRepeatable: true }),
         ...signalOf(options),
       })
       return configurationOf(body as ConfigureAnswer, etag)
@@ -171,7 +171,7 @@ const signalOf = ({ signal }: CallOptions): Request => (signal === undefined ? {
 
 function keyOf({ idempotent, idempotencyKey }: KeyOptions): Request {
   const key = idempotencyKey ?? (idempotent ? newKey() : undefined)
-  return key === undefined ? {} : { headers: { 'idempotency-key': key }, hasKey: true }
+  return key === undefined ? {} : { headers: { 'idempotency-key': key }, isRepeatable: true }
 }
 
 /** Not `crypto.randomUUID`, which pages have under https alone. */

@@ -28,7 +28,10 @@ export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => ({
  * - `always`: reads; and what is about one lock, whose id names it for good: it ends once and never
  *   lives again, so a second copy finds it ended and changes nothing.
  * - `with-key`, `with-if-match`: only with what makes a second copy have no effect.
- * - `never`: a second copy would take what came in between: other items, pushed or dead-lettered.
+ * - `if-asked`: a second copy takes another slot of a rate limit, and the first stays empty. Nobody goes
+ *   twice, so that is the caller's to choose.
+ * - `never`: a second copy would take what came in between (other items, pushed or dead-lettered), or
+ *   be told what is not true of the first (a place in line that was given up).
  */
 export const afterLostAnswer = {
   push: 'with-key',
@@ -47,11 +50,30 @@ export const afterLostAnswer = {
   redrive: 'never',
   queues: 'always',
   health: 'always',
+  decideRate: 'if-asked',
+  rateState: 'always',
+  verifyTicket: 'always',
+  giveUpTicket: 'never',
+  rateConfiguration: 'always',
+  configureRate: 'with-if-match',
+  unconfigureRate: 'with-if-match',
+  ratePatterns: 'always',
+  configureRatePatterns: 'with-if-match',
 } as const
 
 export type Verb = keyof typeof afterLostAnswer
 
-const readingVerbs: readonly Verb[] = ['inspect', 'peek', 'configuration', 'queues', 'health']
+const readingVerbs: readonly Verb[] = [
+  'inspect',
+  'peek',
+  'configuration',
+  'queues',
+  'health',
+  'rateState',
+  'verifyTicket',
+  'rateConfiguration',
+  'ratePatterns',
+]
 
 /** Only of what changes something the outcome can be unknown. */
 export const changes = (verb: Verb): boolean => !readingVerbs.includes(verb)
@@ -64,15 +86,18 @@ export type Failure =
 
 export type Repeatability = {
   readonly verb: Verb
-  /** An idempotency key for `with-key`, a revision for `with-if-match`. */
-  readonly hasKey: boolean
+  /** An idempotency key for `with-key`, a revision for `with-if-match`, the word of who asks. */
+  readonly isRepeatable: boolean
 }
 
-export function mayRepeat({ kind, error }: Failure, { verb, hasKey }: Repeatability): boolean {
+export function mayRepeat(
+  { kind, error }: Failure,
+  { verb, isRepeatable }: Repeatability,
+): boolean {
   if (!error.retryable) return false
   // Who asked for it waits for a lock, and not by this rule: a lock may live for minutes.
   if (error.code === 'QUEUE_LOCKED') return false
-  return kind === 'refused' || hasKey || afterLostAnswer[verb] === 'always'
+  return kind === 'refused' || isRepeatable || afterLostAnswer[verb] === 'always'
 }
 
 const FIRST_PAUSE_MS = 100

@@ -16,13 +16,17 @@ import {
 
 export type Call = {
   readonly verb: Verb
-  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** It carries what makes a second copy have no effect. */
-  readonly hasKey?: boolean
+  /** It carries what makes a second copy have no effect, or its effect is the caller's wish. */
+  readonly isRepeatable?: boolean
+  /** A rate limit's "no" (429, with `allowed`) is what was asked for; the gateway's own 429 is not. */
+  readonly denialIsAnswer?: boolean
+  /** How long the service may hold it before it answers. */
+  readonly heldMs?: number
   /** How long a locked queue is waited for. */
   readonly waitForLockMs?: number | undefined
   /** Gives up, whatever may have happened. */
@@ -41,6 +45,16 @@ export type Transport = {
 
 export type Send = (call: Call) => Promise<Answer>
 
+/** Nothing checks it: the service is held to docs/openapi.json by tests of its own. */
+export type Answered<Body> = Answer & { readonly body: Body }
+
+/** A second more than the gateway waits for the service: what would come after it says so itself. */
+export const TIMEOUT_MS = 31_000
+
+/** What is held takes longer by that, but never longer than the gateway waits. */
+const answerMs = ({ timeoutMs }: Transport, { heldMs = 0 }: Call): number =>
+  Math.max(timeoutMs, Math.min(timeoutMs + heldMs, TIMEOUT_MS))
+
 export const sender =
   (transport: Transport): Send =>
   (call) =>
@@ -48,7 +62,7 @@ export const sender =
 
 async function send(transport: Transport, call: Call): Promise<Answer> {
   const { policy } = transport
-  const { verb, hasKey = false, signal, hurry, waitForLockMs = 0 } = call
+  const { verb, isRepeatable = false, signal, hurry, waitForLockMs = 0 } = call
   const startedAtMs = performance.now()
   let failures = 0
   let timesLocked = 0
@@ -74,7 +88,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
       failures += 1
       untilMs = policy.totalMs
       pause = pauseMs(failures, error.retryAfterMs)
-      const again = mayRepeat(result, { verb, hasKey }) && failures < policy.attemptsMax
+      const again = mayRepeat(result, { verb, isRepeatable }) && failures < policy.attemptsMax
       if (!again) throw told(error, sent, lost)
     }
     if (elapsedMs + pause > untilMs) throw told(error, sent, lost)
@@ -93,7 +107,8 @@ function told(error: PushPopError, sent: number, lost: boolean): PushPopError {
 }
 
 async function sendOnce(transport: Transport, call: Call): Promise<Answer | Failure> {
-  const { method, body, signal } = call
+  const { method, body, signal, denialIsAnswer = false } = call
+  const timeoutMs = answerMs(transport, call)
   const url = urlOf(transport.base, call)
   let headers: Readonly<Record<string, string>> = {
     ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -106,7 +121,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
   }
   const attempt = new AbortController()
   const stop = () => attempt.abort()
-  const timer = setTimeout(stop, transport.timeoutMs)
+  const timer = setTimeout(stop, timeoutMs)
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) stop()
   try {
@@ -120,12 +135,12 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
     })
     const text = await response.text()
     const header = (name: string) => response.headers.get(name)
-    return interpret({ status: response.status, text, header })
+    return interpret({ status: response.status, text, header }, denialIsAnswer)
   } catch (cause) {
     if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
     return {
       kind: 'lost',
-      error: attempt.signal.aborted ? late(transport) : unreachable(url, cause),
+      error: attempt.signal.aborted ? late(timeoutMs) : unreachable(url, cause),
     }
   } finally {
     clearTimeout(timer)
@@ -169,7 +184,7 @@ const aborted = (signal: AbortSignal): PushPopError =>
     cause: signal.reason,
   })
 
-const late = ({ timeoutMs }: Transport): PushPopError =>
+const late = (timeoutMs: number): PushPopError =>
   new PushPopError('TIMEOUT', `No answer came within ${timeoutMs} ms`, { retryable: true })
 
 const unreachable = (url: URL, cause: unknown): PushPopError =>

@@ -58,11 +58,24 @@ export type AcknowledgeResult =
       readonly retryable: boolean
     }
 
+/** How many calls of one kind a queue takes; beyond it they are refused with `RATE_LIMITED`. */
+export type QueueLimit = {
+  readonly maxRequests: number
+  /** 1,000, unless given. */
+  readonly windowMillis?: number
+  /** `window`, unless given. */
+  readonly algorithm?: 'window' | 'smooth'
+  /** Of `smooth`: 1, unless given. */
+  readonly burst?: number
+}
+
 export type Configuration = {
   readonly segmentSize: number
   readonly bufferSegments: number
   readonly maxDeliveries?: number
   readonly capacity?: number
+  readonly pushLimit?: Required<QueueLimit>
+  readonly popLimit?: Required<QueueLimit>
   /** For `ifMatch`. */
   readonly etag?: string
 }
@@ -73,6 +86,9 @@ export type ConfigurationChange = {
   readonly bufferSegments?: number
   readonly maxDeliveries?: number | null
   readonly capacity?: number | null
+  /** Replaced as a whole. */
+  readonly pushLimit?: QueueLimit | null
+  readonly popLimit?: QueueLimit | null
 }
 
 export type QueueState = {
@@ -161,6 +177,9 @@ export function configurationOf(body: ConfigurationAnswer, etag?: string): Confi
     bufferSegments: body.buffer_segments,
     ...(body.max_deliveries !== null && { maxDeliveries: body.max_deliveries }),
     ...(body.capacity !== null && { capacity: body.capacity }),
+    // A service that was deployed before there were limits says nothing of them.
+    ...(body.push_limit && { pushLimit: limitOf(body.push_limit) }),
+    ...(body.pop_limit && { popLimit: limitOf(body.pop_limit) }),
     ...(etag !== undefined && { etag }),
   }
 }
@@ -170,7 +189,26 @@ export const configureBodyOf = (change: ConfigurationChange): ConfigureBody => (
   ...(change.bufferSegments !== undefined && { buffer_segments: change.bufferSegments }),
   ...(change.maxDeliveries !== undefined && { max_deliveries: change.maxDeliveries }),
   ...(change.capacity !== undefined && { capacity: change.capacity }),
+  ...(change.pushLimit !== undefined && { push_limit: limitBodyOf(change.pushLimit) }),
+  ...(change.popLimit !== undefined && { pop_limit: limitBodyOf(change.popLimit) }),
 })
+
+type LimitBody = NonNullable<ConfigurationAnswer['push_limit']>
+
+const limitOf = (body: LimitBody): Required<QueueLimit> => ({
+  maxRequests: body.max_requests,
+  windowMillis: body.window_millis,
+  algorithm: body.algorithm,
+  burst: body.burst,
+})
+
+const limitBodyOf = (limit: QueueLimit | null): ConfigureBody['push_limit'] & (object | null) =>
+  limit && {
+    max_requests: limit.maxRequests,
+    ...(limit.windowMillis !== undefined && { window_millis: limit.windowMillis }),
+    ...(limit.algorithm !== undefined && { algorithm: limit.algorithm }),
+    ...(limit.burst !== undefined && { burst: limit.burst }),
+  }
 
 export function stateOf(body: InspectAnswer, etag?: string): QueueState {
   const { oldest_pushed_at: oldest } = body

@@ -70,6 +70,8 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
       if (isQueueLocked(error)) {
         timesLocked += 1
         await delay(lockPauseMs(timesLocked, error.retryAfterMs), stop)
+      } else if (isAtLimit(error)) {
+        await delay(error.retryAfterMs, stop)
       } else if (!(held !== undefined && isLockLost(error))) {
         if (isFinal(error)) throw error
         failures += 1
@@ -133,6 +135,10 @@ async function acknowledgeAlone<T>(queue: Queue<T>, lot: Lot<T>, shift: Shift<T>
   const done = lot.items.map(() => ({ kind: 'done' as const }))
   await settleLot(queue, lot, done, shift)
 }
+
+/** The queue's own limit, which says when: no trouble, and not to be hurried. */
+const isAtLimit = (error: PushPopError): error is PushPopError & { retryAfterMs: number } =>
+  error.code === 'RATE_LIMITED' && error.retryAfterMs !== undefined
 
 /** The address, the rights or the request are wrong, and will be. */
 const isFinal = ({ retryable, outcome }: PushPopError): boolean =>

@@ -37,6 +37,13 @@ export function howToWait(delayMs: number, remainingMs: number): 'here' | 'by th
   return delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs) ? 'here' : 'by the lock'
 }
 
+/**
+ * Until the queue's limit lets somebody pop again; or, where that is later, until this run's time is
+ * over: the next one then waits on.
+ */
+export const limitPauseMs = (retryAfterMs: number, remainingMs: number): number =>
+  Math.max(0, Math.min(retryAfterMs, remainingMs - END_MS))
+
 const TROUBLE_FIRST_MS = 100
 const TROUBLE_MS_MAX = 3_000
 /** With these pauses some six seconds of trouble are sat out; Lambda's own repetition takes longer ones. */

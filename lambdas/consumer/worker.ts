@@ -19,6 +19,7 @@ import { itemOf } from './item.ts'
 import { type Lot, settle, workLot } from './lot.ts'
 import {
   howToWait,
+  limitPauseMs,
   mayTakeMore,
   RETRY_MS_MAX,
   retryDelayMs,
@@ -65,6 +66,12 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
       if (held !== undefined) await acknowledge(run, held)
       if (held !== undefined && isLockLost(error)) continue
       if (error instanceof QueueError && error.code === 'TOO_MANY_LOCKS') return 'crowded'
+      if (error instanceof QueueError && error.code === 'RATE_LIMITED') {
+        // No event comes when the next window opens: it is waited for, here or in the next run.
+        key = undefined
+        await clock.sleep(limitPauseMs(error.retryAfterMs ?? 0, run.remainingMs()), run.timeOver)
+        continue
+      }
       troubles += 1
       if (!isPassing(error) || troubles > TROUBLES_MAX) throw error
       edge.log.write('warn', 'pop failed', { queue, error: describeError(error) })

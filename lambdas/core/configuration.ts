@@ -25,7 +25,10 @@ export type Configuration = {
   readonly popLimit?: GuardLimit
 }
 
-export type LimitInput = { readonly [Name in keyof GuardLimit]?: GuardLimit[Name] | undefined }
+/** What is absent is as of any rate limit: a window of one second. */
+export type LimitInput = Pick<GuardLimit, 'maxRequests'> & {
+  readonly [Name in keyof GuardLimit]?: GuardLimit[Name] | undefined
+}
 
 /** `null` takes a setting away; what is absent stays. */
 export type ConfigurationChange = {
@@ -80,7 +83,7 @@ export function changeConfiguration(
   return next as unknown as Configuration
 }
 
-/** A limit whole and checked: what is absent is as of any rate limit. */
+/** A limit whole and checked. */
 function limitFrom(field: string, input: LimitInput): GuardLimit {
   if (typeof input !== 'object') {
     throw invalid(field, `Cannot set ${field} to ${input} because it must be an object or null`)
@@ -88,6 +91,9 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
   const foreign = Object.keys(input).find((name) => !limitNames.has(name))
   if (foreign !== undefined) {
     throw invalid(`${field}.${snakeCase(foreign)}`, `A ${field} has no ${snakeCase(foreign)}`)
+  }
+  if (input.maxRequests === undefined) {
+    throw invalid(`${field}.max_requests`, `A ${field} must say how many max_requests`)
   }
   try {
     const { maxRequests, windowMillis, algorithm, burst } = settingsFrom(input)

@@ -7,6 +7,8 @@ export type RawFields = {
   readonly raw: ReadonlySet<string>
   /** Fields that hold lists of objects with such fields, and how many of those at most. */
   readonly lists?: Readonly<Record<string, { readonly of: RawFields; readonly max: number }>>
+  /** Fields that hold one such object. */
+  readonly objects?: Readonly<Record<string, RawFields>>
 }
 
 export type Fields = Record<string, unknown>
@@ -26,14 +28,18 @@ export function readBody(text: string, rawFields: RawFields): Fields {
   return fields
 }
 
-function readFields(reader: JsonReader, { raw, lists }: RawFields, path: string): Fields {
+function readFields(reader: JsonReader, rawFields: RawFields, path: string): Fields {
+  const { raw, lists, objects } = rawFields
   // Without a prototype: `__proto__` is a name like any other here.
   const fields: Fields = Object.create(null)
   reader.fields((name) => {
     if (name in fields) throw givenTwice(path, name)
     const list = lists !== undefined && Object.hasOwn(lists, name) ? lists[name] : undefined
+    const object = objects !== undefined && Object.hasOwn(objects, name) ? objects[name] : undefined
     if (list !== undefined && reader.peek() === '[') {
       fields[name] = readList(reader, name, list)
+    } else if (object !== undefined && reader.peek() === '{') {
+      fields[name] = readFields(reader, object, `${path}${name}.`)
     } else {
       const value = reader.value()
       fields[name] = raw.has(name) ? value : JSON.parse(value)

@@ -3,6 +3,7 @@ import { ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Answer, answer, seconds } from './answer.ts'
 import { errorTable, type HttpErrorCode } from './error-table.ts'
 import { QueueLocked } from './queue-locked.ts'
+import { retryAfter } from './rate-headers.ts'
 import { RequestError } from './request-error.ts'
 
 /** The time is nearly up: what is under way goes on without an audience, or is frozen with us. */
@@ -25,15 +26,18 @@ export function errorAnswer(error: unknown, requestId: string, changes: boolean)
     return refuse(error.code, error.message, retryable, requestId, extra, headers)
   }
   if (error instanceof QueueError) {
-    const { code, message, retryable, field, outcome } = error
+    const { code, message, retryable, field, outcome, retryAfterMs } = error
     const words = sourcesSay[code]
     const extra = {
       field,
       limit_bytes: code === 'ITEM_TOO_LARGE' ? ITEM_BYTES_MAX : undefined,
       outcome,
+      retry_after_ms: retryAfterMs,
       hint: outcome === 'unknown' ? repeatSafely : words && message,
     }
-    return refuse(code, words ?? message, retryable, requestId, extra)
+    return refuse(code, words ?? message, retryable, requestId, extra, {
+      ...(retryAfterMs !== undefined && { 'retry-after': retryAfter(retryAfterMs) }),
+    })
   }
   if (error instanceof QueueLocked) {
     const { expiresAtMs, message } = error

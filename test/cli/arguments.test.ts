@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { nearest } from '../../cli/arguments/nearest.ts'
 import { commands } from '../../cli/commands.ts'
+import { exitCodes } from '../../cli/exit-codes.ts'
 import { placeOf } from '../../cli/target/open-target.ts'
 import { run, spawnCli } from './a-run.ts'
 
@@ -82,6 +85,23 @@ describe('help', () => {
     // In the middle of a line that is wrong, too.
     expect(await run([name, '--nonsense', '--help'])).toEqual(asked)
     for (const line of asked.stdout.split('\n')) expect(line.length).toBeLessThan(116)
+  })
+
+  test('names every exit code, as the pages do', async () => {
+    const listed = (text: string, opening: string) => {
+      const [, list = ''] = text.split(opening)
+      return list.split('\n\n')[0]?.replaceAll('\n', ' ') ?? ''
+    }
+    const page = (name: string) =>
+      readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8')
+    const inHelp = listed((await run(['help'])).stdout, 'Exit codes: ')
+    const inTable = listed(page('cli.md'), '| Exit code | |')
+    const inDecision = listed(page('decisions/0017-the-command-line.md'), '**Exit codes ')
+    for (const code of Object.values(exitCodes)) {
+      expect(inHelp).toMatch(new RegExp(`(^|, )${code} `))
+      expect(inTable).toContain(`| ${code} | `)
+      if (code !== exitCodes.done) expect(inDecision).toMatch(new RegExp(`[( ]${code}[), ]`))
+    }
   })
 
   test('says what version it is', async () => {

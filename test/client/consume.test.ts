@@ -41,6 +41,9 @@ function start(queue: FakeQueue, handler: Handler<string>, options: ConsumeOptio
   return { over, stop: () => stop.abort(), failures, hasEnded: () => ended }
 }
 
+const atLimit = (retryAfterMs: number) =>
+  new PushPopError('RATE_LIMITED', 'no', { status: 429, retryable: true, retryAfterMs })
+
 const callsOf = (queue: FakeQueue, verb: string) => queue.calls.filter((it) => it.verb === verb)
 
 describe('the loop', () => {
@@ -55,6 +58,26 @@ describe('the loop', () => {
     run.stop()
     expect(await run.over).toEqual({ acknowledged: 3, released: 0, deadLettered: 0 })
     expect(queue.locks.size).toBe(0)
+  })
+
+  test('waits at the queue’s limit as long as it says, holding nothing, and without a word', async () => {
+    const queue = fakeQueue('a', 'b')
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => {
+      seen.push(value)
+      if (value === 'a') queue.failNext('pop', atLimit(40_000))
+    })
+    await pass(39_000)
+    expect(seen).toEqual(['a'])
+    expect(queue.acknowledged).toEqual(['a'])
+    expect(queue.calls.map(({ verb }) => verb)).toEqual(['pop', 'pop', 'acknowledge'])
+    await pass(1_001)
+    expect(seen).toEqual(['a', 'b'])
+    queue.failNext('pop', atLimit(3_600_000))
+    await pass(10_000)
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 2, released: 0, deadLettered: 0 })
+    expect(run.failures).toEqual([])
   })
 
   test('works a batch in order under one lock', async () => {

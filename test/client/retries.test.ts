@@ -15,6 +15,7 @@ afterEach(() => {
 type Row = { readonly verb: Verb; readonly run: (client: Client) => Promise<unknown> }
 
 const queue = (client: Client) => client.queue('q')
+const limit = (client: Client) => client.rate('k')
 const lock = 'AAAAAAAAAAA'
 
 async function all(list: AsyncIterable<unknown>) {
@@ -55,6 +56,27 @@ const repeatedWhateverFails: Record<string, Row> = {
   configuration: { verb: 'configuration', run: (c) => queue(c).configuration() },
   queues: { verb: 'queues', run: (c) => all(c.queues()) },
   health: { verb: 'health', run: (c) => c.health() },
+  decide: { verb: 'decideRate', run: (c) => limit(c).decide({ canWait: true }) },
+  wait: { verb: 'decideRate', run: (c) => limit(c).wait() },
+  'state of a rate limit': { verb: 'rateState', run: (c) => limit(c).state() },
+  verify: { verb: 'verifyTicket', run: (c) => limit(c).verify('t') },
+  'configuration of a rate limit': {
+    verb: 'rateConfiguration',
+    run: (c) => limit(c).configuration(),
+  },
+  'configure with ifMatch, of a rate limit': {
+    verb: 'configureRate',
+    run: (c) => limit(c).configure({ burst: 1 }, { ifMatch: '"1"' }),
+  },
+  'unconfigure with ifMatch': {
+    verb: 'unconfigureRate',
+    run: (c) => limit(c).unconfigure({ ifMatch: '"1"' }),
+  },
+  ratePatterns: { verb: 'ratePatterns', run: (c) => c.ratePatterns() },
+  'configureRatePatterns with ifMatch': {
+    verb: 'configureRatePatterns',
+    run: (c) => c.configureRatePatterns([], { ifMatch: '"1"' }),
+  },
 }
 
 const repeatedIfRefused: Record<string, Row> = {
@@ -65,6 +87,20 @@ const repeatedIfRefused: Record<string, Row> = {
   configure: { verb: 'configure', run: (c) => queue(c).configure({ capacity: 1 }) },
   purge: { verb: 'purge', run: (c) => queue(c).purge() },
   redrive: { verb: 'redrive', run: (c) => queue(c).redrive() },
+  'decide, not to be repeated': {
+    verb: 'decideRate',
+    run: (c) => limit(c).decide({ repeatLost: false }),
+  },
+  giveUp: { verb: 'giveUpTicket', run: (c) => limit(c).giveUp('t') },
+  'configure of a rate limit': {
+    verb: 'configureRate',
+    run: (c) => limit(c).configure({ burst: 1 }),
+  },
+  unconfigure: { verb: 'unconfigureRate', run: (c) => limit(c).unconfigure() },
+  configureRatePatterns: {
+    verb: 'configureRatePatterns',
+    run: (c) => c.configureRatePatterns([]),
+  },
 }
 
 const rows = { ...repeatedWhateverFails, ...repeatedIfRefused }
@@ -160,6 +196,13 @@ describe.each(Object.entries(rows))('%s', (name, row) => {
 test('the table has every verb, each in a row above', () => {
   const verbs = new Set(Object.values(rows).map(({ verb }) => verb))
   expect([...verbs].sort()).toEqual(Object.keys(afterLostAnswer).sort())
+})
+
+test('only what reads is certain to have changed nothing', () => {
+  const queueReads = ['configuration', 'health', 'inspect', 'peek', 'queues']
+  const rateReads = ['rateConfiguration', 'ratePatterns', 'rateState', 'verifyTicket']
+  const verbs = Object.keys(afterLostAnswer) as Verb[]
+  expect(verbs.filter((verb) => !changes(verb)).sort()).toEqual([...queueReads, ...rateReads])
 })
 
 describe('a key made for a call', () => {

@@ -97,6 +97,16 @@ export const succeeds = answers(200, {
   buffer_segments: 1,
   max_deliveries: null,
   capacity: null,
+  allowed: true,
+  remaining: 1,
+  window: { start: 1, end: 2 },
+  waited_ms: 0,
+  shards: [],
+  patterns: [],
+  state: 'ready',
+  not_before: 1,
+  good_until: 2,
+  given_up: true,
 })
 
 export const pops = (text: string, more: object = {}): Reply =>

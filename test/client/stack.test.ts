@@ -189,6 +189,70 @@ describe('the verbs', () => {
   })
 })
 
+describe('a rate limit', () => {
+  test('lets as many go as it may, keeps places, and is configured', async () => {
+    const limit = client.rate('partner')
+    expect(await limit.configuration()).toMatchObject({
+      settings: { maxRequests: 100, allowOverrides: true },
+      etag: '"0"',
+    })
+    const set = { maxRequests: 2, maxRequestsInQueue: 2, windowMillis: 86_400_000 }
+    const { settings, etag = '' } = await limit.configure(set, { ifMatch: '"0"' })
+    expect(settings).toMatchObject({ ...set, algorithm: 'window', allowOverrides: false })
+    await expect(limit.configure(set, { ifMatch: '"0"' })).rejects.toMatchObject({
+      code: 'VERSION_MISMATCH',
+    })
+
+    expect(await limit.decide({ cost: 2 })).toMatchObject({ kind: 'allowed', remaining: 0 })
+    const denied = { kind: 'denied', retryAfterMs: expect.any(Number) }
+    expect(await limit.decide()).toEqual(denied)
+    const [first, second] = [await limit.wait(), await limit.decide({ canWait: true })]
+    if (first.kind !== 'promised' || second.kind !== 'promised') throw new Error('no tickets')
+    expect([first.position, second.position]).toEqual([1, 2])
+    expect(await limit.wait()).toEqual(denied)
+    expect(await limit.state()).toMatchObject({
+      key: 'partner',
+      from: 'key',
+      shards: [{ limit: 2, remaining: 0, waiting: 2, lastTurnMs: second.turn.notBeforeMs }],
+    })
+    const state = await limit.verify(first.ticket)
+    expect(state).toMatchObject({ kind: 'waiting', turn: first.turn })
+    expect(await limit.giveUp(first.ticket)).toEqual({ kind: 'kept' })
+    expect(await limit.giveUp(second.ticket)).toEqual({ kind: 'given-up' })
+    for (const call of [client.rate('other').verify(first.ticket), limit.verify('a.b')]) {
+      await expect(call).rejects.toMatchObject({ code: 'TICKET_NOT_FOUND' })
+    }
+    await expect(limit.decide({ maxRequests: 9 })).rejects.toMatchObject({
+      code: 'OVERRIDE_REFUSED',
+      field: 'maxRequests',
+    })
+
+    const { patterns, etag: before = '' } = await client.ratePatterns()
+    expect(patterns).toEqual([])
+    const own = [{ prefix: 'part', settings: { maxRequests: 7 } }]
+    expect(await client.configureRatePatterns(own, { ifMatch: before })).toMatchObject({
+      patterns: [{ prefix: 'part', settings: { maxRequests: 7, burst: 1 } }],
+    })
+    await expect(client.configureRatePatterns([], { ifMatch: before })).rejects.toMatchObject({
+      code: 'VERSION_MISMATCH',
+    })
+    expect(await limit.unconfigure({ ifMatch: etag })).toMatchObject({
+      settings: { maxRequests: 7 },
+      etag: '"0"',
+    })
+  })
+
+  test('is waited for: a turn each', async () => {
+    const limit = client.rate('paced')
+    await limit.configure({ maxRequests: 1, windowMillis: 300 })
+    const startedAtMs = performance.now()
+    const waits = await Promise.all([1, 2, 3, 4].map(() => limit.wait()))
+    expect(waits).toEqual(waits.map(() => ({ kind: 'allowed' })))
+    // The first may have come just before its window was over.
+    expect(performance.now() - startedAtMs).toBeGreaterThan(590)
+  })
+})
+
 test('a push whose answers are lost happens once if it has a key', async () => {
   let lost = 0
   const lossy: typeof fetch = async (input, init) => {

@@ -574,3 +574,52 @@ describe('Several locks at once', () => {
     expect(await place.count()).toBe(50 - 6)
   })
 })
+
+describe('A queue with a pop limit', () => {
+  const limitTo = (place: Place, maxRequests: number, windowMillis: number) =>
+    place.in(place.queues.configure(QUEUE, { popLimit: { maxRequests, windowMillis } }))
+
+  it('is worked at its pace, to its end, by one run: each wait is for the next window.', async () => {
+    const place = new Place()
+    await limitTo(place, 2, 1_000)
+    await place.push(...numbers(7))
+    const seen: [value: unknown, window: number][] = []
+    const { ending, counts, tookMs } = await place.run(
+      (items) => {
+        for (const { value } of items) seen.push([value, Math.floor(place.ms / 1_000)])
+      },
+      { batchSize: 1 },
+    )
+    expect(seen).toEqual(numbers(7).map((n) => [n, Math.floor(n / 2)]))
+    expect([ending, counts.acknowledged]).toEqual(['empty', 7])
+    expect(tookMs).toBeGreaterThanOrEqual(3_000)
+    // A limit is no trouble.
+    expect(place.logged).toEqual([])
+  })
+
+  it('acknowledges what is done before it waits, however long that is.', async () => {
+    const place = new Place()
+    await limitTo(place, 1, 60_000)
+    await place.push(...numbers(2))
+    const options = { batchSize: 1, lockTtlSeconds: 5, timeoutMs: 300_000 }
+    const run = place.start(() => {}, options)
+    await place.pass(10_000)
+    expect(await place.count()).toBe(1)
+    expect(await place.in(run)).toMatchObject({ ending: 'empty' })
+  })
+
+  it('goes on in the next run where the window is longer than this one.', async () => {
+    const place = new Place()
+    await limitTo(place, 1, 3_600_000)
+    await place.push(...numbers(2))
+    const { ending, counts, tookMs } = await place.run(() => {}, {
+      batchSize: 1,
+      timeoutMs: 60_000,
+    })
+    expect([ending, counts.acknowledged]).toEqual(['continued', 1])
+    expect(place.called).toEqual([QUEUE])
+    // It has slept, and not asked over and over.
+    expect(tookMs).toBeGreaterThanOrEqual(55_000)
+    expect(place.verbs.filter((verb) => verb === 'pop').length).toBeLessThanOrEqual(3)
+  })
+})

@@ -230,7 +230,7 @@ describe('The configuration', () => {
   it('keeps both limits whole, and takes them away with null.', async () => {
     const { queues, queue } = await limited({
       pushLimit: { maxRequests: 10, algorithm: 'smooth', burst: 3 },
-      popLimit: {},
+      popLimit: { maxRequests: 100 },
     })
     const shown = {
       pushLimit: { maxRequests: 10, windowMillis: 1_000, algorithm: 'smooth', burst: 3 },
@@ -245,11 +245,12 @@ describe('The configuration', () => {
 
   it.each([
     [{ pushLimit: { maxRequests: 0 } }, 'push_limit.max_requests'],
-    [{ popLimit: { windowMillis: 99 } }, 'pop_limit.window_millis'],
-    [{ popLimit: { burst: 2 } }, 'pop_limit.burst'],
-    [{ pushLimit: { algorithm: 'leaky' as 'window' } }, 'push_limit.algorithm'],
-    [{ pushLimit: { shards: 2 } as object }, 'push_limit.shards'],
-    [{ pushLimit: 'none' as unknown as object }, 'push_limit'],
+    [{ pushLimit: {} as { maxRequests: 1 } }, 'push_limit.max_requests'],
+    [{ popLimit: { maxRequests: 9, windowMillis: 99 } }, 'pop_limit.window_millis'],
+    [{ popLimit: { maxRequests: 9, burst: 2 } }, 'pop_limit.burst'],
+    [{ pushLimit: { maxRequests: 9, algorithm: 'leaky' as 'window' } }, 'push_limit.algorithm'],
+    [{ pushLimit: { maxRequests: 9, shards: 2 } as { maxRequests: 9 } }, 'push_limit.shards'],
+    [{ pushLimit: 'none' as unknown as { maxRequests: 9 } }, 'push_limit'],
   ])('refuses %j and names the field.', async (change, field) => {
     const error = await stage
       .engine()

@@ -40,11 +40,15 @@ describe('A bundle', () => {
     expect(clients.length > 0).toBe(name === 'Announce')
   })
 
-  it.each(all)('of %s has the rate limiter only if it is the rate limiter’s.', (name, made) => {
-    const limiter = [...made.inputs].filter((path) => path.startsWith('lambdas/rate/'))
-    const queues = [...made.inputs].filter((path) => path.startsWith('lambdas/operations/'))
-    expect(limiter.length > 0).toBe(name === 'Rate')
-    if (name === 'Rate') expect(queues).toEqual([])
+  it.each(all)('of %s has of the rate limiter what it uses.', (name, made) => {
+    const inputs = [...made.inputs]
+    const queues = inputs.some((path) => path.startsWith('lambdas/operations/'))
+    // Queues have limits of their own: they decide, and know no keys, patterns or tickets.
+    const decides = inputs.includes('lambdas/rate/operations/decide.ts')
+    expect(decides).toBe(queues || name === 'Rate')
+    const keys = inputs.filter((path) => /^lambdas\/rate\/.*(ticket|pattern|secret)/.test(path))
+    expect(keys.length > 0).toBe(name === 'Rate')
+    if (name === 'Rate') expect(queues).toBe(false)
   })
 
   it.each(all)('of %s has no chain of credentials, and no node:http at the start.', (_, made) => {

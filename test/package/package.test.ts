@@ -114,13 +114,15 @@ const useConstruct = `
   new PushPop(stack, 'Others', { sweepEvery: 10 })
 `
 const useClient = `
-  import { createClient, isPushPopError, rawJson, type Item } from 'pushpop/client'
+  import { createClient, isPushPopError, rawJson, type Item, type RateDecision } from 'pushpop/client'
 
   const client = createClient({ url: 'http://localhost:8000', auth: { kind: 'token', token: 'x' } })
   const orders = client.queue<{ order: number }>('orders')
   export async function work(): Promise<Item<{ order: number }> | undefined> {
     await orders.push({ order: 17 }, { priority: 5 })
     await client.queue('names').push(rawJson('1.10'))
+    const decision: RateDecision = await client.rate('partner').decide({ canWait: true })
+    if (decision.kind === 'promised') await client.rate('partner').giveUp(decision.ticket)
     try {
       const { items } = await orders.pop({ ack: true })
       return items[0]
@@ -151,6 +153,26 @@ const useEngine = `
   // @ts-expect-error
   queues.push('orders', { items: [{ text: 17 }] })
 `
+const useRateLimits = `
+  import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+  import { type Admission, createRateLimits, QueueError, type RateLimits, type SettingsInput } from 'pushpop/rate-limits'
+
+  const limits: RateLimits = createRateLimits({ tableName: 'pushpop', dynamodb: new DynamoDBClient() })
+  const settings: SettingsInput = { maxRequests: 5, algorithm: 'smooth' }
+  export async function work(): Promise<number> {
+    await limits.configure('user-17', settings)
+    const answer: Admission = await limits.admit('user-17', { canWait: true, maxWaitMs: 5_000 })
+    switch (answer.kind) {
+      case 'allowed': return answer.waitedMs
+      case 'denied': return answer.retryAfterMs
+      case 'promised': return answer.turn.notBeforeMs
+      case 'override-refused': throw new Error(answer.field)
+    }
+  }
+  export const isBusy = (error: unknown) => error instanceof QueueError && error.code === 'BUSY'
+  // @ts-expect-error
+  limits.configure('user-17', { algorithm: 'rough' })
+`
 const useConsumer = `
   import { consumer, type Item } from 'pushpop/consumer'
 
@@ -170,7 +192,7 @@ describe('The types', () => {
   const nodenext = [...node, '--module', 'nodenext']
   const bundler = [...node, '--module', 'esnext', '--moduleResolution', 'bundler']
   const exact = ['--exactOptionalPropertyTypes', '--skipLibCheck']
-  const withoutCdk = [useClient, useEngine, useConsumer]
+  const withoutCdk = [useClient, useEngine, useRateLimits, useConsumer]
   const all = [useConstruct, ...withoutCdk]
 
   it('of all entries hold, and those of what they are made of, for Node.', async () => {
@@ -197,6 +219,7 @@ describe('An entry', () => {
     pushpop: ['PushPop', 'PushPopConsumer', 'PushPopStack', 'Storage'],
     'pushpop/client': ['PushPopError', 'createClient', 'isPushPopError', 'rawJson'],
     'pushpop/engine': ['QueueError', 'createQueues', 'tableDefinition'],
+    'pushpop/rate-limits': ['QueueError', 'createRateLimits', 'tableDefinition'],
     'pushpop/consumer': ['consumer'],
   }
 
@@ -218,7 +241,7 @@ describe('An entry', () => {
       import { createRequire } from 'node:module'
       const require = createRequire(import.meta.url)
       console.log(${Object.keys(entries).map((entry) => `typeof require('${entry}')`)})`)
-    expect(found).toBe('object object object object\n')
+    expect(found).toBe('object object object object object\n')
   })
 })
 
@@ -326,15 +349,15 @@ describe('The engine', () => {
     await store.createBucket('package')
   })
   afterAll(() => store?.stop())
+  const env = () => ({
+    AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
+    AWS_ENDPOINT_URL_S3: store.s3Endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+  })
 
   it('works on a table and bucket of one’s own.', async () => {
-    const env = {
-      AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
-      AWS_ENDPOINT_URL_S3: store.s3Endpoint,
-      AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: 'S3RVER',
-      AWS_SECRET_ACCESS_KEY: 'S3RVER',
-    }
     const said = await plain.script(
       `
       import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
@@ -350,9 +373,28 @@ describe('The engine', () => {
       await queues.push('orders', { items: [{ text: '17', priority: 5 }, { text: large, priority: 0 }] })
       const { items } = await queues.pop('orders', { count: 2 })
       console.log(items[0].text === large, items[1].text)`,
-      env,
+      env(),
     )
     expect(said).toBe('true 17\n')
+  })
+
+  it('limits rates on a table alone.', async () => {
+    const said = await plain.script(
+      `
+      import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+      import { createRateLimits } from 'pushpop/rate-limits'
+      const limits = createRateLimits({ tableName: 'package', dynamodb: new DynamoDBClient() })
+      await limits.configure('partner', { maxRequests: 1, windowMillis: 86_400_000 })
+      const kinds = []
+      for (const canWait of [false, false, true]) {
+        const { kind, ticket } = await limits.admit('partner', { canWait })
+        kinds.push(kind)
+        if (ticket !== undefined) kinds.push((await limits.verify('partner', ticket)).kind)
+      }
+      console.log(kinds.join(' '))`,
+      env(),
+    )
+    expect(said).toBe('allowed denied promised waiting\n')
   })
 })
 

@@ -117,11 +117,26 @@ export const deadLettered = v.strictObject({
 const segment = (description: string) =>
   v.pipe(v.nullable(v.pipe(v.number(), v.integer())), v.description(description))
 
+const limit = (description: string) =>
+  v.pipe(
+    v.nullable(
+      v.strictObject({
+        max_requests: count('A window.'),
+        window_millis: count('How long a window is.'),
+        algorithm: v.picklist(['window', 'smooth'] as const),
+        burst: count('Of `smooth`: at once, after a rest.'),
+      }),
+    ),
+    v.description(description),
+  )
+
 export const configuration = v.strictObject({
   segment_size: count('Items a segment, of lanes made from now on.'),
   buffer_segments: count('Segments kept near the head before others go to S3.'),
   max_deliveries: v.nullable(count('An item that comes back this often is dead-lettered.')),
   capacity: v.nullable(count('Items the queue may hold.')),
+  push_limit: limit('How many calls may push.'),
+  pop_limit: limit('How many calls may pop.'),
 })
 
 export const queueState = v.strictObject({
@@ -273,7 +288,9 @@ export const error = v.strictObject({
   outcome: v.optional(
     v.pipe(v.literal('unknown'), v.description('The change may have been made all the same.')),
   ),
-  allowed: v.optional(v.pipe(v.literal(false), v.description('With `RATE_LIMITED`.'))),
+  allowed: v.optional(
+    v.pipe(v.literal(false), v.description('With `RATE_LIMITED`, of a rate limit’s key.')),
+  ),
   retry_after_ms: v.optional(count('With `RATE_LIMITED`.')),
   hint: v.optional(v.pipe(v.string(), v.description('More on what happened, and on what to do.'))),
 })

@@ -14,7 +14,7 @@ import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { flag, integer, object, text } from './fields.ts'
 
-const maxRequests = () => integer(1, MAX_REQUESTS_MAX)
+export const maxRequests = () => integer(1, MAX_REQUESTS_MAX)
 const maxRequestsInQueue = () => integer(0, IN_LINE_MAX)
 const windowMillis = () => integer(WINDOW_MS_MIN, WINDOW_MS_MAX)
 
@@ -52,18 +52,23 @@ export const decideRateCall = {
 export const rateStateCall = {} as const satisfies Call
 export const ticketCall = {} as const satisfies Call
 
-const settings = {
+/** What a limit without a line is made of: a queue's as well. */
+export const limitSettings = {
   max_requests: withDescription(maxRequests(), 'A window. Default 100.'),
-  max_requests_in_queue: withDescription(
-    maxRequestsInQueue(),
-    'Promised beyond the window that is now. Default 400.',
-  ),
   window_millis: withDescription(windowMillis(), 'How long a window is. Default 1,000.'),
   algorithm: withDescription(
     v.picklist(['window', 'smooth'] as const, 'must be "window" or "smooth"'),
     '`smooth`: no double burst at a window’s edge. Default `window`.',
   ),
   burst: withDescription(maxRequests(), 'Of `smooth`: at once, after a rest. Default 1.'),
+}
+
+const settings = {
+  ...limitSettings,
+  max_requests_in_queue: withDescription(
+    maxRequestsInQueue(),
+    'Promised beyond the window that is now. Default 400.',
+  ),
   shards: withDescription(
     integer(1, SHARDS_MAX),
     'Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1.',

@@ -52,6 +52,8 @@ export const inspectCases: readonly Case[] = [
           buffer_segments: 1,
           max_deliveries: null,
           capacity: null,
+          push_limit: null,
+          pop_limit: null,
         },
       })
     },

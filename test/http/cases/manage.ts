@@ -8,7 +8,14 @@ const configure = (call: Call, id: string, change: unknown, ifMatch?: string) =>
     ...(ifMatch !== undefined && { headers: { 'If-Match': ifMatch } }),
   })
 
-const defaults = { segment_size: 100, buffer_segments: 1, max_deliveries: null, capacity: null }
+const defaults = {
+  segment_size: 100,
+  buffer_segments: 1,
+  max_deliveries: null,
+  capacity: null,
+  push_limit: null,
+  pop_limit: null,
+}
 
 export const manageCases: readonly Case[] = [
   {
@@ -17,16 +24,94 @@ export const manageCases: readonly Case[] = [
       const id = queue()
       expect(expectOk(await call('GET', path(id, 'config')))).toEqual(defaults)
       const first = { segment_size: 50, buffer_segments: 3, max_deliveries: 5, capacity: 1000 }
-      expect(expectOk(await configure(call, id, first))).toEqual(first)
+      const whole = { ...defaults, ...first }
+      expect(expectOk(await configure(call, id, first))).toEqual(whole)
       expect(expectOk(await configure(call, id, { capacity: 7 }))).toEqual({
-        ...first,
+        ...whole,
         capacity: 7,
       })
       const without = { max_deliveries: null, capacity: null }
-      expect(expectOk(await configure(call, id, without))).toEqual({ ...first, ...without })
+      expect(expectOk(await configure(call, id, without))).toEqual({ ...whole, ...without })
       const answer = await call('GET', path(id, 'config'))
-      expect(expectOk(answer)).toEqual({ ...first, ...without })
-      expect((await inspect(call, id)).configuration).toEqual({ ...first, ...without })
+      expect(expectOk(answer)).toEqual({ ...whole, ...without })
+      expect((await inspect(call, id)).configuration).toEqual({ ...whole, ...without })
+    },
+  },
+  {
+    name: 'limits are whole once they are set, and replaced as a whole',
+    async run({ call, queue }) {
+      const id = queue()
+      const pop_limit = { max_requests: 5, window_millis: 60_000, algorithm: 'smooth', burst: 2 }
+      const set = await configure(call, id, { push_limit: { max_requests: 3 }, pop_limit })
+      const push_limit = {
+        max_requests: 3,
+        window_millis: 1_000,
+        algorithm: 'window',
+        burst: 1,
+      }
+      expect(expectOk(set)).toEqual({ ...defaults, push_limit, pop_limit })
+      expect((await inspect(call, id)).configuration).toEqual({
+        ...defaults,
+        push_limit,
+        pop_limit,
+      })
+      const given = expectOk(await call('GET', path(id, 'config')))
+      expect(expectOk(await configure(call, id, given))).toEqual(given)
+      const other = expectOk(await configure(call, id, { pop_limit: { max_requests: 100 } }))
+      const plain = { max_requests: 100, window_millis: 1_000, algorithm: 'window', burst: 1 }
+      expect(other).toEqual({ ...defaults, push_limit, pop_limit: plain })
+      const none = await configure(call, id, { push_limit: null, pop_limit: null })
+      expect(expectOk(none)).toEqual(defaults)
+    },
+  },
+  {
+    name: 'limits out of their bounds are refused by name',
+    async run({ call, queue }) {
+      const id = queue()
+      const wrong = [
+        [{ push_limit: { max_requests: 0 } }, 'push_limit.max_requests'],
+        [{ push_limit: { max_requests: '5' } }, 'push_limit.max_requests'],
+        [{ pop_limit: { max_requests: 9, window_millis: 99 } }, 'pop_limit.window_millis'],
+        [{ pop_limit: { max_requests: 9, algorithm: 'leaky' } }, 'pop_limit.algorithm'],
+        [{ pop_limit: { max_requests: 9, burst: 2 } }, 'pop_limit.burst'],
+        [{ push_limit: { algorithm: 'smooth', max_requests: 2, burst: 3 } }, 'push_limit.burst'],
+        [{ push_limit: 5 }, 'push_limit'],
+        [{ push_limit: [] }, 'push_limit.max_requests'],
+        [{ push_limit: {} }, 'push_limit.max_requests'],
+      ] as const
+      for (const [change, field] of wrong) {
+        const refused = expectError(await configure(call, id, change), 400, 'INVALID_PARAMETER')
+        expect(refused.field).toBe(field)
+      }
+      const foreign = await configure(call, id, { push_limit: { max_requests: 9, shards: 2 } })
+      expect(expectError(foreign, 400, 'UNKNOWN_FIELD').field).toBe('push_limit.shards')
+      expect(expectOk(await call('GET', path(id, 'config')))).toEqual(defaults)
+    },
+  },
+  {
+    name: 'beyond its limits a queue answers 429 with the time to wait, and nothing is done',
+    async run({ call, queue }) {
+      const id = queue()
+      // A day, so that no run of this test ends in another window (but at midnight, UTC).
+      const limit = { max_requests: 2, window_millis: 86_400_000 }
+      expectOk(await configure(call, id, { push_limit: limit, pop_limit: limit }))
+      await pushItems(call, id, ['a'])
+      await pushItems(call, id, ['b'])
+      const pushed = await post(call, id, 'push', { item: 'c' })
+      expect((await pop(call, id)).items).toEqual(['a'])
+      const { lock_id } = await lock(call, id)
+      const popped = await call('POST', path(id, 'pop'), { query: `acknowledge=${lock_id}` })
+      for (const answer of [pushed, popped]) {
+        const refused = expectError(answer, 429, 'RATE_LIMITED')
+        expect(refused.retryable).toBe(true)
+        expect(refused).not.toHaveProperty('allowed')
+        expect(refused.retry_after_ms).toBeGreaterThan(0)
+        const seconds = Math.ceil((refused.retry_after_ms as number) / 1_000)
+        expect(answer.headers['retry-after']).toBe(String(seconds))
+      }
+      expect((await inspect(call, id)).count).toBe(1)
+      expectOk(await configure(call, id, { push_limit: null, pop_limit: null }))
+      expectOk(await post(call, id, 'acknowledge', { lock_id }))
     },
   },
   {

@@ -182,6 +182,8 @@ const fieldNames = fc.constantFrom(
   'buffer_segments',
   'max_deliveries',
   'capacity',
+  'push_limit',
+  'pop_limit',
   'max_requests',
   'window_millis',
   'algorithm',

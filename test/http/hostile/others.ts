@@ -195,6 +195,20 @@ const lockCases = [
 ]
 
 const settings = ['segment_size', 'buffer_segments', 'max_deliveries', 'capacity']
+const limits = ['push_limit', 'pop_limit']
+const wrongLimits = [
+  '0',
+  '"5"',
+  'true',
+  '[]',
+  '1e400',
+  '{"max_requests":0}',
+  '{}',
+  '{"max_requests":9,"window_millis":1e400}',
+  '{"max_requests":9,"algorithm":"__proto__"}',
+  '{"max_requests":9,"burst":2}',
+  '{"max_requests":9,"max_requests":8}',
+]
 const wrongSettings = ['0', '-1', '1.5', '"5"', 'true', '[]', '{}', '1e400', '1e15']
 
 export const otherCases: readonly HostileCase[] = [
@@ -209,6 +223,11 @@ export const otherCases: readonly HostileCase[] = [
     wrong('configure', `stale If-Match: ${tag}`, 'VERSION_MISMATCH', {
       headers: { 'if-match': tag },
     }),
+  ),
+  ...limits.flatMap((name) =>
+    wrongLimits.map((value) =>
+      wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
+    ),
   ),
   ...settings.flatMap((name) =>
     wrongSettings.map((value) =>

@@ -1,0 +1,102 @@
+import type { CallOptions } from '../queue.ts'
+import type { Send } from '../transport.ts'
+import { type MatchOptions, patternRequests, rateRequests } from './requests.ts'
+import {
+  decisionOf,
+  type GivenUp,
+  givenUpOf,
+  patternsOf,
+  type RateConfiguration,
+  type RateDecision,
+  type RatePattern,
+  type RatePatterns,
+  type RateSettings,
+  type RateState,
+  rateConfigurationOf,
+  rateStateOf,
+  settingsBodyOf,
+  type TicketState,
+  ticketStateOf,
+} from './views.ts'
+import { type Waited, type WaitOptions, wait } from './wait.ts'
+
+/** Its limit is a request to the key: allowed where nothing is configured, or where that allows it. */
+export type DecideOptions = CallOptions & {
+  /** A place in a coming window will do as well. Default false. */
+  readonly canWait?: boolean
+  /** How long the service may hold the call for its turn: 0–20,000, default 10,000. */
+  readonly maxWaitMs?: number
+  /** Requests it counts as, all in one window. Default 1. */
+  readonly cost?: number
+  /** Who asks: in a key of several shards, one caller's requests keep their order. */
+  readonly caller?: string
+  readonly maxRequests?: number
+  readonly maxRequestsInQueue?: number
+  readonly windowMillis?: number
+  /**
+   * Ask again where the answer was lost. Each lost answer may have taken a slot, which stays empty then;
+   * nobody goes twice. Default true; with false the error says `outcome: 'unknown'`.
+   */
+  readonly repeatLost?: boolean
+}
+
+/** What is absent is as by default. */
+export type RateSettingsInput = Partial<RateSettings>
+
+export interface RateLimit {
+  readonly key: string
+  /** Go, no, or a place in line. "No" is an answer, not an error. */
+  decide(options?: DecideOptions): Promise<RateDecision>
+  /** The same for who can wait; the waiting is done here, for as long as one likes, and costs nothing. */
+  wait(options?: WaitOptions): Promise<Waited>
+  verify(ticket: string, options?: CallOptions): Promise<TicketState>
+  /** Leaves the line. The ticket must not be used then, whatever is answered. */
+  giveUp(ticket: string, options?: CallOptions): Promise<GivenUp>
+  state(options?: CallOptions): Promise<RateState>
+  configuration(options?: CallOptions): Promise<RateConfiguration>
+  /** Replaces the key's own settings whole. */
+  configure(settings: RateSettingsInput, options?: MatchOptions): Promise<RateConfiguration>
+  /** Answers what applies then: the settings of a prefix, or the default. */
+  unconfigure(options?: MatchOptions): Promise<RateConfiguration>
+}
+
+export interface RatePatternVerbs {
+  /** The limits of prefixes. */
+  ratePatterns(options?: CallOptions): Promise<RatePatterns>
+  /** Replaces them all. */
+  configureRatePatterns(
+    patterns: readonly RatePattern<RateSettingsInput>[],
+    options?: MatchOptions,
+  ): Promise<RatePatterns>
+}
+
+export function rateOf(send: Send, key: string): RateLimit {
+  const requests = rateRequests(send, key)
+  const limit: RateLimit = {
+    key,
+    async decide({ repeatLost = true, signal, ...parameters } = {}) {
+      const options = { repeatLost, ...(signal !== undefined && { signal }) }
+      return decisionOf((await requests.decide(parameters, options)).body)
+    },
+    wait: (options) => wait(limit, options),
+    verify: async (ticket, options) => ticketStateOf((await requests.verify(ticket, options)).body),
+    giveUp: async (ticket, options) => givenUpOf((await requests.giveUp(ticket, options)).body),
+    state: async (options) => rateStateOf((await requests.state(options)).body),
+    configuration: async (options) => rateConfigurationOf(await requests.configuration(options)),
+    configure: async (settings, options) =>
+      rateConfigurationOf(await requests.configure(settingsBodyOf(settings), options)),
+    unconfigure: async (options) => rateConfigurationOf(await requests.unconfigure(options)),
+  }
+  return limit
+}
+
+export function ratePatternsOf(send: Send): RatePatternVerbs {
+  const { patterns, configurePatterns } = patternRequests(send)
+  return {
+    ratePatterns: async (options) => patternsOf(await patterns(options)),
+    async configureRatePatterns(inputs, options) {
+      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...settingsBodyOf(settings) }))
+      return patternsOf(await configurePatterns(bodies, options))
+    },
+  }
+}

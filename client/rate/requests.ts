@@ -1,0 +1,130 @@
+// The rate limiter's routes as HTTP calls, answered in the API's own words: views.ts has those of the
+// engine. The command line prints these.
+
+import type {
+  ConfigureRateAnswer,
+  ConfigureRatePatternsAnswer,
+  DecideRateAnswer,
+  DecideRateParameters,
+  GiveUpTicketAnswer,
+  RateConfigurationAnswer,
+  RatePatternsAnswer,
+  RateStateAnswer,
+  UnconfigureRateAnswer,
+  VerifyTicketAnswer,
+} from '../api-types.ts'
+import { PushPopError } from '../errors.ts'
+import type { CallOptions } from '../queue.ts'
+import type { Verb } from '../retry.ts'
+import type { Answered, Call, Send } from '../transport.ts'
+
+export type MatchOptions = CallOptions & { readonly ifMatch?: string | undefined }
+
+/** What a 429 of the limiter says, and the gateway's own does not. */
+export type DenialBody = {
+  readonly allowed: false
+  readonly ticket?: undefined
+  readonly retry_after_ms: number
+}
+
+type Parameters = { readonly [Name in keyof DecideRateParameters]: Possibly<Name> }
+type Possibly<Name extends keyof DecideRateParameters> = DecideRateParameters[Name] | undefined
+
+/** How long a call that can wait is held at most, as the service has it. */
+const HELD_MS = 10_000
+
+export function rateRequests(send: Send, key: string) {
+  const path = pathOf(key)
+  const config = `${path}/config`
+  const ticketPath = (ticket: string) => `${path}/tickets/${ticketSegment(ticket)}`
+  const get = <Body>(verb: Verb, path: string, options: CallOptions) =>
+    ask<Body>(send, { verb, method: 'GET', path, ...signalOf(options) })
+  return {
+    decide: (
+      query: Parameters,
+      { repeatLost, ...options }: CallOptions & { readonly repeatLost: boolean },
+    ) =>
+      ask<DecideRateAnswer | DenialBody>(send, {
+        verb: 'decideRate',
+        method: 'POST',
+        path,
+        query,
+        heldMs: query.canWait ? (query.maxWaitMs ?? HELD_MS) : 0,
+        denialIsAnswer: true,
+        isRepeatable: repeatLost,
+        ...signalOf(options),
+      }),
+    state: (options: CallOptions = {}) => get<RateStateAnswer>('rateState', path, options),
+    verify: async (ticket: string, options: CallOptions = {}) =>
+      get<VerifyTicketAnswer>('verifyTicket', ticketPath(ticket), options),
+    giveUp: async (ticket: string, options: CallOptions = {}) =>
+      ask<GiveUpTicketAnswer>(send, {
+        verb: 'giveUpTicket',
+        method: 'DELETE',
+        path: ticketPath(ticket),
+        ...signalOf(options),
+      }),
+    configuration: (options: CallOptions = {}) =>
+      get<RateConfigurationAnswer>('rateConfiguration', config, options),
+    /** Its body as it stands: the service judges it. */
+    configure: (body: object, options: MatchOptions = {}) =>
+      ask<ConfigureRateAnswer>(send, {
+        verb: 'configureRate',
+        method: 'PUT',
+        path: config,
+        body: JSON.stringify(body),
+        ...matchOf(options),
+      }),
+    unconfigure: (options: MatchOptions = {}) =>
+      ask<UnconfigureRateAnswer>(send, {
+        verb: 'unconfigureRate',
+        method: 'DELETE',
+        path: config,
+        ...matchOf(options),
+      }),
+  }
+}
+
+export const patternRequests = (send: Send) => ({
+  patterns: (options: CallOptions = {}) =>
+    ask<RatePatternsAnswer>(send, {
+      verb: 'ratePatterns',
+      method: 'GET',
+      path: '/rate-config',
+      ...signalOf(options),
+    }),
+  configurePatterns: (patterns: readonly unknown[], options: MatchOptions = {}) =>
+    ask<ConfigureRatePatternsAnswer>(send, {
+      verb: 'configureRatePatterns',
+      method: 'PUT',
+      path: '/rate-config',
+      body: JSON.stringify({ patterns }),
+      ...matchOf(options),
+    }),
+})
+
+const ask = <Body>(send: Send, call: Call) => send(call) as Promise<Answered<Body>>
+
+const signalOf = ({ signal }: CallOptions) => (signal === undefined ? {} : { signal })
+
+const matchOf = ({ ifMatch, ...options }: MatchOptions) => ({
+  ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch }, isRepeatable: true }),
+  ...signalOf(options),
+})
+
+/** The service judges a key and a ticket; these alone would not reach it, because they change the address. */
+const isLost = (segment: string) => segment === '' || segment === '.' || segment === '..'
+
+function pathOf(key: string): string {
+  if (!isLost(key)) return `/rate/${encodeURIComponent(key)}`
+  throw new PushPopError(
+    'INVALID_PARAMETER',
+    `A rate limit's key is 1 to 100 of A-Z a-z 0-9 . _ - and not "." or ".."; this one is "${key}"`,
+    { field: 'key' },
+  )
+}
+
+function ticketSegment(ticket: string): string {
+  if (!isLost(ticket)) return encodeURIComponent(ticket)
+  throw new PushPopError('TICKET_NOT_FOUND', `"${ticket}" is no ticket of a rate limit`)
+}
