@@ -6,6 +6,7 @@ import {
   type Client,
   type ConsumeFailure,
   createClient,
+  type PushPopError,
   type Queue,
   rawJson,
 } from '../../client/index.ts'
@@ -125,6 +126,25 @@ describe('the verbs', () => {
     })
     expect(await queue.purge({ priority: 7 })).toEqual({ itemsPurged: 0 })
     expect(await queue.purge()).toEqual({ itemsPurged: 1 })
+  })
+
+  test('a queue’s limits are set, told and kept, and taken away', async () => {
+    const queue = newQueue<number>()
+    // A day: no run of this test ends in another window (but at midnight, UTC).
+    const pushLimit = { maxRequests: 1, windowMillis: 86_400_000 }
+    const whole = { ...pushLimit, algorithm: 'window', burst: 1 }
+    expect((await queue.configure({ pushLimit })).pushLimit).toEqual(whole)
+    await queue.push(1)
+    const error = await queue.push(2).catch((error: unknown) => error)
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', status: 429, retryable: true, attempts: 1 })
+    expect((error as PushPopError).retryAfterMs).toBeGreaterThan(0)
+    const popLimit = { maxRequests: 2, algorithm: 'smooth', burst: 2 } as const
+    const both = await queue.configure({ popLimit })
+    expect(both).toMatchObject({ pushLimit: whole, popLimit: { ...popLimit, windowMillis: 1_000 } })
+    expect((await queue.inspect({ consistent: true })).configuration).toMatchObject({ popLimit })
+    const none = await queue.configure({ pushLimit: null, popLimit: null })
+    expect(none).not.toHaveProperty('pushLimit')
+    expect(none).not.toHaveProperty('popLimit')
   })
 
   test('acknowledgeMany tells of each lock', async () => {
