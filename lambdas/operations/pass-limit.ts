@@ -1,7 +1,6 @@
 import { QueueError } from '../core/errors.ts'
 import type { QueueRecord } from '../core/record.ts'
-import type { GuardLimit } from '../rate/core/guard-limit.ts'
-import { guard } from '../rate/operations/guard.ts'
+import { guard, type OwnedLimit } from '../rate/operations/guard.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 /** How long a remembered limit may deny without another look: what a raised one may take to be felt. */
@@ -20,23 +19,30 @@ export async function passLimit(
   record: QueueRecord,
 ): Promise<boolean> {
   const { queue } = record
-  const limit = record.configuration[settings[verb]]
-  if (limit === undefined) return false
-  const decision = await slotOf(engine, verb, queue, limit)
+  const owned = limitIn(record, verb)
+  if (owned === undefined) return false
+  const decision = await slotOf(engine, verb, queue, owned)
+  if (decision === undefined) return false
   if (decision.kind === 'allowed') return true
   const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
   if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
     const current = await readRecord(engine, queue)
-    const now = current?.configuration[settings[verb]]
-    if (now === undefined) return false
-    if (!isSame(limit, now)) return passLimit(engine, verb, current as QueueRecord)
+    if (current?.configuration.revision !== owned.revision) {
+      return current !== undefined && passLimit(engine, verb, current)
+    }
   }
-  const { retryAfterMs } = decision
+  const { limit, windowMillis, retryAfterMs } = decision
   throw new QueueError(
     'RATE_LIMITED',
-    `Cannot ${verb} because queue "${queue}" has a ${fields[verb]} of ${limit.maxRequests} requests in ${limit.windowMillis} ms; try again in ${retryAfterMs} ms`,
+    `Cannot ${verb} because queue "${queue}" has a ${fields[verb]} of ${limit} in ${windowMillis} ms; try again in ${retryAfterMs} ms`,
     { retryAfterMs },
   )
+}
+
+function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLimit | undefined {
+  if (record === undefined) return undefined
+  const { [settings[verb]]: limit, revision } = record.configuration
+  return limit && { limit, revision }
 }
 
 /** The same for a push, by what is remembered of the queue: nothing yet, and it goes on. */
@@ -45,9 +51,10 @@ export async function passKnownLimit(engine: Engine, queue: string): Promise<boo
   return record !== undefined && passLimit(engine, 'push', record)
 }
 
-async function slotOf(engine: Engine, verb: 'push' | 'pop', queue: string, limit: GuardLimit) {
+async function slotOf(engine: Engine, verb: 'push' | 'pop', queue: string, owned: OwnedLimit) {
+  const look = async () => limitIn(await readRecord(engine, queue), verb)
   try {
-    return await guard(engine.slots, verb, queue, limit)
+    return await guard(engine.slots, verb, queue, owned, look)
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     // A slot may be wasted; of the queue nothing was touched, whatever became of the slot.
@@ -58,9 +65,3 @@ async function slotOf(engine: Engine, verb: 'push' | 'pop', queue: string, limit
     )
   }
 }
-
-const isSame = (a: GuardLimit, b: GuardLimit): boolean =>
-  a.maxRequests === b.maxRequests &&
-  a.windowMillis === b.windowMillis &&
-  a.algorithm === b.algorithm &&
-  a.burst === b.burst

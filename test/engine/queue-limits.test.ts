@@ -49,7 +49,7 @@ describe('A push limit', () => {
     expect(error).toBeInstanceOf(QueueError)
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryable: true, retryAfterMs: 40_000 })
     expect((error as QueueError).message).toBe(
-      `Cannot push because queue "${queue}" has a push_limit of 1 requests in 60000 ms; try again in 40000 ms`,
+      `Cannot push because queue "${queue}" has a push_limit of 1 in 60000 ms; try again in 40000 ms`,
     )
     stage.clock.pass(40_000)
     await one(queues, queue, 'b')
@@ -93,6 +93,35 @@ describe('A push limit', () => {
     await stage.engine().configure(queue, { pushLimit: limit(1) })
     await one(queues, queue, 'b')
     await expectCode(one(queues, queue, 'c'), 'RATE_LIMITED')
+  })
+
+  it.each([
+    ['lowered', limit(1)],
+    ['smooth', { ...limit(1), algorithm: 'smooth' as const }],
+  ])('that is %s holds for those as well who remember the one before.', async (_, lowered) => {
+    const { queues, queue } = await limited({ pushLimit: limit(100, 1_000) })
+    const old = stage.engine()
+    await one(queues, queue, 'a')
+    await one(old, queue, 'b')
+    stage.clock.pass(5_000)
+    await queues.configure(queue, { pushLimit: lowered })
+    await one(queues, queue, 'c')
+    stage.clock.pass(2_000)
+    for (const process of [old, queues, stage.engine(), old]) {
+      await expectCode(one(process, queue, 'd'), 'RATE_LIMITED')
+    }
+  })
+
+  it('that is gone when its row knows more than a process does, denies it nothing.', async () => {
+    const { queues, queue } = await limited({ pushLimit: limit(9) })
+    const old = stage.engine()
+    await one(old, queue, 'a')
+    await queues.configure(queue, { pushLimit: limit(1) })
+    await expectCode(one(queues, queue, 'b'), 'RATE_LIMITED')
+    await stage.engine().configure(queue, { pushLimit: limit(5) })
+    await one(stage.engine(), queue, 'c')
+    await stage.engine().configure(queue, { pushLimit: null })
+    await one(old, queue, 'd')
   })
 
   it('that is raised or taken away is felt within ten seconds by who is denied.', async () => {

@@ -91,6 +91,14 @@ export const queueLimitMutants: readonly Mutant[] = [
     killers: [test(tests, '200 lanes')],
   },
   {
+    name: 'old-limit-hands-its-rules-to-the-row',
+    rule: 'a lowered limit holds for those who remember the one before',
+    edits: [
+      edit('rate/operations/guard.ts', '  revision,\n  configured', '  revision: 0,\n  configured'),
+    ],
+    killers: [test(tests, 'who remember the one before')],
+  },
+  {
     name: 'limit-that-is-gone-denies-for-ever',
     rule: 'a changed limit is felt within ten seconds',
     edits: [

@@ -72,19 +72,21 @@ export async function decideRate(
   request: RateRequest = {},
 ): Promise<RateDecision> {
   checkRateKey(key)
-  return decideChecked(engine, key, request, (sinceMs) => knownSettings(engine, key, sinceMs))
+  const settings = (sinceMs?: number) => knownSettings(engine, key, sinceMs)
+  // A key always has settings, if only by default.
+  return (await decideChecked(engine, key, request, settings)) as RateDecision
 }
 
-/** What applies to a key, known since the given time or later. */
-export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings>
+/** What applies to a key; given a time, looked for since then. `undefined`: there is no limit. */
+export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
 
-/** For keys that callers cannot name as well. */
+/** For keys that callers cannot name as well. `undefined`: there is no limit any more. */
 export async function decideChecked(
   engine: SlotEngine,
   key: string,
   request: RateRequest,
   settings: SettingsSource,
-): Promise<RateDecision> {
+): Promise<RateDecision | undefined> {
   const { caller, cost = 1, overrides = {}, receivedMs } = request
   checkInteger('cost', cost, 1, MAX_REQUESTS_MAX)
   if (caller !== undefined && (caller.length < 1 || caller.length > CALLER_CHARACTERS_MAX)) {
@@ -94,6 +96,7 @@ export async function decideChecked(
   checkClock(startedMs, receivedMs)
   let known = await settings()
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    if (known === undefined) return undefined
     const wanted = overridden(known.settings, overrides)
     if (wanted.kind === 'refused') return { kind: 'override-refused', field: wanted.field }
     const decision = await decideUnder(engine, key, request, known, wanted.settings, round > 1)

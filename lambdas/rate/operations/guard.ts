@@ -2,21 +2,36 @@ import type { GuardLimit } from '../core/guard-limit.ts'
 import { guardKey } from '../core/keys.ts'
 import { settingsFrom } from '../core/settings.ts'
 import { type Allowed, type Denied, decideChecked } from './decide.ts'
-import { nowMs, type SlotEngine } from './rate-engine.ts'
+import type { KnownSettings } from './known-settings.ts'
+import type { SlotEngine } from './rate-engine.ts'
+
+/** A limit, and at which revision of its owner's configuration it was seen. */
+export type OwnedLimit = { readonly limit: GuardLimit; readonly revision: number }
 
 /**
  * A decision under a limit that is not stored here: its owner (a queue's configuration) hands it over
- * with each request. The key is one that no caller can name.
+ * with each request, and is asked again where the row knows of a later revision. The key is one that
+ * no caller can name. `undefined`: there is no limit any more.
  */
 export async function guard(
   engine: SlotEngine,
   verb: 'push' | 'pop',
   queue: string,
-  limit: GuardLimit,
-): Promise<Allowed | Denied> {
-  const settings = settingsFrom(limit)
-  const known = { settings, revision: 0, configured: false, asOfMs: nowMs(engine) }
-  const decision = await decideChecked(engine, guardKey(verb, queue), {}, async () => known)
+  seen: OwnedLimit,
+  look: () => Promise<OwnedLimit | undefined>,
+): Promise<Allowed | Denied | undefined> {
+  const decision = await decideChecked(engine, guardKey(verb, queue), {}, async (sinceMs) => {
+    const owned = sinceMs === undefined ? seen : await look()
+    return owned && known(owned)
+  })
   // Neither overrides nor waiting were asked for.
-  return decision as Allowed | Denied
+  return decision as Allowed | Denied | undefined
 }
+
+/** Known since never: a revision that counts changes, and no time, is news whenever it is greater. */
+const known = ({ limit, revision }: OwnedLimit): KnownSettings => ({
+  settings: settingsFrom(limit),
+  revision,
+  configured: false,
+  asOfMs: Number.NEGATIVE_INFINITY,
+})
