@@ -10,6 +10,8 @@ export type PushItem = {
 export type PushRequest = {
   readonly items: readonly PushItem[]
   readonly idempotencyKey?: string
+  /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
+  readonly receivedMs?: number | undefined
 }
 
 /** Refuses what cannot be pushed, naming the field. */

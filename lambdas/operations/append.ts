@@ -39,6 +39,9 @@ export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly star
 const ATTEMPTS_MAX = 40
 const FULL_WAIT_MS = 50
 
+/** How a push stands to the queue's limit, before anything was asked of the store. */
+export type Admittance = { readonly hasSlot: boolean; readonly receivedMs: number | undefined }
+
 /**
  * The one loop of a push. An append names no version: it fails only for a reason that the record
  * handed over with the failure tells, so no step of it needs a read. Once an answer is lost it is
@@ -48,7 +51,7 @@ export async function append(
   engine: Engine,
   queue: string,
   addition: Append,
-  hasSlot: boolean,
+  { hasSlot, receivedMs }: Admittance,
 ): Promise<Placed> {
   const wide = addition.lanes.size > LANES_PER_APPEND
   let record = engine.memory.get(queue)
@@ -56,7 +59,9 @@ export async function append(
   let admitted = hasSlot
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (wide) record ??= await readRecord(engine, queue)
-    if (!admitted && record !== undefined) admitted = await passLimit(engine, 'push', record)
+    if (!admitted && record !== undefined) {
+      admitted = await passLimit(engine, 'push', record, receivedMs)
+    }
     const limits = tailLimits(engine)
     if (attempt === 1 && record !== undefined && engine.alone.has(record)) {
       const sealedFirst = await appendSealing(engine, record, addition)

@@ -17,18 +17,19 @@ export async function passLimit(
   engine: Engine,
   verb: 'push' | 'pop',
   record: QueueRecord,
+  receivedMs: number | undefined,
 ): Promise<boolean> {
   const { queue } = record
   const owned = limitIn(record, verb)
   if (owned === undefined) return false
-  const decision = await slotOf(engine, verb, queue, owned)
+  const decision = await slotOf(engine, verb, queue, owned, receivedMs)
   if (decision === undefined) return false
   if (decision.kind === 'allowed') return true
   const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
   if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
     const current = await readRecord(engine, queue)
     if (current?.configuration.revision !== owned.revision) {
-      return current !== undefined && passLimit(engine, verb, current)
+      return current !== undefined && passLimit(engine, verb, current, receivedMs)
     }
   }
   const { limit, windowMillis, retryAfterMs } = decision
@@ -46,15 +47,25 @@ function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLi
 }
 
 /** The same for a push, by what is remembered of the queue: nothing yet, and it goes on. */
-export async function passKnownLimit(engine: Engine, queue: string): Promise<boolean> {
+export async function passKnownLimit(
+  engine: Engine,
+  queue: string,
+  receivedMs: number | undefined,
+): Promise<boolean> {
   const record = engine.memory.get(queue)
-  return record !== undefined && passLimit(engine, 'push', record)
+  return record !== undefined && passLimit(engine, 'push', record, receivedMs)
 }
 
-async function slotOf(engine: Engine, verb: 'push' | 'pop', queue: string, owned: OwnedLimit) {
+async function slotOf(
+  engine: Engine,
+  verb: 'push' | 'pop',
+  queue: string,
+  seen: OwnedLimit,
+  receivedMs: number | undefined,
+) {
   const look = async () => limitIn(await readRecord(engine, queue), verb)
   try {
-    return await guard(engine.slots, verb, queue, owned, look)
+    return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     // A slot may be wasted; of the queue nothing was touched, whatever became of the slot.

@@ -53,7 +53,7 @@ export async function pop(
       if (command.acknowledge === undefined) return { kind: 'empty' }
       throw notFound(command.acknowledge)
     }
-    if (!admitted) admitted = await passLimit(engine, 'pop', record)
+    if (!admitted) admitted = await passLimit(engine, 'pop', record, request.receivedMs)
 
     const claim = attempt <= CLAIMS_MAX ? planClaim(record, command, nowMs) : undefined
     if (claim !== undefined && (current || claim.count === count)) {

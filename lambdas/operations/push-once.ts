@@ -9,7 +9,14 @@ import { EPOCH_CHARACTERS, endOf, type QueueRecord } from '../core/record.ts'
 import type { Pushed, PushItem } from '../queues.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
 import type { Row } from '../store/dynamo.ts'
-import { makeRoomForLanes, missingLanes, type Placed, queueFull, sealQuietly } from './append.ts'
+import {
+  type Admittance,
+  makeRoomForLanes,
+  missingLanes,
+  type Placed,
+  queueFull,
+  sealQuietly,
+} from './append.ts'
 import {
   busy,
   changedAllTheSame,
@@ -45,9 +52,10 @@ export async function pushOnce(
   queue: string,
   items: readonly PushItem[],
   idempotencyKey: string,
+  receivedMs: number | undefined,
 ): Promise<Pushed> {
   checkIdempotencyKey(idempotencyKey)
-  const hasSlot = await passKnownLimit(engine, queue)
+  const hasSlot = await passKnownLimit(engine, queue, receivedMs)
   const once: Once = {
     queue,
     items,
@@ -55,6 +63,7 @@ export async function pushOnce(
     hash: hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)])),
     ...(await prepare(engine, queue, items)),
     hasSlot,
+    receivedMs,
     open: { lost: undefined, done: false },
   }
   try {
@@ -73,15 +82,13 @@ export async function pushOnce(
   }
 }
 
-type Once = {
+type Once = Admittance & {
   readonly queue: string
   readonly items: readonly PushItem[]
   readonly key: Key
   readonly hash: string
   readonly addition: Append
   readonly heads: ReadonlyMap<number, string>
-  /** Of the queue's push limit, before anything was asked of the store. */
-  readonly hasSlot: boolean
   /** The first lost answer: from then on only the receipt can say that it did not happen. */
   readonly open: {
     lost: unknown
@@ -97,7 +104,9 @@ async function attempts(engine: Engine, once: Once): Promise<Pushed> {
   if (current) record = await readRecord(engine, queue)
   let admitted = once.hasSlot
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (!admitted && record !== undefined) admitted = await passLimit(engine, 'push', record)
+    if (!admitted && record !== undefined) {
+      admitted = await passLimit(engine, 'push', record, once.receivedMs)
+    }
     const obstacle = obstacleTo(addition, record, tailLimits(engine))
     const stops = obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes'
     if (stops || obstacle.kind === 'tail-full') {

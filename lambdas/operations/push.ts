@@ -20,16 +20,19 @@ const BATCHES_AT_ONCE = 8
 export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
   checkQueueId(queue)
   checkPush(request.items)
-  if (request.idempotencyKey !== undefined) {
-    return pushOnce(engine, queue, request.items, request.idempotencyKey)
+  const { idempotencyKey, receivedMs } = request
+  if (idempotencyKey !== undefined) {
+    return pushOnce(engine, queue, request.items, idempotencyKey, receivedMs)
   }
   // Before any batch is stored: who is far above the limit costs nothing.
-  const hasSlot = await passKnownLimit(engine, queue)
+  const hasSlot = await passKnownLimit(engine, queue, receivedMs)
   const { addition } = await prepare(engine, queue, request.items)
-  const placed = await append(engine, queue, addition, hasSlot).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
+  const placed = await append(engine, queue, addition, { hasSlot, receivedMs }).catch(
+    async (error: unknown) => {
+      await discardUnlessOpen(engine, queue, addition, error)
+      throw error
+    },
+  )
   return { ids: idsOf(request.items, placed) }
 }
 

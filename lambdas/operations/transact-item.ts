@@ -31,7 +31,7 @@ export async function pushTransactItem(
     record = await foldForRoom(engine, record)
   }
   if (record !== undefined && record.room < 1) throw queueFull(queue, record)
-  const admitted = record !== undefined && (await passLimit(engine, 'push', record))
+  const admitted = record !== undefined && (await passLimit(engine, 'push', record, undefined))
   const { addition } = await prepare(engine, queue, [item])
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full' && record !== undefined) await sealQuietly(engine, record)

@@ -255,6 +255,27 @@ describe('A pop limit', () => {
   })
 })
 
+describe('A clock far off the gateway’s', () => {
+  it.each([-6_000, 16_000])('by %i ms counts nothing: neither a push nor a pop.', async (offMs) => {
+    const { queues, queue } = await limited({ pushLimit: limit(9), popLimit: limit(9) })
+    const receivedMs = stage.clock.nowMs() - offMs
+    const items = named('a', 1)
+    for (const call of [
+      queues.push(queue, { items, receivedMs }),
+      stage.engine().push(queue, { items, receivedMs }),
+      queues.push(queue, { items, receivedMs, idempotencyKey: 'k' }),
+      queues.pop(queue, { receivedMs }),
+    ]) {
+      await expectCode(call, 'STORE_UNAVAILABLE')
+    }
+    const rows = (await stage.store.rows()).filter(({ pk }) => String(pk).includes(`~${queue}#`))
+    expect(rows).toEqual([])
+    await queues.push(queue, { items, receivedMs: stage.clock.nowMs() - 14_000 })
+    // Who has no limit is not asked the time.
+    expect(await stage.engine().push(stage.queue(), { items, receivedMs })).toBeDefined()
+  })
+})
+
 describe('The configuration', () => {
   it('keeps both limits whole, and takes them away with null.', async () => {
     const { queues, queue } = await limited({

@@ -34,11 +34,7 @@ export const queueLimitMutants: readonly Mutant[] = [
     name: 'push-that-knows-of-the-limit-goes-all-the-same',
     rule,
     edits: [
-      edit(
-        'operations/append.ts',
-        "    if (!admitted && record !== undefined) admitted = await passLimit(engine, 'push', record)\n",
-        '    if (!admitted && record !== undefined) admitted = true\n    void passLimit\n',
-      ),
+      edit('operations/append.ts', "await passLimit(engine, 'push', record, receivedMs)", 'true'),
     ],
     killers: [simulation(300, 'limited')],
   },
@@ -48,8 +44,8 @@ export const queueLimitMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/push-once.ts',
-        "    if (!admitted && record !== undefined) admitted = await passLimit(engine, 'push', record)\n",
-        '    if (!admitted && record !== undefined) admitted = true\n    void passLimit\n',
+        "await passLimit(engine, 'push', record, once.receivedMs)",
+        'true',
       ),
     ],
     killers: [test(tests, 'Idempotency-Key')],
@@ -60,8 +56,8 @@ export const queueLimitMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/transact-item.ts',
-        "  const admitted = record !== undefined && (await passLimit(engine, 'push', record))\n",
-        '  const admitted = record !== undefined\n  void passLimit\n',
+        "(await passLimit(engine, 'push', record, undefined))",
+        'true',
       ),
     ],
     killers: [test(tests, 'part of a transaction')],
@@ -72,8 +68,8 @@ export const queueLimitMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/pop.ts',
-        "    if (!admitted) admitted = await passLimit(engine, 'pop', record)\n",
-        '    admitted = true\n    void passLimit\n',
+        "await passLimit(engine, 'pop', record, request.receivedMs)",
+        'true',
       ),
     ],
     killers: [simulation(300, 'limited')],
@@ -84,11 +80,17 @@ export const queueLimitMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/append.ts',
-        '    if (wide) record ??= await readRecord(engine, queue)\n    if (!admitted && record !== undefined) ',
-        '    const cold = record === undefined\n    if (wide) record ??= await readRecord(engine, queue)\n    if (!cold && !admitted && record !== undefined) ',
+        '    if (wide) record ??= await readRecord(engine, queue)\n    if (!admitted && ',
+        '    const cold = record === undefined\n    if (wide) record ??= await readRecord(engine, queue)\n    if (!cold && !admitted && ',
       ),
     ],
     killers: [test(tests, '200 lanes')],
+  },
+  {
+    name: 'slot-counted-by-any-clock',
+    rule: 'a clock far off the gateway’s is refused',
+    edits: [edit('rate/operations/guard.ts', '{ receivedMs }, settings', '{}, settings')],
+    killers: [test(tests, 'A clock far off')],
   },
   {
     name: 'old-limit-hands-its-rules-to-the-row',
@@ -137,13 +139,7 @@ export const queueLimitMutants: readonly Mutant[] = [
   {
     name: 'batch-stored-before-the-limit-is-asked',
     rule: 'a caller far above a limit costs nothing',
-    edits: [
-      edit(
-        'operations/push.ts',
-        '  const hasSlot = await passKnownLimit(engine, queue)\n',
-        '  const hasSlot = false\n  void passKnownLimit\n',
-      ),
-    ],
+    edits: [edit('operations/push.ts', 'await passKnownLimit(engine, queue, receivedMs)', 'false')],
     killers: [test(tests, 'denies from memory')],
   },
   {

@@ -6,11 +6,12 @@ import { QueueLocked } from '../queue-locked.ts'
 import { popCall } from '../schemas/pop.ts'
 
 export const popEndpoints = (queues: Queues) => ({
-  pop: endpoint(popCall, async ({ queue, parameters, header, tally }) => {
+  pop: endpoint(popCall, async ({ queue, parameters, header, tally, receivedMs }) => {
     const idempotencyKey = header('idempotency-key')
     const { count, require_ack: requireAck = false, ttl_seconds: ttlSeconds } = parameters
     const outcome = await queues.pop(queue, {
       requireAck,
+      receivedMs,
       competing: parameters.allow_competing_consumers ?? false,
       ...(count !== undefined && { count }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),

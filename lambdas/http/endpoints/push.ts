@@ -4,11 +4,12 @@ import { endpoint } from '../endpoint.ts'
 import { pushCall } from '../schemas/push.ts'
 
 export const pushEndpoints = (queues: Queues) => ({
-  push: endpoint(pushCall, async ({ queue, body, header, tally }) => {
+  push: endpoint(pushCall, async ({ queue, body, header, tally, receivedMs }) => {
     const items = 'items' in body ? body.items.map(itemOf) : [itemOf(body)]
     const idempotencyKey = header('idempotency-key')
     const { ids } = await queues.push(queue, {
       items,
+      receivedMs,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     })
     tally.count('ItemsPushed', items.length)

@@ -8,6 +8,13 @@ import type { SlotEngine } from './rate-engine.ts'
 /** A limit, and at which revision of its owner's configuration it was seen. */
 export type OwnedLimit = { readonly limit: GuardLimit; readonly revision: number }
 
+export type GuardRequest = {
+  readonly seen: OwnedLimit
+  /** The owner's limit as it is now. */
+  readonly look: () => Promise<OwnedLimit | undefined>
+  readonly receivedMs: number | undefined
+}
+
 /**
  * A decision under a limit that is not stored here: its owner (a queue's configuration) hands it over
  * with each request, and is asked again where the row knows of a later revision. The key is one that
@@ -17,13 +24,13 @@ export async function guard(
   engine: SlotEngine,
   verb: 'push' | 'pop',
   queue: string,
-  seen: OwnedLimit,
-  look: () => Promise<OwnedLimit | undefined>,
+  { seen, look, receivedMs }: GuardRequest,
 ): Promise<Allowed | Denied | undefined> {
-  const decision = await decideChecked(engine, guardKey(verb, queue), {}, async (sinceMs) => {
+  const settings = async (sinceMs?: number) => {
     const owned = sinceMs === undefined ? seen : await look()
     return owned && known(owned)
-  })
+  }
+  const decision = await decideChecked(engine, guardKey(verb, queue), { receivedMs }, settings)
   // Neither overrides nor waiting were asked for.
   return decision as Allowed | Denied | undefined
 }
