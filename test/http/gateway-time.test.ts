@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
+import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
+import type { HttpEvent } from '../../lambdas/http/exchange.ts'
+import { httpHandler } from '../../lambdas/http/stack.ts'
+import { createLog } from '../../lambdas/telemetry/log.ts'
+import { openSimulated } from '../engine/stage.ts'
+
+// A queue's limits count by the process's clock, which is held against the gateway's time of the call.
+
+const log = createLog({ level: 'info', service: 'x', write() {} })
+
+function call(verb: 'push' | 'pop', id: string, timeEpoch: number): HttpEvent {
+  return {
+    version: '2.0',
+    routeKey: `POST /queue/{id}/${verb}`,
+    rawPath: `/queue/${id}/${verb}`,
+    rawQueryString: '',
+    headers: { 'content-type': 'application/json' },
+    pathParameters: { id },
+    requestContext: { requestId: 'gateway-id', timeEpoch },
+    ...(verb === 'push' && { body: '{"item":1}' }),
+  } as unknown as HttpEvent
+}
+
+it('A call that reaches a process whose clock is far off is refused, where the queue has limits.', async () => {
+  const stage = openSimulated()
+  const [queues, limited, free] = [stage.engine(), stage.queue(), stage.queue()]
+  await queues.configure(limited, { pushLimit: { maxRequests: 5 }, popLimit: { maxRequests: 5 } })
+  const handlers = {
+    push: httpHandler('Push', log, pushEndpoints(queues)),
+    pop: httpHandler('Pop', log, popEndpoints(queues)),
+  }
+  const nowMs = stage.clock.nowMs()
+  for (const verb of ['push', 'pop'] as const) {
+    const status = async (queue: string, timeEpoch: number) =>
+      (await handlers[verb](call(verb, queue, timeEpoch), {})).statusCode
+    expect(await status(limited, nowMs - 60_000)).toBe(503)
+    expect(await status(limited, nowMs + 60_000)).toBe(503)
+    expect(await status(limited, nowMs)).toBe(200)
+    expect(await status(free, nowMs - 60_000)).toBe(200)
+  }
+})
