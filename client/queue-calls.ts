@@ -66,6 +66,7 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
         },
         ...keyOf(options),
         ...signalOf(options),
+        holdsLock: acknowledge !== undefined,
         waitForLockMs,
         hurry,
       })

@@ -3,7 +3,7 @@
 import { type Answer, interpret } from './answer.ts'
 import type { Authorise } from './auth.ts'
 import { delay } from './delay.ts'
-import { PushPopError } from './errors.ts'
+import { isAtLimit, PushPopError } from './errors.ts'
 import {
   changes,
   type Failure,
@@ -27,6 +27,8 @@ export type Call = {
   readonly denialIsAnswer?: boolean
   /** How long the service may hold it before it answers. */
   readonly heldMs?: number
+  /** It acknowledges a lock, which must not be held while the queue's limit is waited for. */
+  readonly holdsLock?: boolean
   /** How long a locked queue is waited for. */
   readonly waitForLockMs?: number | undefined
   /** Gives up, whatever may have happened. */
@@ -62,7 +64,7 @@ export const sender =
 
 async function send(transport: Transport, call: Call): Promise<Answer> {
   const { policy } = transport
-  const { verb, isRepeatable = false, signal, hurry, waitForLockMs = 0 } = call
+  const { verb, isRepeatable = false, signal, hurry, holdsLock = false, waitForLockMs = 0 } = call
   const startedAtMs = performance.now()
   let failures = 0
   let timesLocked = 0
@@ -85,6 +87,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
       pause = Math.min(lockPauseMs(timesLocked, error.retryAfterMs), untilMs - elapsedMs)
       if (pause <= 0) throw told(error, sent, lost)
     } else {
+      if (holdsLock && isAtLimit(error)) throw told(error, sent, lost)
       failures += 1
       untilMs = policy.totalMs
       pause = pauseMs(failures, error.retryAfterMs)

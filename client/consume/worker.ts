@@ -8,7 +8,7 @@
 // once; an answer that is on its way then is waited for, and its items are given back.
 
 import { delay } from '../delay.ts'
-import { isLockLost, isQueueLocked, PushPopError } from '../errors.ts'
+import { isAtLimit, isLockLost, isQueueLocked, PushPopError } from '../errors.ts'
 import type { Queue } from '../queue.ts'
 import { newKey } from '../queue-calls.ts'
 import { lockPauseMs, pauseMs } from '../retry.ts'
@@ -135,10 +135,6 @@ async function acknowledgeAlone<T>(queue: Queue<T>, lot: Lot<T>, shift: Shift<T>
   const done = lot.items.map(() => ({ kind: 'done' as const }))
   await settleLot(queue, lot, done, shift)
 }
-
-/** The queue's own limit, which says when: no trouble, and not to be hurried. */
-const isAtLimit = (error: PushPopError): error is PushPopError & { retryAfterMs: number } =>
-  error.code === 'RATE_LIMITED' && error.retryAfterMs !== undefined
 
 /** The address, the rights or the request are wrong, and will be. */
 const isFinal = ({ retryable, outcome }: PushPopError): boolean =>

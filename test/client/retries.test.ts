@@ -84,6 +84,10 @@ const repeatedIfRefused: Record<string, Row> = {
   pushMany: { verb: 'pushMany', run: (c) => queue(c).pushMany([{ item: 1 }]) },
   pop: { verb: 'pop', run: (c) => queue(c).pop() },
   'pop with a lock': { verb: 'pop', run: (c) => queue(c).pop({ ack: true }) },
+  'pop that acknowledges': {
+    verb: 'pop',
+    run: (c) => queue(c).pop({ ack: true, acknowledge: lock }),
+  },
   configure: { verb: 'configure', run: (c) => queue(c).configure({ capacity: 1 }) },
   purge: { verb: 'purge', run: (c) => queue(c).purge() },
   redrive: { verb: 'redrive', run: (c) => queue(c).redrive() },
@@ -231,6 +235,16 @@ describe('time', () => {
     expect(asked).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(201)
     expect(asked).toHaveLength(2)
+  })
+
+  test('a queue’s limit is waited for, but not by a pop that would hold a lock meanwhile', async () => {
+    const limited = refuses(429, 'RATE_LIMITED', {}, 3)
+    const waiting = run('pop', {}, limited, succeeds)
+    const holding = run('pop that acknowledges', {}, limited, succeeds)
+    const throttled = run('pop that acknowledges', {}, refuses(429, 'RATE_LIMITED'), succeeds)
+    await vi.advanceTimersByTimeAsync(3_200)
+    expect([waiting.asked.length, throttled.asked.length]).toEqual([2, 2])
+    expect(await holding.outcome).toMatchObject({ code: 'RATE_LIMITED', attempts: 1 })
   })
 
   test('a Retry-After beyond the total time is not waited for at all', async () => {
