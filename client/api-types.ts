@@ -562,13 +562,13 @@ export type RateStateAnswer = {
   readonly configuration: {
     /** A window. */
     readonly max_requests: number
-    /** Promised beyond the window that is now. */
-    readonly max_requests_in_queue: number
     /** How long a window is. */
     readonly window_millis: number
     readonly algorithm: 'window' | 'smooth'
     /** Of `smooth`: at once, after a rest. */
     readonly burst: number
+    /** Promised beyond the window that is now. */
+    readonly max_requests_in_queue: number
     /** Parts with an order and a share of the limit each. */
     readonly shards: number
     readonly allow_overrides: boolean
@@ -617,13 +617,13 @@ export type GiveUpTicketAnswer =
 export type RateConfigurationAnswer = {
   /** A window. */
   readonly max_requests: number
-  /** Promised beyond the window that is now. */
-  readonly max_requests_in_queue: number
   /** How long a window is. */
   readonly window_millis: number
   readonly algorithm: 'window' | 'smooth'
   /** Of `smooth`: at once, after a rest. */
   readonly burst: number
+  /** Promised beyond the window that is now. */
+  readonly max_requests_in_queue: number
   /** Parts with an order and a share of the limit each. */
   readonly shards: number
   readonly allow_overrides: boolean
@@ -650,13 +650,13 @@ export type ConfigureRateBody = {
 export type ConfigureRateAnswer = {
   /** A window. */
   readonly max_requests: number
-  /** Promised beyond the window that is now. */
-  readonly max_requests_in_queue: number
   /** How long a window is. */
   readonly window_millis: number
   readonly algorithm: 'window' | 'smooth'
   /** Of `smooth`: at once, after a rest. */
   readonly burst: number
+  /** Promised beyond the window that is now. */
+  readonly max_requests_in_queue: number
   /** Parts with an order and a share of the limit each. */
   readonly shards: number
   readonly allow_overrides: boolean
@@ -666,13 +666,13 @@ export type ConfigureRateAnswer = {
 export type UnconfigureRateAnswer = {
   /** A window. */
   readonly max_requests: number
-  /** Promised beyond the window that is now. */
-  readonly max_requests_in_queue: number
   /** How long a window is. */
   readonly window_millis: number
   readonly algorithm: 'window' | 'smooth'
   /** Of `smooth`: at once, after a rest. */
   readonly burst: number
+  /** Promised beyond the window that is now. */
+  readonly max_requests_in_queue: number
   /** Parts with an order and a share of the limit each. */
   readonly shards: number
   readonly allow_overrides: boolean
@@ -685,13 +685,13 @@ export type RatePatternsAnswer = {
     readonly prefix: string
     /** A window. */
     readonly max_requests: number
-    /** Promised beyond the window that is now. */
-    readonly max_requests_in_queue: number
     /** How long a window is. */
     readonly window_millis: number
     readonly algorithm: 'window' | 'smooth'
     /** Of `smooth`: at once, after a rest. */
     readonly burst: number
+    /** Promised beyond the window that is now. */
+    readonly max_requests_in_queue: number
     /** Parts with an order and a share of the limit each. */
     readonly shards: number
     readonly allow_overrides: boolean
@@ -727,13 +727,13 @@ export type ConfigureRatePatternsAnswer = {
     readonly prefix: string
     /** A window. */
     readonly max_requests: number
-    /** Promised beyond the window that is now. */
-    readonly max_requests_in_queue: number
     /** How long a window is. */
     readonly window_millis: number
     readonly algorithm: 'window' | 'smooth'
     /** Of `smooth`: at once, after a rest. */
     readonly burst: number
+    /** Promised beyond the window that is now. */
+    readonly max_requests_in_queue: number
     /** Parts with an order and a share of the limit each. */
     readonly shards: number
     readonly allow_overrides: boolean

@@ -24,6 +24,7 @@ import {
   ticketCall,
   unconfigureRateCall,
 } from '../../lambdas/http/schemas/rate.ts'
+import * as rateAnswers from '../../lambdas/http/schemas/rate-answers.ts'
 import {
   acknowledgeCall,
   deadLetterCall,
@@ -206,8 +207,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       '`maxWaitMs`, and answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
       'those of draft-ietf-httpapi-ratelimit-headers-10.',
     call: decideRateCall,
-    answer: answers.rateAllowed,
-    accepted: answers.rateTicketed,
+    answer: rateAnswers.rateAllowed,
+    accepted: rateAnswers.rateTicketed,
     hasRateLimit: true,
     errors: [...store, 'BUSY', 'OVERRIDE_REFUSED'],
   },
@@ -216,7 +217,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'The state of a rate limit',
     description: 'The limit, where it comes from, what is left and who waits. Changes nothing.',
     call: rateStateCall,
-    answer: answers.rateState,
+    answer: rateAnswers.rateState,
     errors: store,
   },
   verifyTicket: {
@@ -224,7 +225,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'How a ticket stands',
     description: 'Told from the ticket and the clock; it is not used up by that.',
     call: ticketCall,
-    answer: answers.ticketState,
+    answer: rateAnswers.ticketState,
     errors: [...store, 'TICKET_NOT_FOUND'],
   },
   giveUpTicket: {
@@ -232,7 +233,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Give a promised turn up',
     description: 'It is another’s only if nobody waits behind it: no promised turn moves.',
     call: ticketCall,
-    answer: answers.ticketGivenUp,
+    answer: rateAnswers.ticketGivenUp,
     errors: [...store, 'TICKET_NOT_FOUND'],
   },
   rateConfiguration: {
@@ -242,7 +243,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'Its own, or that of the longest prefix, or the default. The `ETag` is the revision of its ' +
       'own; `"0"` where it has none.',
     call: rateConfigurationCall,
-    answer: answers.rateConfiguration,
+    answer: rateAnswers.rateConfiguration,
     hasEtag: true,
     errors: store,
   },
@@ -251,7 +252,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Give a rate limit a configuration of its own',
     description: 'What is left out is as by default. Turns that were promised stay as they are.',
     call: configureRateCall,
-    answer: answers.rateConfiguration,
+    answer: rateAnswers.rateConfiguration,
     hasEtag: true,
     errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
   },
@@ -260,7 +261,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Take a rate limit’s own configuration away',
     description: 'That of its prefix, or the default, applies again, and is the answer.',
     call: unconfigureRateCall,
-    answer: answers.rateConfiguration,
+    answer: rateAnswers.rateConfiguration,
     hasEtag: true,
     errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
   },
@@ -269,7 +270,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'The configurations of prefixes',
     description: 'In the order in which they apply: the longest prefix first.',
     call: rateConfigurationCall,
-    answer: answers.ratePatterns,
+    answer: rateAnswers.ratePatterns,
     hasEtag: true,
     errors: store,
   },
@@ -278,7 +279,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Replace the configurations of prefixes',
     description: 'All at once. Felt within half a minute.',
     call: configureRatePatternsCall,
-    answer: answers.ratePatterns,
+    answer: rateAnswers.ratePatterns,
     hasEtag: true,
     errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
   },

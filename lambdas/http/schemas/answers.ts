@@ -3,12 +3,8 @@
 
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../error-table.ts'
-
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description))
-
-const time = (description: string) =>
-  v.pipe(v.number(), v.description(`${description} Epoch seconds with a fraction.`))
+import { count, time } from './answer-fields.ts'
+import { limitEntries } from './rate-answers.ts'
 
 const success = v.literal(true)
 const id = () => v.pipe(v.string(), v.description('Opaque; the same at push, peek and pop.'))
@@ -118,17 +114,7 @@ const segment = (description: string) =>
   v.pipe(v.nullable(v.pipe(v.number(), v.integer())), v.description(description))
 
 const limit = (description: string) =>
-  v.pipe(
-    v.nullable(
-      v.strictObject({
-        max_requests: count('A window.'),
-        window_millis: count('How long a window is.'),
-        algorithm: v.picklist(['window', 'smooth'] as const),
-        burst: count('Of `smooth`: at once, after a rest.'),
-      }),
-    ),
-    v.description(description),
-  )
+  v.pipe(v.nullable(v.strictObject(limitEntries)), v.description(description))
 
 export const configuration = v.strictObject({
   segment_size: count('Items a segment, of lanes made from now on.'),
@@ -190,87 +176,6 @@ export const queueList = v.strictObject({
   queues: v.array(v.strictObject({ id: v.string(), count: count('Its items.') })),
   cursor: v.optional(v.pipe(v.string(), v.description('For the next page; absent on the last.'))),
 })
-
-const rateWindow = v.strictObject({
-  start: time('When it begins.'),
-  end: time('When it is over.'),
-})
-
-export const rateAllowed = v.strictObject({
-  allowed: v.literal(true),
-  request_id: v.string(),
-  remaining: count('Requests that may still go in the window that is now.'),
-  window: v.pipe(rateWindow, v.description('The window that this request goes in.')),
-  waited_ms: count('How long the call was held for its turn.'),
-})
-
-export const rateTicketed = v.strictObject({
-  allowed: v.literal(false),
-  request_id: v.string(),
-  ticket: v.pipe(v.string(), v.description('Signed: go at `not_before`, once.')),
-  not_before: time('When its turn comes; it never moves.'),
-  position: count('In line; 1: nobody else waits before it.'),
-  retry_after_ms: count('From now until `not_before`.'),
-})
-
-const rateSettings = {
-  max_requests: count('A window.'),
-  max_requests_in_queue: count('Promised beyond the window that is now.'),
-  window_millis: count('How long a window is.'),
-  algorithm: v.picklist(['window', 'smooth'] as const),
-  burst: count('Of `smooth`: at once, after a rest.'),
-  shards: count('Parts with an order and a share of the limit each.'),
-  allow_overrides: v.boolean(),
-}
-
-export const rateConfiguration = v.strictObject(rateSettings)
-
-export const rateState = v.strictObject({
-  key: v.string(),
-  from: v.pipe(
-    v.picklist(['key', 'pattern', 'default'] as const),
-    v.description('Where the configuration comes from: the first of these that there is.'),
-  ),
-  configuration: rateConfiguration,
-  shards: v.array(
-    v.strictObject({
-      shard: count('Its number, from 0.'),
-      limit: count('Its share of the limit.'),
-      remaining: count('Requests that could go now.'),
-      waiting: count('Places promised in windows to come.'),
-      window: rateWindow,
-      last_turn: v.nullable(time('When the last promised turn comes; `null` if nobody waits.')),
-    }),
-  ),
-})
-
-export const ratePatterns = v.strictObject({
-  patterns: v.pipe(
-    v.array(v.strictObject({ prefix: v.string(), ...rateSettings })),
-    v.description('As they apply: the longest prefix first.'),
-  ),
-})
-
-export const ticketState = v.strictObject({
-  state: v.picklist(['waiting', 'ready', 'over'] as const),
-  not_before: time('When its turn comes.'),
-  good_until: time('When it is over.'),
-  retry_after_ms: v.optional(count('While it waits: from now until `not_before`.')),
-})
-
-export const ticketGivenUp = v.union([
-  v.pipe(
-    v.strictObject({ given_up: v.literal(true) }),
-    v.description('The place is another’s now.'),
-  ),
-  v.pipe(
-    v.strictObject({
-      given_up: v.literal(false),
-      reason: v.picklist(['others_wait_behind', 'too_late'] as const),
-    }),
-    v.description('The place stays empty; the ticket must not be used all the same.'),
-  ),
-])
 
 export const healthy = v.strictObject({ status: v.literal('ok') })
 
