@@ -1,5 +1,7 @@
+import { QueueError } from '../../lambdas/core/errors.ts'
 import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
 import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
+import { openQueues } from '../engine.ts'
 import { difference, each, type Tally, total } from '../metering/meter.ts'
 import { atMost, type Row, rowsOf } from '../rows.ts'
 import { createFlexibleTable, openFlexible } from './flexible-limiter.ts'
@@ -42,6 +44,11 @@ export const rateLimits: Scenario = {
       remembered: await measureTheirs(bench, table, MEAN, count, 1, true),
     }
     const hot = await measureHot(bench)
+    const pushes = {
+      free: await measurePushes(bench, undefined, count),
+      limited: await measurePushes(bench, GENEROUS, count),
+      denied: await measurePushes(bench, MEAN, count),
+    }
     const units = ({ writeUnits, readUnits }: Tally): number => writeUnits + readUnits
     const against = (what: 'allowed' | 'denied'): Row[] => {
       return [
@@ -68,6 +75,11 @@ export const rateLimits: Scenario = {
       info('a key’s first: their requests', theirs.keys.requests),
       info('a key’s first: their units', units(theirs.keys)),
       info('denied, blocked in their memory: their requests', theirs.remembered.requests),
+      info('push to a queue without a limit: requests', pushes.free.requests),
+      info('push to a queue without a limit: WRU', pushes.free.writeUnits),
+      info('push under a push_limit: requests', pushes.limited.requests),
+      info('push under a push_limit: WRU', pushes.limited.writeUnits),
+      info('push that the limit denies: requests', pushes.denied.requests),
     ]
   },
 }
@@ -106,6 +118,32 @@ async function measureTheirs(
     if (i % 250 === 0) bench.progress(`rate-limiter-flexible: ${i} of ${count} decisions`)
   }
   return each(total(limiter.meter.read()), count)
+}
+
+/** One producer, one item of 200 bytes at a time. */
+async function measurePushes(
+  bench: Bench,
+  limit: Limit | undefined,
+  count: number,
+): Promise<Tally> {
+  const store = bench.store()
+  const queues = openQueues(store)
+  const queue = bench.queueName('limited')
+  const maxRequests = limit?.points ?? 1
+  const pushLimit = limit && { maxRequests, windowMillis: limit.seconds * 1_000 }
+  await queues.configure(queue, { pushLimit: pushLimit ?? null })
+  const before = store.meter.read()
+  for (let i = 0; i < count; i += 1) {
+    const call = queues.push(queue, { items: [{ text: `"${String(i).padEnd(198, 'x')}"` }] })
+    if (limit === MEAN && i > 0) await call.catch(isDenial)
+    else await call
+    if (i % 250 === 0) bench.progress(`${i} of ${count} pushes`)
+  }
+  return each(total(difference(store.meter.read(), before)), count)
+}
+
+function isDenial(error: unknown): void {
+  if (!(error instanceof QueueError) || error.code !== 'RATE_LIMITED') throw error
 }
 
 /** Processes that do nothing but ask, far above the limit: writes a window, of the limit. */
