@@ -75,7 +75,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<E
     print: (line) => write(io.stdout, `${line}\n`),
     tell: (line) => writeQuietly(io.stderr, `${line}\n`),
     target() {
-      opened ??= openTarget(given, io.env)
+      opened ??= openTarget(given, io.env, context.isJson ? () => {} : context.tell)
       return opened
     },
   }

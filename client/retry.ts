@@ -8,6 +8,8 @@ export type RetryOptions = {
   readonly attemptsMax?: number
   /** No sending begins later than this after the first. Default 60,000. */
   readonly totalMs?: number
+  /** Called before each pause that a call is sent again after. */
+  readonly onRetry?: (error: PushPopError, pauseMs: number) => void
 }
 
 export type RetryPolicy = Required<RetryOptions>
@@ -20,6 +22,7 @@ const TOTAL_MS = 60_000
 export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => ({
   attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
   totalMs: options.totalMs ?? TOTAL_MS,
+  onRetry: options.onRetry ?? (() => {}),
 })
 
 /**

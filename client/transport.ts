@@ -95,6 +95,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
       if (!again) throw told(error, sent, lost)
     }
     if (elapsedMs + pause > untilMs) throw told(error, sent, lost)
+    policy.onRetry(error, pause)
     if (hurry?.aborted || (await interrupted(pause, signal, hurry))) {
       if (signal?.aborted) continue
       if (hurried || result.kind === 'refused') throw told(error, sent, lost)

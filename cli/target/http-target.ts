@@ -6,14 +6,26 @@ import type { AwsSettings } from './store-target.ts'
 import type { State, Target } from './target.ts'
 import { reachable } from './unreachable.ts'
 
+/** Who waits so long wants to know what for. */
+const TOLD_FROM_MS = 1_000
+
 /** The HTTP client with the engine's verbs: what differs is how a queue is named in them. */
 export function openHttpTarget(
   place: Extract<Place, { kind: 'http' }>,
   aws: AwsSettings,
   token: string | undefined,
+  tell: (line: string) => void,
 ): Target {
   const { url, asTyped } = place
-  const client = createClient({ url, auth: httpAuth(place, aws, token) })
+  const client = createClient({
+    url,
+    auth: httpAuth(place, aws, token),
+    retry: {
+      onRetry: ({ message }, pauseMs) => {
+        if (pauseMs >= TOLD_FROM_MS) tell(`Waiting ${Math.ceil(pauseMs / 1_000)} s: ${message}`)
+      },
+    },
+  })
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
     push(queue, { items, idempotencyKey }) {

@@ -74,7 +74,12 @@ export const awsOf = ({ profile, region }: Given<TargetOptions>): AwsSettings =>
   ...(region !== undefined && { region }),
 })
 
-export async function openTarget(given: Given<TargetOptions>, env: Environment): Promise<Target> {
+/** `tell`: what takes its time, for a person. */
+export async function openTarget(
+  given: Given<TargetOptions>,
+  env: Environment,
+  tell: (line: string) => void,
+): Promise<Target> {
   const place = placeOf(given, env)
   const aws = awsOf(given)
   if (place.kind === 'store') {
@@ -82,5 +87,5 @@ export async function openTarget(given: Given<TargetOptions>, env: Environment):
     return openStoreTarget(place, aws)
   }
   const { openHttpTarget } = await import('./http-target.ts')
-  return openHttpTarget(place, aws, env.PUSHPOP_TOKEN)
+  return openHttpTarget(place, aws, env.PUSHPOP_TOKEN, tell)
 }

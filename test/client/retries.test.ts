@@ -247,6 +247,18 @@ describe('time', () => {
     expect(await holding.outcome).toMatchObject({ code: 'RATE_LIMITED', attempts: 1 })
   })
 
+  test('who wants to know is told of each pause, and of none that does not come', async () => {
+    const told: [string, number][] = []
+    const onRetry = (error: PushPopError, pauseMs: number) => void told.push([error.code, pauseMs])
+    const limited = refuses(429, 'QUEUE_FULL', {}, 3)
+    run('push', { retry: { onRetry } }, limited, succeeds)
+    run('push', { retry: { onRetry } }, refuses(429, 'QUEUE_FULL', {}, 61))
+    run('push', { retry: { onRetry } }, refuses(400, 'INVALID_ITEM'))
+    await vi.advanceTimersByTimeAsync(4_000)
+    expect(told).toEqual([['QUEUE_FULL', expect.any(Number)]])
+    expect(told[0]?.[1]).toBeGreaterThanOrEqual(3_000)
+  })
+
   test('a Retry-After beyond the total time is not waited for at all', async () => {
     const { outcome } = run('push', {}, refuses(429, 'QUEUE_FULL', {}, 61), succeeds)
     await vi.advanceTimersByTimeAsync(0)
