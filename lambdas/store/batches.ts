@@ -1,4 +1,5 @@
 import { type BatchReference, encodeReference } from '../core/entry.ts'
+import { QueueError } from '../core/errors.ts'
 import { batchObjectKey, batchPartKey } from '../core/keys.ts'
 import { BATCH_PART_ITEMS, BATCH_TO_S3_BYTES, ROW_BYTES_MAX } from '../core/limits.ts'
 import { pack, unpack } from './codec.ts'
@@ -31,16 +32,21 @@ export async function writeBatch(
         partBytes: parts.map((part) => part.length),
       })
     } catch (error) {
-      // S3 saves money here and must not cost an answer: rows will do. What it was goes with the
-      // error if they fail as well.
+      // S3 saves money here and must not cost an answer: rows will do.
       return await writeRows(stores.dynamo, queue, batch, entries).catch((second: unknown) => {
-        throw new AggregateError([error, second], 'Neither S3 nor DynamoDB took the batch', {
-          cause: second,
-        })
+        throw neitherTook(error, second)
       })
     }
   }
   return writeRows(stores.dynamo, queue, batch, entries)
+}
+
+/** Says what the rows' failure says, as it would alone; what S3 had against it goes with it. */
+function neitherTook(first: unknown, second: unknown): Error {
+  const cause = new AggregateError([first, second], 'Neither S3 nor DynamoDB took the batch')
+  if (!(second instanceof QueueError)) return cause
+  const { code, message, outcome } = second
+  return new QueueError(code, message, { cause, ...(outcome !== undefined && { outcome }) })
 }
 
 async function writeRows(
