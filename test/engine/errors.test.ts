@@ -3,7 +3,7 @@ import { type ErrorCode, QueueError } from '../../lambdas/core/errors.ts'
 import { ITEM_BYTES_MAX } from '../../lambdas/core/limits.ts'
 import type { PushItem, Queues } from '../../lambdas/queues.ts'
 import { openSimulated } from './stage.ts'
-import { codeOf, lockItems, named, push } from './traffic.ts'
+import { bulky, codeOf, lockItems, named, push } from './traffic.ts'
 import { throttled, timedOut } from './wire.ts'
 
 type Call = (queues: Queues) => Promise<unknown>
@@ -168,6 +168,24 @@ it('Items whose rows are gone are never passed over: SEGMENT_UNAVAILABLE, and no
   const cold = stage.engine()
   expect(await codeOf(cold.pop('queue'))).toBe('SEGMENT_UNAVAILABLE')
   expect(await codeOf(cold.browse('queue'))).toBe('SEGMENT_UNAVAILABLE')
+  expect(await stage.stored('queue')).toEqual(before)
+})
+
+it('A large push that neither store takes says STORE_UNAVAILABLE, and nothing of it is there.', async () => {
+  const stage = openSimulated()
+  await push(stage.engine(), 'queue', named('a', 1))
+  const before = await stage.stored('queue')
+  const queues = stage.engine({
+    before: ({ name }) => {
+      if (/^(PutObject|BatchWrite|Put)Command$/.test(name)) throw timedOut()
+    },
+  })
+  const items = Array.from({ length: 100 }, (_, n) => ({ text: bulky(`n${n}`, 400) }))
+  const error = await push(queues, 'queue', items).catch((error: unknown) => error)
+  expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true, outcome: undefined })
+  const { cause } = error as { cause?: AggregateError }
+  expect(cause?.errors.map(String)).toHaveLength(2)
+  expect(queues.wire.sent.some(({ name }) => name === 'PutObjectCommand')).toBe(true)
   expect(await stage.stored('queue')).toEqual(before)
 })
 
