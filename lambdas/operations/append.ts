@@ -63,7 +63,8 @@ export async function append(
       admitted = await passLimit(engine, 'push', record, receivedMs)
     }
     const limits = tailLimits(engine)
-    if (attempt === 1 && record !== undefined && engine.alone.has(record)) {
+    // Not a wide one: the record that a lost race leaves may have a limit, which its write does not ask for.
+    if (attempt === 1 && !wide && record !== undefined && engine.alone.has(record)) {
       const sealedFirst = await appendSealing(engine, record, addition)
       if (sealedFirst !== undefined) return placed(addition, sealedFirst)
       record = engine.memory.get(queue)

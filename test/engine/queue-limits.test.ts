@@ -163,6 +163,28 @@ describe('A push limit', () => {
     await expectCode(call(stage.engine(), queue), 'RATE_LIMITED')
   })
 
+  it('that comes while a push to many lanes is under way holds for that push.', async () => {
+    const queue = stage.queue()
+    const rival = stage.engine()
+    let isDue = false
+    const queues = stage.engine({
+      async before({ name, input }) {
+        if (!isDue || name !== 'UpdateCommand') return
+        if (!String(input.ConditionExpression).includes('v=')) return
+        isDue = false
+        await rival.configure(queue, { pushLimit: limit(1) })
+        await one(rival, queue, 'rival')
+      },
+    })
+    const wide = Array.from({ length: 41 }, (_, priority) => ({ text: '"wide"', priority }))
+    await push(queues, queue, wide)
+    await one(queues, queue, 'a')
+    stage.clock.pass(MINUTE_MS - (stage.clock.nowMs() % MINUTE_MS))
+    isDue = true
+    await expectCode(push(queues, queue, wide), 'RATE_LIMITED')
+    expect(isDue).toBe(false)
+  })
+
   it('refuses a transaction whose entry was made before there was a limit.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const entry = await queues.pushTransactItem(queue, { text: '1' })
