@@ -35,6 +35,32 @@ async function inTurn<T>(
   return results
 }
 
+type Asked = HttpAnswer & { readonly wasLost: boolean }
+
+/**
+ * A store that is out of reach for a moment is answered 503, to be asked again: the machine may be
+ * busy with something else. The slot of a lost answer may be gone.
+ */
+async function untilAnswered(ask: () => Promise<HttpAnswer>): Promise<Asked> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await ask()
+    if (answer.status !== 503 || attempt === 5) return { ...answer, wasLost: attempt > 1 }
+    await delay(1_000 * attempt)
+  }
+}
+
+/** The answers that are not as expected, by what they say, and how many of each. */
+function otherThan(expected: number, answers: readonly Asked[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status, text, wasLost } of answers) {
+    if (status === expected || (status === 429 && wasLost)) continue
+    const { message } = JSON.parse(text)
+    const what = `${status} ${String(message).replace(/user-\d+/, 'user-…')}`
+    counts[what] = (counts[what] ?? 0) + 1
+  }
+  return counts
+}
+
 const json = ({ text }: HttpAnswer) => JSON.parse(text)
 
 type Served = {
@@ -119,11 +145,11 @@ describe('A thousand callers of one key that may wait, 100 a second', () => {
 
 describe('Ten thousand keys at once', () => {
   it('are each allowed once, and none of them twice.', async () => {
-    const query = 'maxRequests=1&windowMillis=86400000'
-    const ask = (n: number) => call('POST', `/rate/user-${n}`, { query })
-    const first = await inTurn(64, 10_000, async (n) => (await ask(n)).status)
-    expect(first.filter((status) => status !== 200)).toEqual([])
-    const again = await inTurn(64, 500, async (n) => (await ask(n * 20)).status)
-    expect(again.filter((status) => status !== 429)).toEqual([])
+    const ask = (n: number) =>
+      call('POST', `/rate/user-${n}`, { query: 'maxRequests=1&windowMillis=86400000' })
+    const first = await inTurn(64, 10_000, (n) => untilAnswered(() => ask(n)))
+    expect(otherThan(200, first)).toEqual({})
+    const again = await inTurn(64, 500, (n) => untilAnswered(() => ask(n * 20)))
+    expect(otherThan(429, again)).toEqual({})
   }, 180_000)
 })

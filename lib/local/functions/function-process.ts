@@ -119,11 +119,7 @@ export class FunctionProcess {
         break
       case 'answered':
       case 'failed':
-        this.#finish({
-          kind: report.kind,
-          payload: report.payload,
-          ...(this.#summary && { summary: this.#summary }),
-        })
+        this.#finish(report)
         break
       default:
         report satisfies never
@@ -134,15 +130,25 @@ export class FunctionProcess {
     clearTimeout(this.#timer)
     const settle = this.#settle
     this.#settle = undefined
-    settle?.(outcome)
+    // What it printed was written before its answer, but to another channel, and of two that are
+    // ready either may be read first. After a whole turn of the event loop both have been.
+    afterTurn(() => settle?.(outcome && { ...outcome, ...this.#told() }))
+  }
+
+  #told(): Pick<Outcome, 'summary'> {
+    return this.#summary ? { summary: this.#summary } : {}
   }
 
   #take(stream: 'stdout' | 'stderr', text: string): void {
     const json = stream === 'stdout' ? parseLine(text) : undefined
-    // Written before the answer was sent, so it has been read before it as well.
     if (json?.message === 'request') this.#summary = json
     this.#onOutput({ functionId: this.#plan.id, stream, text, ...(json && { json }) })
   }
+}
+
+/** The first is before what the loop waits for next, the second behind it. */
+const afterTurn = (work: () => void): void => {
+  setImmediate(() => setImmediate(work))
 }
 
 /** As X-Ray writes it: the time in it is in seconds, in hexadecimal. */

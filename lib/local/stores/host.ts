@@ -6,14 +6,14 @@
 //
 // If it is the host that is killed, the parent does the same for it (start-host.ts).
 
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf, StartError } from '../start-error.ts'
 import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
 import { lockFolder, type Owner } from './folder-lock.ts'
 import { type EmbeddedS3, startS3 } from './s3.ts'
 import { StreamRows } from './stream-rows.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export type HostRequest = {
   /** Absent where DynamoDB is somewhere else. */
@@ -102,7 +102,7 @@ async function prepare(directory: string) {
 
 async function makeTemporary(): Promise<string | undefined> {
   if (!request.s3 && request.dynamodbInMemory) return undefined
-  temporary = await mkdtemp(join(tmpdir(), 'pushpop-embedded-'))
+  temporary = await makeTemporaryFolder()
   report({ kind: 'temporary', directory: temporary })
   return temporary
 }

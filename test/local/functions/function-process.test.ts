@@ -178,4 +178,21 @@ describe('a function', () => {
     expect(outputs).toContainEqual({ functionId: 'Fn', stream: 'stdout', text: 'half a line' })
     expect(outputs).toContainEqual({ functionId: 'Fn', stream: 'stderr', text: 'to stderr' })
   })
+
+  test('is heard before its answer is given, even where the answer is read first', async () => {
+    const pool = poolOf(
+      `export const handler = async (n) => {
+        console.log(JSON.stringify({ level: 'info', message: 'request', n }))
+        return n
+      }`,
+      {},
+      { processesMax: 1 },
+    )
+    for (let n = 0; n < 5; n += 1) {
+      const outcome = pool.invoke(String(n))
+      // Meanwhile it prints and answers: both are there when this process looks again.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      expect((await outcome).summary).toMatchObject({ n })
+    }
+  })
 })

@@ -1,0 +1,44 @@
+// Where stores keep what is gone after the stop.
+//
+// Both databases sync each write to the disk, which what is temporary does not need, and a disk that
+// is busy with something else takes seconds for it: requests then time out. Memory has no such days.
+
+import { mkdtemp, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Linux's file system in memory. */
+const MEMORY = '/dev/shm'
+/** A container's usual 64 MB would be full after some thousand items. */
+const MEMORY_BYTES_MIN = 2 ** 31
+
+export type TemporaryFolderOptions = {
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly memory?: string
+  readonly memoryBytesMin?: number
+}
+
+/** Makes one, in memory where there is enough of it and nobody says with TMPDIR where it shall be. */
+export async function makeTemporaryFolder(options: TemporaryFolderOptions = {}): Promise<string> {
+  const { environment = process.env, memory = MEMORY, memoryBytesMin = MEMORY_BYTES_MIN } = options
+  if (!environment.TMPDIR && (await freeBytes(memory)) >= memoryBytesMin) {
+    try {
+      return await makeIn(memory)
+    } catch {
+      // Not ours to write to; the usual place is.
+    }
+  }
+  return makeIn(environment.TMPDIR || tmpdir())
+}
+
+const makeIn = (folder: string): Promise<string> => mkdtemp(join(folder, 'pushpop-embedded-'))
+
+/** 0 where there is no such folder. */
+async function freeBytes(folder: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize
+  } catch {
+    return 0
+  }
+}
