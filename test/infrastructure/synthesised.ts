@@ -1,16 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
 import { App, type Stack } from 'aws-cdk-lib/core'
-import { afterAll } from 'vitest'
+import { inject } from 'vitest'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'pushpop-infrastructure-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Removed with all others when the tests of the file are through: the CDK copies every asset. */
-export const temporaryFolder = (): string => mkdtempSync(join(folder, 'cdk.out-'))
+/** Removed when the tests are through: the CDK copies every asset. */
+export const temporaryFolder = (): string => mkdtempSync(join(inject('folderOfTheRun'), 'cdk.out-'))
 
 /** Where the bundles do not matter, they are not made. */
 export const withoutBundles = { 'aws:cdk:bundling-stacks': [] }
