@@ -53,13 +53,28 @@ export class Knowledge {
 
 /** Hardly compressible, as most payloads are only in part. */
 function filler(seed: number, bytes: number): string {
+  let text = fillers[seed] ?? ''
+  if (text.length < bytes) {
+    text = longFiller(seed, bytes)
+    if (seed < FILLERS_MAX && bytes <= FILLER_BYTES_MAX) fillers[seed] = text
+  }
+  return text.slice(0, bytes)
+}
+
+/** Every world begins at 1, and making them anew took a tenth of its time. */
+const fillers: string[] = []
+/** At most 8 MB: few worlds push more items, and most items are smaller. */
+const FILLERS_MAX = 2_000
+const FILLER_BYTES_MAX = 4_096
+
+function longFiller(seed: number, bytes: number): string {
   let state = Math.imul(seed, 0x9e3779b1)
   let text = ''
   while (text.length < bytes) {
     state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
     text += (state >>> 0).toString(36)
   }
-  return text.slice(0, bytes)
+  return text
 }
 
 export type KnownLock = {
