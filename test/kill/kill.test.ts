@@ -10,6 +10,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Deliveries, type Finding, findFaults } from '../linearisability/deliveries.ts'
 import { seededRandom } from '../linearisability/random.ts'
@@ -66,7 +68,7 @@ beforeAll(async () => {
   } else {
     const port = await freePort()
     const setting = { binary, port, file: join(directory, 'dynamodb.sqlite') }
-    host = forkScript('dynamodb-host.ts', setting)
+    host = forkScript(join(import.meta.dirname, 'dynamodb-host.ts'), setting)
     const [message] = (await once(host, 'message')) as [HostMessage]
     expect(message).toBe('listening')
     const PUSHPOP_DYNAMODB_ENDPOINT = `http://127.0.0.1:${port}`
@@ -174,6 +176,7 @@ async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }>
   let kills = 0
   let dynamodbKills = 0
 
+  const bundles = await bundled()
   await once(forkParticipant('warm-up', queues), 'exit')
 
   function forkParticipant(role: Role, of: readonly KillQueue[]): ChildProcess {
@@ -183,7 +186,7 @@ async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }>
       s3Endpoint: embedded.s3Endpoint,
       tableName: 'kills',
       bucketName: 'kills',
-      engine,
+      engine: pathToFileURL(join(bundles, 'engine.mjs')).href,
       role,
       name,
       seed: seed + incarnations,
@@ -192,7 +195,7 @@ async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }>
       ttlSeconds: TTL_SECONDS,
       characters: CHARACTERS,
     }
-    return forkScript('participant.ts', setting)
+    return forkScript(join(bundles, 'participant.mjs'), setting)
   }
 
   let failed: string | undefined
@@ -237,8 +240,27 @@ async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }>
   return { kills, dynamodbKills }
 }
 
+/** As few files as can be, since a participant does little more than start. */
+async function bundled(): Promise<string> {
+  const outdir = join(directory, 'bundles')
+  const participant = join(import.meta.dirname, 'participant.ts')
+  await build({
+    entryPoints: { participant, engine: fileURLToPath(engine) },
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    banner: {
+      js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+    },
+  })
+  return outdir
+}
+
 function forkScript(script: string, setting: unknown): ChildProcess {
-  return fork(join(import.meta.dirname, script), [JSON.stringify(setting)], {
+  return fork(script, [JSON.stringify(setting)], {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // Half of a start is compiling.
