@@ -2,14 +2,16 @@
 // busy waits, first in, first out, and only so many.
 //
 // As many processes as cores are started as soon as there are events for them. More would only take
-// the cores from each other (with four on two cores a push costs 1.3 times the processor time), but
-// for functions that wait for something themselves; so a further one is started only when an event
-// has waited for a while, up to the limit.
+// the cores from each other (with four on two cores a push costs 1.3 times the processor time, and a
+// start as much as a hundred), but for functions that wait for something themselves. So a further one
+// is started only when an event has waited for a while, and then only if a core has nothing to do or
+// too few processes are left that do not wait; up to the limit.
 
 import { availableParallelism } from 'node:os'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { FunctionProcess, type ProcessSettings } from './function-process.ts'
 import type { Outcome } from './messages.ts'
+import { spareCoresMeter } from './spare-cores.ts'
 
 export type PoolSettings = ProcessSettings & {
   readonly processesMax: number
@@ -18,6 +20,8 @@ export type PoolSettings = ProcessSettings & {
   /** How many are started without waiting, and how long an event waits for each beyond them. */
   readonly eager?: number
   readonly patienceMs?: number
+  /** How many cores have had nothing to do since the last call. */
+  readonly spareCores?: () => number
   readonly onStart?: (pid: number) => void
   readonly onEnd?: (pid: number) => void
 }
@@ -26,6 +30,8 @@ export type PoolSettings = ProcessSettings & {
 const WAITING_MAX = 1_000
 /** Longer than an event waits for busy processes, shorter than who waits for the answer minds. */
 const PATIENCE_MS = 250
+/** With less than that a further process takes from the others what it gets. */
+const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
 
@@ -44,11 +50,14 @@ export class FunctionPool {
   readonly #processes = new Set<FunctionProcess>()
   /** The one used last is at the end and is used first, so that those not needed stay unused. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
+  /** Those with an event, and since when. */
+  readonly #busy = new Map<FunctionProcess, number>()
   readonly #idleTimer: NodeJS.Timeout
+  readonly #eager: number
+  readonly #patienceMs: number
+  readonly #spareCores: () => number
   #patience: NodeJS.Timeout | undefined
-  #lastStartMs = 0
   #starting = 0
-  #busy = 0
   #stopping = false
   #onQuiet = () => {}
 
@@ -56,6 +65,9 @@ export class FunctionPool {
     this.#settings = settings
     this.plan = settings.plan
     this.processesMax = Math.min(settings.processesMax, settings.plan.concurrencyMax ?? Infinity)
+    this.#eager = settings.eager ?? availableParallelism()
+    this.#patienceMs = settings.patienceMs ?? PATIENCE_MS
+    this.#spareCores = settings.spareCores ?? spareCoresMeter()
     const idleMs = settings.idleMs ?? IDLE_MS
     this.#idleTimer = setInterval(() => this.#endIdle(idleMs), idleMs / 4).unref()
   }
@@ -92,7 +104,7 @@ export class FunctionPool {
     clearInterval(this.#idleTimer)
     clearTimeout(this.#patience)
     for (const { resolve } of this.#waiting.splice(0)) resolve({ kind: 'throttled' })
-    if (this.#busy > 0) {
+    if (this.#busy.size > 0) {
       let impatience: NodeJS.Timeout | undefined
       await new Promise<void>((resolve) => {
         this.#onQuiet = resolve
@@ -109,19 +121,30 @@ export class FunctionPool {
     const oldest = this.#waiting[0]
     if (this.#stopping || !oldest || this.#starting >= this.#waiting.length) return
     if (this.#processes.size >= this.processesMax) return
-    const { eager = availableParallelism(), patienceMs = PATIENCE_MS } = this.#settings
-    const nowMs = Date.now()
-    const waitMs = Math.max(oldest.sinceMs, this.#lastStartMs) + patienceMs - nowMs
-    if (this.#processes.size < eager || waitMs <= 0) {
-      this.#lastStartMs = nowMs
+    if (this.#processes.size < this.#eager) {
       this.#start()
       this.#startIfNeeded()
       return
     }
-    this.#patience ??= setTimeout(() => {
-      this.#patience = undefined
-      this.#startIfNeeded()
-    }, waitMs)
+    if (this.#patience) return
+    this.#spareCores()
+    this.#patience = setTimeout(() => this.#endPatience(), this.#patienceMs)
+  }
+
+  #endPatience(): void {
+    this.#patience = undefined
+    const oldest = this.#waiting[0]
+    const hasWaited = oldest && Date.now() - oldest.sinceMs >= this.#patienceMs
+    if (hasWaited && this.#processes.size < this.#processesWanted()) this.#start()
+    this.#startIfNeeded()
+  }
+
+  #processesWanted(): number {
+    if (this.#spareCores() >= SPARE_CORES_MIN) return this.processesMax
+    // Whoever has been with one event for so long waits for something himself.
+    const longAgo = Date.now() - this.#patienceMs
+    const waiting = [...this.#busy.values()].filter((sinceMs) => sinceMs <= longAgo)
+    return Math.min(this.processesMax, this.#eager + waiting.length)
   }
 
   #start(): void {
@@ -146,12 +169,12 @@ export class FunctionPool {
   }
 
   #run(process: FunctionProcess, event: string, resolve: (outcome: Outcome) => void): void {
-    this.#busy += 1
+    this.#busy.set(process, Date.now())
     process.invoke(event).then((outcome) => {
-      this.#busy -= 1
+      this.#busy.delete(process)
       resolve(outcome)
       this.#next(process)
-      if (this.#busy === 0) this.#onQuiet()
+      if (this.#busy.size === 0) this.#onQuiet()
     })
   }
 

@@ -30,14 +30,26 @@ describe('under load', () => {
     expect(texts().slice(2).sort()).toEqual(['begun 3', 'begun 4'])
   })
 
-  test('further processes than the eager ones come when an event has waited, up to the limit', async () => {
-    const pool = poolOf(gated, {}, { eager: 1, processesMax: 3, patienceMs: 50 })
+  test('a process that is held by its event is made up for, up to the limit', async () => {
+    const settings = { eager: 1, processesMax: 3, patienceMs: 50, spareCores: () => 0 }
+    const pool = poolOf(gated, {}, settings)
     const outcomes = [1, 2, 3, 4].map((n) => pool.invoke(JSON.stringify({ n, gate: 'never' })))
     expect(pool.size).toBe(1)
     await until(() => outputs.length === 3)
     expect(pool.size).toBe(3)
     await pool.stop(0)
     await Promise.all(outcomes)
+  })
+
+  test.each([
+    { spare: 0, processes: 1 },
+    { spare: 1, processes: 3 },
+  ])('that moves on, with $spare cores to spare, $processes share it', async (row) => {
+    const settings = { eager: 1, processesMax: 3, patienceMs: 50, spareCores: () => row.spare }
+    const soon = 'export const handler = () => new Promise((resolve) => setTimeout(resolve, 20))'
+    const pool = poolOf(soon, {}, settings)
+    await Promise.all(Array.from({ length: 60 }, () => pool.invoke('{}')))
+    expect(pool.size).toBe(row.processes)
   })
 
   test("the template's own limit is kept", async () => {
