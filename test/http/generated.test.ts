@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { operations } from '../../scripts/openapi/operations.ts'
@@ -25,9 +26,9 @@ describe('Generated requests', () => {
       const ticket = /"ticket":"([^"]+)"/.exec(answer.text)?.[1]
       if (ticket !== undefined) tickets.set(queue, ticket)
       checkAnswer(method, path, answer, seen)
-      expect(answer.status, answer.text).toBeLessThan(500)
+      assert.ok(answer.status < 500, answer.text)
       // An item that was pushed may be told by a pop; an error repeats nothing.
-      if (answer.status !== 200) expect(answer.text).not.toContain(`"${CANARY}"`)
+      if (answer.status !== 200) assert.ok(!answer.text.includes(`"${CANARY}"`), answer.text)
       else good += 1
     })
     await fc.assert(check, { numRuns: RUNS, endOnFailure: true })
@@ -36,7 +37,7 @@ describe('Generated requests', () => {
     const neverGood = Object.keys(operations).filter((name) => !seen.has(`${name} 200`))
     expect(neverGood).toEqual([])
     expect(seen.size).toBeGreaterThan(60)
-    for (const line of service.lines) expect(line).not.toContain('"request failed"')
+    expect(service.lines.filter((line) => line.includes('"request failed"'))).toEqual([])
   }, 240_000)
 })
 
