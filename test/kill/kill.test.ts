@@ -252,9 +252,8 @@ async function bundled(): Promise<string> {
     splitting: true,
     platform: 'node',
     format: 'esm',
-    banner: {
-      js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
-    },
+    // What needs no `require`.
+    mainFields: ['module', 'main'],
   })
   return outdir
 }

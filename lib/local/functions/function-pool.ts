@@ -127,6 +127,7 @@ export class FunctionPool {
       return
     }
     if (this.#patience) return
+    // Counted from now on.
     this.#spareCores()
     this.#patience = setTimeout(() => this.#endPatience(), this.#patienceMs)
   }

@@ -132,11 +132,9 @@ export class FunctionProcess {
     this.#settle = undefined
     // What it printed was written before its answer, but to another channel, and of two that are
     // ready either may be read first. After a whole turn of the event loop both have been.
-    afterTurn(() => settle?.(outcome && { ...outcome, ...this.#told() }))
-  }
-
-  #told(): Pick<Outcome, 'summary'> {
-    return this.#summary ? { summary: this.#summary } : {}
+    afterTurn(() => {
+      settle?.(outcome && { ...outcome, ...(this.#summary && { summary: this.#summary }) })
+    })
   }
 
   #take(stream: 'stdout' | 'stderr', text: string): void {

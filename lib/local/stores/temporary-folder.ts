@@ -1,7 +1,7 @@
 // Where stores keep what is gone after the stop.
 //
-// Both databases sync each write to the disk, which what is temporary does not need, and a disk that
-// is busy with something else takes seconds for it: requests then time out. Memory has no such days.
+// dynoxide syncs each write to the disk, which what is temporary does not need, and a disk that is busy
+// with something else takes seconds for it: requests then time out. Memory has no such days.
 
 import { mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
