@@ -1,8 +1,13 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
-import { IDEMPOTENCY_TTL_SECONDS, REMEMBERED_RECORD_BYTES_MAX } from './core/limits.ts'
+import {
+  IDEMPOTENCY_TTL_SECONDS,
+  REMEMBERED_RECORD_BYTES_MAX,
+  REMIND_AFTER_SECONDS,
+} from './core/limits.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
+import { announceWaiting } from './operations/announce-waiting.ts'
 import { browse } from './operations/browse.ts'
 import { configuration, configure } from './operations/configure.ts'
 import type { Engine } from './operations/engine.ts'
@@ -15,6 +20,7 @@ import { purge } from './operations/purge.ts'
 import { push } from './operations/push.ts'
 import { redrive } from './operations/redrive.ts'
 import { acknowledge, acknowledgeMany, deadLetter, release } from './operations/settle.ts'
+import { startTimers } from './operations/start-timers.ts'
 import { returnExpiredLocks } from './operations/sweep.ts'
 import { pushTransactItem } from './operations/transact-item.ts'
 import { createSlotEngine } from './rate/operations/rate-engine.ts'
@@ -38,6 +44,11 @@ export type QueuesOptions = {
   readonly idempotencyTtlSeconds?: number
   /** Must be as it is for the stack, where a consumer may wait for an event; true, unless set. */
   readonly events?: boolean
+  /**
+   * Items that nobody takes are announced again after this many seconds, then after twice as many, and so
+   * on up to an hour; 300, unless set. Only with `events`.
+   */
+  readonly remindAfterSeconds?: number
   /** Work that no answer waits for has failed; by default it is written to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError']
 }
@@ -62,6 +73,11 @@ export function createQueues(options: QueuesOptions): Queues {
     slots: createSlotEngine({ dynamo, clock, random }),
     idempotencyTtlSeconds: options.idempotencyTtlSeconds ?? IDEMPOTENCY_TTL_SECONDS,
     events: options.events ?? true,
+    remindAfterMs:
+      options.events === false
+        ? undefined
+        : 1_000 * (options.remindAfterSeconds ?? REMIND_AFTER_SECONDS),
+    tidying: new Set(),
     onBackgroundError: options.onBackgroundError ?? toConsole,
   }
   return {
@@ -82,6 +98,8 @@ export function createQueues(options: QueuesOptions): Queues {
     list: (request) => list(engine, request),
     housekeep: (queue) => housekeep(engine, queue),
     returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
+    announceWaiting: (request) => announceWaiting(engine, request),
+    startTimers: (request) => startTimers(engine, request),
   }
 }
 
@@ -137,6 +155,10 @@ export interface Queues {
   housekeep(queue: string): Promise<HousekeepReport>
   /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
+  /** Announces every queue that has items and nobody at work, for consumers that were mended or are new. */
+  announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
+  /** Gives queues whose items came while events were off a timer; the sweeper does it when it starts. */
+  startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 
 export type Pushed = { readonly ids: readonly string[] }
@@ -234,16 +256,45 @@ export type HousekeepReport = {
 
 export type SweepRequest = {
   readonly queuesMax?: number
-  /** Stop taking new queues at this time. */
+  /** Take no more queues after this time; a minute from now unless set. */
   readonly deadlineMs?: number
+  /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
+  readonly tidyUntilMs?: number
+  /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
+  readonly shards?: readonly number[]
 }
 export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
+  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  readonly lagMs: number
   readonly failed: readonly { readonly queue: string; readonly error: unknown }[]
-  /** Due queues were left for the next run. */
+  /** Something was left for the next run. */
   readonly more: boolean
+}
+
+export type AnnounceRequest = {
+  /** Of the ids; all queues unless set. */
+  readonly prefix?: string
+  /** Where an earlier call stopped. */
+  readonly cursor?: string
+  readonly deadlineMs?: number
+}
+export type AnnounceReport = {
+  /** Looked at. */
+  readonly queues: number
+  readonly announced: number
+  /** Not announced because of an error; the errors went to `onBackgroundError`. */
+  readonly failed: number
+  /** There are more queues: go on from here. */
+  readonly cursor?: string
+}
+
+export type StartTimersReport = {
+  readonly queues: number
+  readonly started: number
+  readonly finished: boolean
 }
 
 /** An entry of TransactWriteItems in document client form. */

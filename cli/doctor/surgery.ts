@@ -47,6 +47,8 @@ export function openSurgery(
       slots: createSlotEngine({ dynamo, clock: systemClock, random: Math.random }),
       idempotencyTtlSeconds: IDEMPOTENCY_TTL_SECONDS,
       events: true,
+      remindAfterMs: undefined,
+      tidying: new Set(),
       onBackgroundError() {},
     },
     async *objects(queue) {

@@ -1,6 +1,6 @@
 import type { EventsPort } from '../events/put-events.ts'
 import { type Environment, required } from '../setup/environment.ts'
-import type { Clock } from './edge.ts'
+import type { Clock } from '../store/dynamo.ts'
 import { continuation } from './event.ts'
 import { variables } from './settings.ts'
 

@@ -4,6 +4,7 @@ import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { bringsSomethingBack, hasFree, isNotable } from './marks.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
+import { dueMs, isReminded, waitsForSomebody } from './reminder.ts'
 import { pruneTail } from './settling.ts'
 
 /**
@@ -39,43 +40,53 @@ export type FencedChange = {
   readonly begun?: ReadonlySet<number>
 }
 
+export type FenceOptions = {
+  readonly nowMs: number
+  readonly mark: string
+  readonly guards?: Guards
+  readonly begun?: ReadonlySet<number>
+  /** Set `checkAt` anew, later too; needs that no claim came between. */
+  readonly refreshCheckAt?: boolean
+  /** Mark the queue as dry if it leaves nothing to pop; needs that no append came between. */
+  readonly marksDry?: boolean
+  /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
+  readonly remindAfterMs?: number | undefined
+}
+
 /** Completes a decision to a fenced write: what every such write does alike. */
 export function fenced(
   before: QueueRecord,
   draft: QueueRecord,
-  options: {
-    readonly nowMs: number
-    readonly mark: string
-    readonly guards?: Guards
-    readonly begun?: ReadonlySet<number>
-    /** Set `checkAt` anew, later too; needs that no claim came between. */
-    readonly refreshCheckAt?: boolean
-    /** Mark the queue as dry if it leaves nothing to pop; needs that no append came between. */
-    readonly marksDry?: boolean
-  },
+  options: FenceOptions,
 ): FencedChange {
-  const { nowMs, mark, begun, refreshCheckAt = false, marksDry = false } = options
+  const { nowMs, mark, begun, refreshCheckAt = false, marksDry = false, remindAfterMs } = options
   const pruned = pruneTails(before, draft)
   const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
   const becomesDry = marksDry && !before.dry && !hasFree(pruned)
   const counted = {
     ...pruned,
     dry: becomesDry || (before.dry && !bringsBack),
-    notable: isNotable(before, pruned, bringsBack && begun === undefined),
+    notable:
+      isNotable(before, pruned, bringsBack && begun === undefined) || isReminded(before, pruned),
     inFlight: before.inFlight + inFlightOf(pruned) - inFlightOf(before),
     work: housekeepingDue(pruned),
     version: before.version + 1,
     marks: (before.marks + mark).slice(-MARKS_KEPT * MARK_CHARACTERS),
     holdUntilMs: 0,
   }
-  const after = { ...counted, checkAtMs: nextCheckAt(counted, nowMs, refreshCheckAt) }
+  const after = {
+    ...counted,
+    checkAtMs: nextCheckAt(counted, nowMs, refreshCheckAt, remindAfterMs),
+  }
+  // An append that came between found the timer set, and relies on it.
+  const dropsTimer = remindAfterMs !== undefined && after.checkAtMs === undefined
   return {
     before,
     after,
     guards: {
       ...options.guards,
       ...(refreshCheckAt && { claims: true }),
-      ...(becomesDry && { appends: true }),
+      ...((becomesDry || (dropsTimer && before.checkAtMs !== undefined)) && { appends: true }),
     },
     mark,
     bringsBack,
@@ -115,18 +126,42 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
  * `checkAt` is a lazy timer: lowered whenever something ends earlier, raised only by a write that
  * was going to happen anyway and asked for it, so that locking a busy queue writes no index.
  */
-function nextCheckAt(record: QueueRecord, nowMs: number, refresh: boolean): number | undefined {
+function nextCheckAt(
+  record: QueueRecord,
+  nowMs: number,
+  refresh: boolean,
+  remindAfterMs: number | undefined,
+): number | undefined {
   const wanted = [
     earliestExpiryMs(record),
     refresh && record.work ? nowMs + HOUSEKEEPING_RETRY_MS : undefined,
     // One write folds only so many: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
+    remindAt(record, nowMs, refresh, remindAfterMs),
     isForgettable(record) ? Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS : undefined,
   ].filter((time) => time !== undefined)
   const earliest = wanted.length === 0 ? undefined : Math.min(...wanted)
   if (refresh) return earliest
   if (earliest === undefined) return record.checkAtMs
   return record.checkAtMs === undefined ? earliest : Math.min(record.checkAtMs, earliest)
+}
+
+/**
+ * A record with items free in it always has a timer, as appends see to it: nobody else may come. How
+ * soon it ends matters only to the sweeper; where a timer is set, any will do.
+ */
+function remindAt(
+  record: QueueRecord,
+  nowMs: number,
+  refresh: boolean,
+  afterMs: number | undefined,
+): number | undefined {
+  if (afterMs === undefined) return undefined
+  if (!refresh) {
+    return record.checkAtMs === undefined && hasFree(record) ? nowMs + afterMs : undefined
+  }
+  if (!waitsForSomebody(record)) return undefined
+  return record.reminder === undefined ? nowMs + afterMs : dueMs(record.reminder, afterMs)
 }
 
 /** Nothing in it, nothing set: the record can go once its ended locks are old news. */

@@ -82,6 +82,9 @@ export const segmentObjectKey = (
 /** `orders/batch/Ax81kQz0`: a batch that lives in S3 from birth. */
 export const batchObjectKey = (queue: string, batch: string): string => `${queue}/batch/${batch}`
 
+/** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
+export const timersKey: Key = { pk: 'timers', sk: 'walk' }
+
 export type ItemPlace = {
   readonly epoch: string
   readonly priority: number

@@ -91,6 +91,11 @@ export const DONE_LOCKS_STEP = 8
 
 /** An empty queue is forgotten this long after its last lock ended (repeats are answered till then). */
 export const FORGET_AFTER_MS = 10 * 60_000
+/**
+ * Items that nobody takes are announced again after this long, unless configured otherwise: long enough
+ * for a consumer that starts cold and fails once, short enough for somebody who waits.
+ */
+export const REMIND_AFTER_SECONDS = 5 * 60
 /** When housekeeping could not finish, the sweeper looks again after this long. */
 export const HOUSEKEEPING_RETRY_MS = 60_000
 /** How long a starving fenced write keeps claims away: some fifty round trips. */

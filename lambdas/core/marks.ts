@@ -5,7 +5,8 @@ import { endOf, freeIn, isDone, type QueueRecord } from './record.ts'
  * Events are made of the table's stream, whose filter cannot compare a record with what it was. So
  * two marks in the record say which writes to look at:
  *   dry      nothing is free to pop. Whoever takes the last item sets it, every append removes it.
- *   notable  this write ended locks otherwise than by acknowledging, or made items dead.
+ *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
+ *            made items dead, or announces the queue again.
  */
 
 export function hasFree(record: QueueRecord): boolean {
@@ -33,11 +34,13 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
   if (bringsBack || deadIn(after) > deadIn(before)) return true
-  return [...before.locks].some(([lockId, lock]) => {
-    if (isDone(lock) || after.locks.has(lockId)) return false
-    return after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'
-  })
+  return [...before.locks].some(([id, lock]) => !isDone(lock) && endsUnacknowledged(id, after))
 }
+
+/** A lock that was live or expired before is gone, and was not acknowledged. */
+export const endsUnacknowledged = (lockId: string, after: QueueRecord): boolean =>
+  !after.locks.has(lockId) &&
+  after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'
 
 function deadIn(record: QueueRecord): number {
   let count = 0

@@ -11,6 +11,7 @@ import {
   subtract,
   union,
 } from './ranges.ts'
+import type { Reminder } from './reminder.ts'
 
 /**
  * The queue record, decoded. Immutable: a decision makes a new one, and `store/fenced-update.ts`
@@ -41,10 +42,15 @@ export type QueueRecord = {
   readonly returns: number
   readonly configuration: Configuration
   readonly checkAtMs: number | undefined
+  /** The sweeper's note on items that nobody takes. */
+  readonly reminder: Reminder | undefined
   readonly work: boolean
   /** Nothing is free to pop. Only writes that know it say so; every append takes it back. */
   readonly dry: boolean
-  /** The last write ended locks without acknowledging, or made items dead: events come of it. */
+  /**
+   * The last write made the queue with items, ended locks without acknowledging, made items dead or
+   * announced the queue again: events come of it.
+   */
   readonly notable: boolean
   /** Claims stand back until then: a starving fenced write asked them to. */
   readonly holdUntilMs: number

@@ -12,6 +12,7 @@ import {
   type QueueRecord,
   type Stretch,
 } from './record.ts'
+import type { Reminder } from './reminder.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
 export type StoredLane = {
@@ -73,6 +74,8 @@ export type StoredRecord = {
   room: number
   cfg?: StoredConfiguration
   checkAt?: number
+  /** [announcements, taken, since] */
+  rm?: [number, number, number]
   work?: string
   dry?: string
   ev?: string
@@ -107,6 +110,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     configuration:
       stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),
     checkAtMs: stored.checkAt,
+    reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
     work: stored.work !== undefined,
     dry: stored.dry !== undefined,
     notable: stored.ev !== undefined,
@@ -226,6 +230,12 @@ export function encodeConfiguration(configuration: Configuration): StoredConfigu
     ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
   }
 }
+
+export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, number, number] => [
+  times,
+  taken,
+  sinceMs,
+]
 
 const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimit => ({
   maxRequests,

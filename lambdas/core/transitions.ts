@@ -1,11 +1,20 @@
-import { hasFree } from './marks.ts'
+import { endsUnacknowledged, hasFree } from './marks.ts'
 import { countOf, intersect, normalised, subtract } from './ranges.ts'
-import { freeIn, isDone, itemsIn, type Lock, lanesInOrder, type QueueRecord } from './record.ts'
+import {
+  freeIn,
+  isDone,
+  itemsIn,
+  type Lock,
+  lanesInOrder,
+  type QueueRecord,
+  type Stretch,
+} from './record.ts'
+import { isReminded } from './reminder.ts'
 import { countIn } from './views.ts'
 
 /** What a write did to a queue that others may want to know. */
 export type Transition =
-  /** There is something to pop where there was nothing, or what was locked is back. */
+  /** There is something to pop where there was nothing, or where a lock was in the way. */
   | { readonly kind: 'items-available' }
   /** A consumer's time ran out; its items are back, or dead. */
   | {
@@ -41,21 +50,28 @@ export function transitionsOf(before: QueueRecord | undefined, after: QueueRecor
 function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): boolean {
   if (!hasFree(after)) return false
   if (before === undefined || before.dry || !hasFree(before)) return true
-  // Something was free all along; yet who saw these items locked waits for news of them.
-  return cameBack(before, after)
+  return freesTheRest(before, after) || isReminded(before, after)
 }
 
-/** Items that were in a lock are free. (Not by `returns`: a redrive raises it only to stop claims.) */
-function cameBack(before: QueueRecord, after: QueueRecord): boolean {
-  for (const lock of before.locks.values()) {
-    if (isDone(lock)) continue
-    for (const stretch of lock.stretches) {
-      const [was, is] = [before, after].map(({ lanes }) => lanes.get(stretch.priority))
-      if (is === undefined || was?.epoch !== is.epoch) continue
-      if (intersect(freeIn(after, stretch.priority, is), [stretch]).length > 0) return true
-    }
-  }
-  return false
+/**
+ * Something was free all along, but behind a lock: a pop that found the queue locked was told to wait.
+ * Now the lock has ended, or a part of it has come back. What became of the lock's own items does not
+ * matter: they may be dead or purged, and the rest can be taken all the same. A lock that ended by being
+ * acknowledged is no news, because its holder is at work and pops again.
+ */
+function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
+  return [...before.locks].some(([lockId, lock]) => {
+    if (isDone(lock)) return false
+    if (endsUnacknowledged(lockId, after)) return true
+    return lock.stretches.some((stretch) => isFreeAgain(stretch, before, after))
+  })
+}
+
+/** Not told by `returns`: a redrive raises it only to stop claims. */
+function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord): boolean {
+  const [was, is] = [before, after].map(({ lanes }) => lanes.get(stretch.priority))
+  if (is === undefined || was?.epoch !== is.epoch) return false
+  return intersect(freeIn(after, stretch.priority, is), [stretch]).length > 0
 }
 
 /**

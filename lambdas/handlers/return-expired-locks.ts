@@ -1,7 +1,6 @@
-import type { ScheduledEvent } from 'aws-lambda'
 import { logOf, numberIn } from '../setup/environment.ts'
 import { createServices } from '../setup/services.ts'
-import { sweepRun } from '../upkeep/sweep-run.ts'
+import { createSweeper } from '../upkeep/sweeper.ts'
 import { upkeepHandler } from '../upkeep/upkeep-handler.ts'
 
 /** Absent, a run sweeps once: the schedule comes each minute. */
@@ -9,11 +8,4 @@ const everySeconds = numberIn(process.env, 'PUSHPOP_SWEEP_EVERY_SECONDS') ?? 60
 const log = logOf(process.env)
 const queues = createServices(process.env, log)
 
-export const handler = upkeepHandler(
-  'ReturnExpiredLocks',
-  log,
-  async (_: Partial<ScheduledEvent>, run) => {
-    const summary = await sweepRun(queues, everySeconds, run)
-    return { answer: summary, fields: summary, failed: summary.failed > 0 }
-  },
-)
+export const handler = upkeepHandler('ReturnExpiredLocks', log, createSweeper(queues, everySeconds))

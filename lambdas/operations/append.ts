@@ -21,6 +21,7 @@ import {
   outcomeUnknown,
   pause,
   readRecord,
+  remindAtMs,
   seen,
   tailLimits,
 } from './engine.ts'
@@ -74,7 +75,7 @@ export async function append(
       const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
       const written = await engine.dynamo.update(
         recordKey(queue),
-        appendUpdate(addition, limits, { newLanes, admitted }),
+        appendUpdate(addition, limits, { newLanes, admitted, remindAtMs: remindAtMs(engine) }),
       )
       if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
       if (written.kind === 'done') {
@@ -150,9 +151,10 @@ async function makeRecord(
 > {
   const lanes = missingLanes(engine, addition, undefined)
   const born = randomText(engine.random, EPOCH_CHARACTERS)
-  const item = newRecord(queue, born, newMark(engine), lanes, addition)
   // Nobody pops from a record that was made for a transaction which then never came.
-  if (addition.items === 0) item.checkAt = engine.clock.nowMs() + FORGET_AFTER_MS
+  const checkAtMs =
+    addition.items === 0 ? engine.clock.nowMs() + FORGET_AFTER_MS : remindAtMs(engine)
+  const item = newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs })
   const written = await engine.dynamo.put({
     Item: item,
     ConditionExpression: 'attribute_not_exists(pk)',
@@ -180,7 +182,7 @@ async function appendWide(
 ): Promise<Placed | undefined> {
   const written = await engine.dynamo.update(
     recordKey(queue),
-    wideAppendUpdate(addition, record, missingLanes(engine, addition, record)),
+    wideAppendUpdate(addition, record, missingLanes(engine, addition, record), remindAtMs(engine)),
   )
   if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
   const current = seen(engine, queue, written.item)

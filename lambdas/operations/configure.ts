@@ -6,7 +6,6 @@ import {
   roomOf,
 } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
-import { fenced } from '../core/fence.ts'
 import { checkQueueId, isDeadLetterQueue } from '../core/keys.ts'
 import { randomText } from '../core/random-text.ts'
 import { EPOCH_CHARACTERS, type QueueRecord } from '../core/record.ts'
@@ -14,6 +13,7 @@ import { newRecord } from '../store/append-update.ts'
 import {
   afterLoss,
   busy,
+  changeOf,
   commit,
   type Engine,
   newMark,
@@ -62,10 +62,11 @@ export async function configure(
       const room = record.room + roomOf(after) - roomOf(before)
       const committed = await commit(
         engine,
-        fenced(
+        changeOf(
+          engine,
           record,
           { ...record, configuration: after, room },
-          { nowMs: engine.clock.nowMs(), mark: newMark(engine) },
+          { nowMs: engine.clock.nowMs() },
         ),
       )
       if (committed.kind === 'committed') return after
@@ -83,7 +84,9 @@ async function makeConfigured(
 ): Promise<{ kind: 'made' } | { kind: 'there'; current: QueueRecord | undefined }> {
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   const nothing = { lanes: new Map(), items: 0, bytes: 0 }
-  const item = newRecord(queue, born, newMark(engine), new Map(), nothing, after)
+  const item = newRecord(queue, born, newMark(engine), new Map(), nothing, {
+    configuration: after,
+  })
   const written = await engine.dynamo.put({
     Item: item,
     ConditionExpression: 'attribute_not_exists(pk)',

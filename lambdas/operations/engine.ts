@@ -1,7 +1,7 @@
 import type { TailLimits } from '../core/append.ts'
 import { isLimited } from '../core/configuration.ts'
 import { QueueError } from '../core/errors.ts'
-import type { FencedChange } from '../core/fence.ts'
+import { type FencedChange, type FenceOptions, fenced } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../core/limits.ts'
 import { randomText } from '../core/random-text.ts'
@@ -31,11 +31,32 @@ export type Engine = {
   readonly idempotencyTtlSeconds: number
   /** Whether records are marked for the events that are made of the table's stream. */
   readonly events: boolean
+  /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
+  readonly remindAfterMs: number | undefined
+  /** Queues that a sweep tidies, which may go on after it has answered. */
+  readonly tidying: Set<string>
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }
 
+/** When the sweeper should look whether somebody has come for what is appended now. */
+export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
+  remindAfterMs === undefined ? undefined : clock.nowMs() + remindAfterMs
+
 export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)
+
+/** A decision as a fenced write of this engine. */
+export const changeOf = (
+  engine: Engine,
+  before: QueueRecord,
+  draft: QueueRecord,
+  options: Omit<FenceOptions, 'mark' | 'remindAfterMs'>,
+): FencedChange =>
+  fenced(before, draft, {
+    ...options,
+    mark: newMark(engine),
+    remindAfterMs: engine.remindAfterMs,
+  })
 
 /** The record as it is now. */
 export async function readRecord(engine: Engine, queue: string): Promise<QueueRecord | undefined> {

@@ -1,8 +1,7 @@
-import { fenced } from '../core/fence.ts'
 import { DONE_LOCKS_FOLD, DONE_LOCKS_STEP } from '../core/limits.ts'
 import { doneLocks, foldDone } from '../core/locks.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { commit, type Engine, newMark, readRecord } from './engine.ts'
+import { changeOf, commit, type Engine, readRecord } from './engine.ts'
 
 /**
  * Acknowledged locks are folded into head and holes by the next fenced write. Where all pops are
@@ -34,5 +33,5 @@ export async function foldForRoom(
 async function fold(engine: Engine, record: QueueRecord): Promise<void> {
   const nowMs = engine.clock.nowMs()
   const draft = foldDone(record, nowMs)
-  await commit(engine, fenced(record, draft, { nowMs, mark: newMark(engine) }))
+  await commit(engine, changeOf(engine, record, draft, { nowMs }))
 }

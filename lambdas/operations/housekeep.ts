@@ -1,4 +1,3 @@
-import { fenced } from '../core/fence.ts'
 import { type HousekeepingPlan, housekeepingDue, planHousekeeping } from '../core/housekeeping.ts'
 import { checkQueueId, recordKey } from '../core/keys.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
@@ -8,7 +7,7 @@ import type { Range } from '../core/ranges.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import type { HousekeepReport } from '../queues.ts'
 import { checkAtUpdate } from '../store/lock-updates.ts'
-import { commit, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { changeOf, commit, type Engine, pause, readRecord } from './engine.ts'
 import { buryDead } from './move-dead.ts'
 import { seal } from './seal.ts'
 import {
@@ -183,7 +182,7 @@ async function moveOn(
     const nowMs = engine.clock.nowMs()
     const folded = foldDone(record, nowMs)
     const draft = movePointers(folded, work)
-    const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
+    const change = changeOf(engine, record, draft, { nowMs })
     if (draft === record && change.after.work === record.work) return record
     const committed = await commit(engine, change)
     if (committed.kind === 'committed') {

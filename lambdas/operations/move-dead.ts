@@ -1,12 +1,11 @@
 import { decodeItem, encodeItem } from '../core/entry.ts'
-import { fenced } from '../core/fence.ts'
 import { deadLetterQueueOf } from '../core/keys.ts'
 import { PUSH_BYTES_MAX } from '../core/limits.ts'
 import { randomText } from '../core/random-text.ts'
 import { take } from '../core/ranges.ts'
 import { type Dead, type QueueRecord, stretchesOf } from '../core/record.ts'
 import { settle } from '../core/settling.ts'
-import { busy, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { busy, changeOf, type Engine, pause, readRecord } from './engine.ts'
 import { move } from './move.ts'
 
 /** Items moved in one transaction: a part of a batch. */
@@ -31,7 +30,7 @@ export async function buryDead(engine: Engine, queue: string): Promise<number> {
     if (read.kind === 'read') {
       const nowMs = engine.clock.nowMs()
       const draft = settle(record, stretchesOf(priority, take([dead], count)))
-      const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
+      const change = changeOf(engine, record, draft, { nowMs })
       const entries = read.entries.map((entry) => {
         const item = { ...decodeItem(entry), moved: { reason: dead.reason } }
         return encodeItem(item, randomText(engine.random, 4))

@@ -5,7 +5,15 @@ import { recordKey } from '../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane } from './append.ts'
-import { type Committed, commit, type Engine, readRecord, seen, tailLimits } from './engine.ts'
+import {
+  type Committed,
+  commit,
+  type Engine,
+  readRecord,
+  remindAtMs,
+  seen,
+  tailLimits,
+} from './engine.ts'
 import { byReference, discardBatch } from './push.ts'
 import { seal } from './seal.ts'
 
@@ -31,7 +39,7 @@ export async function move(
       Update: {
         TableName: engine.dynamo.tableName,
         Key: recordKey(to),
-        ...appendUpdate(addition, limits, { anyway: true }),
+        ...appendUpdate(addition, limits, { anyway: true, remindAtMs: remindAtMs(engine) }),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       },
     },

@@ -1,6 +1,5 @@
 import { planClaim } from '../core/claim.ts'
 import { QueueError } from '../core/errors.ts'
-import { fenced } from '../core/fence.ts'
 import { checkQueueId } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
 import { hasFree } from '../core/marks.ts'
@@ -10,7 +9,7 @@ import { randomLockId } from '../core/random-text.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import type { PopOutcome, PopRequest } from '../queues.ts'
 import { takeClaim } from './claim.ts'
-import { busy, commit, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { busy, changeOf, commit, type Engine, pause, readRecord } from './engine.ts'
 import { hashOf } from './hash.ts'
 import { hold } from './hold.ts'
 import { leaveDry, leaveDryQuietly } from './leave-dry.ts'
@@ -85,7 +84,7 @@ export async function pop(
         throw plan.error
       case 'repeat': {
         if (plan.draft !== undefined) {
-          const change = fenced(record, plan.draft, { nowMs, mark: newMark(engine) })
+          const change = changeOf(engine, record, plan.draft, { nowMs })
           const committed = await commit(engine, change)
           record = committed.kind === 'lost' ? committed.current : await readRecord(engine, queue)
           break
@@ -105,9 +104,8 @@ export async function pop(
           record = left
           break
         }
-        const change = fenced(record, plan.draft, {
+        const change = changeOf(engine, record, plan.draft, {
           nowMs,
-          mark: newMark(engine),
           guards: nothingVisible(record, command),
           marksDry: engine.events,
         })
@@ -120,7 +118,7 @@ export async function pop(
         // Work of its own, not a lost race; 2,000 items in flight are ended in fewer rounds.
         if (++endings > ENDINGS_MAX) throw busy(queue)
         attempt -= 1
-        const change = fenced(record, plan.draft, { nowMs, mark: newMark(engine) })
+        const change = changeOf(engine, record, plan.draft, { nowMs })
         const committed = await commit(engine, change)
         record = committed.kind === 'committed' ? committed.record : undefined
         if (committed.kind === 'lost') record = committed.current
@@ -159,9 +157,8 @@ async function take(
   if (read.kind === 'missing') return { kind: 'missing', record }
   const taken = takeItems(plan, read.entries.length, command, nowMs)
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
-  const change = fenced(record, taken.draft, {
+  const change = changeOf(engine, record, taken.draft, {
     nowMs,
-    mark: newMark(engine),
     guards: taken.guards,
     // Claims need a `checkAt` that is ahead of them; someone has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,

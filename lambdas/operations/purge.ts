@@ -1,13 +1,12 @@
-import { fenced } from '../core/fence.ts'
 import { checkQueueId } from '../core/keys.ts'
 import { purgeStep } from '../core/purge.ts'
 import { checkPriority } from '../core/push-request.ts'
 import {
   busy,
   changedAllTheSame,
+  changeOf,
   commit,
   type Engine,
-  newMark,
   pause,
   readRecord,
 } from './engine.ts'
@@ -48,9 +47,8 @@ async function purgeSteps(
     const guards = { claims: true }
     const committed = await commit(
       engine,
-      fenced(record, draft, {
+      changeOf(engine, record, draft, {
         nowMs,
-        mark: newMark(engine),
         guards,
         marksDry: engine.events && losses === 0,
       }),

@@ -25,6 +25,7 @@ import {
   outcomeUnknown,
   pause,
   readRecord,
+  remindAtMs,
   seen,
   tailLimits,
 } from './engine.ts'
@@ -179,7 +180,9 @@ function transactionFor(
   const onFailure = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
   if (record === undefined) {
     const born = randomText(engine.random, EPOCH_CHARACTERS)
-    const Item = newRecord(queue, born, newMark(engine), newLanes, addition)
+    const Item = newRecord(queue, born, newMark(engine), newLanes, addition, {
+      checkAtMs: remindAtMs(engine),
+    })
     const placed = placesIn(addition, record, newLanes)
     const write = {
       Put: { TableName, Item, ConditionExpression: 'attribute_not_exists(pk)', ...onFailure },
@@ -189,8 +192,13 @@ function transactionFor(
   const limits = tailLimits(engine)
   const wide = obstacleTo(addition, record, limits).kind === 'too-wide'
   const expressions = wide
-    ? wideAppendUpdate(addition, record, newLanes)
-    : appendUpdate(addition, limits, { newLanes, admitted, ...(exact && { exactly: record }) })
+    ? wideAppendUpdate(addition, record, newLanes, remindAtMs(engine))
+    : appendUpdate(addition, limits, {
+        newLanes,
+        admitted,
+        remindAtMs: remindAtMs(engine),
+        ...(exact && { exactly: record }),
+      })
   const write = { Update: { TableName, Key: recordKey(queue), ...expressions, ...onFailure } }
   const placed = exact || wide ? placesIn(addition, record, newLanes) : undefined
   const receipt = receiptOf(engine, once, placed)

@@ -1,6 +1,5 @@
 import { decodeItem, encodeItem } from '../core/entry.ts'
 import { QueueError } from '../core/errors.ts'
-import { fenced } from '../core/fence.ts'
 import { checkQueueId, isDeadLetterQueue, originOf } from '../core/keys.ts'
 import { IN_FLIGHT_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
 import { passFrontier } from '../core/pop.ts'
@@ -16,7 +15,7 @@ import {
   unsettledIn,
 } from '../core/record.ts'
 import { settle } from '../core/settling.ts'
-import { busy, changedAllTheSame, type Engine, newMark, pause, readRecord } from './engine.ts'
+import { busy, changedAllTheSame, changeOf, type Engine, pause, readRecord } from './engine.ts'
 import { leaveDryQuietly } from './leave-dry.ts'
 import { move } from './move.ts'
 
@@ -73,7 +72,7 @@ async function redriveItems(
       const settled = settle(passFrontier(record, stretches), stretches)
       // Items that stay may lie behind the frontier now, free: claims must not pass them over.
       const draft = { ...settled, returns: settled.returns + 1 }
-      const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
+      const change = changeOf(engine, record, draft, { nowMs })
       const moved = await move(engine, change, originOf(queue), priority, entries)
       if (moved.kind === 'committed') {
         done.itemsRedriven += entries.length

@@ -1,11 +1,10 @@
 import type { Append } from '../core/append.ts'
-import { fenced } from '../core/fence.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../core/seal.ts'
 import type { Row } from '../store/dynamo.ts'
 import { chunkRows } from '../store/segments.ts'
-import { commit, type Engine, isThrottled, newMark, readRecord } from './engine.ts'
+import { changeOf, commit, type Engine, isThrottled, readRecord } from './engine.ts'
 import { deleteRows } from './segment-work.ts'
 
 /**
@@ -31,7 +30,7 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
     const rows = rowsOf(queue, seals)
     await engine.dynamo.putMany(rows.flat(), true)
     const nowMs = engine.clock.nowMs()
-    const change = fenced(record, sealed(record, seals), { nowMs, mark: newMark(engine) })
+    const change = changeOf(engine, record, sealed(record, seals), { nowMs })
     const committed = await commit(engine, change, { eager: true })
     if (committed.kind === 'committed') {
       for (const part of seals) entries += part.entries.length
@@ -72,9 +71,8 @@ export async function appendSealing(
     engine.onBackgroundError(error, { queue, step: 'seal' })
     return undefined
   }
-  const change = fenced(record, sealedAndAppended(record, seals, append), {
+  const change = changeOf(engine, record, sealedAndAppended(record, seals, append), {
     nowMs: engine.clock.nowMs(),
-    mark: newMark(engine),
     guards: { roomMin: append.items },
     begun: new Set(append.lanes.keys()),
   })

@@ -1,6 +1,5 @@
 import { standingOf } from '../core/acknowledge.ts'
 import { QueueError } from '../core/errors.ts'
-import { fenced } from '../core/fence.ts'
 import {
   checkQueueId,
   deadLetterQueueOf,
@@ -17,9 +16,9 @@ import { acknowledgeUpdate } from '../store/lock-updates.ts'
 import {
   afterLoss,
   busy,
+  changeOf,
   commit,
   type Engine,
-  newMark,
   outcomeUnknown,
   readRecord,
   seen,
@@ -197,7 +196,7 @@ async function endUnderFence(
           }
         : endPart(record, lockId, standing.lock, [...new Set(ids)], ending, nowMs, reason)
     if (draft === record) return items
-    const change = fenced(record, draft, { nowMs, mark: newMark(engine) })
+    const change = changeOf(engine, record, draft, { nowMs })
     const committed = await commit(engine, change)
     if (committed.kind === 'committed') return items
     const beatenBy = committed.kind === 'lost' ? committed.current : undefined

@@ -5,7 +5,7 @@ import { checkPush } from '../core/push-request.ts'
 import type { PushItem, TransactItem } from '../queues.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { ensureLane, queueFull, sealQuietly } from './append.ts'
-import { type Engine, readRecord, tailLimits } from './engine.ts'
+import { type Engine, readRecord, remindAtMs, tailLimits } from './engine.ts'
 import { foldForRoom } from './fold.ts'
 import { passLimit } from './pass-limit.ts'
 import { prepare } from './push.ts'
@@ -40,7 +40,7 @@ export async function pushTransactItem(
       TableName: engine.dynamo.tableName,
       Key: recordKey(queue),
       ExpressionAttributeNames: {},
-      ...appendUpdate(addition, tailLimits(engine), { admitted }),
+      ...appendUpdate(addition, tailLimits(engine), { admitted, remindAtMs: remindAtMs(engine) }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   }

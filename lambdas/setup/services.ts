@@ -23,6 +23,7 @@ export function createQueuesOn(
   objects: () => Promise<ObjectPort>,
 ): Queues {
   const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
+  const remindAfterSeconds = numberIn(environment, 'PUSHPOP_REMIND_AFTER_SECONDS')
   return createQueues({
     tableName: required(environment, 'PUSHPOP_TABLE'),
     bucketName: required(environment, 'PUSHPOP_BUCKET'),
@@ -30,6 +31,7 @@ export function createQueuesOn(
     s3: async () => meteredObjects(await objects()),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
     events: environment.PUSHPOP_EVENTS !== 'off',
+    ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()
       if (tally !== undefined) tally.backgroundFailures += 1

@@ -1,5 +1,5 @@
 import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.ts'
-import { defaultConfiguration, roomOf } from '../core/configuration.ts'
+import { type Configuration, defaultConfiguration, roomOf } from '../core/configuration.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
@@ -19,6 +19,7 @@ export function appendUpdate(
     exactly,
     anyway = false,
     admitted = anyway,
+    remindAtMs,
   }: {
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
@@ -28,6 +29,8 @@ export function appendUpdate(
     readonly anyway?: boolean
     /** A slot of the queue's push limit was taken for it, if the queue has one. */
     readonly admitted?: boolean
+    /** When the sweeper is to look whether somebody has come for it, where it has no other reason. */
+    readonly remindAtMs?: number | undefined
   } = {},
 ): ReturnType<Expression['build']> {
   const update = new Expression()
@@ -59,6 +62,7 @@ export function appendUpdate(
   // Who has never seen the record cannot know of a limit, and is told by this.
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
+  startTimer(update, append, remindAtMs)
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
@@ -73,6 +77,7 @@ export function wideAppendUpdate(
   append: Append,
   seen: QueueRecord,
   newLanes: ReadonlyMap<number, Lane>,
+  remindAtMs: number | undefined,
 ): ReturnType<Expression['build']> {
   const update = new Expression()
   update.condition(`v=${update.value(seen.version)}`)
@@ -88,6 +93,7 @@ export function wideAppendUpdate(
   }
   for (const [priority, lane] of newLanes) lanes[priority] = encodeLane(lane)
   takeMarksBack(update, append)
+  startTimer(update, append, remindAtMs)
   update.set('L', lanes)
   update.add('n', newLanes.size)
   update.add('b', append.bytes)
@@ -101,6 +107,15 @@ function takeMarksBack(update: Expression, append: Append): void {
   if (append.items > 0) update.removes.push('dry', 'ev')
 }
 
+/**
+ * What is free to pop has a timer. An append cannot know whether there is one, and leaves one that is
+ * there as it is: that costs nothing, for the index changes only where the time does.
+ */
+function startTimer(update: Expression, append: Append, atMs: number | undefined): void {
+  if (append.items === 0 || atMs === undefined) return
+  update.sets.push(`checkAt=if_not_exists(checkAt,${update.value(atMs)})`)
+}
+
 /** A queue's first record. */
 export function newRecord(
   queue: string,
@@ -108,7 +123,13 @@ export function newRecord(
   mark: string,
   lanes: ReadonlyMap<number, Lane>,
   append: Append,
-  configuration = defaultConfiguration,
+  {
+    configuration = defaultConfiguration,
+    checkAtMs,
+  }: {
+    readonly configuration?: Configuration
+    readonly checkAtMs?: number | undefined
+  } = {},
 ): StoredRecord {
   const stored: StoredRecord = {
     ...recordKey(queue),
@@ -129,6 +150,9 @@ export function newRecord(
   }
   for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
   if (append.items === 0) stored.dry = 'y'
+  // There is no image before it to compare it with: it says itself that it is an event.
+  else stored.ev = 'y'
+  if (checkAtMs !== undefined) stored.checkAt = checkAtMs
   if (configuration.revision > 0) stored.cfg = encodeConfiguration(configuration)
   return stored
 }

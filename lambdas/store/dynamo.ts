@@ -24,7 +24,11 @@ import { withoutSdkRetry } from './sdk-retry.ts'
 /** Whoever takes document commands: the SDK's document client, or a simulation of it. */
 export type DocumentPort = { send(command: never): Promise<unknown> }
 
-export type Clock = { nowMs(): number; sleep(ms: number): Promise<void> }
+export type Clock = {
+  nowMs(): number
+  /** Resolves early when the signal comes. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
 export type Random = () => number
 export type Row = Record<string, unknown>
 

@@ -5,6 +5,7 @@ import {
   encodeEnded,
   encodeLaneOptions,
   encodeLock,
+  encodeReminder,
 } from '../core/stored-record.ts'
 import { Expression } from './expression.ts'
 
@@ -81,6 +82,10 @@ function changeFlags(update: Expression, { before, after, bringsBack }: FencedCh
   // Unseen too: the mark may have been set beside the fence.
   if (bringsBack) update.removes.push('dry')
   else if (after.dry && !before.dry) update.set('dry', 'y')
+  if (after.reminder !== before.reminder) {
+    if (after.reminder === undefined) update.removes.push('rm')
+    else update.set('rm', encodeReminder(after.reminder))
+  }
   if (after.notable) update.set('ev', 'y')
   else if (before.notable) update.removes.push('ev')
   if (before.holdUntilMs !== 0) update.removes.push(update.name('hold'))

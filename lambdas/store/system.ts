@@ -4,7 +4,17 @@ import type { Clock, Random } from './dynamo.ts'
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done)
+    }),
 }
 
 /** 32 bits at a time from the system's generator, a pool of them for each call into it. */

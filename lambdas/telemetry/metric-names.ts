@@ -25,6 +25,8 @@ export const metrics = {
   HousekeepingFailures: 'Count',
   /** Queues the sweeper could not finish, and runs that could not even begin. */
   SweepFailures: 'Count',
+  /** Of the locks that a run ended, how long the one that waited longest had been over. */
+  LockReturnLag: 'Seconds',
   /** How long the oldest item of a pop had waited. */
   OldestItemAge: 'Seconds',
   /** Answers that are our fault: 500 and 503. */

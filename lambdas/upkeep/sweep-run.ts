@@ -1,4 +1,5 @@
 import type { Queues, SweepReport } from '../queues.ts'
+import type { Clock } from '../store/dynamo.ts'
 import { systemClock } from '../store/system.ts'
 import { describeError } from '../telemetry/log.ts'
 import type { Run } from './upkeep-handler.ts'
@@ -14,11 +15,17 @@ export type SweepSummary = {
   readonly items_returned: number
   readonly items_dead_lettered: number
   readonly failed: number
-  /** Due queues are left for the next run. */
+  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  readonly lag_seconds: number
+  /** Something is left for the next run. */
   readonly more: boolean
 }
 
-type Clock = { nowMs(): number; sleep(ms: number): Promise<void> }
+export type Beat = {
+  readonly everySeconds: number
+  /** All of them unless set: several functions may sweep side by side. */
+  readonly shards?: readonly number[]
+}
 
 /**
  * Sweeps once, or every so many seconds until the next run of the schedule takes over. What fails
@@ -27,18 +34,34 @@ type Clock = { nowMs(): number; sleep(ms: number): Promise<void> }
  */
 export async function sweepRun(
   queues: Pick<Queues, 'returnExpiredLocks'>,
-  everySeconds: number,
+  { everySeconds, shards }: Beat,
   { tally, log, remainingMs }: Run,
   clock: Clock = systemClock,
 ): Promise<SweepSummary> {
   const startedMs = clock.nowMs()
   const endMs = startedMs + remainingMs() - LEAVE_MS
-  const total = { sweeps: 0, queues: 0, items_returned: 0, items_dead_lettered: 0, failed: 0 }
+  const total = {
+    sweeps: 0,
+    queues: 0,
+    items_returned: 0,
+    items_dead_lettered: 0,
+    failed: 0,
+    lag_seconds: 0,
+  }
+  // The beat goes on whatever a sweep takes: one that was missed is not made up for.
+  const beatMs = everySeconds * 1000
+  const nextBeatMs = (): number =>
+    startedMs + (Math.floor((clock.nowMs() - startedMs) / beatMs) + 1) * beatMs
   let more = false
   let lastError: unknown
   for (;;) {
     try {
-      const report = await queues.returnExpiredLocks({ deadlineMs: endMs })
+      const report = await queues.returnExpiredLocks({
+        deadlineMs: endMs,
+        // Locks are on time; the rest may wait.
+        tidyUntilMs: Math.min(endMs, nextBeatMs()),
+        ...(shards !== undefined && { shards }),
+      })
       add(total, report)
       more = report.more
     } catch (error) {
@@ -46,9 +69,7 @@ export async function sweepRun(
       tally.count('SweepFailures', 1)
       log.write('error', 'sweep failed', { error: describeError(error) })
     }
-    // The beat goes on whatever a sweep takes: one that was missed is not made up for.
-    const beatMs = everySeconds * 1000
-    const nextMs = startedMs + (Math.floor((clock.nowMs() - startedMs) / beatMs) + 1) * beatMs
+    const nextMs = nextBeatMs()
     const isLast = nextMs >= startedMs + RUN_SECONDS * 1000 || nextMs >= endMs
     if (isLast) break
     await clock.sleep(nextMs - clock.nowMs())
@@ -57,6 +78,7 @@ export async function sweepRun(
   tally.count('ItemsReturned', total.items_returned)
   tally.count('ItemsDeadLettered', total.items_dead_lettered)
   tally.count('SweepFailures', total.failed)
+  if (total.items_returned > 0) tally.metrics.set('LockReturnLag', total.lag_seconds)
   return { ...total, more }
 }
 
@@ -69,4 +91,5 @@ function add(
   total.items_returned += report.itemsReturned
   total.items_dead_lettered += report.itemsDeadLettered
   total.failed += report.failed.length
+  total.lag_seconds = Math.max(total.lag_seconds, report.lagMs / 1000)
 }

@@ -1,11 +1,12 @@
 // One run on the real engine and the simulated store, in time that passes only when all wait.
 
-import type { Clock, Edge, Engine } from '../../lambdas/consumer/edge.ts'
+import type { Edge, Engine } from '../../lambdas/consumer/edge.ts'
 import type { Handler } from '../../lambdas/consumer/handler.ts'
 import { type Counts, type Ending, noCounts } from '../../lambdas/consumer/run.ts'
 import { runQueue } from '../../lambdas/consumer/run-queue.ts'
 import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
 import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import type { Clock } from '../../lambdas/store/dynamo.ts'
 import { createLog } from '../../lambdas/telemetry/log.ts'
 import { seeded } from '../engine/manual-clock.ts'
 import { createSimulatedClient } from '../simulated/simulated-client.ts'

@@ -49,6 +49,7 @@ export function aRecord(
     returns: 0,
     configuration: defaultConfiguration,
     checkAtMs: undefined,
+    reminder: undefined,
     work: false,
     dry: false,
     notable: false,

@@ -7,8 +7,12 @@ import { endOf, type Lane, type QueueRecord } from '../../lambdas/core/record.ts
 export function naiveTransitions(before: QueueRecord | undefined, after: QueueRecord): string[] {
   const lines: string[] = []
   const nothingFree = before === undefined || before.dry || freeNumbers(before) === 0
-  const cameBack = before !== undefined && itemsBack(before, after) > 0
-  if (freeNumbers(after) > 0 && (nothingFree || cameBack)) lines.push('items-available')
+  const isNews =
+    nothingFree ||
+    itemsBack(before, after) > 0 ||
+    locksGivenUp(before, after) > 0 ||
+    isCall(after, before)
+  if (freeNumbers(after) > 0 && isNews) lines.push('items-available')
   if (before !== undefined && isDrained(after) && !isDrained(before)) lines.push('queue-drained')
   for (const [lockId, { expiresAtMs, stretches }] of before?.locks ?? []) {
     if (expiresAtMs === 0 || after.locks.has(lockId)) continue
@@ -58,6 +62,22 @@ function itemsBack(before: QueueRecord, after: QueueRecord): number {
   }
   return count
 }
+
+/** Locks that were in somebody's way, and whose holders did not say that the work is done. */
+function locksGivenUp(before: QueueRecord, after: QueueRecord): number {
+  const acknowledged = after.ended.filter(({ ending }) => ending === 'acknowledged')
+  return [...before.locks].filter(
+    ([lockId, { expiresAtMs }]) =>
+      expiresAtMs !== 0 &&
+      !after.locks.has(lockId) &&
+      !acknowledged.some((ended) => ended.lockId === lockId),
+  ).length
+}
+
+const isCall = (after: QueueRecord, before: QueueRecord): boolean =>
+  after.reminder !== undefined &&
+  after.reminder.times >= 1 &&
+  JSON.stringify(after.reminder) !== JSON.stringify(before.reminder)
 
 function isDrained(record: QueueRecord): boolean {
   return record.dry && countLive(record, (expiresAtMs) => expiresAtMs === 0) === 0

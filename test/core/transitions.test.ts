@@ -4,6 +4,7 @@ import { endExpired, endLock, foldDone } from '../../lambdas/core/locks.ts'
 import { hasFree } from '../../lambdas/core/marks.ts'
 import { purgeStep } from '../../lambdas/core/purge.ts'
 import { freeIn, type QueueRecord, stretchesOf, withLane } from '../../lambdas/core/record.ts'
+import { announced, remind } from '../../lambdas/core/reminder.ts'
 import { bury, settle } from '../../lambdas/core/settling.ts'
 import { type Transition, transitionsOf } from '../../lambdas/core/transitions.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
@@ -40,6 +41,14 @@ const twoLocks = locked(
   3,
   ['one', aLock(later(-1), at(0, 0, 2))],
   ['two', aLock(later(9), at(0, 2, 3))],
+)
+const firstLocked = aRecord(
+  { 0: aLane({ tail: tailOf(3), frontier: 1 }) },
+  { locks: new Map([['one', aLock(later(-1), at(0, 0, 1))]]) },
+)
+const lockedBeside = aRecord(
+  { 0: aLane({ tail: tailOf(1), frontier: 1 }), 5: aLane({ tail: tailOf(2) }) },
+  { locks: new Map([['one', aLock(later(9), at(0, 0, 1))]]) },
 )
 const deadOf = (record: QueueRecord, from: number, to: number, reason = 'no') =>
   bury(record, [at(0, from, to)], reason)
@@ -158,10 +167,70 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
   [
     'What a lane made anew holds did not come back from a lock.',
     aRecord(
-      { 0: aLane({ tail: tailOf(1), frontier: 1 }), 5: aLane({ tail: tailOf(1) }) },
-      { locks: new Map([['one', aLock(later(9), at(0, 0, 1))]]) },
+      { 0: aLane({ tail: tailOf(1), frontier: 1 }), 5: aLane({ tail: tailOf(2), frontier: 1 }) },
+      { locks: new Map([['one', aLock(later(9), at(0, 0, 1), at(5, 0, 1))]]) },
     ),
-    aRecord({ 0: aLane({ epoch: 'epoch-01', tail: tailOf(1) }), 5: aLane({ tail: tailOf(1) }) }),
+    aRecord(
+      {
+        0: aLane({ epoch: 'epoch-01', tail: tailOf(1) }),
+        5: aLane({ tail: tailOf(2), frontier: 1 }),
+      },
+      { locks: new Map([['one', aLock(later(9), at(5, 0, 1))]]) },
+    ),
+    [],
+  ],
+  [
+    'A lock whose items die frees what stands behind them.',
+    configured(firstLocked, 1),
+    endExpired(configured(firstLocked, 1), nowMs),
+    [expired(1, [0, 1]), dead(1, 'max_deliveries'), available],
+  ],
+  [
+    'So does one whose items are given up on.',
+    firstLocked,
+    endLock(firstLocked, 'one', 'dead-lettered', nowMs, 'bad address'),
+    [dead(1, 'bad address'), available],
+  ],
+  [
+    'And a purge of its priority frees the others.',
+    lockedBeside,
+    purgeStep(lockedBeside, 0, nowMs).draft,
+    [available],
+  ],
+  [
+    'And a pop by somebody else, who ends it and takes its items for good.',
+    firstLocked,
+    settle(endExpired(firstLocked, nowMs), [at(0, 0, 1)]),
+    [expired(1, [0, 1]), available],
+  ],
+  [
+    'Acknowledging in the write of a pop is nothing: its caller is at work.',
+    firstLocked,
+    endLock(firstLocked, 'one', 'acknowledged', nowMs),
+    [],
+  ],
+  [
+    'The sweeper’s first look at items that wait is nothing.',
+    stored(2),
+    remind(stored(2), nowMs, 60_000),
+    [],
+  ],
+  [
+    'Its announcement, when nobody came, is what it is for.',
+    remind(stored(2), later(-60_000), 60_000),
+    remind(remind(stored(2), later(-60_000), 60_000), nowMs, 60_000),
+    [available],
+  ],
+  [
+    'A write that leaves the announcement as it was announces nothing.',
+    announced(stored(2), nowMs),
+    { ...announced(stored(2), nowMs), version: 8 },
+    [],
+  ],
+  [
+    'An announcement of what somebody took in the same write is none.',
+    stored(1),
+    settle(announced(stored(1), nowMs), [at(0, 0, 1)]),
     [],
   ],
   ['A write of something else is nothing.', dry(nothing), { ...nothing, version: 8 }, []],

@@ -4,6 +4,7 @@ import type { QueueRecord } from '../../lambdas/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../lambdas/core/stored-record.ts'
 import { createQueues, type Queues } from '../../lambdas/queues.ts'
 import type { Clock, Row } from '../../lambdas/store/dynamo.ts'
+import { announcedLines } from '../simulated/announcements.ts'
 import { itemSize } from '../simulated/dynamodb/item-size.ts'
 import type { Item } from '../simulated/dynamodb/value.ts'
 import { createSimulatedClient } from '../simulated/simulated-client.ts'
@@ -30,6 +31,7 @@ export type EngineOptions = Steering & {
   readonly clock?: Clock
   readonly idempotencyTtlSeconds?: number
   readonly events?: boolean
+  readonly remindAfterSeconds?: number
 }
 
 export type EngineOnWire = Queues & { readonly wire: Wire }
@@ -39,6 +41,8 @@ export class Stage {
   readonly clock = new ManualClock()
   /** What failed without an answer to tell. */
   readonly background: { readonly error: unknown; readonly step: string }[] = []
+  /** What a simulated store's writes were announced as: `orders: items-available`. */
+  readonly announced: string[] = []
   #queues = 0
   #engines = 0
 
@@ -54,7 +58,13 @@ export class Stage {
 
   /** A process of its own: no memory in common with another. */
   engine(options: EngineOptions = {}): EngineOnWire {
-    const { clock = this.clock, idempotencyTtlSeconds, events = true, ...steering } = options
+    const {
+      clock = this.clock,
+      idempotencyTtlSeconds,
+      remindAfterSeconds,
+      events = true,
+      ...steering
+    } = options
     const wire = new Wire(steering)
     this.#engines += 1
     const queues = createQueues({
@@ -66,6 +76,7 @@ export class Stage {
       random: seeded(this.#engines),
       events,
       ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+      ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
       onBackgroundError: (error, { step }) => this.background.push({ error, step }),
     })
     return Object.assign(queues, { wire })
@@ -143,7 +154,10 @@ export async function openEmbedded(): Promise<Stage> {
 
 /** In memory and on one thread: where a process is frozen at each of its requests in turn. */
 export function openSimulated(): Stage {
-  const store: SimulatedStore = new SimulatedStore({ nowMs: () => stage.clock.nowMs() })
+  const store: SimulatedStore = new SimulatedStore({
+    nowMs: () => stage.clock.nowMs(),
+    onChange: (change) => stage.announced.push(...announcedLines(change)),
+  })
   const { dynamodb, s3 } = createSimulatedClient(store)
   const stage: Stage = new Stage({
     tableName: store.tableName,

@@ -44,6 +44,7 @@ export type Command =
   | { readonly verb: 'list'; readonly queue: '' }
   | { readonly verb: 'housekeep'; readonly queue: string }
   | { readonly verb: 'returnExpiredLocks'; readonly queue: '' }
+  | { readonly verb: 'announceWaiting'; readonly queue: '' }
 
 export type Verb = Command['verb']
 export type CommandOf<V extends Verb> = Extract<Command, { readonly verb: V }>

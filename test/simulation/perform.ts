@@ -49,6 +49,8 @@ export function perform(
       return queues.housekeep(command.queue)
     case 'returnExpiredLocks':
       return queues.returnExpiredLocks({})
+    case 'announceWaiting':
+      return queues.announceWaiting({})
     default:
       return command satisfies never
   }

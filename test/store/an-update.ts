@@ -1,6 +1,11 @@
 import { expect } from 'vitest'
 import type { QueueRecord } from '../../lambdas/core/record.ts'
-import { encodeLane, encodeLock, type StoredRecord } from '../../lambdas/core/stored-record.ts'
+import {
+  encodeLane,
+  encodeLock,
+  encodeReminder,
+  type StoredRecord,
+} from '../../lambdas/core/stored-record.ts'
 import type { Expression } from '../../lambdas/store/expression.ts'
 import { SimulatedStore } from '../simulated/simulated-store.ts'
 
@@ -55,6 +60,7 @@ export function storedOf(record: QueueRecord): StoredRecord {
   for (const [priority, lane] of record.lanes) stored.L[priority] = encodeLane(lane)
   for (const [lockId, lock] of record.locks) stored.K[lockId] = encodeLock(lock)
   if (record.checkAtMs !== undefined) stored.checkAt = record.checkAtMs
+  if (record.reminder !== undefined) stored.rm = encodeReminder(record.reminder)
   if (record.work) stored.work = 'y'
   if (record.dry) stored.dry = 'y'
   if (record.notable) stored.ev = 'y'

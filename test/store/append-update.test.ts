@@ -4,7 +4,7 @@ import { LANES_MAX, LANES_PER_APPEND, PRIORITY_MAX, ROOMY_TAIL } from '../../lam
 import { newLane } from '../../lambdas/core/record.ts'
 import { decodeRecord } from '../../lambdas/core/stored-record.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../../lambdas/store/append-update.ts'
-import { aLane, anEntry, aRecord, tailOf } from '../core/a-record.ts'
+import { aLane, anEntry, aRecord, later, nowMs, tailOf } from '../core/a-record.ts'
 import { applied, expectPlaceholdersUsed, expectWithinLimits, storedOf } from './an-update.ts'
 
 const lanes = (count: number) =>
@@ -75,6 +75,30 @@ describe('An append', () => {
   })
 })
 
+describe('The timer of what waits', () => {
+  const append = appendOf(new Map([[0, [anEntry('"a"')]]]))
+  const built = appendUpdate(append, ROOMY_TAIL, { remindAtMs: later(300_000) })
+  const cases: readonly [string, number | undefined, number][] = [
+    ['is started by an append that meets none', undefined, later(300_000)],
+    ['is left as it is, be it sooner', later(5), later(5)],
+    ['or later', later(900_000), later(900_000)],
+  ]
+  it.each(cases)('%s.', (_, checkAtMs, expected) => {
+    const record = aRecord({ 0: aLane() }, { checkAtMs })
+    expect(decodeRecord(applied(storedOf(record), built)).checkAtMs).toBe(expected)
+  })
+
+  it('is no business of an append without items, nor of one that announces nothing.', () => {
+    const nothing = appendOf(new Map([[0, []]]))
+    for (const update of [
+      appendUpdate(nothing, ROOMY_TAIL, { remindAtMs: nowMs }),
+      appendUpdate(append, ROOMY_TAIL),
+    ]) {
+      expect(update.UpdateExpression).not.toContain('checkAt')
+    }
+  })
+})
+
 describe('An append to more lanes than it can name', () => {
   const record = aRecord(lanes(70), { lanesMade: 70 })
   const append = appendOf(new Map([...toAll(70).lanes, [3, [anEntry('"new"')]]]))
@@ -82,6 +106,7 @@ describe('An append to more lanes than it can name', () => {
     append,
     record,
     new Map([[3, newLane('epoch_03', 50, [anEntry('"new"')])]]),
+    later(300_000),
   )
 
   it('puts them all, and loses nothing of what was in them.', () => {

@@ -8,6 +8,7 @@ const nothing: SweepReport = {
   queues: 0,
   itemsReturned: 0,
   itemsDeadLettered: 0,
+  lagMs: 0,
   failed: [],
   more: false,
 }
@@ -20,11 +21,13 @@ async function run({
   sweeps,
   lastsMs = 100,
   remainingMs = 70_000,
+  shards,
 }: {
   every: number
   sweeps: readonly Sweep[]
   lastsMs?: number
   remainingMs?: number
+  shards?: readonly number[]
 }) {
   let nowMs = 1_000_000
   const startedMs = nowMs
@@ -50,7 +53,12 @@ async function run({
     },
   }
   const left = () => startedMs + remainingMs - nowMs
-  const summary = sweepRun(queues, every, { tally, log, remainingMs: left }, clock)
+  const summary = sweepRun(
+    queues,
+    { everySeconds: every, ...(shards && { shards }) },
+    { tally, log, remainingMs: left },
+    clock,
+  )
   return { summary, at, requests, tally, lines, startedMs }
 }
 
@@ -59,6 +67,7 @@ const found: SweepReport = {
   queues: 3,
   itemsReturned: 5,
   itemsDeadLettered: 2,
+  lagMs: 61_500,
   failed: [{ queue: 'orders', error: new Error('gone') }],
 }
 
@@ -71,16 +80,31 @@ describe('A run of the sweeper', () => {
       items_returned: 5,
       items_dead_lettered: 2,
       failed: 1,
+      lag_seconds: 61.5,
       more: false,
     })
     expect(at).toEqual([0])
-    expect(requests).toEqual([{ deadlineMs: startedMs + 60_000 }])
+    const endMs = startedMs + 60_000
+    expect(requests).toEqual([{ deadlineMs: endMs, tidyUntilMs: endMs }])
   })
 
   it('sweeps every so many seconds until the next run takes over.', async () => {
     const { summary, at } = await run({ every: 10, sweeps: [nothing] })
     await summary
     expect(at).toEqual([0, 10, 20, 30, 40, 50])
+  })
+
+  it('leaves what takes long when the next sweep is due, so that no lock waits for it.', async () => {
+    const { summary, requests, startedMs } = await run({ every: 20, sweeps: [nothing] })
+    await summary
+    const until = requests.map(({ tidyUntilMs = 0 }) => (tidyUntilMs - startedMs) / 1000)
+    expect(until).toEqual([20, 40, 60])
+  })
+
+  it('looks at its part of the shards where it is one of several.', async () => {
+    const { summary, requests } = await run({ every: 60, sweeps: [nothing], shards: [1, 9] })
+    await summary
+    expect(requests).toMatchObject([{ shards: [1, 9] }])
   })
 
   it('keeps its beat when a sweep takes long, and does not make up for what it missed.', async () => {
@@ -101,6 +125,7 @@ describe('A run of the sweeper', () => {
     expect(Object.fromEntries(tally.metrics)).toEqual({
       ItemsReturned: 10,
       ItemsDeadLettered: 4,
+      LockReturnLag: 61.5,
       SweepFailures: 2,
     })
   })

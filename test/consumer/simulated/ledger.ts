@@ -7,10 +7,12 @@ export class Ledger {
   readonly violations: string[] = []
   /** Numbers of items whose handler came to its end. */
   readonly done = new Set<number>()
-  /** Numbers of items that were delivered as often as they may be. */
-  readonly mayBeDead = new Set<number>()
+  /** Numbers of items that were delivered as often as they may be, or met a purge. */
+  readonly mayBeGone = new Set<number>()
   failuresForGood = 0
   handled = 0
+  /** Priorities by the item's number. */
+  readonly #pushed: number[] = []
   readonly #random: Random
   readonly #isExclusive: boolean
   readonly #failing: number
@@ -34,6 +36,29 @@ export class Ledger {
     this.#slowMs = options.slowMs
   }
 
+  get pushed(): number {
+    return this.#pushed.length
+  }
+
+  /** Returns the item's number. */
+  push(priority: number): number {
+    return this.#pushed.push(priority) - 1
+  }
+
+  purged(priority: number | undefined): void {
+    for (const [number, own] of this.#pushed.entries()) {
+      if (priority === undefined || own === priority) this.mayBeGone.add(number)
+    }
+  }
+
+  locksPurged(): void {
+    this.#active.clear()
+  }
+
+  get left(): number[] {
+    return [...this.#pushed.keys()].filter((n) => !this.done.has(n) && !this.mayBeGone.has(n))
+  }
+
   newRun(): number {
     this.#runs += 1
     return this.#runs
@@ -50,7 +75,7 @@ export class Ledger {
   /** By a pop, whether the handler gets to see them or not. */
   delivered(items: readonly PoppedItem[]): void {
     for (const { text, deliveries } of items) {
-      if (deliveries >= this.#deliveriesMax) this.mayBeDead.add(Number(text))
+      if (deliveries >= this.#deliveriesMax) this.mayBeGone.add(Number(text))
     }
   }
 
@@ -67,10 +92,9 @@ export class Ledger {
       }
       this.#active.add(run)
       const first = numbers[0] as number
-      for (let before = 0; before < first; before += 1) {
-        if (this.done.has(before) || this.mayBeDead.has(before)) continue
-        this.violations.push(`${run} got ${first} before ${before} was done`)
-        break
+      const passed = this.left.find((n) => n < first && this.#pushed[n] === this.#pushed[first])
+      if (passed !== undefined) {
+        this.violations.push(`${run} got ${first} before ${passed} was done`)
       }
     }
     const ms = this.#random.next() ** 4 * this.#slowMs

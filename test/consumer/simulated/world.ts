@@ -6,12 +6,16 @@
 import { noCounts } from '../../../lambdas/consumer/run.ts'
 import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
 import type { Settings } from '../../../lambdas/consumer/settings.ts'
+import { decodeItem } from '../../../lambdas/core/entry.ts'
+import { deadLetterQueueOf } from '../../../lambdas/core/keys.ts'
 import { isLive } from '../../../lambdas/core/record.ts'
+import { isReminded } from '../../../lambdas/core/reminder.ts'
 import { decodeRecord, type StoredRecord } from '../../../lambdas/core/stored-record.ts'
-import { transitionsOf } from '../../../lambdas/core/transitions.ts'
 import { createQueues, type Queues } from '../../../lambdas/queues.ts'
 import { createLog } from '../../../lambdas/telemetry/log.ts'
+import { announcementsOf } from '../../simulated/announcements.ts'
 import type { Change } from '../../simulated/dynamodb/database.ts'
+import type { Item } from '../../simulated/dynamodb/value.ts'
 import { requestTimeout, throttling } from '../../simulated/faults.ts'
 import { createSimulatedClient, type Network } from '../../simulated/simulated-client.ts'
 import { SimulatedStore } from '../../simulated/simulated-store.ts'
@@ -33,6 +37,8 @@ export type Odds = {
   readonly repeated: number
   /** Of putting `Run Continued`: refused. */
   readonly notPut: number
+  /** Of an event: never delivered. */
+  readonly dropped: number
 }
 
 type Life = { dead: boolean }
@@ -54,6 +60,10 @@ export class World {
   readonly #waiting: Call[] = []
   #running = 0
   #underWay = 0
+  /** Nothing is called before: the consumer is not deployed yet. */
+  deployedMs = 0
+  /** Announcements because nobody came. */
+  reminders = 0
 
   constructor(options: {
     readonly random: Random
@@ -81,7 +91,7 @@ export class World {
   }
 
   /** An engine in a process of its own, which may die. */
-  engine(life: Life = { dead: false }, faults = false): Queues {
+  engine(life: Life = { dead: false }, faults = false, events = true): Queues {
     const network: Network = {
       deliver: (_, apply) => this.#deliver(life, faults, apply),
     }
@@ -93,6 +103,7 @@ export class World {
       s3: s3 as never,
       clock: this.#clock(life),
       random: () => this.#random.next(),
+      events,
       onBackgroundError: () => {},
     })
   }
@@ -157,16 +168,31 @@ export class World {
   }
 
   /** The table's stream, its filter, and the function behind it. */
-  #stream({ pk, oldItem, newItem }: Change): void {
+  #stream(change: Change): void {
+    const { pk, oldItem, newItem } = change
+    if (pk === `q#${deadLetterQueueOf(QUEUE)}` && newItem !== undefined) this.#bury(newItem)
     if (pk !== `q#${QUEUE}` || newItem === undefined) return
-    const passes = oldItem === undefined || 'dry' in oldItem || 'ev' in newItem
-    if (!passes) return
     const before = oldItem && decodeRecord(oldItem as unknown as StoredRecord)
     const after = decodeRecord(newItem as unknown as StoredRecord)
-    const available = transitionsOf(before, after).some(({ kind }) => kind === 'items-available')
-    if (!available) return
-    this.note('Items Available')
-    this.#event({ failures: 0 })
+    // Whoever works on purged items has no lock any more.
+    const isGone = (lockId: string): boolean => before?.locks.has(lockId) === true
+    if (after.ended.some(({ lockId, ending }) => ending === 'purged' && isGone(lockId))) {
+      this.#ledger.locksPurged()
+    }
+    const kinds = announcementsOf(change).map(({ kind }) => kind)
+    if (!kinds.includes('items-available')) return
+    const isReminder = before !== undefined && isReminded(before, after)
+    if (isReminder) this.reminders += 1
+    this.note(isReminder ? 'Items Available, again' : 'Items Available')
+    if (this.#random.chance(this.#odds.dropped)) this.note('the event is dropped')
+    else this.#event({ failures: 0 })
+  }
+
+  /** Few enough items that all are in the record. */
+  #bury(record: Item): void {
+    for (const { tail } of decodeRecord(record as unknown as StoredRecord).lanes.values()) {
+      for (const entry of tail) this.#ledger.mayBeGone.add(Number(decodeItem(entry).text))
+    }
   }
 
   #event(call: Call): void {
@@ -177,6 +203,7 @@ export class World {
       this.#underWay += 1
       this.scheduler.at(this.scheduler.nowMs + random.next() * late, random.next(), true, () => {
         this.#underWay -= 1
+        if (this.scheduler.nowMs < this.deployedMs) return
         this.#waiting.push(call)
         this.#next()
       })

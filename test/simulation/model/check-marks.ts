@@ -21,6 +21,10 @@ export function checkMarks(
   const { dry } = after.record
   const hasFree = after.hasFree()
   if (dry && hasFree) model.violated('dry: nothing is free', `${queue} has something to pop`)
+  if (hasFree && after.record.checkAtMs === undefined) {
+    model.violated('what waits has a timer', `${queue} has items, and nobody would look after them`)
+  }
+  checkReminder(model, before, after, hasFree)
   const silent = !dry && !hasFree
   if (silent && before === undefined) model.violated('a record without items is dry', queue)
   if (silent && before?.record.dry && before.record.born === after.record.born) {
@@ -36,6 +40,29 @@ export function checkMarks(
   }
   if (!silent) queueModel.silence = undefined
   else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }
+}
+
+/** Where the sweeper announces a queue again, somebody could take something, and nobody has. */
+function checkReminder(
+  model: Model,
+  before: Snapshot | undefined,
+  { record }: Snapshot,
+  hasFree: boolean,
+): void {
+  const last = before?.record.reminder
+  const { reminder } = record
+  if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return
+  model.world.statistics.count('path announced again')
+  if (!hasFree) model.violated('what is announced again is there', record.queue)
+  const held = [...record.locks.values()].some(({ expiresAtMs }) => expiresAtMs !== 0)
+  if (held) model.violated('a queue at work is not announced again', record.queue)
+  const isByHand = model.operation?.command.verb === 'announceWaiting'
+  if (isByHand) return
+  let taken = 0
+  for (const { frontier } of record.lanes.values()) taken += frontier
+  if (last === undefined || last.taken !== taken) {
+    model.violated('only what nobody takes is announced again', record.queue)
+  }
 }
 
 /**

@@ -62,6 +62,8 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
       return { verb: 'housekeep', queue }
     case 'returnExpiredLocks':
       return { verb: 'returnExpiredLocks', queue: '' }
+    case 'announceWaiting':
+      return { verb: 'announceWaiting', queue: '' }
     default:
       return drawn satisfies never
   }

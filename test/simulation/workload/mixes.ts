@@ -15,6 +15,7 @@ const rare: Mix = {
   list: 0.3,
   housekeep: 1,
   returnExpiredLocks: 1,
+  announceWaiting: 0.3,
 }
 
 const mixes: Readonly<Record<string, Mix>> = {

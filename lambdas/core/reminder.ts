@@ -1,0 +1,59 @@
+import { hasFree } from './marks.ts'
+import { isDone, type QueueRecord } from './record.ts'
+
+/**
+ * Events tell of changes, and a change can pass unheard: the consumer was deployed later, events were
+ * turned on later, the call was lost, a stranger's lock was in the way. So the sweeper, when it comes
+ * to a queue where items are free and no lock is live, remembers how much has been taken so far; and
+ * where it finds that nobody took any more until the time was over, it announces the queue again.
+ */
+export type Reminder = {
+  /** Announcements so far; 0 after the first look. */
+  readonly times: number
+  /** Sum of all frontiers: rises whenever somebody takes what nobody had before. */
+  readonly taken: number
+  /** When it was looked at first, or announced last. */
+  readonly sinceMs: number
+}
+
+/** A queue whose consumer is gone for good costs an announcement an hour, and not one in five minutes. */
+const INTERVAL_MS_MAX = 60 * 60_000
+
+/** The record as the sweeper leaves it. `afterMs`: the first interval; each further one is twice as long. */
+export function remind(record: QueueRecord, nowMs: number, afterMs: number): QueueRecord {
+  const reminder = nextReminder(record, nowMs, afterMs)
+  return reminder === record.reminder ? record : { ...record, reminder }
+}
+
+function nextReminder(record: QueueRecord, nowMs: number, afterMs: number): Reminder | undefined {
+  if (!waitsForSomebody(record)) return undefined
+  const { reminder } = record
+  const taken = takenIn(record)
+  if (reminder === undefined || reminder.taken !== taken) return { times: 0, taken, sinceMs: nowMs }
+  if (nowMs < dueMs(reminder, afterMs)) return reminder
+  return { times: reminder.times + 1, taken, sinceMs: nowMs }
+}
+
+/** An announcement at once, whenever the last one was. */
+export const announced = (record: QueueRecord, nowMs: number): QueueRecord => ({
+  ...record,
+  reminder: { times: 1, taken: takenIn(record), sinceMs: nowMs },
+})
+
+/** When the sweeper has to look at the queue again for this. */
+export const dueMs = ({ times, sinceMs }: Reminder, afterMs: number): number =>
+  sinceMs + Math.min(INTERVAL_MS_MAX, afterMs * 2 ** times)
+
+/** Whether this write announces the queue again. */
+export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
+  (after.reminder?.times ?? 0) > 0 && after.reminder?.sinceMs !== before.reminder?.sinceMs
+
+/** A lock that has not ended stands for somebody: for its holder, or for the event of its end. */
+export const waitsForSomebody = (record: QueueRecord): boolean =>
+  hasFree(record) && [...record.locks.values()].every(isDone)
+
+function takenIn(record: QueueRecord): number {
+  let taken = 0
+  for (const { frontier } of record.lanes.values()) taken += frontier
+  return taken
+}

@@ -1,0 +1,47 @@
+import { isForgettable } from '../core/fence.ts'
+import { recordKey } from '../core/keys.ts'
+import { FORGET_AFTER_MS } from '../core/limits.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { type Engine, readRecord } from './engine.ts'
+import { housekeepRecord } from './housekeep.ts'
+
+const ATTEMPTS_MAX = 3
+
+/** Empty, and its last ended lock is old news: repeats of an acknowledge have had their answer. */
+export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
+  isForgettable(record) && nowMs >= record.lastEndedMs + FORGET_AFTER_MS
+
+/**
+ * Takes away what an empty queue has left in rows and S3, and then its record. Its timer stays due: what
+ * is not done after a few rounds is for the next sweep.
+ */
+export async function forget(engine: Engine, queue: string): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const record = await readRecord(engine, queue)
+    if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
+    await housekeepRecord(engine, queue, record, true)
+    if (await deleteRecord(engine, queue)) return
+  }
+}
+
+/** On the condition that nothing at all happened since it was seen to be empty. */
+async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
+  const record = await readRecord(engine, queue)
+  if (record === undefined) return true
+  // Used meanwhile, and empty again: its last ended lock is news once more.
+  if (record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())) return false
+  const written = await engine.dynamo.delete({
+    Key: recordKey(queue),
+    ConditionExpression: 'v=:v AND born=:born AND a=:a AND c=:c AND n=:n',
+    ExpressionAttributeValues: {
+      ':v': record.version,
+      ':born': record.born,
+      ':a': record.appends,
+      ':c': record.claims,
+      ':n': record.lanesMade,
+    },
+  })
+  engine.memory.delete(queue)
+  if (written.kind === 'unknown') throw written.cause
+  return written.kind === 'done'
+}

@@ -1,0 +1,23 @@
+/**
+ * Works through a list, so many at a time. Another is begun only while `mayBegin` says so; returns how
+ * many were. The work must see to its own errors.
+ */
+export async function sideBySide<T>(
+  list: Iterable<T>,
+  atOnce: number,
+  work: (one: T) => Promise<void>,
+  mayBegin: () => boolean = () => true,
+): Promise<number> {
+  const left = list[Symbol.iterator]()
+  let begun = 0
+  const worker = async (): Promise<void> => {
+    while (mayBegin()) {
+      const next = left.next()
+      if (next.done === true) return
+      begun += 1
+      await work(next.value)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return begun
+}

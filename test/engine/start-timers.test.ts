@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { openSimulated, type Stage } from './stage.ts'
+import { named, popItems, push } from './traffic.ts'
+
+// Queues whose items came while events were off have no timer: nobody would ever look after them.
+
+const inTime = { deadlineMs: Number.POSITIVE_INFINITY }
+
+async function silentQueues(count: number): Promise<Stage> {
+  const stage = openSimulated()
+  const silent = stage.engine({ events: false })
+  for (let n = 0; n < count; n += 1) await push(silent, `queue-${n}`, named('a', 1))
+  return stage
+}
+
+const withoutTimer = async (stage: Stage): Promise<number> => {
+  const rows = await stage.store.rows()
+  return rows.filter(({ sk, checkAt }) => sk === 'queue' && checkAt === undefined).length
+}
+
+describe('Once events are turned on', () => {
+  it('every queue that waits gets a timer, and is announced when its time has come.', async () => {
+    const stage = await silentQueues(5)
+    await popItems(stage.engine({ events: false }), 'queue-3')
+    const queues = stage.engine()
+    expect(await queues.startTimers(inTime)).toEqual({ queues: 5, started: 4, finished: true })
+    stage.announced.length = 0
+    for (let minute = 0; minute < 12; minute += 1) {
+      stage.clock.pass(60_000)
+      await queues.returnExpiredLocks()
+    }
+    expect(new Set(stage.announced)).toEqual(
+      new Set([0, 1, 2, 4].map((n) => `queue-${n}: items-available`)),
+    )
+  })
+
+  it('the walk through all queues is made once, whoever asks.', async () => {
+    const stage = await silentQueues(3)
+    await stage.engine().startTimers(inTime)
+    const { wire, ...queues } = stage.engine()
+    const sent = await wire.during(async () => {
+      expect(await queues.startTimers(inTime)).toEqual({ queues: 0, started: 0, finished: true })
+    })
+    expect(sent).toEqual(['GetCommand'])
+  })
+
+  it('a walk that was cut off goes on where it was.', async () => {
+    const stage = await silentQueues(230)
+    let walked = 0
+    for (let run = 1; run < 100; run += 1) {
+      const deadlineMs = stage.clock.nowMs() + 10
+      const queues = stage.engine({ after: () => stage.clock.pass(1) })
+      const { queues: seen, finished } = await queues.startTimers({ deadlineMs })
+      walked += seen
+      if (finished) break
+    }
+    expect(walked).toBe(230)
+    expect(await withoutTimer(stage)).toBe(0)
+  })
+
+  it('turned off and on again, it is made again.', async () => {
+    const stage = await silentQueues(2)
+    await stage.engine().startTimers(inTime)
+    const silent = stage.engine({ events: false })
+    await silent.startTimers(inTime)
+    await push(silent, 'later', named('a', 1))
+    expect(await stage.engine().startTimers(inTime)).toMatchObject({ queues: 3, started: 1 })
+  })
+
+  it('a queue that fails leaves the walk to be made again.', async () => {
+    const stage = await silentQueues(3)
+    const failing = stage.engine({
+      before: ({ name }) => {
+        if (name === 'UpdateCommand') throw new Error('broken')
+      },
+    })
+    await expect(failing.startTimers(inTime)).rejects.toThrow('store')
+    expect(await stage.engine().startTimers(inTime)).toMatchObject({ queues: 3, started: 3 })
+  })
+})
