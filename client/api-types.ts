@@ -276,6 +276,8 @@ export type DeadLetterAnswer = {
 export type InspectParameters = {
   /** Sees every write that was answered, for twice the price. Default false. */
   readonly consistent?: boolean
+  /** Tells when the oldest item was pushed, also where that takes a read of each priority. Default false. */
+  readonly oldest?: boolean
 }
 
 /** The state of a queue. */
@@ -289,7 +291,7 @@ export type InspectAnswer = {
   readonly locked_count: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly dead_count: number
-  readonly oldest_pushed_at: number | null
+  readonly oldest_pushed_at?: number | null
   readonly priorities: readonly {
     /** 0 is served first. */
     readonly priority: number

@@ -103,7 +103,7 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
       }
     },
     async inspect(options = {}) {
-      const query = { consistent: options.consistent }
+      const query = { consistent: options.consistent, oldest: options.oldest }
       const { body, etag } = await get('inspect', '', { query, ...signalOf(options) })
       return stateOf(body as InspectAnswer, etag)
     },

@@ -92,7 +92,10 @@ export interface Queue<T = Json> {
     lockId: string,
     options?: SettleOptions & { readonly reason?: string },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
-  inspect(options?: CallOptions & { readonly consistent?: boolean }): Promise<QueueState>
+  /** `oldest`: tell how old the oldest item is, also where that takes the service a read of each priority. */
+  inspect(
+    options?: CallOptions & { readonly consistent?: boolean; readonly oldest?: boolean },
+  ): Promise<QueueState>
   /** A page of the next items, without taking them. */
   peek(options?: PeekOptions): Promise<Page<T>>
   /** All of the items, a page at a time, without taking them. */

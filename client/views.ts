@@ -99,6 +99,7 @@ export type QueueState = {
   readonly lockedCount: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly deadCount: number
+  /** There where the queue's record tells, or it was asked for; absent too where nothing waits. */
   readonly oldestPushedAtMs?: number
   readonly priorities: readonly {
     readonly priority: number
@@ -218,7 +219,7 @@ export function stateOf(body: InspectAnswer, etag?: string): QueueState {
     count: body.count,
     lockedCount: body.locked_count,
     deadCount: body.dead_count,
-    ...(oldest !== null && { oldestPushedAtMs: ms(oldest) }),
+    ...(typeof oldest === 'number' && { oldestPushedAtMs: ms(oldest) }),
     priorities: body.priorities.map((it) => ({
       priority: it.priority,
       count: it.count,

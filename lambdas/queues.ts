@@ -130,7 +130,7 @@ export interface Queues {
     queue: string,
     request: SettleRequest & { readonly reason?: string },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
-  inspect(queue: string, request?: { readonly consistent?: boolean }): Promise<QueueState>
+  inspect(queue: string, request?: InspectRequest): Promise<QueueState>
   browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
   configuration(queue: string): Promise<Configuration>
   configure(
@@ -201,6 +201,12 @@ export type AcknowledgeResult =
       readonly message: string
     }
 
+export type InspectRequest = {
+  readonly consistent?: boolean
+  /** Tell how old the oldest item is, also where that takes a read of each priority. */
+  readonly oldest?: boolean
+}
+
 export type LaneState = {
   readonly priority: number
   /** Items stored and not settled, locked ones included, dead ones not. */
@@ -218,6 +224,7 @@ export type QueueState = {
   readonly lockedCount: number
   /** Items on their way to the dead-letter queue. */
   readonly deadCount: number
+  /** There where the record itself tells, or it was asked for; absent too where nothing waits. */
   readonly oldestPushedAtMs?: number
   readonly lanes: readonly LaneState[]
   readonly locks: readonly {

@@ -3,6 +3,7 @@
 
 import { createSimulatedClient } from '../../test/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../test/simulated/simulated-store.ts'
+import { createVirtualTime, type VirtualTime } from '../../test/simulated/virtual-time.ts'
 import { DYNAMODB_LATENCY_MS, S3_LATENCY_MS } from '../bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from '../engine.ts'
 import { unlessBusy } from '../fixture.ts'
@@ -13,7 +14,6 @@ import { createMeter, difference, type Reading } from '../metering/meter.ts'
 import { meterDynamodb } from '../metering/metered-dynamodb.ts'
 import { meterS3 } from '../metering/metered-s3.ts'
 import { createRandom } from '../random.ts'
-import { createVirtualTime, type VirtualTime } from './virtual-time.ts'
 
 export type SimulatedLoad = {
   readonly producers: number

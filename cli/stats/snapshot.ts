@@ -36,7 +36,9 @@ export async function snapshotOf(
 async function inspectAll(target: Target, queues: readonly string[]): Promise<State[]> {
   const states: State[] = []
   for (let at = 0; at < queues.length; at += AT_ONCE) {
-    const some = queues.slice(at, at + AT_ONCE).map((queue) => target.inspect(queue))
+    const some = queues
+      .slice(at, at + AT_ONCE)
+      .map((queue) => target.inspect(queue, { oldest: true }))
     states.push(...(await Promise.all(some)))
   }
   return states

@@ -68,8 +68,8 @@ export function openHttpTarget(
     browse: (queue, request) => queueOf(queue).peek(request),
     purge: (queue, request) => queueOf(queue).purge(request),
     redrive: (queue, request) => queueOf(queue).redrive(request),
-    async inspect(queue): Promise<State> {
-      const { id, priorities, ...state } = await queueOf(queue).inspect()
+    async inspect(queue, request): Promise<State> {
+      const { id, priorities, ...state } = await queueOf(queue).inspect(request)
       return { queue: id, lanes: priorities, ...state }
     },
     async *queues({ prefix }) {

@@ -16,7 +16,7 @@ export type Target = Pick<
   | 'purge'
   | 'redrive'
 > & {
-  inspect(queue: string): Promise<State>
+  inspect(queue: string, request?: { readonly oldest?: boolean }): Promise<State>
   /** Ids of all queues that begin with `prefix`, in order. */
   queues(request: { readonly prefix: string | undefined }): AsyncIterable<string>
   /** For messages: the address or the table. */

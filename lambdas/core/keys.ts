@@ -53,6 +53,9 @@ export const chunkSortKey = (from: number, to: number): string => `${fixed(from)
 /** `r000000000300-000000000400`: a recalled copy, under another key than the rows it replaces. */
 export const recalledSortKey = (from: number, to: number): string => `r${chunkSortKey(from, to)}`
 
+/** Behind every recalled copy that begins at this number or before it, and before all others. */
+export const afterRecalled = (from: number): string => `r${fixed(from)}~`
+
 export function parseChunkSortKey(sk: string): { from: number; to: number; recalled: boolean } {
   const recalled = sk.startsWith('r')
   const [from, to] = (recalled ? sk.slice(1) : sk).split('-')

@@ -1,3 +1,4 @@
+import { isReference, pushedAtMsOf, spanOf } from './entry.ts'
 import { QueueError } from './errors.ts'
 import { doneLocks } from './locks.ts'
 import { countOf, intersect, none, normalised, type Ranges, subtract } from './ranges.ts'
@@ -60,6 +61,31 @@ export function laneView(record: QueueRecord, priority: number, lane: Lane) {
       tailOffloadedSegment: to - 1,
     }),
   }
+}
+
+/**
+ * When the oldest item was pushed, where the record itself tells: lanes are filled in the order of time,
+ * so it is the first of some lane. Nothing where any lane's first item is not in its tail.
+ */
+export function oldestInTails(record: QueueRecord): number | undefined {
+  let earliest: number | undefined
+  for (const [priority, lane] of record.lanes) {
+    const first = visibleIn(record, priority, lane)[0]
+    if (first === undefined) continue
+    const entry = entryAt(lane, first.from)
+    if (entry === undefined || isReference(entry)) return undefined
+    earliest = Math.min(earliest ?? Number.POSITIVE_INFINITY, pushedAtMsOf(entry))
+  }
+  return earliest
+}
+
+function entryAt(lane: Lane, wanted: number): string | undefined {
+  let sequence = lane.sealed
+  for (const entry of lane.tail) {
+    if (sequence <= wanted && wanted < sequence + spanOf(entry)) return entry
+    sequence += spanOf(entry)
+  }
+  return undefined
 }
 
 /** Where a page of browsing goes on: this lane, from this number. */

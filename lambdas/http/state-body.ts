@@ -8,7 +8,7 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
   count: state.count,
   locked_count: state.lockedCount,
   dead_count: state.deadCount,
-  oldest_pushed_at: state.oldestPushedAtMs === undefined ? null : seconds(state.oldestPushedAtMs),
+  ...oldestField(state),
   priorities: state.lanes.map((lane) => ({
     priority: lane.priority,
     count: lane.count,
@@ -23,3 +23,9 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
     priorities,
   })),
 })
+
+/** `null`: nothing waits. Left out: telling would take more reads, which nobody asked for. */
+function oldestField({ oldestPushedAtMs, count }: Pick<QueueState, 'oldestPushedAtMs' | 'count'>) {
+  if (oldestPushedAtMs !== undefined) return { oldest_pushed_at: seconds(oldestPushedAtMs) }
+  return count === 0 ? { oldest_pushed_at: null } : {}
+}

@@ -4,8 +4,8 @@ import { checkQueueId, recordKey } from '../core/keys.ts'
 import { countOf } from '../core/ranges.ts'
 import { isLive, itemsIn, lanesInOrder, type QueueRecord } from '../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
-import { etagOf, laneView, lockedNow, visibleIn } from '../core/views.ts'
-import type { QueueState } from '../queues.ts'
+import { etagOf, laneView, lockedNow, oldestInTails, visibleIn } from '../core/views.ts'
+import type { InspectRequest, QueueState } from '../queues.ts'
 import type { Engine } from './engine.ts'
 
 /** Lanes whose first items are read at a time, to tell how old the oldest is. */
@@ -14,7 +14,7 @@ const LANES_AT_ONCE = 16
 export async function inspect(
   engine: Engine,
   queue: string,
-  { consistent = false }: { readonly consistent?: boolean } = {},
+  { consistent = false, oldest = false }: InspectRequest = {},
 ): Promise<QueueState> {
   checkQueueId(queue)
   // Not remembered: it may be older than what this engine knows.
@@ -28,7 +28,7 @@ export async function inspect(
     (sum, [priority], i) => sum + countOf(lockedNow(record, priority, visible[i] ?? [], nowMs)),
     0,
   )
-  const oldestPushedAtMs = await oldest(engine, record)
+  const oldestPushedAtMs = oldest ? await readOldest(engine, record) : oldestInTails(record)
   return {
     queue,
     version: record.version,
@@ -61,8 +61,8 @@ const stateOfNothing = (queue: string): QueueState => ({
   etag: etagOf(undefined),
 })
 
-/** A lane's first item is its oldest: lanes are filled in the order of time. */
-async function oldest(engine: Engine, record: QueueRecord): Promise<number | undefined> {
+/** Reads the first item of each lane, wherever it is. */
+async function readOldest(engine: Engine, record: QueueRecord): Promise<number | undefined> {
   let earliest: number | undefined
   const lanes = [...record.lanes]
   for (let at = 0; at < lanes.length; at += LANES_AT_ONCE) {

@@ -6,13 +6,22 @@ import {
   isReference,
   spanOf,
 } from '../core/entry.ts'
+import { segmentPartition } from '../core/keys.ts'
 import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
 import { readBatchPart } from './batches.ts'
 import { BoundedCache } from './bounded-cache.ts'
 import type { Dynamo } from './dynamo.ts'
 import type { Objects } from './objects.ts'
-import { type Fact, factsOf, segmentObject, segmentRows } from './segments.ts'
+import { PartialCache } from './partial-cache.ts'
+import {
+  type Fact,
+  factsOf,
+  recalledRowsFrom,
+  sealedRows,
+  segmentObject,
+  type Wanted,
+} from './segments.ts'
 
 /** In an answer each item also has its details: id, priority, times. */
 const DETAILS_BYTES = 160
@@ -23,8 +32,16 @@ export type ItemsRead =
   | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
 
 type Held = {
-  readonly segments: BoundedCache<Map<number, Fact>>
-  readonly parts: BoundedCache<string[]>
+  readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
+  readonly parts: BoundedCache<readonly string[]>
+}
+
+/** A number that a read has come to, and how far it goes on in its lane. */
+type Reading = Wanted & {
+  readonly held: Held
+  readonly queue: string
+  readonly priority: number
+  readonly lane: Lane
 }
 
 /**
@@ -33,8 +50,8 @@ type Held = {
  */
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
-  readonly #segments = new BoundedCache<Map<number, Fact>>(REMEMBERED_ITEM_BYTES_MAX / 2)
-  readonly #parts = new BoundedCache<string[]>(REMEMBERED_ITEM_BYTES_MAX / 2)
+  readonly #segments = new PartialCache<Fact>(REMEMBERED_ITEM_BYTES_MAX / 2)
+  readonly #parts = new PartialCache<string>(REMEMBERED_ITEM_BYTES_MAX / 2)
 
   constructor(dynamo: Dynamo, objects: Objects) {
     this.#stores = { dynamo, objects }
@@ -56,7 +73,8 @@ export class ItemReader {
       if (lane === undefined) return { kind: 'missing', priority, sequence: from }
       const tail = tailFacts(lane, from, to)
       for (let sequence = from; sequence < to; sequence += 1) {
-        const entry = await this.#entry(held, record.queue, priority, lane, sequence, tail)
+        const reading = { held, queue: record.queue, priority, lane, from: sequence, to }
+        const entry = await this.#entry({ ...reading, bytesMax: bytesMax - bytes }, tail)
         if (entry === undefined) return { kind: 'missing', priority, sequence }
         bytes += escapedEntryBytes(entry) + DETAILS_BYTES
         if (bytes > bytesMax && entries.length > 0) return { kind: 'read', entries, more: true }
@@ -66,80 +84,68 @@ export class ItemReader {
     return { kind: 'read', entries, more: false }
   }
 
-  async #entry(
-    held: Held,
-    queue: string,
-    priority: number,
-    lane: Lane,
-    sequence: number,
-    tail: ReadonlyMap<number, Fact>,
-  ): Promise<string | undefined> {
-    if (sequence >= lane.sealed) return this.#resolve(held, queue, tail.get(sequence))
-    const segment = segmentOf(lane, sequence)
-    const key = `${queue}/${lane.epoch}/${priority}/${segment}`
-    const facts = held.segments.get(key) ?? this.#segments.get(key)
-    const known = await this.#resolve(held, queue, facts?.get(sequence))
+  async #entry(reading: Reading, tail: ReadonlyMap<number, Fact>): Promise<string | undefined> {
+    const { held, lane, from } = reading
+    if (from >= lane.sealed) return this.#resolve(reading, tail.get(from))
+    const key = segmentKey(reading)
+    const fact = held.segments.get(key)?.get(from) ?? this.#segments.get(key, from)
+    const known = await this.#resolve(reading, fact)
     if (known !== undefined) return known
     // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
-    this.#segments.delete(key)
-    const fresh = await this.#segment(queue, priority, lane, segment, sequence)
-    if (fresh !== undefined) held.segments.set(key, fresh)
-    return this.#resolve(held, queue, fresh?.get(sequence))
+    if (fact !== undefined) this.#segments.forget(key)
+    const fresh = await this.#fetch(reading)
+    if (fresh === undefined) return undefined
+    held.segments.set(key, fresh)
+    this.#segments.add(key, fresh, from)
+    return this.#resolve(reading, fresh.get(from))
   }
 
-  async #resolve(held: Held, queue: string, fact: Fact | undefined): Promise<string | undefined> {
+  async #resolve(reading: Reading, fact: Fact | undefined): Promise<string | undefined> {
     if (fact === undefined || typeof fact === 'string') return fact
-    return this.#fromBatch(held, queue, decodeReference(fact.reference), fact.index)
+    return this.#fromBatch(reading, decodeReference(fact.reference), fact.index)
   }
 
-  async #segment(
-    queue: string,
-    priority: number,
-    lane: Lane,
-    segment: number,
-    wanted: number,
-  ): Promise<Map<number, Fact> | undefined> {
-    const key = `${queue}/${lane.epoch}/${priority}/${segment}`
-    const inS3 =
-      lane.offloaded.from <= segment && segment < lane.offloaded.to && segment >= lane.recalled
-    if (inS3) {
-      const facts = await segmentObject(this.#stores.objects, queue, priority, lane, segment)
-      return this.#remember(key, facts)
+  /** From rows or S3: the number itself at least, and what else comes with it or is wanted. */
+  async #fetch(reading: Reading): Promise<ReadonlyMap<number, Fact> | undefined> {
+    const { queue, priority, lane, from } = reading
+    const { dynamo, objects } = this.#stores
+    const segment = segmentOf(lane, from)
+    const isOffloaded = lane.offloaded.from <= segment && segment < lane.offloaded.to
+    if (isOffloaded && segment >= lane.recalled) {
+      return segmentObject(objects, queue, priority, lane, segment)
     }
+    const partition = segmentPartition(queue, lane.epoch, priority, segment)
+    const to = Math.min(reading.to, (segment + 1) * lane.segmentSize)
     for (const consistent of [false, true]) {
-      const { dynamo } = this.#stores
-      const rows = await segmentRows(dynamo, queue, priority, lane, segment, consistent)
-      const facts = this.#remember(key, factsOf(rows))
-      if (facts?.has(wanted)) return facts
+      const rows = isOffloaded
+        ? await recalledRowsFrom(dynamo, partition, { ...reading, to }, consistent)
+        : await sealedRows(dynamo, partition, consistent)
+      const facts = factsOf(rows)
+      if (facts.has(from)) return facts
     }
     return undefined
   }
 
   async #fromBatch(
-    held: Held,
-    queue: string,
+    { held, queue }: Reading,
     reference: BatchReference,
     index: number,
   ): Promise<string | undefined> {
     const part = Math.floor(index / reference.partItems)
+    const at = index % reference.partItems
     const key = `${queue}/${reference.batch}/${part}`
-    let entries = held.parts.get(key) ?? this.#parts.get(key)
-    if (entries === undefined) {
-      entries = await readBatchPart(this.#stores, queue, reference, part)
-      if (entries === undefined) return undefined
-      this.#parts.set(key, entries, bytesOf(entries))
-      held.parts.set(key, entries)
-    }
-    return entries[index % reference.partItems]
-  }
-
-  #remember(key: string, facts: Map<number, Fact> | undefined): Map<number, Fact> | undefined {
-    if (facts !== undefined && facts.size > 0) {
-      this.#segments.set(key, facts, bytesOf(facts.values()))
-    }
-    return facts
+    const known = held.parts.get(key)?.[at] ?? this.#parts.get(key, at)
+    if (known !== undefined) return known
+    const entries = await readBatchPart(this.#stores, queue, reference, part)
+    if (entries === undefined) return undefined
+    held.parts.set(key, entries)
+    this.#parts.add(key, new Map(entries.entries()), at)
+    return entries[at]
   }
 }
+
+const segmentKey = ({ queue, lane, priority, from }: Reading): string =>
+  `${queue}/${lane.epoch}/${priority}/${segmentOf(lane, from)}`
 
 function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   const facts = new Map<number, Fact>()
@@ -157,13 +163,6 @@ function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
     sequence = end
   }
   return facts
-}
-
-/** Strings count two bytes a character in memory, and some for the object around them. */
-function bytesOf(facts: Iterable<Fact>): number {
-  let bytes = 0
-  for (const fact of facts) bytes += typeof fact === 'string' ? 2 * fact.length + 64 : 128
-  return bytes
 }
 
 /** At most twice its bytes once escaped: exact only where that could matter. */

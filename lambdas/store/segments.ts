@@ -1,5 +1,6 @@
 import { decodeReference, isReference, spanOf } from '../core/entry.ts'
 import {
+  afterRecalled,
   chunkSortKey,
   type Key,
   parseChunkSortKey,
@@ -138,14 +139,81 @@ export async function segmentRows(
   segment: number,
   consistent: boolean,
 ): Promise<Row[]> {
+  const partition = segmentPartition(queue, lane.epoch, priority, segment)
+  return allPages(dynamo, 'pk=:p', { ':p': partition }, consistent)
+}
+
+/**
+ * The rows that seals wrote. All of them, whatever is asked for: they hold what was pushed inline, or
+ * references, and so a segment of them is small, and the next pop wants the rest.
+ */
+export async function sealedRows(
+  dynamo: Dynamo,
+  partition: string,
+  consistent: boolean,
+): Promise<Row[]> {
+  const values = { ':p': partition, ':r': RECALLED_PREFIX }
+  return allPages(dynamo, 'pk=:p AND sk<:r', values, consistent)
+}
+
+/**
+ * Of the rows that a recall wrote those that hold what is asked for, and no others: each is as large as a
+ * row can be, so of a segment of large items there are many. The first is the last that begins at or
+ * before the number; how many more are needed, it tells.
+ */
+export async function recalledRowsFrom(
+  dynamo: Dynamo,
+  partition: string,
+  { from, to, bytesMax }: Wanted,
+  consistent: boolean,
+): Promise<Row[]> {
+  const ask = (low: string, high: string, limit: number, forward: boolean) =>
+    dynamo.query({
+      KeyConditionExpression: 'pk=:p AND sk BETWEEN :l AND :h',
+      ExpressionAttributeValues: { ':p': partition, ':l': low, ':h': high },
+      ConsistentRead: consistent,
+      ScanIndexForward: forward,
+      Limit: limit,
+    })
+  const { rows } = await ask(RECALLED_PREFIX, afterRecalled(from), 1, false)
+  const [first] = rows
+  if (first === undefined) return []
+  const found = [first]
+  const one = parseChunkSortKey(first.sk as string)
+  const rowBytes = (first.d as Uint8Array).length
+  let bytes = rowBytes
+  let next = one.to
+  while (next < to && bytes < bytesMax) {
+    const rowsToGo = Math.ceil((to - next) / Math.max(1, one.to - one.from))
+    const rowsThatFit = Math.ceil((bytesMax - bytes) / rowBytes)
+    const limit = Math.min(rowsToGo, rowsThatFit)
+    const page = await ask(recalledSortKey(next, 0), afterRecalled(to), limit, true)
+    found.push(...page.rows)
+    const last = page.rows.at(-1)
+    if (last === undefined) break
+    for (const row of page.rows) bytes += (row.d as Uint8Array).length
+    next = Math.max(next + 1, parseChunkSortKey(last.sk as string).to)
+  }
+  return found
+}
+
+/** Numbers [from, to), or as many of them from the first on as that many bytes hold. */
+export type Wanted = { readonly from: number; readonly to: number; readonly bytesMax: number }
+
+const RECALLED_PREFIX = 'r'
+
+async function allPages(
+  dynamo: Dynamo,
+  condition: string,
+  values: Record<string, unknown>,
+  consistent: boolean,
+): Promise<Row[]> {
   const rows: Row[] = []
   let from: Row | undefined
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const { rows: some, next } = await dynamo.query({
-      KeyConditionExpression: 'pk=:p',
-      ExpressionAttributeValues: {
-        ':p': segmentPartition(queue, lane.epoch, priority, segment),
-      },
+      KeyConditionExpression: condition,
+      ExpressionAttributeValues: values,
       ConsistentRead: consistent,
       ...(from !== undefined && { ExclusiveStartKey: from }),
     })

@@ -22,6 +22,8 @@ type Store = {
   readonly bucketName: string
   readonly dynamodb: Port
   readonly s3: Port
+  /** Read units so far, where the store counts them. */
+  readUnits?(): number
   rows(): Promise<Row[]>
   objects(): Promise<string[]>
   close(): Promise<void>
@@ -164,6 +166,7 @@ export function openSimulated(): Stage {
     bucketName: store.bucketName,
     dynamodb: dynamodb as unknown as Port,
     s3: s3 as unknown as Port,
+    readUnits: () => store.meter.readUnits,
     rows: async () => [...store.items()] as Row[],
     objects: async () => [...store.objects.keys()],
     close: async () => {},

@@ -135,7 +135,7 @@ describe('An inspection', () => {
     await tidy(queues, queue)
     await popItems(queues, queue, { count: 6 })
     const { lock } = await lockItems(queues, queue, { count: 60, ttlSeconds: 90, competing: true })
-    const state = await stage.engine().inspect(queue, { consistent: true })
+    const state = await stage.engine().inspect(queue, { consistent: true, oldest: true })
     expect(state).toMatchObject({
       queue,
       count: 60,

@@ -8,7 +8,10 @@ import { detailFields, itemTexts } from './pop.ts'
 
 export const inspectEndpoints = (queues: Queues) => ({
   inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
-    const state = await queues.inspect(queue, { consistent: parameters.consistent ?? false })
+    const state = await queues.inspect(queue, {
+      consistent: parameters.consistent ?? false,
+      oldest: parameters.oldest ?? false,
+    })
     const body = { ...stateBody(state), configuration: configurationBody(state.configuration) }
     return ok(body, { etag: state.etag })
   }),

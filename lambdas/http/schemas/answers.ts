@@ -131,7 +131,13 @@ export const queueState = v.strictObject({
   count: count('Items stored and not settled, locked ones included.'),
   locked_count: count('Items in live locks.'),
   dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
-  oldest_pushed_at: v.nullable(time('Of the oldest item.')),
+  oldest_pushed_at: v.optional(
+    v.nullable(
+      time(
+        'Of the oldest item; null where nothing waits. Left out where it takes more than one read to tell, unless oldest=true.',
+      ),
+    ),
+  ),
   priorities: v.array(
     v.strictObject({
       priority: count('0 is served first.'),

@@ -15,6 +15,14 @@ export const inspectCall = {
         v.description('Sees every write that was answered, for twice the price. Default false.'),
       ),
     ),
+    oldest: v.optional(
+      v.pipe(
+        flag(),
+        v.description(
+          'Tells when the oldest item was pushed, also where that takes a read of each priority. Default false.',
+        ),
+      ),
+    ),
   }),
 } as const satisfies Call
 
