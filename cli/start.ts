@@ -1,10 +1,11 @@
+import { dynoxideToInstall, findDynoxide } from '../lib/local/stores/dynoxide-binary.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { failed } from './failure.ts'
 import { needNode } from './node-version.ts'
 
 /**
- * What the stack on one machine takes beside the package. It does not come along, because whoever
- * pushes and pops needs none of it: it is 180 MB.
+ * What the stack on one machine takes beside the package, and the binary of its DynamoDB. They do not
+ * come along, because a program that pushes and pops needs none of these 190 MB.
  */
 const stores = ['@20minutes/s3rver']
 const cdk = ['aws-cdk-lib', 'constructs']
@@ -22,12 +23,26 @@ function checkWhatItNeeds(args: readonly string[]): void {
   // An app of one's own finds the CDK by itself, where it is.
   const isOwnApp = args.some((arg) => arg === '--app' || arg.startsWith('--app='))
   const missing = [...stores, ...(isOwnApp ? [] : cdk)].filter((name) => !isInstalled(name))
-  if (missing.length > 0) {
+  const emulator = missingEmulator()
+  const commands = [
+    ...(missing.length > 0 ? [`npm install --save-dev ${missing.join(' ')}`] : []),
+    ...(emulator === undefined ? [] : [`npm install --save-optional ${emulator}`]),
+  ]
+  if (commands.length > 0) {
     throw failed(
       'Cannot start because the stack on one machine needs packages that are not installed: ' +
-        `npm install --save-dev ${missing.join(' ')}`,
+        commands.join(', and '),
     )
   }
+}
+
+/**
+ * The embedded DynamoDB: a package for each platform. Optional for npm, so that the same project can
+ * be installed on another one.
+ */
+function missingEmulator(): string | undefined {
+  if (process.env.PUSHPOP_DYNAMODB_ENDPOINT || findDynoxide(process)) return undefined
+  return dynoxideToInstall(process)
 }
 
 function isInstalled(name: string): boolean {

@@ -1,3 +1,4 @@
+import { cannotSendCredentials, isSafeForCredentials } from './address.ts'
 import { PushPopError } from './errors.ts'
 import { type AwsCredentials, signedHeaders } from './sigv4.ts'
 
@@ -25,6 +26,9 @@ export type UnsignedRequest = {
 export type Authorise = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>
 
 export function authoriser(auth: Auth, base: URL, nowMs: () => number): Authorise {
+  if (auth.kind !== 'none' && !isSafeForCredentials(base)) {
+    throw new TypeError(`${cannotSendCredentials(base)}, or auth: { kind: 'none' }`)
+  }
   switch (auth.kind) {
     case 'none':
       return async ({ headers }) => headers

@@ -4,6 +4,7 @@ import { type Answer, interpret } from './answer.ts'
 import type { Authorise } from './auth.ts'
 import { delay } from './delay.ts'
 import { isAtLimit, PushPopError } from './errors.ts'
+import { isRedirect, redirected } from './redirect.ts'
 import {
   changes,
   type Failure,
@@ -135,9 +136,13 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
       method,
       headers,
       signal: attempt.signal,
+      // Not `error`: fetch then fails as if the connection had broken. The client would send the call
+      // again, could not say that nothing was changed, and a consumer would go on for ever.
+      redirect: 'manual',
       ...(body !== undefined && { body }),
     })
     const text = await response.text()
+    if (isRedirect(response)) return { kind: 'refused', error: redirected(url, response) }
     const header = (name: string) => response.headers.get(name)
     return interpret({ status: response.status, text, header }, denialIsAnswer)
   } catch (cause) {

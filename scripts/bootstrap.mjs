@@ -33,9 +33,13 @@ const nodeBinary = join(
  * @returns {string[]}
  */
 export function missing(lock, installed) {
-  return Object.entries(lock.packages ?? {})
-    .filter(([path, wanted]) => path !== '' && !wanted.link && !isInstalled(path, wanted))
-    .map(([path]) => path)
+  return (
+    Object.entries(lock.packages ?? {})
+      // The others are this repository itself and its folder `emulator`, which nothing installs.
+      .filter(([path]) => path.startsWith('node_modules/'))
+      .filter(([path, wanted]) => !wanted.link && !isInstalled(path, wanted))
+      .map(([path]) => path)
+  )
 
   /** @param {string} path @param {Entry} wanted */
   function isInstalled(path, wanted) {

@@ -1,4 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { cannotSendCredentials, isSafeForCredentials } from '../../client/address.ts'
 import type { Auth } from '../../client/index.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'
@@ -9,6 +10,10 @@ export function httpAuth(
   aws: AwsSettings,
   token: string | undefined,
 ): Auth {
+  const base = new URL(url)
+  if (auth !== 'none' && !isSafeForCredentials(base)) {
+    throw wrongUsage(`${cannotSendCredentials(base)}, or --auth none`)
+  }
   switch (auth) {
     case 'none':
       return { kind: 'none' }

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../client/address.ts'
 import type { Given } from '../arguments/option-table.ts'
 import { ENDPOINT_STANDARD, type TargetOptions } from '../arguments/target-options.ts'
 import { wrongUsage } from '../failure.ts'
@@ -35,7 +36,7 @@ export function placeOf(given: Given<TargetOptions>, env: Environment): Place {
   return {
     kind: 'http',
     url: url.replace(/\/+$/, ''),
-    auth: given.auth ?? (env.PUSHPOP_TOKEN ? 'token' : isOnThisMachine(url) ? 'none' : 'iam'),
+    auth: given.auth ?? usualAuth(url, env),
     asTyped:
       (given.endpoint === undefined ? '' : ` --endpoint ${url}`) +
       (given.auth === undefined ? '' : ` --auth ${given.auth}`),
@@ -57,6 +58,12 @@ function storeOf(
   return { kind: 'store', table, bucket, asTyped: typed }
 }
 
+/** Nothing checks who calls a local stack, and a signature for it would need credentials. */
+function usualAuth(url: string, { PUSHPOP_TOKEN }: Environment): 'iam' | 'token' | 'none' {
+  if (PUSHPOP_TOKEN) return 'token'
+  return isLoopback(new URL(url)) ? 'none' : 'iam'
+}
+
 function checkUrl(url: string): void {
   const isUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
   if (isUrl) return
@@ -64,10 +71,6 @@ function checkUrl(url: string): void {
     `The endpoint must be an address such as ${ENDPOINT_STANDARD}, not ${JSON.stringify(url)}`,
   )
 }
-
-/** Nothing checks who calls a local stack, and a signature for it would need credentials. */
-const isOnThisMachine = (url: string): boolean =>
-  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 
 export const awsOf = ({ profile, region }: Given<TargetOptions>): AwsSettings => ({
   ...(profile !== undefined && { profile }),

@@ -1,5 +1,6 @@
 // The items of one lock: worked in order, then settled by what became of each.
 
+import { shortenedReason } from '../../lambdas/core/reason.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
 import type { Queue } from '../queue.ts'
 import type { Item } from '../views.ts'
@@ -61,15 +62,8 @@ async function workItem<T>(
     lock.lost.removeEventListener('abort', giveUp)
     shift.graceOver.removeEventListener('abort', giveUp)
   }
-  return reason === undefined ? verdict : { kind: 'dead', reason: shortened(reason) }
+  return reason === undefined ? verdict : { kind: 'dead', reason: shortenedReason(reason) }
 }
-
-/** What the service keeps of a reason. */
-const REASON_CHARACTERS_MAX = 256
-
-/** Not cut through the middle of a character. */
-const shortened = (reason: string): string =>
-  reason.slice(0, REASON_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
 
 async function firstOf(work: Promise<unknown>, signal: AbortSignal): Promise<'work' | 'signal'> {
   let stop = () => {}
@@ -118,8 +112,10 @@ export async function settleLot<T>(
   let refused = false
   try {
     for (const [at, step] of steps.entries()) {
-      // The last is about all that is left in the lock, also what an earlier step failed to settle.
-      const ids = at === steps.length - 1 ? undefined : step.ids
+      // The last is about all that is left in the lock. What an earlier step failed to settle may be in
+      // there: that may come again, but not be dead-lettered with the others.
+      const isRest = at === steps.length - 1 && (!refused || step.kind === 'back')
+      const ids = isRest ? undefined : step.ids
       try {
         await settleStep(queue, lot.lock.id, step, ids, shift)
       } catch (error) {

@@ -1,6 +1,6 @@
 // What becomes of each item of a batch, once its handler has ended. Pure.
 
-import { REASON_CHARACTERS_MAX } from '../core/limits.ts'
+import { shortenedReason } from '../core/reason.ts'
 import type { HandlerResult, Marks } from './handler.ts'
 import type { Item } from './item.ts'
 
@@ -38,7 +38,7 @@ export function verdictsOf(
   for (const item of items) {
     const { id, deliveries } = item
     const reason = marks.dead.get(id)
-    if (reason !== undefined) bury(id, shortened(reason))
+    if (reason !== undefined) bury(id, shortenedReason(reason))
     else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
     else if (deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
     else back.push(item)
@@ -60,10 +60,3 @@ export function overdue(
   const most = batchSize > 1 ? Math.max(2, deliveriesMax) : deliveriesMax
   return items.filter(({ deliveries }) => deliveries > most)
 }
-
-/** Not cut through the middle of a character. */
-const shortened = (reason: string): string =>
-  reason
-    .toWellFormed()
-    .slice(0, REASON_CHARACTERS_MAX)
-    .replace(/[\uD800-\uDBFF]$/, '')

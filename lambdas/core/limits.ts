@@ -115,8 +115,7 @@ export const ROOM_UNLIMITED = 1_000_000_000_000_000
 
 /** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
 export const SHARDS = 16
-/** A reason stays in the record until its items have moved. */
-export const REASON_CHARACTERS_MAX = 256
+export { REASON_CHARACTERS_MAX } from './reason.ts'
 /** Reasons that wait in the record before a dead-letter call first helps to move them. */
 export const REASON_BYTES_MAX = 16 * 1024
 /** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */

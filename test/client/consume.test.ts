@@ -305,6 +305,38 @@ describe('a handler that fails', () => {
     expect(queue.dead).toEqual([{ value: 'a', reason: 'x'.repeat(255) }])
   })
 
+  test('takes nothing along to the dead-letter queue that was done, though its acknowledgement failed', async () => {
+    const queue = fakeQueue('a', 'b', 'c')
+    queue.failNext('acknowledge', new PushPopError('BUSY', 'busy', { status: 503 }))
+    const handler: Handler<string> = ({ value }, { deadLetter }) => {
+      if (value !== 'a') deadLetter(`${value} is dead`)
+    }
+    const run = start(queue, handler, { batch: 3 })
+    await pass(10)
+    run.stop()
+    expect(await run.over).toEqual({ acknowledged: 1, released: 0, deadLettered: 2 })
+    expect(queue.dead).toEqual([
+      { value: 'b', reason: 'b is dead' },
+      { value: 'c', reason: 'c is dead' },
+    ])
+    expect(queue.acknowledged).toEqual(['a'])
+    expect(run.failures).toMatchObject([{ kind: 'request', error: { code: 'BUSY' } }])
+    expect(queue.locks.size).toBe(0)
+  })
+
+  test('takes no reason of another item, though its own dead-lettering failed', async () => {
+    const queue = fakeQueue('a', 'b')
+    queue.failNext('deadLetter', new PushPopError('BUSY', 'busy', { status: 503 }))
+    const run = start(queue, ({ value }, { deadLetter }) => deadLetter(value), { batch: 2 })
+    await pass(10)
+    run.stop()
+    await run.over
+    expect(queue.dead.map(({ value, reason }) => [value, reason])).toEqual([
+      ['b', 'b'],
+      ['a', 'a'],
+    ])
+  })
+
   test('and a dead-lettering that is refused leave no lock', async () => {
     const queue = fakeQueue('a')
     queue.failNext('deadLetter', new PushPopError('INVALID_QUEUE_ID', 'none of its own'))

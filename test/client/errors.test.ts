@@ -108,7 +108,7 @@ describe('a request', () => {
     let n = 0
     const token = async () => `t${++n}`
     const options = {
-      url: 'http://s',
+      url: 'https://s',
       fetch: service.fetch,
       auth: { kind: 'token', token } as const,
     }
@@ -125,7 +125,7 @@ describe('a request', () => {
     const service = scripted(succeeds)
     const token = () => Promise.reject(new Error('no session'))
     const client = createClient({
-      url: 'http://s',
+      url: 'https://s',
       fetch: service.fetch,
       auth: { kind: 'token', token },
     })

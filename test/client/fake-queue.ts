@@ -146,6 +146,7 @@ export function fakeQueue(...values: string[]): FakeQueue {
       { ids, reason = '' }: { ids?: readonly string[]; reason?: string } = {},
     ) =>
       call('deadLetter', { id, ids, reason }, () => {
+        if (reason.length > 256 || !reason.isWellFormed()) throw badReason()
         const some = remove(end(id, ids))
         dead.push(...some.map((value) => ({ value, reason })))
         return { itemsDeadLettered: some.length, deadLetterQueue: 'fake-deadletter' }
@@ -153,6 +154,8 @@ export function fakeQueue(...values: string[]): FakeQueue {
   }
   return fake as unknown as FakeQueue
 }
+
+const badReason = () => new PushPopError('INVALID_PARAMETER', 'no such reason', { status: 400 })
 
 const queueLocked = () =>
   new PushPopError('QUEUE_LOCKED', 'locked', { status: 423, retryable: true, retryAfterMs: 30_000 })

@@ -169,7 +169,7 @@ function link(target: string, path: string): void {
   symlinkSync(target, path)
 }
 
-/** The binary of the embedded DynamoDB, which npm installs with the package where there is one. */
+/** The binary of the embedded DynamoDB for this platform, where there is one. */
 export const dynoxide = readdirSync(join(root, 'node_modules/@dynoxide')).map(
   (name) => `@dynoxide/${name}`,
 )

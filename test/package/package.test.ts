@@ -3,6 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needNode } from '../../cli/node-version.ts'
+import emulator from '../../emulator/package.json' with { type: 'json' }
+import {
+  DYNOXIDE_VERSION,
+  dynoxidePackages,
+  dynoxideToInstall,
+} from '../../lib/local/stores/dynoxide-binary.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Embedded, startEmbedded } from '../support/embedded.ts'
 import {
@@ -16,6 +22,7 @@ import {
   packInto,
   peers,
   root,
+  run,
   type Started,
 } from './a-project.ts'
 
@@ -31,10 +38,9 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'pushpop-packed-'))
   packed = await packInto(folder)
   const tarball = join(folder, packed.filename)
-  const common = [...dependencies, ...dynoxide]
-  plain = await makeProject(tarball, [...common, '@types/node'])
-  const beside = peers.filter((name) => name !== 'esbuild')
-  full = await makeProject(tarball, [...common, '@types/node', ...beside])
+  plain = await makeProject(tarball, [...dependencies, '@types/node'])
+  const beside = [...peers, ...dynoxide].filter((name) => name !== 'esbuild')
+  full = await makeProject(tarball, [...dependencies, '@types/node', ...beside])
 })
 afterAll(() => {
   for (const path of [folder, plain?.folder, full?.folder]) {
@@ -75,6 +81,29 @@ describe('The package', () => {
     expect([...new Set(imported)].filter((name) => !known.has(name))).toEqual([])
     // And what it asks for is needed.
     expect(dependencies.filter((name) => !imported.includes(name))).toEqual([])
+  })
+
+  it('brings the AWS SDK with it, and nothing else: no binary, and no peer that is not optional.', () => {
+    const file = join(plain.folder, 'node_modules/pushpop/package.json')
+    const manifest = JSON.parse(readFileSync(file, 'utf8'))
+    const { dependencies, peerDependencies, peerDependenciesMeta } = manifest
+    const others = Object.keys(dependencies).filter((name) => !name.startsWith('@aws-sdk/'))
+    expect(others).toEqual([])
+    expect(manifest).not.toHaveProperty('optionalDependencies')
+    expect(manifest).not.toHaveProperty('bundleDependencies')
+    // npm runs no script of it on a user's machine.
+    for (const name of ['preinstall', 'install', 'postinstall'])
+      expect(manifest.scripts).not.toHaveProperty(name)
+    const needed = Object.keys(peerDependencies).filter(
+      (name) => !peerDependenciesMeta[name]?.optional,
+    )
+    expect(needed).toEqual([])
+  })
+
+  it('asks for the binary that this repository installs.', () => {
+    expect(emulator.optionalDependencies).toEqual(
+      Object.fromEntries(dynoxidePackages.map((name) => [name, DYNOXIDE_VERSION])),
+    )
   })
 
   it('names those whose work is in its functions, and their terms.', () => {
@@ -420,13 +449,26 @@ describe('pushpop', () => {
   })
 
   it('start says what it needs that is not there.', async () => {
-    expect(await plain.pushpop('start', '--memory')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        'Cannot start because the stack on one machine needs packages that are not installed: ' +
-        'npm install --save-dev @20minutes/s3rver aws-cdk-lib constructs\n',
+    const binary = dynoxideToInstall(process)
+    const installBinary = binary === undefined ? '' : `, and npm install --save-optional ${binary}`
+    const needs =
+      'Cannot start because the stack on one machine needs packages that are not installed: ' +
+      'npm install --save-dev @20minutes/s3rver aws-cdk-lib constructs'
+    const answer = (stderr: string) => ({ code: 1, stdout: '', stderr: `${stderr}\n` })
+    expect(await plain.pushpop('start', '--memory')).toEqual(answer(`${needs}${installBinary}`))
+    const withOther = { PUSHPOP_DYNAMODB_ENDPOINT: 'http://127.0.0.1:8001' }
+    const ran = await run(join(plain.folder, 'node_modules/.bin/pushpop'), ['start', '--memory'], {
+      cwd: plain.folder,
+      env: withOther,
     })
+    expect(ran).toEqual(answer(needs))
+  })
+
+  it('start names the binary of a platform, where there is one.', () => {
+    expect(dynoxideToInstall({ platform: 'darwin', arch: 'arm64' })).toBe(
+      `@dynoxide/darwin-arm64@${DYNOXIDE_VERSION}`,
+    )
+    expect(dynoxideToInstall({ platform: 'sunos', arch: 'sparc' })).toBeUndefined()
   })
 
   it('start serves the whole stack where they are, to the client and the command line.', async () => {

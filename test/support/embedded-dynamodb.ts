@@ -1,1 +1,5 @@
-export { findDynoxide, noDynoxideError, type Platform } from '../../lib/local/stores/dynoxide.ts'
+export {
+  findDynoxide,
+  noDynoxideError,
+  type Platform,
+} from '../../lib/local/stores/dynoxide-binary.ts'

@@ -2,7 +2,11 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import { findDynoxide, noDynoxideError, type Platform } from '../../lib/local/stores/dynoxide.ts'
+import {
+  findDynoxide,
+  noDynoxideError,
+  type Platform,
+} from '../../lib/local/stores/dynoxide-binary.ts'
 import { startHost } from '../../lib/local/stores/start-host.ts'
 import { createTable } from './create-table.ts'
 

@@ -2,39 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
-import { dirname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 
 export type EmbeddedDynamodb = {
   readonly endpoint: string
   readonly process: ChildProcess
   stop(): Promise<void>
-}
-
-export type Platform = { readonly platform: string; readonly arch: string }
-
-/** The binary of this platform, which npm installed if it exists for it. */
-export function findDynoxide({ platform, arch }: Platform): string | undefined {
-  const require = createRequire(import.meta.url)
-  try {
-    const manifest = require.resolve(`@dynoxide/${platform}-${arch}/package.json`)
-    const name = platform === 'win32' ? 'dynoxide.exe' : 'dynoxide'
-    const binary = join(dirname(manifest), name)
-    return existsSync(binary) ? binary : undefined
-  } catch {
-    return undefined
-  }
-}
-
-export function noDynoxideError({ platform, arch }: Platform): Error {
-  return new StartError(
-    `Cannot start the embedded DynamoDB because no @dynoxide binary is installed for ${platform}-${arch}. ` +
-      'Start DynamoDB Local, or any other DynamoDB emulator, and set PUSHPOP_DYNAMODB_ENDPOINT ' +
-      'to its address, for example PUSHPOP_DYNAMODB_ENDPOINT=http://127.0.0.1:8001',
-  )
 }
 
 const startAttemptsMax = 5

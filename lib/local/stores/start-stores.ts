@@ -6,7 +6,7 @@ import type { Plan } from '../template/plan.ts'
 import { createBucket } from './create-bucket.ts'
 import { createTable } from './create-tables.ts'
 import { type DynamodbApi, dynamodbApi } from './dynamodb-api.ts'
-import { findDynoxide, noDynoxideError, type Platform } from './dynoxide.ts'
+import { findDynoxide, noDynoxideError, type Platform } from './dynoxide-binary.ts'
 import { startHost } from './start-host.ts'
 
 export type StoresOptions = {

@@ -1,10 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type DynamodbApi, dynamodbApi } from '../../../lib/local/stores/dynamodb-api.ts'
-import {
-  type EmbeddedDynamodb,
-  findDynoxide,
-  startDynoxide,
-} from '../../../lib/local/stores/dynoxide.ts'
+import { type EmbeddedDynamodb, startDynoxide } from '../../../lib/local/stores/dynoxide.ts'
+import { findDynoxide } from '../../../lib/local/stores/dynoxide-binary.ts'
 import { RowExpiry } from '../../../lib/local/stores/row-expiry.ts'
 import { until } from '../a-stack.ts'
 

@@ -1,0 +1,17 @@
+// Which addresses may be sent credentials.
+
+/**
+ * This machine, by a name or number that leads nowhere else: localhost and the names below it (RFC
+ * 6761), 127.0.0.0/8 and ::1. `URL` has already normalised `127.1`, `0x7f000001` and `LOCALHOST`.
+ */
+export const isLoopback = ({ hostname }: URL): boolean =>
+  /^(([^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+
+/** On plain http everybody on the way can read a token, and send a signed request again. */
+export const isSafeForCredentials = (url: URL): boolean =>
+  url.protocol === 'https:' || isLoopback(url)
+
+/** The client and the command line each add how to call without credentials. */
+export const cannotSendCredentials = ({ protocol, host }: URL): string =>
+  `Cannot send credentials to ${protocol}//${host} because it is not https, and everybody on the way could ` +
+  'read them; give its https address'

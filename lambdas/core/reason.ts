@@ -1,0 +1,15 @@
+// The reason that goes with a dead letter. This file imports nothing: the client holds it too, so that
+// its consumer and the Lambda's make the same of one.
+
+/** A reason stays in the record until its items have moved. */
+export const REASON_CHARACTERS_MAX = 256
+
+/**
+ * What the service takes of any text. Half a character, alone or left by the cut, is refused, and an
+ * item whose reason is refused would come back for ever.
+ */
+export const shortenedReason = (reason: string): string =>
+  reason
+    .toWellFormed()
+    .slice(0, REASON_CHARACTERS_MAX)
+    .replace(/[\uD800-\uDBFF]$/, '')

@@ -1,0 +1,46 @@
+// Where the dynoxide binary of a platform is, and which package brings it.
+
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { StartError } from '../start-error.ts'
+
+export type Platform = { readonly platform: string; readonly arch: string }
+
+/** As emulator/package.json has them for this repository; a test compares the two. */
+export const DYNOXIDE_VERSION = '1.2.1'
+export const dynoxidePackages = [
+  '@dynoxide/darwin-arm64',
+  '@dynoxide/darwin-x64',
+  '@dynoxide/linux-arm64',
+  '@dynoxide/linux-x64',
+  '@dynoxide/win32-x64',
+] as const
+
+const packageFor = ({ platform, arch }: Platform): string => `@dynoxide/${platform}-${arch}`
+
+/** What npm installs the binary of this platform by, if there is one for it. */
+export function dynoxideToInstall(platform: Platform): string | undefined {
+  const name = dynoxidePackages.find((one) => one === packageFor(platform))
+  return name === undefined ? undefined : `${name}@${DYNOXIDE_VERSION}`
+}
+
+export function findDynoxide(platform: Platform): string | undefined {
+  const require = createRequire(import.meta.url)
+  try {
+    const manifest = require.resolve(`${packageFor(platform)}/package.json`)
+    const name = platform.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide'
+    const binary = join(dirname(manifest), name)
+    return existsSync(binary) ? binary : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function noDynoxideError({ platform, arch }: Platform): Error {
+  return new StartError(
+    `Cannot start the embedded DynamoDB because no @dynoxide binary is installed for ${platform}-${arch}. ` +
+      'Start DynamoDB Local, or any other DynamoDB emulator, and set PUSHPOP_DYNAMODB_ENDPOINT ' +
+      'to its address, for example PUSHPOP_DYNAMODB_ENDPOINT=http://127.0.0.1:8001',
+  )
+}

@@ -1,0 +1,93 @@
+// The reason of a dead letter is what a handler makes of an error, so it may be any text. Both
+// consumers, the client's and the Lambda's, make of it what the service takes, and the same.
+
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { consume } from '../../client/consume/consume.ts'
+import { verdictsOf } from '../../lambdas/consumer/verdicts.ts'
+import { REASON_CHARACTERS_MAX } from '../../lambdas/core/limits.ts'
+import { fakeQueue } from '../client/fake-queue.ts'
+
+/** By the client, to a queue that refuses what the service refuses. */
+async function byClient(reason: string): Promise<string | undefined> {
+  const queue = fakeQueue('a')
+  const stop = new AbortController()
+  const onError = ({ error }: { readonly error: unknown }) => {
+    throw error
+  }
+  await consume(
+    queue,
+    (_, { deadLetter }) => {
+      deadLetter(reason)
+      stop.abort()
+    },
+    { signal: stop.signal, onError },
+  )
+  return queue.dead[0]?.reason
+}
+
+function byLambda(reason: string): string | undefined {
+  const item = { value: 1, text: '1', id: 'id-1', priority: 0, pushedAtMs: 0, deliveries: 1 }
+  const marks = { dead: new Map([[item.id, reason]]), back: new Set<string>() }
+  const ended = { kind: 'returned', result: undefined } as const
+  return [...verdictsOf([item], marks, ended, Number.POSITIVE_INFINITY).dead.keys()][0]
+}
+
+const x = (count: number): string => 'x'.repeat(count)
+
+describe.each([
+  ['the client', byClient],
+  ['the Lambda', async (reason: string) => byLambda(reason)],
+] as const)('By %s a reason', (_, kept) => {
+  it.each([
+    ['is kept as it is.', 'no such order', 'no such order'],
+    ['may be empty.', '', ''],
+    ['may be as long as the service takes.', x(256), x(256)],
+    ['is cut to that.', x(257), x(256)],
+    ['keeps a character of two halves that fits.', `${x(254)}😀`, `${x(254)}😀`],
+    ['is cut before a character of two halves that does not.', `${x(255)}😀`, x(255)],
+    ['has no first half of a character alone.', 'a\ud83d b', 'a\ufffd b'],
+    ['has no second half alone.', 'a\ude00 b', 'a\ufffd b'],
+    ['has no halves in the wrong order.', '\ude00\ud83d', '\ufffd\ufffd'],
+    ['has no half alone at its end.', 'a\ud83d', 'a\ufffd'],
+    ['that is cut to a half alone keeps a sign of it.', `${x(255)}\ud83dyz`, `${x(255)}\ufffd`],
+  ])('%s', async (_, given, expected) => {
+    expect(await kept(given)).toBe(expected)
+  })
+})
+
+it('Whatever the reason, both keep the same, and the service takes it.', async () => {
+  const unit = fc.oneof(
+    fc.constantFrom('a', '\ud83d', '\ude00', '語', '😀', '\0', '\n'),
+    fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+  )
+  const reasons = fc
+    .tuple(fc.integer({ min: 0, max: 300 }), fc.array(unit, { maxLength: 20 }))
+    .map(([length, units]) => `${x(length)}${units.join('')}`)
+  await fc.assert(
+    fc.asyncProperty(reasons, async (reason) => {
+      const kept = await byClient(reason)
+      expect(kept).toBe(byLambda(reason))
+      expect(kept?.length).toBeLessThanOrEqual(REASON_CHARACTERS_MAX)
+      expect(kept?.isWellFormed()).toBe(true)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it('The client has that rule from the engine, and nothing else of it.', async () => {
+  const root = join(import.meta.dirname, '../..')
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['client/index.ts'],
+    bundle: true,
+    write: false,
+    platform: 'browser',
+    format: 'esm',
+    metafile: true,
+  })
+  const others = Object.keys(metafile.inputs).filter((path) => !path.startsWith('client/'))
+  expect(others).toEqual(['lambdas/core/reason.ts'])
+})
