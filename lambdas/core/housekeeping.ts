@@ -41,11 +41,14 @@ export function planHousekeeping(record: QueueRecord, dropEmpty = false): Housek
   return { seal: record.tailBytes >= TAIL_SOFT_BYTES, offload, recall, trim, tails, dead, drop }
 }
 
+export const housekeepingDue = (record: QueueRecord): boolean =>
+  isAnythingDue(planHousekeeping(record))
+
 /** Sealing does not count: the appends that fill the tail see to it, and more hands only collide. */
-export function housekeepingDue(record: QueueRecord): boolean {
-  const { offload, recall, trim, tails, dead, drop } = planHousekeeping(record)
-  return [offload, recall, trim, tails, dead, drop].some((tasks) => tasks.length > 0)
-}
+export const isAnythingDue = (plan: Omit<HousekeepingPlan, 'seal'>): boolean =>
+  [plan.offload, plan.recall, plan.trim, plan.tails, plan.dead, plan.drop].some(
+    (tasks) => tasks.length > 0,
+  )
 
 /**
  * Full segments in the middle: wholly sealed, beyond the buffer ahead of the frontier, before the

@@ -118,9 +118,17 @@ export const SHARDS = 16
 export { REASON_CHARACTERS_MAX } from './reason.ts'
 /** Reasons that wait in the record before a dead-letter call first helps to move them. */
 export const REASON_BYTES_MAX = 16 * 1024
+/** What is kept of a reason where those cannot move: 2,000 of them are 128 KB at worst. */
+export const STUCK_REASON_CHARACTERS = 16
 /** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */
 export const DELIVERY_PIECES_MAX = 2_000
 /** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
+/**
+ * Tokens of used transaction entries that a record keeps (8 bytes each), and how many it keeps when it
+ * forgets some: an entry that was handed out stays good while as many others are used.
+ */
+export const TOKENS_KEPT_MAX = 64
+export const TOKENS_KEPT_MIN = 32

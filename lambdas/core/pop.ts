@@ -1,6 +1,7 @@
 import { standingOf } from './acknowledge.ts'
 import { QueueError } from './errors.ts'
 import type { Guards } from './fence.ts'
+import { deadLetterQueueOf } from './keys.ts'
 import {
   IN_FLIGHT_MAX,
   LANES_AHEAD_NAMED,
@@ -94,7 +95,7 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
     // What came back too often must get to the dead-letter queue soon, not when the sweeper comes.
     return returned === record ? { kind: 'empty' } : { kind: 'end-expired', draft: returned }
   }
-  if (limit === 0) return { kind: 'refused', error: tooManyInFlight() }
+  if (limit === 0) return { kind: 'refused', error: tooManyInFlight(draft) }
   const inFlightFreed = inFlightOf(record) - inFlightOf(draft)
   return { kind: 'take', draft, picks, more, inFlightFreed, ...settled }
 }
@@ -203,11 +204,14 @@ export function choose(
 const roomForLock = (record: QueueRecord, count: number): number =>
   Math.max(0, Math.min(count, IN_FLIGHT_MAX - inFlightOf(record)))
 
-const tooManyInFlight = (): QueueError =>
-  new QueueError(
+function tooManyInFlight({ queue, lanes }: QueueRecord): QueueError {
+  const dead = [...lanes.values()].reduce((sum, lane) => sum + countOf(lane.dead), 0)
+  const waiting = `; ${dead} of them are dead and wait to be moved to "${deadLetterQueueOf(queue)}"`
+  return new QueueError(
     'TOO_MANY_LOCKS',
-    `Cannot lock more items because ${IN_FLIGHT_MAX} are in flight; acknowledge or release some`,
+    `Cannot lock more items because ${IN_FLIGHT_MAX} are in flight; acknowledge or release some${dead > 0 ? waiting : ''}`,
   )
+}
 
 function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
   const first: Stretch[] = []

@@ -8,8 +8,8 @@ export const REASON_CHARACTERS_MAX = 256
  * What the service takes of any text. Half a character, alone or left by the cut, is refused, and an
  * item whose reason is refused would come back for ever.
  */
-export const shortenedReason = (reason: string): string =>
+export const shortenedReason = (reason: string, characters = REASON_CHARACTERS_MAX): string =>
   reason
     .toWellFormed()
-    .slice(0, REASON_CHARACTERS_MAX)
+    .slice(0, characters)
     .replace(/[\uD800-\uDBFF]$/, '')

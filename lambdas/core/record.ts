@@ -41,6 +41,8 @@ export type QueueRecord = {
   /** Counts the times that something came back to the front. */
   readonly returns: number
   readonly configuration: Configuration
+  /** Of entries for callers' own transactions: how many are remembered as used, and how many were. */
+  readonly tokens: { readonly kept: number; readonly forgotten: number }
   readonly checkAtMs: number | undefined
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined

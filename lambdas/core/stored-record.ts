@@ -73,6 +73,9 @@ export type StoredRecord = {
   g: number
   room: number
   cfg?: StoredConfiguration
+  /** Tokens of the last entries of callers' own transactions, and how many came before those. */
+  u?: string[]
+  ux?: number
   checkAt?: number
   /** [announcements, taken, since] */
   rm?: [number, number, number]
@@ -109,6 +112,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     returns: stored.g,
     configuration:
       stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),
+    tokens: { kept: stored.u?.length ?? 0, forgotten: stored.ux ?? 0 },
     checkAtMs: stored.checkAt,
     reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
     work: stored.work !== undefined,

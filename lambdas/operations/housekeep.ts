@@ -1,4 +1,4 @@
-import { type HousekeepingPlan, housekeepingDue, planHousekeeping } from '../core/housekeeping.ts'
+import { type HousekeepingPlan, isAnythingDue, planHousekeeping } from '../core/housekeeping.ts'
 import { checkQueueId, recordKey } from '../core/keys.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
 import { foldDone } from '../core/locks.ts'
@@ -54,12 +54,17 @@ export async function housekeepRecord(
     finished: false,
   }
   let record = seen
+  let stuck: unknown
   try {
     for (let round = 1; round <= ROUNDS_MAX; round += 1) {
       if (record === undefined) return { ...report, finished: true }
       const plan = planHousekeeping(record, dropEmpty)
       if (plan.seal) report.sealed += await seal(engine, record)
-      if (plan.dead.length > 0) report.deadLettered += await buryDead(engine, queue)
+      if (plan.dead.length > 0 && stuck === undefined) {
+        const buried = await buryDead(engine, queue)
+        report.deadLettered += buried.moved
+        stuck = buried.failure
+      }
       if (plan.seal || plan.dead.length > 0) record = await readRecord(engine, queue)
       if (record === undefined) return { ...report, finished: true }
       const planned: QueueRecord = record
@@ -77,20 +82,19 @@ export async function housekeepRecord(
         continue
       }
       if (record === undefined) return { ...report, finished: true }
-      const due = dropEmpty ? anythingIn(planHousekeeping(record, true)) : housekeepingDue(record)
-      if (!due) return { ...report, finished: true }
+      const left = planHousekeeping(record, dropEmpty)
+      if (!isAnythingDue({ ...left, ...(stuck !== undefined && { dead: [] }) })) {
+        if (stuck === undefined) return { ...report, finished: true }
+        break
+      }
     }
+    if (stuck !== undefined) engine.onBackgroundError(stuck, { queue, step: 'dead-letter' })
   } catch (error) {
     engine.onBackgroundError(error, { queue, step: 'housekeep' })
   }
   await lookAgain(engine, queue)
   return report
 }
-
-const anythingIn = (plan: HousekeepingPlan): boolean =>
-  [plan.offload, plan.recall, plan.trim, plan.tails, plan.dead, plan.drop].some(
-    (tasks) => tasks.length > 0,
-  )
 
 /** Copies and deletes, as far as one round goes; no pointer is moved yet. */
 async function workOn(

@@ -5,8 +5,9 @@ import { randomText } from '../core/random-text.ts'
 import { take } from '../core/ranges.ts'
 import { type Dead, type QueueRecord, stretchesOf } from '../core/record.ts'
 import { settle } from '../core/settling.ts'
-import { busy, changeOf, type Engine, pause, readRecord } from './engine.ts'
+import { changeOf, type Engine } from './engine.ts'
 import { move } from './move.ts'
+import { type LanesMoved, moveLanes } from './move-lanes.ts'
 
 /** Items moved in one transaction: a part of a batch. */
 const ITEMS_PER_MOVE = 100
@@ -14,47 +15,41 @@ const ITEMS_PER_MOVE = 100
 const MOVES_MAX = 2_100
 const LOSSES_MAX = 12
 
-/** Moves all dead items of a queue to its dead-letter queue. Returns how many. */
-export async function buryDead(engine: Engine, queue: string): Promise<number> {
-  let moved = 0
-  let losses = 0
-  let record = await readRecord(engine, queue)
-  for (let attempt = 1; attempt <= MOVES_MAX; attempt += 1) {
-    const next = record && firstDead(record)
-    if (record === undefined || next === undefined) return moved
-    const { priority, dead } = next
-    const stretches = stretchesOf(priority, take([dead], ITEMS_PER_MOVE))
-    const read = await engine.items.read(record, stretches, PUSH_BYTES_MAX)
-    const count = read.kind === 'read' ? read.entries.length : 0
-    let committed: Awaited<ReturnType<typeof move>> | undefined
-    if (read.kind === 'read') {
-      const nowMs = engine.clock.nowMs()
-      const draft = settle(record, stretchesOf(priority, take([dead], count)))
-      const change = changeOf(engine, record, draft, { nowMs })
-      const entries = read.entries.map((entry) => {
-        const item = { ...decodeItem(entry), moved: { reason: dead.reason } }
-        return encodeItem(item, randomText(engine.random, 4))
-      })
-      committed = await move(engine, change, deadLetterQueueOf(queue), priority, entries)
-    }
-    if (committed?.kind === 'committed') {
-      moved += count
-      record = committed.record ?? (await readRecord(engine, queue))
-      losses = 0
-      continue
-    }
-    losses += 1
-    if (losses === LOSSES_MAX) throw busy(queue)
-    await pause(engine, losses)
-    record = await readRecord(engine, queue)
-  }
-  return moved
+/**
+ * Moves all dead items of a queue to its dead-letter queue. Here each of them takes the place of an item
+ * in flight, so a priority that cannot be moved must not keep the others.
+ */
+export function buryDead(engine: Engine, queue: string): Promise<LanesMoved> {
+  // Another priority first each time: where S3 is out of reach, those that do not need it get their turn.
+  const start = engine.random()
+  return moveLanes(engine, queue, {
+    movesMax: MOVES_MAX,
+    lossesMax: LOSSES_MAX,
+    next(record, isStuck) {
+      const lanes = [...record.lanes]
+      const first = Math.floor(start * lanes.length)
+      for (const [priority, lane] of [...lanes.slice(first), ...lanes.slice(0, first)]) {
+        const dead = lane.dead[0]
+        if (dead === undefined || isStuck(priority)) continue
+        return { priority, run: () => moveDead(engine, record, priority, dead) }
+      }
+      return undefined
+    },
+  })
 }
 
-function firstDead(record: QueueRecord): { priority: number; dead: Dead } | undefined {
-  for (const [priority, lane] of record.lanes) {
-    const dead = lane.dead[0]
-    if (dead !== undefined) return { priority, dead }
-  }
-  return undefined
+async function moveDead(engine: Engine, record: QueueRecord, priority: number, dead: Dead) {
+  const { queue } = record
+  const stretches = stretchesOf(priority, take([dead], ITEMS_PER_MOVE))
+  const read = await engine.items.read(record, stretches, PUSH_BYTES_MAX)
+  if (read.kind === 'missing') return undefined
+  const moved = read.entries.length
+  const draft = settle(record, stretchesOf(priority, take([dead], moved)))
+  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
+  const entries = read.entries.map((entry) => {
+    const item = { ...decodeItem(entry), moved: { reason: dead.reason } }
+    return encodeItem(item, randomText(engine.random, 4))
+  })
+  const committed = await move(engine, change, deadLetterQueueOf(queue), priority, entries)
+  return committed.kind === 'committed' ? { moved, record: committed.record } : undefined
 }

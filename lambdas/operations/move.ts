@@ -1,5 +1,6 @@
 import { appendOf, obstacleTo } from '../core/append.ts'
 import { isReference } from '../core/entry.ts'
+import { QueueError } from '../core/errors.ts'
 import type { FencedChange } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
@@ -23,6 +24,29 @@ import { seal } from './seal.ts'
  * Twice the price of a plain write, and rare.
  */
 export async function move(
+  engine: Engine,
+  change: FencedChange,
+  to: string,
+  priority: number,
+  entries: readonly string[],
+): Promise<Committed> {
+  return moveEntries(engine, change, to, priority, entries).catch((error: unknown) => {
+    throw cannotMove(change.before.queue, to, priority, error)
+  })
+}
+
+/** Its caller knows the queue that was asked for, and not the one that is in the way. */
+function cannotMove(from: string, to: string, priority: number, error: unknown): unknown {
+  if (!(error instanceof QueueError)) return error
+  const { code, message, outcome } = error
+  return new QueueError(
+    code,
+    `Cannot move items of priority ${priority} from queue "${from}" to "${to}": ${message}`,
+    { cause: error, ...(outcome !== undefined && { outcome }) },
+  )
+}
+
+async function moveEntries(
   engine: Engine,
   change: FencedChange,
   to: string,

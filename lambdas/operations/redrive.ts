@@ -4,24 +4,35 @@ import { checkQueueId, isDeadLetterQueue, originOf } from '../core/keys.ts'
 import { IN_FLIGHT_MAX, PUSH_BYTES_MAX } from '../core/limits.ts'
 import { passFrontier } from '../core/pop.ts'
 import { randomText } from '../core/random-text.ts'
-import { countOf, normalised, numbersOf, type Ranges, subtract, take } from '../core/ranges.ts'
+import {
+  countOf,
+  none,
+  normalised,
+  numbersOf,
+  type Range,
+  type Ranges,
+  subtract,
+  take,
+} from '../core/ranges.ts'
 import {
   freeIn,
   inFlightOf,
   lanesInOrder,
   type QueueRecord,
-  type Stretch,
   stretchesOf,
   unsettledIn,
 } from '../core/record.ts'
 import { settle } from '../core/settling.ts'
-import { busy, changedAllTheSame, changeOf, type Engine, pause, readRecord } from './engine.ts'
+import { changedAllTheSame, changeOf, type Engine } from './engine.ts'
 import { leaveDryQuietly } from './leave-dry.ts'
 import { move } from './move.ts'
+import { type LanesMoved, moveLanes } from './move-lanes.ts'
 
 const LIMIT_MAX = 1_000
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
+/** 1,000 items one by one, reads of items that stay, and lost races. */
+const MOVES_MAX = 2_000
 /** Items pushed by hand that one call reads past; what lies behind more of them is left. */
 const STAYING_MAX = 10_000
 
@@ -45,89 +56,67 @@ export async function redrive(
       field: 'limit',
     })
   }
-  const done = { itemsRedriven: 0 }
-  const record = await redriveItems(engine, queue, limit, done).catch((error: unknown) => {
-    throw done.itemsRedriven > 0 ? changedAllTheSame(error) : error
-  })
-  if (done.itemsRedriven > 0) await leaveDryQuietly(engine, record)
-  return { ...done, itemsLeft: itemsLeftIn(record) }
+  const { moved, record, failure } = await moveBack(engine, queue, limit)
+  if (moved > 0) await leaveDryQuietly(engine, record)
+  if (failure !== undefined) throw moved > 0 ? changedAllTheSame(failure) : failure
+  return { itemsRedriven: moved, itemsLeft: itemsLeftIn(record) }
 }
 
-async function redriveItems(
-  engine: Engine,
-  queue: string,
-  limit: number,
-  done: { itemsRedriven: number },
-): Promise<QueueRecord | undefined> {
-  let losses = 0
-  let record = await readRecord(engine, queue)
+function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMoved> {
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
-  while (record !== undefined && done.itemsRedriven < limit) {
-    const found = await nextToMove(engine, record, staying, limit - done.itemsRedriven)
-    if (found === 'none' || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) break
-    if (found !== 'missing') {
-      const { stretches, entries, priority } = found
-      const nowMs = engine.clock.nowMs()
-      const settled = settle(passFrontier(record, stretches), stretches)
-      // Items that stay may lie behind the frontier now, free: claims must not pass them over.
-      const draft = { ...settled, returns: settled.returns + 1 }
-      const change = changeOf(engine, record, draft, { nowMs })
-      const moved = await move(engine, change, originOf(queue), priority, entries)
-      if (moved.kind === 'committed') {
-        done.itemsRedriven += entries.length
-        losses = 0
-        record = moved.record ?? (await readRecord(engine, queue))
-        continue
+  return moveLanes(engine, queue, {
+    movesMax: MOVES_MAX,
+    lossesMax: LOSSES_MAX,
+    next(record, isStuck, moved) {
+      if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
+      for (const [priority, lane] of lanesInOrder(record)) {
+        if (isStuck(priority)) continue
+        const stays = staying.get(priority) ?? none
+        const free = subtract(freeIn(record, priority, lane), stays)
+        if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
+        const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
+        return { priority, run: () => moveSome(engine, record, priority, picks, staying) }
       }
-    }
-    losses += 1
-    if (losses === LOSSES_MAX) {
-      if (done.itemsRedriven > 0) break
-      throw busy(queue)
-    }
-    await pause(engine, losses)
-    record = await readRecord(engine, queue)
-  }
-  return record
+      return undefined
+    },
+  })
 }
 
-async function nextToMove(
+/** Those of the picks that came from there; the others are noted as staying. */
+async function moveSome(
   engine: Engine,
   record: QueueRecord,
+  priority: number,
+  picks: Ranges,
   staying: Map<number, Ranges>,
-  limit: number,
-): Promise<
-  'none' | 'missing' | { priority: number; stretches: readonly Stretch[]; entries: string[] }
-> {
-  for (const [priority, lane] of lanesInOrder(record)) {
-    let free = subtract(freeIn(record, priority, lane), staying.get(priority) ?? [])
-    while (free.length > 0 && countOf(staying.get(priority) ?? []) < STAYING_MAX) {
-      const picks = take(free, Math.min(ITEMS_PER_MOVE, limit))
-      const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
-      if (read.kind === 'missing') return 'missing'
-      const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
-      const moving: { from: number; to: number }[] = []
-      const entries: string[] = []
-      const stay: { from: number; to: number }[] = []
-      for (const [index, from] of numbers.entries()) {
-        const { moved, ...item } = decodeItem(read.entries[index] as string)
-        if (moved === undefined) {
-          stay.push({ from, to: from + 1 })
-        } else {
-          moving.push({ from, to: from + 1 })
-          entries.push(encodeItem(item, randomText(engine.random, 4)))
-        }
-      }
-      const kept = normalised([...(staying.get(priority) ?? []), ...stay])
-      staying.set(priority, kept)
-      if (entries.length > 0) {
-        return { priority, stretches: stretchesOf(priority, normalised(moving)), entries }
-      }
-      free = subtract(free, kept)
+) {
+  const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
+  if (read.kind === 'missing') return undefined
+  const moving: Range[] = []
+  const stay: Range[] = []
+  const entries: string[] = []
+  const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
+  for (const [index, from] of numbers.entries()) {
+    const { moved, ...item } = decodeItem(read.entries[index] as string)
+    if (moved === undefined) {
+      stay.push({ from, to: from + 1 })
+    } else {
+      moving.push({ from, to: from + 1 })
+      entries.push(encodeItem(item, randomText(engine.random, 4)))
     }
   }
-  return 'none'
+  staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
+  if (entries.length === 0) return { moved: 0, record }
+  const stretches = stretchesOf(priority, normalised(moving))
+  const settled = settle(passFrontier(record, stretches), stretches)
+  // Items that stay may lie behind the frontier now, free: claims must not pass them over.
+  const draft = { ...settled, returns: settled.returns + 1 }
+  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
+  const committed = await move(engine, change, originOf(record.queue), priority, entries)
+  return committed.kind === 'committed'
+    ? { moved: entries.length, record: committed.record }
+    : undefined
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {

@@ -7,9 +7,10 @@ import {
   isLockId,
   recordKey,
 } from '../core/keys.ts'
-import { REASON_BYTES_MAX, REASON_CHARACTERS_MAX } from '../core/limits.ts'
+import { REASON_BYTES_MAX, REASON_CHARACTERS_MAX, STUCK_REASON_CHARACTERS } from '../core/limits.ts'
 import { endLock } from '../core/locks.ts'
 import { endPart, IDS_MAX, type PartialEnding } from '../core/partial.ts'
+import { shortenedReason } from '../core/reason.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
 import type { AcknowledgeResult, SettleRequest } from '../queues.ts'
 import { acknowledgeUpdate } from '../store/lock-updates.ts'
@@ -100,16 +101,43 @@ export async function deadLetter(
       { field: 'reason' },
     )
   }
-  // Reasons wait in the record until their items have moved: it holds only so many of them.
-  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
-  if (record !== undefined && reasonBytes(record) > REASON_BYTES_MAX) await buryDead(engine, queue)
-  const itemsDeadLettered = await endUnderFence(engine, queue, request, 'dead-lettered', reason)
+  const kept = await keptReason(engine, queue, reason)
+  const itemsDeadLettered = await endUnderFence(
+    engine,
+    queue,
+    request,
+    'dead-lettered',
+    kept.reason,
+  )
   // The items are out of reach of any pop now; the stream moves them if this does not.
-  await buryDead(engine, queue).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue, step: 'dead-letter' })
-  })
+  const failure = kept.failure ?? (await buryQuietly(engine, queue))
+  if (failure !== undefined) engine.onBackgroundError(failure, { queue, step: 'dead-letter' })
   return { itemsDeadLettered, deadLetterQueue: deadLetterQueueOf(queue) }
 }
+
+/**
+ * Reasons wait in the record until their items have moved, and it holds only so many of them. Where they
+ * cannot move, a few characters have to do: a consumer that could not get rid of an item would stand still.
+ */
+async function keptReason(
+  engine: Engine,
+  queue: string,
+  reason: string,
+): Promise<{ readonly reason: string; readonly failure?: unknown }> {
+  const isFull = (record: QueueRecord | undefined): boolean =>
+    record !== undefined && reasonBytes(record) > REASON_BYTES_MAX
+  if (!isFull(engine.memory.get(queue) ?? (await readRecord(engine, queue)))) return { reason }
+  const failure = await buryQuietly(engine, queue)
+  if (failure === undefined || !isFull(await readRecord(engine, queue))) return { reason }
+  return { reason: shortenedReason(reason, STUCK_REASON_CHARACTERS), failure }
+}
+
+/** Returns what was in the way, if anything was. */
+const buryQuietly = (engine: Engine, queue: string): Promise<unknown> =>
+  buryDead(engine, queue).then(
+    ({ failure }) => failure,
+    (error: unknown) => error,
+  )
 
 /** One blind write: it marks the lock done, and the next fenced write folds it. */
 async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {

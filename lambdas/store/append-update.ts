@@ -20,6 +20,7 @@ export function appendUpdate(
     anyway = false,
     admitted = anyway,
     remindAtMs,
+    once,
   }: {
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
@@ -31,6 +32,8 @@ export function appendUpdate(
     readonly admitted?: boolean
     /** When the sweeper is to look whether somebody has come for it, where it has no other reason. */
     readonly remindAtMs?: number | undefined
+    /** The update is handed out, and may be sent more often than it may be carried out. */
+    readonly once?: OnceOnly
   } = {},
 ): ReturnType<Expression['build']> {
   const update = new Expression()
@@ -63,9 +66,45 @@ export function appendUpdate(
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)
+  if (once !== undefined) useOnce(update, once)
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
+  return update.build()
+}
+
+export type OnceOnly = {
+  readonly token: string
+  /** The record when this one was made. */
+  readonly seen: QueueRecord
+}
+
+/**
+ * The record remembers the tokens of the last such updates in the order in which they came, and how many
+ * it has forgotten. This one came after those that were there when it was made: so as long as no more
+ * than those are forgotten, its token is in the list if it was carried out.
+ */
+function useOnce(update: Expression, { token, seen }: OnceOnly): void {
+  const { kept, forgotten } = seen.tokens
+  const [none, own] = [update.value([]), update.value([token])]
+  // A queue that was forgotten and made again knows of no tokens.
+  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(`(attribute_not_exists(ux) OR ux<=${update.value(kept + forgotten)})`)
+  update.condition(`NOT contains(u,${update.value(token)})`)
+  update.sets.push(`u=list_append(if_not_exists(u,${none}),${own})`)
+}
+
+/** Forgets the first tokens. Beside it others come at the end of the list, and none go. */
+export function forgetTokensUpdate(
+  seen: QueueRecord,
+  tokens: number,
+): ReturnType<Expression['build']> {
+  const update = new Expression()
+  const { forgotten } = seen.tokens
+  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(forgotten === 0 ? 'attribute_not_exists(ux)' : `ux=${update.value(forgotten)}`)
+  for (let index = tokens - 1; index >= 0; index -= 1) update.removes.push(`u[${index}]`)
+  update.set('ux', forgotten + tokens)
   return update.build()
 }
 

@@ -48,6 +48,7 @@ export function aRecord(
     room: ROOM_UNLIMITED,
     returns: 0,
     configuration: defaultConfiguration,
+    tokens: { kept: 0, forgotten: 0 },
     checkAtMs: undefined,
     reminder: undefined,
     work: false,

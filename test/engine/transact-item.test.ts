@@ -2,7 +2,7 @@ import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TransactItem } from '../../lambdas/queues.ts'
 import { openEmbedded, type Stage } from './stage.ts'
-import { bulky, drain, expectCode, named, push, pushOneByOne, textsOf } from './traffic.ts'
+import { bulky, drain, expectCode, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -75,6 +75,76 @@ describe('An entry for the caller’s own transaction', () => {
     for (let run = 0; run < 3; run += 1) await queues.returnExpiredLocks()
     await expect(transact('stale', stale)).rejects.toThrow()
     expect(await isWritten('stale')).toBe(false)
+  })
+
+  const large = bulky('large', 4_000)
+  it.each([
+    ['a small item', '1'],
+    ['a large item', large],
+  ])('of %s passes once, whatever became of the item since.', async (_, text) => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const entry = await queues.pushTransactItem(queue, { text })
+    const send = () =>
+      stage.store.dynamodb.send(new TransactWriteCommand({ TransactItems: [entry] }) as never)
+    await send()
+    await expect(send()).rejects.toMatchObject({ name: 'TransactionCanceledException' })
+    await pushOneByOne(
+      queues,
+      queue,
+      named('behind', 60).map((item) => ({ text: item.text.padEnd(99) })),
+    )
+    await expect(send()).rejects.toMatchObject({ name: 'TransactionCanceledException' })
+    expect((await drain(stage.engine(), queue))[0]?.text).toBe(text)
+    await tidy(queues, queue)
+    await expect(send()).rejects.toMatchObject({ name: 'TransactionCanceledException' })
+    expect(await drain(stage.engine(), queue)).toEqual([])
+    // Forgotten, and made again with such a lane.
+    stage.clock.pass(11 * 60_000)
+    for (let run = 0; run < 3; run += 1) await queues.returnExpiredLocks()
+    await push(queues, queue, named('new', 1))
+    await expect(send()).rejects.toMatchObject({ name: 'TransactionCanceledException' })
+  })
+
+  it('passes once among many others, of which the record remembers a bounded number.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const entries: TransactItem[] = []
+    let passed = 0
+    const send = async (entry: TransactItem) => {
+      const command = new TransactWriteCommand({ TransactItems: [entry] })
+      await stage.store.dynamodb.send(command as never).then(
+        () => {
+          passed += 1
+        },
+        (error: { name: string }) => expect(error.name).toBe('TransactionCanceledException'),
+      )
+    }
+    for (let n = 0; n < 160; n += 1) {
+      const entry = await queues.pushTransactItem(queue, { text: String(n) })
+      entries.push(entry)
+      await send(entry)
+      expect((await stage.record(queue)).tokens.kept).toBeLessThanOrEqual(65)
+    }
+    expect(passed).toBe(160)
+    // None of them passes again: neither those that are remembered nor those that are forgotten.
+    for (const entry of entries) await send(entry)
+    expect(passed).toBe(160)
+  })
+
+  it('stays good while 32 others are used, and more.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const use = async (count: number) => {
+      for (let n = 0; n < count; n += 1) {
+        await transact(
+          `${queue}-${n}-${count}`,
+          await queues.pushTransactItem(queue, { text: '1' }),
+        )
+      }
+    }
+    await use(40)
+    const entry = await queues.pushTransactItem(queue, { text: '"kept"' })
+    await use(32)
+    await transact(`${queue}-kept`, entry)
+    expect(await isWritten(`${queue}-kept`)).toBe(true)
   })
 
   it('passes on a queue whose tail is full, which it has sealed before.', async () => {

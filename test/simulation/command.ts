@@ -16,6 +16,8 @@ export type Command =
       readonly item: PushItem
       /** Key of the caller's own row in the same transaction. */
       readonly businessRow: string
+      /** The transaction is sent twice. */
+      readonly again?: boolean
     }
   | { readonly verb: 'pop'; readonly queue: string; readonly request: PopRequest }
   | { readonly verb: 'acknowledge'; readonly queue: string; readonly request: SettleRequest }

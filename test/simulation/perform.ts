@@ -1,5 +1,6 @@
+import { QueueError } from '../../lambdas/core/errors.ts'
 import type { Queues } from '../../lambdas/queues.ts'
-import type { Command } from './command.ts'
+import type { Command, CommandOf } from './command.ts'
 
 /** The caller's own transaction: its business row and the push, both or neither. */
 export type SendBusinessTransaction = (
@@ -16,9 +17,7 @@ export function perform(
     case 'push':
       return queues.push(command.queue, command.request)
     case 'pushTransactItem':
-      return queues
-        .pushTransactItem(command.queue, command.item)
-        .then((entry) => sendTransaction(command.businessRow, entry))
+      return transact(queues, command, sendTransaction)
     case 'pop':
       return queues.pop(command.queue, command.request)
     case 'acknowledge':
@@ -54,4 +53,28 @@ export function perform(
     default:
       return command satisfies never
   }
+}
+
+/** A caller that is not sure sends its transaction again, with the entry that it has; some always do. */
+async function transact(
+  queues: Queues,
+  { queue, item, businessRow, again }: CommandOf<'pushTransactItem'>,
+  send: SendBusinessTransaction,
+): Promise<unknown> {
+  const entry = await queues.pushTransactItem(queue, item)
+  let unsure: unknown
+  await send(businessRow, entry).catch((error: unknown) => {
+    if (!again || (error as QueueError).outcome !== 'unknown') throw error
+    unsure = error
+  })
+  if (!again) return undefined
+  const passed = await send(businessRow, entry).then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof QueueError)) throw error
+      return false
+    },
+  )
+  if (!passed && unsure !== undefined) throw unsure
+  return undefined
 }

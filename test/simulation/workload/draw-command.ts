@@ -28,7 +28,13 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
       return drawKeyedPush(draw, queue)
     case 'pushTransactItem': {
       const item = drawPushItem(draw)
-      return { verb: 'pushTransactItem', queue, item, businessRow: `business#${item.text}` }
+      return {
+        verb: 'pushTransactItem',
+        queue,
+        item,
+        businessRow: `business#${item.text}`,
+        again: random.chance(0.3),
+      }
     }
     case 'pop':
     case 'popWithoutAck':
