@@ -30,6 +30,7 @@ export type ErrorBody = {
     | 'TOO_MANY_LOCKS'
     | 'RATE_LIMITED'
     | 'INTERNAL'
+    | 'FORMAT_UNKNOWN'
     | 'BUSY'
     | 'STORE_UNAVAILABLE'
     | 'SEGMENT_UNAVAILABLE'

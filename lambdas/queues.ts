@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import { queueOfObjectKey } from './core/keys.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS,
   REMEMBERED_RECORD_BYTES_MAX,
@@ -60,7 +61,10 @@ export function createQueues(options: QueuesOptions): Queues {
   const clock = options.clock ?? systemClock
   const random = options.random ?? secureRandom
   const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
-  const objects = new Objects(options.s3, options.bucketName, clock, random)
+  const onBackgroundError = options.onBackgroundError ?? toConsole
+  const objects = new Objects(options.s3, options.bucketName, clock, random, (error, key) =>
+    onBackgroundError(error, { queue: queueOfObjectKey(key), step: 'read-object' }),
+  )
   const engine: Engine = {
     dynamo,
     objects,
@@ -78,7 +82,7 @@ export function createQueues(options: QueuesOptions): Queues {
         ? undefined
         : 1_000 * (options.remindAfterSeconds ?? REMIND_AFTER_SECONDS),
     tidying: new Set(),
-    onBackgroundError: options.onBackgroundError ?? toConsole,
+    onBackgroundError,
   }
   return {
     push: (queue, request) => push(engine, queue, request),

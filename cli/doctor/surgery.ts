@@ -32,7 +32,8 @@ export function openSurgery(
   const { dynamodb, s3 } = storeClients(aws)
   const documents = DynamoDBDocumentClient.from(dynamodb)
   const dynamo = new Dynamo(dynamodb, table, systemClock, Math.random)
-  const objects = new Objects(s3, bucket, systemClock, Math.random)
+  // What cannot be read counts as missing, and is what it reports.
+  const objects = new Objects(s3, bucket, systemClock, Math.random, () => {})
   return {
     engine: {
       dynamo,

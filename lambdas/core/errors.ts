@@ -13,6 +13,7 @@ const retryable = {
   ITEM_TOO_LARGE: false,
   BODY_TOO_LARGE: false,
   IDEMPOTENCY_CONFLICT: false,
+  FORMAT_UNKNOWN: false,
   RATE_LIMITED: true,
   QUEUE_FULL: true,
   TOO_MANY_PRIORITIES: true,

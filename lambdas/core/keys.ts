@@ -88,6 +88,9 @@ export const batchObjectKey = (queue: string, batch: string): string => `${queue
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 
+/** Of a segment or of a batch: no queue id has a slash. */
+export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
+
 export type ItemPlace = {
   readonly epoch: string
   readonly priority: number

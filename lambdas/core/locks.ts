@@ -68,14 +68,17 @@ export function endExpired(record: QueueRecord, nowMs: number): QueueRecord {
 }
 
 /**
- * Locks that one write may end, in the order they were made: an expression has room for so many of
- * them and for so many lanes that they touch; for one lock always.
+ * Locks that one write may end, those that ended first before others: an expression has room for so many
+ * of them and for so many lanes that they touch; for one lock always.
  */
 export function forOneWrite(record: QueueRecord, is: (lock: Lock) => boolean): string[] {
   const chosen: string[] = []
   const lanes = new Set<number>()
-  for (const [lockId, lock] of record.locks) {
-    if (!is(lock)) continue
+  // By the lock and not by its place: a map comes back from DynamoDB in any order.
+  const inOrder = [...record.locks]
+    .filter(([, lock]) => is(lock))
+    .sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))
+  for (const [lockId, lock] of inOrder) {
     if (chosen.length === LOCKS_PER_WRITE) break
     for (const { priority } of lock.stretches) lanes.add(priority)
     if (chosen.length > 0 && lanes.size > LOCK_LANES_PER_WRITE) break

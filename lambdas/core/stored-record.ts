@@ -1,5 +1,6 @@
 import type { GuardLimit } from '../rate/core/guard-limit.ts'
 import { type Configuration, defaultConfiguration } from './configuration.ts'
+import { QueueError } from './errors.ts'
 import { unflatten } from './ranges.ts'
 import {
   type Dead,
@@ -83,9 +84,16 @@ export type StoredRecord = {
   dry?: string
   ev?: string
   hold?: number
+  /** The format, from 2 on; this engine writes, and knows, records without it. */
+  fm?: number
 }
 
+/** The format of records that have no `fm`. */
+const FORMAT = 1
+
 export function decodeRecord(stored: StoredRecord): QueueRecord {
+  const queue = stored.pk.slice(2)
+  if (stored.fm !== undefined) throw unknownFormat(queue, stored.fm)
   const lanes = new Map<number, Lane>()
   for (const [priority, lane] of Object.entries(stored.L)) {
     lanes.set(Number(priority), decodeLane(lane))
@@ -95,7 +103,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     locks.set(lockId, decodeLock(lock, stored.F[lockId]))
   }
   return {
-    queue: stored.pk.slice(2),
+    queue,
     version: stored.v,
     born: stored.born,
     marks: stored.m,
@@ -121,6 +129,12 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     holdUntilMs: stored.hold ?? 0,
   }
 }
+
+const unknownFormat = (queue: string, format: number): QueueError =>
+  new QueueError(
+    'FORMAT_UNKNOWN',
+    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${FORMAT}: deploy the newer version here as well`,
+  )
 
 function decodeLane(stored: StoredLane): Lane {
   const deliveries: Delivered[] = []

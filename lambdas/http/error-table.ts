@@ -50,6 +50,7 @@ export const errorTable: Readonly<Record<HttpErrorCode, ErrorRow>> = {
   TOO_MANY_LOCKS: { status: 429, ...soon },
   RATE_LIMITED: { status: 429, ...soon },
   INTERNAL: { status: 500 },
+  FORMAT_UNKNOWN: { status: 500 },
   BUSY: { status: 503, ...soon },
   STORE_UNAVAILABLE: { status: 503, ...soon },
   SEGMENT_UNAVAILABLE: { status: 503, ...soon },

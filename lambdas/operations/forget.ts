@@ -2,6 +2,7 @@ import { isForgettable } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { FORGET_AFTER_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
+import { KNOWN_FORMAT } from '../store/record-update.ts'
 import { type Engine, readRecord } from './engine.ts'
 import { housekeepRecord } from './housekeep.ts'
 
@@ -32,7 +33,7 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   if (record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())) return false
   const written = await engine.dynamo.delete({
     Key: recordKey(queue),
-    ConditionExpression: 'v=:v AND born=:born AND a=:a AND c=:c AND n=:n',
+    ConditionExpression: `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`,
     ExpressionAttributeValues: {
       ':v': record.version,
       ':born': record.born,

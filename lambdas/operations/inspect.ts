@@ -39,6 +39,7 @@ export async function inspect(
     lanes: lanes.map(([priority, lane]) => laneView(record, priority, lane)),
     locks: [...record.locks.values()]
       .filter((lock) => isLive(lock, nowMs))
+      .sort((one, other) => one.expiresAtMs - other.expiresAtMs)
       .map((lock) => ({
         expiresAtMs: lock.expiresAtMs,
         count: itemsIn(lock.stretches),

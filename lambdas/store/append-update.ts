@@ -4,7 +4,8 @@ import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration, encodeLane, type StoredRecord } from '../core/stored-record.ts'
-import { Expression } from './expression.ts'
+import type { Expression } from './expression.ts'
+import { recordUpdate } from './record-update.ts'
 
 /**
  * An append is blind: it names no version, because appends commute with each other and with every
@@ -36,7 +37,7 @@ export function appendUpdate(
     readonly once?: OnceOnly
   } = {},
 ): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   for (const [priority, entries] of append.lanes) {
     const lane = `L.${update.name(priority)}`
     const made = newLanes.get(priority)
@@ -99,7 +100,7 @@ export function forgetTokensUpdate(
   seen: QueueRecord,
   tokens: number,
 ): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   const { forgotten } = seen.tokens
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(forgotten === 0 ? 'attribute_not_exists(ux)' : `ux=${update.value(forgotten)}`)
@@ -118,7 +119,7 @@ export function wideAppendUpdate(
   newLanes: ReadonlyMap<number, Lane>,
   remindAtMs: number | undefined,
 ): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   update.condition(`v=${update.value(seen.version)}`)
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(`a=${update.value(seen.appends)}`)

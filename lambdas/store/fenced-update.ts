@@ -7,7 +7,8 @@ import {
   encodeLock,
   encodeReminder,
 } from '../core/stored-record.ts'
-import { Expression } from './expression.ts'
+import type { Expression } from './expression.ts'
+import { recordUpdate } from './record-update.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
@@ -20,7 +21,7 @@ const FRONTIERS_NAMED = 40
  */
 export function fencedUpdate(change: FencedChange): ReturnType<Expression['build']> {
   const { before, after, guards, begun } = change
-  const update = new Expression()
+  const update = recordUpdate()
   update.condition(`v=${update.value(before.version)}`)
   update.condition(`born=${update.value(before.born)}`)
   update.set('v', after.version)

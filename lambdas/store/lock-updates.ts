@@ -2,7 +2,8 @@ import type { Claim } from '../core/claim.ts'
 import { HOLD_MS, IN_FLIGHT_MAX } from '../core/limits.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { encodeLock } from '../core/stored-record.ts'
-import { Expression } from './expression.ts'
+import type { Expression } from './expression.ts'
+import { recordUpdate } from './record-update.ts'
 
 /** A hold that ends later than this was set by a clock far ahead of ours: it is not waited for. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
@@ -13,7 +14,7 @@ const HOLD_TRUSTED_MS = 2 * HOLD_MS
  */
 export function claimUpdate(claim: Claim, admitted: boolean): ReturnType<Expression['build']> {
   const { seen, priority, count, nowMs, expiresAtMs } = claim
-  const update = new Expression()
+  const update = recordUpdate()
   const lane = `L.${update.name(priority)}`
   const lock = update.name(claim.lockId)
   const hold = update.name('hold')
@@ -74,7 +75,7 @@ function acknowledgesAsSeen(update: Expression, { seen, acknowledge = '' }: Clai
 
 /** Marks a lock done, if it lives. It need not know who else changes the record. */
 export function acknowledgeUpdate(lockId: string, nowMs: number): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   const expiry = `K.${update.name(lockId)}.x`
   update.condition(`${expiry}>${update.value(nowMs)}`)
   update.set(expiry, 0)
@@ -89,7 +90,7 @@ export function extendUpdate(
   lock: Lock,
   expiresAtMs: number,
 ): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   const expiry = `K.${update.name(lockId)}.x`
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(`${expiry}=${update.value(lock.expiresAtMs)}`)
@@ -109,7 +110,7 @@ export function extendUpdate(
 }
 
 export function holdUpdate(seen: QueueRecord, untilMs: number): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   update.condition(`born=${update.value(seen.born)}`)
   update.set(update.name('hold'), untilMs)
   return update.build()
@@ -117,7 +118,7 @@ export function holdUpdate(seen: QueueRecord, untilMs: number): ReturnType<Expre
 
 /** Lowers the sweeper's timer of a queue that exists. */
 export function checkAtUpdate(atMs: number): ReturnType<Expression['build']> {
-  const update = new Expression()
+  const update = recordUpdate()
   const at = update.value(atMs)
   update.condition('attribute_exists(born)')
   update.condition(`(attribute_not_exists(checkAt) OR checkAt>${at})`)

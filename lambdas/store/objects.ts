@@ -19,10 +19,19 @@ export class Objects {
   readonly #source: ObjectSource
   readonly #clock: Clock
   readonly #random: Random
+  readonly #onDenied: (error: unknown, key: string) => void
 
   #loaded: Promise<typeof import('@aws-sdk/client-s3')> | undefined
 
-  constructor(source: ObjectSource, bucket: string, clock: Clock, random: Random) {
+  /** `onDenied`: S3 would not say whether an object is there. It counts as missing, and somebody should know. */
+  constructor(
+    source: ObjectSource,
+    bucket: string,
+    clock: Clock,
+    random: Random,
+    onDenied: (error: unknown, key: string) => void,
+  ) {
+    this.#onDenied = onDenied
     this.#source = source
     this.#bucket = bucket
     this.#clock = clock
@@ -50,9 +59,11 @@ export class Objects {
         }
         return await output.Body?.transformToByteArray()
       } catch (error) {
-        // Who may not list a bucket is told "denied", not "not found", for what is not there.
-        if (error instanceof Error && error.name === 'AccessDenied') return undefined
-        throw error
+        if (!(error instanceof Error) || error.name !== 'AccessDenied') throw error
+        // To a role that may not list the bucket S3 says this of what is not there; and of what is
+        // there, where a policy or a key keeps us out.
+        this.#onDenied(error, key)
+        return undefined
       }
     }
     return this.#repeat(read)

@@ -58,7 +58,7 @@ export const commonErrors = [
   'INTERNAL',
 ] as const satisfies readonly HttpErrorCode[]
 
-const store = ['STORE_UNAVAILABLE'] as const
+const store = ['STORE_UNAVAILABLE', 'FORMAT_UNKNOWN'] as const
 const queue = ['INVALID_QUEUE_ID', 'BUSY', ...store] as const
 const segments = ['SEGMENT_UNAVAILABLE'] as const
 const lock = ['INVALID_LOCK_ID', 'LOCK_NOT_FOUND', 'LOCK_EXPIRED'] as const

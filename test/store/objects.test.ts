@@ -28,7 +28,15 @@ function scripted(...answers: (Error | object)[]) {
     },
   }
   const source = async () => port
-  return { objects: new Objects(source, 'bucket', clock, () => 0.5), sent, sleptMs: () => slept }
+  const denied: string[] = []
+  const objects = new Objects(
+    source,
+    'bucket',
+    clock,
+    () => 0.5,
+    (_, key) => denied.push(key),
+  )
+  return { objects, sent, denied, sleptMs: () => slept }
 }
 
 describe('An object', () => {
@@ -65,9 +73,10 @@ describe('An object', () => {
     expect(sleptMs()).toBeLessThan(2_000)
   })
 
-  it('is none where S3 answers 403, as it does for a missing key, and may not be put there.', async () => {
-    const { objects, sent } = scripted(s3Error('AccessDenied', 403))
+  it('is none where S3 answers 403, as it does for a missing key, and somebody hears of it.', async () => {
+    const { objects, sent, denied } = scripted(s3Error('AccessDenied', 403))
     expect(await objects.get('key')).toBeUndefined()
+    expect(denied).toEqual(['key'])
     const put = objects.put('key', new Uint8Array())
     await expect(put).rejects.toMatchObject({ name: 'AccessDenied' })
     expect(sent).toHaveLength(2)

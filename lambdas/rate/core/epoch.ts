@@ -1,3 +1,4 @@
+import { QueueError } from '../../core/errors.ts'
 import { SMOOTH_ERA_MS } from './bounds.ts'
 import { type Algorithm, type Rules, sameRules } from './rules.ts'
 
@@ -45,7 +46,13 @@ const algorithms: Readonly<Record<string, Algorithm>> = { w: 'window', s: 'smoot
 
 export function parseEpoch(text: string): Epoch {
   const match = epochForm.exec(text)
-  if (match === null) throw new Error(`Cannot read "${text}" as an epoch of a rate limit`)
+  // Its form is the row's format: a write names the epoch it is made for, and so refuses another.
+  if (match === null) {
+    throw new QueueError(
+      'FORMAT_UNKNOWN',
+      `Cannot use a rate limit because a newer PushPop has written it ("${text}"): deploy the newer version here as well`,
+    )
+  }
   const [, form = '', maxRequests, windowMs, burst = 1, revision, own, startMs, generation] = match
   return {
     rules: {

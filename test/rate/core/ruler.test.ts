@@ -127,7 +127,7 @@ describe('Whatever the rules,', () => {
         expect(parseEpoch(epochText(epoch))).toEqual(epoch)
       }),
     )
-    expect(() => parseEpoch('w100')).toThrow('Cannot read "w100"')
+    expect(() => parseEpoch('w100')).toThrow('a newer PushPop has written it ("w100")')
   })
 
   it('what is open now has had its turn, and what is not has not.', () => {

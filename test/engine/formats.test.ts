@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import type { PopRequest, Queues } from '../../lambdas/queues.ts'
+import { openSimulated } from './stage.ts'
+import { expectCode, lockItems, named, push } from './traffic.ts'
+
+// Engines of different ages share a table: a consumer's is as old as its last deployment.
+
+const QUEUE = 'orders'
+const competing: PopRequest = { requireAck: true, competing: true }
+
+type Verb = (queues: Queues, lockId: string) => Promise<unknown>
+
+const writes: readonly [string, Verb][] = [
+  ['push', (queues) => push(queues, QUEUE, named('b', 1))],
+  ['push to another priority', (queues) => push(queues, QUEUE, named('b', 1, 7))],
+  [
+    'push to many priorities',
+    (queues) =>
+      push(
+        queues,
+        QUEUE,
+        Array.from({ length: 60 }, (_, priority) => ({ text: '1', priority })),
+      ),
+  ],
+  ['push of large items', (queues) => push(queues, QUEUE, [{ text: `"${'x'.repeat(9_000)}"` }])],
+  [
+    'push with a key',
+    (queues) => queues.push(QUEUE, { items: named('b', 1), idempotencyKey: 'key' }),
+  ],
+  ['entry for a transaction', (queues) => queues.pushTransactItem(QUEUE, { text: '1' })],
+  ['pop', (queues) => queues.pop(QUEUE)],
+  ['pop with a lock', (queues) => queues.pop(QUEUE, { requireAck: true })],
+  ['claim', (queues) => queues.pop(QUEUE, competing)],
+  ['pop with an acknowledgement', (queues, lockId) => queues.pop(QUEUE, { acknowledge: lockId })],
+  ['acknowledgement', (queues, lockId) => queues.acknowledge(QUEUE, { lockId })],
+  ['extension', (queues, lockId) => queues.extend(QUEUE, { lockId, ttlSeconds: 60 })],
+  ['release', (queues, lockId) => queues.release(QUEUE, { lockId })],
+  ['dead-lettering', (queues, lockId) => queues.deadLetter(QUEUE, { lockId })],
+  ['purge', (queues) => queues.purge(QUEUE)],
+  ['configuration', (queues) => queues.configure(QUEUE, { capacity: 5 })],
+  ['housekeeping', (queues) => queues.housekeep(QUEUE)],
+]
+
+async function newerRecord() {
+  const stage = openSimulated()
+  const warm = stage.engine()
+  await push(warm, QUEUE, named('a', 9))
+  const { lock } = await lockItems(warm, QUEUE, competing)
+  await lockItems(warm, QUEUE, competing)
+  const stored = await stage.stored(QUEUE)
+  if (stored === undefined) throw new Error('unreachable')
+  // What the warm engine remembers is of the format that it knows.
+  await stage.plant({ ...stored, fm: 2 })
+  return { stage, warm, lockId: lock.id }
+}
+
+describe('A record of a format that this engine does not know', () => {
+  it.each(writes)('is refused by a %s, blind or fenced, and stays as it is.', async (_, verb) => {
+    for (const isWarm of [true, false]) {
+      const { stage, warm, lockId } = await newerRecord()
+      const before = await stage.stored(QUEUE)
+      await expectCode(verb(isWarm ? warm : stage.engine(), lockId), 'FORMAT_UNKNOWN')
+      expect(await stage.stored(QUEUE)).toEqual(before)
+    }
+  })
+
+  it('is refused by the sweeper, which goes on with the others.', async () => {
+    const { stage } = await newerRecord()
+    await push(stage.engine(), 'other', named('a', 1))
+    await lockItems(stage.engine(), 'other', { ttlSeconds: 1 })
+    const before = await stage.stored(QUEUE)
+    stage.clock.pass(60_000)
+    const { itemsReturned, failed } = await stage.engine().returnExpiredLocks()
+    expect(itemsReturned).toBe(1)
+    expect(failed).toMatchObject([{ queue: QUEUE, error: { code: 'FORMAT_UNKNOWN' } }])
+    expect(await stage.stored(QUEUE)).toEqual(before)
+  })
+
+  it('is no empty queue to somebody who looks.', async () => {
+    const { stage } = await newerRecord()
+    const queues = stage.engine()
+    await expectCode(queues.inspect(QUEUE), 'FORMAT_UNKNOWN')
+    await expectCode(queues.browse(QUEUE), 'FORMAT_UNKNOWN')
+    await expectCode(queues.configuration(QUEUE), 'FORMAT_UNKNOWN')
+    await expect(queues.inspect(QUEUE)).rejects.toThrow('format 2')
+  })
+})
