@@ -5,6 +5,7 @@ import { LANES_MAX } from '../core/limits.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration, encodeLane, type StoredRecord } from '../core/stored-record.ts'
 import type { Expression } from './expression.ts'
+import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
 
 /**
@@ -67,45 +68,10 @@ export function appendUpdate(
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)
-  if (once !== undefined) useOnce(update, once)
+  if (once !== undefined) passOnce(update, once)
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
-  return update.build()
-}
-
-export type OnceOnly = {
-  readonly token: string
-  /** The record when this one was made. */
-  readonly seen: QueueRecord
-}
-
-/**
- * The record remembers the tokens of the last such updates in the order in which they came, and how many
- * it has forgotten. This one came after those that were there when it was made: so as long as no more
- * than those are forgotten, its token is in the list if it was carried out.
- */
-function useOnce(update: Expression, { token, seen }: OnceOnly): void {
-  const { kept, forgotten } = seen.tokens
-  const [none, own] = [update.value([]), update.value([token])]
-  // A queue that was forgotten and made again knows of no tokens.
-  update.condition(`born=${update.value(seen.born)}`)
-  update.condition(`(attribute_not_exists(ux) OR ux<=${update.value(kept + forgotten)})`)
-  update.condition(`NOT contains(u,${update.value(token)})`)
-  update.sets.push(`u=list_append(if_not_exists(u,${none}),${own})`)
-}
-
-/** Forgets the first tokens. Beside it others come at the end of the list, and none go. */
-export function forgetTokensUpdate(
-  seen: QueueRecord,
-  tokens: number,
-): ReturnType<Expression['build']> {
-  const update = recordUpdate()
-  const { forgotten } = seen.tokens
-  update.condition(`born=${update.value(seen.born)}`)
-  update.condition(forgotten === 0 ? 'attribute_not_exists(ux)' : `ux=${update.value(forgotten)}`)
-  for (let index = tokens - 1; index >= 0; index -= 1) update.removes.push(`u[${index}]`)
-  update.set('ux', forgotten + tokens)
   return update.build()
 }
 

@@ -67,6 +67,18 @@ describe.each([1, 20, 100, 256])('A pop of one item of %i KB', (kilobytes) => {
   })
 })
 
+it('A pop of many items from a recalled segment reads their rows in two queries, and no others.', async () => {
+  const stage = await longQueue(100 * KB)
+  await tidy(stage.engine(), QUEUE)
+  const queues = stage.engine()
+  const before = stage.store.readUnits?.() ?? 0
+  const sent = await queues.wire.during(() => popItems(queues, QUEUE, { count: 12 }))
+  expect(sent).toEqual(['GetCommand', 'QueryCommand', 'QueryCommand', 'UpdateCommand'])
+  // Twelve items of 100 KB, less what compression takes off, in eventually consistent reads.
+  const readUnits = (stage.store.readUnits?.() ?? 0) - before
+  expect(readUnits).toBeLessThanOrEqual((12 * 100) / 8 + 2)
+})
+
 describe('Items that are read in part', () => {
   it('come in order and whole, across rows, segments and places.', async () => {
     const stage = await longQueue(30 * KB)

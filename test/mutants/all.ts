@@ -8,7 +8,9 @@ import { markMutants } from './marks.ts'
 import type { Mutant } from './mutant.ts'
 import { popMutants } from './pops.ts'
 import { queueLimitMutants } from './queue-limits.ts'
+import { reminderMutants } from './reminders.ts'
 import { sealMutants } from './seal.ts'
+import { sweepMutants } from './sweep.ts'
 
 /**
  * Some clauses are not here because nothing can tell them apart from their absence; each is the
@@ -35,4 +37,6 @@ export const mutants: readonly Mutant[] = [
   ...markMutants,
   ...limitMutants,
   ...queueLimitMutants,
+  ...reminderMutants,
+  ...sweepMutants,
 ]

@@ -273,7 +273,7 @@ export const housekeepingMutants: readonly Mutant[] = [
     rule: '§7 acknowledge repeated: the first answer again',
     edits: [
       edit(
-        'operations/sweep.ts',
+        'operations/forget.ts',
         'record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())',
         'record.lanes.size > 0 || !isForgettable(record)',
       ),
@@ -285,11 +285,11 @@ export const housekeepingMutants: readonly Mutant[] = [
     rule: 'forget: nothing at all happened since',
     edits: [
       edit(
-        'operations/sweep.ts',
-        "'v=:v AND born=:born AND a=:a AND c=:c AND n=:n'",
-        "'born=:born AND a=:a AND c=:c AND n=:n'",
+        'operations/forget.ts',
+        ' AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`',
+        ' AND born=:born AND a=:a AND c=:c AND n=:n`',
       ),
-      edit('operations/sweep.ts', "      ':v': record.version,\n", ''),
+      edit('operations/forget.ts', "      ':v': record.version,\n", ''),
     ],
     killers: [test('test/mutants/races.test.ts')],
   },
@@ -298,12 +298,12 @@ export const housekeepingMutants: readonly Mutant[] = [
     rule: 'forget: nothing at all happened since',
     edits: [
       edit(
-        'operations/sweep.ts',
-        "'v=:v AND born=:born AND a=:a AND c=:c AND n=:n'",
-        "'v=:v AND born=:born AND c=:c'",
+        'operations/forget.ts',
+        ' AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`',
+        ' AND v=:v AND born=:born AND c=:c`',
       ),
-      edit('operations/sweep.ts', "      ':a': record.appends,\n", ''),
-      edit('operations/sweep.ts', "      ':n': record.lanesMade,\n", ''),
+      edit('operations/forget.ts', "      ':a': record.appends,\n", ''),
+      edit('operations/forget.ts', "      ':n': record.lanesMade,\n", ''),
     ],
     killers: [simulation(300, 'reuse')],
   },
@@ -312,11 +312,11 @@ export const housekeepingMutants: readonly Mutant[] = [
     rule: 'the fence: version and born',
     edits: [
       edit(
-        'operations/sweep.ts',
-        "'v=:v AND born=:born AND a=:a AND c=:c AND n=:n'",
-        "'v=:v AND a=:a AND c=:c AND n=:n'",
+        'operations/forget.ts',
+        ' AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`',
+        ' AND v=:v AND a=:a AND c=:c AND n=:n`',
       ),
-      edit('operations/sweep.ts', "      ':born': record.born,\n", ''),
+      edit('operations/forget.ts', "      ':born': record.born,\n", ''),
     ],
     killers: [test('test/mutants/races.test.ts')],
   },

@@ -21,7 +21,7 @@ export const markMutants: readonly Mutant[] = [
   {
     name: 'dry-whatever-was-appended-meanwhile',
     rule: 'dry: nothing is free',
-    edits: [edit('core/fence.ts', '      ...(becomesDry && { appends: true }),\n', '')],
+    edits: [edit('core/fence.ts', '(becomesDry || (dropsTimer', '((dropsTimer')],
     killers: [simulation(600)],
   },
   {

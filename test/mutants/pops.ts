@@ -141,7 +141,7 @@ export const popMutants: readonly Mutant[] = [
   {
     name: 'reader-takes-the-first-row-for-all',
     rule: '§5.8 a reader merges all rows of a segment',
-    edits: [edit('store/items.ts', 'factsOf(rows))', 'factsOf(rows.slice(0, 1)))')],
+    edits: [edit('store/items.ts', 'factsOf(rows)', 'factsOf(rows.slice(0, 1))')],
     killers: [simulation(300)],
   },
   {

@@ -56,7 +56,7 @@ export const queueLimitMutants: readonly Mutant[] = [
     edits: [
       edit(
         'operations/transact-item.ts',
-        "(await passLimit(engine, 'push', record, undefined))",
+        "await passLimit(engine, 'push', record, undefined)",
         'true',
       ),
     ],

@@ -24,6 +24,9 @@ export function checkMarks(
   if (hasFree && after.record.checkAtMs === undefined) {
     model.violated('what waits has a timer', `${queue} has items, and nobody would look after them`)
   }
+  if (before === undefined && hasFree && !after.record.notable) {
+    model.violated('every transition wakes the stream', `${queue}: its first items`)
+  }
   checkReminder(model, before, after, hasFree)
   const silent = !dry && !hasFree
   if (silent && before === undefined) model.violated('a record without items is dry', queue)
