@@ -3,12 +3,10 @@ import {
   type ProvisionedThroughputExceededException,
   RequestLimitExceeded,
   ThrottlingException,
-  type TransactionCanceledException,
-  TransactionConflictException,
   TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
 import type { S3ServiceException } from '@aws-sdk/client-s3'
-import { throughputExceeded, transactionCanceled, withoutStack } from './dynamodb/errors.ts'
+import { throughputExceeded, withoutStack } from './dynamodb/errors.ts'
 import { s3Error } from './s3/objects.ts'
 
 /**
@@ -31,26 +29,6 @@ export function throttling(): ThrottlingException {
 export function requestLimitExceeded(): RequestLimitExceeded {
   const message = 'Throughput exceeds the current throughput limit for your account.'
   return withoutStack(() => new RequestLimitExceeded({ $metadata: clientFault, message }))
-}
-
-/** A single write met a transaction on its item. */
-export function transactionConflict(): TransactionConflictException {
-  const message = 'Transaction is ongoing for the item'
-  return withoutStack(() => new TransactionConflictException({ $metadata: clientFault, message }))
-}
-
-/** A transaction met another write on its item number `at`. */
-export function transactionCanceledByConflict(
-  itemCount: number,
-  at = 0,
-): TransactionCanceledException {
-  const conflict = {
-    Code: 'TransactionConflict',
-    Message: 'Transaction is ongoing for the item',
-  }
-  return transactionCanceled(
-    Array.from({ length: itemCount }, (_, i) => (i === at ? conflict : { Code: 'None' as const })),
-  )
 }
 
 /** A repeat of a transaction that is still being carried out. */
@@ -97,5 +75,7 @@ export function connectionReset(): Error {
     }),
   )
 }
+
+export { transactionCanceledByConflict, transactionConflict } from './dynamodb/errors.ts'
 
 const clientFault = { httpStatusCode: 400 }

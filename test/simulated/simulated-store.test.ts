@@ -340,3 +340,48 @@ test('tokens are forgotten after ten minutes', async () => {
   await dynamodb.send(command)
   expect(store.item(key.pk, key.sk)?.n).toBe(2)
 })
+
+describe('a transaction that takes its time', () => {
+  const other = { pk: 'q#b', sk: 'queue' }
+  const transaction = (ConditionExpression?: string) => ({
+    service: 'dynamodb' as const,
+    name: 'TransactWriteCommand',
+    input: {
+      TransactItems: [
+        { Put: { TableName, Item: { ...key, n: 9 } } },
+        { Put: { TableName, Item: other, ...(ConditionExpression && { ConditionExpression }) } },
+      ],
+    },
+  })
+
+  test('refuses every other write of its items, and shows none of its own, until it is done', async () => {
+    const { store, put, add, get, dynamodb } = open()
+    await put({ n: 1 })
+    const finish = store.begin(transaction())
+    expect(await outcomeOf(add())).toBe('TransactionConflictException')
+    const deletion = dynamodb.send(new DeleteCommand({ TableName, Key: other }))
+    expect(await outcomeOf(deletion)).toBe('TransactionConflictException')
+    expect(await get(true)).toMatchObject({ n: 1 })
+    finish()
+    expect(await get(true)).toMatchObject({ n: 9 })
+    await add()
+    expect(await get(true)).toMatchObject({ n: 10 })
+  })
+
+  test('cancels another that meets it, and says at which item', async () => {
+    const { store } = open()
+    const finish = store.begin(transaction())
+    expect(() => store.apply(transaction())).toThrow('[TransactionConflict, TransactionConflict]')
+    finish()
+    expect(store.apply(transaction())).toBeDefined()
+  })
+
+  test('holds nothing when its conditions do not', async () => {
+    const { store, add } = open()
+    expect(() => store.begin(transaction('attribute_exists(pk)'))).toThrow('ConditionalCheckFailed')
+    await add()
+    expect(() => store.begin({ service: 'dynamodb', name: 'PutCommand', input: {} })).toThrow(
+      'only transactions take time',
+    )
+  })
+})

@@ -46,6 +46,7 @@ export class SimulatedStore {
   readonly bucketName: string
   readonly objects: Objects
   private readonly database: Database
+  private readonly transactions: Transactions
   private readonly handlers: ReadonlyMap<string, (input: object) => unknown>
 
   constructor(options: SimulatedStoreOptions = {}) {
@@ -54,7 +55,8 @@ export class SimulatedStore {
     this.bucketName = options.bucketName ?? 'simulated'
     this.database = new Database(shape, { ...options, nowMs: options.nowMs ?? Date.now })
     this.objects = new Objects(this.bucketName)
-    this.handlers = handlersOf(this.database, this.objects)
+    this.transactions = new Transactions(this.database)
+    this.handlers = handlersOf(this.database, this.objects, this.transactions)
   }
 
   /** Carries the request out now; answers or throws what the SDK would. */
@@ -65,6 +67,18 @@ export class SimulatedStore {
     }
     this.database.meter.requests++
     return handle(request.input)
+  }
+
+  /**
+   * A transaction as it is on AWS: it holds its items from now until the returned function is called,
+   * which carries it out. Throws where it is cancelled.
+   */
+  begin(request: SimulatedRequest): () => unknown {
+    if (request.name !== 'TransactWriteCommand') {
+      throw new Error(`Cannot begin a ${request.name} because only transactions take time`)
+    }
+    this.database.meter.requests++
+    return this.transactions.begin(request.input as TransactWriteCommandInput)
   }
 
   /** Deletes rows whose `ttl` has passed, oldest ttl not necessarily first; returns how many. */
@@ -95,8 +109,8 @@ export class SimulatedStore {
 function handlersOf(
   database: Database,
   objects: Objects,
+  transactions: Transactions,
 ): ReadonlyMap<string, (input: object) => unknown> {
-  const transactions = new Transactions(database)
   return new Map<string, (input: object) => unknown>([
     ['dynamodb GetCommand', (input) => getItem(database, input as GetCommandInput)],
     ['dynamodb PutCommand', (input) => putItem(database, input as PutCommandInput)],

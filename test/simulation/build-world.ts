@@ -15,7 +15,7 @@ export type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<Pick<Profile, 'staleMs' | 'throttle'>>
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs'>>
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
@@ -72,6 +72,7 @@ export function buildWorld({
     faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
+    transactionMaxMs: profile.transactionMaxMs ?? 0,
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),

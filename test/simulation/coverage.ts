@@ -23,6 +23,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path lane made': 8_000,
   'path lock under the fence': 15_000,
   'path lost a race': 20_000,
+  'path met a transaction': 2_500,
   'path offload': 1_200,
   'path part acknowledged': 300,
   'path partly released': 100,

@@ -106,30 +106,60 @@ export class Network {
         history.add(sender.writer, () => `  ${request.name} of the dead is dropped`)
         return
       }
-      const outcome = this.#carryOut(request, sender)
-      if (answer === undefined) return
-      inLife(this.#world, this.#life, scheduler.nowMs + answerDelayMs, () => {
-        if ('error' in outcome) answer.reject(outcome.error)
-        else answer.resolve(outcome.output)
-      })
+      const finish = (outcome: Outcome): void => {
+        if (answer === undefined) return
+        inLife(this.#world, this.#life, scheduler.nowMs + answerDelayMs, () => {
+          if ('error' in outcome) answer.reject(outcome.error)
+          else answer.resolve(outcome.output)
+        })
+      }
+      const { transactionMaxMs } = this.#world
+      if (request.name !== 'TransactWriteCommand' || transactionMaxMs === 0) {
+        finish(this.#carryOut(request, sender))
+        return
+      }
+      // It holds its items for a while, whoever sent it and whether he still lives.
+      const begun = this.#attempt(request, sender, () => ({
+        output: this.#world.store.begin(request),
+      }))
+      if ('error' in begun) {
+        finish(begun)
+        return
+      }
+      const second = begun.output as () => unknown
+      scheduler.at(scheduler.nowMs + random.next() * transactionMaxMs, random.next(), false, () =>
+        finish(this.#carryOut(request, sender, second)),
+      )
     })
   }
 
-  #carryOut(request: SimulatedRequest, sender: Sender): { output: unknown } | { error: unknown } {
+  #carryOut(
+    request: SimulatedRequest,
+    sender: Sender,
+    apply = () => this.#world.store.apply(request),
+  ): Outcome {
     const world = this.#world
-    world.applying = sender
-    try {
-      const output = inAnyOrder(ranged(request, world.store.apply(request)), world.random)
+    return this.#attempt(request, sender, () => {
+      const output = inAnyOrder(ranged(request, apply()), world.random)
       world.applied(request, sender)
       if (isWrite(request)) {
         world.history.add(sender.writer, () => `  ${operationName(sender)} ${request.name} applied`)
       }
       return { output }
+    })
+  }
+
+  #attempt(request: SimulatedRequest, sender: Sender, act: () => Outcome): Outcome {
+    const world = this.#world
+    world.applying = sender
+    try {
+      return act()
     } catch (error) {
       if (error instanceof Error && error.name === 'ValidationException') {
         world.violated('requests are valid', `${error.message}: ${show(request.input)}`)
       }
       if (isLostRace(error)) world.statistics.count('path lost a race')
+      if (isConflict(error)) world.statistics.count('path met a transaction')
       world.statistics.count(`refused ${error instanceof Error ? error.name : 'strangely'}`)
       world.history.add(
         sender.writer,
@@ -166,6 +196,19 @@ function inAnyOrder(output: unknown, random: Random): unknown {
 }
 
 type Row = { readonly K?: object }
+
+type Outcome = { readonly output: unknown } | { readonly error: unknown }
+
+const isConflict = (error: unknown): boolean => {
+  const { name, CancellationReasons = [] } = error as {
+    readonly name: string
+    readonly CancellationReasons?: readonly { readonly Code?: string }[]
+  }
+  return (
+    name === 'TransactionConflictException' ||
+    CancellationReasons.some(({ Code }) => Code === 'TransactionConflict')
+  )
+}
 
 const isLostRace = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException'

@@ -29,6 +29,8 @@ export type Profile = {
   readonly combined: number
   /** How far back an eventually consistent read may see. */
   readonly staleMs: number
+  /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
+  readonly transactionMaxMs: number
   /** Queues have push and pop limits, and are given others. */
   readonly limited: boolean
   readonly throttle:
@@ -49,8 +51,10 @@ export type QueueProfile = {
 const MINUTE_MS = 60_000
 
 export function drawProfile(random: Random): Profile {
-  const profile = drawUnlimited(random)
-  // Drawn last, so that the runs of all other seeds are what they were before there were limits.
+  const profile: Profile = {
+    ...drawUnlimited(random),
+    transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
+  }
   if (!random.chance(0.12)) return profile
   const queues = profile.queues.map((queue) => ({
     ...queue,
@@ -69,7 +73,7 @@ export function drawLimit(random: Random): LimitInput {
   }
 }
 
-function drawUnlimited(random: Random): Profile {
+function drawUnlimited(random: Random): Omit<Profile, 'transactionMaxMs'> {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
   // A queue that is emptied, forgotten and made again, under memories of the one before.

@@ -19,6 +19,8 @@ export type World = {
   /** Set anew when faults are switched off. */
   odds: FaultOdds
   latencyMaxMs: number
+  /** How long a transaction may hold its items; 0: not at all. */
+  readonly transactionMaxMs: number
   /** Who sent the request that the store carries out just now. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */

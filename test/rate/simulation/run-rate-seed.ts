@@ -68,6 +68,7 @@ export class RateRunner {
       faultFree: profile.faultFree,
       odds: noFaults,
       latencyMaxMs: profile.latencyMaxMs,
+      transactionMaxMs: 0,
       applying: undefined,
       intervene: () => {
         // As late as DynamoDB may be, or as early: before the next request, once it is due.

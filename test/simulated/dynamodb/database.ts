@@ -50,6 +50,8 @@ export class Database {
   readonly expressions = new Expressions()
   readonly meter: Meter = { requests: 0, writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
+  /** Items that a transaction is at work on, by what it names them. */
+  private readonly held = new Set<string>()
   private readonly staleness: DatabaseOptions['staleness']
   private readonly throttle: ItemThrottle | undefined
   private readonly onChange: DatabaseOptions['onChange']
@@ -83,6 +85,19 @@ export class Database {
     if (consistent || this.staleness === undefined) return row
     const back = this.staleness({ pk: row.pk, sk: row.sk, index })
     return this.table.seen(row, back)
+  }
+
+  isHeld(key: Key): boolean {
+    return this.held.size > 0 && this.held.has(nameOf(key))
+  }
+
+  /** Until the returned function is called every other write of these items is refused. */
+  hold(keys: readonly Key[]): () => void {
+    const names = keys.map(nameOf)
+    for (const name of names) this.held.add(name)
+    return () => {
+      for (const name of names) this.held.delete(name)
+    }
   }
 
   admitsWrite(key: Key): boolean {
@@ -130,6 +145,8 @@ export class Database {
     this.throttle?.charge(this.table.row(key.pk, key.sk), charge.table)
   }
 }
+
+const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk])
 
 const noUnits: ReadonlyMap<string, number> = new Map()
 

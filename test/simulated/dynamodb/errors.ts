@@ -6,6 +6,7 @@ import {
   ProvisionedThroughputExceededException,
   ResourceNotFoundException,
   TransactionCanceledException,
+  TransactionConflictException,
 } from '@aws-sdk/client-dynamodb'
 import { type Item, toRawItem } from './value.ts'
 
@@ -128,3 +129,27 @@ export function resourceNotFound(): ResourceNotFoundException {
     message: 'Requested resource not found',
   })
 }
+
+export const conflictReason = {
+  Code: 'TransactionConflict',
+  Message: 'Transaction is ongoing for the item',
+} as const
+
+/** A single write met a transaction on its item. */
+export const transactionConflict = (): TransactionConflictException =>
+  withoutStack(
+    () =>
+      new TransactionConflictException({
+        $metadata: noMetadata,
+        message: conflictReason.Message,
+      }),
+  )
+
+/** A transaction met another write on its item number `at`. */
+export const transactionCanceledByConflict = (
+  itemCount: number,
+  at = 0,
+): TransactionCanceledException =>
+  transactionCanceled(
+    Array.from({ length: itemCount }, (_, i) => (i === at ? conflictReason : { Code: 'None' })),
+  )

@@ -10,7 +10,12 @@ import type {
 } from '@aws-sdk/lib-dynamodb'
 import { consumedCapacity, noIndexes, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
-import { conditionFailed, throughputExceeded, validationError } from './errors.ts'
+import {
+  conditionFailed,
+  throughputExceeded,
+  transactionConflict,
+  validationError,
+} from './errors.ts'
 import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
 import type { Projection } from './expression/projection.ts'
 import { readKey } from './key.ts'
@@ -100,6 +105,7 @@ function write(
   prepared: PreparedWrite,
 ): UpdateCommandOutput {
   const { key } = prepared
+  if (database.isHeld(key)) throw transactionConflict()
   if (!database.admitsWrite(key)) throw throughputExceeded()
   const { shape } = database
   const plan = planWrite(prepared, database.stored(key), shape)

@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import {
   type CancellationReason,
   conditionFailedMessage,
+  conflictReason,
   ItemError,
   idempotentParameterMismatch,
   isValidationError,
@@ -44,7 +45,17 @@ export class Transactions {
     this.database = database
   }
 
+  /** At once. */
   write(input: TransactWriteCommandInput): TransactWriteCommandOutput {
+    return this.begin(input)()
+  }
+
+  /**
+   * As DynamoDB does it, in two steps: it looks at all conditions and takes the items for itself, and some
+   * milliseconds later it writes. Returns the second step. In between every other write of one of the
+   * items is refused, and reads see what was there before.
+   */
+  begin(input: TransactWriteCommandInput): () => TransactWriteCommandOutput {
     const { database } = this
     const actions = input.TransactItems ?? []
     if (actions.length === 0 || actions.length > actionsMax) {
@@ -59,16 +70,20 @@ export class Transactions {
       throw validationError('Transaction payload size cannot exceed 4194304 bytes')
     }
     const replayed = this.replay(input)
-    if (replayed !== undefined) return this.answerReplay(input, replayed)
+    if (replayed !== undefined) return () => this.answerReplay(input, replayed)
 
     const plans = this.plan(prepared)
-    const itemBytes = plans.reduce((sum, plan) => sum + bytesOf(plan), 0)
-    const charges = plans.map((plan, i) => {
-      if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
-      return database.commit((prepared[i] as PreparedWrite).key, plan, 2)
-    })
-    this.remember(input, itemBytes)
-    return this.answer(input, addCharges(charges))
+    const letGo = database.hold(prepared.map(({ key }) => key))
+    return () => {
+      letGo()
+      const itemBytes = plans.reduce((sum, plan) => sum + bytesOf(plan), 0)
+      const charges = plans.map((plan, i) => {
+        if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
+        return database.commit((prepared[i] as PreparedWrite).key, plan, 2)
+      })
+      this.remember(input, itemBytes)
+      return this.answer(input, addCharges(charges))
+    }
   }
 
   private plan(prepared: readonly PreparedWrite[]): WritePlan[] {
@@ -91,6 +106,7 @@ export class Transactions {
     readonly reason: CancellationReason
   } {
     const { database } = this
+    if (database.isHeld(write.key)) return { plan: undefined, reason: conflictReason }
     const current = database.stored(write.key)
     if (!database.admitsWrite(write.key)) {
       return { plan: undefined, reason: throttledReason }
