@@ -1,0 +1,72 @@
+// What a step says about the service. Whatever is wrong is thrown, as a sentence for the report.
+
+import { isDeepStrictEqual } from 'node:util'
+import { type ErrorCode, isPushPopError, type PushPopError } from '../../client/index.ts'
+
+/** The service does something else than it promises. */
+export class Broken extends Error {}
+
+/** The step cannot be tried here; the message says why. */
+export class Skipped extends Error {}
+
+export function holds(isSo: boolean, otherwise: string): asserts isSo {
+  if (!isSo) throw new Broken(otherwise)
+}
+
+export function same(what: string, found: unknown, promised: unknown): void {
+  if (isDeepStrictEqual(found, promised)) return
+  throw new Broken(`${what}: ${difference(found, promised)}`)
+}
+
+export type Refusal = {
+  readonly code: ErrorCode
+  readonly status?: number
+  /** The field that the error must name. */
+  readonly field?: string
+}
+
+/** The error, if the service refuses the call in these words and with nothing left in doubt. */
+export async function refused(call: Promise<unknown>, promised: Refusal): Promise<PushPopError> {
+  const error = await call.then(
+    (answer) => {
+      throw new Broken(`promised the refusal ${promised.code}, found the answer ${shown(answer)}`)
+    },
+    (error: unknown) => error,
+  )
+  if (!isPushPopError(error) || (saysNothing(error) && error.code !== promised.code)) throw error
+  const { code, status, field } = error
+  same('the refusal', { code, status, field }, { status, field, ...promised })
+  holds(error.outcome !== 'unknown', `the refusal ${code} leaves open whether it changed something`)
+  return error
+}
+
+/**
+ * About the network, the service's day, the gateway's throttle or the caller's rights, and not about the
+ * promise. All other refusals are: nobody else locks or fills the queues of a run.
+ */
+export const saysNothing = ({ code, status, outcome }: PushPopError): boolean =>
+  code !== 'INTERNAL' &&
+  (status === undefined || status >= 500 || outcome === 'unknown' || passing.has(code))
+
+const passing: ReadonlySet<ErrorCode> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'])
+
+/** Of two lists the first place at which they differ, for nobody reads 600 items. */
+function difference(found: unknown, promised: unknown): string {
+  if (!Array.isArray(found) || !Array.isArray(promised) || promised.length < LONG) {
+    return `promised ${shown(promised)}, found ${shown(found)}`
+  }
+  const at = promised.findIndex((one, index) => !isDeepStrictEqual(one, found[index]))
+  if (at < 0) return `promised ${promised.length} of them, found ${found.length}`
+  return (
+    `promised ${shown(promised[at])} at ${at}, found ${shown(found[at])} ` +
+    `(${promised.length} promised, ${found.length} found)`
+  )
+}
+
+const LONG = 20
+const SHOWN_CHARACTERS_MAX = 240
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text
+}
