@@ -24,7 +24,10 @@ const TAKEN: ConfigurationChange = { capacity: 999_999 }
 /** There is more than one only where runs met, or were killed. */
 const LOOKED_AT_MAX = 5
 
-/** One that no run has at the moment: its revision decides, so two runs never take the same. */
+/**
+ * One that no run has at the moment: its revision decides, so two runs never take the same. `defaults`
+ * are without a tag.
+ */
 export async function takeKeptQueue(
   client: Client,
   kind: KeptKind,
@@ -35,11 +38,12 @@ export async function takeKeptQueue(
     if (id.endsWith('-deadletter')) continue
     looked += 1
     if (looked > LOOKED_AT_MAX) break
-    const { count, configuration } = await client.queue(id).inspect({ consistent: true })
-    if (count > 0 || !isDeepStrictEqual(configuration, untagged(defaults))) continue
-    const { etag } = await client.queue(id).configuration()
+    // The tag of these very settings: a later one could be that of another run's.
+    const { etag = '', ...settings } = await client.queue(id).configuration()
+    const { count } = await client.queue(id).inspect({ consistent: true })
+    if (count > 0 || !isDeepStrictEqual(settings, defaults)) continue
     try {
-      await client.queue(id).configure(TAKEN, { ifMatch: etag ?? '' })
+      await client.queue(id).configure(TAKEN, { ifMatch: etag })
       return id
     } catch (error) {
       if (!isPushPopError(error, 'VERSION_MISMATCH')) throw error
@@ -67,7 +71,3 @@ const allOf = (configuration: Configuration): ConfigurationChange => ({
   pushLimit: configuration.pushLimit ?? null,
   popLimit: configuration.popLimit ?? null,
 })
-
-function untagged({ etag: _, ...settings }: Configuration): Configuration {
-  return settings
-}
