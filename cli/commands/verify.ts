@@ -18,7 +18,7 @@ import { countOf, type Report } from '../verify/report/summary.ts'
 import { checkLines, closingLines } from '../verify/report/terminal.ts'
 import { version } from '../version.ts'
 
-/** A new AWS account runs ten functions at a time, and the service's own background needs some. */
+/** A new AWS account runs ten functions at a time, and the service's background needs some of them. */
 const AT_ONCE_STANDARD = 6
 const AT_ONCE_MAX = 64
 
@@ -169,7 +169,7 @@ const stopSentence = ({ leftBehind }: Played): string =>
     ? 'Stopped. All queues of this run have been emptied.'
     : `Stopped. Not cleaned up: ${leftBehind.join(', ')}`
 
-/** A broken promise is a finding, as the doctor's; what could not be decided may be later. */
+/** A broken promise is a finding, like the doctor's. An undecided one may be decided later. */
 function exitCodeAfter(played: Played): ExitCode {
   if (countOf(played, 'broken') > 0) return exitCodes.findings
   const isWhole = countOf(played, 'undecided') === 0 && played.leftBehind.length === 0

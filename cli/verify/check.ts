@@ -1,12 +1,12 @@
 import type { Stage } from './stage.ts'
 
-/** One promise of the README, and the sentences that it is made of. */
+/** One promise of the README, and the sentences that spell it out. */
 export type Check = {
   /** For `--only`, and in the names of the queues that it uses. */
   readonly name: string
   readonly promise: string
-  /** A sentence that holds or does not, and how to find out. One that fails does not end the next. */
+  /** Sentences, each with the way to try it. They run in order, and a failed one does not stop the next. */
   readonly steps: Readonly<Record<string, (stage: Stage) => Promise<void>>>
-  /** It waits for the service's own clockwork: the runner starts it first. */
+  /** This check waits for the service's schedule or stream, so the runner starts it first. */
   readonly waits?: true
 }

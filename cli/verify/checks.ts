@@ -19,7 +19,7 @@ import { queueLimits } from './checks/queue-limits.ts'
 import { rateLimits } from './checks/rate-limits.ts'
 import { text } from './checks/text.ts'
 
-/** In the order of the README: what reports and `--list` show. */
+/** In the order that reports and `--list` show. */
 export const allChecks: readonly Check[] = [
   order,
   text,

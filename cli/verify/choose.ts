@@ -3,7 +3,7 @@ import { wrongUsage } from '../failure.ts'
 import type { Check } from './check.ts'
 import { allChecks } from './checks.ts'
 
-/** Those that `--only order,text` names; all of them without it. */
+/** The checks that `--only order,text` names, or all of them. */
 export function chosenChecks(only: string | undefined): readonly Check[] {
   if (only === undefined) return allChecks
   const names = only.split(',').map((name) => name.trim())

@@ -1,12 +1,12 @@
-// What a step says about the service. Whatever is wrong is thrown, as a sentence for the report.
+// The claims that a step makes about the service. A claim that fails throws a sentence for the report.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type ErrorCode, isPushPopError, type PushPopError } from '../../client/index.ts'
 
-/** The service does something else than it promises. */
+/** The service breaks its promise. */
 export class Broken extends Error {}
 
-/** The step cannot be tried here; the message says why. */
+/** This step cannot be tried here; the message says why. */
 export class Skipped extends Error {}
 
 export function holds(isSo: boolean, otherwise: string): asserts isSo {
@@ -25,7 +25,7 @@ export type Refusal = {
   readonly field?: string
 }
 
-/** The error, if the service refuses the call in these words and with nothing left in doubt. */
+/** Returns the error if the service refuses the call with this code and leaves nothing in doubt. */
 export async function refused(call: Promise<unknown>, promised: Refusal): Promise<PushPopError> {
   const error = await call.then(
     (answer) => {
@@ -41,8 +41,8 @@ export async function refused(call: Promise<unknown>, promised: Refusal): Promis
 }
 
 /**
- * About the network, the service's day, the gateway's throttle or the caller's rights, and not about the
- * promise. All other refusals are: nobody else locks or fills the queues of a run.
+ * Is this error about the network, a bad moment of the service, the gateway's throttle or the caller's
+ * rights? Any other refusal is about the promise, because nobody else locks or fills a run's queues.
  */
 export const saysNothing = ({ code, status, outcome }: PushPopError): boolean =>
   code !== 'INTERNAL' &&
@@ -50,7 +50,7 @@ export const saysNothing = ({ code, status, outcome }: PushPopError): boolean =>
 
 const passing: ReadonlySet<ErrorCode> = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'])
 
-/** Of two lists the first place at which they differ, for nobody reads 600 items. */
+/** For long lists only the first place where they differ: nobody reads 600 items. */
 function difference(found: unknown, promised: unknown): string {
   if (!Array.isArray(found) || !Array.isArray(promised) || promised.length < LONG) {
     return `promised ${shown(promised)}, found ${shown(found)}`

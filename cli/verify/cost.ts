@@ -1,5 +1,5 @@
-// What a run would cost, by arithmetic: calls were counted, and prices are published; how many units a
-// call takes is what the benchmark measured on short queues, rounded up.
+// Estimates what a run costs on AWS: from the calls that were counted, published prices, and the units
+// that the benchmark measured for a call on a short queue, rounded up.
 
 import { routes } from '../../lambdas/http/routes.ts'
 import { functionSettings } from '../../lib/constructs/function-settings.ts'
@@ -19,7 +19,7 @@ type Units = { readonly write: number; readonly read: number }
 const looks: Units = { write: 0, read: 1 }
 const nothing: Units = { write: 0, read: 0 }
 
-/** docs/benchmark.md; dead-lettering and redrive are transactions, which cost double. */
+/** From docs/benchmark.md. Dead-lettering and redrive are transactions, which cost double. */
 const unitsOf: Readonly<Record<Operation, Units>> = {
   push: { write: 2, read: 0 },
   pop: { write: 1, read: 1 },
@@ -47,7 +47,6 @@ const unitsOf: Readonly<Record<Operation, Units>> = {
   other: nothing,
 }
 
-/** What is pushed in bulk is written once more than it is sent, and read once. */
 const KILOBYTE = 1_024
 
 export function costOf(calls: readonly Call[]): Cost {
@@ -57,6 +56,7 @@ export function costOf(calls: readonly Call[]): Cost {
   for (const { operation, ms, bytesSent, status = 0 } of calls) {
     const { write, read } = unitsOf[operation]
     const isStored = operation === 'push' && status === 200
+    // Items are written, written again when they move out of the record, and read once.
     const kilobytes = isStored ? bytesSent / KILOBYTE : 0
     gatewayDollars += prices.httpApiRequest
     lambdaDollars +=
@@ -68,7 +68,7 @@ export function costOf(calls: readonly Call[]): Cost {
   return { gatewayDollars, lambdaDollars, tableDollars, dollars }
 }
 
-/** The whole time of an answer is taken for the function's: it cannot be told apart from here. */
+/** The caller cannot tell the function's time from the network's, so all of it counts. */
 function gigabytesOf(operation: Operation): number {
   const route = routes.find(({ operationId }) => operationId === operation)
   return functionSettings[route?.function ?? 'Health'].memoryMb / KILOBYTE

@@ -1,4 +1,4 @@
-// The queues of a run: what they are called, and how they are left.
+// The queues of a run: their names, and how the run leaves them.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Configuration } from '../../client/index.ts'
@@ -8,30 +8,30 @@ import { deadLetterQueueOf, PREFIX, randomName } from './names.ts'
 import { turnstile } from './turnstile.ts'
 
 export type Estate = {
-  /** What the names of this run begin with, but for those of kept queues. */
+  /** The beginning of all names of this run, except those of kept queues. */
   readonly prefix: string
   newName(check: string): string
   newQueue(check: string): string
   deadLettersOf(queue: string): string
-  /** Gives the work a queue whose configuration it may change, one work at a time. */
+  /** Gives the work a queue that it may configure; one work at a time. */
   withKept(kind: KeptKind, work: (id: string) => Promise<void>): Promise<void>
-  /** Empties the queues of a check; what a killed process leaves is in queues with its prefix. */
+  /** Empties the queues of a check. */
   clear(check: string): Promise<void>
-  /** Gives the kept queues back. To be called once, at the end. */
+  /** Gives the kept queues back; called once, at the end. */
   close(): Promise<void>
   /** The kept queues that were used. */
   kept(): readonly string[]
-  /** What could not be left as it should be, a sentence each. */
+  /** Queues that could not be emptied or given back, each with the reason. */
   readonly leftBehind: readonly string[]
 }
 
 export type EstateSettings = {
   readonly defaults: Configuration
-  /** A client that outlives every check and every Ctrl-C, until the signal that it is given. */
+  /** A client that outlives checks and Ctrl-C, until the signal that it is given. */
   readonly cleanerUntil: (halt: AbortSignal) => Client
 }
 
-/** A purge takes some milliseconds; where the service does not answer any more, nobody waits for long. */
+/** A purge takes milliseconds. If the service no longer answers, cleaning up ends after this long. */
 const CLEANING_MS = 20_000
 const CLEANING_TRIES = 3
 const LOOK_EVERY_MS = 200
@@ -53,7 +53,7 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
         await clean()
         return true
       } catch (error) {
-        // The client does not purge again after a lost answer, for others might push; here nobody does.
+        // After a lost answer the client does not purge again, because others may have pushed. Here we may.
         if (tries < CLEANING_TRIES) continue
         leftBehind.push(`${id} (${messageOf(error)})`)
         return false
@@ -64,7 +64,7 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
   async function empty(client: Client, id: string): Promise<void> {
     await client.queue(id).purge()
     if (!withDeadLetters.has(id)) return
-    // A purge passes by what is on its way to the dead-letter queue. The client's end bounds the wait.
+    // A purge leaves dead items, which are still to be moved. The client's signal bounds this wait.
     while ((await client.queue(id).inspect({ consistent: true })).deadCount > 0) {
       await delay(LOOK_EVERY_MS)
     }

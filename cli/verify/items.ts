@@ -1,16 +1,16 @@
 import type { PopOptions, Popped, Queue } from '../../client/index.ts'
 import { Broken, holds } from './claims.ts'
 
-/** A lock that ends soon, and yet not before a function that has to be started can settle it. */
+/** A lock that ends soon, but leaves time for a cold start of the function that settles it. */
 export const SHORT_SECONDS = 4
 
-/** It is over then, by every clock within half a second of ours. */
+/** By then it is over, for every clock within half a second of ours. */
 export const PAST_SHORT_MS = SHORT_SECONDS * 1_000 + 500
 
-/** The same of a lock of one second, for steps that only wait for its end. */
+/** The same for a lock of one second, where a step only waits for its end. */
 export const PAST_A_SECOND_MS = 1_500
 
-/** What one pop takes at most. */
+/** A pop takes no more. */
 const POP_MAX = 100
 
 export const pushAll = <T>(queue: Queue<T>, values: readonly T[], priority = 0) =>
@@ -24,28 +24,28 @@ export const numbers = (count: number, from = 0): number[] =>
 
 export type Locked<T> = Popped<T> & { readonly lockId: string }
 
-/** Pops under a lock: broken if the service gives none. */
+/** Pops under a lock; broken if the service gives none. */
 export async function lock<T>(queue: Queue<T>, options: PopOptions = {}): Promise<Locked<T>> {
   const popped = await queue.pop({ ack: true, ...options })
   holds(popped.lock !== undefined, 'a pop with require_ack of a queue with items gave no lock')
   return { ...popped, lockId: popped.lock.id }
 }
 
-/** Takes what is there, for good and in order. */
+/** Takes all items, for good and in order. */
 export async function drained<T>(queue: Queue<T>, atMost: number): Promise<T[]> {
   const values: T[] = []
   for (;;) {
     const popped = valuesIn(await queue.pop({ count: POP_MAX }))
     values.push(...popped)
     if (popped.length === 0) return values
-    // A service that repeats itself must not keep us for ever.
+    // A service that repeats items must not keep us for ever.
     if (values.length > atMost) throw new Broken(`more items came out than the ${atMost} pushed`)
   }
 }
 
 /**
- * All of them, to the end, also where one fails: a step must leave no call behind that lands when its
- * queues have been emptied.
+ * Runs all works to their end, even if one fails: no call of a step may land after its queues were
+ * emptied.
  */
 export async function together<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {
   const settled = await Promise.allSettled(works.map((work) => work()))

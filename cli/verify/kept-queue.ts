@@ -1,9 +1,9 @@
-// The queues whose settings are changed.
+// The queues that checks may configure.
 //
-// The service forgets an empty queue after ten minutes, but never one that was configured, not even
-// when it has its defaults again: its revision must not begin anew. So the checks that change settings
-// take turns on one queue, those that change limits on another, and the next run takes the same ones
-// again. However often a deployment is verified, what stays is two empty records of some 300 bytes.
+// The service forgets an empty queue after ten minutes, but never a configured one, even with its
+// defaults restored: its revision must not start again. So checks that change settings take turns on one
+// queue, checks that change limits on another, and the next run uses the same two. However often a
+// deployment is verified, two empty records of some 300 bytes stay.
 
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -21,13 +21,10 @@ const prefixOf = (kind: KeptKind): string => `${PREFIX}${kind}-`
 /** Its settings while a run has it. No check pushes as many items as that. */
 const TAKEN: ConfigurationChange = { capacity: 999_999 }
 
-/** There is more than one only where runs met, or were killed. */
+/** There are several only if runs overlapped, or were killed. */
 const LOOKED_AT_MAX = 5
 
-/**
- * One that no run has at the moment: its revision decides, so two runs never take the same. `defaults`
- * are without a tag.
- */
+/** Takes a queue that no run has at the moment. Its revision decides, so two runs never take the same. */
 export async function takeKeptQueue(
   client: Client,
   kind: KeptKind,
@@ -38,7 +35,7 @@ export async function takeKeptQueue(
     if (id.endsWith('-deadletter')) continue
     looked += 1
     if (looked > LOOKED_AT_MAX) break
-    // The tag of these very settings: a later one could be that of another run's.
+    // Settings and tag of one read: a tag read later could belong to the settings of another run.
     const { etag = '', ...settings } = await client.queue(id).configuration()
     const { count } = await client.queue(id).inspect({ consistent: true })
     if (count > 0 || !isDeepStrictEqual(settings, defaults)) continue
@@ -54,15 +51,15 @@ export async function takeKeptQueue(
   return id
 }
 
-/** As it was taken, for the next check. */
+/** Puts it back to how it was taken, for the next check. */
 export const resetKeptQueue = (client: Client, id: string, defaults: Configuration) =>
   client.queue(id).configure({ ...allOf(defaults), ...TAKEN })
 
-/** Free for the next run. */
+/** Leaves it to the next run. */
 export const giveBackKeptQueue = (client: Client, id: string, defaults: Configuration) =>
   client.queue(id).configure(allOf(defaults))
 
-/** Each setting by name, for one that is left out stays as it is. */
+/** Names every setting, because one that is left out keeps its value. */
 const allOf = (configuration: Configuration): ConfigurationChange => ({
   segmentSize: configuration.segmentSize,
   bufferSegments: configuration.bufferSegments,

@@ -8,7 +8,7 @@ export type Latency = {
   readonly p99Ms: number
 }
 
-/** By operation, the one that was called most first. */
+/** By operation, the most frequent first. */
 export function latenciesOf(calls: readonly Call[]): readonly Latency[] {
   const byOperation = Map.groupBy(calls, ({ operation }) => operation)
   return [...byOperation]
@@ -20,6 +20,6 @@ export function latenciesOf(calls: readonly Call[]): readonly Latency[] {
     .sort((a, b) => b.calls - a.calls || (a.operation < b.operation ? -1 : 1))
 }
 
-/** The smallest that this share of them does not exceed. */
+/** The smallest value that this share of them does not exceed. */
 const atRank = (sorted: readonly number[], share: number): number =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0

@@ -4,7 +4,7 @@ import { type Operation, operationOf } from './operation.ts'
 
 export type Call = {
   readonly operation: Operation
-  /** From the request to the end of the answer; waiting for other calls of the run does not count. */
+  /** From the request to the end of the answer, without the wait for other calls of this run. */
   readonly ms: number
   readonly bytesSent: number
   /** Absent if no answer came. */
@@ -14,9 +14,9 @@ export type Call = {
 export type Meter = {
   readonly base: URL
   readonly onCall: (call: Call) => void
-  /** Bounds how many are under way. */
+  /** Bounds how many calls are under way. */
   readonly pass: <R>(work: () => Promise<R>) => Promise<R>
-  /** No request begins after it. What is under way ends by itself, so that nothing lands later. */
+  /** No request begins after it. Requests under way are left to end, so that none lands later. */
   readonly halt: AbortSignal
 }
 
@@ -33,7 +33,7 @@ export const meteredFetch =
       let status: number | undefined
       try {
         const response = await globalThis.fetch(input, init)
-        // The client reads it again: what it costs is in the time of the whole answer.
+        // Read to its end, because the time is that of the whole answer; the client reads it again.
         await response.clone().arrayBuffer()
         status = response.status
         return response

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 
-/** All queues that this command ever makes begin so; it touches no others. */
+/** The beginning of every queue id that this command uses; it touches no others. */
 export const PREFIX = 'pushpop-verify-'
 
 const CHARACTERS = 6
 
-/** Two runs at a time do not meet: there are two thousand million of these. */
+/** One of two thousand million, so that two runs do not meet. */
 export const randomName = (): string =>
   randomInt(36 ** CHARACTERS)
     .toString(36)

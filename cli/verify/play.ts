@@ -1,4 +1,4 @@
-// A run: all checks, some at a time, each on queues of its own that are emptied when it ends.
+// A run plays all checks, a few at a time, and empties the queues of each when it ends.
 
 import type { Auth } from '../../client/auth.ts'
 import { createClient } from '../../client/index.ts'
@@ -23,20 +23,20 @@ export type CheckResult = {
 export type Played = {
   /** In the order in which the checks were given. */
   readonly results: readonly CheckResult[]
-  /** Those of the checks, and those before and after them. */
+  /** All calls, including those before and after the checks. */
   readonly calls: readonly Call[]
   readonly ms: number
   readonly seen: ReadonlyMap<string, string>
   /** Queues that stay, empty and with their defaults. */
   readonly kept: readonly string[]
-  /** Queues that could not be left as they should be, and why. */
+  /** Queues that could not be emptied or given back, each with the reason. */
   readonly leftBehind: readonly string[]
 }
 
 export type PlaySettings = {
   readonly url: string
   readonly auth: Auth
-  /** Calls under way at a time, of all checks together. */
+  /** How many calls of all checks together may be under way. */
   readonly atOnce: number
   readonly interrupt: AbortSignal
   readonly sweeperWithinMs?: number
@@ -54,10 +54,10 @@ export type Audience = {
  * apart. The rest is for a cold start and an index that lags.
  */
 const SWEEPER_WITHIN_MS = 150_000
-/** The one that waits for the sweeper needs most of it. */
+/** The check that waits for the sweeper needs most of it. */
 const CHECK_MS_MAX = 240_000
 const RUN_MS_MAX = 300_000
-/** Most of a check is waiting for answers, one at a time. */
+/** A check mostly waits for one answer after the other. */
 const CHECKS_AT_ONCE = 4
 
 export async function play(
@@ -70,7 +70,7 @@ export async function play(
   const calls: Call[] = []
   const seen = new Map<string, string>()
   const pass = turnstile(settings.atOnce)
-  // The reader of our output may go before us. The queues are emptied all the same.
+  // The reader of our output may go away first. The queues are emptied all the same.
   const deaf = new AbortController()
   const halt = AbortSignal.any([interrupt, deaf.signal, AbortSignal.timeout(RUN_MS_MAX)])
   const clientUntil = (end: AbortSignal) => {
@@ -82,7 +82,7 @@ export async function play(
   const estate = await open(clientUntil, halt, seen)
   audience.onOpen(estate.prefix)
   const results = new Map<Check, CheckResult>()
-  // Whoever waits for the service's clockwork begins, so that the others pass that time.
+  // Checks that wait start first, and the others fill that time.
   const left = checks.toSorted((a, b) => Number(b.waits ?? false) - Number(a.waits ?? false))
   const worker = async () => {
     for (let check = left.shift(); check !== undefined; check = left.shift()) {
@@ -107,7 +107,7 @@ export async function play(
 
 type ClientUntil = (end: AbortSignal) => ReturnType<typeof createClient>
 
-/** Fails where nothing answers, or where these credentials could not clean up: before anything is pushed. */
+/** Fails before anything is pushed if nothing answers, or if these credentials could not clean up. */
 async function open(
   clientUntil: ClientUntil,
   halt: AbortSignal,

@@ -2,17 +2,17 @@ import type { Terminal } from '../command.ts'
 import { progressBarOn } from '../console/progress-bar.ts'
 import type { Check } from './check.ts'
 
-/** Often enough that the seconds of a wait go by one by one. */
+/** Often enough to show the seconds of a wait. */
 const DRAW_EVERY_MS = 200
 
 export type Progress = {
   at(check: Check, sentence: string): void
-  /** Takes the line away: what is printed next stands there. */
+  /** Clears the line, because a result is printed next. */
   ended(check: Check): void
   close(): void
 }
 
-/** What is going on, on a line that is drawn again and again; the check that began last is shown. */
+/** Draws one line again and again, with the step of the check that began last. */
 export function progressOn(terminal: Terminal, total: number): Progress {
   const bar = progressBarOn(terminal, 'Verifying')
   const running = new Map<Check, string>()

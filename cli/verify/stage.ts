@@ -1,4 +1,4 @@
-// What a check works with: queues of the run's own, calls that are counted, and waits that end.
+// The tools of a check: queues that belong to the run, calls that are counted, and waits that end.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Auth } from '../../client/auth.ts'
@@ -11,19 +11,19 @@ import { type Call, meteredFetch } from './meter.ts'
 
 export type Stage = {
   readonly client: Client
-  /** A queue that nobody has used, and that is emptied at the end. */
+  /** A queue that nobody has used; the runner empties it at the end. */
   queue<T = Json>(): Queue<T>
-  /** Where its dead letters go; emptied at the end as well. */
+  /** The queue that its dead letters go to; the runner empties that as well. */
   deadLettersOf(queue: Queue): Queue
-  /** The same queue, where a refusal is told at once: the client would wait and ask again. */
+  /** The same queue without the client's retries, for a refusal that is expected. */
   once<T>(queue: Queue<T>): Queue<T>
-  /** A queue whose settings the work may change: they are put back, and it is emptied. */
+  /** A queue whose settings the work may change. They are put back afterwards, and it is emptied. */
   withSettings(work: (queue: Queue) => Promise<void>): Promise<void>
-  /** Another one, for limits: a function may go by one that was taken away for some seconds yet. */
+  /** The same for limits, on another queue: functions remember a limit for seconds after its removal. */
   withLimits(work: (queue: Queue) => Promise<void>): Promise<void>
   /** A rate limit's key that nobody has used. */
   rateKey(): string
-  /** Any request, sent once; and the same without credentials. */
+  /** Sends any request, once; and the same without credentials. */
   readonly send: Send
   readonly sendUnsigned: Send
   readonly signs: boolean
@@ -32,9 +32,9 @@ export type Stage = {
   /** How long the sweeper may take to end an expired lock. */
   readonly sweeperWithinMs: number
   pause(ms: number): Promise<void>
-  /** Looks again and again; broken if it never comes. `what` goes on from "waiting for". */
+  /** Looks until it is so, or fails as broken. `what` continues "waiting for …". */
   until(what: string, look: () => Promise<boolean>, atMostMs?: number): Promise<void>
-  /** A setting that could be seen, for the report. */
+  /** Notes a setting of the service for the report. */
   saw(setting: string, value: string): void
 }
 
@@ -52,7 +52,7 @@ export type StageSettings = {
   readonly onSeen: (setting: string, value: string) => void
 }
 
-/** Housekeeping is called within seconds; this is for a stream that lags. */
+/** Housekeeping comes within seconds; the rest is for a stream that lags. */
 const WAIT_MS = 60_000
 const LOOK_FIRST_MS = 100
 const LOOK_EVERY_MS_MAX = 2_000
@@ -60,7 +60,7 @@ const LOOK_EVERY_MS_MAX = 2_000
 export function makeStage(settings: StageSettings): Stage {
   const { url, auth, estate, halt, atOnce, sweeperWithinMs, onWait } = settings
   const meter = { ...settings, base: new URL(url) }
-  // Told before each repetition: one that nobody waits for any more is not sent.
+  // Called before each retry: none is sent when nobody waits for it any more.
   const onRetry = () => halt.throwIfAborted()
   const common = { url, auth, fetch: meteredFetch(meter) }
   const client = createClient({ ...common, retry: { onRetry } })

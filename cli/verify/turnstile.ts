@@ -1,4 +1,4 @@
-/** Lets so many works go on at once; the others wait in the order in which they came. */
+/** Lets this many works run at once; the others wait in order of arrival. */
 export function turnstile(atOnce: number): <R>(work: () => Promise<R>) => Promise<R> {
   let free = atOnce
   const waiting: (() => void)[] = []

@@ -3,10 +3,10 @@ import { messageOf } from '../failure.ts'
 import { Broken, Skipped, saysNothing } from './claims.ts'
 
 /**
- * - `holds`: the service did what it promises.
+ * - `holds`: the service kept its promise.
  * - `broken`: it did something else.
- * - `undecided`: it could not be asked, or not to the end: the network, the credentials, the time.
- * - `skipped`: it cannot be seen from here.
+ * - `undecided`: the step could not be played to its end: the network, the credentials, the time.
+ * - `skipped`: nobody can see this from here.
  */
 export type Verdict =
   | { readonly kind: 'holds' }
@@ -34,6 +34,6 @@ export const reasonOf = (halt: AbortSignal): string =>
 
 const ranks: readonly VerdictKind[] = ['broken', 'undecided', 'holds', 'skipped']
 
-/** A check holds if all of its steps do that could be tried. */
+/** A check holds if every step holds that could be tried. */
 export const worstOf = (kinds: readonly VerdictKind[]): VerdictKind =>
   ranks.find((kind) => kinds.includes(kind)) ?? 'skipped'

@@ -12,9 +12,9 @@ import {
 
 export const acknowledge: Check = {
   name: 'acknowledge',
-  promise: 'What was acknowledged is never delivered again',
+  promise: 'An acknowledged item is never delivered again',
   steps: {
-    'It does not come back when its lock’s time is over': async ({ queue, pause }) => {
+    'An acknowledged item does not come back after its lock’s time': async ({ queue, pause }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId } = await lock(it, { count: 2, ttlSeconds: SHORT_SECONDS })
@@ -23,7 +23,7 @@ export const acknowledge: Check = {
       same('what is left', await drained(it, 3), ['c'])
     },
 
-    'A part can be acknowledged; the rest comes back': async ({ queue }) => {
+    'Some items of a lock can be acknowledged; the others come back': async ({ queue }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId, items } = await lock(it, { count: 3, ttlSeconds: 60 })
@@ -33,7 +33,7 @@ export const acknowledge: Check = {
       same('what is left', await drained(it, 3), ['b'])
     },
 
-    'The next pop acknowledges the lock before in the same request': async ({ queue }) => {
+    'The next pop acknowledges the previous lock in the same request': async ({ queue }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       const first = await lock(it, { ttlSeconds: 60 })
@@ -63,7 +63,7 @@ export const acknowledge: Check = {
       same('what is left', await drained(it, 3), ['c'])
     },
 
-    'Acknowledged again, it answers the same': async ({ queue }) => {
+    'A second acknowledgement answers the same': async ({ queue }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b'])
       const { lockId } = await lock(it, { count: 2 })
@@ -71,7 +71,7 @@ export const acknowledge: Check = {
       same('the answers', answers, [{ itemsAcknowledged: 2 }, { itemsAcknowledged: 2 }])
     },
 
-    'A lock that is over is refused, and one that never was': async ({ queue, pause }) => {
+    'An expired lock is refused, and so is one that never existed': async ({ queue, pause }) => {
       const it = queue<string>()
       await it.push('a')
       await refused(it.acknowledge(NO_LOCK), { code: 'LOCK_NOT_FOUND', status: 404 })
@@ -85,5 +85,5 @@ export const acknowledge: Check = {
   },
 }
 
-/** Of a lock id's form, and nobody's. */
+/** Has the form of a lock id, and belongs to nobody. */
 const NO_LOCK = 'AAAAAAAAAAA'

@@ -6,7 +6,7 @@ import type { Stage } from '../stage.ts'
 
 export const authorisation: Check = {
   name: 'authorisation',
-  promise: 'Nobody is served without credentials, but for GET /healthz',
+  promise: 'Without credentials nothing but GET /healthz answers',
   steps: {
     'The list of queues is refused': (stage) => isRefused(stage, '/queues'),
     'A queue is refused': (stage) => isRefused(stage, `/queue/${stage.queue().id}`),

@@ -8,7 +8,7 @@ const ITEM_BYTES_MAX = 256 * 1024
 
 export const bounds: Check = {
   name: 'bounds',
-  promise: 'What goes beyond a bound is refused, and nothing of it is stored',
+  promise: 'A request beyond a bound is refused, and nothing of it is stored',
   steps: {
     'A full queue refuses a push, and takes it when there is room again': ({
       withSettings,

@@ -35,7 +35,7 @@ export const competingConsumers: Check = {
       await refused(stage.once(it).pop(), { code: 'QUEUE_LOCKED', status: 423 })
     },
 
-    'What one of them gives back goes to the next before all else': async ({ queue }) => {
+    'An item that one of them returns goes to the next pop first': async ({ queue }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       const first = await lock(it, competing)

@@ -9,7 +9,7 @@ type Numbered = { readonly producer: number; readonly n: number }
 const PUSHES_A_PRODUCER = 20
 const QUEUES = 6
 const ITEMS_A_QUEUE = 12
-/** A consumer that found nothing looks again after this long. */
+/** A consumer that finds nothing looks again after this long. */
 const IDLE_MS = 100
 
 export const concurrency: Check = {
@@ -68,7 +68,7 @@ export const concurrency: Check = {
 
 type Pushed = { readonly sure: Set<string>; readonly unsure: Set<string> }
 
-/** One item after the other. Where an answer is lost, its item may be there or not, once. */
+/** Pushes one item after the other. If an answer is lost, its item may be there once, or not at all. */
 async function produce(it: Queue<Numbered>, producer: number, pushed: Pushed): Promise<void> {
   for (const n of numbers(PUSHES_A_PRODUCER)) {
     const item = { producer, n }
@@ -82,7 +82,7 @@ async function produce(it: Queue<Numbered>, producer: number, pushed: Pushed): P
   }
 }
 
-/** Takes, and acknowledges with the next pop, until all have been pushed and nothing comes any more. */
+/** Takes items, acknowledges with the next pop, and ends when the producers have and nothing is left. */
 async function consume(
   { pause }: Stage,
   it: Queue<Numbered>,
@@ -104,7 +104,7 @@ async function consume(
     taken.push(...valuesIn(popped))
     last = popped.lock?.id
     if (popped.items.length > 0) {
-      // What came twice is counted at the end; a queue that never ends is not waited for.
+      // Doubles are counted at the end, but a queue that never ends must not keep us.
       if (wasOver && taken.length > 2 * (sure.size + unsure.size)) {
         throw new Broken('a consumer had twice as many items as were pushed, and more came')
       }

@@ -3,10 +3,9 @@ import { holds, refused, same } from '../claims.ts'
 
 export const configuration: Check = {
   name: 'configuration',
-  promise:
-    'A queue’s settings are changed one by one, and only at the revision that If-Match names',
+  promise: 'Settings change one by one, and only at the revision that If-Match names',
   steps: {
-    'What is set is told, and what is not named stays': ({ withSettings }) =>
+    'A change shows the new settings and leaves the others alone': ({ withSettings }) =>
       withSettings(async (it) => {
         await it.configure({ maxDeliveries: 7, segmentSize: 50 })
         await it.configure({ capacity: 500 })

@@ -6,9 +6,9 @@ import type { Stage } from '../stage.ts'
 
 export const deadLetters: Check = {
   name: 'dead-letters',
-  promise: 'What cannot be worked goes to the dead-letter queue with its reason, and can come back',
+  promise: 'Items can be moved to the dead-letter queue with a reason, and back',
   steps: {
-    'A call moves some items of a lock, and gives the reason': async (stage) => {
+    'A call moves some items of a lock, and its reason goes with them': async (stage) => {
       const it = stage.queue<string>()
       const dead = stage.deadLettersOf(it)
       await pushAll(it, ['good', 'bad', 'later'])

@@ -7,7 +7,7 @@ const REASON =
 
 export const events: Check = {
   name: 'events',
-  promise: 'What happens to a queue is announced on the event bus',
+  promise: 'Changes of a queue are announced on the event bus',
   steps: {
     'A push to an empty queue is announced': async () => {
       throw new Skipped(REASON)

@@ -4,15 +4,15 @@ import { lock, PAST_A_SECOND_MS, pushAll, valuesIn } from '../items.ts'
 
 export const expiry: Check = {
   name: 'expiry',
-  promise: 'When a lock’s time is over its items are back in their old place, with nobody asking',
+  promise: 'When a lock expires, its items return to their old place with nobody asking',
   waits: true,
   steps: {
     'The sweeper alone ends an expired lock': async ({ queue, until, sweeperWithinMs, saw }) => {
       const it = queue<string>()
       await it.push('left alone')
       const { lock: held } = await lock(it, { ttlSeconds: 1 })
-      // Only looked at: a pop would end the lock itself. The time alone makes the item ready; that its
-      // delivery counts is written by the sweeper.
+      // We only look, because a pop would end the lock itself. The clock alone makes the item ready; its
+      // delivery is counted only when somebody writes that the lock has ended.
       const isBack = async () => {
         const [item] = (await it.peek()).items
         return item?.state === 'ready' && item.deliveries === 1
@@ -24,7 +24,10 @@ export const expiry: Check = {
       same('deliveries', items[0]?.deliveries, 2)
     },
 
-    'The next pop has what expired at once, before what came later': async ({ queue, pause }) => {
+    'The next pop gets the items of an expired lock before later ones': async ({
+      queue,
+      pause,
+    }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       await lock(it, { count: 2, ttlSeconds: 1 })

@@ -5,7 +5,7 @@ import type { Stage } from '../stage.ts'
 
 type Request = Pick<Call, 'method' | 'path'> & Partial<Call>
 
-/** Wrong in one way each. `/` stands for an empty queue. */
+/** Each is wrong in one way. A path of one word is that action of an empty queue. */
 const wrong: Readonly<Record<string, readonly [Request, Refusal]>> = {
   'A priority below 0': [
     push('{"item": 1, "priority": -1}'),
@@ -85,9 +85,9 @@ async function isRefused(stage: Stage, request: Request, refusal: Refusal): Prom
   const it = stage.queue()
   const isBelow = /^\/[a-z]+$/.test(request.path)
   const path = isBelow ? `/queue/${it.id}${request.path}` : request.path
-  // What it is counted as decides nothing here: it is sent once.
+  // `verb` decides about retries, and there are none here.
   const error = await refused(stage.send({ verb: 'push', ...request, path }), refusal)
-  // The gateway has words of its own for an address that it does not know.
+  // The gateway would answer an unknown address in words of its own.
   if (refusal.status === 404) same('the words', error.message, NOWHERE)
   same('the count', (await it.inspect({ consistent: true })).count, 0)
 }

@@ -6,8 +6,7 @@ const LOCKED = { code: 'QUEUE_LOCKED', status: 423 } as const
 
 export const locks: Check = {
   name: 'locks',
-  promise:
-    'A queue is exclusive while a lock is live, and the lock is the holder’s to keep or give up',
+  promise: 'A live lock keeps a queue exclusive, and its holder can extend or release it',
   steps: {
     'Another pop is refused with 423, and told until when': async ({ queue, once }) => {
       const it = queue<string>()
@@ -49,7 +48,7 @@ export const locks: Check = {
       same('the acknowledgement', await it.acknowledge(lockId), { itemsAcknowledged: 1 })
     },
 
-    'What is released is at the front again at once, in its old order': async ({ queue }) => {
+    'Released items are at the front again at once, in their old order': async ({ queue }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId } = await lock(it, { count: 2, ttlSeconds: 60 })
@@ -58,7 +57,7 @@ export const locks: Check = {
       same('the items', await drained(it, 4), ['a', 'b', 'c', 'd'])
     },
 
-    'A part of a lock can be released, and the rest stays locked': async ({ queue, once }) => {
+    'Some items of a lock can be released; the others stay locked': async ({ queue, once }) => {
       const it = queue<string>()
       await pushAll(it, ['a', 'b', 'c'])
       const { lockId, items } = await lock(it, { count: 3, ttlSeconds: 60 })
@@ -68,7 +67,7 @@ export const locks: Check = {
       same('the items', await drained(it, 1), ['b'])
     },
 
-    'What comes back says how often it was delivered': async ({ queue }) => {
+    'A returned item says how often it was delivered': async ({ queue }) => {
       const it = queue<string>()
       await it.push('a')
       const first = await lock(it)

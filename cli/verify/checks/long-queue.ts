@@ -3,12 +3,12 @@ import type { Check } from '../check.ts'
 import { same } from '../claims.ts'
 import { drained, lock, numbers, pushAll, valuesIn } from '../items.ts'
 
-/** Six segments of 100. The middle ones go to S3: beyond the front and its buffer, before the tail. */
+/** Six segments of 100. Those between the buffer at the front and the tail go to S3. */
 const ITEMS = 600
-/** Small pushes, which go through the record and are sealed from it, as a producer's do. */
+/** Small enough to go into the record and be sealed from there, as a producer's pushes are. */
 const ITEMS_A_PUSH = 10
 
-/** Together over 12 KB, even compressed: a push as large as that is one S3 object. */
+/** Over 12 KB even when compressed: such a push becomes one S3 object. */
 const LARGE_ITEMS = 200
 const LARGE_ITEM_BYTES = 200
 

@@ -4,9 +4,9 @@ import { drained, lock, numbers, pushAll } from '../items.ts'
 
 export const looking: Check = {
   name: 'looking',
-  promise: 'Who looks sees what is there, in order, and changes nothing',
+  promise: 'Looking shows what is there, in order, and changes nothing',
   steps: {
-    'A browse goes through all items by its cursor, in the order of pops': async ({ queue }) => {
+    'A browse shows all items, page by page, in the order of pops': async ({ queue }) => {
       const it = queue<number>()
       await pushAll(it, numbers(30, 20), 5)
       await pushAll(it, numbers(20))
@@ -19,7 +19,7 @@ export const looking: Check = {
       same('the items', await drained(it, 50), numbers(50))
     },
 
-    'A browse of one priority shows its items alone': async ({ queue }) => {
+    'A browse of one priority shows only its items': async ({ queue }) => {
       const it = queue<number>()
       await pushAll(it, numbers(3), 1)
       await pushAll(it, numbers(3, 3), 2)
@@ -70,7 +70,7 @@ export const looking: Check = {
       for (const [at, it] of made.entries()) await pushAll(it, numbers(at + 1))
       const promised = made.map(({ id }, at) => ({ id, count: at + 1 }))
       const prefix = sharedStart(made.map(({ id }) => id))
-      // The list is of an index, which follows the queues within a second or so.
+      // The list reads an index, which follows the queues within a second or so.
       await until('the list to show three new queues', async () => {
         const listed: { readonly id: string; readonly count: number }[] = []
         for await (const one of client.queues({ prefix, pageSize: 2 })) {

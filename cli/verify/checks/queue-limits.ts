@@ -2,7 +2,7 @@ import type { Check } from '../check.ts'
 import { holds, refused, same } from '../claims.ts'
 import { pushAll, valuesIn } from '../items.ts'
 
-/** A smooth limit has no windows, so that no second call falls into the next one. */
+/** A smooth limit has no windows, so the second call cannot fall into the next one. */
 const ONE_IN_FIVE_SECONDS = { maxRequests: 1, windowMillis: 5_000, algorithm: 'smooth' } as const
 
 const LIMITED = { code: 'RATE_LIMITED', status: 429 } as const
@@ -10,7 +10,7 @@ const LIMITED = { code: 'RATE_LIMITED', status: 429 } as const
 export const queueLimits: Check = {
   name: 'queue-limits',
   promise:
-    'A queue’s push_limit and pop_limit refuse the calls beyond them, and say when to come again',
+    'Calls beyond a queue’s push_limit or pop_limit are refused, and told when to come again',
   steps: {
     'A push beyond push_limit is refused, and a pop is not': ({ withLimits, once }) =>
       withLimits(async (it) => {

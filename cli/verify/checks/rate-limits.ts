@@ -2,14 +2,14 @@ import type { RateDecision } from '../../../client/index.ts'
 import type { Check } from '../check.ts'
 import { holds, refused, same } from '../claims.ts'
 
-/** Windows of a day: no step meets the end of one, but at midnight UTC. An idle row goes by itself. */
+/** With windows of a day no step meets the end of one, except at midnight UTC. */
 const TWO_A_DAY = { maxRequests: 2, windowMillis: 86_400_000 } as const
 
 export const rateLimits: Check = {
   name: 'rate-limits',
-  promise: 'A rate limit lets as many go as it may, and gives the others a place in line',
+  promise: 'A rate limit admits as many calls as it says, and gives the others a place in line',
   steps: {
-    'Two may go, and the third is told when to come again': async ({ client, rateKey }) => {
+    'Two calls may go, and the third is told when to come again': async ({ client, rateKey }) => {
       const limit = client.rate(rateKey())
       const kinds: RateDecision['kind'][] = []
       for (const _ of [1, 2, 3]) {
@@ -20,7 +20,7 @@ export const rateLimits: Check = {
       same('the decisions', kinds, ['allowed', 'allowed', 'denied'])
     },
 
-    'Who can wait has a ticket, which is good for its own key alone': async (stage) => {
+    'A caller that can wait gets a ticket, which is good for its own key alone': async (stage) => {
       const [limit, other] = [stage.rateKey(), stage.rateKey()].map(stage.client.rate)
       holds(limit !== undefined && other !== undefined, 'two keys were made')
       await limit.decide({ ...TWO_A_DAY, cost: 2 })

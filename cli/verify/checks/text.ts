@@ -36,7 +36,7 @@ export const text: Check = {
   },
 }
 
-/** The same text from a browse and from a pop, whether it was pushed alone or with others. */
+/** A browse and a pop give the same text back, pushed alone or in bulk. */
 function unchanged(...texts: readonly string[]): (stage: Stage) => Promise<void> {
   return async ({ queue }) => {
     const it = queue()

@@ -1,4 +1,4 @@
-// The report that is pasted into an issue. It has no address, no account and no key in it.
+// The report to paste into an issue. It names no account and no key.
 
 import { latenciesOf } from '../latency.ts'
 import type { Call } from '../meter.ts'
@@ -95,7 +95,7 @@ const latencyTable = (calls: readonly Call[]): readonly string[] => [
   ),
 ]
 
-/** A service's words are shown as they are: none of them may become a link, a table or a mention. */
+/** Shows the service's words as they are, so that none becomes a link, a table cell or a mention. */
 const inCode = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((run) => run.length))

@@ -1,4 +1,4 @@
-// What both reports and the terminal say, in the same words.
+// The sentences that the terminal and the report share.
 
 import { counted } from '../../console/amounts.ts'
 import type { Cost } from '../cost.ts'
@@ -8,10 +8,10 @@ import type { VerdictKind } from '../verdict.ts'
 export type Report = {
   readonly played: Played
   readonly cost: Cost
-  /** Of this command: the service does not tell its own. */
+  /** The command's; the service does not tell its own. */
   readonly version: string
   readonly startedAtMs: number
-  /** Where it was, as far as that may be told to others: never the address itself. */
+  /** The region or `this machine`; never the address. */
   readonly where: string
   readonly auth: string
 }
@@ -48,7 +48,7 @@ export const effortSentence = ({ calls, ms }: Played, { dollars }: Cost): string
 export const seenSentence = ({ seen }: Played): string =>
   `Seen: ${[...seen].map(([setting, value]) => `${setting} ${value}`).join(', ')}`
 
-/** What stays on the deployment. */
+/** Says what stays on the deployment. */
 export function legacySentences({ kept, leftBehind }: Played): readonly string[] {
   return [
     ...(kept.length === 0

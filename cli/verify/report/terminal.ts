@@ -17,10 +17,10 @@ import {
 
 const colours = { holds: 'green', broken: 'red', undecided: 'yellow', skipped: 'dim' } as const
 
-/** Wide enough for the longest names and the numbers that runs have. */
+/** Wide enough for the longest name and for the numbers of a run. */
 const widths = { name: 13, steps: 8, calls: 10, time: 7 } as const
 
-/** A check as it ends: one line where it holds, and what was wrong where it does not. */
+/** A finished check: one line if it holds, and the sentences that do not hold. */
 export function checkLines(result: CheckResult, paint: Paint, columns = Number.POSITIVE_INFINITY) {
   const { check, verdict, steps, calls, ms } = result
   const tried = steps.filter((step) => step.verdict.kind !== 'skipped')
@@ -45,14 +45,14 @@ export function checkLines(result: CheckResult, paint: Paint, columns = Number.P
   ]
 }
 
-/** Each reason once: it is mostly one for several steps. */
+/** Each reason once, because steps often share one. */
 const skippedFor = (steps: CheckResult['steps']): readonly string[] => [
   ...new Set(steps.flatMap(({ verdict }) => (verdict.kind === 'skipped' ? [verdict.reason] : []))),
 ]
 
 const marked = (kind: VerdictKind, paint: Paint): string => paint(colours[kind], marks[kind])
 
-/** What comes when all have ended. */
+/** The end of a run: calls, verdict, effort. */
 export function closingLines({ played, cost }: Report, paint: Paint): readonly string[] {
   const [title = '', ...rows] = latencyLines(played.calls)
   const isGood = countOf(played, 'broken') + countOf(played, 'undecided') === 0

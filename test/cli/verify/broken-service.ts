@@ -17,7 +17,7 @@ export type Answered = {
   readonly text: string
 }
 
-/** What becomes of a request; `pass` asks the sound service. */
+/** Answers a request; `pass` asks the sound service. */
 export type Fault = (asked: Asked, pass: (asked: Asked) => Promise<Answered>) => Promise<Answered>
 
 export async function startBrokenService(soundUrl: string, fault: Fault) {
@@ -51,7 +51,7 @@ export async function startBrokenService(soundUrl: string, fault: Fault) {
   }
 }
 
-/** Each connection has headers of its own for these. */
+/** These belong to one connection and are not passed on. */
 const ofConnections = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive']
 
 const kept = (headers: Readonly<Record<string, string>>): Record<string, string> =>

@@ -54,7 +54,7 @@ const saying = (change: (body: Body, asked: Asked) => Body) =>
     text: JSON.stringify(change(parsed(answer.text), asked)),
   }))
 
-/** Tells of what it has not done. */
+/** Answers as if it had done it, and does nothing. */
 const pretending =
   (action: string, body: (asked: Asked) => object) => (): Fault => async (asked, pass) =>
     isTo(asked, action) ? ok(body(asked)) : pass(asked)
@@ -155,7 +155,7 @@ export const faults: readonly FaultCase[] = [
   {
     fault: 'releases nothing',
     check: 'locks',
-    sentence: 'What is released',
+    sentence: 'Released items',
     make: pretending('release', () => ({ success: true, items_released: 2 })),
   },
   {
@@ -167,7 +167,7 @@ export const faults: readonly FaultCase[] = [
   {
     fault: 'drops acknowledgements',
     check: 'acknowledge',
-    sentence: 'It does not come back',
+    sentence: 'An acknowledged item does not',
     make: pretending('acknowledge', () => ({ success: true, items_acknowledged: 2 })),
   },
   {
@@ -254,7 +254,7 @@ export const faults: readonly FaultCase[] = [
   {
     fault: 'lets everybody go',
     check: 'rate-limits',
-    sentence: 'Two may go',
+    sentence: 'Two calls may go',
     make: () => (asked, pass) => {
       if (asked.method !== 'POST' || !asked.url.pathname.startsWith('/rate/')) return pass(asked)
       return pass(withQuery(asked, (query) => query.delete('maxRequests')))
@@ -269,7 +269,7 @@ export const faults: readonly FaultCase[] = [
   {
     fault: 'begins anew with each cursor',
     check: 'looking',
-    sentence: 'A browse goes through',
+    sentence: 'A browse shows all items',
     make: asking('items', (asked) => withQuery(asked, (query) => query.delete('cursor'))),
   },
   {

@@ -1,4 +1,4 @@
-// What a run is reckoned and told with.
+// The pure parts of `pushpop verify`: verdicts, claims, latencies, costs, reports.
 
 import { describe, expect, test } from 'vitest'
 import type { Check } from '../../../cli/verify/check.ts'

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chosenChecks } from '../../../cli/verify/choose.ts'
-import { makeEstate } from '../../../cli/verify/estate.ts'
 import { giveBackKeptQueue, takeKeptQueue } from '../../../cli/verify/kept-queue.ts'
 import { type Audience, type PlaySettings, play } from '../../../cli/verify/play.ts'
 import {
@@ -154,6 +153,8 @@ describe('the queue whose settings are changed', () => {
   const take = () => takeKeptQueue(client, 'limits', defaults)
 
   test('is another one for each of the runs that meet, and taken again when it is given back', async () => {
+    // One that is free, which all of them see.
+    await giveBackKeptQueue(client, await take(), defaults)
     const taken = await Promise.all([take(), take(), take()])
     expect(new Set(taken).size).toBe(3)
     await giveBackKeptQueue(client, taken[1], defaults)
@@ -184,40 +185,33 @@ describe('the queue whose settings are changed', () => {
 })
 
 describe('the queues of a check', () => {
-  test('are emptied of what is still on its way to the dead-letter queue', async () => {
-    const client = createClient({ url: stack.url })
-    const defaults = { segmentSize: 100, bufferSegments: 1 }
-    const estate = makeEstate({ defaults, cleanerUntil: () => client })
-    const queue = client.queue(estate.newQueue('a-check'))
-    const dead = client.queue(estate.deadLettersOf(queue.id))
-    await queue.pushMany([{ item: 1 }, { item: 2 }])
-    const { lock } = await queue.pop({ ack: true, count: 2 })
-    await queue.deadLetter(lock?.id ?? '')
-    await estate.clear('a-check')
-    expect(await queue.inspect({ consistent: true })).toMatchObject({ count: 0, deadCount: 0 })
-    expect(await dead.inspect({ consistent: true })).toMatchObject({ count: 0 })
-    expect(estate.leftBehind).toEqual([])
+  /** Each purge of one of them is done, and its answer lost if that is said so. */
+  const losing =
+    (isLost: (path: string) => boolean): Fault =>
+    async (asked, pass) => {
+      const answer = await pass(asked)
+      const { pathname } = asked.url
+      if (!/-order-\d+\/purge$/.test(pathname) || !isLost(pathname)) return answer
+      throw new Error('lost')
+    }
+  const verifyOrder = (isLost: (path: string) => boolean) =>
+    withFault(losing(isLost), (url) => verifyAsJson(['--only', 'order'], {}, url))
+
+  test('are emptied though an answer is lost', async () => {
+    const lost = new Set<string>()
+    const isFirst = (path: string) => !lost.has(path) && lost.add(path).has(path)
+    const { code, body } = await verifyOrder(isFirst)
+    expect(lost.size).toBe(5)
+    expect({ code, left: body.left_behind }).toEqual({ code: 0, left: [] })
   })
 
-  test('are emptied though an answer is lost, and named where they cannot be', async () => {
-    const broken = new Set<string>()
-    const fault =
-      (isLost: (path: string) => boolean): Fault =>
-      async (asked, pass) => {
-        const answer = await pass(asked)
-        const { pathname } = asked.url
-        if (!/-purge-\d+\/purge$/.test(pathname) || !isLost(pathname)) return answer
-        broken.add(pathname)
-        throw new Error('lost')
-      }
-    const run = (isLost: (path: string) => boolean) =>
-      withFault(fault(isLost), (url) => verifyAsJson(['--only', 'purge'], {}, url))
-    // One that the check itself sends is lost as well: that leaves it undecided.
-    const once = await run((path) => !broken.has(path))
-    expect(once.body.left_behind).toEqual([])
-    const never = await run(() => true)
-    expect(never.code).toBe(1)
-    expect(never.body.left_behind[0]).toMatch(/^pushpop-verify-\S+-purge-1 \(No answer came/)
+  test('are named where they cannot be emptied, and the run has failed', async () => {
+    const { code, body } = await verifyOrder(() => true)
+    expect(code).toBe(1)
+    expect(body.left_behind).toHaveLength(5)
+    for (const one of body.left_behind) {
+      expect(one).toMatch(/^pushpop-verify-\S+-order-\d \(No answer came/)
+    }
   })
 })
 
