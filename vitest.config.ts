@@ -17,6 +17,7 @@ const long = [
   'rate/simulation/rate-simulation',
   'package/package',
   'events-flow/end-to-end',
+  'cli/verify/verify',
   'engine/sweep',
 ].map((name) => `/test/${name}.test.ts`)
 

@@ -1,19 +1,8 @@
-// List prices in us-east-1 (2026), in dollars for a single unit. The one place that has them.
+// What usage costs, at the list prices.
+
+import { prices } from '../lib/prices.ts'
 
 const million = 1_000_000
-
-export const prices = {
-  writeUnit: 0.625 / million,
-  readUnit: 0.125 / million,
-  s3Put: 5 / million,
-  s3Get: 0.4 / million,
-  httpApiRequest: 1 / million,
-  lambdaRequest: 0.2 / million,
-  /** arm64 */
-  lambdaGigabyteSecond: 0.0000133334,
-  /** SQS FIFO; ten messages each at best, and send, receive and delete for each message. */
-  sqsFifoRequest: 0.5 / million,
-} as const
 
 /** What the functions are deployed with; the time is that of the engine's call as measured. */
 export const LAMBDA_GIGABYTES = 0.25

@@ -18,6 +18,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'rate-patterns': async () => erased((await import('./commands/rate-patterns.ts')).ratePatterns),
   'rate-ticket': async () => erased((await import('./commands/rate-ticket.ts')).rateTicket),
   doctor: async () => erased((await import('./commands/doctor.ts')).doctor),
+  verify: async () => erased((await import('./commands/verify.ts')).verify),
 }
 
 /** A command is only ever run with what was read by its own table. */

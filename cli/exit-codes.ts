@@ -9,7 +9,7 @@ export const exitCodes = {
   nothingThere: 3,
   /** Asked rightly and refused as things stand: locked, full, expired, not allowed. */
   refused: 4,
-  /** The doctor found something that is wrong and still is. */
+  /** The doctor found something that is wrong and still is; verify, a promise that is broken. */
   findings: 5,
   /** A place in a rate limit's line, whose turn is still to come. */
   notYet: 6,

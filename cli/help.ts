@@ -37,8 +37,8 @@ export function overview(commands: readonly Pick<Command, 'name' | 'summary'>[])
     `${INDENT}pushpop help COMMAND says what a command takes, with an example.`,
     '',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing there, 4 refused (locked, full, expired,',
-    'not allowed, over a rate limit), 5 the doctor found something, 6 a turn that is still to come,',
-    '130 interrupted, 141 the reader of the output has gone.',
+    'not allowed, over a rate limit), 5 the doctor or verify found something, 6 a turn that is',
+    'still to come, 130 interrupted, 141 the reader of the output has gone.',
   ].join('\n')
 }
 

@@ -16,7 +16,7 @@ export async function writeDocs(rows: readonly Row[], date: Date): Promise<void>
 Written by \`npm run bench -- --write-docs\` on ${date.toISOString().slice(0, 10)}: Node ${process.version},
 ${availableParallelism()} cores (${processor}), the embedded DynamoDB and S3 with ${DYNAMODB_LATENCY_MS} and ${S3_LATENCY_MS} ms added to each
 request. Units are those that DynamoDB reports (indexes and refused writes included), prices are
-list prices in us-east-1 (\`bench/prices.ts\`), and "worth of WRU" counts reads and S3 requests at their
+list prices in us-east-1 (\`lib/prices.ts\`), and "worth of WRU" counts reads and S3 requests at their
 price too. Throughput is this machine's: compare the columns with each other, not with AWS, where
 one item takes 1,000 write units a second. "The sources" stand for the segmented queue of actor
 frameworks, which reads and writes its metadata and a whole segment at each step (\`bench/baselines\`).

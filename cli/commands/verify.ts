@@ -1,0 +1,177 @@
+import { writeFile } from 'node:fs/promises'
+import type { Context } from '../command.ts'
+import { command } from '../command.ts'
+import { tableLines } from '../console/table.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { failed, interrupted, messageOf, wrongUsage } from '../failure.ts'
+import { httpAuth } from '../target/http-auth.ts'
+import { awsOf, type Place, placeOf } from '../target/open-target.ts'
+import { whereNobodyAnswers } from '../target/unreachable.ts'
+import type { Check } from '../verify/check.ts'
+import { chosenChecks } from '../verify/choose.ts'
+import { costOf } from '../verify/cost.ts'
+import { type Audience, type Played, type PlaySettings, play } from '../verify/play.ts'
+import { progressOn } from '../verify/progress.ts'
+import { jsonReport } from '../verify/report/json.ts'
+import { markdownReport } from '../verify/report/markdown.ts'
+import { countOf, type Report } from '../verify/report/summary.ts'
+import { checkLines, closingLines } from '../verify/report/terminal.ts'
+import { version } from '../version.ts'
+
+/** A new AWS account runs ten functions at a time, and the service's background needs some of them. */
+const AT_ONCE_STANDARD = 6
+const AT_ONCE_MAX = 64
+
+const options = {
+  only: { kind: 'text', value: 'NAMES', help: 'some checks only: --only order,text' },
+  list: { kind: 'flag', help: 'list the checks and what each promises' },
+  report: { kind: 'text', value: 'FILE', help: 'write the report there, as Markdown' },
+  'at-once': {
+    kind: 'integer',
+    value: 'N',
+    min: 1,
+    max: AT_ONCE_MAX,
+    help: `calls under way at a time; ${AT_ONCE_STANDARD} is the default`,
+  },
+} as const
+
+type Run = Context<typeof options>
+
+export const verify = command({
+  name: 'verify',
+  summary: 'Plays every promise of the README against a running service',
+  words: [],
+  options,
+  notes: [
+    'Works in queues of its own, whose names begin with pushpop-verify-, and empties them at the end,\n' +
+      'also after Ctrl-C. It needs the rights to push, pop, inspect, manage and ask rate limits. It takes\n' +
+      'one to three minutes, most of them waiting for the sweeper, and costs less than a cent.',
+    'Exit code 5 if a promise is broken, 1 if one could not be decided. Where stdout is no terminal it\n' +
+      'gets the report as Markdown, which can be pasted into an issue: no address is in it.',
+  ],
+  examples: [
+    'pushpop verify --endpoint https://abc.execute-api.eu-west-1.amazonaws.com --report report.md',
+    'pushpop verify --only order,locks',
+  ],
+  async run(context): Promise<ExitCode> {
+    const { given, io, isJson, tell, print, paintOut } = context
+    const checks = chosenChecks(given.only)
+    if (given.list) {
+      await list(context, checks)
+      return exitCodes.done
+    }
+    const place = placeOf(given, io.env)
+    if (place.kind !== 'http') {
+      throw wrongUsage('Cannot verify a table: the promises are those of the API; give --endpoint')
+    }
+    const startedAtMs = Date.now()
+    const played = await playThrough(context, place, checks)
+    const report: Report = {
+      played,
+      cost: costOf(played.calls),
+      version: version(),
+      startedAtMs,
+      where: given.region ?? whereIs(place.url),
+      auth: place.auth,
+    }
+    const markdown = withoutAddress(markdownReport(report), place.url)
+    if (given.report !== undefined) await writeReport(given.report, markdown)
+    if (io.interrupt.aborted) throw interrupted(stopSentence(played))
+    if (isJson) await print(jsonReport(report))
+    else if (io.stdout.isTTY) for (const line of closingLines(report, paintOut)) await print(line)
+    else await print(markdown)
+    if (given.report !== undefined && !isJson) tell(`The report is in ${given.report}.`)
+    return exitCodeAfter(played)
+  },
+})
+
+async function list({ isJson, print, paintOut }: Run, checks: readonly Check[]): Promise<void> {
+  if (isJson) {
+    const bodies = checks.map(({ name, promise, steps }) => ({
+      name,
+      promise,
+      steps: Object.keys(steps),
+    }))
+    return print(JSON.stringify({ checks: bodies }))
+  }
+  const rows = checks.map(({ name, promise }) => [name, promise])
+  const [title = '', ...lines] = tableLines([{ title: 'CHECK' }, { title: 'PROMISE' }], rows)
+  await print(paintOut('dim', title))
+  for (const line of lines) await print(line)
+}
+
+async function playThrough(
+  context: Run,
+  place: Extract<Place, { readonly kind: 'http' }>,
+  checks: readonly Check[],
+): Promise<Played> {
+  const { given, io, isJson, interrupt, tell, print, paint, paintOut } = context
+  const { url } = place
+  const progress = progressOn(io.stderr, checks.length)
+  const onInterrupt = () => {
+    progress.close()
+    if (!isJson) tell('Stopping; the queues of this run are emptied first.')
+  }
+  const settings: PlaySettings = {
+    url,
+    auth: httpAuth(place, awsOf(given), io.env.PUSHPOP_TOKEN),
+    atOnce: given['at-once'] ?? AT_ONCE_STANDARD,
+    interrupt,
+  }
+  const audience: Audience = {
+    onOpen(prefix) {
+      if (isJson) return
+      tell(`Verifying ${paint('bold', url)} in queues ${prefix}…`)
+      if (!checks.some(({ waits }) => waits)) return
+      tell(paint('dim', 'It waits for the sweeper, which may take over a minute.'))
+    },
+    onStep: progress.at,
+    async onEnd(result) {
+      progress.ended(result.check)
+      if (isJson || interrupt.aborted) return
+      if (!io.stdout.isTTY) return tell(checkLines(result, paint).join('\n'))
+      for (const line of checkLines(result, paintOut, io.stdout.columns)) await print(line)
+    },
+  }
+  interrupt.addEventListener('abort', onInterrupt)
+  try {
+    return await play(checks, settings, audience)
+  } catch (error) {
+    if (interrupt.aborted) throw interrupted('Stopped before anything was pushed.')
+    throw whereNobodyAnswers(url, error)
+  } finally {
+    interrupt.removeEventListener('abort', onInterrupt)
+    progress.close()
+  }
+}
+
+async function writeReport(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text)
+  } catch (error) {
+    throw failed(`Cannot write the report to ${file}: ${messageOf(error)}`, error)
+  }
+}
+
+/** Errors of the network name it. */
+const withoutAddress = (text: string, url: string): string =>
+  text.replaceAll(new URL(url).origin, 'the endpoint')
+
+/** Behind a domain of your own the address does not tell. */
+function whereIs(url: string): string {
+  const { hostname } = new URL(url)
+  if (/^(localhost|127\..*|\[::1\])$/.test(hostname)) return 'this machine'
+  return /\.execute-api\.([a-z0-9-]+)\./.exec(hostname)?.[1] ?? 'region unknown'
+}
+
+const stopSentence = ({ leftBehind }: Played): string =>
+  leftBehind.length === 0
+    ? 'Stopped. All queues of this run have been emptied.'
+    : `Stopped. Not cleaned up: ${leftBehind.join(', ')}`
+
+/** A broken promise is a finding, like the doctor's. An undecided one may be decided later. */
+function exitCodeAfter(played: Played): ExitCode {
+  if (countOf(played, 'broken') > 0) return exitCodes.findings
+  const isWhole = countOf(played, 'undecided') === 0 && played.leftBehind.length === 0
+  return isWhole ? exitCodes.done : exitCodes.failed
+}

@@ -1,0 +1,212 @@
+// The pure parts of `pushpop verify`: verdicts, claims, latencies, costs, reports.
+
+import { describe, expect, test } from 'vitest'
+import type { Check } from '../../../cli/verify/check.ts'
+import { allChecks } from '../../../cli/verify/checks.ts'
+import { Broken, refused, Skipped, same } from '../../../cli/verify/claims.ts'
+import { costOf } from '../../../cli/verify/cost.ts'
+import { latenciesOf } from '../../../cli/verify/latency.ts'
+import type { Call } from '../../../cli/verify/meter.ts'
+import { operationOf } from '../../../cli/verify/operation.ts'
+import type { Played } from '../../../cli/verify/play.ts'
+import { markdownReport } from '../../../cli/verify/report/markdown.ts'
+import { duration, verdictSentence } from '../../../cli/verify/report/summary.ts'
+import { turnstile } from '../../../cli/verify/turnstile.ts'
+import { verdictOn, worstOf } from '../../../cli/verify/verdict.ts'
+import { PushPopError } from '../../../client/index.ts'
+import { prices } from '../../../lib/prices.ts'
+
+const call = (more: Partial<Call> = {}): Call => ({
+  operation: 'pop',
+  ms: 10,
+  bytesSent: 0,
+  status: 200,
+  ...more,
+})
+
+test('Every check has a name that a queue id can hold, and sentences of its own.', () => {
+  const names = allChecks.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  for (const { name, steps } of allChecks) {
+    expect(name).toMatch(/^[a-z-]{1,13}$/)
+    expect(Object.keys(steps).length).toBeGreaterThan(0)
+  }
+})
+
+describe('A verdict', () => {
+  const running = new AbortController().signal
+  const error = (code: ConstructorParameters<typeof PushPopError>[0], more: object = {}) =>
+    new PushPopError(code, 'because', { status: 400, ...more })
+
+  test.each([
+    { name: 'what is not as promised', error: new Broken('because'), kind: 'broken' },
+    { name: 'a refusal', error: error('LOCK_NOT_FOUND', { status: 404 }), kind: 'broken' },
+    {
+      name: 'a lock of nobody',
+      error: error('QUEUE_LOCKED', { status: 423, retryable: true }),
+      kind: 'broken',
+    },
+    { name: 'a fault of the service', error: error('INTERNAL', { status: 500 }), kind: 'broken' },
+    {
+      name: 'a store out of reach',
+      error: error('STORE_UNAVAILABLE', { status: 503 }),
+      kind: 'undecided',
+    },
+    {
+      name: 'the gateway’s throttle',
+      error: error('RATE_LIMITED', { status: 429 }),
+      kind: 'undecided',
+    },
+    { name: 'a missing right', error: error('FORBIDDEN', { status: 403 }), kind: 'undecided' },
+    { name: 'no answer', error: new PushPopError('TIMEOUT', 'late'), kind: 'undecided' },
+    { name: 'a fault of the check', error: new TypeError('oops'), kind: 'undecided' },
+    { name: 'what cannot be seen', error: new Skipped('because'), kind: 'skipped' },
+  ])('on $name is "$kind"', ({ error, kind }) => {
+    expect(verdictOn(error, running).kind).toBe(kind)
+  })
+
+  test('on what ended with the run says why', () => {
+    const why = (signal: AbortSignal) => verdictOn(new Error('stopped'), signal)
+    expect(why(AbortSignal.abort())).toMatchObject({ reason: 'it was interrupted' })
+    const over = AbortSignal.abort(new DOMException('over', 'TimeoutError'))
+    expect(why(over)).toMatchObject({ kind: 'undecided', reason: 'its time was over' })
+    expect(verdictOn(new Broken('seen before'), over).kind).toBe('broken')
+  })
+
+  test('of a check is that of its worst step; what was skipped does not count', () => {
+    expect(worstOf(['holds', 'undecided', 'broken'])).toBe('broken')
+    expect(worstOf(['holds', 'undecided', 'skipped'])).toBe('undecided')
+    expect(worstOf(['holds', 'skipped'])).toBe('holds')
+    expect(worstOf(['skipped'])).toBe('skipped')
+  })
+})
+
+describe('A claim', () => {
+  test('names the first of many that differ', () => {
+    const promised = Array.from({ length: 30 }, (_, n) => n)
+    expect(() => same('the items', promised.with(7, 70), promised)).toThrow(
+      'the items: promised 7 at 7, found 70 (30 promised, 30 found)',
+    )
+    expect(() => same('the items', [...promised, 30], promised)).toThrow(
+      'promised 30 of them, found 31',
+    )
+    expect(() => same('the items', [2, 1], [1, 2])).toThrow('promised [1,2], found [2,1]')
+  })
+
+  test('of a refusal is broken by an answer, another code, and an open outcome', async () => {
+    const full = { code: 'QUEUE_FULL', status: 429 } as const
+    const failing = (error: PushPopError) => refused(Promise.reject(error), full)
+    await expect(refused(Promise.resolve({}), full)).rejects.toThrow(Broken)
+    await expect(failing(new PushPopError('BODY_TOO_LARGE', 'x', { status: 413 }))).rejects.toThrow(
+      Broken,
+    )
+    const open = { status: 429, outcome: 'unknown' } as const
+    await expect(failing(new PushPopError('QUEUE_FULL', 'x', open))).rejects.toThrow(Broken)
+    const lost = new PushPopError('NETWORK_ERROR', 'x')
+    await expect(failing(lost)).rejects.toBe(lost)
+  })
+})
+
+test('Latencies are those that half and 99 of 100 calls do not exceed.', () => {
+  const pops = Array.from({ length: 200 }, (_, n) => call({ ms: n + 1 }))
+  expect(latenciesOf([...pops, call({ operation: 'push', ms: 5 })])).toEqual([
+    { operation: 'pop', calls: 200, p50Ms: 100, p99Ms: 198 },
+    { operation: 'push', calls: 1, p50Ms: 5, p99Ms: 5 },
+  ])
+})
+
+test.each([
+  ['POST', '/queue/orders/push', 'push'],
+  ['GET', '/queue/orders', 'inspect'],
+  ['GET', '/queue/orders/items', 'browse'],
+  ['DELETE', '/rate/k/tickets/t', 'giveUpTicket'],
+  ['DELETE', '/queue/orders', 'other'],
+  ['GET', '/nothing/here', 'other'],
+])('%s %s is counted as %s', (method, path, operation) => {
+  expect(operationOf(method, path)).toBe(operation)
+})
+
+test('A cost is that of gateway, Lambda and table; what was refused stored nothing.', () => {
+  const { gatewayDollars, lambdaDollars, tableDollars, dollars } = costOf([call({ ms: 1_000 })])
+  expect(gatewayDollars).toBe(prices.httpApiRequest)
+  expect(lambdaDollars).toBe(prices.lambdaRequest + prices.lambdaGigabyteSecond)
+  expect(tableDollars).toBe(prices.writeUnit + prices.readUnit)
+  expect(dollars).toBe(gatewayDollars + lambdaDollars + tableDollars)
+  const large = { operation: 'push', bytesSent: 1_000_000 } as const
+  const [stored, refusal] = [costOf([call(large)]), costOf([call({ ...large, status: 413 })])]
+  expect(stored.dollars / refusal.dollars).toBeGreaterThan(100)
+})
+
+test('A turnstile lets so many go at once, in order, and the next one also after a failure.', async () => {
+  const pass = turnstile(2)
+  const begun: number[] = []
+  let most = 0
+  let running = 0
+  const works = [0, 1, 2, 3, 4].map((n) =>
+    pass(async () => {
+      begun.push(n)
+      running += 1
+      most = Math.max(most, running)
+      await new Promise((resolve) => setImmediate(resolve))
+      running -= 1
+      if (n === 1) throw new Error('failed')
+    }),
+  )
+  await Promise.allSettled(works)
+  expect({ begun, most }).toEqual({ begun: [0, 1, 2, 3, 4], most: 2 })
+})
+
+describe('A report', () => {
+  const check: Check = { name: 'order', promise: 'First in, first out', steps: {} }
+  const reason = 'promised [1], found `[2]` | @somebody\n# heading'
+  const played: Played = {
+    results: [
+      {
+        check,
+        verdict: 'broken',
+        steps: [{ name: 'In order', verdict: { kind: 'broken', reason } }],
+        calls: [call()],
+        ms: 95_400,
+      },
+    ],
+    calls: [call()],
+    ms: 95_400,
+    seen: new Map([['segment_size', '100']]),
+    kept: [],
+    leftBehind: ['pushpop-verify-1 (No answer)'],
+  }
+
+  test('shows what was found as it is, on one line and in code', () => {
+    const text = markdownReport({
+      played,
+      cost: costOf(played.calls),
+      version: '1.2.3',
+      startedAtMs: Date.UTC(2026, 10, 19, 12),
+      where: 'eu-west-1',
+      auth: 'iam',
+    })
+    expect(text).toContain(
+      'pushpop 1.2.3 · eu-west-1 · auth iam · 2026-11-19 12:00 UTC · 1 call in 1 min 35 s',
+    )
+    expect(text).toContain(
+      '- **order** ✗ In order: `` promised [1], found `[2]` | @somebody # heading ``',
+    )
+    expect(text).toContain('- Not cleaned up: pushpop-verify-1 (No answer)')
+  })
+
+  test.each([
+    [{}, '0 of 1 promise holds; 1 is broken'],
+    [{ verdict: 'holds' }, '1 of 1 promise holds'],
+    [{ verdict: 'undecided' }, '0 of 1 promise holds; 1 could not be decided'],
+  ] as const)('says in a sentence how it went: %j', (more, sentence) => {
+    const results = played.results.map((result) => ({ ...result, ...more }))
+    expect(verdictSentence({ ...played, results })).toBe(sentence)
+  })
+
+  test.each([
+    [40, '0.0 s'],
+    [9_940, '9.9 s'],
+    [59_400, '59 s'],
+    [125_000, '2 min 5 s'],
+  ])('says %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text))
+})

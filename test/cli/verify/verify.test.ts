@@ -1,0 +1,354 @@
+// `pushpop verify` against a sound service, and against services that break one promise each.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chosenChecks } from '../../../cli/verify/choose.ts'
+import { giveBackKeptQueue, takeKeptQueue } from '../../../cli/verify/kept-queue.ts'
+import { type Audience, type PlaySettings, play } from '../../../cli/verify/play.ts'
+import {
+  type Client,
+  type Configuration,
+  createClient,
+  type Queue,
+  type QueueSummary,
+} from '../../../client/index.ts'
+import { type LocalStack, startLocalStack } from '../../../lib/local/start-local-stack.ts'
+import { type RunOptions, run } from '../a-run.ts'
+import { type Fault, startBrokenService } from './broken-service.ts'
+import { faults, swapsTwo } from './faults.ts'
+
+/** The sweeper's minute is a second. */
+const SCHEDULE_SPEED = 60
+
+type Step = { readonly name: string; readonly verdict: string; readonly reason?: string }
+type Body = {
+  readonly success: boolean
+  readonly broken: number
+  readonly undecided: number
+  readonly kept_queues: readonly string[]
+  readonly left_behind: readonly string[]
+  readonly checks: readonly {
+    readonly name: string
+    readonly verdict: string
+    readonly steps: readonly Step[]
+  }[]
+}
+
+let stack: LocalStack
+let directory: string
+beforeAll(async () => {
+  stack = await startLocalStack({ port: 0, scheduleSpeed: SCHEDULE_SPEED })
+  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+})
+afterAll(async () => {
+  await stack?.stop()
+  rmSync(directory, { recursive: true })
+})
+
+const verify = (args: readonly string[], options?: RunOptions, url = stack.url) =>
+  run(['verify', '--endpoint', url, ...args], options)
+
+async function verifyAsJson(args: readonly string[], options?: RunOptions, url = stack.url) {
+  const { code, stdout } = await verify([...args, '--json'], options, url)
+  return { code, body: JSON.parse(stdout) as Body }
+}
+
+const stepsWith = ({ checks }: Body, verdict: string): readonly Step[] =>
+  checks.flatMap(({ steps }) => steps.filter((step) => step.verdict === verdict))
+
+const settingsFor = (url: string): PlaySettings => ({
+  url,
+  auth: { kind: 'none' },
+  atOnce: 6,
+  interrupt: new AbortController().signal,
+})
+
+const silent: Audience = { onOpen() {}, onStep() {}, async onEnd() {} }
+
+/** The verdict on one sentence of a check. */
+async function playStep(url: string, name: string, sentence: string, sweeperWithinMs = 20_000) {
+  const [check] = chosenChecks(name)
+  const steps = Object.entries(check?.steps ?? {}).filter(([step]) => step.startsWith(sentence))
+  expect(steps).toHaveLength(1)
+  const checks = [{ name, promise: '', steps: Object.fromEntries(steps) }]
+  const { results } = await play(checks, { ...settingsFor(url), sweeperWithinMs }, silent)
+  return results[0]?.steps[0]?.verdict
+}
+
+async function queuesLeft(): Promise<QueueSummary[]> {
+  const client = createClient({ url: stack.url })
+  const found: QueueSummary[] = []
+  for await (const queue of client.queues({ prefix: 'pushpop-verify-' })) found.push(queue)
+  return found
+}
+
+async function withFault<R>(fault: Fault, work: (url: string) => Promise<R>): Promise<R> {
+  const service = await startBrokenService(stack.url, fault)
+  try {
+    return await work(service.url)
+  } finally {
+    await service.stop()
+  }
+}
+
+describe('a sound service', () => {
+  test('keeps every promise, and its queues are left empty', async () => {
+    const file = join(directory, 'report.md')
+    const { code, body } = await verifyAsJson(['--report', file])
+    expect([...stepsWith(body, 'broken'), ...stepsWith(body, 'undecided')]).toEqual([])
+    expect(stepsWith(body, 'skipped').map(({ name }) => name)).toEqual([
+      'The list of queues is refused',
+      'A queue is refused',
+      'An address that is none is refused as well',
+      'GET /healthz is open to everybody',
+      'A push to an empty queue is announced',
+    ])
+    expect({ code, ...body }).toMatchObject({ code: 0, success: true, left_behind: [] })
+    expect(readFileSync(file, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
+
+    const left = await queuesLeft()
+    expect(left.filter(({ count }) => count > 0)).toEqual([])
+    // The service forgets an empty queue that nobody has configured; these two are used again.
+    const client = createClient({ url: stack.url })
+    const states = await Promise.all(left.map(({ id }) => client.queue(id).inspect()))
+    for (const { configuration, deadCount } of states) {
+      expect({ configuration, deadCount }).toEqual({
+        configuration: { segmentSize: 100, bufferSegments: 1 },
+        deadCount: 0,
+      })
+    }
+    const again = await verifyAsJson(['--only', 'configuration'])
+    expect(again.code).toBe(0)
+    expect(body.kept_queues).toEqual(expect.arrayContaining([...again.body.kept_queues]))
+  })
+
+  test('is told about as Markdown where stdout is no terminal, without its address', async () => {
+    const { code, stdout, stderr } = await verify(['--only', 'purge,events'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^## PushPop: 1 of 1 promise holds; 1 was skipped\n/)
+    expect(stdout).toContain('| ✓ holds | **purge**: A purge empties')
+    expect(stdout).toMatch(/\| purge \| \d+ \| \d+ ms \| \d+ ms \|/)
+    expect(stdout).not.toContain(new URL(stack.url).host)
+    expect(stderr).toContain('✓ purge')
+  })
+
+  test('is told about line by line on a terminal', async () => {
+    const { code, stdout } = await verify(['--only', 'purge'], { isTTY: true })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\S*✓\S* \S*purge .*2 of 2/)
+    expect(stdout).toContain('1 of 1 promise holds.')
+    expect(stdout).toMatch(/\d+ calls in [\d.]+ s, about \$0\.\d+ on AWS by an estimate\./)
+  })
+})
+
+describe('the queue whose settings are changed', () => {
+  let client: Client
+  let defaults: Configuration
+  beforeAll(async () => {
+    client = createClient({ url: stack.url })
+    const { etag: _, ...settings } = await client.queue('never-used').configuration()
+    defaults = settings
+  })
+  const take = () => takeKeptQueue(client, 'limits', defaults)
+
+  test('is another one for each of the runs that meet, and taken again when it is given back', async () => {
+    // One that is free, which all of them see.
+    await giveBackKeptQueue(client, await take(), defaults)
+    const taken = await Promise.all([take(), take(), take()])
+    expect(new Set(taken).size).toBe(3)
+    await giveBackKeptQueue(client, taken[1], defaults)
+    expect(await take()).toBe(taken[1])
+    for (const id of taken) await giveBackKeptQueue(client, id, defaults)
+  })
+
+  test.each([
+    {
+      name: 'that is configured',
+      touch: async (queue: Queue) => void (await queue.configure({ maxDeliveries: 7 })),
+    },
+    {
+      name: 'that holds an item',
+      touch: async (queue: Queue) => void (await queue.push('mine')),
+    },
+  ])('is none $name: a run, or a person, has it', async ({ touch }) => {
+    const queue = client.queue(await take())
+    await giveBackKeptQueue(client, queue.id, defaults)
+    await touch(queue)
+    const before = await queue.inspect({ consistent: true })
+    const other = await take()
+    expect(other).not.toBe(queue.id)
+    expect(await queue.inspect({ consistent: true })).toEqual(before)
+    await giveBackKeptQueue(client, other, defaults)
+    await queue.purge()
+  })
+})
+
+describe('the queues of a check', () => {
+  /** Each purge of one of them is done, and its answer lost if that is said so. */
+  const losing =
+    (isLost: (path: string) => boolean): Fault =>
+    async (asked, pass) => {
+      const answer = await pass(asked)
+      const { pathname } = asked.url
+      if (!/-order-\d+\/purge$/.test(pathname) || !isLost(pathname)) return answer
+      throw new Error('lost')
+    }
+  const verifyOrder = (isLost: (path: string) => boolean) =>
+    withFault(losing(isLost), (url) => verifyAsJson(['--only', 'order'], {}, url))
+
+  test('are emptied though an answer is lost', async () => {
+    const lost = new Set<string>()
+    const isFirst = (path: string) => !lost.has(path) && lost.add(path).has(path)
+    const { code, body } = await verifyOrder(isFirst)
+    expect(lost.size).toBe(5)
+    expect({ code, left: body.left_behind }).toEqual({ code: 0, left: [] })
+  })
+
+  test('are named where they cannot be emptied, and the run has failed', async () => {
+    const { code, body } = await verifyOrder(() => true)
+    expect(code).toBe(1)
+    expect(body.left_behind).toHaveLength(5)
+    for (const one of body.left_behind) {
+      expect(one).toMatch(/^pushpop-verify-\S+-order-\d \(No answer came/)
+    }
+  })
+})
+
+describe('a service that', () => {
+  test.concurrent.each(faults)('$fault is caught by $check', async ({ check, sentence, make }) => {
+    const verdict = await withFault(make(), (url) => playStep(url, check, sentence))
+    expect(verdict).toMatchObject({ kind: 'broken', reason: expect.any(String) })
+  })
+
+  test.concurrent('breaks a promise is told so, with what was found', async () => {
+    const { code, stdout, stderr } = await withFault(swapsTwo(), (url) =>
+      verify(['--only', 'order,configuration'], {}, url),
+    )
+    expect(code).toBe(5)
+    expect(stdout).toMatch(/^## PushPop: 1 of 2 promises hold; 1 is broken\n/)
+    expect(stdout).toContain(
+      '- **order** ✗ Items of one bulk push come back in that order: `the items: promised 0 at 0, found 1 (120',
+    )
+    expect(stderr).toContain('    ✗ Items of one bulk push come back in that order\n')
+  })
+
+  test.concurrent('answers without credentials is caught by authorisation', async () => {
+    const env = { PUSHPOP_TOKEN: 'a-token' }
+    const { code, body } = await verifyAsJson(['--only', 'authorisation', '--auth', 'token'], {
+      env,
+    })
+    expect(code).toBe(5)
+    expect(stepsWith(body, 'broken')).toHaveLength(3)
+  })
+
+  test.concurrent('never ends an expired lock is caught by expiry', async () => {
+    const fault: Fault = async (asked, pass) => {
+      const answer = await pass(asked)
+      return { ...answer, text: answer.text.replaceAll('"deliveries":1', '"deliveries":0') }
+    }
+    const verdict = await withFault(fault, (url) =>
+      playStep(url, 'expiry', 'The sweeper alone', 3_000),
+    )
+    expect(verdict).toEqual({
+      kind: 'broken',
+      reason: 'waited 3 s for the sweeper to end an expired lock, in vain',
+    })
+  })
+
+  test.concurrent('breaks off is not called broken, and its address stays out of the report', async () => {
+    const fault: Fault = async (asked, pass) => {
+      if (asked.url.pathname.endsWith('/pop')) throw new Error('breaks off')
+      return pass(asked)
+    }
+    const [address, { code, stdout }] = await withFault(fault, async (url) => [
+      url,
+      await verify(['--only', 'purge'], {}, url),
+    ])
+    expect(code).toBe(1)
+    expect(stdout).toContain('NETWORK_ERROR: No answer came from the endpoint')
+    expect(stdout).not.toContain(new URL(address).host)
+  })
+
+  test.concurrent('does not let us pop is not called broken: nothing was learnt', async () => {
+    const fault: Fault = async (asked, pass) =>
+      asked.url.pathname.endsWith('/pop')
+        ? { status: 403, headers: {}, text: '{"message":"Forbidden"}' }
+        : pass(asked)
+    const { code, body } = await withFault(fault, (url) =>
+      verifyAsJson(['--only', 'order'], {}, url),
+    )
+    expect({ code, ...body }).toMatchObject({ code: 1, success: false, broken: 0, undecided: 1 })
+  })
+
+  test.concurrent('does not let us clean up is left alone', async () => {
+    const asked: string[] = []
+    const fault: Fault = async ({ url, ...rest }, pass) => {
+      asked.push(url.pathname)
+      return url.pathname.endsWith('/purge')
+        ? { status: 403, headers: {}, text: '{"message":"Forbidden"}' }
+        : pass({ url, ...rest })
+    }
+    const { code, stdout } = await withFault(fault, (url) => verify(['--only', 'order'], {}, url))
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(asked.filter((path) => path.endsWith('/push'))).toEqual([])
+  })
+})
+
+describe('a run that is interrupted', () => {
+  test('empties its queues, and prints no report', async () => {
+    const ending = new AbortController()
+    let pushes = 0
+    const fault: Fault = (asked, pass) => {
+      if (asked.url.pathname.endsWith('/push')) pushes += 1
+      if (pushes === 30) ending.abort()
+      return pass(asked)
+    }
+    const underWayMax = 6
+    const { code, stdout, stderr } = await withFault(fault, (url) =>
+      verify([], { interrupt: ending.signal }, url),
+    )
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(pushes).toBeLessThanOrEqual(30 + underWayMax)
+    expect(stderr).toContain('Stopped. All queues of this run have been emptied.')
+    expect((await queuesLeft()).filter(({ count }) => count > 0)).toEqual([])
+  })
+
+  test('because nobody reads what it prints empties them too', async () => {
+    const gone = new Error('the reader has gone')
+    const onEnd = () => Promise.reject(gone)
+    await expect(
+      play(chosenChecks('order,looking'), settingsFor(stack.url), { ...silent, onEnd }),
+    ).rejects.toBe(gone)
+    expect((await queuesLeft()).filter(({ count }) => count > 0)).toEqual([])
+  })
+
+  test('before it began has pushed nothing', async () => {
+    const { code, stderr } = await verify([], { interrupt: AbortSignal.abort() })
+    expect({ code, stderr }).toEqual({ code: 130, stderr: 'Stopped before anything was pushed.\n' })
+  })
+})
+
+describe('the command line', () => {
+  test('lists the checks', async () => {
+    const { code, stdout } = await run(['verify', '--list'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^CHECK +PROMISE\norder +First in, first out/)
+  })
+
+  test.each([
+    { args: ['--only', 'ordr'], says: 'there is no check "ordr"; did you mean order?' },
+    { args: ['--table', 't', '--bucket', 'b'], says: 'Cannot verify a table' },
+  ])('refuses $args', async ({ args, says }) => {
+    const { code, stderr } = await run(['verify', ...args])
+    expect(code).toBe(2)
+    expect(stderr).toContain(says)
+  })
+
+  test('says where nothing answers', async () => {
+    const { code, stderr } = await run(['verify', '--endpoint', 'http://localhost:8999'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('Cannot reach http://localhost:8999 because nothing answers there')
+  })
+})
