@@ -18,6 +18,7 @@ const long = [
   'package/package',
   'events-flow/end-to-end',
   'engine/sweep',
+  'network/first-call',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {
