@@ -30,8 +30,8 @@ const established = new WeakSet<Socket>()
 
 /**
  * Rejects with `RequestNotSentError` where nothing of the request left. After any other error it may
- * have been carried out, or may be yet. The deadline holds to the last byte of the answer: a body that
- * stalls after its headers would otherwise be waited for without end.
+ * have been carried out, or may be yet. The deadline holds to the last byte of the answer, because a
+ * body can stall as well as its headers.
  */
 export function exchange(
   sockets: Sockets,
@@ -52,7 +52,7 @@ export function exchange(
     const fail = (error: unknown) => {
       if (isOver) return
       end()
-      // Its socket is closed with it: what may still come on it belongs to nobody.
+      // And its connection: what may still come on it is the answer to this request.
       outgoing.destroy()
       reject(mayHaveLeft || signal?.aborted ? error : new RequestNotSentError(host, error))
     }
@@ -80,9 +80,8 @@ export function exchange(
       let bytes = 0
       incoming.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        if (bytes > ANSWER_BYTES_MAX)
-          fail(new Error(`${host} answers with more than ${bytes} bytes`))
-        else chunks.push(chunk)
+        if (bytes <= ANSWER_BYTES_MAX) chunks.push(chunk)
+        else fail(new Error(`an answer from ${host} of more than ${ANSWER_BYTES_MAX} bytes`))
       })
       incoming.on('error', fail)
       incoming.once('end', () => {

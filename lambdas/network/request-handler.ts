@@ -67,14 +67,15 @@ export function createRequestHandler(options: RequestHandlerOptions = {}): Reque
     metadata: { handlerProtocol: 'http/1.1' },
     async handle(
       request: SdkRequest,
-      { abortSignal, requestTimeout = answerTimeoutMs }: HandleOptions = {},
+      { abortSignal, requestTimeout }: HandleOptions = {},
     ): Promise<{ response: SdkResponse }> {
       const sockets = socketsFor(request.protocol)
       const looking = sockets.ready()
       if (looking !== undefined) await looking
       const signal = abortSignal instanceof AbortSignal ? abortSignal : undefined
       if (signal?.aborted) throw abortError(signal)
-      const bounds = { connectTimeoutMs, answerTimeoutMs: requestTimeout, signal }
+      const timeoutMs = requestTimeout || answerTimeoutMs
+      const bounds = { connectTimeoutMs, answerTimeoutMs: timeoutMs, signal }
       return { response: await exchange(sockets, request, bounds) }
     },
     destroy() {

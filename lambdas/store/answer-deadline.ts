@@ -6,8 +6,8 @@ import { timeoutError } from '../network/request-errors.ts'
 export type SendOptions = { readonly abortSignal?: AbortSignal }
 
 /**
- * A client of the SDK waits as long as it is set to, and for a body that stalls without end. Ours has
- * a deadline (`createRequestHandler`), and a simulation needs none.
+ * With its own request handler, a client of the SDK waits as long as it is set to, and never stops
+ * waiting for a body. Ours has a deadline (`createRequestHandler`), and a simulation needs none.
  */
 export function hasDeadline(port: object): boolean {
   const { config } = port as { config?: { requestHandler?: object } }

@@ -17,7 +17,7 @@ export async function startServer(server: Server = createServer()): Promise<ASer
   server.on('connection', (socket: Socket) => {
     made += 1
     open.add(socket)
-    // Who is at the other end may break off.
+    // The other end may break off.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => open.delete(socket))
   })

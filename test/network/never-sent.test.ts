@@ -130,7 +130,7 @@ describe('The SDK’s own handler leaves it open in some cases, and says so by c
   })
 })
 
-/** Its line is full: what is sent to it is dropped, until somebody thaws it. */
+/** A listener that is frozen and has its line full: the system drops what is sent to it. */
 async function portOfTheDeaf(): Promise<number> {
   const child = fork(join(import.meta.dirname, 'deaf-listener.ts'))
   const [port] = (await once(child, 'message')) as [number]

@@ -156,10 +156,13 @@ describe('An answer', () => {
     },
   )
 
-  it('that stalls ends at the time that its own command was given.', async () => {
-    const [handler, { port }] = await open(() => {})
+  it('that stalls ends at the time that its own command was given, if any.', async () => {
+    const [handler, { port }] = await open(() => {}, { answerTimeoutMs: 60 })
     const sending = handler.handle(requestTo(port), { requestTimeout: 50 })
     await expect(sending).rejects.toThrow('within 50 ms')
+    // To the SDK, 0 means none.
+    const another = handler.handle(requestTo(port), { requestTimeout: 0 })
+    await expect(another).rejects.toThrow('within 60 ms')
   })
 
   it.each<[string, RequestListener]>([
@@ -199,7 +202,7 @@ describe('An answer', () => {
     })
     const [handler, server] = await open((_, response) => endless.pipe(response))
     const sending = handler.handle(requestTo(server.port))
-    await expect(sending).rejects.toThrow('127.0.0.1 answers with more than 13')
+    await expect(sending).rejects.toThrow('an answer from 127.0.0.1 of more than 134217728 bytes')
     await untilClosed(server)
   })
 })

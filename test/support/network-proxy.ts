@@ -54,7 +54,7 @@ export async function startNetworkProxy(storeEndpoint: string): Promise<NetworkP
       upstream.destroy()
     })
     upstream.on('close', () => client.destroy())
-    // Whoever hung up does not wait for an answer.
+    // A side that hung up does not wait for an answer.
     for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
   })
   server.listen(0, '127.0.0.1')

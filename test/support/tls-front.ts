@@ -18,7 +18,7 @@ export async function startTlsFront(storeEndpoint: string): Promise<TlsFront> {
     ] as const) {
       open.add(socket)
       socket.pipe(other)
-      // Whoever hung up does not wait for an answer.
+      // A side that hung up does not wait for an answer.
       socket.on('error', () => other.destroy())
       socket.on('close', () => open.delete(socket))
     }
