@@ -19,6 +19,7 @@ const long = [
   'events-flow/end-to-end',
   'cli/verify/verify',
   'engine/sweep',
+  'network/first-call',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {

@@ -25,7 +25,7 @@ import {
   type PatternsBody,
   type Rates,
 } from './rates.ts'
-import type { AwsSettings } from './store-target.ts'
+import { type AwsSettings, fromAfar } from './store-target.ts'
 
 /** The rate limiter on the table itself; its secret for tickets is in the table. */
 export function openStoreRates(
@@ -33,7 +33,7 @@ export function openStoreRates(
   aws: AwsSettings,
   interrupt: AbortSignal,
 ): Rates {
-  const dynamodb = new DynamoDBClient({ ...aws, maxAttempts: 1 })
+  const dynamodb = new DynamoDBClient({ ...aws, maxAttempts: 1, requestHandler: fromAfar() })
   const limits = createRateLimits({
     tableName: table,
     dynamodb,

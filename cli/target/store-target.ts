@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
+import { createRequestHandler, type RequestHandler } from '../../lambdas/network/request-handler.ts'
 import { createQueues, type Queues } from '../../lambdas/queues.ts'
 import type { Place } from './open-target.ts'
 import type { Target } from './target.ts'
@@ -13,9 +14,13 @@ export type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3C
  * and looks up what is not (decision 0008).
  */
 export const storeClients = (aws: AwsSettings): StoreClients => ({
-  dynamodb: new DynamoDBClient({ ...aws, maxAttempts: 1 }),
-  s3: new S3Client({ ...aws, maxAttempts: 1 }),
+  dynamodb: new DynamoDBClient({ ...aws, maxAttempts: 1, requestHandler: fromAfar() }),
+  s3: new S3Client({ ...aws, maxAttempts: 1, requestHandler: fromAfar() }),
 })
+
+/** A desk may be far from the region, on a line of any kind: slower than a function, yet not for ever. */
+export const fromAfar = (): RequestHandler =>
+  createRequestHandler({ connectTimeoutMs: 5_000, answerTimeoutMs: 30_000 })
 
 export function openStoreTarget(
   { table, bucket, asTyped }: Extract<Place, { kind: 'store' }>,

@@ -1,15 +1,13 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
+import { answerTimeoutsMs } from '../network/answer-timeouts.ts'
+import { createRequestHandler } from '../network/request-handler.ts'
 import type { EventsPort } from './put-events.ts'
 
 /** `put-events.ts` tries again by itself, entry by entry; late is an error there as well. */
 export function eventBridge(): EventsPort {
   const client = new EventBridgeClient({
     maxAttempts: 1,
-    requestHandler: {
-      connectionTimeout: 1_000,
-      requestTimeout: 3_000,
-      throwOnRequestTimeout: true,
-    },
+    requestHandler: createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.eventBridge }),
   })
   return {
     async putEvents(entries) {

@@ -1,6 +1,11 @@
 // `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
 
 export { type ErrorCode, type ErrorDetails, QueueError } from '../core/errors.ts'
+export {
+  createRequestHandler,
+  type RequestHandler,
+  type RequestHandlerOptions,
+} from '../network/request-handler.ts'
 export type { Clock, DocumentPort, Random } from '../store/dynamo.ts'
 export {
   type TableDefinition,

@@ -1,3 +1,5 @@
+import { answerTimeoutsMs } from '../network/answer-timeouts.ts'
+import { createRequestHandler } from '../network/request-handler.ts'
 import { createQueues, type Queues } from '../queues.ts'
 import type { DocumentPort } from '../store/dynamo.ts'
 import type { ObjectPort } from '../store/objects.ts'
@@ -40,20 +42,13 @@ export function createQueuesOn(
   })
 }
 
-/** Segments of large items are megabytes, which travel at some 50 MB a second. */
-const s3Timeouts = {
-  connectionTimeout: 1_000,
-  requestTimeout: 10_000,
-  throwOnRequestTimeout: true,
-}
-
 function objectsWhenNeeded(): () => Promise<ObjectPort> {
   let made: Promise<ObjectPort> | undefined
   return () => {
-    made ??= import('@aws-sdk/client-s3').then(
-      ({ S3Client }) =>
-        new S3Client({ maxAttempts: 1, requestHandler: s3Timeouts }) as unknown as ObjectPort,
-    )
+    made ??= import('@aws-sdk/client-s3').then(({ S3Client }) => {
+      const requestHandler = createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.s3 })
+      return new S3Client({ maxAttempts: 1, requestHandler }) as unknown as ObjectPort
+    })
     // What failed to load is tried again with the next request that needs it.
     made.catch(() => {
       made = undefined

@@ -18,6 +18,8 @@ import {
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { QueueError } from '../core/errors.ts'
 import type { Key } from '../core/keys.ts'
+import { answerTimeoutsMs } from '../network/answer-timeouts.ts'
+import { hasDeadline, type SendOptions, withinDeadline } from './answer-deadline.ts'
 import { failureOf, isThrottling } from './outcome.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
 
@@ -74,9 +76,10 @@ export class Dynamo {
     tableName: string,
     clock: Clock,
     random: Random,
+    answerTimeoutMs: number = answerTimeoutsMs.dynamodb,
   ) {
     this.tableName = tableName
-    this.#port = asDocumentPort(client)
+    this.#port = bounded(asDocumentPort(client), answerTimeoutMs)
     this.#clock = clock
     this.#random = random
   }
@@ -244,6 +247,10 @@ export class Dynamo {
           case 'throttled':
             await this.#backOff(attempt, error, eager)
             break
+          // Each try may wait a second for its connection.
+          case 'unsent':
+            await this.#backOff(attempt, error)
+            break
           default:
             throw error
         }
@@ -262,10 +269,10 @@ export class Dynamo {
         return (await this.#send(command())) as T
       } catch (error) {
         const failure = failureOf(error)
-        if (failure !== 'throttled' && failure !== 'unknown') throw error
+        if (failure !== 'throttled' && failure !== 'unsent' && failure !== 'unknown') throw error
         if (failure === 'unknown') lost += 1
         if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
-        await this.#backOff(attempt, error, eager)
+        await this.#backOff(attempt, error, eager && failure !== 'unsent')
       }
     }
   }
@@ -297,6 +304,14 @@ function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
   return isRaw
     ? (DynamoDBDocumentClient.from(client as DynamoDBClient) as unknown as DocumentPort)
     : (client as DocumentPort)
+}
+
+function bounded(port: DocumentPort, answerTimeoutMs: number): DocumentPort {
+  if (hasDeadline(port)) return port
+  const send = port.send.bind(port) as (command: never, options: SendOptions) => Promise<unknown>
+  return {
+    send: (command) => withinDeadline(answerTimeoutMs, (options) => send(command, options)),
+  }
 }
 
 /** Reasons for which a transaction is cancelled that say nothing against the request itself. */

@@ -1,5 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import { QueueError } from '../core/errors.ts'
+import { answerTimeoutsMs } from '../network/answer-timeouts.ts'
+import { hasDeadline, type SendOptions, withinDeadline } from './answer-deadline.ts'
 import type { Clock, Random } from './dynamo.ts'
 import { failureOf } from './outcome.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
@@ -20,6 +22,7 @@ export class Objects {
   readonly #clock: Clock
   readonly #random: Random
   readonly #onDenied: (error: unknown, key: string) => void
+  readonly #answerTimeoutMs: number
 
   #loaded: Promise<typeof import('@aws-sdk/client-s3')> | undefined
 
@@ -30,12 +33,14 @@ export class Objects {
     clock: Clock,
     random: Random,
     onDenied: (error: unknown, key: string) => void,
+    answerTimeoutMs: number = answerTimeoutsMs.s3,
   ) {
     this.#onDenied = onDenied
     this.#source = source
     this.#bucket = bucket
     this.#clock = clock
     this.#random = random
+    this.#answerTimeoutMs = answerTimeoutMs
   }
 
   async put(key: string, body: Uint8Array): Promise<void> {
@@ -54,10 +59,7 @@ export class Objects {
     }
     const read = async (): Promise<Uint8Array | undefined> => {
       try {
-        const output = (await this.#sendOnce(new GetObjectCommand(input))) as {
-          Body?: { transformToByteArray(): Promise<Uint8Array> }
-        }
-        return await output.Body?.transformToByteArray()
+        return await this.#sendOnce(new GetObjectCommand(input), bytesOf)
       } catch (error) {
         if (!(error instanceof Error) || error.name !== 'AccessDenied') throw error
         // To a role that may not list the bucket S3 says this of what is not there; and of what is
@@ -89,7 +91,7 @@ export class Objects {
   }
 
   #send<T>(command: () => object): Promise<T> {
-    return this.#repeat(async () => (await this.#sendOnce(command())) as T) as Promise<T>
+    return this.#repeat(() => this.#sendOnce(command(), (output) => output as T)) as Promise<T>
   }
 
   async #repeat<T>(request: () => Promise<T>): Promise<T | undefined> {
@@ -106,10 +108,20 @@ export class Objects {
     }
   }
 
-  async #sendOnce(command: object): Promise<unknown> {
+  /** The deadline holds for what is read of the answer as well. */
+  async #sendOnce<T>(command: object, read: (output: unknown) => Promise<T> | T): Promise<T> {
     const port = typeof this.#source === 'function' ? await this.#source() : this.#source
-    return (port as ObjectPort).send(withoutSdkRetry(command) as never)
+    const request = async (options?: SendOptions): Promise<T> =>
+      read(await (port as SdkPort).send(withoutSdkRetry(command), options))
+    return hasDeadline(port) ? request() : withinDeadline(this.#answerTimeoutMs, request)
   }
+}
+
+type SdkPort = { send(command: object, options?: SendOptions): Promise<unknown> }
+
+async function bytesOf(output: unknown): Promise<Uint8Array | undefined> {
+  const { Body } = output as { Body?: { transformToByteArray(): Promise<Uint8Array> } }
+  return Body?.transformToByteArray()
 }
 
 const unavailable = (cause: unknown): QueueError =>

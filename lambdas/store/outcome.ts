@@ -9,6 +9,8 @@ export type Failure =
   | 'cancelled'
   /** Nothing changed, and trying again is right. */
   | 'throttled'
+  /** It never left this machine: nothing changed, and trying again is right. */
+  | 'unsent'
   /** Nothing changed: the request is wrong, or not allowed. A fault of ours or of the deployment. */
   | 'refused'
   | 'missing'
@@ -26,12 +28,40 @@ const byName: Readonly<Record<string, Failure>> = {
   TransactionConflictException: 'throttled',
   TransactionInProgressException: 'throttled',
   SlowDown: 'throttled',
+  RequestNotSentError: 'unsent',
+  CredentialsProviderError: 'refused',
   NoSuchKey: 'missing',
   NotFound: 'missing',
 }
 
-/** Errors of the connection that say that the request never left. */
-const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
+/** What failed, where a client has another request handler than ours: each comes before any sending. */
+const callsBeforeSending = new Set(['getaddrinfo', 'connect'])
+const codesBeforeSending = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ERR_SOCKET_CONNECTION_TIMEOUT',
+  // The certificate of the other end is not trusted.
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/**
+ * Not by the SDK's own time-out of connecting: that is a `TimeoutError` without a code, as is its
+ * time-out of a silent socket, and in older versions that of any request.
+ */
+function isUnsent(error: Error): boolean {
+  // One for each address of the host.
+  if (error instanceof AggregateError) {
+    return error.errors.length > 0 && error.errors.every(isUnsent)
+  }
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException
+  return callsBeforeSending.has(syscall) || codesBeforeSending.has(code)
+}
 
 const throttlings = new Set([
   'ProvisionedThroughputExceededException',
@@ -48,8 +78,7 @@ export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return 'unknown'
   const known = byName[error.name]
   if (known !== undefined) return known
-  const { code, $metadata } = error as { code?: unknown; $metadata?: { httpStatusCode?: number } }
-  if (typeof code === 'string' && neverSent.has(code)) return 'throttled'
-  const status = $metadata?.httpStatusCode
+  if (isUnsent(error)) return 'unsent'
+  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode
   return status !== undefined && status >= 400 && status < 500 ? 'refused' : 'unknown'
 }

@@ -1,3 +1,5 @@
+import { RequestNotSentError } from '../../lambdas/network/request-errors.ts'
+
 /** What an engine sends, seen and steered between its `send` and the store's. */
 
 export type Request = {
@@ -69,6 +71,9 @@ export function freezeAt(request: number): Steering & { reached: Promise<void>; 
 /** An error as the SDK gives it for a request that was never carried out, and says so. */
 export const throttled = (): Error =>
   Object.assign(new Error('Rate exceeded'), { name: 'ThrottlingException' })
+
+/** An error of our request handler for a request that never left. */
+export const unsent = (): Error => new RequestNotSentError('dynamodb', new Error('no route'))
 
 /** An error after which nobody knows. */
 export const timedOut = (): Error =>

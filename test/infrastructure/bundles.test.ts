@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createRequestHandler } from '../../lambdas/network/request-handler.ts'
 import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { defaultProvider } from '../../lib/bundling/env-credentials.ts'
 import { explainStack } from '../../lib/bundling/explain-stack.ts'
+import { NodeHttpHandler } from '../../lib/bundling/own-request-handler.ts'
 import { handlerFiles, handlerGroups } from '../../lib/constructs/function-settings.ts'
 import { type StorageAccess, storageAccess } from '../../lib/constructs/storage-access.ts'
 import { temporaryFolder } from './synthesised.ts'
@@ -62,6 +64,12 @@ describe('A bundle', () => {
     }
   })
 
+  it.each(all)('of %s has our request handler, if any, and not the SDK’s.', (name, made) => {
+    const inputs = [...made.inputs]
+    expect(inputs.filter((path) => path.includes('node-http-handler'))).toEqual([])
+    expect(inputs.includes('lambdas/network/request-handler.ts')).toBe(name !== 'Health')
+  })
+
   it.each(all)('of %s holds its own handler and not another’s.', (name, made) => {
     const inputs = [...made.inputsAtStart.keys()]
     const handlers = inputs.filter((path) => path.startsWith('lambdas/handlers/'))
@@ -104,6 +112,12 @@ describe('A bundle', () => {
     })
     expect([stdout, stderr]).toEqual(['function\n', ''])
   })
+})
+
+it('What stands in for the SDK’s request handler takes ours, and makes none.', () => {
+  const ours = createRequestHandler()
+  expect(NodeHttpHandler.create(ours)).toBe(ours)
+  expect(() => NodeHttpHandler.create({ requestTimeout: 1_000 })).toThrow('no request handler')
 })
 
 describe('Credentials', () => {

@@ -239,6 +239,12 @@ describe('The bundle of a consumer', () => {
     expect([...made.inputs].some((path) => path.includes('client-eventbridge/'))).toBe(true)
   })
 
+  it('has the SDK’s request handler too, for clients that its handler makes.', () => {
+    const inputs = [...made.inputs]
+    expect(inputs.some((path) => path.includes('node-http-handler/'))).toBe(true)
+    expect(inputs).toContain('lambdas/network/request-handler.ts')
+  })
+
   it('can be loaded by a fresh Node, and exports a handler.', () => {
     const folder = temporaryFolder()
     writeBundle(made, folder)

@@ -6,6 +6,7 @@ import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
 import { markMutants } from './marks.ts'
 import type { Mutant } from './mutant.ts'
+import { networkMutants } from './network.ts'
 import { popMutants } from './pops.ts'
 import { queueLimitMutants } from './queue-limits.ts'
 import { reminderMutants } from './reminders.ts'
@@ -39,4 +40,5 @@ export const mutants: readonly Mutant[] = [
   ...queueLimitMutants,
   ...reminderMutants,
   ...sweepMutants,
+  ...networkMutants,
 ]

@@ -3,7 +3,7 @@ import type { Focus } from './focus.ts'
 /** One deliberate fault: a text patch to the shipped code, and what must notice it. */
 export type Mutant = {
   readonly name: string
-  /** The rule it breaks: `§5.n` of the design page, or the invariant of §6 it endangers. */
+  /** The rule it breaks: `§5.n` of the design page, the invariant of §6 it endangers, or the number of a decision. */
   readonly rule: string
   readonly edits: readonly Edit[]
   /** The cheapest first; the first that fails has killed it. */

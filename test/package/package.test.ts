@@ -165,13 +165,18 @@ const useClient = `
 `
 const useEngine = `
   import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-  import { createQueues, type PopOutcome, QueueError, type Queues, tableDefinition } from 'pushpop/engine'
+  import {
+    createQueues, createRequestHandler, type PopOutcome, QueueError, type Queues, tableDefinition,
+  } from 'pushpop/engine'
 
   export const queues: Queues = createQueues({
     tableName: 'pushpop',
     bucketName: 'segments',
-    dynamodb: new DynamoDBClient(),
-    s3: async () => new (await import('@aws-sdk/client-s3')).S3Client(),
+    dynamodb: new DynamoDBClient({ requestHandler: createRequestHandler() }),
+    async s3() {
+      const { S3Client } = await import('@aws-sdk/client-s3')
+      return new S3Client({ requestHandler: createRequestHandler({ answerTimeoutMs: 10_000 }) })
+    },
   })
   export async function work(): Promise<PopOutcome> {
     await queues.push('orders', { items: [{ text: '{"order":17}', priority: 5 }] })
@@ -391,12 +396,12 @@ describe('The engine', () => {
       `
       import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
       import { S3Client } from '@aws-sdk/client-s3'
-      import { createQueues } from 'pushpop/engine'
+      import { createQueues, createRequestHandler } from 'pushpop/engine'
       const queues = createQueues({
         tableName: 'package',
         bucketName: 'package',
-        dynamodb: new DynamoDBClient(),
-        s3: new S3Client({ forcePathStyle: true }),
+        dynamodb: new DynamoDBClient({ requestHandler: createRequestHandler() }),
+        s3: new S3Client({ forcePathStyle: true, requestHandler: createRequestHandler() }),
       })
       const large = JSON.stringify('x'.repeat(200_000))
       await queues.push('orders', { items: [{ text: '17', priority: 5 }, { text: large, priority: 0 }] })

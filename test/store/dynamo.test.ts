@@ -5,7 +5,7 @@ import {
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { Dynamo, type Row } from '../../lambdas/store/dynamo.ts'
-import { throttled, timedOut } from '../engine/wire.ts'
+import { throttled, timedOut, unsent } from '../engine/wire.ts'
 
 type Answer = Error | object
 
@@ -76,6 +76,16 @@ describe.each(Object.entries(writes))('A conditional %s', (_, write) => {
     }
   })
 
+  it('that never left is sent again, and given up as definite.', async () => {
+    const { dynamo, sent } = scripted(unsent(), unsent(), {})
+    expect(await write(dynamo)).toEqual({ kind: 'done' })
+    expect(sent).toHaveLength(3)
+    await expect(write(scripted(unsent()).dynamo)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      outcome: undefined,
+    })
+  })
+
   it('that failed tells what it met, asked for in the same request.', async () => {
     const { dynamo, sent } = scripted(conditionFailed({ v: 3, t: ['x'] }))
     expect(await write(dynamo)).toEqual({ kind: 'failed', item: { v: 3, t: ['x'] } })
@@ -89,10 +99,27 @@ describe.each(Object.entries(writes))('A conditional %s', (_, write) => {
   })
 })
 
+describe('A seal’s update', () => {
+  it('is sent as often as it takes while the store throttles.', async () => {
+    const { dynamo, sent } = scripted(...Array.from({ length: 100 }, throttled), {})
+    expect(await dynamo.update(key, update, true)).toEqual({ kind: 'done' })
+    expect(sent).toHaveLength(101)
+  })
+
+  it('is not, where each try would wait a second for its connection.', async () => {
+    const { dynamo, sent } = scripted(unsent())
+    const sending = dynamo.update(key, update, true)
+    await expect(sending).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: undefined })
+    expect(sent).toHaveLength(8)
+  })
+})
+
 describe('A read', () => {
   it('is asked again whatever happened, but not for ever.', async () => {
     const found = scripted(timedOut(), throttled(), timedOut(), { Item: { a: 1 } })
     expect(await found.dynamo.get(key, true)).toEqual({ a: 1 })
+    const away = scripted(unsent(), throttled(), unsent(), { Item: { a: 1 } })
+    expect(await away.dynamo.get(key, true)).toEqual({ a: 1 })
     const lost = scripted(timedOut())
     await expect(lost.dynamo.get(key, false)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     expect(lost.sent.length).toBeLessThanOrEqual(5)

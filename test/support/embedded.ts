@@ -2,6 +2,7 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { createRequestHandler } from '../../lambdas/network/request-handler.ts'
 import {
   findDynoxide,
   noDynoxideError,
@@ -69,11 +70,25 @@ export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: Endpoints): Co
     credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
     // A lost answer has to reach the code under test, not be repeated below it.
     maxAttempts: 1,
-    // Above the 50 of the SDK, so that a test of contention does not queue in its own client.
-    requestHandler: { httpAgent: { keepAlive: true, maxSockets: 256 } },
   }
-  const dynamodb = new DynamoDBClient({ ...common, endpoint: dynamodbEndpoint })
-  const s3 = new S3Client({ ...common, endpoint: s3Endpoint, forcePathStyle: true })
+  const handler = () =>
+    createRequestHandler({
+      // A test of contention does not queue in its own client, and no test fails by a busy machine.
+      socketsMax: 256,
+      connectTimeoutMs: 30_000,
+      answerTimeoutMs: 30_000,
+    })
+  const dynamodb = new DynamoDBClient({
+    ...common,
+    endpoint: dynamodbEndpoint,
+    requestHandler: handler(),
+  })
+  const s3 = new S3Client({
+    ...common,
+    endpoint: s3Endpoint,
+    requestHandler: handler(),
+    forcePathStyle: true,
+  })
   return {
     dynamodbEndpoint,
     s3Endpoint,

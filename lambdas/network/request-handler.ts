@@ -1,0 +1,94 @@
+// Sends the requests of an AWS client, in place of the SDK's own handler.
+
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { answerTimeoutsMs } from './answer-timeouts.ts'
+import { exchange, type SdkResponse } from './exchange.ts'
+import type { SdkRequest } from './outgoing.ts'
+import { abortError } from './request-errors.ts'
+import { Sockets } from './sockets.ts'
+
+export type RequestHandlerOptions = {
+  /** From handing over a request to the last byte of its answer: 3 s, unless set. */
+  readonly answerTimeoutMs?: number
+  /** For looking up the name, connecting and TLS: 1 s, unless set. */
+  readonly connectTimeoutMs?: number
+  /** A connection that has been idle for longer is not used again: 4 s, unless set. */
+  readonly idleMsMax?: number
+  /** Requests under way at once, each on a connection; others wait: 50, unless set. */
+  readonly socketsMax?: number
+  /** The wall clock, unless a test brings another. */
+  readonly nowMs?: () => number
+}
+
+/** What a client takes as its `requestHandler`. */
+export type RequestHandler = DynamoDBClient['config']['requestHandler'] & {
+  readonly answerTimeoutMs: number
+}
+
+/** Within a region a connection takes milliseconds: after a second it will not come. */
+const CONNECT_TIMEOUT_MS = 1_000
+/**
+ * A second under the shortest time after which a service of AWS was seen to end an idle connection: S3
+ * after 5 s, Kinesis 6, DynamoDB 60; a NAT gateway forgets one after 350 s (decision 0023). Where calls
+ * are rarer than that, each pays for a new connection, some milliseconds.
+ */
+const IDLE_MS_MAX = 4_000
+/**
+ * As many as the SDK's own. Housekeeping, which sends the most at once, copies 24 segments; a Lambda
+ * has 1,024 files and connections.
+ */
+const SOCKETS_MAX = 50
+
+/**
+ * Reuses connections without the requests that a dead one loses, bounds every answer to its last byte,
+ * and tells a request that never left (`RequestNotSentError`) from one of which nobody knows.
+ */
+export function createRequestHandler(options: RequestHandlerOptions = {}): RequestHandler {
+  const {
+    answerTimeoutMs = answerTimeoutsMs.dynamodb,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+    idleMsMax = IDLE_MS_MAX,
+    socketsMax = SOCKETS_MAX,
+    nowMs = Date.now,
+  } = options
+  const socketOptions = { idleMsMax, socketsMax, nowMs }
+  // Made here, so that TLS is loaded while a function starts and not in its first call.
+  const https = new Sockets('https:', socketOptions)
+  let http: Sockets | undefined
+
+  function socketsFor(protocol: string): Sockets {
+    if (protocol === 'https:') return https
+    http ??= new Sockets('http:', socketOptions)
+    return http
+  }
+
+  return {
+    answerTimeoutMs,
+    metadata: { handlerProtocol: 'http/1.1' },
+    async handle(
+      request: SdkRequest,
+      { abortSignal, requestTimeout }: HandleOptions = {},
+    ): Promise<{ response: SdkResponse }> {
+      const sockets = socketsFor(request.protocol)
+      const looking = sockets.ready()
+      if (looking !== undefined) await looking
+      const signal = abortSignal instanceof AbortSignal ? abortSignal : undefined
+      if (signal?.aborted) throw abortError(signal)
+      const timeoutMs = requestTimeout || answerTimeoutMs
+      const bounds = { connectTimeoutMs, answerTimeoutMs: timeoutMs, signal }
+      return { response: await exchange(sockets, request, bounds) }
+    },
+    destroy() {
+      https.agent.destroy()
+      http?.agent.destroy()
+    },
+    // The SDK hands over its logger and a timeout for sockets: there is no use for them here.
+    updateHttpClientConfig() {},
+    httpHandlerConfigs: () => ({}),
+  }
+}
+
+type HandleOptions = {
+  readonly abortSignal?: { readonly aborted: boolean } | undefined
+  readonly requestTimeout?: number | undefined
+}

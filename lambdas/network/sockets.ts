@@ -1,0 +1,88 @@
+// The connections of one client: kept open between requests, and not used once they may be dead.
+
+import type { Agent, request } from 'node:http'
+import type { Socket } from 'node:net'
+
+export type SocketOptions = {
+  readonly socketsMax: number
+  readonly idleMsMax: number
+  /** The wall clock: it goes on while a process is frozen. */
+  readonly nowMs: () => number
+}
+
+/**
+ * Lambda freezes a process between two calls. Meanwhile the other end closes what is idle, or something
+ * on the way forgets it, and the frozen process does not hear of it. A request that it writes to such a
+ * socket after the thaw is lost, and nobody can tell whether it was carried out. So a socket that has
+ * been idle
+ *
+ * - for longer than `idleMsMax`, or since a time still to come, is closed and not used;
+ * - for a millisecond or more is used only after the event loop has read what has come for it: its end
+ *   may be there already, and the next call be handled before it is read.
+ */
+export class Sockets {
+  readonly agent: Agent
+  readonly request: typeof request
+  /** Nothing of a request leaves before a new socket emits this. */
+  readonly establishedBy: 'connect' | 'secureConnect'
+  readonly #options: SocketOptions
+  readonly #idleSinceMs = new WeakMap<object, number>()
+
+  constructor(protocol: 'http:' | 'https:', options: SocketOptions) {
+    this.#options = options
+    // Never an `import` of node:http: as an ES module it loads workers and undici, 16 ms of a cold start.
+    const { Agent, request } =
+      protocol === 'http:'
+        ? process.getBuiltinModule('node:http')
+        : process.getBuiltinModule('node:https')
+    this.request = request
+    this.establishedBy = protocol === 'http:' ? 'connect' : 'secureConnect'
+    this.agent = new Agent({ keepAlive: true, maxSockets: options.socketsMax })
+    const keep = this.agent.keepSocketAlive.bind(this.agent)
+    this.agent.keepSocketAlive = (socket) => {
+      this.#idleSinceMs.set(socket, options.nowMs())
+      return keep(socket)
+    }
+  }
+
+  /** When whatever is idle may be used; `undefined` is at once. */
+  ready(): Promise<void> | undefined {
+    return this.#closeStale() > 0 ? this.#look() : undefined
+  }
+
+  async #look(): Promise<void> {
+    // The loop may be past its sockets in this turn: the next one reads them before it ends.
+    await endOfTurn()
+    await endOfTurn()
+    this.#closeStale()
+  }
+
+  /** For how long the socket that the agent would use next has been idle; 0 where there is none. */
+  #closeStale(): number {
+    const { idleMsMax, nowMs } = this.#options
+    const now = nowMs()
+    let nextIdleMs = 0
+    for (const sockets of Object.values(this.agent.freeSockets)) {
+      let lastIdleMs = 0
+      // A copy, for a socket that is closed leaves the list. The agent takes the last one first.
+      for (const socket of [...(sockets ?? [])]) {
+        const idleMs = now - (this.#idleSinceMs.get(socket) ?? Number.NEGATIVE_INFINITY)
+        if (idleMs >= 0 && idleMs <= idleMsMax && isOpen(socket)) lastIdleMs = idleMs
+        else close(socket)
+      }
+      nextIdleMs = Math.max(nextIdleMs, lastIdleMs)
+    }
+    return nextIdleMs
+  }
+}
+
+const isOpen = ({ destroyed, readable, writable }: Socket): boolean =>
+  !destroyed && readable && writable
+
+function close(socket: Socket): void {
+  socket.destroy()
+  // The agent would hear of it a turn later, and use it meanwhile.
+  socket.emit('agentRemove')
+}
+
+const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,97 @@
+// Stands between a client and a store, and lets connections die as they do where processes freeze and
+// networks forget.
+
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type NetworkProxy = {
+  /** In place of the store's own; where that is TLS, it passes through as it is. */
+  readonly endpoint: string
+  /** Connections that were ever made, and those that are open now. */
+  readonly made: number
+  readonly open: number
+  /**
+   * Something on the way forgets all connections of now, and tells nobody. What is sent on them is
+   * answered with a reset, or never.
+   */
+  forget(how: 'reset' | 'dropped'): void
+  /** The other end closes or resets all connections of now; resolves when the news has arrived. */
+  end(how: 'closed' | 'reset'): Promise<void>
+  /** From now on an answer comes to this many bytes and no further; `undefined`: it comes whole. */
+  stallAfter(bytes: number | undefined): void
+  close(): Promise<void>
+}
+
+export async function startNetworkProxy(storeEndpoint: string): Promise<NetworkProxy> {
+  const store = new URL(storeEndpoint)
+  const clients = new Set<Socket>()
+  const forgotten = new WeakMap<Socket, 'reset' | 'dropped'>()
+  let made = 0
+  let stalledAt: number | undefined
+
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    made += 1
+    clients.add(client)
+    const upstream = connect(Number(store.port), store.hostname)
+    let answered = 0
+    client.on('data', (data) => {
+      const fate = forgotten.get(client)
+      // To what it has closed itself, the other end answers with a reset too.
+      if (fate === 'reset' || client.writableEnded) client.resetAndDestroy()
+      else if (fate === undefined) {
+        answered = 0
+        upstream.write(data)
+      }
+    })
+    upstream.on('data', (data) => {
+      const room = stalledAt === undefined ? data.length : Math.max(0, stalledAt - answered)
+      answered += data.length
+      if (!client.writableEnded) client.write(data.subarray(0, room))
+    })
+    client.on('end', () => client.end())
+    client.on('close', () => {
+      clients.delete(client)
+      upstream.destroy()
+    })
+    upstream.on('close', () => client.destroy())
+    // A side that hung up does not wait for an answer.
+    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  return {
+    endpoint: `${store.protocol}//127.0.0.1:${port}`,
+    get made() {
+      return made
+    },
+    get open() {
+      return clients.size
+    },
+    forget(how) {
+      for (const client of clients) forgotten.set(client, how)
+    },
+    async end(how) {
+      await Promise.all(
+        [...clients].map((client) => {
+          if (how === 'closed') return new Promise<void>((resolve) => client.end(() => resolve()))
+          client.resetAndDestroy()
+          return once(client, 'close')
+        }),
+      )
+      // Packets of one machine keep their order: when this connection is made, the news is there.
+      const probe = connect(port, '127.0.0.1')
+      await once(probe, 'connect')
+      probe.destroy()
+    },
+    stallAfter(bytes) {
+      stalledAt = bytes
+    },
+    async close() {
+      for (const client of clients) client.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
