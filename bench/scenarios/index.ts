@@ -8,25 +8,31 @@ import { depth } from './depth.ts'
 import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
 import { http } from './http.ts'
+import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
 import { memory } from './memory.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
 import { pushSingle } from './push-single.ts'
 import { recordSize } from './record-size.ts'
+import { sweep } from './sweep.ts'
 import { throttled } from './throttled.ts'
+import { transactions } from './transactions.ts'
 
 /** In the order of the table; memory last, because it empties the queue that depth has filled. */
 export const scenarios: readonly Scenario[] = [
   pushSingle,
   hotQueue,
   throttled,
+  transactions,
   popAcknowledge,
   consumers,
   bulk100,
   bulk1000,
   largePush,
+  largeItems,
   depth,
   recordSize,
+  sweep,
   cpu,
   handlerCpu,
   coldStart,

@@ -1,8 +1,13 @@
 // Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
 // and computing takes none. What is measured is the algorithm alone, the same on every machine.
 
-import { createSimulatedClient } from '../../test/simulated/simulated-client.ts'
+import {
+  createSimulatedClient,
+  type Network,
+  perfectNetwork,
+} from '../../test/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../test/simulated/simulated-store.ts'
+import { slowTransactions } from '../../test/simulated/slow-transactions.ts'
 import { createVirtualTime, type VirtualTime } from '../../test/simulated/virtual-time.ts'
 import { DYNAMODB_LATENCY_MS, S3_LATENCY_MS } from '../bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from '../engine.ts'
@@ -21,6 +26,10 @@ export type SimulatedLoad = {
   readonly itemBytes: number
   /** Absent: a store that takes whatever comes, as the embedded one does. */
   readonly throttle?: { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
+  /** Of the producers, those that push with a key: these come first. */
+  readonly keyed?: number
+  /** Transactions hold their items for 5–15 ms, as on AWS. */
+  readonly slowTransactions?: boolean
 }
 
 export type SimulatedResult = {
@@ -28,6 +37,8 @@ export type SimulatedResult = {
   readonly perSecond: number
   readonly p99Ms: number
   readonly gaveWay: number
+  /** Of those done and of those that gave way, by producers with a key. */
+  readonly keyed: { readonly done: number; readonly gaveWay: number; readonly p99Ms: number }
   /** Seals and the like that no answer waited for. */
   readonly backgroundErrors: number
   readonly reading: Reading
@@ -41,8 +52,13 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const time = createVirtualTime(START_MS)
   const random = createRandom(load.producers)
   const simulated = new SimulatedStore({ nowMs: time.nowMs, throttle: load.throttle })
-  const store = openSimulated(simulated, time, random, (row) => housekeeper.onRow(row))
-  const background = openSimulated(simulated, time, random, (row) => housekeeper.onRow(row))
+  const network = load.slowTransactions
+    ? slowTransactions(simulated, time.sleep, () => 5 + 10 * random())
+    : perfectNetwork
+  const open = () =>
+    openSimulated(simulated, network, time, random, (row) => housekeeper.onRow(row))
+  const store = open()
+  const background = open()
   let backgroundErrors = 0
   const surroundings = { clock: time, random, onBackgroundError: () => void backgroundErrors++ }
   const housekeepingQueues = openQueues(background, surroundings)
@@ -50,20 +66,23 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
 
   const measureFromMs = START_MS + WARM_UP_MS
   const endMs = measureFromMs + load.seconds * 1000
-  const durationsMs: number[] = []
-  let gaveWay = 0
+  const plain = { durationsMs: [] as number[], gaveWay: 0 }
+  const keyed = { durationsMs: [] as number[], gaveWay: 0 }
   async function produce(producer: number) {
     const queues = openQueues(store, surroundings)
     const item = createItems(producer)
+    const isKeyed = producer < (load.keyed ?? 0)
+    const tally = isKeyed ? keyed : plain
     while (time.nowMs() < endMs) {
       const beganMs = time.nowMs()
       const items = [{ text: item(load.itemBytes) }]
-      const did = await unlessBusy(() => queues.push(QUEUE, { items }))
+      const key = isKeyed && { idempotencyKey: `${producer}-${beganMs}` }
+      const did = await unlessBusy(() => queues.push(QUEUE, { items, ...key }))
       // What a caller told to come back would do.
       if (!did) await time.sleep(100 + 100 * random())
       if (time.nowMs() < measureFromMs || time.nowMs() >= endMs) continue
-      if (did) durationsMs.push(time.nowMs() - beganMs)
-      else gaveWay += 1
+      if (did) tally.durationsMs.push(time.nowMs() - beganMs)
+      else tally.gaveWay += 1
     }
   }
 
@@ -75,11 +94,17 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const atStart = store.meter.read()
   await time.run(endMs)
   if (failures.length > 0) throw failures[0]
+  const done = plain.durationsMs.length + keyed.durationsMs.length
   return {
-    done: durationsMs.length,
-    perSecond: durationsMs.length / load.seconds,
-    p99Ms: quantile(durationsMs, 0.99),
-    gaveWay,
+    done,
+    perSecond: done / load.seconds,
+    p99Ms: quantile([...plain.durationsMs, ...keyed.durationsMs], 0.99),
+    gaveWay: plain.gaveWay + keyed.gaveWay,
+    keyed: {
+      done: keyed.durationsMs.length,
+      gaveWay: keyed.gaveWay,
+      p99Ms: quantile(keyed.durationsMs, 0.99),
+    },
     backgroundErrors,
     reading: difference(store.meter.read(), atStart),
   }
@@ -87,12 +112,13 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
 
 function openSimulated(
   simulated: SimulatedStore,
+  network: Network,
   time: VirtualTime,
   random: () => number,
   onRow: Housekeeper['onRow'],
 ) {
   const meter = createMeter()
-  const client = createSimulatedClient(simulated)
+  const client = createSimulatedClient(simulated, network)
   // A tenth more or less, or producers that start together would stay in step for ever.
   const latency = (ms: number) => () => time.sleep(ms * (0.9 + 0.2 * random()))
   return {

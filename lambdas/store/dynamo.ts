@@ -20,7 +20,8 @@ import { QueueError } from '../core/errors.ts'
 import type { Key } from '../core/keys.ts'
 import { answerTimeoutsMs } from '../network/answer-timeouts.ts'
 import { hasDeadline, type SendOptions, withinDeadline } from './answer-deadline.ts'
-import { failureOf, isThrottling } from './outcome.ts'
+import { type Failure, failureOf } from './outcome.ts'
+import { conflictPatience, eagerPatience, type Patience, steadyPatience } from './patience.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
 
 /** Whoever takes document commands: the SDK's document client, or a simulation of it. */
@@ -45,20 +46,6 @@ export type Transacted =
   | { readonly kind: 'failed'; readonly reasons: readonly { failed: boolean; item?: Row }[] }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
-/**
- * 25 + 50 + … + 400 + 400 ms, less up to half of each at random: more than a second over all, in
- * which an item that is throttled has let a thousand units pass. The caller has 29 seconds at the most.
- */
-const ATTEMPTS_MAX = 8
-const BACKOFF_FIRST_MS = 25
-const BACKOFF_MAX_MS = 400
-/**
- * Where holding back would hurt all others: a seal makes the room that every append waits for. At
- * 3 ms it takes the next unit that a throttled item lets pass; 400 of them last as long as a seal
- * may take.
- */
-const EAGER_ATTEMPTS_MAX = 400
-const EAGER_PAUSE_MS = 3
 /** A read may be asked again whatever happened to the first. */
 const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
@@ -143,13 +130,15 @@ export class Dynamo {
       } catch (error) {
         const failure = failureOf(error)
         if (failure === 'unknown') return { kind: 'unknown', cause: error }
-        if (failure === 'refused') throw error
-        if (failure === 'cancelled') {
-          const reasons = cancellationReasons(error)
-          if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
-          // Cancelled by a conflict or by throttling alone: nothing changed.
+        if (isPassing(failure)) {
+          await this.#backOff(attempt, error, failure)
+          continue
         }
-        await this.#backOff(attempt, error)
+        if (failure !== 'cancelled') throw error
+        const reasons = cancellationReasons(error)
+        if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
+        // Refused for now, and nothing changed.
+        await this.#backOff(attempt, error, isConflict(error) ? 'conflict' : 'throttled')
       }
     }
   }
@@ -185,7 +174,7 @@ export class Dynamo {
       left = [...unprocessed, ...left.slice(BATCH_GET_KEYS_MAX)]
       // A page of 16 MB makes progress; only one that brought nothing counts against the limit.
       if (unprocessed.length === asked.length) {
-        await this.#backOff(attempt, new Error('BatchGetItem processed nothing'))
+        await this.#backOff(attempt, new Error('BatchGetItem processed nothing'), 'throttled')
         attempt += 1
       }
     }
@@ -224,7 +213,8 @@ export class Dynamo {
         )
         left = output.UnprocessedItems?.[this.tableName] ?? []
         if (left.length > 0) {
-          await this.#backOff(attempt, new Error('BatchWriteItem left rows unprocessed'), eager)
+          const cause = new Error('BatchWriteItem left rows unprocessed')
+          await this.#backOff(attempt, cause, 'throttled', eager)
         }
       }
     }
@@ -236,7 +226,8 @@ export class Dynamo {
         const output = (await this.#send(command())) as { Attributes?: Row }
         return { kind: 'done', ...(output.Attributes !== undefined && { item: output.Attributes }) }
       } catch (error) {
-        switch (failureOf(error)) {
+        const failure = failureOf(error)
+        switch (failure) {
           case 'condition': {
             // The document client leaves the item of an exception as it came.
             const raw = (error as { Item?: Record<string, AttributeValue> }).Item
@@ -245,11 +236,9 @@ export class Dynamo {
           case 'unknown':
             return { kind: 'unknown', cause: error }
           case 'throttled':
-            await this.#backOff(attempt, error, eager)
-            break
-          // Each try may wait a second for its connection.
+          case 'conflict':
           case 'unsent':
-            await this.#backOff(attempt, error)
+            await this.#backOff(attempt, error, failure, eager)
             break
           default:
             throw error
@@ -269,29 +258,50 @@ export class Dynamo {
         return (await this.#send(command())) as T
       } catch (error) {
         const failure = failureOf(error)
-        if (failure !== 'throttled' && failure !== 'unsent' && failure !== 'unknown') throw error
+        if (!isPassing(failure)) throw error
         if (failure === 'unknown') lost += 1
         if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
-        await this.#backOff(attempt, error, eager && failure !== 'unsent')
+        await this.#backOff(attempt, error, failure, eager)
       }
     }
   }
 
-  async #backOff(attempt: number, cause: unknown, eager = false): Promise<void> {
-    if (isThrottling(cause)) this.#lastThrottledMs = this.#clock.nowMs()
-    if (eager) {
-      if (attempt >= EAGER_ATTEMPTS_MAX) throw unavailable(cause)
-      return this.#clock.sleep(EAGER_PAUSE_MS)
-    }
-    if (attempt >= ATTEMPTS_MAX) throw unavailable(cause)
-    const most = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (attempt - 1))
-    await this.#clock.sleep(most / 2 + (most / 2) * this.#random())
+  async #backOff(
+    attempt: number,
+    cause: unknown,
+    failure: Passing,
+    isEager = false,
+  ): Promise<void> {
+    if (failure === 'throttled') this.#lastThrottledMs = this.#clock.nowMs()
+    const { attemptsMax, pauseMs } = patienceFor(failure, isEager)
+    if (attempt >= attemptsMax) throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
+    await this.#clock.sleep(pauseMs(attempt, this.#random))
   }
 
   #send(command: object): Promise<unknown> {
     return this.#port.send(withoutSdkRetry(command) as never)
   }
 }
+
+/** What is worth another sending. */
+type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
+
+const isPassing = (failure: Failure): failure is Passing =>
+  failure === 'throttled' || failure === 'conflict' || failure === 'unsent' || failure === 'unknown'
+
+function patienceFor(failure: Passing, isEager: boolean): Patience {
+  // Each try may wait a second for its connection.
+  if (failure === 'unsent') return steadyPatience
+  if (isEager) return eagerPatience
+  return failure === 'conflict' ? conflictPatience : steadyPatience
+}
+
+const inTheWay = (cause: unknown): QueueError =>
+  new QueueError(
+    'BUSY',
+    'Too many transactions are at work on the same item; nothing was changed, try again in a moment',
+    { cause },
+  )
 
 const unavailable = (cause: unknown): QueueError =>
   new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment', {
@@ -322,6 +332,13 @@ const passing = new Set([
   'ThrottlingError',
   'ProvisionedThroughputExceeded',
 ])
+
+/** Another transaction, or a write, and not a want of units. */
+const isConflict = (error: unknown): boolean => {
+  const { CancellationReasons = [] } = error as { CancellationReasons?: { Code?: string }[] }
+  const codes = CancellationReasons.map(({ Code = 'None' }) => Code)
+  return codes.every((code) => code === 'None' || code === 'TransactionConflict')
+}
 
 function cancellationReasons(error: unknown): { failed: boolean; item?: Row }[] {
   const { CancellationReasons = [] } = error as {

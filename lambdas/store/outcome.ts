@@ -7,8 +7,10 @@ export type Failure =
   | 'condition'
   /** A transaction was cancelled: nothing changed; its reasons say why. */
   | 'cancelled'
-  /** Nothing changed, and trying again is right. */
+  /** For want of units; nothing changed, and trying again is right. */
   | 'throttled'
+  /** A transaction is at work on the item; nothing changed, and it passes in milliseconds. */
+  | 'conflict'
   /** It never left this machine: nothing changed, and trying again is right. */
   | 'unsent'
   /** Nothing changed: the request is wrong, or not allowed. A fault of ours or of the deployment. */
@@ -24,9 +26,9 @@ const byName: Readonly<Record<string, Failure>> = {
   ThrottlingException: 'throttled',
   Throttling: 'throttled',
   RequestLimitExceeded: 'throttled',
-  // A transaction holds the item, or the same token is being worked on: both pass in milliseconds.
-  TransactionConflictException: 'throttled',
-  TransactionInProgressException: 'throttled',
+  TransactionConflictException: 'conflict',
+  // The same token is being worked on.
+  TransactionInProgressException: 'conflict',
   SlowDown: 'throttled',
   RequestNotSentError: 'unsent',
   CredentialsProviderError: 'refused',
@@ -62,17 +64,6 @@ function isUnsent(error: Error): boolean {
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException
   return callsBeforeSending.has(syscall) || codesBeforeSending.has(code)
 }
-
-const throttlings = new Set([
-  'ProvisionedThroughputExceededException',
-  'ThrottlingException',
-  'Throttling',
-  'RequestLimitExceeded',
-])
-
-/** Refused for want of units, not because a transaction was in the way. */
-export const isThrottling = (error: unknown): boolean =>
-  error instanceof Error && throttlings.has(error.name)
 
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return 'unknown'

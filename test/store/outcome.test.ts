@@ -41,7 +41,7 @@ const cases: readonly [string, unknown, Failure][] = [
   [
     'a transaction in the way',
     new TransactionConflictException({ message, $metadata }),
-    'throttled',
+    'conflict',
   ],
   ['S3 under load', s3('SlowDown', 503), 'throttled'],
   ['a connection that was refused', coded('Error', 'ECONNREFUSED'), 'unsent'],

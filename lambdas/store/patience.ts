@@ -1,0 +1,37 @@
+import type { Random } from './dynamo.ts'
+
+// How often a request that was refused for now is sent, and after which pauses.
+
+export type Patience = {
+  readonly attemptsMax: number
+  pauseMs(attempt: number, random: Random): number
+}
+
+/**
+ * 25 + 50 + … + 400 + 400 ms, less up to half of each at random: more than a second over all, in
+ * which an item that is throttled has let a thousand units pass. The caller has 29 seconds at the most.
+ */
+export const steadyPatience: Patience = {
+  attemptsMax: 8,
+  pauseMs(attempt, random) {
+    const most = Math.min(400, 25 * 2 ** (attempt - 1))
+    return most / 2 + (most / 2) * random()
+  },
+}
+
+/**
+ * Where holding back would hurt all others: a seal makes the room that every append waits for. At
+ * 3 ms it takes the next unit that a throttled item lets pass; 400 of them last as long as a seal
+ * may take.
+ */
+export const eagerPatience: Patience = { attemptsMax: 400, pauseMs: () => 3 }
+
+/**
+ * A transaction holds its items for some 10 ms, and there is no line: the next to ask after it ends has
+ * its turn. So it is asked again soon, at a time that nobody else has chosen, and often: in these two to
+ * three seconds 64 transactions on one item have each had theirs.
+ */
+export const conflictPatience: Patience = {
+  attemptsMax: 100,
+  pauseMs: (attempt, random) => Math.min(120, 10 * 2 ** (attempt - 1)) * random(),
+}
