@@ -42,7 +42,8 @@ export type DecideRequest = {
 }
 
 export type DecisionBody =
-  | { readonly allowed: true; readonly remaining: number; readonly waited_ms?: number }
+  /** Where it waited here for the turn of its ticket, what is left of the window is not known. */
+  | { readonly allowed: true; readonly remaining?: number; readonly waited_ms?: number }
   | {
       readonly allowed: false
       readonly ticket: string

@@ -90,6 +90,12 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
   },
 }
 
+/**
+ * How many environments a function may have at once. AWS sets so many aside for it: they are missing from
+ * what the account has for all others, of which it keeps 100 (10 in a new account) that nobody can reserve.
+ */
+export type Concurrency = Readonly<Partial<Record<FunctionName | 'Announce', number>>>
+
 /** Only there where events are wanted, and no duty of a caller's: so not among the others. */
 export const announceSetting: FunctionSetting = {
   file: 'announce.ts',

@@ -19,12 +19,14 @@ export type ServiceFunctionProps = {
   readonly logRetention: RetentionDays
   readonly tracing: boolean
   readonly throwaway: boolean
+  /** As many as the account has unless set. */
+  readonly concurrency?: number | undefined
 }
 
 /** One duty: a function with a role and a log group of its own, and no rights but to write there. */
 export class ServiceFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
-    const { setting, tracing } = props
+    const { setting, tracing, concurrency } = props
     const logGroup = new LogGroup(scope, `${id}Logs`, {
       retention: props.logRetention,
       removalPolicy: props.throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
@@ -42,6 +44,7 @@ export class ServiceFunction extends LambdaFunction {
       environment: { ...props.environment },
       role,
       logGroup,
+      ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
       tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED,
     })
     if (setting.holdsCalls) {

@@ -24,6 +24,12 @@ export const CALLER_CHARACTERS_MAX = 256
 /** A call is held for its turn at most so long: the gateway gives up after 30 s. */
 export const WAIT_MS_DEFAULT = 10_000
 export const WAIT_MS_MAX = 20_000
+/**
+ * Over HTTP it is held for less, unless a setting says otherwise: each held call takes an environment of
+ * the function, and an account has 1,000 of them for all its functions, a new one 10. At 50 calls a second
+ * 2 s take 100 environments, and 20 s would take them all.
+ */
+export const HOLD_MS_DEFAULT = 2_000
 
 /**
  * A clock may be this far behind the gateway's, and this far ahead: a cold start of ten seconds lies
