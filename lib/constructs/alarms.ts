@@ -10,7 +10,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { apiMetric, serviceMetric, tableMetric } from './service-metrics.ts'
+import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
 import type { Watched } from './watched.ts'
 
 export type AlarmsProps = Watched & {
@@ -77,6 +77,7 @@ export class Alarms extends Construct {
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   const { api, functions, table, failures, events, serviceName, itemAge } = props
+  const refused = refusedMetrics(table.tableName, minute)
   const { Push, Pop, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
@@ -120,7 +121,8 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         'minutes. A consumer that pops the queue still gets them.',
       section: 'expired-locks-stay',
       metric: new MathExpression({
-        expression: 'FILL(runs, 0) - FILL(failed, 0)',
+        // Not filled: a newest point that is only late would be a run that failed.
+        expression: 'runs - failed',
         label: 'successful runs',
         usingMetrics: {
           runs: ReturnExpiredLocks.metricInvocations(fiveMinutes),
@@ -195,16 +197,19 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         'request a second.',
       section: 'a-queue-is-hot',
       metric: new MathExpression({
-        expression: 'FILL(writes, 0) + FILL(reads, 0)',
+        // What nothing was refused of has no data at all.
+        expression: Object.keys(refused)
+          .map((id) => `FILL(${id}, 0)`)
+          .join(' + '),
         label: 'refused requests',
-        usingMetrics: {
-          writes: tableMetric(table.tableName, 'WriteThrottleEvents', minute),
-          reads: tableMetric(table.tableName, 'ReadThrottleEvents', minute),
-        },
+        usingMetrics: { ...refused },
         ...minute,
       }),
       limit: { above: 60 },
-      periods: 5,
+      // The newest one or two come late and are filled with 0 until they do: of five, all five never are
+      // above it.
+      periods: 3,
+      of: 5,
     },
     ItemsWereDeadLettered: {
       felt: 'Items were not processed: they came back too often, or a consumer gave up on them.',

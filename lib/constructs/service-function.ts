@@ -7,10 +7,11 @@ import {
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { type CfnResource, Duration, RemovalPolicy } from 'aws-cdk-lib/core'
+import { type CfnResource, Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { acknowledge } from './acknowledge.ts'
 import { type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
+import { kept } from './kept.ts'
 
 export type ServiceFunctionProps = {
   readonly setting: FunctionSetting
@@ -29,7 +30,7 @@ export class ServiceFunction extends LambdaFunction {
     const { setting, tracing, concurrency } = props
     const logGroup = new LogGroup(scope, `${id}Logs`, {
       retention: props.logRetention,
-      removalPolicy: props.throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      removalPolicy: kept(props.throwaway),
     })
     const role = roleOf(scope, id, logGroup)
     super(scope, id, {

@@ -71,7 +71,8 @@ describe('A stage', () => {
   it('is for throwing away only if that is said, whatever its name.', () => {
     const { resources } = synthesised({ stage: 'dev' })
     expect(resources.StorageTable?.DeletionPolicy).toBe('Retain')
-    expect(resources.PushLogs?.DeletionPolicy).toBe('Retain')
+    expect(resources.PushLogs?.DeletionPolicy).toBe('RetainExceptOnCreate')
+    expect(resources.ApiAccessLogs?.DeletionPolicy).toBe('RetainExceptOnCreate')
     const trial = synthesised({ stage: 'dev', throwaway: 'true' })
     expect(trial.resources.PushLogs?.DeletionPolicy).toBe('Delete')
   })
