@@ -448,6 +448,13 @@ describe('what is wrong with a command line is told in a sentence, with exit cod
     { args: ['rate-config', 'k', '--shards', '2'], says: 'settings go with set, not with show' },
     { args: ['rate-patterns', 'put'], says: '"put" is neither show nor set' },
     { args: ['rate-patterns', '--yes'], says: '--file and --yes go with set' },
+    { args: ['rate-secret', 'change'], says: '"change" is none of show, rotate and forget' },
+    { args: ['rate-secret', 'rotate', '--yes'], says: '--yes goes with forget, not with rotate' },
+    { args: ['rate-secret', 'rotate'], says: 'in the table itself: give --table and --bucket' },
+    {
+      args: ['rate-secret', 'forget', '--table', 'T', '--bucket', 'B'],
+      says: 'nobody can be asked here; --yes does not ask',
+    },
     { args: ['rate-ticket', 'k', '..'], says: '".." is no ticket' },
   ])('$args', async ({ args, says }) => {
     const { code, stdout, stderr } = await run(args)

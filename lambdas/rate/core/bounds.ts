@@ -69,6 +69,18 @@ export const SECRET_BYTES_MIN = 16
 /** Of one that is made here: as many as the hash has. */
 export const SECRET_BYTES = 32
 
+/** How long a process uses the table's secrets that it has read: what a changed one may take to be felt. */
+export const SECRETS_KEPT_MS = 300_000
+/**
+ * A new secret signs when every process has read it: one that had just read keeps what it has for so long,
+ * its clock may be twenty seconds behind, and its read may be repeated for some seconds. Twice that.
+ */
+export const SECRET_SETTLES_MS = 2 * SECRETS_KEPT_MS
+/**
+ * Changed monthly, a ticket may be a quarter old. Each is an HMAC more for a text that nobody signed.
+ */
+export const FORMER_SECRETS_MAX = 3
+
 /** Smooth cursors count from a multiple of this (some two years), so that they stay below 2^53. */
 export const SMOOTH_ERA_MS = 2 ** 36
 /** A cursor past this begins to count anew. */
