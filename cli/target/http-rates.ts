@@ -33,7 +33,7 @@ export function openHttpRates(
     decide(key, request) {
       // A second request after a lost answer would take another place: a script is told, and decides.
       if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
-      // After Ctrl-C a place is still to be given up.
+      // Without the interrupt: Ctrl-C is when it has to give its place up.
       const { giveUp } = rateRequests(connected.send, key)
       return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
     },

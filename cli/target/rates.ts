@@ -42,7 +42,7 @@ export type DecideRequest = {
 }
 
 export type DecisionBody =
-  /** Where it waited here for the turn of its ticket, what is left of the window is not known. */
+  /** No `remaining` after a wait by ticket: a ticket does not say what is left. */
   | { readonly allowed: true; readonly remaining?: number; readonly waited_ms?: number }
   | {
       readonly allowed: false

@@ -11,8 +11,8 @@ const SLEEPS_MAX = 20
 type Requests = Pick<ReturnType<typeof rateRequests>, 'decide' | 'verify' | 'giveUp'>
 
 /**
- * A turn that comes within `maxWaitMs` is waited for here, as the client does it, and not by a function
- * of the service: that holds a call for two seconds, unless it is set otherwise.
+ * Waits here for a turn that comes within `maxWaitMs`, as the client does. The service would hold the call
+ * for two seconds at most, unless it is set otherwise.
  */
 export async function waitForTurn(
   requests: Requests,
@@ -34,7 +34,7 @@ export async function waitForTurn(
       return { body: went, text: JSON.stringify(went) }
     }
     if (state === 'waiting') return answer
-    // It woke too late. The place was kept for its window only: another is asked for.
+    // It woke too late: its place was kept for its window only, so it asks for another.
   }
 }
 
@@ -54,11 +54,11 @@ async function atItsTurn(
   }
 }
 
-/** Ctrl-C: the place goes to another, if the service can be told; a second Ctrl-C does not wait for that. */
+/** Ctrl-C: gives the place to another, if the service can be reached; a second Ctrl-C does not wait for it. */
 async function leaving(requests: Requests, ticket: string): Promise<Failure> {
   const isFree = await requests.giveUp(ticket).then(
     ({ body }) => body.given_up,
-    // What is told is true then, too: the place stays empty.
+    // The service does not know that we left, so the place stays empty.
     () => false,
   )
   return interrupted(

@@ -16,7 +16,7 @@ export type TicketSecretsOptions = Pick<RateLimitsOptions, 'tableName' | 'dynamo
   readonly clock?: Clock | undefined
 }
 
-/** The table's own secrets, which sign the tickets of rate limits where no other is given. */
+/** The table's own secrets: they sign the tickets of rate limits, unless the caller brings a secret. */
 export function createTicketSecrets(options: TicketSecretsOptions): TicketSecretVerbs {
   const { tableName, clock = systemClock } = options
   const dynamo = new Dynamo(options.dynamodb, tableName, clock, Math.random)
@@ -30,8 +30,8 @@ export function createTicketSecrets(options: TicketSecretsOptions): TicketSecret
 export interface TicketSecretVerbs {
   /** Nothing where no ticket has been signed yet. */
   read(): Promise<TicketSecrets | undefined>
-  /** Puts another in place of the one that signs, when every process knows it. Tickets stay good. */
+  /** Makes a new secret. It begins to sign when every process knows it, and tickets stay good. */
   rotate(): Promise<SecretsChanged>
-  /** For a secret that has leaked: what the former ones have signed is void. */
+  /** For a secret that has leaked: voids every ticket that a former one has signed. */
   forgetFormer(): Promise<SecretsChanged>
 }

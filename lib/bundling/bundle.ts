@@ -79,17 +79,17 @@ function buildAll(
 export function bundleFunction(entry: string, outdir: string): Bundle {
   const entries = { index: resolve(entry) }
   const plain = bundle(entries).get('index') as Bundle
-  // Built again rather than edited: esbuild knows where a banner may stand. Who has no CommonJS has
-  // no banner.
+  // Built again rather than edited: esbuild knows where a banner may stand. A bundle without CommonJS
+  // gets none.
   const made = needsCommonJs(plain) ? (bundle(entries, COMMON_JS).get('index') as Bundle) : plain
   writeBundle(made, outdir)
   return made
 }
 
 /**
- * What CommonJS code finds around it. esbuild wraps such packages into the ES module, but their
- * `require('util')` finds no `require` there and throws "Dynamic require of "util" is not supported".
- * In each file of a bundle, at its top: minified names are short, and none of these is.
+ * The names that CommonJS code expects around it. esbuild wraps such packages into the ES module, where
+ * their `require('util')` finds no `require` and throws "Dynamic require of "util" is not supported". This
+ * stands at the top of each file of a bundle. Its own names are long, because minified names are short.
  */
 const COMMON_JS =
   'import{createRequire as pushPopCreateRequire}from"node:module";' +

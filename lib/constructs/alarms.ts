@@ -121,7 +121,7 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         'minutes. A consumer that pops the queue still gets them.',
       section: 'expired-locks-stay',
       metric: new MathExpression({
-        // Not filled: a newest point that is only late would be a run that failed.
+        // Without FILL, which would count a newest point that is only late as a run that failed.
         expression: 'runs - failed',
         label: 'successful runs',
         usingMetrics: {
@@ -197,7 +197,7 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         'request a second.',
       section: 'a-queue-is-hot',
       metric: new MathExpression({
-        // What nothing was refused of has no data at all.
+        // A metric has no data at all while DynamoDB refuses nothing.
         expression: Object.keys(refused)
           .map((id) => `FILL(${id}, 0)`)
           .join(' + '),
@@ -206,8 +206,7 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         ...minute,
       }),
       limit: { above: 60 },
-      // The newest one or two come late and are filled with 0 until they do: of five, all five never are
-      // above it.
+      // The newest point or two come late, and FILL makes them 0 until then: five of five would never ring.
       periods: 3,
       of: 5,
     },

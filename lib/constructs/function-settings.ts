@@ -91,8 +91,8 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
 }
 
 /**
- * How many environments a function may have at once. AWS sets so many aside for it: they are missing from
- * what the account has for all others, of which it keeps 100 (10 in a new account) that nobody can reserve.
+ * How many environments a function may have at once. Lambda reserves that many for it, so all other functions
+ * of the account have fewer; 100 of the account's (10 in a new account) cannot be reserved.
  */
 export type Concurrency = Readonly<Partial<Record<FunctionName | 'Announce', number>>>
 

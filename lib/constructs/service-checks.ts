@@ -1,4 +1,4 @@
-// What a service cannot be, said while the stack is synthesised and not by its deployment.
+// Properties that no service can have: the synth refuses them, before a deployment does.
 
 import type { Duration } from 'aws-cdk-lib/core'
 import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'

@@ -52,8 +52,8 @@ export const tableMetric = (
   })
 
 /**
- * What DynamoDB refused, by what it is called: of the table itself, and of each index, which the table's
- * own count leaves out. A write that an index cannot take is refused as a whole.
+ * Requests that DynamoDB refused: one metric each for reads and writes of the table, and of each index, which
+ * the table's own count leaves out. If an index cannot take a write, DynamoDB refuses the whole write.
  */
 export const refusedMetrics = (
   tableName: string,

@@ -44,9 +44,9 @@ export class Storage extends Construct {
       // stream, and Lambda reads either view for nothing, so the wider one from the start.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
       deletionProtection: !throwaway,
-      // Not as the bucket: where the first deployment fails, CloudFormation would try to delete what is
-      // protected, and be stuck in ROLLBACK_FAILED. An empty table that is left over does less harm
-      // (docs/operations.md says how to remove it).
+      // Unlike the bucket: if the first deployment failed, CloudFormation would try to delete a protected
+      // table, fail, and leave the stack in ROLLBACK_FAILED. An empty table that stays behind does less
+      // harm (docs/operations.md says how to remove it).
       removalPolicy: throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     })
     for (const { name, partitionKey, sortKey } of tableDefinition.indexes) {

@@ -25,7 +25,7 @@ import {
 } from '../schemas/rate.ts'
 
 export type RateEndpointsOptions = {
-  /** No call is held for longer, whatever it asks for: a later turn is a ticket. */
+  /** We hold no call for longer, whatever it asks for: a later turn is answered by a ticket. */
   readonly holdMsMax?: number
   readonly nowMs?: () => number
 }

@@ -25,9 +25,9 @@ export const CALLER_CHARACTERS_MAX = 256
 export const WAIT_MS_DEFAULT = 10_000
 export const WAIT_MS_MAX = 20_000
 /**
- * Over HTTP it is held for less, unless a setting says otherwise: each held call takes an environment of
- * the function, and an account has 1,000 of them for all its functions, a new one 10. At 50 calls a second
- * 2 s take 100 environments, and 20 s would take them all.
+ * Over HTTP the service holds a call for less, unless a setting says otherwise: each held call takes an
+ * environment of the function, and an account has 1,000 of them for all its functions, a new account 10.
+ * At 50 calls a second, holding for 2 s takes 100 environments; holding for 20 s would take them all.
  */
 export const HOLD_MS_DEFAULT = 2_000
 
@@ -69,16 +69,15 @@ export const SECRET_BYTES_MIN = 16
 /** Of one that is made here: as many as the hash has. */
 export const SECRET_BYTES = 32
 
-/** How long a process uses the table's secrets that it has read: what a changed one may take to be felt. */
+/** How long a process uses the table's secrets after it has read them. */
 export const SECRETS_KEPT_MS = 300_000
 /**
- * A new secret signs when every process has read it: one that had just read keeps what it has for so long,
- * its clock may be twenty seconds behind, and its read may be repeated for some seconds. Twice that.
+ * How long after a change the new secret begins to sign. A process may have read the row just before the
+ * change and use that for five minutes; its clock may be twenty seconds behind, and its next read may take
+ * some seconds. Twice the five minutes covers all of it.
  */
 export const SECRET_SETTLES_MS = 2 * SECRETS_KEPT_MS
-/**
- * Changed monthly, a ticket may be a quarter old. Each is an HMAC more for a text that nobody signed.
- */
+/** With a change a month, tickets stay good for three. Each costs one more HMAC to refuse a forged ticket. */
 export const FORMER_SECRETS_MAX = 3
 
 /** Smooth cursors count from a multiple of this (some two years), so that they stay below 2^53. */

@@ -6,9 +6,9 @@ export type Secrets = readonly [Uint8Array, ...Uint8Array[]]
 /** What tickets are signed with, as the table knows it. */
 export type TicketSecrets = {
   readonly newest: Uint8Array
-  /** It signs from then on; by then every process has read it, and takes what it signs. */
+  /** From then on it signs. By then every process has read it, and accepts its tickets. */
   readonly signsFromMs: number
-  /** Signed before, the latest first: their tickets are good until they end. */
+  /** They signed before it, the latest first. Their tickets stay good. */
   readonly former: readonly Uint8Array[]
 }
 
@@ -26,7 +26,7 @@ export function secretsAt({ newest, signsFromMs, former }: TicketSecrets, nowMs:
 
 export type SecretsChange =
   | { readonly kind: 'changed'; readonly secrets: TicketSecrets }
-  /** The last change is not known to every process yet: another would have them disagree. */
+  /** Some processes may not have read the last change yet. After another one they could disagree. */
   | { readonly kind: 'settling'; readonly untilMs: number }
 
 export function rotated(secrets: TicketSecrets, fresh: Uint8Array, nowMs: number): SecretsChange {
@@ -37,7 +37,7 @@ export function rotated(secrets: TicketSecrets, fresh: Uint8Array, nowMs: number
   }))
 }
 
-/** Tickets that a former one has signed are void then, and so are those that a thief signs with it. */
+/** Voids every ticket that a former secret has signed, honest or forged. */
 export function withoutFormer(secrets: TicketSecrets, nowMs: number): SecretsChange {
   return settled(secrets, nowMs, (before) =>
     before.former.length === 0 ? before : { ...before, former: [] },

@@ -11,13 +11,13 @@ export type SecretsChanged =
   /** No ticket has been signed yet; the first makes the secret. */
   | { readonly kind: 'none' }
 
-/** Secrets change by hand, now and then. */
+/** People change secrets by hand, now and then. */
 const ATTEMPTS_MAX = 5
 
 export function rotateSecret(dynamo: Dynamo, clock: Clock): Promise<SecretsChanged> {
   const fresh = randomBytes(SECRET_BYTES)
   return change(dynamo, (secrets) =>
-    // A write before this one whose answer was lost.
+    // An earlier attempt wrote it, and its answer was lost.
     Buffer.compare(secrets.newest, fresh) === 0
       ? { kind: 'changed', secrets }
       : rotated(secrets, fresh, Math.floor(clock.nowMs())),
@@ -46,6 +46,6 @@ async function change(
   throw outOfReach()
 }
 
-/** Somebody else may have changed it first: to another secret, or to the same without the former ones. */
+/** Fails if another command changed the row first: its secret, or only by forgetting the former ones. */
 const unchanged = ({ former }: TicketSecrets): string =>
   `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`

@@ -9,7 +9,7 @@ import type { SecretsReader } from './secrets-reader.ts'
 
 type Reading = { readonly startedMs: number; readonly secrets: Promise<TicketSecrets> }
 
-/** The table's own, as one process knows them: read once in a while, when a ticket needs them. */
+/** The table's secrets as one process knows them: read when a ticket needs them, and again after a while. */
 export class TableSecrets implements SecretsReader {
   readonly #dynamo: Dynamo
   readonly #clock: Clock
@@ -35,7 +35,7 @@ export class TableSecrets implements SecretsReader {
     const secrets = readOrMake(this.#dynamo)
     const reading = { startedMs, secrets }
     this.#reading = reading
-    // What failed is told to those who wait for it, and read again by the next.
+    // A read that fails, fails for all that wait for it. The next call reads again.
     secrets.catch(() => {
       if (this.#reading === reading) this.#reading = undefined
     })
@@ -43,12 +43,12 @@ export class TableSecrets implements SecretsReader {
   }
 }
 
-/** Nobody makes another while one is there, so a second look finds the winner's. */
+/** Only one process can make the row, so a second look finds it. */
 const ATTEMPTS_MAX = 3
 
 /**
- * The first is made by whoever needs it: a row costs nothing while nothing happens, and who may read it
- * may write the limits themselves.
+ * The first process that needs a secret makes it. The row costs nothing while nothing happens, and a role
+ * that may read it may change the limits anyway.
  */
 async function readOrMake(dynamo: Dynamo): Promise<TicketSecrets> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -60,7 +60,7 @@ async function readOrMake(dynamo: Dynamo): Promise<TicketSecrets> {
       ConditionExpression: 'attribute_not_exists(pk)',
     })
     if (written.kind === 'done') return made
-    // Another was first, or the answer was lost: whichever is there now is everybody's.
+    // Another process was first, or the answer was lost: all use the one that is there now.
   }
   throw outOfReach()
 }

@@ -2,7 +2,7 @@ import type { Row } from '../../store/dynamo.ts'
 import { secretKey } from '../core/keys.ts'
 import type { TicketSecrets } from '../core/secrets.ts'
 
-/** `s`: what tickets are signed with, bytes; `at`: from when on; `f`: what they were signed with before. */
+/** `s`: the newest secret; `at`: when it begins to sign, in ms; `f`: the secrets before it. */
 type SecretRow = {
   readonly s: Uint8Array
   readonly at?: number

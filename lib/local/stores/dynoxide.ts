@@ -97,9 +97,9 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /**
- * dynoxide lets web pages of all origins call it, and cannot be told not to. Where a machine has all of
- * 127.0.0.0/8 (Linux and Windows do), dynoxide listens to one of its 16 million addresses and a free port
- * there: more places than a page can try. macOS has 127.0.0.1 alone, and a page may find the port.
+ * dynoxide lets web pages of all origins call it and has no option against that. So it listens to a random
+ * address of 127.0.0.0/8 and a free port there: with 16 million addresses a page cannot try them all. macOS
+ * has only 127.0.0.1; there a page that tries all ports may find it.
  */
 async function freePlace(): Promise<AddressInfo> {
   const secret = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`

@@ -25,7 +25,7 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
     // It computes other signatures than the SDK does, and there is nobody to keep out.
     allowMismatchedSignatures: true,
   })
-  // Before everything of its own: it takes requests without a signature.
+  // It serves unsigned requests, so this has to come before anything of its own.
   server.middleware.unshift(async (context, next) => {
     if (!isFromAPage(context.req.headers)) return next()
     context.status = 403

@@ -1,8 +1,8 @@
-// The stack listens to this machine alone, and a browser on this machine runs anybody's pages. A page
-// may send some requests to any port without asking first (a form's POST, an image's GET), and all of
-// them, and read the answers, once its own name has been made to mean 127.0.0.1 (DNS rebinding). The
-// browser gives both away: `Host` is the page's name then, and `Origin` says where a page is from.
-// Programs send neither a foreign Host nor an Origin.
+// The stack listens to this machine alone, but a browser on this machine runs pages from everywhere. A
+// page may send some requests to any port without asking first (a form's POST, an image's GET). Once its
+// name server answers 127.0.0.1 for the page's own name (DNS rebinding), it may send every request and
+// read the answers. The browser tells us both times: `Origin` names the page's site, and after rebinding
+// `Host` is the page's name. Programs send neither an Origin nor a foreign Host.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback, isLoopbackOrigin, readHost } from './loopback.ts'
@@ -12,7 +12,7 @@ export type Received = {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Why a request is refused, in a sentence that says what to do; nothing for one that is served. */
+/** Why we refuse a request, in a sentence that says what to do instead; nothing if we serve it. */
 export function foreignRequest(
   { method, headers }: Received,
   port: number,
@@ -38,8 +38,8 @@ export function foreignRequest(
 }
 
 /**
- * Somebody followed a link: the answer is shown to them alone, and the page that has the link cannot
- * read it. A GET changes nothing.
+ * The user followed a link. The browser shows the answer to the user, the page with the link cannot read
+ * it, and a GET changes nothing.
  */
 const isLook = (method: string, headers: IncomingHttpHeaders): boolean =>
   method === 'GET' &&

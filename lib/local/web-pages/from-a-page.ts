@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback, readHost } from './loopback.ts'
 
 /**
- * For what only the stack's own processes call, the embedded S3 and the event buses: whatever a browser
- * sends has no business there, wherever its page is from.
+ * Only the stack's own processes call the embedded S3 and the event buses. Both refuse every request that a
+ * browser sends, wherever its page is from.
  */
 export function isFromAPage({ host = '', ...headers }: IncomingHttpHeaders): boolean {
   const asked = readHost(host)

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 
-/** Names and addresses that mean this machine in every browser, whatever a name server says. */
+/** Names and addresses that every browser takes for this machine without asking a name server. */
 export function isLoopback(name: string): boolean {
   const lower = name.toLowerCase()
   if (lower === 'localhost' || lower.endsWith('.localhost') || lower === '[::1]') return true
@@ -17,6 +17,6 @@ export function readHost(header: string): Host | undefined {
 
 export function isLoopbackOrigin(origin: string): boolean {
   const url = URL.parse(origin)
-  // The origin and nothing else: two of them, joined with a comma, are an address with an odd name.
+  // Nothing but the origin: Node joins two such headers with a comma, which parses as an odd name.
   return url !== null && url.origin === origin && isLoopback(url.hostname)
 }
