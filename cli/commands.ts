@@ -17,6 +17,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   'rate-config': async () => erased((await import('./commands/rate-config.ts')).rateConfig),
   'rate-patterns': async () => erased((await import('./commands/rate-patterns.ts')).ratePatterns),
   'rate-ticket': async () => erased((await import('./commands/rate-ticket.ts')).rateTicket),
+  'rate-secret': async () => erased((await import('./commands/rate-secret.ts')).rateSecret),
   doctor: async () => erased((await import('./commands/doctor.ts')).doctor),
   verify: async () => erased((await import('./commands/verify.ts')).verify),
 }

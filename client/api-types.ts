@@ -521,7 +521,7 @@ export type DecideRateParameters = {
   readonly windowMillis?: number
   /** Requests it counts as, all in one window. Default 1. */
   readonly cost?: number
-  /** How long the call may be held; a later turn is answered 202 at once. Default 10,000. */
+  /** How long the call may be held; a later turn is answered 202 at once. Default 10,000. The service holds no call for longer than it is set to, 2,000 unless told otherwise. */
   readonly maxWaitMs?: number
   /** Who asks: in a key of several shards, one caller’s requests keep their order. */
   readonly caller?: string

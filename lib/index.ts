@@ -3,6 +3,7 @@
 export type { FunctionName } from '../lambdas/http/routes.ts'
 export type { Authorisation } from './constructs/authorisation.ts'
 export type { Events, EventsProps } from './constructs/events.ts'
+export type { Concurrency } from './constructs/function-settings.ts'
 export type { Functions, LogLevel } from './constructs/functions.ts'
 export type { HttpApi, Throttle } from './constructs/http-api.ts'
 export { PushPop, type PushPopProps } from './constructs/push-pop.ts'

@@ -1,8 +1,14 @@
 import { Duration } from 'aws-cdk-lib/core'
 import type { Node } from 'constructs'
 import type { Authorisation } from './constructs/authorisation.ts'
+import {
+  announceFiles,
+  type Concurrency,
+  functionSettings,
+} from './constructs/function-settings.ts'
 import type { LogLevel } from './constructs/functions.ts'
 import type { PushPopProps } from './constructs/push-pop.ts'
+import { CONCURRENCY_MAX, RATE_HOLD_SECONDS_MAX } from './constructs/service-checks.ts'
 
 export type Settings = {
   readonly stackName: string
@@ -24,22 +30,26 @@ export function settingsOf(node: Node): Settings {
   }
   const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), 1, 60)
   const idempotencyTtl = seconds('idempotencyTtl', setting('idempotencyTtl'), 60, 30 * 86_400)
+  const rateHold = seconds('rateHold', setting('rateHold'), 0, RATE_HOLD_SECONDS_MAX)
   const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
   const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
   const alarmTopicArn = setting('alarmTopic')
   if (alarmTopicArn !== undefined && !/^arn:[^:]+:sns:[^:]+:\d{12}:.+/.test(alarmTopicArn)) {
     throw new SettingError('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
   }
+  const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
   return {
     ...(alarmTopicArn !== undefined && { alarmTopicArn }),
     stackName: stage === undefined ? 'PushPop' : `PushPop-${stage}`,
     service: {
       authorisation: authorisationOf(setting),
       throwaway: oneOf('throwaway', setting('throwaway'), ['true', 'false']) === 'true',
-      events: oneOf('events', setting('events'), ['true', 'false']) !== 'false',
+      events,
       tracing: oneOf('tracing', setting('tracing'), ['true', 'false']) !== 'false',
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),
+      ...(rateHold && { rateHold }),
+      concurrency: concurrencyOf(setting('concurrency'), events),
       ...(itemAgeAlarm && { itemAgeAlarm }),
       ...(logLevel && { logLevel }),
       corsOrigins: listOf(setting('corsOrigins')),
@@ -75,6 +85,19 @@ function authorisationOf(setting: (name: string) => string | undefined): Authori
     )
   }
   return { kind, issuer, audience }
+}
+
+/** `Rate:50,Push:200` */
+function concurrencyOf(value: string | undefined, events: boolean): Concurrency {
+  const names = [...Object.keys(functionSettings), ...(events ? Object.keys(announceFiles) : [])]
+  const parts = listOf(value).map((part) => /^(\w+):(\d{1,6})$/.exec(part) ?? [])
+  const counts = new Map(parts.map(([, name = '', count]) => [name, Number(count)]))
+  const isMeant = [...counts].every(
+    ([name, count]) => names.includes(name) && count >= 1 && count <= CONCURRENCY_MAX,
+  )
+  if (isMeant && counts.size === parts.length) return Object.fromEntries(counts)
+  const wanted = `functions, each once, with 1 to ${CONCURRENCY_MAX} environments, such as Rate:50,Push:200`
+  throw new SettingError('concurrency', value, `${wanted} (there are ${names.join(', ')})`)
 }
 
 /** Told to a person at a terminal: one sentence, no stack. */

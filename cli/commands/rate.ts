@@ -25,7 +25,7 @@ export const rate = command({
       value: 'MS',
       min: 0,
       max: WAIT_MS_MAX,
-      help: `with --wait: how long to be held for the turn; ${WAIT_MS_DEFAULT} is the default`,
+      help: `with --wait: how long to wait for the turn; ${WAIT_MS_DEFAULT} is the default`,
     },
     cost: {
       kind: 'integer',
@@ -75,7 +75,9 @@ export const rate = command({
       if (body.allowed) {
         await print(paintOut('green', 'go'))
         const waited = body.waited_ms ? ` after ${pause(body.waited_ms)} in line` : ''
-        tell(`${key} goes${waited}; ${grouped(body.remaining)} left in this window.`)
+        const { remaining } = body
+        const left = remaining === undefined ? '' : `; ${grouped(remaining)} left in this window`
+        tell(`${key} goes${waited}${left}.`)
       } else if (body.ticket === undefined) {
         await print(paintOut('red', 'no'))
         const full = wait ? 'the line of those who wait is full' : 'this window is full'

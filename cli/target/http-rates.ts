@@ -8,6 +8,7 @@ import type { Place } from './open-target.ts'
 import type { Rates } from './rates.ts'
 import type { AwsSettings } from './store-target.ts'
 import { whereNobodyAnswers } from './unreachable.ts'
+import { waitForTurn } from './wait-for-turn.ts'
 
 /** The client's requests, whose answers `--json` prints as they come. */
 export function openHttpRates(
@@ -29,8 +30,13 @@ export function openHttpRates(
   const limit = (key: string) => rateRequests(send, key)
   const { patterns, configurePatterns } = patternRequests(send)
   return {
-    // A second request after a lost answer would take another place: a script is told, and decides.
-    decide: (key, request) => limit(key).decide(request, { repeatLost: false }),
+    decide(key, request) {
+      // A second request after a lost answer would take another place: a script is told, and decides.
+      if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
+      // Without the interrupt: Ctrl-C is when it has to give its place up.
+      const { giveUp } = rateRequests(connected.send, key)
+      return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
+    },
     state: (key) => limit(key).state(),
     configuration: (key) => limit(key).configuration(),
     configure: (key, settings) => limit(key).configure(settings),

@@ -42,7 +42,8 @@ export type DecideRequest = {
 }
 
 export type DecisionBody =
-  | { readonly allowed: true; readonly remaining: number; readonly waited_ms?: number }
+  /** No `remaining` after a wait by ticket: a ticket does not say what is left. */
+  | { readonly allowed: true; readonly remaining?: number; readonly waited_ms?: number }
   | {
       readonly allowed: false
       readonly ticket: string

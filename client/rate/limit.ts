@@ -24,7 +24,10 @@ import { type Waited, type WaitOptions, wait } from './wait.ts'
 export type DecideOptions = CallOptions & {
   /** A place in a coming window will do as well. Default false. */
   readonly canWait?: boolean
-  /** How long the service may hold the call for its turn: 0–20,000, default 10,000. */
+  /**
+   * How long the service may hold the call for its turn: 0–20,000, default 10,000. The service never holds a
+   * call for longer than its own setting, 2,000 unless changed. `wait` sleeps here, for as long as you like.
+   */
   readonly maxWaitMs?: number
   /** Requests it counts as, all in one window. Default 1. */
   readonly cost?: number

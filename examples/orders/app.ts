@@ -16,7 +16,6 @@ new PushPopConsumer(stack, 'Ship', {
   queues: { prefix: 'orders' },
   function: { entry: join(import.meta.dirname, 'ship.ts'), timeout: Duration.minutes(1) },
   batchSize: 10,
-  queuesAtOnce: 5,
   maxDeliveries: 3,
 })
 

@@ -20,3 +20,10 @@ export type { ConfigureRequest } from './operations/configure.ts'
 export type { SecretSource } from './operations/secrets-reader.ts'
 export type { GivenUp, TicketRequest } from './operations/tickets.ts'
 export * from './rate-limits.ts'
+export {
+  createTicketSecrets,
+  type SecretsChanged,
+  type TicketSecrets,
+  type TicketSecretsOptions,
+  type TicketSecretVerbs,
+} from './ticket-secrets.ts'

@@ -21,7 +21,8 @@ import {
 import { PatternsReader } from './operations/patterns-reader.ts'
 import { createSlotEngine, type RateEngine } from './operations/rate-engine.ts'
 import { type RateState, rateState } from './operations/rate-state.ts'
-import { type SecretSource, SecretsReader, tableSecret } from './operations/secrets-reader.ts'
+import { GivenSecrets, type SecretSource } from './operations/secrets-reader.ts'
+import { TableSecrets } from './operations/table-secrets.ts'
 import {
   type GivenUp,
   giveUp,
@@ -36,7 +37,8 @@ export type RateLimitsOptions = {
   readonly dynamodb: DynamoDBClient | DocumentPort
   /**
    * Signs tickets; 16 bytes or more, the same in every process. A function is called when a ticket
-   * first needs it; unless given, the secret is a row of the table, made by whoever needs it first.
+   * first needs it; unless given, the secret is a row of the table, made by whoever needs it first and
+   * changed by `pushpop rate-secret`.
    */
   readonly secret?: SecretSource | undefined
   /** Signed tickets before: still good, so that a secret can be changed. */
@@ -64,11 +66,14 @@ export type {
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { clock = systemClock, random = Math.random, formerSecrets = [] } = options
   const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
-  const secret = options.secret ?? (() => tableSecret(dynamo))
+  const { secret } = options
   const engine: RateEngine = {
     ...createSlotEngine({ dynamo, clock, random }),
     patterns: new PatternsReader(dynamo, clock),
-    secrets: new SecretsReader(secret, formerSecrets),
+    secrets:
+      secret === undefined
+        ? new TableSecrets(dynamo, clock, formerSecrets)
+        : new GivenSecrets(secret, formerSecrets),
   }
   return {
     decide: (key, request) => decideRate(engine, key, request),
@@ -106,7 +111,7 @@ export interface RateLimits {
     patterns: readonly PatternInput[],
     request?: ConfigureRequest,
   ): Promise<Patterns>
-  /** Reads nothing, but for the table's own secret once in a process. */
+  /** Reads nothing, but for the table's own secrets, every five minutes. */
   verify(key: string, ticket: string, request?: TicketRequest): Promise<TicketState>
   giveUp(key: string, ticket: string, request?: TicketRequest): Promise<GivenUp>
 }

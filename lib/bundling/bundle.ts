@@ -33,13 +33,14 @@ const S3_FILE = 'client-s3.mjs'
  */
 export function bundle<Name extends string>(
   entries: Readonly<Record<Name, string>>,
+  banner?: string,
 ): ReadonlyMap<Name, Bundle> {
   const names = Object.keys(entries) as Name[]
   for (const name of names) {
     if (existsSync(entries[name])) continue
     throw new Error(`Cannot bundle ${relative('', entries[name])} because there is no such file`)
   }
-  const outputs = buildAll(entries)
+  const outputs = buildAll(entries, { banner })
   return new Map(names.map((name) => [name, bundleOf(`${name}.mjs`, outputs)]))
 }
 
@@ -50,17 +51,21 @@ export function sourceMapsOf(
   // A chunk's name is a hash of its map as well, where it has one: the two builds are matched by the
   // order of their files, which is the same.
   const plain = [...buildAll(entries).keys()]
-  const mapped = [...buildAll(entries, 'external').values()]
+  const mapped = [...buildAll(entries, { sourcemap: 'external' }).values()]
   return new Map(plain.map((name, index) => [name, mapped[index]?.sourceMap ?? '']))
 }
 
 function buildAll(
   entries: Readonly<Record<string, string>>,
-  sourcemap: 'external' | false = false,
+  {
+    banner,
+    sourcemap = false,
+  }: { banner?: string | undefined; sourcemap?: 'external' | false } = {},
 ): ReadonlyMap<string, Output> {
   const own = isOwn(entries) ? { '@smithy/node-http-handler': beside('own-request-handler') } : {}
   const handlers = build(entries, {
     sourcemap,
+    ...(banner !== undefined && { banner: { js: banner } }),
     // S3's client is loaded when first needed, from a build of its own. In the same build, esbuild
     // puts whatever both clients could reach into a chunk that is loaded at the start: 42 KB of S3's
     // XML, and a cold start of 1.27 instead of 1.13 times that of a bare DynamoDB client.
@@ -77,10 +82,29 @@ const isOwn = (entries: Readonly<Record<string, string>>): boolean =>
 
 /** One handler on its own, in a file of this or another project, written to a folder. */
 export function bundleFunction(entry: string, outdir: string): Bundle {
-  const made = bundle({ index: resolve(entry) }).get('index') as Bundle
+  const entries = { index: resolve(entry) }
+  const plain = bundle(entries).get('index') as Bundle
+  // Built again rather than edited: esbuild knows where a banner may stand. A bundle without CommonJS
+  // gets none.
+  const made = needsCommonJs(plain) ? (bundle(entries, COMMON_JS).get('index') as Bundle) : plain
   writeBundle(made, outdir)
   return made
 }
+
+/**
+ * The names that CommonJS code expects around it. esbuild wraps such packages into the ES module, where
+ * their `require('util')` finds no `require` and throws "Dynamic require of "util" is not supported". This
+ * stands at the top of each file of a bundle. Its own names are long, because minified names are short.
+ */
+const COMMON_JS =
+  'import{createRequire as pushPopCreateRequire}from"node:module";' +
+  'const require=pushPopCreateRequire(import.meta.url),' +
+  '__filename=import.meta.filename,__dirname=import.meta.dirname;'
+
+const needsCommonJs = ({ files }: FunctionFiles): boolean =>
+  [...files.values()].some((contents) =>
+    /Dynamic require of|\b__(?:dirname|filename)\b/.test(Buffer.from(contents).toString()),
+  )
 
 export function writeBundle({ files }: FunctionFiles, outdir: string): void {
   mkdirSync(outdir, { recursive: true })
@@ -92,9 +116,11 @@ type Output = Metafile['outputs'][string] & {
   readonly sourceMap: string | undefined
 }
 
+type OptionsOfOne = 'alias' | 'external' | 'sourcemap' | 'banner'
+
 function build(
   entries: Readonly<Record<string, string>>,
-  { alias, external = [], sourcemap }: Pick<BuildOptions, 'alias' | 'external' | 'sourcemap'>,
+  { alias, external = [], ...options }: Pick<BuildOptions, OptionsOfOne>,
 ): ReadonlyMap<string, Output> {
   const { outputFiles, metafile } = loadEsbuild().buildSync({
     absWorkingDir: root,
@@ -115,7 +141,7 @@ function build(
     chunkNames: 'chunk-[hash]',
     // Not part of a bundle: Node would read them at each cold start. Whoever has to read a stack makes
     // them from the same commit (explain-stack.ts).
-    sourcemap: sourcemap ?? false,
+    ...options,
     minify: true,
     legalComments: 'none',
     alias: {

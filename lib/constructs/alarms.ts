@@ -10,7 +10,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { apiMetric, serviceMetric, tableMetric } from './service-metrics.ts'
+import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
 import type { Watched } from './watched.ts'
 
 export type AlarmsProps = Watched & {
@@ -77,6 +77,7 @@ export class Alarms extends Construct {
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   const { api, functions, table, failures, events, serviceName, itemAge } = props
+  const refused = refusedMetrics(table.tableName, minute)
   const { Push, Pop, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
@@ -120,7 +121,8 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         'minutes. A consumer that pops the queue still gets them.',
       section: 'expired-locks-stay',
       metric: new MathExpression({
-        expression: 'FILL(runs, 0) - FILL(failed, 0)',
+        // Without FILL, which would count a newest point that is only late as a run that failed.
+        expression: 'runs - failed',
         label: 'successful runs',
         usingMetrics: {
           runs: ReturnExpiredLocks.metricInvocations(fiveMinutes),
@@ -195,16 +197,18 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         'request a second.',
       section: 'a-queue-is-hot',
       metric: new MathExpression({
-        expression: 'FILL(writes, 0) + FILL(reads, 0)',
+        // A metric has no data at all while DynamoDB refuses nothing.
+        expression: Object.keys(refused)
+          .map((id) => `FILL(${id}, 0)`)
+          .join(' + '),
         label: 'refused requests',
-        usingMetrics: {
-          writes: tableMetric(table.tableName, 'WriteThrottleEvents', minute),
-          reads: tableMetric(table.tableName, 'ReadThrottleEvents', minute),
-        },
+        usingMetrics: { ...refused },
         ...minute,
       }),
       limit: { above: 60 },
-      periods: 5,
+      // The newest point or two come late, and FILL makes them 0 until then: five of five would never ring.
+      periods: 3,
+      of: 5,
     },
     ItemsWereDeadLettered: {
       felt: 'Items were not processed: they came back too often, or a consumer gave up on them.',

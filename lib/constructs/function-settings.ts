@@ -90,6 +90,12 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
   },
 }
 
+/**
+ * How many environments a function may have at once. Lambda reserves that many for it, so all other functions
+ * of the account have fewer; 100 of the account's (10 in a new account) cannot be reserved.
+ */
+export type Concurrency = Readonly<Partial<Record<FunctionName | 'Announce', number>>>
+
 /** Only there where events are wanted, and no duty of a caller's: so not among the others. */
 export const announceSetting: FunctionSetting = {
   file: 'announce.ts',

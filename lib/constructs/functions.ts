@@ -8,6 +8,7 @@ import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,
   announceSetting,
+  type Concurrency,
   functionSettings,
   handlerFiles,
   rateFiles,
@@ -27,6 +28,8 @@ export type FunctionsProps = {
   readonly throwaway: boolean
   readonly sweepEvery?: Duration
   readonly idempotencyTtl?: Duration
+  readonly rateHold?: Duration
+  readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine does not mark what could be. */
   readonly bus?: EventBus
 }
@@ -44,7 +47,7 @@ type Environment = Readonly<Record<string, string>>
  * people type these.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
-  const { storage, logRetention, tracing, throwaway, bus } = props
+  const { storage, logRetention, tracing, throwaway, concurrency, bus } = props
   const handlers = new BundledHandlers(handlerFiles)
   const rateHandler = new BundledHandlers(rateFiles)
   const make = (name: FunctionName, environment: Environment): ServiceFunction => {
@@ -53,6 +56,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     const made = new ServiceFunction(scope, name, {
       setting: functionSettings[name],
       code,
+      concurrency: concurrency[name],
       ...common,
     })
     const access: StorageAccess | undefined = storageAccess[name]
@@ -62,14 +66,14 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     }
     return made
   }
-  const { every, limited, stored, swept, announcing } = environments(props)
+  const { every, rated, stored, swept, announcing } = environments(props)
   return {
     Push: make('Push', stored),
     Pop: make('Pop', stored),
     Settle: make('Settle', stored),
     Inspect: make('Inspect', stored),
     Manage: make('Manage', stored),
-    Rate: make('Rate', limited),
+    Rate: make('Rate', rated),
     ReturnExpiredLocks: make('ReturnExpiredLocks', swept),
     Housekeep: make('Housekeep', stored),
     Health: make('Health', every),
@@ -80,6 +84,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
         // chunks that are loaded at the start, and all would start with parts of EventBridge's.
         code: new BundledHandlers(announceFiles).code('Announce'),
         environment: announcing,
+        concurrency: concurrency.Announce,
         logRetention,
         tracing,
         throwaway,
@@ -95,14 +100,19 @@ function environments({
   logLevel,
   sweepEvery,
   idempotencyTtl,
+  rateHold,
   bus,
 }: FunctionsProps): Readonly<
-  Record<'every' | 'limited' | 'stored' | 'swept' | 'announcing', Environment>
+  Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
 > {
   const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
-  const limited = { ...every, PUSHPOP_TABLE: storage.table.tableName }
+  const onTable = { ...every, PUSHPOP_TABLE: storage.table.tableName }
+  const rated = {
+    ...onTable,
+    ...(rateHold && { PUSHPOP_RATE_HOLD_MS: String(rateHold.toMilliseconds()) }),
+  }
   const stored = {
-    ...limited,
+    ...onTable,
     PUSHPOP_BUCKET: storage.bucket.bucketName,
     ...(idempotencyTtl && {
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
@@ -115,5 +125,5 @@ function environments({
     ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
   }
   const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
-  return { every, limited, stored, swept, announcing }
+  return { every, rated, stored, swept, announcing }
 }

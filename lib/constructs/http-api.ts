@@ -8,13 +8,14 @@ import {
 import { Grant, type IGrantable, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib/core'
+import { Annotations, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type Duty, type FunctionName, type Route, routes } from '../../lambdas/http/routes.ts'
 import { accessLogFormat } from './access-log.ts'
 import { acknowledge } from './acknowledge.ts'
 import { type Authorisation, open, type Rights, rightsUnder, scopeOf } from './authorisation.ts'
 import { corsOf } from './cors.ts'
+import { kept } from './kept.ts'
 
 export type Throttle = { readonly perSecond: number; readonly burst: number }
 
@@ -137,7 +138,7 @@ export class HttpApi extends Construct {
   #addStage({ throttle, logRetention, throwaway }: HttpApiProps): HttpStage {
     const logGroup = new LogGroup(this, 'AccessLogs', {
       retention: logRetention,
-      removalPolicy: throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      removalPolicy: kept(throwaway),
     })
     return new HttpStage(this, 'Stage', {
       httpApi: this.api,

@@ -49,7 +49,10 @@ export type PushPopConsumerProps = {
   readonly batchSize?: number
   /** How long a lock lives if a run dies: 5–300 seconds; 30 unless set. */
   readonly lockTtl?: Duration
-  /** Runs at once, which is concurrency reserved for the function; unbounded unless set. */
+  /**
+   * Runs at once, which is concurrency reserved for the function out of the account's; unbounded unless set. A
+   * new account has none to reserve.
+   */
   readonly queuesAtOnce?: number
   /** Locks at once in a run; more than one keeps no order; 1 unless set. */
   readonly locksAtOnce?: number

@@ -7,9 +7,11 @@ import { Construct } from 'constructs'
 import { Alarms } from './alarms.ts'
 import type { Authorisation } from './authorisation.ts'
 import { Events } from './events.ts'
+import type { Concurrency } from './function-settings.ts'
 import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
 import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
+import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
 import { Storage } from './storage.ts'
 import { SweepSchedule } from './sweep-schedule.ts'
@@ -26,6 +28,16 @@ export type PushPopProps = {
   readonly sweepEvery?: Duration
   /** How long an Idempotency-Key is remembered; a day unless set. */
   readonly idempotencyTtl?: Duration
+  /**
+   * How long a call that waits for its turn in a rate limit is held: up to 20 seconds; 2 unless set. A
+   * later turn is answered by a ticket. Each held call is an environment of a function.
+   */
+  readonly rateHold?: Duration
+  /**
+   * How many environments functions may have at once, `{ Rate: 50 }`: concurrency reserved for them out of
+   * the account's; as many as the account has unless set.
+   */
+  readonly concurrency?: Concurrency
   /** Pages of these origins may call from a browser; none unless set. */
   readonly corsOrigins?: readonly string[]
   readonly logLevel?: LogLevel
@@ -64,8 +76,10 @@ export class PushPop extends Construct {
 
   constructor(scope: Construct, id: string, props: PushPopProps = {}) {
     super(scope, id)
+    checkService(id, props)
     const { throwaway = false, logRetention = RetentionDays.ONE_MONTH } = props
-    const { sweepEvery, idempotencyTtl, itemAgeAlarm: itemAge, alarmTopic: topic } = props
+    const { sweepEvery, idempotencyTtl, rateHold, concurrency = {} } = props
+    const { itemAgeAlarm: itemAge, alarmTopic: topic } = props
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
 
@@ -89,6 +103,8 @@ export class PushPop extends Construct {
       throwaway,
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),
+      ...(rateHold && { rateHold }),
+      concurrency,
       ...(events && { bus: events.bus }),
     })
     const { functions } = this

@@ -11,7 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { apiMetric, serviceMetric, tableMetric } from './service-metrics.ts'
+import { apiMetric, refusedMetrics, serviceMetric, tableMetric } from './service-metrics.ts'
 import type { Watched } from './watched.ts'
 
 export type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] }
@@ -134,10 +134,12 @@ const store = ({ serviceName, table }: Watched): IWidget[] => [
     tableMetric(table.tableName, 'ConsumedWriteCapacityUnits', { label: 'written' }),
     tableMetric(table.tableName, 'ConsumedReadCapacityUnits', { label: 'read' }),
   ]),
-  graph('DynamoDB refused', [
-    tableMetric(table.tableName, 'WriteThrottleEvents', { label: 'writes' }),
-    tableMetric(table.tableName, 'ReadThrottleEvents', { label: 'reads' }),
-  ]),
+  graph(
+    'DynamoDB refused',
+    Object.entries(refusedMetrics(table.tableName)).map(([label, metric]) =>
+      metric.with({ label: label.replace('_', ' of ') }),
+    ),
+  ),
   graph('Requests and lost races', [
     serviceMetric(serviceName, 'Attempts', { label: 'requests to DynamoDB' }),
     serviceMetric(serviceName, 'Conflicts', { label: 'conflicts' }),

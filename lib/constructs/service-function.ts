@@ -7,10 +7,11 @@ import {
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { type CfnResource, Duration, RemovalPolicy } from 'aws-cdk-lib/core'
+import { type CfnResource, Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { acknowledge } from './acknowledge.ts'
 import { type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
+import { kept } from './kept.ts'
 
 export type ServiceFunctionProps = {
   readonly setting: FunctionSetting
@@ -19,15 +20,17 @@ export type ServiceFunctionProps = {
   readonly logRetention: RetentionDays
   readonly tracing: boolean
   readonly throwaway: boolean
+  /** As many as the account has unless set. */
+  readonly concurrency?: number | undefined
 }
 
 /** One duty: a function with a role and a log group of its own, and no rights but to write there. */
 export class ServiceFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
-    const { setting, tracing } = props
+    const { setting, tracing, concurrency } = props
     const logGroup = new LogGroup(scope, `${id}Logs`, {
       retention: props.logRetention,
-      removalPolicy: props.throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+      removalPolicy: kept(props.throwaway),
     })
     const role = roleOf(scope, id, logGroup)
     super(scope, id, {
@@ -42,6 +45,7 @@ export class ServiceFunction extends LambdaFunction {
       environment: { ...props.environment },
       role,
       logGroup,
+      ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
       tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED,
     })
     if (setting.holdsCalls) {

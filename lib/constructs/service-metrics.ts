@@ -1,4 +1,5 @@
 import { Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import { tableDefinition } from '../../lambdas/store/table.ts'
 import {
   METRIC_NAMESPACE,
   type MetricName,
@@ -45,7 +46,33 @@ export const tableMetric = (
   new Metric({
     namespace: 'AWS/DynamoDB',
     metricName,
-    dimensionsMap: { TableName: tableName },
     statistic: Stats.SUM,
     ...options,
+    dimensionsMap: { TableName: tableName, ...options.dimensionsMap },
   })
+
+/**
+ * Requests that DynamoDB refused: one metric each for reads and writes of the table, and of each index, which
+ * the table's own count leaves out. If an index cannot take a write, DynamoDB refuses the whole write.
+ */
+export const refusedMetrics = (
+  tableName: string,
+  options: MetricOptions = {},
+): Readonly<Record<string, Metric>> => {
+  const places = [
+    { place: '', dimensionsMap: {} },
+    ...tableDefinition.indexes.map(({ name }) => ({
+      place: `_${name}`,
+      dimensionsMap: { GlobalSecondaryIndexName: name },
+    })),
+  ]
+  return Object.fromEntries(
+    places.flatMap(({ place, dimensionsMap }) => {
+      const of = { ...options, dimensionsMap }
+      return [
+        [`writes${place}`, tableMetric(tableName, 'WriteThrottleEvents', of)],
+        [`reads${place}`, tableMetric(tableName, 'ReadThrottleEvents', of)],
+      ]
+    }),
+  )
+}

@@ -11,6 +11,7 @@ import { type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib/co
 import { Construct, type IConstruct } from 'constructs'
 import { type TableKey, tableDefinition } from '../../lambdas/store/table.ts'
 import { acknowledge } from './acknowledge.ts'
+import { kept } from './kept.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
 
 export type StorageProps = {
@@ -28,8 +29,6 @@ export class Storage extends Construct {
 
   constructor(scope: Construct, id: string, { throwaway }: StorageProps) {
     super(scope, id)
-    const removalPolicy = throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN
-
     this.table = new Table(this, 'Table', {
       partitionKey: attribute(tableDefinition.partitionKey),
       sortKey: attribute(tableDefinition.sortKey),
@@ -45,7 +44,10 @@ export class Storage extends Construct {
       // stream, and Lambda reads either view for nothing, so the wider one from the start.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
       deletionProtection: !throwaway,
-      removalPolicy,
+      // Unlike the bucket: if the first deployment failed, CloudFormation would try to delete a protected
+      // table, fail, and leave the stack in ROLLBACK_FAILED. An empty table that stays behind does less
+      // harm (docs/operations.md says how to remove it).
+      removalPolicy: throwaway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
     })
     for (const { name, partitionKey, sortKey } of tableDefinition.indexes) {
       this.table.addGlobalSecondaryIndex({
@@ -75,7 +77,7 @@ export class Storage extends Construct {
               },
             ]),
       ],
-      removalPolicy,
+      removalPolicy: kept(throwaway),
       autoDeleteObjects: throwaway,
     })
     acknowledge(this.bucket, {

@@ -204,7 +204,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     description:
       '200: go. 202: a turn is promised, with a ticket. 429: no. With `canWait` a place in a coming ' +
       'window, in order of arrival: the call is held until its turn if that comes within ' +
-      '`maxWaitMs`, and answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
+      '`maxWaitMs` and within what the service holds calls for (2 s unless it is set otherwise), and ' +
+      'answered 202 at once if it does not. `RateLimit` and `RateLimit-Policy` are ' +
       'those of draft-ietf-httpapi-ratelimit-headers-10.',
     call: decideRateCall,
     answer: rateAnswers.rateAllowed,

@@ -130,12 +130,13 @@ describe('over HTTP', () => {
   })
 
   test('each option is a parameter', async () => {
-    const options = ['--wait', '--max-wait', '0', '--cost', '2', '--caller', 'a b&c']
+    const options = ['--wait', '--max-wait', '5000', '--cost', '2', '--caller', 'a b&c']
     const limits = ['--max-requests', '5', '--max-in-line', '0', '--window', '100']
     await pushpop(['rate', 'k', ...options, ...limits], [go])
     const query = Object.fromEntries(new URL((asked()[0] ?? '').slice(5), endpoint).searchParams)
     expect(query).toEqual({
       canWait: 'true',
+      // The waiting is done here.
       maxWaitMs: '0',
       cost: '2',
       caller: 'a b&c',
@@ -170,6 +171,53 @@ describe('over HTTP', () => {
       stderr:
         'k has a place in line, behind 1,200 others. Its ticket says when it may go:\n' +
         `  pushpop rate-ticket --endpoint ${endpoint} k WyJrIl0.c2ln\n`,
+    })
+  })
+
+  describe('a turn that comes soon', () => {
+    const soon: Scripted = { status: 202, body: { ...(later.body as object), retry_after_ms: 20 } }
+    const ticket = (state: string, more: object = {}): Scripted => ({
+      body: { state, not_before: 12.25, good_until: 22.5, ...more },
+    })
+    const decided = 'POST /rate/k?canWait=true&maxWaitMs=0'
+    const verified = 'GET /rate/k/tickets/WyJrIl0.c2ln'
+
+    test('is waited for, and its ticket verified', async () => {
+      const ran = await pushpop(['rate', 'k', '--wait'], [soon, ticket('ready')])
+      expect(ran).toEqual({
+        code: 0,
+        stdout: 'go\n',
+        stderr: expect.stringMatching(/^k goes after [\d.]+ m?s in line\.\n$/),
+      })
+      expect(asked()).toEqual([decided, verified])
+    })
+
+    test('is a go in --json too, with its ticket', async () => {
+      const ran = await pushpop(['rate', 'k', '--wait', '--json'], [soon, ticket('ready')])
+      expect({ ...ran, stdout: JSON.parse(ran.stdout) }).toEqual({
+        code: 0,
+        stdout: {
+          allowed: true,
+          ticket: 'WyJrIl0.c2ln',
+          not_before: 12.25,
+          good_until: 22.5,
+          waited_ms: expect.any(Number),
+        },
+        stderr: '',
+      })
+    })
+
+    test('is slept on for where it woke too soon, and asked for again where it woke too late', async () => {
+      const early = ticket('waiting', { retry_after_ms: 5 })
+      const script = [soon, early, ticket('over'), soon, ticket('ready')]
+      expect((await pushpop(['rate', 'k', '--wait'], script)).code).toBe(0)
+      expect(asked()).toEqual([decided, verified, verified, decided, verified])
+    })
+
+    test('but not within --max-wait is a ticket', async () => {
+      const ran = await pushpop(['rate', 'k', '--wait', '--max-wait', '19'], [soon])
+      expect(ran).toMatchObject({ code: 6, stdout: expect.stringMatching(/^wait until /) })
+      expect(asked()).toEqual([decided])
     })
   })
 
@@ -400,6 +448,13 @@ describe('what is wrong with a command line is told in a sentence, with exit cod
     { args: ['rate-config', 'k', '--shards', '2'], says: 'settings go with set, not with show' },
     { args: ['rate-patterns', 'put'], says: '"put" is neither show nor set' },
     { args: ['rate-patterns', '--yes'], says: '--file and --yes go with set' },
+    { args: ['rate-secret', 'change'], says: '"change" is none of show, rotate and forget' },
+    { args: ['rate-secret', 'rotate', '--yes'], says: '--yes goes with forget, not with rotate' },
+    { args: ['rate-secret', 'rotate'], says: 'in the table itself: give --table and --bucket' },
+    {
+      args: ['rate-secret', 'forget', '--table', 'T', '--bucket', 'B'],
+      says: 'nobody can be asked here; --yes does not ask',
+    },
     { args: ['rate-ticket', 'k', '..'], says: '".." is no ticket' },
   ])('$args', async ({ args, says }) => {
     const { code, stdout, stderr } = await run(args)

@@ -115,6 +115,11 @@ async function connect(address: string) {
     if (message.id !== undefined) open.get(message.id)?.(message)
     else if (message.method !== undefined) awaited.get(message.method)?.()
   })
+  // A browser that ends may close the socket before it has answered.
+  socket.addEventListener('close', () => {
+    const error = { message: 'the browser has ended' }
+    for (const answer of [...open.values()]) answer({ error })
+  })
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve)
     socket.addEventListener('error', reject)

@@ -3,7 +3,7 @@
 
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
+import { type RateEndpointsOptions, rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
 import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createRateLimitsOn } from '../../lambdas/setup/rate-services.ts'
@@ -31,7 +31,7 @@ type Asked = {
 }
 
 /** A process of its own: what it remembers, and a clock of its own. */
-function process(clock = new ManualClock()) {
+function process(clock = new ManualClock(), options: RateEndpointsOptions = {}) {
   const lines: string[] = []
   const log = createLog({ level: 'info', service: 'x', write: (line) => lines.push(line) })
   const documents = DynamoDBDocumentClient.from(embedded.dynamodb) as unknown as DocumentPort
@@ -39,7 +39,7 @@ function process(clock = new ManualClock()) {
   const handler = httpHandler(
     'Rate',
     log,
-    rateEndpoints(limits, () => clock.nowMs()),
+    rateEndpoints(limits, { nowMs: () => clock.nowMs(), ...options }),
   )
   return {
     clock,
@@ -70,7 +70,7 @@ const wait = 'canWait=true&maxRequests=1&windowMillis=10000'
 
 describe('A call that may wait', () => {
   it('is held for as long as it said, to the millisecond, and not longer.', async () => {
-    const { ask, clock } = process()
+    const { ask, clock } = process(new ManualClock(), { holdMsMax: 20_000 })
     expect((await ask('held', { query: wait })).body.waited_ms).toBe(0)
     const windowMs = 10_000
     const leftMs = windowMs - (clock.nowMs() % windowMs)
@@ -81,6 +81,32 @@ describe('A call that may wait', () => {
     expect(held.status).toBe(200)
     expect(held.body.waited_ms).toBe(leftMs + windowMs)
     expect(held.body.window.start * 1_000).toBe(clock.nowMs())
+  })
+
+  it('is not held for longer than the service is set to, 2 s unless it is, whatever it says.', async () => {
+    for (const [options, heldMsMax] of [
+      [{}, 2_000],
+      [{ holdMsMax: 5_000 }, 5_000],
+      [{ holdMsMax: 0 }, 0],
+    ] as const) {
+      for (const query of [wait, `${wait}&maxWaitMs=20000`]) {
+        const { ask, clock } = process(new ManualClock(), options)
+        const key = `bounded-${heldMsMax}-${query.length}`
+        await ask(key, { query })
+        clock.pass(10_000 - (clock.nowMs() % 10_000) - heldMsMax - 1)
+        const { status, body } = await ask(key, { query })
+        expect([status, body.retry_after_ms]).toEqual([202, heldMsMax + 1])
+      }
+    }
+  })
+
+  it('is held where its turn is near enough.', async () => {
+    const clock = new ManualClock()
+    const { ask } = process(clock)
+    await ask('near', { query: wait })
+    clock.pass(10_000 - (clock.nowMs() % 10_000) - 2_000)
+    const held = await ask('near', { query: wait })
+    expect([held.status, held.body.waited_ms]).toEqual([200, 2_000])
   })
 
   it('gives the same turn away to nobody: other processes wait behind it.', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { tableDefinition } from '../../lambdas/store/table.ts'
 import {
   METRIC_NAMESPACE,
   metrics,
@@ -14,11 +15,16 @@ const topic = 'arn:aws:sns:eu-central-1:123456789012:operators'
 const made = synthesised({ itemAgeAlarm: '900', alarmTopic: topic })
 const alarms = made.ofType('AWS::CloudWatch::Alarm')
 
+type Dimension = { readonly Name: string; readonly Value: unknown }
 type MetricStat = {
   readonly Namespace: string
   readonly MetricName: string
-  readonly Dimensions: readonly { readonly Name: string; readonly Value: unknown }[]
+  readonly Dimensions: readonly Dimension[]
 }
+
+/** Of an alarm on several metrics. */
+const expressionOf = ({ Properties }: Resource): string =>
+  (Properties.Metrics ?? []).map(({ Expression = '' }) => Expression).join('')
 
 /** The metrics of an alarm, on its own or in an expression. */
 const metricsOf = ({ Properties }: Resource): MetricStat[] =>
@@ -71,8 +77,14 @@ describe('Alarms', () => {
 
   it.each(alarms)('%s looks at this service, by metrics that there are.', (_, alarm) => {
     for (const { Namespace, MetricName, Dimensions } of metricsOf(alarm)) {
-      expect(Dimensions).toHaveLength(1)
-      const { Name, Value } = Dimensions[0] as { Name: string; Value: unknown }
+      const [{ Name, Value }, index, ...more] = [...Dimensions].sort((a, b) =>
+        a.Name === 'TableName' ? -1 : b.Name === 'TableName' ? 1 : 0,
+      ) as [Dimension, ...Dimension[]]
+      expect(more).toEqual([])
+      if (index !== undefined) {
+        expect([Name, index.Name]).toEqual(['TableName', 'GlobalSecondaryIndexName'])
+        expect(tableDefinition.indexes.map(({ name }) => name)).toContain(index.Value)
+      }
       if (Namespace === METRIC_NAMESPACE) {
         expect(Object.keys(metrics)).toContain(MetricName)
         expect([Name, Value]).toEqual([SERVICE_DIMENSION, 'PushPop'])
@@ -91,6 +103,30 @@ describe('Alarms', () => {
       ]
       if (Name in watched) expect(nameOf(Value)).toBe(watched[Name])
       else expect(others).toContain(nameOf(Value))
+    }
+  })
+
+  it('count what DynamoDB refuses, of the table and of each index, to read and to write.', () => {
+    const [, hot] = alarms.find(([id]) => id === 'AlarmsAQueueIsHot') as [string, Resource]
+    const counted = metricsOf(hot).map(({ MetricName, Dimensions }) => [
+      MetricName,
+      Dimensions.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value,
+    ])
+    const places = [undefined, ...tableDefinition.indexes.map(({ name }) => name)]
+    const wanted = places.flatMap((place) => [
+      ['WriteThrottleEvents', place],
+      ['ReadThrottleEvents', place],
+    ])
+    expect(counted).toEqual(wanted)
+  })
+
+  // CloudWatch's page on metric math: metrics come late, so FILL makes up the newest point, and an alarm
+  // that needs all of its points is stuck.
+  it('that fill in what is missing do without the newest points.', () => {
+    const filling = alarms.filter(([, alarm]) => expressionOf(alarm).includes('FILL('))
+    expect(filling.map(([id]) => id)).toEqual(['AlarmsAQueueIsHot'])
+    for (const [, { Properties }] of filling) {
+      expect(Properties.EvaluationPeriods - Properties.DatapointsToAlarm).toBeGreaterThanOrEqual(2)
     }
   })
 

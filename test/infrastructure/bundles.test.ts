@@ -100,7 +100,8 @@ describe('A bundle', () => {
     const folder = join(temporaryFolder(), name)
     writeBundle(made, folder)
     const script = `import('./index.mjs').then(({ handler }) => console.log(typeof handler))`
-    const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
+    // As a module: other programs of `-e` have a `require`, which Lambda does not give a module.
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: folder,
       encoding: 'utf8',
       env: {

@@ -141,14 +141,33 @@ describe('The construct', () => {
     )
   })
 
+  it.each([
+    [
+      { rateHold: Duration.seconds(21) },
+      'the service "Orders" because `rateHold` must be 0 to 20 seconds, and is 21',
+    ],
+    [{ concurrency: { Rate: 0 } }, '`concurrency.Rate` must be an integer from 1 to 100000'],
+    [{ concurrency: { Push: 1.5 } }, '`concurrency.Push` must be an integer from 1 to 100000'],
+    [{ concurrency: { Announce: 5 }, events: false }, '`concurrency.Announce` is for a function'],
+  ] as [PushPopProps, string][])('refuses what it cannot be: %o.', (props, sentence) => {
+    expect(() => shop(props)).toThrow(sentence)
+  })
+
   it('does without alarms and dashboard, and takes its limits from its properties.', () => {
     const { app, stack } = shop({
       alarms: false,
       dashboard: false,
       throttle: { perSecond: 5, burst: 7 },
       sweepEvery: Duration.seconds(2),
+      rateHold: Duration.millis(1_500),
+      concurrency: { Rate: 50 },
     })
     const { ofType } = lookInto(app, stack)
+    const rate = ofType('AWS::Lambda::Function').find(([id]) => id.startsWith('OrdersRate'))
+    expect(rate?.[1].Properties).toMatchObject({
+      ReservedConcurrentExecutions: 50,
+      Environment: { Variables: { PUSHPOP_RATE_HOLD_MS: '1500' } },
+    })
     expect(ofType('AWS::CloudWatch::Alarm')).toEqual([])
     expect(ofType('AWS::CloudWatch::Dashboard')).toEqual([])
     const [stage] = ofType('AWS::ApiGatewayV2::Stage').map(([, { Properties }]) => Properties)

@@ -1,18 +1,16 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { Duration, Stack } from 'aws-cdk-lib/core'
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { describe, expect, it } from 'vitest'
-import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
 import { PushPop, type PushPopProps } from '../../lib/constructs/push-pop.ts'
 import {
   PushPopConsumer,
   type PushPopConsumerProps,
 } from '../../lib/constructs/push-pop-consumer.ts'
 import { rightsOfRole } from './rights.ts'
-import { emptyApp, lookInto, temporaryFolder } from './synthesised.ts'
+import { emptyApp, lookInto } from './synthesised.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
 
@@ -224,36 +222,5 @@ describe('What a consumer cannot be', () => {
     expect(() => shop({}, { events: false })).toThrow(
       'Cannot make the consumer "Ship" because its service has `events: false`',
     )
-  })
-})
-
-describe('The bundle of a consumer', () => {
-  const made = bundle({ index: ship }).get('index')
-  if (made === undefined) throw new Error('There is no bundle')
-
-  it('starts without the clients of S3 and EventBridge, and has both.', () => {
-    expect(made.bytesAtStart / 1024).toBeLessThanOrEqual(400)
-    const inputs = [...made.inputsAtStart.keys()]
-    expect(inputs.filter((path) => /client-(s3|eventbridge)\//.test(path))).toEqual([])
-    expect(made.files.has('client-s3.mjs')).toBe(true)
-    expect([...made.inputs].some((path) => path.includes('client-eventbridge/'))).toBe(true)
-  })
-
-  it('has the SDK’s request handler too, for clients that its handler makes.', () => {
-    const inputs = [...made.inputs]
-    expect(inputs.some((path) => path.includes('node-http-handler/'))).toBe(true)
-    expect(inputs).toContain('lambdas/network/request-handler.ts')
-  })
-
-  it('can be loaded by a fresh Node, and exports a handler.', () => {
-    const folder = temporaryFolder()
-    writeBundle(made, folder)
-    const script = `import('./index.mjs').then(({ handler }) => console.log(typeof handler))`
-    const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], {
-      cwd: folder,
-      encoding: 'utf8',
-      env: {},
-    })
-    expect([stdout, stderr]).toEqual(['function\n', ''])
   })
 })

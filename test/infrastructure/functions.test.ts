@@ -85,6 +85,32 @@ describe('Functions', () => {
     expect(environmentOf('Housekeep').PUSHPOP_SWEEP_EVERY_SECONDS).toBeUndefined()
   })
 
+  it.each([
+    ['2', '2000'],
+    ['0', '0'],
+  ])('hold a call that waits for its turn as long as is set: %s s.', (rateHold, ms) => {
+    const { resources } = synthesised({ rateHold })
+    const environmentOf = (id: string) => resources[id]?.Properties.Environment.Variables
+    expect(environmentOf('Rate').PUSHPOP_RATE_HOLD_MS).toBe(ms)
+    expect(environmentOf('Push').PUSHPOP_RATE_HOLD_MS).toBeUndefined()
+  })
+
+  it('take as much of the account’s concurrency as there is, unless it is set.', () => {
+    const reserved = (made: typeof functions) =>
+      made.flatMap(([id, { Properties }]) =>
+        Properties.ReservedConcurrentExecutions === undefined
+          ? []
+          : [[id, Properties.ReservedConcurrentExecutions]],
+      )
+    // A new account has ten environments, of which nobody can reserve one.
+    expect(reserved(functions)).toEqual([])
+    const capped = synthesised({ concurrency: 'Rate:50, Announce:5' })
+    expect(reserved(capped.ofType('AWS::Lambda::Function'))).toEqual([
+      ['Rate', 50],
+      ['Announce', 5],
+    ])
+  })
+
   it('have no address of their own.', () => {
     expect(ofType('AWS::Lambda::Url')).toEqual([])
   })

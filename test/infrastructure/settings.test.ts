@@ -33,6 +33,17 @@ describe('A setting that cannot be meant', () => {
     [{ tracing: '0' }, '"tracing" must be one of true, false, and it is "0"'],
     [{ events: 'off' }, '"events" must be one of true, false, and it is "off"'],
     [{ itemAgeAlarm: '-1' }, '"itemAgeAlarm" must be a number of seconds'],
+    [{ rateHold: '21' }, '"rateHold" must be a number of seconds from 0 to 20, and it is "21"'],
+    [{ rateHold: '-1' }, '"rateHold" must be a number of seconds from 0 to 20'],
+    [{ rateHold: '2s' }, '"rateHold" must be a number of seconds from 0 to 20'],
+    [{ concurrency: '50' }, '"concurrency" must be functions, each once, with 1 to 100000'],
+    [{ concurrency: 'Rate:50,Push' }, 'such as Rate:50,Push:200 (there are Push, Pop, '],
+    [{ concurrency: 'Rate:0' }, 'and it is "Rate:0"'],
+    [{ concurrency: 'Rate:1.5' }, '"concurrency" must be functions'],
+    [{ concurrency: 'Rate:100001' }, '"concurrency" must be functions'],
+    [{ concurrency: 'rate:50' }, '"concurrency" must be functions'],
+    [{ concurrency: 'Rate:50,Rate:60' }, '"concurrency" must be functions, each once'],
+    [{ concurrency: 'Announce:5', events: 'false' }, 'Housekeep, Health), and it is "Announce:5"'],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(
     '%o is refused in one sentence.',
@@ -60,7 +71,8 @@ describe('A stage', () => {
   it('is for throwing away only if that is said, whatever its name.', () => {
     const { resources } = synthesised({ stage: 'dev' })
     expect(resources.StorageTable?.DeletionPolicy).toBe('Retain')
-    expect(resources.PushLogs?.DeletionPolicy).toBe('Retain')
+    expect(resources.PushLogs?.DeletionPolicy).toBe('RetainExceptOnCreate')
+    expect(resources.ApiAccessLogs?.DeletionPolicy).toBe('RetainExceptOnCreate')
     const trial = synthesised({ stage: 'dev', throwaway: 'true' })
     expect(trial.resources.PushLogs?.DeletionPolicy).toBe('Delete')
   })

@@ -297,4 +297,52 @@ export const rateMutants: readonly Mutant[] = [
     ],
     killers: [test('test/rate/engine/requests.test.ts', 'a call that hangs')],
   },
+  {
+    name: 'a-new-secret-signs-at-once',
+    rule: 'a ticket is good for every process',
+    edits: [
+      edit(
+        'rate/core/secrets.ts',
+        'signsFromMs: nowMs + SECRET_SETTLES_MS,',
+        'signsFromMs: nowMs,',
+      ),
+    ],
+    killers: [test('test/rate/engine/secret.test.ts', 'signs when every process has read it')],
+  },
+  {
+    name: 'a-secret-is-read-once-for-all',
+    rule: 'a ticket is good for every process',
+    edits: [
+      edit(
+        'rate/operations/table-secrets.ts',
+        'Math.abs(nowMs - known.startedMs) <= SECRETS_KEPT_MS',
+        'Math.abs(nowMs - known.startedMs) <= 1_000 * SECRETS_KEPT_MS',
+      ),
+    ],
+    killers: [test('test/rate/engine/secret.test.ts', 'signs when every process has read it')],
+  },
+  {
+    name: 'a-forgotten-secret-comes-back',
+    rule: 'what is forgotten is void',
+    edits: [
+      edit(
+        'rate/operations/change-secrets.ts',
+        "`s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`",
+        "`s=:seen AND ${former.length < 0 ? 'attribute_not_exists' : 'attribute_exists'}(s)`",
+      ),
+    ],
+    killers: [test('test/rate/engine/secret.test.ts', 'brings none back')],
+  },
+  {
+    name: 'a-call-is-held-as-long-as-it-asks',
+    rule: 'held calls are bounded',
+    edits: [
+      edit(
+        'http/endpoints/rate.ts',
+        'maxWaitMs: Math.min(maxWaitMs, holdMsMax),',
+        'maxWaitMs: Math.max(maxWaitMs, holdMsMax),',
+      ),
+    ],
+    killers: [test('test/http/rate.test.ts', 'is not held for longer')],
+  },
 ]

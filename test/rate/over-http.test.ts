@@ -10,7 +10,8 @@ import { httpCall } from '../http/http-call.ts'
 let stack: LocalStack
 let call: ReturnType<typeof httpCall>
 beforeAll(async () => {
-  stack = await startLocalStack({ port: 0 })
+  // As long as it can be set to: some callers here want to be held for their turn.
+  stack = await startLocalStack({ port: 0, context: { rateHold: '20' } })
   call = httpCall(stack.url)
   await call('GET', '/healthz')
 })

@@ -1,3 +1,4 @@
+import { HOLD_MS_DEFAULT, WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
 import type { AppliedSettings, Patterns, RateLimits, TicketState } from '../../rate/rate-limits.ts'
 import { type Answer, answer, ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
@@ -23,13 +24,22 @@ import {
   unconfigureRateCall,
 } from '../schemas/rate.ts'
 
-export const rateEndpoints = (limits: RateLimits, nowMs: () => number = Date.now) => ({
+export type RateEndpointsOptions = {
+  /** We hold no call for longer, whatever it asks for: a later turn is answered by a ticket. */
+  readonly holdMsMax?: number
+  readonly nowMs?: () => number
+}
+
+export const rateEndpoints = (
+  limits: RateLimits,
+  { holdMsMax = HOLD_MS_DEFAULT, nowMs = Date.now }: RateEndpointsOptions = {},
+) => ({
   decideRate: endpoint(decideRateCall, async ({ key, parameters, requestId, receivedMs }) => {
-    const { canWait, cost, maxWaitMs, caller, ...overrides } = parameters
+    const { canWait, cost, maxWaitMs = WAIT_MS_DEFAULT, caller, ...overrides } = parameters
     const admission = await limits.admit(key, {
       canWait,
       cost,
-      maxWaitMs,
+      maxWaitMs: Math.min(maxWaitMs, holdMsMax),
       caller,
       overrides,
       receivedMs,

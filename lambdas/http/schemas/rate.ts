@@ -40,7 +40,8 @@ export const decideRateCall = {
     cost: withDescription(maxRequests(), 'Requests it counts as, all in one window. Default 1.'),
     maxWaitMs: withDescription(
       integer(0, WAIT_MS_MAX),
-      'How long the call may be held; a later turn is answered 202 at once. Default 10,000.',
+      'How long the call may be held; a later turn is answered 202 at once. Default 10,000. The ' +
+        'service holds no call for longer than it is set to, 2,000 unless told otherwise.',
     ),
     caller: withDescription(
       text(1, CALLER_CHARACTERS_MAX),

@@ -24,6 +24,12 @@ export const CALLER_CHARACTERS_MAX = 256
 /** A call is held for its turn at most so long: the gateway gives up after 30 s. */
 export const WAIT_MS_DEFAULT = 10_000
 export const WAIT_MS_MAX = 20_000
+/**
+ * Over HTTP the service holds a call for less, unless a setting says otherwise: each held call takes an
+ * environment of the function, and an account has 1,000 of them for all its functions, a new account 10.
+ * At 50 calls a second, holding for 2 s takes 100 environments; holding for 20 s would take them all.
+ */
+export const HOLD_MS_DEFAULT = 2_000
 
 /**
  * A clock may be this far behind the gateway's, and this far ahead: a cold start of ten seconds lies
@@ -62,6 +68,17 @@ export const TICKET_GOOD_MS_MIN = 10_000
 export const SECRET_BYTES_MIN = 16
 /** Of one that is made here: as many as the hash has. */
 export const SECRET_BYTES = 32
+
+/** How long a process uses the table's secrets after it has read them. */
+export const SECRETS_KEPT_MS = 300_000
+/**
+ * How long after a change the new secret begins to sign. A process may have read the row just before the
+ * change and use that for five minutes; its clock may be twenty seconds behind, and its next read may take
+ * some seconds. Twice the five minutes covers all of it.
+ */
+export const SECRET_SETTLES_MS = 2 * SECRETS_KEPT_MS
+/** With a change a month, tickets stay good for three. Each costs one more HMAC to refuse a forged ticket. */
+export const FORMER_SECRETS_MAX = 3
 
 /** Smooth cursors count from a multiple of this (some two years), so that they stay below 2^53. */
 export const SMOOTH_ERA_MS = 2 ** 36

@@ -1,8 +1,23 @@
 import type { Row } from '../../store/dynamo.ts'
 import { secretKey } from '../core/keys.ts'
+import type { TicketSecrets } from '../core/secrets.ts'
 
-/** `s`: what tickets are signed with, bytes. */
-export const encodeSecret = (secret: Uint8Array): Row => ({ ...secretKey, s: secret })
+/** `s`: the newest secret; `at`: when it begins to sign, in ms; `f`: the secrets before it. */
+type SecretRow = {
+  readonly s: Uint8Array
+  readonly at?: number
+  readonly f?: readonly Uint8Array[]
+}
 
-export const decodeSecret = (row: Row | undefined): Uint8Array | undefined =>
-  row === undefined ? undefined : (row as { s: Uint8Array }).s
+export const encodeSecrets = ({ newest, signsFromMs, former }: TicketSecrets): Row => ({
+  ...secretKey,
+  s: newest,
+  ...(signsFromMs > 0 && { at: signsFromMs }),
+  ...(former.length > 0 && { f: former }),
+})
+
+export function decodeSecrets(row: Row | undefined): TicketSecrets | undefined {
+  if (row === undefined) return undefined
+  const { s: newest, at: signsFromMs = 0, f: former = [] } = row as SecretRow
+  return { newest, signsFromMs, former }
+}

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isObject } from '../template/assembly.ts'
+import { isFromAPage, NOT_FOR_PAGES } from '../web-pages/from-a-page.ts'
 import type { EventBuses } from './event-bus.ts'
 
 export type PutEventsServer = { readonly endpoint: string; stop(): void }
@@ -14,11 +15,10 @@ const BODY_BYTES_MAX = 1024 * 1024
 
 export async function startPutEventsServer(buses: EventBuses): Promise<PutEventsServer> {
   const server = createServer(async (request, response) => {
-    const { status, output } = answer(
-      buses,
-      String(request.headers['x-amz-target']),
-      await readText(request),
-    )
+    const { headers } = request
+    const { status, output } = isFromAPage(headers)
+      ? refusal('AccessDeniedException', NOT_FOR_PAGES, 403)
+      : answer(buses, String(headers['x-amz-target']), await readText(request))
     response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
     response.end(JSON.stringify(output))
   }).listen(0, '127.0.0.1')
@@ -66,7 +66,7 @@ function entriesOf(text: string): readonly Record<string, unknown>[] | undefined
   }
 }
 
-const refusal = (type: string, message: string) => ({
-  status: 400,
+const refusal = (type: string, message: string, status = 400) => ({
+  status,
   output: { __type: type, message },
 })

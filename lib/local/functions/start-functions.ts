@@ -32,8 +32,8 @@ export type Functions = {
 /** At some 100 MB each, and five functions that may be busy at the same time, 4 GB. */
 const PROCESSES_MAX = 8
 /**
- * A call that waits for its turn in a rate limit is held for up to 20 s and takes a process, which does
- * nothing meanwhile: with the usual few, the ninth caller would wait for the turns of the first eight,
+ * A call that waits for its turn in a rate limit is held for 2 s, or up to 20 if it is set so, and takes a
+ * process, which does nothing meanwhile: with the usual few, the ninth caller would wait for the turns of the first eight,
  * and the limiter find his event too old to decide on. Another 4 GB at worst; callers beyond them do
  * wait, or take a ticket. They are started four times as soon as others, because those that are there
  * are known not to be done in a moment.

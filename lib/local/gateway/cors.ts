@@ -35,7 +35,7 @@ export function preflight(
 export function corsHeaders(cors: CorsPlan, asked: Headers): (readonly [string, string])[] {
   const origin = asked.origin
   if (typeof origin !== 'string') return []
-  const allowed = cors.allowOrigins.find((pattern) => matches(pattern, origin))
+  const allowed = allowedAs(cors, origin)
   if (allowed === undefined) return []
   return [
     ['access-control-allow-origin', allowed === '*' ? '*' : origin],
@@ -45,6 +45,10 @@ export function corsHeaders(cors: CorsPlan, asked: Headers): (readonly [string, 
       : []),
   ]
 }
+
+/** The pattern that lets a page of this origin call, if there is one. */
+export const allowedAs = (cors: CorsPlan, origin: string): string | undefined =>
+  cors.allowOrigins.find((pattern) => matches(pattern, origin))
 
 /** `*`, `https://*` or an origin in full. */
 const matches = (pattern: string, origin: string) =>

@@ -18,6 +18,21 @@ export const gatewayResponse = (status: number, message: string): HttpResponse =
   body: JSON.stringify({ message }),
 })
 
+/** An error of the local stack itself, in PushPop's shape: API Gateway has nothing like it. */
+export const refused = (message: string, requestId: string): HttpResponse => ({
+  status: 403,
+  headers: [...json, ['apigw-requestid', requestId]],
+  body: JSON.stringify({
+    success: false,
+    error_code: FORBIDDEN,
+    message,
+    retryable: false,
+    request_id: requestId,
+  }),
+})
+
+export const FORBIDDEN = 'FORBIDDEN'
+
 export const internalServerError = gatewayResponse(500, 'Internal Server Error')
 
 /** `payload` is the JSON that the function returned. */

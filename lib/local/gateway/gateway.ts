@@ -3,12 +3,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { LogLine, Outcome } from '../functions/messages.ts'
 import type { ApiPlan, RoutePlan } from '../template/plan-api.ts'
-import { corsHeaders, preflight } from './cors.ts'
+import { foreignRequest } from '../web-pages/foreign-request.ts'
+import { allowedAs, corsHeaders, preflight } from './cors.ts'
 import {
+  FORBIDDEN,
   functionResponse,
   gatewayResponse,
   type HttpResponse,
   internalServerError,
+  refused,
 } from './function-response.ts'
 import { type Listener, listen } from './listen.ts'
 import { type GatewayRequest, newRequestId, requestEvent, splitTarget } from './request-event.ts'
@@ -101,9 +104,16 @@ async function serve(
   port: number,
 ): Promise<Served> {
   const method = request.method ?? ''
+  const { headers } = request
+  const reason = foreignRequest({ method, headers }, port, (origin) =>
+    api.cors === undefined ? false : allowedAs(api.cors, origin) !== undefined,
+  )
+  if (reason !== undefined) {
+    return { response: refused(reason, newRequestId()), summary: { error_code: FORBIDDEN } }
+  }
   const body = await readBody(request)
   if (!body) return { response: gatewayResponse(413, 'Request Entity Too Large') }
-  const answer = api.cors && preflight(api.cors, method, request.headers)
+  const answer = api.cors && preflight(api.cors, method, headers)
   if (answer) return { response: answer, isPreflight: true }
   const match = table.match(method, path)
   if (!match) return { response: gatewayResponse(404, 'Not Found') }

@@ -1,6 +1,7 @@
 // DynamoDB as a child process: the dynoxide binary of this platform, on SQLite.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { StartError } from '../start-error.ts'
@@ -16,7 +17,7 @@ const startAttemptsMax = 5
 /** Without a file the data is in memory. */
 export async function startDynoxide(binary: string, file?: string): Promise<EmbeddedDynamodb> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await tryStart(binary, await freePort(), file)
+    const outcome = await tryStart(binary, await freePlace(), file)
     if (outcome.kind === 'started') return outcome.dynamodb
     // Someone took the port between our look and its bind.
     if (attempt < startAttemptsMax && outcome.output.includes('in use')) continue
@@ -28,8 +29,12 @@ type StartOutcome =
   | { readonly kind: 'started'; readonly dynamodb: EmbeddedDynamodb }
   | { readonly kind: 'exited'; readonly output: string }
 
-async function tryStart(binary: string, port: number, file?: string): Promise<StartOutcome> {
-  const args = ['serve', '--host', '127.0.0.1', '--port', String(port)]
+async function tryStart(
+  binary: string,
+  { address, port }: AddressInfo,
+  file?: string,
+): Promise<StartOutcome> {
+  const args = ['serve', '--host', address, '--port', String(port)]
   if (file) args.push('--db-path', file)
   // Not detached: whoever kills our process group takes it along.
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -43,7 +48,7 @@ async function tryStart(binary: string, port: number, file?: string): Promise<St
       child.stdout.off('data', listen).resume()
       child.stderr.off('data', listen).resume()
       child.removeAllListeners('close')
-      const endpoint = `http://127.0.0.1:${port}`
+      const endpoint = `http://${address}:${port}`
       resolve({
         kind: 'started',
         dynamodb: { endpoint, process: child, stop: () => stop(child) },
@@ -65,11 +70,26 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(impatience)
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
+/**
+ * dynoxide lets web pages of all origins call it and has no option against that. So it listens to a random
+ * address of 127.0.0.0/8 and a free port there: with 16 million addresses a page cannot try them all. macOS
+ * has only 127.0.0.1; there a page that tries all ports may find it.
+ */
+async function freePlace(): Promise<AddressInfo> {
+  const secret = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`
+  try {
+    return await freePlaceAt(secret)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRNOTAVAIL') throw error
+    return freePlaceAt('127.0.0.1')
+  }
+}
+
+async function freePlaceAt(host: string): Promise<AddressInfo> {
+  const server = createServer().listen(0, host)
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const place = server.address() as AddressInfo
   server.close()
   await once(server, 'close')
-  return port
+  return place
 }

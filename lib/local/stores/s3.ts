@@ -5,6 +5,7 @@ import { mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import S3rver from '@20minutes/s3rver'
+import { isFromAPage, NOT_FOR_PAGES } from '../web-pages/from-a-page.ts'
 
 export type EmbeddedS3 = { readonly endpoint: string; stop(): void }
 
@@ -23,6 +24,12 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
     vhostBuckets: false,
     // It computes other signatures than the SDK does, and there is nobody to keep out.
     allowMismatchedSignatures: true,
+  })
+  // It serves unsigned requests, so this has to come before anything of its own.
+  server.middleware.unshift(async (context, next) => {
+    if (!isFromAPage(context.req.headers)) return next()
+    context.status = 403
+    context.body = NOT_FOR_PAGES
   })
   writeByRename(server.store, incoming)
   const { port } = await server.run()

@@ -1,6 +1,6 @@
 // The little of s3rver that is used here; the package has no types of its own.
 declare module '@20minutes/s3rver' {
-  import type { Server } from 'node:http'
+  import type { IncomingMessage, Server } from 'node:http'
   import type { AddressInfo } from 'node:net'
 
   type Store = {
@@ -20,6 +20,12 @@ declare module '@20minutes/s3rver' {
     deleteObject(bucket: string, key: string): Promise<void>
   }
 
+  /** Koa's. */
+  type Middleware = (
+    context: { readonly req: IncomingMessage; status: number; body: string },
+    next: () => Promise<void>,
+  ) => Promise<void>
+
   export default class S3rver {
     constructor(options: {
       address: string
@@ -30,6 +36,7 @@ declare module '@20minutes/s3rver' {
       allowMismatchedSignatures: boolean
     })
     readonly store: Store
+    readonly middleware: Middleware[]
     readonly httpServer: Server
     run(): Promise<AddressInfo>
   }

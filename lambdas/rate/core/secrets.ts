@@ -1,0 +1,56 @@
+import { FORMER_SECRETS_MAX, SECRET_SETTLES_MS } from './bounds.ts'
+
+/** The one that signs, and after it those that may have signed. */
+export type Secrets = readonly [Uint8Array, ...Uint8Array[]]
+
+/** What tickets are signed with, as the table knows it. */
+export type TicketSecrets = {
+  readonly newest: Uint8Array
+  /** From then on it signs. By then every process has read it, and accepts its tickets. */
+  readonly signsFromMs: number
+  /** They signed before it, the latest first. Their tickets stay good. */
+  readonly former: readonly Uint8Array[]
+}
+
+export const firstSecrets = (newest: Uint8Array): TicketSecrets => ({
+  newest,
+  signsFromMs: 0,
+  former: [],
+})
+
+export function secretsAt({ newest, signsFromMs, former }: TicketSecrets, nowMs: number): Secrets {
+  const [before, ...older] = former
+  if (before === undefined || nowMs >= signsFromMs) return [newest, ...former]
+  return [before, newest, ...older]
+}
+
+export type SecretsChange =
+  | { readonly kind: 'changed'; readonly secrets: TicketSecrets }
+  /** Some processes may not have read the last change yet. After another one they could disagree. */
+  | { readonly kind: 'settling'; readonly untilMs: number }
+
+export function rotated(secrets: TicketSecrets, fresh: Uint8Array, nowMs: number): SecretsChange {
+  return settled(secrets, nowMs, ({ newest, former }) => ({
+    newest: fresh,
+    signsFromMs: nowMs + SECRET_SETTLES_MS,
+    former: [newest, ...former].slice(0, FORMER_SECRETS_MAX),
+  }))
+}
+
+/** Voids every ticket that a former secret has signed, honest or forged. */
+export function withoutFormer(secrets: TicketSecrets, nowMs: number): SecretsChange {
+  return settled(secrets, nowMs, (before) =>
+    before.former.length === 0 ? before : { ...before, former: [] },
+  )
+}
+
+function settled(
+  secrets: TicketSecrets,
+  nowMs: number,
+  change: (secrets: TicketSecrets) => TicketSecrets,
+): SecretsChange {
+  const { signsFromMs: untilMs } = secrets
+  return nowMs < untilMs
+    ? { kind: 'settling', untilMs }
+    : { kind: 'changed', secrets: change(secrets) }
+}

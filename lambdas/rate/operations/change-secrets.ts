@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock, Dynamo } from '../../store/dynamo.ts'
+import { SECRET_BYTES } from '../core/bounds.ts'
+import { secretKey } from '../core/keys.ts'
+import { rotated, type SecretsChange, type TicketSecrets, withoutFormer } from '../core/secrets.ts'
+import { decodeSecrets, encodeSecrets } from '../store/secret-item.ts'
+import { outOfReach } from './table-secrets.ts'
+
+export type SecretsChanged =
+  | SecretsChange
+  /** No ticket has been signed yet; the first makes the secret. */
+  | { readonly kind: 'none' }
+
+/** People change secrets by hand, now and then. */
+const ATTEMPTS_MAX = 5
+
+export function rotateSecret(dynamo: Dynamo, clock: Clock): Promise<SecretsChanged> {
+  const fresh = randomBytes(SECRET_BYTES)
+  return change(dynamo, (secrets) =>
+    // An earlier attempt wrote it, and its answer was lost.
+    Buffer.compare(secrets.newest, fresh) === 0
+      ? { kind: 'changed', secrets }
+      : rotated(secrets, fresh, Math.floor(clock.nowMs())),
+  )
+}
+
+export const forgetFormerSecrets = (dynamo: Dynamo, clock: Clock): Promise<SecretsChanged> =>
+  change(dynamo, (secrets) => withoutFormer(secrets, Math.floor(clock.nowMs())))
+
+async function change(
+  dynamo: Dynamo,
+  decide: (secrets: TicketSecrets) => SecretsChange,
+): Promise<SecretsChanged> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const before = decodeSecrets(await dynamo.get(secretKey, true))
+    if (before === undefined) return { kind: 'none' }
+    const decision = decide(before)
+    if (decision.kind === 'settling' || decision.secrets === before) return decision
+    const written = await dynamo.put({
+      Item: encodeSecrets(decision.secrets),
+      ConditionExpression: unchanged(before),
+      ExpressionAttributeValues: { ':seen': before.newest },
+    })
+    if (written.kind === 'done') return decision
+  }
+  throw outOfReach()
+}
+
+/** Fails if another command changed the row first: its secret, or only by forgetting the former ones. */
+const unchanged = ({ former }: TicketSecrets): string =>
+  `s=:seen AND ${former.length === 0 ? 'attribute_not_exists' : 'attribute_exists'}(f)`

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto'
+import { QueueError } from '../../core/errors.ts'
+import type { Clock, Dynamo } from '../../store/dynamo.ts'
+import { SECRET_BYTES, SECRETS_KEPT_MS } from '../core/bounds.ts'
+import { secretKey } from '../core/keys.ts'
+import { firstSecrets, type Secrets, secretsAt, type TicketSecrets } from '../core/secrets.ts'
+import { decodeSecrets, encodeSecrets } from '../store/secret-item.ts'
+import type { SecretsReader } from './secrets-reader.ts'
+
+type Reading = { readonly startedMs: number; readonly secrets: Promise<TicketSecrets> }
+
+/** The table's secrets as one process knows them: read when a ticket needs them, and again after a while. */
+export class TableSecrets implements SecretsReader {
+  readonly #dynamo: Dynamo
+  readonly #clock: Clock
+  readonly #former: readonly Uint8Array[]
+  #reading: Reading | undefined
+
+  constructor(dynamo: Dynamo, clock: Clock, former: readonly Uint8Array[]) {
+    this.#dynamo = dynamo
+    this.#clock = clock
+    this.#former = former
+  }
+
+  async get(): Promise<Secrets> {
+    const nowMs = this.#clock.nowMs()
+    const known = this.#reading
+    // A clock that was set back must not keep them for ever.
+    const isFresh = known !== undefined && Math.abs(nowMs - known.startedMs) <= SECRETS_KEPT_MS
+    const { secrets } = isFresh ? known : this.#read(nowMs)
+    return [...secretsAt(await secrets, this.#clock.nowMs()), ...this.#former]
+  }
+
+  #read(startedMs: number): Reading {
+    const secrets = readOrMake(this.#dynamo)
+    const reading = { startedMs, secrets }
+    this.#reading = reading
+    // A read that fails, fails for all that wait for it. The next call reads again.
+    secrets.catch(() => {
+      if (this.#reading === reading) this.#reading = undefined
+    })
+    return reading
+  }
+}
+
+/** Only one process can make the row, so a second look finds it. */
+const ATTEMPTS_MAX = 3
+
+/**
+ * The first process that needs a secret makes it. The row costs nothing while nothing happens, and a role
+ * that may read it may change the limits anyway.
+ */
+async function readOrMake(dynamo: Dynamo): Promise<TicketSecrets> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const found = decodeSecrets(await dynamo.get(secretKey, true))
+    if (found !== undefined) return found
+    const made = firstSecrets(randomBytes(SECRET_BYTES))
+    const written = await dynamo.put({
+      Item: encodeSecrets(made),
+      ConditionExpression: 'attribute_not_exists(pk)',
+    })
+    if (written.kind === 'done') return made
+    // Another process was first, or the answer was lost: all use the one that is there now.
+  }
+  throw outOfReach()
+}
+
+export const outOfReach = (): QueueError =>
+  new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment')

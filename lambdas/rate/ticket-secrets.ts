@@ -1,0 +1,37 @@
+import { type Clock, Dynamo } from '../store/dynamo.ts'
+import { systemClock } from '../store/system.ts'
+import { secretKey } from './core/keys.ts'
+import type { TicketSecrets } from './core/secrets.ts'
+import {
+  forgetFormerSecrets,
+  rotateSecret,
+  type SecretsChanged,
+} from './operations/change-secrets.ts'
+import type { RateLimitsOptions } from './rate-limits.ts'
+import { decodeSecrets } from './store/secret-item.ts'
+
+export type { SecretsChanged, TicketSecrets }
+
+export type TicketSecretsOptions = Pick<RateLimitsOptions, 'tableName' | 'dynamodb'> & {
+  readonly clock?: Clock | undefined
+}
+
+/** The table's own secrets: they sign the tickets of rate limits, unless the caller brings a secret. */
+export function createTicketSecrets(options: TicketSecretsOptions): TicketSecretVerbs {
+  const { tableName, clock = systemClock } = options
+  const dynamo = new Dynamo(options.dynamodb, tableName, clock, Math.random)
+  return {
+    read: async () => decodeSecrets(await dynamo.get(secretKey, true)),
+    rotate: () => rotateSecret(dynamo, clock),
+    forgetFormer: () => forgetFormerSecrets(dynamo, clock),
+  }
+}
+
+export interface TicketSecretVerbs {
+  /** Nothing where no ticket has been signed yet. */
+  read(): Promise<TicketSecrets | undefined>
+  /** Makes a new secret. It begins to sign when every process knows it, and tickets stay good. */
+  rotate(): Promise<SecretsChanged>
+  /** For a secret that has leaked: voids every ticket that a former one has signed. */
+  forgetFormer(): Promise<SecretsChanged>
+}

@@ -1,0 +1,34 @@
+// Properties that no service can have: the synth refuses them, before a deployment does.
+
+import type { Duration } from 'aws-cdk-lib/core'
+import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
+import type { Concurrency } from './function-settings.ts'
+
+export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
+/** More than any account has. */
+export const CONCURRENCY_MAX = 100_000
+
+export type Checked = {
+  readonly rateHold?: Duration
+  readonly concurrency?: Concurrency
+  readonly events?: boolean
+}
+
+export function checkService(id: string, { rateHold, concurrency = {}, events }: Checked): void {
+  const refuse = (reason: string): never => {
+    throw new Error(`Cannot make the service "${id}" because ${reason}`)
+  }
+  const seconds = rateHold?.toSeconds({ integral: false }) ?? 0
+  if (seconds < 0 || seconds > RATE_HOLD_SECONDS_MAX) {
+    refuse(`\`rateHold\` must be 0 to ${RATE_HOLD_SECONDS_MAX} seconds, and is ${seconds}`)
+  }
+  for (const [name, count] of Object.entries(concurrency)) {
+    if (Number.isInteger(count) && count >= 1 && count <= CONCURRENCY_MAX) continue
+    refuse(
+      `\`concurrency.${name}\` must be an integer from 1 to ${CONCURRENCY_MAX}, and is ${count}`,
+    )
+  }
+  if (events === false && concurrency.Announce !== undefined) {
+    refuse('`concurrency.Announce` is for a function that is not there with `events: false`')
+  }
+}

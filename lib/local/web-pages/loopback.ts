@@ -1,0 +1,22 @@
+import { isIPv4 } from 'node:net'
+
+/** Names and addresses that every browser takes for this machine without asking a name server. */
+export function isLoopback(name: string): boolean {
+  const lower = name.toLowerCase()
+  if (lower === 'localhost' || lower.endsWith('.localhost') || lower === '[::1]') return true
+  return isIPv4(lower) && lower.startsWith('127.')
+}
+
+export type Host = { readonly name: string; readonly port: number }
+
+/** Of a Host header: `localhost:8000`, `[::1]`. */
+export function readHost(header: string): Host | undefined {
+  const [, name, port = '80'] = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(header) ?? []
+  return name === undefined ? undefined : { name, port: Number(port) }
+}
+
+export function isLoopbackOrigin(origin: string): boolean {
+  const url = URL.parse(origin)
+  // Nothing but the origin: Node joins two such headers with a comma, which parses as an odd name.
+  return url !== null && url.origin === origin && isLoopback(url.hostname)
+}

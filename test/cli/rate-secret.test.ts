@@ -1,0 +1,78 @@
+// The secret of tickets, changed under a service that runs: the command on its table, and the functions.
+
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
+import { httpHandler } from '../../lambdas/http/stack.ts'
+import { SECRET_SETTLES_MS } from '../../lambdas/rate/core/bounds.ts'
+import { createRateLimitsOn } from '../../lambdas/setup/rate-services.ts'
+import type { DocumentPort } from '../../lambdas/store/dynamo.ts'
+import { createLog } from '../../lambdas/telemetry/log.ts'
+import { handlerCall } from '../http/handler-call.ts'
+import { handlersOn } from '../http/service.ts'
+import { run } from './a-run.ts'
+import { startStore } from './places.ts'
+
+let place: Awaited<ReturnType<typeof startStore>>
+beforeAll(async () => {
+  place = await startStore()
+})
+afterAll(() => {
+  vi.useRealTimers()
+  return place.stop()
+})
+
+/** The deployed function, a process of its own. */
+function service() {
+  const documents = DynamoDBDocumentClient.from(place.store.dynamodb) as unknown as DocumentPort
+  const limits = createRateLimitsOn({ PUSHPOP_TABLE: 'cli' }, documents)
+  const log = createLog({ level: 'error', service: 'x', write: () => {} })
+  const handlers = { Rate: httpHandler('Rate', log, rateEndpoints(limits)) }
+  const call = handlerCall({ ...handlersOn({} as never, log), ...handlers })
+  const query = 'canWait=true&maxWaitMs=0&maxRequests=1&windowMillis=86400000'
+  // Two at most go at once: one in a window, and a window may have ended.
+  const answers = () => Promise.all([1, 2, 3].map(() => call('POST', '/rate/k', { query })))
+  return {
+    async ticket(): Promise<string> {
+      const promised = (await answers()).find(({ status }) => status === 202)
+      return JSON.parse(promised?.text ?? '{}').ticket
+    },
+    async stateOf(ticket: string): Promise<string | number> {
+      const { status, text } = await call('GET', `/rate/k/tickets/${ticket}`)
+      return status === 200 ? JSON.parse(text).state : status
+    },
+  }
+}
+
+const pushpop = (...args: string[]) => run(['rate-secret', ...place.options, ...args])
+
+test('is changed with one command, and tickets stay good until they end', async () => {
+  expect(await pushpop('rotate')).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: 'No ticket has been signed here yet; the first makes the secret.\n',
+  })
+  const old = service()
+  const before = await old.ticket()
+  expect(await pushpop()).toEqual({ code: 0, stdout: '', stderr: 'One secret signs.\n' })
+
+  const rotated = await pushpop('rotate')
+  expect(rotated).toMatchObject({ code: 0, stdout: '' })
+  expect(rotated.stderr).toMatch(
+    /^A new secret signs from \d{4}-[\dT:.-]+Z on\.\nTickets of 1 secret before it are good/,
+  )
+  const again = await pushpop('rotate')
+  expect(again).toMatchObject({ code: 4, stdout: '' })
+  expect(again.stderr).toMatch(/^Cannot rotate because the last change takes effect at /)
+  const shown = JSON.parse((await pushpop('show', '--json')).stdout)
+  expect(shown).toEqual({ signs_from: expect.any(Number), settled: false, former: 1 })
+
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + SECRET_SETTLES_MS })
+  const fresh = service()
+  const after = await fresh.ticket()
+  expect(after.split('.')[1]).not.toBe(before.split('.')[1])
+  for (const process of [old, fresh, service()]) {
+    for (const ticket of [before, after]) expect(await process.stateOf(ticket)).toBe('waiting')
+  }
+  expect(await service().stateOf(`${after.slice(0, -4)}AAAA`)).toBe(404)
+})

@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Bundle, bundle, bundleFunction } from '../../lib/bundling/bundle.ts'
+import { temporaryFolder } from './synthesised.ts'
+
+const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
+const handlerFile = (name: string) => join(import.meta.dirname, 'handlers', `${name}.ts`)
+
+const made = bundle({ index: ship }).get('index') as Bundle
+
+/** The file is what makes it an ES module and nothing else: `node -e` has a `require` for everybody. */
+function runIn(folder: string, program: string): { stdout: string; stderr: string } {
+  writeFileSync(join(folder, 'program.mjs'), program)
+  const { stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: {},
+  })
+  return { stdout, stderr }
+}
+
+describe('The bundle of a consumer', () => {
+  it('starts without the clients of S3 and EventBridge, and has both.', () => {
+    expect(made.bytesAtStart / 1024).toBeLessThanOrEqual(400)
+    const inputs = [...made.inputsAtStart.keys()]
+    expect(inputs.filter((path) => /client-(s3|eventbridge)\//.test(path))).toEqual([])
+    expect(made.files.has('client-s3.mjs')).toBe(true)
+    expect([...made.inputs].some((path) => path.includes('client-eventbridge/'))).toBe(true)
+  })
+
+  it('has the SDK’s request handler too, for clients that its handler makes.', () => {
+    const inputs = [...made.inputs]
+    expect(inputs.some((path) => path.includes('node-http-handler/'))).toBe(true)
+    expect(inputs).toContain('lambdas/network/request-handler.ts')
+  })
+
+  it('can be loaded by a fresh Node, and exports a handler.', () => {
+    const folder = temporaryFolder()
+    bundleFunction(ship, folder)
+    const program = `import { handler } from './index.mjs'; console.log(typeof handler)`
+    expect(runIn(folder, program)).toEqual({ stdout: 'function\n', stderr: '' })
+  })
+
+  const tryThem = `import { handler, tryThem } from './index.mjs'
+    console.log(JSON.stringify([typeof handler, await tryThem()]))`
+
+  it('can be loaded with packages that are CommonJS, with none of them beside it.', () => {
+    const folder = temporaryFolder()
+    bundleFunction(handlerFile('packages'), folder)
+    const { stdout, stderr } = runIn(folder, tryThem)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual([
+      'function',
+      {
+        pg: ['db.example', '"a""b"', 17],
+        axios: { asked: 'https://api.example/orders?id=17' },
+        ioredis: ['wait', 'shop:'],
+      },
+    ])
+  })
+
+  it('bears a handler that has a `require` of its own.', () => {
+    const folder = temporaryFolder()
+    bundleFunction(handlerFile('own-names'), folder)
+    const { stdout, stderr } = runIn(folder, tryThem)
+    expect(stderr).toBe('')
+    const names = { pg: 'db.example', name: 'index.mjs', util: '17' }
+    expect(JSON.parse(stdout)).toEqual(['function', names])
+  })
+
+  it('has nothing more where no package is CommonJS.', () => {
+    const folder = temporaryFolder()
+    bundleFunction(ship, folder)
+    for (const name of readdirSync(folder)) {
+      expect(readFileSync(join(folder, name)).equals(made.files.get(name) as Uint8Array)).toBe(true)
+    }
+  })
+})
