@@ -8,7 +8,13 @@ import {
 } from './constructs/function-settings.ts'
 import type { LogLevel } from './constructs/functions.ts'
 import type { PushPopProps } from './constructs/push-pop.ts'
-import { CONCURRENCY_MAX, RATE_HOLD_SECONDS_MAX } from './constructs/service-checks.ts'
+import {
+  CONCURRENCY_MAX,
+  RATE_HOLD_SECONDS_MAX,
+  REMIND_AFTER_SECONDS_MAX,
+  REMIND_AFTER_SECONDS_MIN,
+} from './constructs/service-checks.ts'
+import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
 
 export type Settings = {
   readonly stackName: string
@@ -30,6 +36,13 @@ export function settingsOf(node: Node): Settings {
   }
   const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), 1, 60)
   const idempotencyTtl = seconds('idempotencyTtl', setting('idempotencyTtl'), 60, 30 * 86_400)
+  const remindAfter = seconds(
+    'remindAfter',
+    setting('remindAfter'),
+    REMIND_AFTER_SECONDS_MIN,
+    REMIND_AFTER_SECONDS_MAX,
+  )
+  const sweepers = oneOf('sweepers', setting('sweepers'), sweeperCounts.map(String))
   const rateHold = seconds('rateHold', setting('rateHold'), 0, RATE_HOLD_SECONDS_MAX)
   const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
   const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
@@ -48,6 +61,8 @@ export function settingsOf(node: Node): Settings {
       tracing: oneOf('tracing', setting('tracing'), ['true', 'false']) !== 'false',
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),
+      ...(remindAfter && { remindAfter }),
+      ...(sweepers && { sweepers: Number(sweepers) as Sweepers }),
       ...(rateHold && { rateHold }),
       concurrency: concurrencyOf(setting('concurrency'), events),
       ...(itemAgeAlarm && { itemAgeAlarm }),

@@ -142,6 +142,18 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       // A queue that fails once is visited again a minute later.
       periods: 3,
     },
+    LocksReturnLate: {
+      felt: 'Items whose consumer died come back minutes late: the sweeper does not keep up.',
+      section: 'expired-locks-stay',
+      metric: serviceMetric(serviceName, 'LockReturnLag', {
+        statistic: Stats.MAXIMUM,
+        ...minute,
+      }),
+      // A minute until the next run, and one more for its work.
+      limit: { above: 180 },
+      periods: 3,
+      of: 5,
+    },
     HousekeepingIsBehind: {
       felt:
         'Dead-lettered items arrive late, and long queues cost more than they should: ' +

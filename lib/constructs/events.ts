@@ -132,8 +132,8 @@ export const transitionFilters = [
   FilterCriteria.filter({ dynamodb: { OldImage: { dry: exists }, NewImage: isRecord } }),
   // Nothing is free any more, and perhaps nothing is left.
   FilterCriteria.filter({ dynamodb: { NewImage: { dry: exists } } }),
-  // The write itself says that locks ended otherwise than by acknowledging, or that items died.
+  // The write itself says so: the queue was made with items in it, locks ended otherwise than by
+  // acknowledging, items died, or the queue is announced again. By an attribute: the stream's own
+  // `eventName` is not among what Lambda documents for a filter.
   FilterCriteria.filter({ dynamodb: { NewImage: { ev: exists } } }),
-  // The first push of a queue makes its record.
-  FilterCriteria.filter({ eventName: ['INSERT'], dynamodb: { NewImage: isRecord } }),
 ]

@@ -8,10 +8,15 @@ export type FunctionSetting = {
   readonly timeoutSeconds: number
   /** Its calls are held for seconds in which it does nothing: who runs it can run many at once. */
   readonly holdsCalls?: true
+  /** An event for it when a stack on one machine comes back to its data. */
+  readonly atRestart?: object
 }
 
 /** In the template's metadata: tells the stack on one machine that this function holds its calls. */
 export const HOLDS_CALLS = 'pushpop:holds-calls'
+
+/** In the template's metadata: what the stack on one machine is to call this function with, once. */
+export const AT_RESTART = 'pushpop:at-restart'
 
 /**
  * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function
@@ -69,6 +74,8 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
     file: 'return-expired-locks.ts',
     description: 'PushPop: ends expired locks, on a schedule',
     memoryMb: BACKGROUND_MB,
+    // What waited when the stack was stopped: its events may have been under way.
+    atRestart: { announce: {} },
     // A finer sweep loops until the next run begins, and stops taking queues ten seconds before its
     // time is over.
     timeoutSeconds: 70,

@@ -28,6 +28,7 @@ export type FunctionsProps = {
   readonly throwaway: boolean
   readonly sweepEvery?: Duration
   readonly idempotencyTtl?: Duration
+  readonly remindAfter?: Duration
   readonly rateHold?: Duration
   readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine does not mark what could be. */
@@ -101,6 +102,7 @@ function environments({
   sweepEvery,
   idempotencyTtl,
   rateHold,
+  remindAfter,
   bus,
 }: FunctionsProps): Readonly<
   Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
@@ -117,6 +119,7 @@ function environments({
     ...(idempotencyTtl && {
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
     }),
+    ...(remindAfter && { PUSHPOP_REMIND_AFTER_SECONDS: String(remindAfter.toSeconds()) }),
     // Marks that nobody reads would cost a pop of the last item a write.
     ...(!bus && { PUSHPOP_EVENTS: 'off' }),
   }

@@ -14,7 +14,7 @@ import { HttpApi, type Throttle } from './http-api.ts'
 import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
 import { Storage } from './storage.ts'
-import { SweepSchedule } from './sweep-schedule.ts'
+import { type Sweepers, SweepSchedule } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
 export type PushPopProps = {
@@ -26,6 +26,13 @@ export type PushPopProps = {
   readonly throttle?: Throttle
   /** How late an expired lock may be ended with nobody asking: 1 to 60 seconds; 60 unless set. */
   readonly sweepEvery?: Duration
+  /** Functions that sweep side by side, each a part of the queues: 1, 2, 4, 8 or 16; 1 unless set. */
+  readonly sweepers?: Sweepers
+  /**
+   * Items that nobody takes are announced again after this long, then after twice as long, and so on up to
+   * an hour: 10 seconds to an hour; 5 minutes unless set.
+   */
+  readonly remindAfter?: Duration
   /** How long an Idempotency-Key is remembered; a day unless set. */
   readonly idempotencyTtl?: Duration
   /**
@@ -51,7 +58,7 @@ export type PushPopProps = {
   readonly events?: boolean
   /** How long events are kept to be replayed; a week unless set. */
   readonly eventArchive?: Duration
-  /** Eleven alarms at $0.10 a month for each metric they read; on unless set. */
+  /** Twelve alarms at $0.10 a month for each metric they read; on unless set. */
   readonly alarms?: boolean
   /** Told of every alarm, and when it is over. */
   readonly alarmTopic?: ITopic
@@ -78,7 +85,7 @@ export class PushPop extends Construct {
     super(scope, id)
     checkService(id, props)
     const { throwaway = false, logRetention = RetentionDays.ONE_MONTH } = props
-    const { sweepEvery, idempotencyTtl, rateHold, concurrency = {} } = props
+    const { sweepEvery, idempotencyTtl, rateHold, remindAfter, concurrency = {} } = props
     const { itemAgeAlarm: itemAge, alarmTopic: topic } = props
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
@@ -104,6 +111,7 @@ export class PushPop extends Construct {
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),
       ...(rateHold && { rateHold }),
+      ...(remindAfter && { remindAfter }),
       concurrency,
       ...(events && { bus: events.bus }),
     })
@@ -120,7 +128,10 @@ export class PushPop extends Construct {
     })
     this.url = this.api.url
 
-    new SweepSchedule(this, 'SweepSchedule', { sweeper: functions.ReturnExpiredLocks })
+    new SweepSchedule(this, 'SweepSchedule', {
+      sweeper: functions.ReturnExpiredLocks,
+      sweepers: props.sweepers ?? 1,
+    })
     this.failures = new HousekeepingStream(this, 'HousekeepingStream', {
       table: storage.table,
       housekeeper: functions.Housekeep,

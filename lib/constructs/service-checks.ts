@@ -3,8 +3,12 @@
 import type { Duration } from 'aws-cdk-lib/core'
 import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
 import type { Concurrency } from './function-settings.ts'
+import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
 
 export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
+/** Sooner would be beside a consumer that starts cold; later than reminders ever come. */
+export const REMIND_AFTER_SECONDS_MIN = 10
+export const REMIND_AFTER_SECONDS_MAX = 3_600
 /** More than any account has. */
 export const CONCURRENCY_MAX = 100_000
 
@@ -12,15 +16,29 @@ export type Checked = {
   readonly rateHold?: Duration
   readonly concurrency?: Concurrency
   readonly events?: boolean
+  readonly sweepers?: number
+  readonly remindAfter?: Duration
 }
 
-export function checkService(id: string, { rateHold, concurrency = {}, events }: Checked): void {
+export function checkService(
+  id: string,
+  { rateHold, concurrency = {}, events, sweepers = 1, remindAfter }: Checked,
+): void {
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the service "${id}" because ${reason}`)
   }
   const seconds = rateHold?.toSeconds({ integral: false }) ?? 0
   if (seconds < 0 || seconds > RATE_HOLD_SECONDS_MAX) {
     refuse(`\`rateHold\` must be 0 to ${RATE_HOLD_SECONDS_MAX} seconds, and is ${seconds}`)
+  }
+  if (!sweeperCounts.includes(sweepers as Sweepers)) {
+    refuse(`\`sweepers\` must be one of ${sweeperCounts.join(', ')}, and is ${sweepers}`)
+  }
+  const reminded = remindAfter?.toSeconds({ integral: false }) ?? REMIND_AFTER_SECONDS_MIN
+  if (reminded < REMIND_AFTER_SECONDS_MIN || reminded > REMIND_AFTER_SECONDS_MAX) {
+    refuse(
+      `\`remindAfter\` must be ${REMIND_AFTER_SECONDS_MIN} to ${REMIND_AFTER_SECONDS_MAX} seconds, and is ${reminded}`,
+    )
   }
   for (const [name, count] of Object.entries(concurrency)) {
     if (Number.isInteger(count) && count >= 1 && count <= CONCURRENCY_MAX) continue

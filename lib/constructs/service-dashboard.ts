@@ -106,6 +106,12 @@ const background = ({ serviceName, functions, failures }: Watched): IWidget[] =>
   graph('Housekeeping behind, ms', [
     functions.Housekeep.metric('IteratorAge', { statistic: Stats.MAXIMUM, label: 'oldest event' }),
   ]),
+  graph('Expired locks ended late, seconds', [
+    serviceMetric(serviceName, 'LockReturnLag', {
+      statistic: Stats.MAXIMUM,
+      label: 'the latest of a run',
+    }),
+  ]),
   graph('Failures in the background', [
     serviceMetric(serviceName, 'HousekeepingFailures', { label: 'housekeeping' }),
     serviceMetric(serviceName, 'SweepFailures', { label: 'sweeper' }),

@@ -10,7 +10,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { type CfnResource, Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { acknowledge } from './acknowledge.ts'
-import { type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
+import { AT_RESTART, type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
 import { kept } from './kept.ts'
 
 export type ServiceFunctionProps = {
@@ -48,10 +48,9 @@ export class ServiceFunction extends LambdaFunction {
       ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
       tracing: tracing ? Tracing.ACTIVE : Tracing.DISABLED,
     })
-    if (setting.holdsCalls) {
-      const resource = this.node.defaultChild as CfnResource
-      resource.addMetadata(HOLDS_CALLS, true)
-    }
+    const resource = this.node.defaultChild as CfnResource
+    if (setting.holdsCalls) resource.addMetadata(HOLDS_CALLS, true)
+    if (setting.atRestart) resource.addMetadata(AT_RESTART, setting.atRestart)
     if (tracing) {
       acknowledge(role, {
         'AwsSolutions-IAM5[Resource::*]':

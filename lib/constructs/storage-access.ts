@@ -4,8 +4,8 @@ import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/store/table.ts'
 /** What a user of the engine does to the table and the bucket, as plain data. */
 export type StorageAccess = {
   readonly table: readonly string[]
-  /** An index that is queried: `table/…/index/<name>` is a resource of its own to IAM. */
-  readonly index?: string
+  /** Indexes that are queried: `table/…/index/<name>` is a resource of its own to IAM. */
+  readonly indexes?: readonly string[]
   readonly objects?: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export const storageAccess = {
   Settle: moveItems,
   Inspect: {
     table: [...readItems, 'dynamodb:BatchGetItem'],
-    index: DIRECTORY_INDEX,
+    indexes: [DIRECTORY_INDEX],
     objects: readObjects,
   },
   /** Redrive moves items, as dead-lettering does. */
@@ -46,8 +46,8 @@ export const storageAccess = {
   /** A key is one item, made by an update; the patterns and the secret of tickets are put. */
   Rate: { table: ['dynamodb:GetItem', ...change, 'dynamodb:PutItem'] },
   ReturnExpiredLocks: {
-    table: [...moveItems.table, 'dynamodb:DeleteItem'],
-    index: CHECK_INDEX,
+    table: [...moveItems.table, 'dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
+    indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
   Housekeep: moveItems,

@@ -140,12 +140,12 @@ export class Storage extends Construct {
         }),
       )
     }
-    if (access.index !== undefined) {
+    if (access.indexes !== undefined) {
       grants.push(
         Grant.addToPrincipal({
           grantee,
           actions: ['dynamodb:Query'],
-          resourceArns: [`${tableArn}/index/${access.index}`],
+          resourceArns: access.indexes.map((name) => `${tableArn}/index/${name}`),
         }),
       )
     }

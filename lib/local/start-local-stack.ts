@@ -118,7 +118,7 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
   const plan = planStack(readAssembly(await assemblyOf(options, directory, onProgress)))
   signal?.throwIfAborted()
   onProgress('Making tables and buckets')
-  const streamArns = await stores.make(plan)
+  const { streamArns, isRestart } = await stores.make(plan)
   signal?.throwIfAborted()
 
   const functions = await startFunctions({
@@ -143,6 +143,12 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
     },
     onNotice,
   })
+  // Ended in the middle, the last run may have dropped events that were on their way.
+  if (isRestart) {
+    for (const { arn, atRestart } of plan.functions) {
+      if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
+    }
+  }
   gateway.open({
     api: plan.api ?? { id: 'none', routes: [] },
     onRequest: listeners.onRequest ?? ignore,

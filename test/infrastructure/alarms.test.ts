@@ -50,6 +50,7 @@ describe('Alarms', () => {
       'CallsAreSlow',
       'SweeperIsSilent',
       'SweeperFails',
+      'LocksReturnLate',
       'HousekeepingIsBehind',
       'HousekeepingFails',
       'HousekeepingGaveUp',

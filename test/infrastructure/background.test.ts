@@ -24,6 +24,33 @@ describe('The schedule', () => {
   })
 })
 
+describe('Several sweepers', () => {
+  const { resources: four } = synthesised({ sweepers: '4' })
+  const rules = Object.entries(four).filter(([id, { Type }]) => {
+    return Type === 'AWS::Events::Rule' && id.startsWith('SweepSchedule')
+  })
+
+  it('are called side by side, each for a part of the shards, and all shards have one.', () => {
+    expect(rules).toHaveLength(4)
+    const parts = rules.map(([, { Properties }]) => {
+      expect(nameOf(Properties.Targets[0].Arn)).toBe('ReturnExpiredLocks')
+      return JSON.parse(Properties.Targets[0].Input).shards as number[]
+    })
+    expect(parts[1]).toEqual([1, 5, 9, 13])
+    expect(parts.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, n) => n))
+  })
+
+  it('may each call the function.', () => {
+    const permissions = Object.values(four).filter(
+      ({ Type, Properties }) =>
+        Type === 'AWS::Lambda::Permission' &&
+        nameOf(Properties.FunctionName) === 'ReturnExpiredLocks',
+    )
+    const sources = permissions.map(({ Properties }) => nameOf(Properties.SourceArn))
+    expect(new Set(sources)).toEqual(new Set(rules.map(([id]) => id)))
+  })
+})
+
 describe('The stream', () => {
   const mapping = resources.HousekeepingStream?.Properties
 

@@ -143,6 +143,14 @@ describe('The construct', () => {
 
   it.each([
     [
+      { remindAfter: Duration.seconds(9) },
+      'the service "Orders" because `remindAfter` must be 10 to 3600 seconds, and is 9',
+    ],
+    [
+      { sweepers: 3 as never },
+      'the service "Orders" because `sweepers` must be one of 1, 2, 4, 8, 16, and is 3',
+    ],
+    [
       { rateHold: Duration.seconds(21) },
       'the service "Orders" because `rateHold` must be 0 to 20 seconds, and is 21',
     ],

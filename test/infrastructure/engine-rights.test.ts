@@ -243,6 +243,16 @@ describe('Under the rights of its function, the engine', () => {
     expect(await stage.stored(plain)).toBeUndefined()
   })
 
+  it('announces what waits, and starts timers of what was pushed without any.', async () => {
+    const stage = openSimulated()
+    const queue = stage.queue()
+    await push(stage.engine({ events: false }), queue, named('a', 3))
+    const sweeper = as(stage, 'ReturnExpiredLocks')
+    const deadlineMs = Number.POSITIVE_INFINITY
+    expect(await sweeper.startTimers({ deadlineMs })).toMatchObject({ started: 1 })
+    expect(await sweeper.announceWaiting()).toMatchObject({ announced: 1, failed: 0 })
+  })
+
   it('is refused nothing that it asks for, and has no right that it never uses.', () => {
     const unused = [...roles].flatMap(([name, { granted, used }]) =>
       [...granted].filter((right) => !used.has(right)).map((right) => `${name}: ${right}`),

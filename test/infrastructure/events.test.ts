@@ -97,14 +97,14 @@ describe('The stream', () => {
       { dynamodb: { OldImage: { dry: exists }, NewImage: { born: exists } } },
       { dynamodb: { NewImage: { dry: exists } } },
       { dynamodb: { NewImage: { ev: exists } } },
-      { eventName: ['INSERT'], dynamodb: { NewImage: { born: exists } } },
     ])
   })
 
   const row = storedOf(aRecord({ 0: aLane() })) as unknown as Record<string, unknown>
   const chunk = { pk: 's#orders#epoch-00#0#1', sk: '000000000000-000000000100' }
   it.each<[string, boolean, object | undefined, object | undefined]>([
-    ['A queue is made', true, undefined, row],
+    ['A queue is made with items', true, undefined, { ...row, ev: 'y' }],
+    ['A queue is made empty', true, undefined, { ...row, dry: 'y' }],
     ['The first push to a dry queue', true, { ...row, dry: 'y' }, row],
     ['A queue becomes dry', true, row, { ...row, dry: 'y' }],
     ['Locks ended or items died', true, row, { ...row, ev: 'y' }],

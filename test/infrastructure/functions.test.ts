@@ -85,6 +85,15 @@ describe('Functions', () => {
     expect(environmentOf('Housekeep').PUSHPOP_SWEEP_EVERY_SECONDS).toBeUndefined()
   })
 
+  it('start timers as soon as is set.', () => {
+    const { resources } = synthesised({ remindAfter: '60' })
+    const environmentOf = (id: string) => resources[id]?.Properties.Environment.Variables
+    for (const id of ['Push', 'Settle', 'ReturnExpiredLocks']) {
+      expect(environmentOf(id).PUSHPOP_REMIND_AFTER_SECONDS).toBe('60')
+    }
+    expect(environmentOf('Health').PUSHPOP_REMIND_AFTER_SECONDS).toBeUndefined()
+  })
+
   it.each([
     ['2', '2000'],
     ['0', '0'],

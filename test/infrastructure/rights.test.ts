@@ -40,8 +40,10 @@ const rights: Readonly<Record<string, readonly string[]>> = {
   Rate: ['dynamodb:GetItem on StorageTable', ...changeRecords, 'dynamodb:PutItem on StorageTable'],
   ReturnExpiredLocks: [
     ...moveItems,
+    'dynamodb:BatchGetItem on StorageTable',
     'dynamodb:DeleteItem on StorageTable',
     'dynamodb:Query on StorageTable/index/check',
+    'dynamodb:Query on StorageTable/index/directory',
   ],
   Housekeep: [...moveItems, ...readStream, 'sqs:SendMessage on HousekeepingStreamFailures'],
   Health: [],

@@ -33,6 +33,8 @@ describe('A setting that cannot be meant', () => {
     [{ tracing: '0' }, '"tracing" must be one of true, false, and it is "0"'],
     [{ events: 'off' }, '"events" must be one of true, false, and it is "off"'],
     [{ itemAgeAlarm: '-1' }, '"itemAgeAlarm" must be a number of seconds'],
+    [{ sweepers: '3' }, '"sweepers" must be one of 1, 2, 4, 8, 16, and it is "3"'],
+    [{ remindAfter: '5' }, '"remindAfter" must be a number of seconds from 10 to 3600'],
     [{ rateHold: '21' }, '"rateHold" must be a number of seconds from 0 to 20, and it is "21"'],
     [{ rateHold: '-1' }, '"rateHold" must be a number of seconds from 0 to 20'],
     [{ rateHold: '2s' }, '"rateHold" must be a number of seconds from 0 to 20'],

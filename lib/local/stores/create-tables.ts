@@ -10,6 +10,8 @@ import { type DynamodbApi, DynamodbError } from './dynamodb-api.ts'
 export type CreatedTable = {
   readonly name: string
   readonly streamArn?: string
+  /** It was there, from an earlier start. */
+  readonly isOld: boolean
 }
 
 export async function createTable(dynamodb: DynamodbApi, plan: TablePlan): Promise<CreatedTable> {
@@ -20,6 +22,7 @@ export async function createTable(dynamodb: DynamodbApi, plan: TablePlan): Promi
   if (plan.timeToLiveAttribute) await enableTimeToLive(dynamodb, plan)
   return {
     name: plan.name,
+    isOld: existing !== undefined,
     ...(typeof table.LatestStreamArn === 'string' && { streamArn: table.LatestStreamArn }),
   }
 }

@@ -22,8 +22,8 @@ export type Stores = {
   readonly dynamodb: DynamodbApi
   readonly dynamodbEndpoint: string
   readonly s3Endpoint: string
-  /** Makes what is missing; returns the ARN of the stream of each table that has one. */
-  make(plan: Plan): Promise<ReadonlyMap<string, string>>
+  /** Makes what is missing. */
+  make(plan: Plan): Promise<Made>
   /** Deletes what is at or before the sequence number from a table's stream. */
   trimStream(table: string, sequenceNumber: string): void
   /** A process that shall not outlive this one, however this one ends. */
@@ -32,6 +32,13 @@ export type Stores = {
   /** Resolves if the stores end without being asked to. */
   readonly failed: Promise<Error>
   stop(): Promise<void>
+}
+
+export type Made = {
+  /** The ARN of the stream of each table that has one. */
+  readonly streamArns: ReadonlyMap<string, string>
+  /** There was a table already: the stack comes back to its data. */
+  readonly isRestart: boolean
 }
 
 export async function startStores(options: StoresOptions, url: string): Promise<Stores> {
@@ -63,13 +70,15 @@ export async function startStores(options: StoresOptions, url: string): Promise<
     failed: host.failed,
     async make({ tables, buckets }) {
       const streams = new Map<string, string>()
+      let isRestart = false
       for (const table of tables) {
-        const { name, streamArn } = await createTable(dynamodb, table)
+        const { name, streamArn, isOld } = await createTable(dynamodb, table)
+        isRestart ||= isOld
         if (streamArn) streams.set(name, streamArn)
       }
       if (streams.size > 0) await host.indexStream()
       for (const bucket of buckets) await createBucket(s3Endpoint, bucket)
-      return streams
+      return { streamArns: streams, isRestart }
     },
     trimStream: (table, sequenceNumber) => tell({ kind: 'trim stream', table, sequenceNumber }),
     watch: (pid) => tell({ kind: 'watch', pid }),

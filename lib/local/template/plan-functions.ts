@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import { HOLDS_CALLS } from '../../constructs/function-settings.ts'
+import { AT_RESTART, HOLDS_CALLS } from '../../constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
+import { isObject } from './assembly.ts'
 import { numberOf, objectOf, textOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
 
@@ -19,6 +20,8 @@ export type FunctionPlan = {
   readonly concurrencyMax?: number
   /** Its calls are held while it does nothing: many processes of it take no core from anybody. */
   readonly holdsCalls?: true
+  /** What it is called with when the stack comes back to its data. */
+  readonly atRestart?: object
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
 }
@@ -46,6 +49,7 @@ export function planFunctions(resources: Resources): FunctionPlan[] {
       (config) => resources.find(resource.type, config.property('FunctionName')) === resource,
     )
     const retries = invokeConfig && numberOf(invokeConfig, 'MaximumRetryAttempts')
+    const atRestart = resource.metadata[AT_RESTART]
     const reserved = numberOf(resource, 'ReservedConcurrentExecutions')
     return [
       {
@@ -58,6 +62,7 @@ export function planFunctions(resources: Resources): FunctionPlan[] {
         memoryMb: numberOf(resource, 'MemorySize') ?? MEMORY_MB,
         timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
         ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
+        ...(isObject(atRestart) && { atRestart }),
         ...(reserved !== undefined && { concurrencyMax: reserved }),
         asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
       },
