@@ -93,13 +93,7 @@ export const networkMutants: readonly Mutant[] = [
   {
     name: 'seal-that-waits-for-connections',
     rule: '0008 eager where the store throttles, not where it is away',
-    edits: [
-      edit(
-        'store/dynamo.ts',
-        "          case 'unsent':\n            await this.#backOff(attempt, error)\n",
-        "          case 'unsent':\n            await this.#backOff(attempt, error, eager)\n",
-      ),
-    ],
+    edits: [edit('store/dynamo.ts', "  if (failure === 'unsent') return steadyPatience\n", '')],
     killers: [test('test/store/dynamo.test.ts', 'seal')],
   },
   {
