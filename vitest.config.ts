@@ -4,22 +4,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Those of ten seconds and more, the longest first: begun last, one of them would run alone at the end. */
 const long = [
-  'simulation/simulation',
+  'proofs/simulation/simulation',
   'rate/over-http',
   'consumer/stack',
-  'linearisability/linearisability',
-  'soak/soak',
+  'proofs/linearisability/linearisability',
+  'proofs/soak/soak',
   'cli/rate',
-  'crash/crash',
+  'proofs/crash/crash',
   'http/upkeep',
   'client/stack',
   'http/over-http',
-  'rate/simulation/rate-simulation',
+  'proofs/rate-simulation/rate-simulation',
   'package/package',
-  'events-flow/end-to-end',
+  'background/announcements/end-to-end',
   'cli/verify/verify',
   'engine/sweep',
-  'network/first-call',
+  'foundation/network/first-call',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { type Embedded, startEmbedded } from '../test/support/embedded.ts'
+import { type Embedded, startEmbedded } from '../testing/embedded.ts'
 import type { Sender, Row as StoredRow } from './metering/commands.ts'
 import { createDelay, type Delay } from './metering/delay.ts'
 import { createMeter, type Meter, type Reading } from './metering/meter.ts'

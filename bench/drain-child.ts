@@ -1,7 +1,7 @@
 // Drains a queue in a process of its own, so that its memory is the engine's and not the
 // benchmark's, and reports how much it held on the way. Started with `--expose-gc`.
 
-import { connectEmbedded, type Endpoints } from '../test/support/embedded.ts'
+import { connectEmbedded, type Endpoints } from '../testing/embedded.ts'
 import { openStore } from './bench.ts'
 import { openQueues } from './engine.ts'
 

@@ -1,7 +1,7 @@
 // An engine with its housekeeping, each behind clients with counters of its own.
 
-import { QueueError } from '../lambdas/core/errors.ts'
-import type { Queues } from '../lambdas/queues.ts'
+import type { Queues } from '../lambdas/engine/queues.ts'
+import { QueueError } from '../lambdas/foundation/errors.ts'
 import type { Bench, Store, StoreOptions } from './bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from './engine.ts'
 import type { ItemGenerator } from './items.ts'

@@ -1,6 +1,6 @@
 // `pushpop`: the service as a construct, for a CDK app of one's own.
 
-export type { FunctionName } from '../lambdas/http/routes.ts'
+export type { FunctionName } from '../lambdas/runtime/function-name.ts'
 export type { Authorisation } from './constructs/authorisation.ts'
 export type { Events, EventsProps } from './constructs/events.ts'
 export type { Concurrency } from './constructs/function-settings.ts'

@@ -1,5 +1,5 @@
 // The one gate: types, lint, every test. `npm run check` runs the first two. Arguments that are
-// not the name of a step go to vitest: `npm test -- test/core`.
+// not the name of a step go to vitest: `npm test -- test/engine/core`.
 
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-import { QueueError } from '../../lambdas/core/errors.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
 import { type Bench, DYNAMODB_LATENCY_MS, type Scenario, type Store } from '../bench.ts'
 import { openQueues } from '../engine.ts'

@@ -9,8 +9,8 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { recordKey } from '../../lambdas/core/keys.ts'
-import type { Queues } from '../../lambdas/queues.ts'
+import { recordKey } from '../../lambdas/engine/core/keys.ts'
+import type { Queues } from '../../lambdas/engine/queues.ts'
 import { type Bench, bucketName, type Scenario, tableName } from '../bench.ts'
 import { openQueues } from '../engine.ts'
 import { fill } from '../fixture.ts'

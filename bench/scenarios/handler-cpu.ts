@@ -2,12 +2,12 @@
 // push by the engine alone. In turns, each to a queue of its own, on one document client.
 
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
+import type { ObjectPort } from '../../lambdas/foundation/objects.ts'
 import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
-import { createQueuesOn } from '../../lambdas/setup/services.ts'
-import type { DocumentPort } from '../../lambdas/store/dynamo.ts'
-import type { ObjectPort } from '../../lambdas/store/objects.ts'
-import { createLog } from '../../lambdas/telemetry/log.ts'
+import { createLog } from '../../lambdas/runtime/log.ts'
+import { createQueuesOn } from '../../lambdas/runtime/services.ts'
 import { bucketName, type Scenario, tableName } from '../bench.ts'
 import { openQueues } from '../engine.ts'
 import { createItems } from '../items.ts'

@@ -1,8 +1,8 @@
 // A minute of the sweeper on simulated time: queues whose locks are over, and what a visit costs.
 
-import { createSimulatedClient } from '../../test/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../test/simulated/simulated-store.ts'
-import { createVirtualTime } from '../../test/simulated/virtual-time.ts'
+import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createVirtualTime } from '../../testing/simulated/virtual-time.ts'
 import { DYNAMODB_LATENCY_MS, type Scenario } from '../bench.ts'
 import { openQueues } from '../engine.ts'
 import type { Sender } from '../metering/commands.ts'

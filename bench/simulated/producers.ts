@@ -5,10 +5,10 @@ import {
   createSimulatedClient,
   type Network,
   perfectNetwork,
-} from '../../test/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../test/simulated/simulated-store.ts'
-import { slowTransactions } from '../../test/simulated/slow-transactions.ts'
-import { createVirtualTime, type VirtualTime } from '../../test/simulated/virtual-time.ts'
+} from '../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { slowTransactions } from '../../testing/simulated/slow-transactions.ts'
+import { createVirtualTime, type VirtualTime } from '../../testing/simulated/virtual-time.ts'
 import { DYNAMODB_LATENCY_MS, S3_LATENCY_MS } from '../bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from '../engine.ts'
 import { unlessBusy } from '../fixture.ts'

@@ -1,4 +1,4 @@
-import { isQueueId } from '../../lambdas/core/keys.ts'
+import { isQueueId } from '../../lambdas/foundation/queue-id.ts'
 import { wrongUsage } from '../failure.ts'
 
 /** Words of a command line: `QUEUE`, `[ITEM…]`. */

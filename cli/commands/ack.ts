@@ -1,4 +1,4 @@
-import type { AcknowledgeResult } from '../../lambdas/queues.ts'
+import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'

@@ -1,4 +1,4 @@
-import { PRIORITY_MAX } from '../../lambdas/core/limits.ts'
+import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'

@@ -2,9 +2,9 @@ import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
-} from '../../lambdas/core/limits.ts'
-import type { PopOutcome } from '../../lambdas/queues.ts'
-import { printable } from '../../lib/local/console/terminal.ts'
+} from '../../lambdas/engine/core/limits.ts'
+import type { PopOutcome } from '../../lambdas/engine/queues.ts'
+import { printable } from '../../local/console/terminal.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { clockTime, counted } from '../console/amounts.ts'

@@ -1,4 +1,8 @@
-import { deadLetterQueueOf, isDeadLetterQueue, originOf } from '../../lambdas/core/keys.ts'
+import {
+  deadLetterQueueOf,
+  isDeadLetterQueue,
+  originOf,
+} from '../../lambdas/foundation/queue-id.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'

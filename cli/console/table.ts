@@ -1,4 +1,4 @@
-import { printable } from '../../lib/local/console/terminal.ts'
+import { printable } from '../../local/console/terminal.ts'
 
 export type Column = { readonly title: string; readonly align?: 'right' }
 

@@ -1,13 +1,19 @@
-import { segmentObjectKey } from '../../lambdas/core/keys.ts'
-import { countOf, includes, intersect, normalised, type Range } from '../../lambdas/core/ranges.ts'
+import { segmentObjectKey } from '../../lambdas/engine/core/keys.ts'
+import {
+  countOf,
+  includes,
+  intersect,
+  normalised,
+  type Range,
+} from '../../lambdas/engine/core/ranges.ts'
 import {
   endOf,
   type Lane,
   type QueueRecord,
   segmentOf,
   unsettledIn,
-} from '../../lambdas/core/record.ts'
-import { type Engine, readRecord } from '../../lambdas/operations/engine.ts'
+} from '../../lambdas/engine/core/record.ts'
+import { type Engine, readRecord } from '../../lambdas/engine/operations/engine.ts'
 import type { Finding } from './finding.ts'
 
 /** Reads at one version that do not find an item: then it is not being moved, it is not there. */

@@ -1,7 +1,7 @@
-import { roomOf } from '../../lambdas/core/configuration.ts'
-import { entryBytes } from '../../lambdas/core/entry.ts'
-import { hasFree } from '../../lambdas/core/marks.ts'
-import { countOf } from '../../lambdas/core/ranges.ts'
+import { roomOf } from '../../lambdas/engine/core/configuration.ts'
+import { entryBytes } from '../../lambdas/engine/core/entry.ts'
+import { hasFree } from '../../lambdas/engine/core/marks.ts'
+import { countOf } from '../../lambdas/engine/core/ranges.ts'
 import {
   endOf,
   inFlightOf,
@@ -10,7 +10,7 @@ import {
   type QueueRecord,
   segmentOf,
   unsettledIn,
-} from '../../lambdas/core/record.ts'
+} from '../../lambdas/engine/core/record.ts'
 import type { Finding } from './finding.ts'
 
 /** What must hold of a record by itself (docs/architecture.md, guarantee 5), and its counts. */

@@ -1,12 +1,12 @@
 // One look at a queue. What was written is looked at before the record, and what the record leads to
 // after it: whatever came in between is then known to one of them.
 
-import { countOf } from '../../lambdas/core/ranges.ts'
-import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/core/record.ts'
-import { countIn } from '../../lambdas/core/views.ts'
-import { type Engine, readRecord } from '../../lambdas/operations/engine.ts'
-import type { Row } from '../../lambdas/store/dynamo.ts'
-import { segmentRows } from '../../lambdas/store/segments.ts'
+import { countOf } from '../../lambdas/engine/core/ranges.ts'
+import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/engine/core/record.ts'
+import { countIn } from '../../lambdas/engine/core/views.ts'
+import { type Engine, readRecord } from '../../lambdas/engine/operations/engine.ts'
+import { segmentRows } from '../../lambdas/engine/store/segments.ts'
+import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { checkItems } from './check-items.ts'
 import { checkRecord } from './check-record.ts'
 import type { Finding, Stray } from './finding.ts'

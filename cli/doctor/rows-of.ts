@@ -1,5 +1,5 @@
-import type { Engine } from '../../lambdas/operations/engine.ts'
-import type { Row } from '../../lambdas/store/dynamo.ts'
+import type { Engine } from '../../lambdas/engine/operations/engine.ts'
+import type { Row } from '../../lambdas/foundation/dynamo.ts'
 
 /** As many pages of a megabyte as the largest segment can have, and some. */
 const PAGES_MAX = 300

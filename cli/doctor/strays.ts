@@ -1,10 +1,10 @@
 // What leads nowhere, and whether it may be deleted (docs/architecture.md, rule 1): decided from a
 // record that was read after the row or object was seen.
 
-import { isReference } from '../../lambdas/core/entry.ts'
-import { parseChunkSortKey } from '../../lambdas/core/keys.ts'
-import type { Lane, QueueRecord } from '../../lambdas/core/record.ts'
-import type { Row } from '../../lambdas/store/dynamo.ts'
+import { isReference } from '../../lambdas/engine/core/entry.ts'
+import { parseChunkSortKey } from '../../lambdas/engine/core/keys.ts'
+import type { Lane, QueueRecord } from '../../lambdas/engine/core/record.ts'
+import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import type { Stray } from './finding.ts'
 import type { FoundObject } from './surgery.ts'
 

@@ -1,8 +1,8 @@
 // A queue into lines: locked, written, and acknowledged only then. Killed at any moment, an item is
 // in the queue, in the lines, or in both; never in neither.
 
-import { ITEMS_PER_POP_MAX } from '../../lambdas/core/limits.ts'
-import type { PopOutcome, PoppedItem } from '../../lambdas/queues.ts'
+import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
+import type { PopOutcome, PoppedItem } from '../../lambdas/engine/queues.ts'
 import { queueLocked } from '../target/locked-queue.ts'
 import type { Target } from '../target/target.ts'
 import { holding, TTL_SECONDS } from './held-lock.ts'

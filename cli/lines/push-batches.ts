@@ -1,7 +1,7 @@
 // What push and import share: batches one after the other, with progress, and an account of what
 // was pushed when something goes wrong.
 
-import type { PushItem } from '../../lambdas/queues.ts'
+import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { counted, grouped } from '../console/amounts.ts'
 import type { ProgressBar } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'

@@ -1,4 +1,4 @@
-import type { LaneState } from '../../lambdas/queues.ts'
+import type { LaneState } from '../../lambdas/engine/queues.ts'
 import { age, grouped } from '../console/amounts.ts'
 import { type Column, tableLines } from '../console/table.ts'
 import type { State } from '../target/target.ts'

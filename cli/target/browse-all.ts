@@ -1,4 +1,4 @@
-import type { BrowsePage } from '../../lambdas/queues.ts'
+import type { BrowsePage } from '../../lambdas/engine/queues.ts'
 import type { Target } from './target.ts'
 
 /** What one call of the API takes. */

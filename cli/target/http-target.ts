@@ -1,5 +1,5 @@
 import { createClient, isQueueLocked, rawJson } from '../../client/index.ts'
-import type { AcknowledgeResult } from '../../lambdas/queues.ts'
+import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
 import { httpAuth } from './http-auth.ts'
 import type { Place } from './open-target.ts'
 import type { AwsSettings } from './store-target.ts'

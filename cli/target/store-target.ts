@@ -1,7 +1,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
-import { createRequestHandler, type RequestHandler } from '../../lambdas/network/request-handler.ts'
-import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import {
+  createRequestHandler,
+  type RequestHandler,
+} from '../../lambdas/foundation/network/request-handler.ts'
 import type { Place } from './open-target.ts'
 import type { Target } from './target.ts'
 

@@ -1,4 +1,4 @@
-import type { QueueState, Queues } from '../../lambdas/queues.ts'
+import type { QueueState, Queues } from '../../lambdas/engine/queues.ts'
 
 /**
  * What commands talk to: the engine's own verbs, over HTTP or on the table itself. Items are JSON

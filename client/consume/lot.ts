@@ -1,6 +1,6 @@
 // The items of one lock: worked in order, then settled by what became of each.
 
-import { shortenedReason } from '../../lambdas/core/reason.ts'
+import { shortenedReason } from '../../lambdas/engine/core/reason.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
 import type { Queue } from '../queue.ts'
 import type { Item } from '../views.ts'

@@ -1,6 +1,6 @@
-import type { EventsPort } from '../events/put-events.ts'
-import { type Environment, required } from '../setup/environment.ts'
-import type { Clock } from '../store/dynamo.ts'
+import type { Clock } from '../foundation/dynamo.ts'
+import { type Environment, required } from '../runtime/environment.ts'
+import type { EventsPort } from '../runtime/put-events.ts'
 import { continuation } from './event.ts'
 import { variables } from './settings.ts'
 
@@ -39,4 +39,4 @@ export function callNextOn(
 }
 
 const openEventBridge = async (): Promise<EventsPort> =>
-  (await import('../events/event-bridge.ts')).eventBridge()
+  (await import('../runtime/event-bridge.ts')).eventBridge()

@@ -1,6 +1,6 @@
-import type { Queues } from '../queues.ts'
-import type { Clock } from '../store/dynamo.ts'
-import type { Log } from '../telemetry/log.ts'
+import type { Queues } from '../engine/queues.ts'
+import type { Clock } from '../foundation/dynamo.ts'
+import type { Log } from '../runtime/log.ts'
 
 /** What of the engine a consumer uses. */
 export type Engine = Pick<

@@ -1,6 +1,6 @@
 // What wakes a consumer, and what it wakes the next run with.
 
-import { isQueueId } from '../core/keys.ts'
+import { isQueueId } from '../foundation/queue-id.ts'
 
 export const CONSUMER_SOURCE = 'pushpop.consumer'
 export const RUN_CONTINUED = 'Run Continued'

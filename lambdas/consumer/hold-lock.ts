@@ -1,7 +1,7 @@
 // Keeps a lock alive while its items are worked on.
 
-import { QueueError } from '../core/errors.ts'
-import { describeError } from '../telemetry/log.ts'
+import { QueueError } from '../foundation/errors.ts'
+import { describeError } from '../runtime/log.ts'
 import type { Edge } from './edge.ts'
 
 /** Extended before half its life is over: what is lost or slow then can be tried twice more. */

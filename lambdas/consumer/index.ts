@@ -1,11 +1,11 @@
 // A function that works queues: `export const handler = consumer(async (items) => …)`.
 
-import { isDeadLetterQueue } from '../core/keys.ts'
-import { logOf } from '../setup/environment.ts'
-import { createServices } from '../setup/services.ts'
-import { secureRandom, systemClock } from '../store/system.ts'
-import { describeError } from '../telemetry/log.ts'
-import { currentTally, Tally, withTally } from '../telemetry/tally.ts'
+import { isDeadLetterQueue } from '../foundation/queue-id.ts'
+import { secureRandom, systemClock } from '../foundation/system.ts'
+import { logOf } from '../runtime/environment.ts'
+import { describeError } from '../runtime/log.ts'
+import { createServices } from '../runtime/services.ts'
+import { currentTally, Tally, withTally } from '../runtime/tally.ts'
 import { callNextOn } from './call-next.ts'
 import type { Edge, Engine } from './edge.ts'
 import { type ConsumerEvent, queueOf } from './event.ts'

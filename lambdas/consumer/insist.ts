@@ -1,4 +1,4 @@
-import { QueueError } from '../core/errors.ts'
+import { QueueError } from '../foundation/errors.ts'
 import type { Edge } from './edge.ts'
 import { TROUBLES_MAX, troublePauseMs } from './pace.ts'
 

@@ -1,4 +1,4 @@
-import type { PoppedItem } from '../queues.ts'
+import type { PoppedItem } from '../engine/queues.ts'
 
 /** An item as the handler gets it. */
 export type Item<T = unknown> = {

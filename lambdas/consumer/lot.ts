@@ -1,7 +1,7 @@
 // The items of one lock: handed to the handler, then settled by what became of each.
 
-import { isDeadLetterQueue } from '../core/keys.ts'
-import { describeError } from '../telemetry/log.ts'
+import { isDeadLetterQueue } from '../foundation/queue-id.ts'
+import { describeError } from '../runtime/log.ts'
 import type { HandlerContext, HandlerResult } from './handler.ts'
 import { type HeldLock, isLockLost } from './hold-lock.ts'
 import { insist } from './insist.ts'

@@ -1,4 +1,4 @@
-import { describeError } from '../telemetry/log.ts'
+import { describeError } from '../runtime/log.ts'
 import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
 import { isPassing } from './insist.ts'

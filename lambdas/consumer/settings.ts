@@ -1,5 +1,9 @@
-import { ITEMS_PER_POP_MAX, LOCK_TTL_SECONDS_MAX, MAX_DELIVERIES_MAX } from '../core/limits.ts'
-import { type Environment, numberIn } from '../setup/environment.ts'
+import {
+  ITEMS_PER_POP_MAX,
+  LOCK_TTL_SECONDS_MAX,
+  MAX_DELIVERIES_MAX,
+} from '../engine/core/limits.ts'
+import { type Environment, numberIn } from '../runtime/environment.ts'
 
 export type ConsumerOptions = {
   /** Items the handler gets at once, at most: 1–100. Default 1. */

@@ -9,10 +9,10 @@
 // It leaves a queue only when somebody else will come; `docs/decisions/0020` goes through the ends. And
 // whoever dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
 
-import { QueueError } from '../core/errors.ts'
-import { randomText } from '../core/random-text.ts'
-import type { PopOutcome } from '../queues.ts'
-import { describeError } from '../telemetry/log.ts'
+import type { PopOutcome } from '../engine/queues.ts'
+import { QueueError } from '../foundation/errors.ts'
+import { randomText } from '../foundation/random-text.ts'
+import { describeError } from '../runtime/log.ts'
 import { holdLock, isLockLost } from './hold-lock.ts'
 import { insist, isPassing } from './insist.ts'
 import { itemOf } from './item.ts'

@@ -1,6 +1,6 @@
-import { announceHandler } from '../events/announce-handler.ts'
-import { eventBridge } from '../events/event-bridge.ts'
-import { logOf, required } from '../setup/environment.ts'
+import { announceHandler } from '../background/announcements/announce-handler.ts'
+import { logOf, required } from '../runtime/environment.ts'
+import { eventBridge } from '../runtime/event-bridge.ts'
 
 const log = logOf(process.env)
 

@@ -1,8 +1,8 @@
 import type { DynamoDBStreamEvent } from 'aws-lambda'
-import { logOf } from '../setup/environment.ts'
-import { createServices } from '../setup/services.ts'
-import { housekeepBatch } from '../upkeep/housekeep-batch.ts'
-import { upkeepHandler } from '../upkeep/upkeep-handler.ts'
+import { upkeepHandler } from '../background/background-handler.ts'
+import { housekeepBatch } from '../background/housekeeping/housekeep-batch.ts'
+import { logOf } from '../runtime/environment.ts'
+import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)
 const queues = createServices(process.env, log)

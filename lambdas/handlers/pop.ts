@@ -1,7 +1,7 @@
 import { popEndpoints } from '../http/endpoints/pop.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../setup/environment.ts'
-import { createServices } from '../setup/services.ts'
+import { logOf } from '../runtime/environment.ts'
+import { createServices } from '../runtime/services.ts'
 
 const log = logOf(process.env)
 const queues = createServices(process.env, log)

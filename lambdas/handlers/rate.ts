@@ -1,8 +1,8 @@
 import { rateEndpoints } from '../http/endpoints/rate.ts'
 import { rateHoldMs } from '../http/rate-hold.ts'
 import { httpHandler } from '../http/stack.ts'
-import { logOf } from '../setup/environment.ts'
-import { createRateServices } from '../setup/rate-services.ts'
+import { logOf } from '../runtime/environment.ts'
+import { createRateServices } from '../runtime/rate-services.ts'
 
 const log = logOf(process.env)
 const limits = createRateServices(process.env)

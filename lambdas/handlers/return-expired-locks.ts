@@ -1,7 +1,7 @@
-import { logOf, numberIn } from '../setup/environment.ts'
-import { createServices } from '../setup/services.ts'
-import { createSweeper } from '../upkeep/sweeper.ts'
-import { upkeepHandler } from '../upkeep/upkeep-handler.ts'
+import { upkeepHandler } from '../background/background-handler.ts'
+import { createSweeper } from '../background/sweep/sweeper.ts'
+import { logOf, numberIn } from '../runtime/environment.ts'
+import { createServices } from '../runtime/services.ts'
 
 /** Absent, a run sweeps once: the schedule comes each minute. */
 const everySeconds = numberIn(process.env, 'PUSHPOP_SWEEP_EVERY_SECONDS') ?? 60

@@ -1,4 +1,4 @@
-import { PUSH_BYTES_MAX } from '../core/limits.ts'
+import { PUSH_BYTES_MAX } from '../engine/core/limits.ts'
 import { RequestError } from './request-error.ts'
 
 /** Lock ids, item ids and a reason: a hundred of the longest are a quarter of this. */

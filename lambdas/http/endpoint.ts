@@ -1,4 +1,4 @@
-import type { Tally } from '../telemetry/tally.ts'
+import type { Tally } from '../runtime/tally.ts'
 import type { Answer } from './answer.ts'
 import type { BodyOf, Call, ParametersOf } from './schemas/call.ts'
 

@@ -1,5 +1,5 @@
-import { QueueError } from '../core/errors.ts'
-import { ITEM_BYTES_MAX } from '../core/limits.ts'
+import { ITEM_BYTES_MAX } from '../engine/core/limits.ts'
+import { QueueError } from '../foundation/errors.ts'
 import { type Answer, answer, seconds } from './answer.ts'
 import { errorTable, type HttpErrorCode } from './error-table.ts'
 import { QueueLocked } from './queue-locked.ts'

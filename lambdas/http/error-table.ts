@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../core/errors.ts'
+import type { ErrorCode } from '../foundation/errors.ts'
 
 /** What only HTTP can get wrong; the rest are the engine's. */
 export type RequestErrorCode =

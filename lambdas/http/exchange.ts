@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda'
-import type { Tally } from '../telemetry/tally.ts'
+import type { Tally } from '../runtime/tally.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { HttpErrorCode } from './error-table.ts'
 import type { ParameterKinds } from './parameters.ts'

@@ -1,4 +1,4 @@
-import type { QueueState } from '../queues.ts'
+import type { QueueState } from '../engine/queues.ts'
 import { seconds } from './answer.ts'
 
 /** A queue's state as the API tells it; its configuration is told beside it. */

@@ -1,18 +1,18 @@
 // `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
 
-export { type ErrorCode, type ErrorDetails, QueueError } from '../core/errors.ts'
+export type { Clock, DocumentPort, Random } from '../foundation/dynamo.ts'
+export { type ErrorCode, type ErrorDetails, QueueError } from '../foundation/errors.ts'
 export {
   createRequestHandler,
   type RequestHandler,
   type RequestHandlerOptions,
-} from '../network/request-handler.ts'
-export type { Clock, DocumentPort, Random } from '../store/dynamo.ts'
+} from '../foundation/network/request-handler.ts'
 export {
   type TableDefinition,
   type TableIndex,
   type TableKey,
   tableDefinition,
-} from '../store/table.ts'
+} from '../foundation/table.ts'
 export type { Pattern, PatternInput } from './core/patterns.ts'
 export type { Overrides } from './core/settings.ts'
 export type { Turn } from './core/turn.ts'

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { type Clock, type DocumentPort, Dynamo, type Random } from '../store/dynamo.ts'
-import { systemClock } from '../store/system.ts'
+import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
+import { systemClock } from '../foundation/system.ts'
 import type { PatternInput, Patterns } from './core/patterns.ts'
 import type { Settings, SettingsInput } from './core/settings.ts'
 import { type Admission, type AdmitRequest, admit } from './operations/admit.ts'

@@ -1,5 +1,5 @@
-import { type Clock, Dynamo } from '../store/dynamo.ts'
-import { systemClock } from '../store/system.ts'
+import { type Clock, Dynamo } from '../foundation/dynamo.ts'
+import { systemClock } from '../foundation/system.ts'
 import { secretKey } from './core/keys.ts'
 import type { TicketSecrets } from './core/secrets.ts'
 import {

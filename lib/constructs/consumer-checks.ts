@@ -2,12 +2,12 @@
 
 import type { Duration } from 'aws-cdk-lib/core'
 import { LOCK_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
-import { isDeadLetterQueue, isQueueId } from '../../lambdas/core/keys.ts'
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
-} from '../../lambdas/core/limits.ts'
+} from '../../lambdas/engine/core/limits.ts'
+import { isDeadLetterQueue, isQueueId } from '../../lambdas/foundation/queue-id.ts'
 import type { PushPopConsumerProps, QueueSelection } from './push-pop-consumer.ts'
 
 /** Two seconds are for the end of a run; a pop in a cold function and a handler want some more. */

@@ -124,7 +124,7 @@ const isRecord = { born: exists }
 
 /**
  * Which writes may be a transition; whether they are, the function sees by comparing the images. The
- * engine's two marks (`dry`, `ev`: lambdas/core/record.ts) keep it asleep through the ordinary traffic
+ * engine's two marks (`dry`, `ev`: lambdas/engine/core/record.ts) keep it asleep through the ordinary traffic
  * of a busy queue. A record is deleted only long after its queue was drained: no new image, no event.
  */
 export const transitionFilters = [

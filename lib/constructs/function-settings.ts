@@ -1,4 +1,4 @@
-import type { FunctionName } from '../../lambdas/http/routes.ts'
+import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 
 export type FunctionSetting = {
   /** In `lambdas/handlers`. */

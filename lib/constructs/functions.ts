@@ -3,7 +3,7 @@ import type { IRole } from 'aws-cdk-lib/aws-iam'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import type { FunctionName } from '../../lambdas/http/routes.ts'
+import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,
@@ -94,7 +94,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
   }
 }
 
-/** What `lambdas/setup` reads. No name of a table reaches the function that anybody may call. */
+/** What `lambdas/runtime` reads. No name of a table reaches the function that anybody may call. */
 function environments({
   serviceName,
   storage,

@@ -1,12 +1,12 @@
 import { Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import { tableDefinition } from '../../lambdas/store/table.ts'
+import { tableDefinition } from '../../lambdas/foundation/table.ts'
 import {
   METRIC_NAMESPACE,
   type MetricName,
   SERVICE_DIMENSION,
-} from '../../lambdas/telemetry/metric-names.ts'
+} from '../../lambdas/runtime/metric-names.ts'
 
-/** A metric that the functions write (`lambdas/telemetry/metric-names.ts`). */
+/** A metric that the functions write (`lambdas/runtime/metric-names.ts`). */
 export const serviceMetric = (
   serviceName: string,
   metricName: MetricName,

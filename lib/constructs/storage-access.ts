@@ -1,5 +1,5 @@
-import type { FunctionName } from '../../lambdas/http/routes.ts'
-import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/store/table.ts'
+import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/foundation/table.ts'
+import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 
 /** What a user of the engine does to the table and the bucket, as plain data. */
 export type StorageAccess = {

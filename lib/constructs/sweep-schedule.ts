@@ -3,7 +3,7 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { SHARDS } from '../../lambdas/core/limits.ts'
+import { SHARDS } from '../../lambdas/engine/core/limits.ts'
 import { acknowledge } from './acknowledge.ts'
 
 /** They share the index's shards evenly. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Outcome } from '../../lib/local/functions/messages.ts'
-import { StartError } from '../../lib/local/start-error.ts'
-import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+import type { Outcome } from '../../local/functions/messages.ts'
+import { StartError } from '../../local/start-error.ts'
+import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
 import { lockIn, withLock } from './last-lock.ts'
 import { type Arguments, readArguments, usage } from './read-arguments.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { StartError } from '../../lib/local/start-error.ts'
+import { StartError } from '../../local/start-error.ts'
 
 export type Step = {
   /** Its logical id in the template. */

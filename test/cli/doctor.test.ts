@@ -9,7 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { straysOf } from '../../cli/doctor/strays.ts'
 import { readProgress } from '../../cli/lines/export-progress.ts'
-import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import { run } from './a-run.ts'
 import { startStore } from './places.ts'
 

@@ -1,7 +1,7 @@
 // The two kinds of places that every command works on, on this machine.
 
-import { startLocalStack } from '../../lib/local/start-local-stack.ts'
-import { type Embedded, startEmbedded } from '../support/embedded.ts'
+import { startLocalStack } from '../../local/start-local-stack.ts'
+import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
 
 export type Started = {
   /** What names the place on a command line. */

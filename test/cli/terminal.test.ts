@@ -1,7 +1,7 @@
 // Where somebody looks on: questions, progress, the other screen; and what only the engine can set up.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createQueues, type Queues } from '../../lambdas/queues.ts'
+import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import { type RunOptions, run } from './a-run.ts'
 import { startStore } from './places.ts'
 

@@ -10,7 +10,7 @@ import {
   type Queue,
   rawJson,
 } from '../../client/index.ts'
-import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
 
 let stack: LocalStack
 let client: Client

@@ -3,10 +3,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { callNextOn } from '../../lambdas/consumer/call-next.ts'
 import { consumer } from '../../lambdas/consumer/index.ts'
-import type { EventEntry } from '../../lambdas/events/event-entry.ts'
-import type { EventsPort } from '../../lambdas/events/put-events.ts'
-import { createQueues, type Queues } from '../../lambdas/queues.ts'
-import { type Embedded, startEmbedded } from '../support/embedded.ts'
+import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import type { EventEntry, EventsPort } from '../../lambdas/runtime/put-events.ts'
+import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
 
 let store: Embedded
 let queues: Queues

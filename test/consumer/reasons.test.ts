@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { consume } from '../../client/consume/consume.ts'
 import { verdictsOf } from '../../lambdas/consumer/verdicts.ts'
-import { REASON_CHARACTERS_MAX } from '../../lambdas/core/limits.ts'
+import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
 import { fakeQueue } from '../client/fake-queue.ts'
 
 /** By the client, to a queue that refuses what the service refuses. */
@@ -89,5 +89,5 @@ it('The client has that rule from the engine, and nothing else of it.', async ()
     metafile: true,
   })
   const others = Object.keys(metafile.inputs).filter((path) => !path.startsWith('client/'))
-  expect(others).toEqual(['lambdas/core/reason.ts'])
+  expect(others).toEqual(['lambdas/engine/core/reason.ts'])
 })

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { HandlerContext } from '../../lambdas/consumer/handler.ts'
 import type { Item } from '../../lambdas/consumer/item.ts'
-import { QueueError } from '../../lambdas/core/errors.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { Place, QUEUE } from './a-run.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)

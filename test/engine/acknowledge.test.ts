@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENDED_KEPT } from '../../lambdas/core/limits.ts'
+import { ENDED_KEPT } from '../../lambdas/engine/core/limits.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import { drain, expectCode, idsOf, lockItems, named, push, textsOf } from './traffic.ts'
 

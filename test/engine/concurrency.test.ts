@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { PoppedItem, Queues } from '../../lambdas/queues.ts'
+import type { PoppedItem, Queues } from '../../lambdas/engine/queues.ts'
 import { checkRecount } from './ledger.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import { drain, lockItems, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'

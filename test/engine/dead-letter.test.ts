@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { REASON_CHARACTERS_MAX } from '../../lambdas/core/limits.ts'
+import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import {
   bulky,

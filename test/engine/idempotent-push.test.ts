@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PushItem } from '../../lambdas/queues.ts'
+import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
 import { freezeAt, timedOut } from './wire.ts'

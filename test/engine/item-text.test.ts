@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { segmentOf } from '../../lambdas/core/record.ts'
-import type { PushItem, Queues } from '../../lambdas/queues.ts'
+import { segmentOf } from '../../lambdas/engine/core/record.ts'
+import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import { bulky, drain, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 

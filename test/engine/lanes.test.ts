@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { PushItem } from '../../lambdas/queues.ts'
+import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import { drain, named, popItems, push, textsOf } from './traffic.ts'
 

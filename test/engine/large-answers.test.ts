@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { escapedBytes } from '../../lambdas/core/entry.ts'
-import { ANSWER_BYTES_MAX } from '../../lambdas/core/limits.ts'
-import type { PopRequest } from '../../lambdas/queues.ts'
+import { escapedBytes } from '../../lambdas/engine/core/entry.ts'
+import { ANSWER_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
+import type { PopRequest } from '../../lambdas/engine/queues.ts'
 import { openEmbedded, openSimulated, type Stage } from './stage.ts'
 import { push, textsOf } from './traffic.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/core/errors.ts'
-import { deadLetterQueueOf } from '../../lambdas/core/keys.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
 import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 

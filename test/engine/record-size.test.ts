@@ -5,8 +5,8 @@ import {
   PRIORITY_MAX,
   REASON_CHARACTERS_MAX,
   ROOMY_TAIL,
-} from '../../lambdas/core/limits.ts'
-import type { StoredLock, StoredRecord } from '../../lambdas/core/stored-record.ts'
+} from '../../lambdas/engine/core/limits.ts'
+import type { StoredLock, StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, idsOf, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { throttled } from './wire.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Queues } from '../../lambdas/queues.ts'
+import type { Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { lockItems, named, popItems, push } from './traffic.ts'
 

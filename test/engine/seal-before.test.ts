@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { QueueError } from '../../lambdas/core/errors.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, expectCode, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { IN_FLIGHT_MAX, LANES_MAX } from '../../lambdas/core/limits.ts'
+import { IN_FLIGHT_MAX, LANES_MAX } from '../../lambdas/engine/core/limits.ts'
 import { openSimulated } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, textsOf } from './traffic.ts'
 

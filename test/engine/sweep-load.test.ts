@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { recordKey, shardOf } from '../../lambdas/core/keys.ts'
-import { newLane } from '../../lambdas/core/record.ts'
-import { encodeLane, encodeLock, type StoredRecord } from '../../lambdas/core/stored-record.ts'
-import { createQueues, type Queues } from '../../lambdas/queues.ts'
-import { aLock, anEntry, at } from '../core/a-record.ts'
-import { createSimulatedClient, type Network } from '../simulated/simulated-client.ts'
-import { SimulatedStore } from '../simulated/simulated-store.ts'
-import { createVirtualTime, type VirtualTime } from '../simulated/virtual-time.ts'
+import { recordKey, shardOf } from '../../lambdas/engine/core/keys.ts'
+import { newLane } from '../../lambdas/engine/core/record.ts'
+import {
+  encodeLane,
+  encodeLock,
+  type StoredRecord,
+} from '../../lambdas/engine/core/stored-record.ts'
+import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import { createSimulatedClient, type Network } from '../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { createVirtualTime, type VirtualTime } from '../../testing/simulated/virtual-time.ts'
+import { aLock, anEntry, at } from './core/a-record.ts'
 
 // Minutes of the sweeper on simulated time: a request takes 5 ms of it, computing takes none.
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { REMIND_AFTER_SECONDS } from '../../lambdas/core/limits.ts'
+import { REMIND_AFTER_SECONDS } from '../../lambdas/engine/core/limits.ts'
 import { openEmbedded, openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, pushOneByOne, textsOf } from './traffic.ts'
 

@@ -1,6 +1,12 @@
 import { expect } from 'vitest'
-import { type ErrorCode, QueueError } from '../../lambdas/core/errors.ts'
-import type { PopOutcome, PoppedItem, PopRequest, PushItem, Queues } from '../../lambdas/queues.ts'
+import type {
+  PopOutcome,
+  PoppedItem,
+  PopRequest,
+  PushItem,
+  Queues,
+} from '../../lambdas/engine/queues.ts'
+import { type ErrorCode, QueueError } from '../../lambdas/foundation/errors.ts'
 
 /** What tests push, pop and expect over and over. */
 

@@ -1,6 +1,6 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TransactItem } from '../../lambdas/queues.ts'
+import type { TransactItem } from '../../lambdas/engine/queues.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import { bulky, drain, expectCode, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 

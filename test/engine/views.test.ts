@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { BrowseRequest, Queues } from '../../lambdas/queues.ts'
+import type { BrowseRequest, Queues } from '../../lambdas/engine/queues.ts'
 import { openEmbedded, type Stage } from './stage.ts'
 import {
   drain,

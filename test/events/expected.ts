@@ -1,4 +1,4 @@
-import type { FunctionName } from '../../lambdas/http/routes.ts'
+import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 
 /** What a function must make of an event; a number is the status of an answer over HTTP. */
 export type Expected = {

@@ -3,7 +3,7 @@ import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
 import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
 import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
-import { createLog } from '../../lambdas/telemetry/log.ts'
+import { createLog } from '../../lambdas/runtime/log.ts'
 import { openSimulated } from '../engine/stage.ts'
 
 // A queue's limits count by the process's clock, which is held against the gateway's time of the call.

@@ -1,10 +1,11 @@
 import type { Context } from 'aws-lambda'
 import type { HttpEvent } from '../../lambdas/http/exchange.ts'
-import { type FunctionName, type Route, routes } from '../../lambdas/http/routes.ts'
+import { type Route, routes } from '../../lambdas/http/routes.ts'
 import type { HttpHandler } from '../../lambdas/http/stack.ts'
-import { newRequestId, requestEvent } from '../../lib/local/gateway/request-event.ts'
-import { RouteTable } from '../../lib/local/gateway/route-table.ts'
-import type { RoutePlan } from '../../lib/local/template/plan-api.ts'
+import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { newRequestId, requestEvent } from '../../local/gateway/request-event.ts'
+import { RouteTable } from '../../local/gateway/route-table.ts'
+import type { RoutePlan } from '../../local/template/plan-api.ts'
 import { type Call, withJson } from './call.ts'
 
 export type Handlers = Readonly<Record<HttpFunctionName, HttpHandler>>

@@ -3,14 +3,14 @@
 
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
 import { type RateEndpointsOptions, rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
 import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
-import { createRateLimitsOn } from '../../lambdas/setup/rate-services.ts'
-import type { DocumentPort } from '../../lambdas/store/dynamo.ts'
-import { createLog } from '../../lambdas/telemetry/log.ts'
+import { createLog } from '../../lambdas/runtime/log.ts'
+import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'
+import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
 import { ManualClock } from '../engine/manual-clock.ts'
-import { type Embedded, startEmbedded } from '../support/embedded.ts'
 
 const TABLE = 'limits'
 let embedded: Embedded

@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda'
 import { describe, expect, it, vi } from 'vitest'
-import { QueueError } from '../../lambdas/core/errors.ts'
+import type { Queues } from '../../lambdas/engine/queues.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
 import type { Answer } from '../../lambdas/http/answer.ts'
 import type { HttpEvent } from '../../lambdas/http/exchange.ts'
-import type { Queues } from '../../lambdas/queues.ts'
-import { createLog } from '../../lambdas/telemetry/log.ts'
+import { createLog } from '../../lambdas/runtime/log.ts'
 import { handlersOn } from './service.ts'
 
 /** A service whose engine does as told. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aLane, aRecord } from '../core/a-record.ts'
-import { storedOf } from '../store/an-update.ts'
+import { aLane, aRecord } from '../engine/core/a-record.ts'
+import { storedOf } from '../engine/store/an-update.ts'
 import { nameOf } from './rights.ts'
 import { synthesised } from './synthesised.ts'
 

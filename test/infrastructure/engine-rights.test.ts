@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FunctionName } from '../../lambdas/http/routes.ts'
+import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 import { type EngineOnWire, openSimulated, type Stage } from '../engine/stage.ts'
 import {
   bulky,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { synthesiseApp } from '../../lib/local/synthesis/synthesise-app.ts'
+import { synthesiseApp } from '../../local/synthesis/synthesise-app.ts'
 import type { Resource } from './synthesised.ts'
 import { temporaryFolder } from './synthesised.ts'
 

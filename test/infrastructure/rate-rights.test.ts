@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { createRateLimits } from '../../lambdas/rate/rate-limits.ts'
+import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
 import { ManualClock, seeded } from '../engine/manual-clock.ts'
 import { Wire } from '../engine/wire.ts'
-import { createSimulatedClient } from '../simulated/simulated-client.ts'
-import { SimulatedStore } from '../simulated/simulated-store.ts'
 import { rightsOf } from './rights.ts'
 import { synthesised } from './synthesised.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { tableDefinition } from '../../lambdas/store/table.ts'
+import { tableDefinition } from '../../lambdas/foundation/table.ts'
 import { synthesised } from './synthesised.ts'
 
 const kept = synthesised()

@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FunctionPlan } from '../../lib/local/template/plan-functions.ts'
+import type { FunctionPlan } from '../../local/template/plan-functions.ts'
 
 /** Writes the code of a function into a folder of its own, where Lambda would have it. */
 export function writeCode(directory: string, id: string, code: string): string {

@@ -8,8 +8,8 @@ import {
   type LocalStack,
   type LocalStackOptions,
   startLocalStack,
-} from '../../lib/local/start-local-stack.ts'
-import { dynamodbApi } from '../../lib/local/stores/dynamodb-api.ts'
+} from '../../local/start-local-stack.ts'
+import { dynamodbApi } from '../../local/stores/dynamodb-api.ts'
 import { type Shop, writeAssembly } from './an-assembly.ts'
 
 export type Workplace = {

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../client/index.ts'
-import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
 import { type Chromium, findChromium, type Page, startChromium } from '../client/chromium.ts'
 import { until } from './a-stack.ts'
 

@@ -3,8 +3,8 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RequestRecord } from '../../lib/local/gateway/gateway.ts'
-import type { LocalStack } from '../../lib/local/start-local-stack.ts'
+import type { RequestRecord } from '../../local/gateway/gateway.ts'
+import type { LocalStack } from '../../local/start-local-stack.ts'
 import { makeWorkplace, until } from './a-stack.ts'
 
 const code = `

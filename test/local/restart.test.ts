@@ -4,7 +4,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, inject, it } from 'vitest'
-import { type LocalStack, startLocalStack } from '../../lib/local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
 import { until } from './a-stack.ts'
 
 const folder = mkdtempSync(join(inject('folderOfTheRun'), 'restart-'))

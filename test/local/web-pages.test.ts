@@ -6,14 +6,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EventBuses } from '../../lib/local/events/event-bus.ts'
-import {
-  type PutEventsServer,
-  startPutEventsServer,
-} from '../../lib/local/events/put-events-server.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../lib/local/stores/dynoxide.ts'
-import { findDynoxide } from '../../lib/local/stores/dynoxide-binary.ts'
-import { type EmbeddedS3, startS3 } from '../../lib/local/stores/s3.ts'
+import { EventBuses } from '../../local/events/event-bus.ts'
+import { type PutEventsServer, startPutEventsServer } from '../../local/events/put-events-server.ts'
+import { type EmbeddedDynamodb, startDynoxide } from '../../local/stores/dynoxide.ts'
+import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
+import { type EmbeddedS3, startS3 } from '../../local/stores/s3.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
 const delivered: unknown[] = []

@@ -8,9 +8,9 @@ import {
   DYNOXIDE_VERSION,
   dynoxidePackages,
   dynoxideToInstall,
-} from '../../lib/local/stores/dynoxide-binary.ts'
+} from '../../local/stores/dynoxide-binary.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Embedded, startEmbedded } from '../support/embedded.ts'
+import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
 import {
   dependencies,
   dynoxide,
@@ -54,7 +54,15 @@ describe('The package', () => {
     const others = paths.filter((path) => !path.startsWith('dist/'))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
     const folders = new Set(paths.flatMap((path) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []))
-    expect([...folders].sort()).toEqual(['bin', 'cli', 'client', 'functions', 'lambdas', 'lib'])
+    expect([...folders].sort()).toEqual([
+      'bin',
+      'cli',
+      'client',
+      'functions',
+      'lambdas',
+      'lib',
+      'local',
+    ])
     expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|\.tgz$|\btest\b/.test(path))).toEqual([])
     const [main] = packed.files.filter(({ path }) => path === packageJson.bin.pushpop)
     expect((main?.mode ?? 0) & 0o111).toBe(0o111)

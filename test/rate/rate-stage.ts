@@ -1,9 +1,9 @@
+import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
 import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
-import type { Clock, Row } from '../../lambdas/store/dynamo.ts'
+import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
 import { ManualClock, seeded } from '../engine/manual-clock.ts'
 import { type Steering, Wire } from '../engine/wire.ts'
-import { createSimulatedClient } from '../simulated/simulated-client.ts'
-import { SimulatedStore } from '../simulated/simulated-store.ts'
 
 /** A store with rate limiters on it that share nothing but the store, and a clock that tests move. */
 

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../core/configuration.ts'
+import type { Configuration } from '../../engine/core/configuration.ts'
 import { type Answer, ok } from '../answer.ts'
 
 /** Every setting, `null` where there is none: what a GET gives, a PUT takes back. */

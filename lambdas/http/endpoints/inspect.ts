@@ -1,4 +1,4 @@
-import type { Queues } from '../../queues.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { browseCall, configurationCall, inspectCall, listCall } from '../schemas/inspect.ts'

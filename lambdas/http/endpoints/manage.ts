@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
-import type { ConfigurationChange, LimitInput } from '../../core/configuration.ts'
-import type { Queues } from '../../queues.ts'
+import type { ConfigurationChange, LimitInput } from '../../engine/core/configuration.ts'
+import type { Queues } from '../../engine/queues.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'

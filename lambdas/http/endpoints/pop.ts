@@ -1,5 +1,5 @@
-import type { PopOutcome, PoppedItem, Queues } from '../../queues.ts'
-import type { Tally } from '../../telemetry/tally.ts'
+import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
+import type { Tally } from '../../runtime/tally.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { QueueLocked } from '../queue-locked.ts'

@@ -1,4 +1,4 @@
-import type { PushItem, Queues } from '../../queues.ts'
+import type { PushItem, Queues } from '../../engine/queues.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { pushCall } from '../schemas/push.ts'

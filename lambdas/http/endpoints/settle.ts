@@ -1,4 +1,4 @@
-import type { AcknowledgeResult, Queues, SettleRequest } from '../../queues.ts'
+import type { AcknowledgeResult, Queues, SettleRequest } from '../../engine/queues.ts'
 import { type Answer, ok, seconds } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { acknowledgeCall, deadLetterCall, extendLockCall, releaseCall } from '../schemas/settle.ts'

@@ -2,8 +2,8 @@
 // library's would repeat the value.
 
 import * as v from 'valibot'
-import { PRIORITY_MAX } from '../../core/limits.ts'
-import { IDS_MAX } from '../../core/partial.ts'
+import { PRIORITY_MAX } from '../../engine/core/limits.ts'
+import { IDS_MAX } from '../../engine/core/partial.ts'
 
 export const integer = (min: number, max: number) => {
   const sentence = `must be an integer from ${min} to ${max}`

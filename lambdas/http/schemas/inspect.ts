@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ITEMS_PER_POP_MAX } from '../../core/limits.ts'
+import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
 import type { Call } from './call.ts'
 import { cursor, flag, object, pageLimit, priority, text } from './fields.ts'
 

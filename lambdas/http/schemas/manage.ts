@@ -4,7 +4,7 @@ import {
   MAX_DELIVERIES_MAX,
   ROOM_UNLIMITED,
   SEGMENT_SIZE_MAX,
-} from '../../core/limits.ts'
+} from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { integer, object, priority } from './fields.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ITEMS_PER_POP_MAX } from '../../core/limits.ts'
+import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
 import type { Call } from './call.ts'
 import { flag, integer, lockId, object, ttlSeconds } from './fields.ts'
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ITEMS_PER_PUSH_MAX } from '../../core/limits.ts'
+import { ITEMS_PER_PUSH_MAX } from '../../engine/core/limits.ts'
 import { PUSH_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { object, priority } from './fields.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { REASON_CHARACTERS_MAX } from '../../core/limits.ts'
+import { REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { itemIds, lockId, object, text, ttlSeconds } from './fields.ts'

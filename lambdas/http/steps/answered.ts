@@ -1,4 +1,4 @@
-import { describeError, type Log } from '../../telemetry/log.ts'
+import { describeError, type Log } from '../../runtime/log.ts'
 import type { Answer } from '../answer.ts'
 import { errorAnswer } from '../error-answer.ts'
 import type { Step } from './step.ts'

@@ -1,5 +1,5 @@
-import type { Log } from '../../telemetry/log.ts'
-import type { FunctionName } from '../routes.ts'
+import type { FunctionName } from '../../runtime/function-name.ts'
+import type { Log } from '../../runtime/log.ts'
 import type { Step, StepRequest } from './step.ts'
 
 /** One log line for every answer, with the metrics of what was done for it. */

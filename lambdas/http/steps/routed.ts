@@ -1,4 +1,4 @@
-import { checkQueueId, isQueueId } from '../../core/keys.ts'
+import { checkQueueId, isQueueId } from '../../foundation/queue-id.ts'
 import type { Target } from '../exchange.ts'
 import { noSuchRoute } from '../no-such-route.ts'
 import { RequestError } from '../request-error.ts'

@@ -1,4 +1,4 @@
-import { QueueError } from '../../core/errors.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { CLOCK_AHEAD_MAX_MS, CLOCK_BEHIND_MAX_MS, CLOCKS_APART_MAX_MS } from './bounds.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { QueueError } from '../../core/errors.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { SMOOTH_ERA_MS } from './bounds.ts'
 import { type Algorithm, type Rules, sameRules } from './rules.ts'
 

@@ -1,4 +1,5 @@
-import { isQueueId, type Key } from '../../core/keys.ts'
+import { isQueueId } from '../../foundation/queue-id.ts'
+import type { Key } from '../../foundation/table.ts'
 import { invalid } from './settings.ts'
 
 /** A rate limit's key is spelled like a queue id. */

@@ -1,4 +1,4 @@
-import { QueueError } from '../../core/errors.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import {
   IN_LINE_DEFAULT,
   IN_LINE_MAX,

@@ -1,4 +1,4 @@
-import { fnv1a } from '../../core/keys.ts'
+import { fnv1a } from '../../foundation/fnv1a.ts'
 
 /** The caller's shard: always the same one, so that what one caller asks for stays in order. */
 export const shardOfCaller = (caller: string, shards: number): number => fnv1a(caller) % shards

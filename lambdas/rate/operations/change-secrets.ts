@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock, Dynamo } from '../../store/dynamo.ts'
+import type { Clock, Dynamo } from '../../foundation/dynamo.ts'
 import { SECRET_BYTES } from '../core/bounds.ts'
 import { secretKey } from '../core/keys.ts'
 import { rotated, type SecretsChange, type TicketSecrets, withoutFormer } from '../core/secrets.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { QueueError } from '../../core/errors.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { checkClock } from '../core/clocks.ts'
 import { naturalEpoch } from '../core/epoch.ts'
 import { handOver } from '../core/hand-over.ts'

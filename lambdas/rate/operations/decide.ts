@@ -1,4 +1,4 @@
-import { QueueError } from '../../core/errors.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { CALLER_CHARACTERS_MAX, MAX_REQUESTS_MAX } from '../core/bounds.ts'
 import { checkClock } from '../core/clocks.ts'
 import { checkRateKey } from '../core/keys.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Dynamo } from '../../store/dynamo.ts'
+import type { Clock, Dynamo } from '../../foundation/dynamo.ts'
 import { PATTERNS_KEPT_MS } from '../core/bounds.ts'
 import { patternsKey } from '../core/keys.ts'
 import type { Patterns } from '../core/patterns.ts'

@@ -1,5 +1,5 @@
-import { BoundedCache } from '../../store/bounded-cache.ts'
-import type { Clock, Dynamo, Random, Row } from '../../store/dynamo.ts'
+import { BoundedCache } from '../../foundation/bounded-cache.ts'
+import type { Clock, Dynamo, Random, Row } from '../../foundation/dynamo.ts'
 import {
   DENIAL_KEPT_MS_MAX,
   DENIAL_KEPT_MS_MIN,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { QueueError } from '../../core/errors.ts'
-import type { Clock, Dynamo } from '../../store/dynamo.ts'
+import type { Clock, Dynamo } from '../../foundation/dynamo.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { SECRET_BYTES, SECRETS_KEPT_MS } from '../core/bounds.ts'
 import { secretKey } from '../core/keys.ts'
 import { firstSecrets, type Secrets, secretsAt, type TicketSecrets } from '../core/secrets.ts'

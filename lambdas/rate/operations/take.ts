@@ -1,4 +1,4 @@
-import { QueueError } from '../../core/errors.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { CLOCKS_APART_MAX_MS, LATE_SLOT_MS } from '../core/bounds.ts'
 import { type Ask, decide, roomFor } from '../core/decision.ts'
 import type { Epoch } from '../core/epoch.ts'

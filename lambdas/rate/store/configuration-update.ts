@@ -1,4 +1,4 @@
-import { Expression } from '../../store/expression.ts'
+import { Expression } from '../../foundation/expression.ts'
 import { epochText } from '../core/epoch.ts'
 import { type RateRow, ttlSeconds } from '../core/row.ts'
 import { floorAt } from '../core/ruler.ts'

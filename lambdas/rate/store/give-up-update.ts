@@ -1,4 +1,4 @@
-import { Expression } from '../../store/expression.ts'
+import { Expression } from '../../foundation/expression.ts'
 import type { Turn } from '../core/turn.ts'
 
 /**

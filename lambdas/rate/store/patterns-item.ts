@@ -1,4 +1,4 @@
-import type { Row } from '../../store/dynamo.ts'
+import type { Row } from '../../foundation/dynamo.ts'
 import { patternsKey } from '../core/keys.ts'
 import { noPatterns, type Patterns } from '../core/patterns.ts'
 import { decodeSettings, encodeSettings, type StoredSettings } from './rate-row.ts'

@@ -1,4 +1,4 @@
-import type { Row } from '../../store/dynamo.ts'
+import type { Row } from '../../foundation/dynamo.ts'
 import { epochText, parseEpoch } from '../core/epoch.ts'
 import type { RateRow } from '../core/row.ts'
 import type { Algorithm } from '../core/rules.ts'

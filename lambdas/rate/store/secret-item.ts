@@ -1,4 +1,4 @@
-import type { Row } from '../../store/dynamo.ts'
+import type { Row } from '../../foundation/dynamo.ts'
 import { secretKey } from '../core/keys.ts'
 import type { TicketSecrets } from '../core/secrets.ts'
 

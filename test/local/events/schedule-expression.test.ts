@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseSchedule } from '../../../lib/local/events/schedule-expression.ts'
+import { parseSchedule } from '../../../local/events/schedule-expression.ts'
 
 const at = (iso: string) => Date.parse(`${iso}Z`)
 // A Wednesday.

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../../lib/local/functions/messages.ts'
+import type { Outcome } from '../../../local/functions/messages.ts'
 import { writeCode } from '../a-function.ts'
 import { until } from '../a-stack.ts'
 import { answer, echo, usePools } from './a-pool.ts'
@@ -155,7 +155,7 @@ describe('a function', () => {
       'kept-open',
       'setInterval(() => {}, 1000); export const handler = () => 1',
     )
-    const runner = join(import.meta.dirname, '../../../lib/local/functions/runner.mjs')
+    const runner = join(import.meta.dirname, '../../../local/functions/runner.mjs')
     const env = { _HANDLER: 'index.handler', LAMBDA_TASK_ROOT: folder }
     const child = fork(runner, [], { env, execArgv: [], serialization: 'advanced' })
     expect(await once(child, 'message')).toMatchObject([{ kind: 'ready' }, undefined])

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { spareCoresMeter } from '../../../lib/local/functions/spare-cores.ts'
+import { spareCoresMeter } from '../../../local/functions/spare-cores.ts'
 
 test.each([
   { idle: 0, busy: 0, spare: 0, what: 'as long as no time has passed' },

@@ -2,11 +2,7 @@
 
 import { request } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import {
-  type Gateway,
-  type RequestRecord,
-  startGateway,
-} from '../../../lib/local/gateway/gateway.ts'
+import { type Gateway, type RequestRecord, startGateway } from '../../../local/gateway/gateway.ts'
 
 const cors = {
   allowOrigins: ['https://shop.example'],

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Gateway, startGateway } from '../../../lib/local/gateway/gateway.ts'
+import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
 
 const origin = 'https://shop.example'
 let gateway: Gateway

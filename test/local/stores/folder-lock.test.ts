@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-const lockFile = join(import.meta.dirname, '../../../lib/local/stores/folder-lock.ts')
+const lockFile = join(import.meta.dirname, '../../../local/stores/folder-lock.ts')
 
 let directory: string
 const children: ChildProcess[] = []

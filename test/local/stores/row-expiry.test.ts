@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type DynamodbApi, dynamodbApi } from '../../../lib/local/stores/dynamodb-api.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../../lib/local/stores/dynoxide.ts'
-import { findDynoxide } from '../../../lib/local/stores/dynoxide-binary.ts'
-import { RowExpiry } from '../../../lib/local/stores/row-expiry.ts'
+import { type DynamodbApi, dynamodbApi } from '../../../local/stores/dynamodb-api.ts'
+import { type EmbeddedDynamodb, startDynoxide } from '../../../local/stores/dynoxide.ts'
+import { findDynoxide } from '../../../local/stores/dynoxide-binary.ts'
+import { RowExpiry } from '../../../local/stores/row-expiry.ts'
 import { until } from '../a-stack.ts'
 
 const binary = findDynoxide(process)

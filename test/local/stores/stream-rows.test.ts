@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dynamodbApi } from '../../../lib/local/stores/dynamodb-api.ts'
-import { type EmbeddedDynamodb, startDynoxide } from '../../../lib/local/stores/dynoxide.ts'
-import { findDynoxide } from '../../../lib/local/stores/dynoxide-binary.ts'
-import { StreamRows } from '../../../lib/local/stores/stream-rows.ts'
+import { dynamodbApi } from '../../../local/stores/dynamodb-api.ts'
+import { type EmbeddedDynamodb, startDynoxide } from '../../../local/stores/dynoxide.ts'
+import { findDynoxide } from '../../../local/stores/dynoxide-binary.ts'
+import { StreamRows } from '../../../local/stores/stream-rows.ts'
 
 const binary = findDynoxide(process)
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../../lib/local/functions/messages.ts'
-import { batches, StreamMapping } from '../../../lib/local/streams/stream-mapping.ts'
-import type { Page, Position } from '../../../lib/local/streams/stream-reader.ts'
-import type { StreamRecord } from '../../../lib/local/streams/stream-record.ts'
-import type { StreamPlan } from '../../../lib/local/template/plan-streams.ts'
+import type { Outcome } from '../../../local/functions/messages.ts'
+import { batches, StreamMapping } from '../../../local/streams/stream-mapping.ts'
+import type { Page, Position } from '../../../local/streams/stream-reader.ts'
+import type { StreamRecord } from '../../../local/streams/stream-record.ts'
+import type { StreamPlan } from '../../../local/template/plan-streams.ts'
 import { aRecord } from './a-record.ts'
 
 const plan: StreamPlan = {

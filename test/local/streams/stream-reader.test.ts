@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type DynamodbApi, DynamodbError } from '../../../lib/local/stores/dynamodb-api.ts'
-import { StreamReader } from '../../../lib/local/streams/stream-reader.ts'
+import { type DynamodbApi, DynamodbError } from '../../../local/stores/dynamodb-api.ts'
+import { StreamReader } from '../../../local/streams/stream-reader.ts'
 import { aRecord } from './a-record.ts'
 
 type Shards = Record<string, { readonly numbers: number[]; closed?: boolean; trimmedTo?: number }>

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findReason, synthesiseApp } from '../../../lib/local/synthesis/synthesise-app.ts'
+import { findReason, synthesiseApp } from '../../../local/synthesis/synthesise-app.ts'
 
 let directory: string
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { StackTemplate, Template } from '../../../lib/local/template/assembly.ts'
-import { Resources } from '../../../lib/local/template/resources.ts'
+import type { StackTemplate, Template } from '../../../local/template/assembly.ts'
+import { Resources } from '../../../local/template/resources.ts'
 
 const others: Template['Resources'] = {
   Table: { Type: 'AWS::DynamoDB::Table' },

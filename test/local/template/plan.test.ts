@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { planStack } from '../../../lib/local/template/plan.ts'
+import { planStack } from '../../../local/template/plan.ts'
 import { rule, type Shop, shopTemplate, streamMapping } from '../an-assembly.ts'
 
 const functions = {

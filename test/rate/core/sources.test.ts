@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fnv1a } from '../../../lambdas/core/keys.ts'
+import { fnv1a } from '../../../lambdas/foundation/fnv1a.ts'
 import { SHARDS_MAX } from '../../../lambdas/rate/core/bounds.ts'
 import { shardOfCaller } from '../../../lambdas/rate/core/shards.ts'
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import type { Clock } from '../../../lambdas/foundation/dynamo.ts'
+import { systemClock } from '../../../lambdas/foundation/system.ts'
 import { SECRET_SETTLES_MS, SECRETS_KEPT_MS } from '../../../lambdas/rate/core/bounds.ts'
 import { createRateLimits } from '../../../lambdas/rate/rate-limits.ts'
 import { createTicketSecrets } from '../../../lambdas/rate/ticket-secrets.ts'
-import type { Clock } from '../../../lambdas/store/dynamo.ts'
-import { systemClock } from '../../../lambdas/store/system.ts'
+import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { ManualClock } from '../../engine/manual-clock.ts'
 import { Wire } from '../../engine/wire.ts'
-import { createSimulatedClient } from '../../simulated/simulated-client.ts'
-import { SimulatedStore } from '../../simulated/simulated-store.ts'
 
 /** Processes that bring no secret of their own. */
 function withoutSecret(clock: Clock = systemClock) {

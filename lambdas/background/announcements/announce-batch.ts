@@ -1,0 +1,79 @@
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda'
+import { describeError, type Log } from '../../runtime/log.ts'
+import { type EventEntry, type EventsPort, putEvents } from '../../runtime/put-events.ts'
+import { entriesOf } from './event-entry.ts'
+import { imagesOf } from './images.ts'
+
+export type AnnounceRun = {
+  readonly log: Log
+  /** Until the platform stops us. */
+  remainingMs(): number
+  sleep(ms: number): Promise<void>
+  random(): number
+}
+
+export type AnnounceReport = {
+  readonly answer: DynamoDBBatchResponse
+  readonly records: number
+  readonly events: number
+  readonly failed: number
+}
+
+/**
+ * Announces what a batch of the table's stream did to its queues. It remembers nothing: what is an
+ * event follows from the two images of a write, and so does the event's id.
+ *
+ * Every record is looked at and every event tried, also behind a record that fails. Lambda repeats a
+ * batch from its first failure on, and in the end hands it over as a whole: what lies behind has been
+ * announced by then, some of it more than once.
+ */
+export async function announceBatch(
+  port: EventsPort,
+  bus: string,
+  event: DynamoDBStreamEvent,
+  { log, remainingMs, sleep, random }: AnnounceRun,
+): Promise<AnnounceReport> {
+  const records = event.Records ?? []
+  const failed = new Set<number>()
+  const entries: EventEntry[] = []
+  /** Which record an entry is of. */
+  const recordOf: number[] = []
+  for (const [at, record] of records.entries()) {
+    try {
+      const images = imagesOf(record)
+      if (images.kind === 'none') continue
+      for (const entry of entriesOf(bus, images)) {
+        entries.push(entry)
+        recordOf.push(at)
+      }
+    } catch (error) {
+      failed.add(at)
+      log.write('error', 'write not understood', {
+        sequence_number: record.dynamodb?.SequenceNumber,
+        error: describeError(error),
+      })
+    }
+  }
+  const unsent = await putEvents(entries, {
+    port,
+    sleep,
+    random,
+    remainingMs,
+    onGivenUp: (count, error) => {
+      const problem = typeof error === 'string' ? { error_code: error } : describeError(error)
+      log.write('error', 'events not put', { events: count, error: problem })
+    },
+  })
+  for (const index of unsent) failed.add(recordOf[index] as number)
+  return {
+    answer: {
+      batchItemFailures: [...failed]
+        .sort((a, b) => a - b)
+        // Without a place to begin again from, all of it fails: an empty identifier says so.
+        .map((at) => ({ itemIdentifier: records[at]?.dynamodb?.SequenceNumber ?? '' })),
+    },
+    records: records.length,
+    events: entries.length - unsent.size,
+    failed: failed.size,
+  }
+}

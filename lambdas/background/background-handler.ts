@@ -1,0 +1,62 @@
+import type { Context } from 'aws-lambda'
+import type { FunctionName } from '../runtime/function-name.ts'
+import { describeError, type Fields, type Log } from '../runtime/log.ts'
+import { Tally, withTally } from '../runtime/tally.ts'
+
+/** What work beside the requests is given. */
+export type Run = {
+  readonly tally: Tally
+  readonly log: Log
+  /** Until the platform stops us; far off where there is no platform. */
+  remainingMs(): number
+}
+
+type Report<A> = {
+  readonly answer: A
+  /** What the run did, for its log line. */
+  readonly fields: Fields
+  /** Something is left for a later run to do over. */
+  readonly failed: boolean
+}
+
+/** Where nobody says how long a run may take: a minute. */
+const REMAINING_UNKNOWN_MS = 60_000
+
+/** One log line for a run, with its metrics, whatever becomes of it. */
+export function upkeepHandler<E, A>(
+  name: FunctionName,
+  log: Log,
+  work: (event: E, run: Run) => Promise<Report<A>>,
+): (event: E, context?: Partial<Context>) => Promise<A> {
+  return (event, context = {}) => {
+    const tally = new Tally()
+    const startedMs = performance.now()
+    const finish = (level: 'info' | 'warn' | 'error', fields: Fields): void => {
+      tally.count('Attempts', tally.dynamodbRequests)
+      tally.count('Conflicts', tally.conflicts)
+      const used = {
+        request_id: context.awsRequestId,
+        function: name,
+        duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
+        dynamodb_requests: tally.dynamodbRequests,
+        write_units: tally.writeUnits,
+        read_units: tally.readUnits,
+        s3_requests: tally.s3Requests,
+        conflicts: tally.conflicts,
+        background_failures: tally.backgroundFailures || undefined,
+      }
+      log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
+    }
+    const remainingMs = context.getRemainingTimeInMillis ?? (() => REMAINING_UNKNOWN_MS)
+    return withTally(tally, async () => {
+      try {
+        const { answer, fields, failed } = await work(event, { tally, log, remainingMs })
+        finish(failed ? 'warn' : 'info', fields)
+        return answer
+      } catch (error) {
+        finish('error', { error: describeError(error) })
+        throw error
+      }
+    })
+  }
+}

@@ -1,0 +1,112 @@
+import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { queueOfRecordKey, recordPrefix } from '../../engine/core/keys.ts'
+import type { HousekeepReport, Queues } from '../../engine/queues.ts'
+import { isQueueId } from '../../foundation/queue-id.ts'
+import { describeError } from '../../runtime/log.ts'
+import type { Run } from '../background-handler.ts'
+
+/** Queues at a time: they share nothing, and each waits for its store most of the time. */
+const QUEUES_AT_ONCE = 4
+/** A queue's run is a few dozen requests; less than this left, and the rest is for the next batch. */
+const LEAVE_MS = 15_000
+
+export type BatchReport = {
+  readonly answer: DynamoDBBatchResponse
+  readonly fields: Readonly<Record<string, number>>
+  readonly failed: boolean
+}
+
+/**
+ * Housekeeping for every queue that a batch of the table's stream names, each once: it goes by the
+ * record as it is now, so the news is only that there may be something to do.
+ *
+ * What to report as failed. Lambda repeats a batch from the first reported record on, the records
+ * of other queues behind it as well. That is harmless (a queue with nothing to do costs one read),
+ * and it is why only the first record of each failing queue is named. A run that got as far as the
+ * record and could not finish is no failure here: it has left a timer, and the sweeper comes back
+ * to it; repeating it would hold up the shard, and every queue in it, for one that is in trouble.
+ * A failure is what could not even leave a timer, because the record could not be read, and a queue
+ * that there was no time for.
+ */
+export async function housekeepBatch(
+  queues: Pick<Queues, 'housekeep'>,
+  event: DynamoDBStreamEvent,
+  { tally, log, remainingMs }: Run,
+): Promise<BatchReport> {
+  const first = firstRecords(event.Records ?? [])
+  const sums = { sealed: 0, offloaded: 0, recalled: 0, trimmed: 0, deadLettered: 0 }
+  const failed = new Set<string>()
+  let unfinished = 0
+
+  const visit = async (queue: string): Promise<void> => {
+    if (remainingMs() < LEAVE_MS) {
+      failed.add(queue)
+      return
+    }
+    try {
+      const report = await queues.housekeep(queue)
+      for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += report[name]
+      if (!report.finished) unfinished += 1
+    } catch (error) {
+      failed.add(queue)
+      log.write('error', 'housekeeping failed', { queue, error: describeError(error) })
+    }
+  }
+  const waiting = [...first.keys()]
+  const workers = Array.from({ length: QUEUES_AT_ONCE }, async () => {
+    for (let queue = waiting.shift(); queue !== undefined; queue = waiting.shift()) {
+      await visit(queue)
+    }
+  })
+  await Promise.all(workers)
+
+  tally.count('SegmentsOffloaded', sums.offloaded)
+  tally.count('SegmentsRecalled', sums.recalled)
+  tally.count('ItemsDeadLettered', sums.deadLettered)
+  tally.count('HousekeepingFailures', failed.size + unfinished)
+  return {
+    answer: { batchItemFailures: failuresOf(first, failed) },
+    fields: {
+      records: event.Records?.length ?? 0,
+      queues: first.size,
+      ...fieldsOf(sums),
+      unfinished,
+      failed: failed.size,
+    },
+    failed: failed.size + unfinished > 0,
+  }
+}
+
+const fieldsOf = (sums: Omit<HousekeepReport, 'finished'>) => ({
+  sealed: sums.sealed,
+  offloaded: sums.offloaded,
+  recalled: sums.recalled,
+  trimmed: sums.trimmed,
+  dead_lettered: sums.deadLettered,
+})
+
+/** The first record of each queue, in the order of the batch, which is the order of the stream. */
+function firstRecords(records: readonly DynamoDBRecord[]): Map<string, string | undefined> {
+  const first = new Map<string, string | undefined>()
+  for (const { dynamodb } of records) {
+    const pk = dynamodb?.Keys?.pk?.S
+    // Segments, batches and receipts are rows of the table as well.
+    if (pk === undefined || !pk.startsWith(recordPrefix(''))) continue
+    const queue = queueOfRecordKey(pk)
+    if (isQueueId(queue) && !first.has(queue)) first.set(queue, dynamodb?.SequenceNumber)
+  }
+  return first
+}
+
+function failuresOf(
+  first: ReadonlyMap<string, string | undefined>,
+  failed: ReadonlySet<string>,
+): DynamoDBBatchResponse['batchItemFailures'] {
+  const failures: { itemIdentifier: string }[] = []
+  for (const [queue, itemIdentifier] of first) {
+    if (!failed.has(queue)) continue
+    // Without a place to begin again from, all of it fails: an empty identifier says so.
+    failures.push({ itemIdentifier: itemIdentifier ?? '' })
+  }
+  return failures
+}

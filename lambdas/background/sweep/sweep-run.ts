@@ -1,0 +1,95 @@
+import type { Queues, SweepReport } from '../../engine/queues.ts'
+import type { Clock } from '../../foundation/dynamo.ts'
+import { systemClock } from '../../foundation/system.ts'
+import { describeError } from '../../runtime/log.ts'
+import type { Run } from '../background-handler.ts'
+
+/** The schedule comes each minute; within it a run may sweep more often. */
+const RUN_SECONDS = 60
+/** A queue that is being visited when the time is up needs this long to be finished at worst. */
+const LEAVE_MS = 10_000
+
+export type SweepSummary = {
+  readonly sweeps: number
+  readonly queues: number
+  readonly items_returned: number
+  readonly items_dead_lettered: number
+  readonly failed: number
+  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  readonly lag_seconds: number
+  /** Something is left for the next run. */
+  readonly more: boolean
+}
+
+export type Beat = {
+  readonly everySeconds: number
+  /** All of them unless set: several functions may sweep side by side. */
+  readonly shards?: readonly number[]
+}
+
+/**
+ * Sweeps once, or every so many seconds until the next run of the schedule takes over. What fails
+ * is reported and keeps its timer, so that a later sweep meets it again. The run itself fails only
+ * if not one sweep got as far as the index: its errors raise an alarm, and the next minute tries again.
+ */
+export async function sweepRun(
+  queues: Pick<Queues, 'returnExpiredLocks'>,
+  { everySeconds, shards }: Beat,
+  { tally, log, remainingMs }: Run,
+  clock: Clock = systemClock,
+): Promise<SweepSummary> {
+  const startedMs = clock.nowMs()
+  const endMs = startedMs + remainingMs() - LEAVE_MS
+  const total = {
+    sweeps: 0,
+    queues: 0,
+    items_returned: 0,
+    items_dead_lettered: 0,
+    failed: 0,
+    lag_seconds: 0,
+  }
+  // The beat goes on whatever a sweep takes: one that was missed is not made up for.
+  const beatMs = everySeconds * 1000
+  const nextBeatMs = (): number =>
+    startedMs + (Math.floor((clock.nowMs() - startedMs) / beatMs) + 1) * beatMs
+  let more = false
+  let lastError: unknown
+  for (;;) {
+    try {
+      const report = await queues.returnExpiredLocks({
+        deadlineMs: endMs,
+        // Locks are on time; the rest may wait.
+        tidyUntilMs: Math.min(endMs, nextBeatMs()),
+        ...(shards !== undefined && { shards }),
+      })
+      add(total, report)
+      more = report.more
+    } catch (error) {
+      lastError = error
+      tally.count('SweepFailures', 1)
+      log.write('error', 'sweep failed', { error: describeError(error) })
+    }
+    const nextMs = nextBeatMs()
+    const isLast = nextMs >= startedMs + RUN_SECONDS * 1000 || nextMs >= endMs
+    if (isLast) break
+    await clock.sleep(nextMs - clock.nowMs())
+  }
+  if (total.sweeps === 0) throw lastError
+  tally.count('ItemsReturned', total.items_returned)
+  tally.count('ItemsDeadLettered', total.items_dead_lettered)
+  tally.count('SweepFailures', total.failed)
+  if (total.items_returned > 0) tally.metrics.set('LockReturnLag', total.lag_seconds)
+  return { ...total, more }
+}
+
+function add(
+  total: { -readonly [K in keyof Omit<SweepSummary, 'more'>]: number },
+  report: SweepReport,
+) {
+  total.sweeps += 1
+  total.queues += report.queues
+  total.items_returned += report.itemsReturned
+  total.items_dead_lettered += report.itemsDeadLettered
+  total.failed += report.failed.length
+  total.lag_seconds = Math.max(total.lag_seconds, report.lagMs / 1000)
+}

@@ -1,0 +1,62 @@
+import type { AnnounceReport, AnnounceRequest, Queues } from '../../engine/queues.ts'
+import { systemClock } from '../../foundation/system.ts'
+import { describeError, type Fields } from '../../runtime/log.ts'
+import type { Run } from '../background-handler.ts'
+import { type SweepSummary, sweepRun } from './sweep-run.ts'
+
+/** What the schedule says, or somebody who calls the function by hand. */
+export type SweeperEvent = {
+  /** Where several functions sweep side by side: this one's part of the 16. */
+  readonly shards?: readonly number[]
+  /** Announce all queues that have items and nobody at work, instead of sweeping. */
+  readonly announce?: Pick<AnnounceRequest, 'prefix' | 'cursor'>
+}
+
+type SweeperReport = {
+  readonly answer: SweepSummary | AnnounceReport
+  readonly fields: Fields
+  readonly failed: boolean
+}
+
+type Engine = Pick<Queues, 'returnExpiredLocks' | 'announceWaiting' | 'startTimers'>
+
+/** For an answer and a line in the log. */
+const LEAVE_MS = 5_000
+/** Of a run, for timers that were never started: a walk through some 50,000 queues. Then locks come first. */
+const TIMERS_MS = 5_000
+
+/** The sweeper's function: one for the life of its process. */
+export function createSweeper(
+  queues: Engine,
+  everySeconds: number,
+): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
+  let timersStarted = false
+
+  async function startTimers({ log }: Run): Promise<void> {
+    try {
+      const report = await queues.startTimers({ deadlineMs: systemClock.nowMs() + TIMERS_MS })
+      timersStarted = report.finished
+      if (report.queues > 0) log.write('info', 'timers started', { ...report })
+    } catch (error) {
+      // The next run tries again.
+      log.write('error', 'timers not started', { error: describeError(error) })
+    }
+  }
+
+  return async (event, run) => {
+    const { shards, announce } = event ?? {}
+    if (announce !== undefined) {
+      const { prefix, cursor } = announce
+      const answer = await queues.announceWaiting({
+        ...(prefix !== undefined && { prefix }),
+        ...(cursor !== undefined && { cursor }),
+        deadlineMs: systemClock.nowMs() + run.remainingMs() - LEAVE_MS,
+      })
+      return { answer, fields: answer, failed: answer.failed > 0 }
+    }
+    // One of several is enough.
+    if (!timersStarted && (shards === undefined || shards.includes(0))) await startTimers(run)
+    const summary = await sweepRun(queues, { everySeconds, ...(shards && { shards }) }, run)
+    return { answer: summary, fields: summary, failed: summary.failed > 0 }
+  }
+}

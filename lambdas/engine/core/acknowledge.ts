@@ -1,0 +1,52 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { type Ending, isDone, isLive, itemsIn, type Lock, type QueueRecord } from './record.ts'
+
+export type LockStanding =
+  | { readonly kind: 'live'; readonly lock: Lock }
+  /** Acknowledged, folded or not: repeating it gets the same answer. */
+  | { readonly kind: 'acknowledged'; readonly items: number }
+  | { readonly kind: 'refused'; readonly error: QueueError }
+
+/** Where a lock id stands, by the record: what acknowledge, extend and release all ask first. */
+export function standingOf(
+  record: QueueRecord | undefined,
+  lockId: string,
+  nowMs: number,
+): LockStanding {
+  const lock = record?.locks.get(lockId)
+  if (lock !== undefined) {
+    if (isDone(lock)) return { kind: 'acknowledged', items: itemsIn(lock.stretches) }
+    if (isLive(lock, nowMs)) return { kind: 'live', lock }
+    return refused('LOCK_EXPIRED', lockId, ended.expired)
+  }
+  // The newest wins: an id is random, but a record outlives many locks.
+  const remembered = record?.ended.findLast((past) => past.lockId === lockId)
+  if (remembered !== undefined) {
+    if (remembered.ending === 'acknowledged') {
+      return { kind: 'acknowledged', items: remembered.items }
+    }
+    return refused('LOCK_EXPIRED', lockId, ended[remembered.ending])
+  }
+  const anyLive = [...(record?.locks.values() ?? [])].some((other) => isLive(other, nowMs))
+  return anyLive
+    ? refused('INVALID_LOCK_ID', lockId, 'the live lock of this queue is another one')
+    : refused('LOCK_NOT_FOUND', lockId, 'no lock is live on this queue; it may have ended long ago')
+}
+
+const ended: Readonly<Record<Exclude<Ending, 'acknowledged'>, string>> = {
+  expired: 'its time is over; its items are back in the queue',
+  released: 'it was released; its items are back in the queue',
+  'dead-lettered': 'its items were moved to the dead-letter queue',
+  purged: 'its items were purged',
+}
+
+function refused(
+  code: 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'LOCK_NOT_FOUND',
+  lockId: string,
+  reason: string,
+): LockStanding {
+  const error = new QueueError(code, `Cannot settle lock "${lockId}" because ${reason}`, {
+    field: 'lock_id',
+  })
+  return { kind: 'refused', error }
+}

@@ -1,0 +1,93 @@
+import { fnv1a } from '../../foundation/fnv1a.ts'
+import type { Key } from '../../foundation/table.ts'
+import { PRIORITY_MAX, SHARDS } from './limits.ts'
+
+/** `q#orders` / `queue` */
+export const recordKey = (queue: string): Key => ({ pk: `q#${queue}`, sk: 'queue' })
+export const recordPrefix = (idPrefix: string): string => `q#${idPrefix}`
+export const queueOfRecordKey = (pk: string): string => pk.slice(2)
+
+/** Twelve digits hold 10^12 items a lane: a thousand a second for thirty years. */
+const width = 12
+const fixed = (n: number): string => String(n).padStart(width, '0')
+
+/** `s#orders#x7Gh2kQz#0#3`: the rows of one segment. */
+export const segmentPartition = (
+  queue: string,
+  epoch: string,
+  priority: number,
+  segment: number,
+): string => `s#${queue}#${epoch}#${priority}#${segment}`
+
+/** `000000000300-000000000308`: a chunk's stretch [from, to). */
+export const chunkSortKey = (from: number, to: number): string => `${fixed(from)}-${fixed(to)}`
+/** `r000000000300-000000000400`: a recalled copy, under another key than the rows it replaces. */
+export const recalledSortKey = (from: number, to: number): string => `r${chunkSortKey(from, to)}`
+
+/** Behind every recalled copy that begins at this number or before it, and before all others. */
+export const afterRecalled = (from: number): string => `r${fixed(from)}~`
+
+export function parseChunkSortKey(sk: string): { from: number; to: number; recalled: boolean } {
+  const recalled = sk.startsWith('r')
+  const [from, to] = (recalled ? sk.slice(1) : sk).split('-')
+  return { from: Number(from), to: Number(to), recalled }
+}
+
+/** `b#orders#Ax81kQz0` / `000000000002`: the third part of a batch. */
+export const batchPartKey = (queue: string, batch: string, part: number): Key => ({
+  pk: `b#${queue}#${batch}`,
+  sk: fixed(part),
+})
+
+/** `i#orders#<hash>` / `receipt` */
+export const receiptKey = (queue: string, keyHash: string): Key => ({
+  pk: `i#${queue}#${keyHash}`,
+  sk: 'receipt',
+})
+
+/** `orders/x7Gh2kQz/0/3`: a segment in S3. */
+export const segmentObjectKey = (
+  queue: string,
+  epoch: string,
+  priority: number,
+  segment: number,
+): string => `${queue}/${epoch}/${priority}/${segment}`
+
+/** `orders/batch/Ax81kQz0`: a batch that lives in S3 from birth. */
+export const batchObjectKey = (queue: string, batch: string): string => `${queue}/batch/${batch}`
+
+/** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
+export const timersKey: Key = { pk: 'timers', sk: 'walk' }
+
+/** Of a segment or of a batch: no queue id has a slash. */
+export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
+
+export type ItemPlace = {
+  readonly epoch: string
+  readonly priority: number
+  readonly sequence: number
+}
+
+/** `x7Gh2kQz-0-2s`: opaque to callers, the item's place to us. */
+export const itemId = ({ epoch, priority, sequence }: ItemPlace): string =>
+  `${epoch}-${priority.toString(36)}-${sequence.toString(36)}`
+
+const itemIdForm = /^([A-Za-z0-9_~]{8})-([0-9a-z]{1,6})-([0-9a-z]{1,9})$/
+
+export function parseItemId(id: unknown): ItemPlace | undefined {
+  const match = typeof id === 'string' ? itemIdForm.exec(id) : null
+  if (match === null) return undefined
+  const place = {
+    epoch: match[1] as string,
+    priority: Number.parseInt(match[2] as string, 36),
+    sequence: Number.parseInt(match[3] as string, 36),
+  }
+  // One id has one spelling: `00` is not `0`.
+  return place.priority <= PRIORITY_MAX && itemId(place) === id ? place : undefined
+}
+
+const lockIdForm = /^[A-Za-z0-9_-]{11}$/
+
+export const isLockId = (id: string): boolean => lockIdForm.test(id)
+
+export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS

@@ -1,0 +1,64 @@
+import { QueueError } from '../../foundation/errors.ts'
+import {
+  ITEMS_PER_POP_MAX,
+  LOCK_TTL_SECONDS_DEFAULT,
+  LOCK_TTL_SECONDS_MAX,
+  LOCK_TTL_SECONDS_MIN,
+} from './limits.ts'
+
+export type PopRequest = {
+  readonly count?: number
+  readonly requireAck?: boolean
+  readonly ttlSeconds?: number
+  /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
+  readonly competing?: boolean
+  /** A lock to acknowledge in the same write. */
+  readonly acknowledge?: string
+  /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
+  readonly idempotencyKey?: string
+  /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
+  readonly receivedMs?: number | undefined
+}
+
+export function checkPop(request: PopRequest): { count: number; ttlMs: number } {
+  const { count = 1, ttlSeconds = LOCK_TTL_SECONDS_DEFAULT } = request
+  if (!Number.isInteger(count) || count < 1 || count > ITEMS_PER_POP_MAX) {
+    throw new QueueError(
+      'INVALID_COUNT',
+      `count must be an integer from 1 to ${ITEMS_PER_POP_MAX}`,
+      {
+        field: 'count',
+      },
+    )
+  }
+  if (request.idempotencyKey !== undefined) {
+    checkIdempotencyKey(request.idempotencyKey)
+    if (!request.requireAck) {
+      throw new QueueError(
+        'INVALID_PARAMETER',
+        'Idempotency-Key on a pop needs require_ack: without a lock there is nothing to repeat',
+        { field: 'Idempotency-Key' },
+      )
+    }
+  }
+  return { count, ttlMs: checkTtl(ttlSeconds) * 1000 }
+}
+
+/** An integer, clamped to what a lock may live. */
+export function checkTtl(ttlSeconds: number): number {
+  if (!Number.isInteger(ttlSeconds)) {
+    throw new QueueError('INVALID_TTL', 'ttl_seconds must be an integer', { field: 'ttl_seconds' })
+  }
+  return Math.max(LOCK_TTL_SECONDS_MIN, Math.min(LOCK_TTL_SECONDS_MAX, ttlSeconds))
+}
+
+const keyForm = /^[\x20-\x7e]{1,128}$/
+
+export function checkIdempotencyKey(key: string): void {
+  if (keyForm.test(key)) return
+  throw new QueueError(
+    'INVALID_PARAMETER',
+    'Idempotency-Key must be 1 to 128 printable ASCII characters',
+    { field: 'Idempotency-Key' },
+  )
+}

@@ -1,0 +1,240 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { deadLetterQueueOf } from '../../foundation/queue-id.ts'
+import { standingOf } from './acknowledge.ts'
+import type { Guards } from './fence.ts'
+import {
+  IN_FLIGHT_MAX,
+  LANES_AHEAD_NAMED,
+  LOCK_LANES_PER_WRITE,
+  LOCKS_PER_WRITE,
+} from './limits.ts'
+import { endExpired, endLock, expiredLocks, foldDone, liveLocks } from './locks.ts'
+import { countOf, take } from './ranges.ts'
+import {
+  freeIn,
+  inFlightOf,
+  itemsIn,
+  type Lane,
+  type Lock,
+  lanesInOrder,
+  type QueueRecord,
+  type Stretch,
+  stretchesOf,
+} from './record.ts'
+import { settle } from './settling.ts'
+
+export type PopCommand = {
+  readonly count: number
+  readonly competing: boolean
+  /** Absent: the items are settled as they are taken. */
+  readonly lock?: { readonly id: string; readonly ttlMs: number; readonly keyHash?: string }
+  readonly acknowledge?: string
+  /** Under contention: not past the first lane that has items, so that no lane ahead can object. */
+  readonly oneLane?: boolean
+}
+
+export type PopPlan =
+  | { readonly kind: 'locked'; readonly untilMs: number }
+  | { readonly kind: 'refused'; readonly error: QueueError }
+  /** A pop with this key has its lock still. `draft` is there when another is to be acknowledged. */
+  | {
+      readonly kind: 'repeat'
+      readonly lockId: string
+      readonly lock: Lock
+      readonly draft?: QueueRecord
+      readonly itemsAcknowledged?: number
+    }
+  /** Locks have expired, too many for one write or with nothing in them to take: end them first. */
+  | { readonly kind: 'end-expired'; readonly draft: QueueRecord }
+  /** Nothing to take. `draft` is there when a lock is to be acknowledged all the same. */
+  | { readonly kind: 'empty'; readonly draft?: QueueRecord; readonly itemsAcknowledged?: number }
+  | PopTake
+
+export type PopTake = {
+  readonly kind: 'take'
+  /** The record with everything but the taking done. */
+  readonly draft: QueueRecord
+  readonly picks: readonly Stretch[]
+  readonly itemsAcknowledged?: number
+  /** By how much the locks that this write ends lighten the record. */
+  readonly inFlightFreed: number
+  /** More is free than was picked. */
+  readonly more: boolean
+}
+
+/** More than a pop can end beside its own: expired locks, or the lanes that they touch. */
+function endsTooMuch(record: QueueRecord, nowMs: number): boolean {
+  const expired = expiredLocks(record, nowMs)
+  if (expired.length > LOCKS_PER_WRITE) return true
+  const lanes = new Set(expired.flatMap(({ stretches }) => stretches.map((s) => s.priority)))
+  return lanes.size > LOCK_LANES_PER_WRITE
+}
+
+export function planPop(record: QueueRecord, command: PopCommand, nowMs: number): PopPlan {
+  if (endsTooMuch(record, nowMs)) return { kind: 'end-expired', draft: endExpired(record, nowMs) }
+  const repeated = repeatOf(record, command, nowMs)
+  if (repeated !== undefined) return repeated
+
+  const acknowledged = acknowledgeFirst(record, command, nowMs)
+  if ('kind' in acknowledged) return acknowledged
+  const { itemsAcknowledged } = acknowledged
+  const settled = itemsAcknowledged === undefined ? {} : { itemsAcknowledged }
+
+  const returned = endExpired(acknowledged.draft, nowMs)
+  const live = liveLocks(returned, nowMs)
+  if (!command.competing && live.length > 0) {
+    return { kind: 'locked', untilMs: Math.max(...live.map(([, lock]) => lock.expiresAtMs)) }
+  }
+  // Folding can wait where other locks have used up the expression already.
+  const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned
+
+  const limit = command.lock === undefined ? command.count : roomForLock(draft, command.count)
+  const { picks, more } = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
+  if (picks.length === 0) {
+    if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, ...settled }
+    // What came back too often must get to the dead-letter queue soon, not when the sweeper comes.
+    return returned === record ? { kind: 'empty' } : { kind: 'end-expired', draft: returned }
+  }
+  if (limit === 0) return { kind: 'refused', error: tooManyInFlight(draft) }
+  const inFlightFreed = inFlightOf(record) - inFlightOf(draft)
+  return { kind: 'take', draft, picks, more, inFlightFreed, ...settled }
+}
+
+/** The record after the first `count` of the planned items are taken. */
+export function takeItems(
+  plan: PopTake,
+  count: number,
+  command: PopCommand,
+  nowMs: number,
+): { draft: QueueRecord; guards: Guards; stretches: readonly Stretch[]; expiresAtMs: number } {
+  const stretches = firstItems(plan.picks, count)
+  const passed = passFrontier(plan.draft, stretches)
+  const expiresAtMs = nowMs + (command.lock?.ttlMs ?? 0)
+  const draft =
+    command.lock === undefined
+      ? settle(passed, stretches)
+      : withLock(passed, command.lock.id, {
+          expiresAtMs,
+          stretches,
+          ...(command.lock.keyHash !== undefined && { keyHash: command.lock.keyHash }),
+        })
+  return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
+}
+
+/** What must still hold when the pop is written, so that it passes over nothing. */
+function popGuards(
+  { draft: record, inFlightFreed }: PopTake,
+  stretches: readonly Stretch[],
+  command: PopCommand,
+  nowMs: number,
+): Guards {
+  const last = Math.max(...stretches.map(({ priority }) => priority))
+  const ahead = [...record.lanes.keys()].filter((priority) => priority < last)
+  const exclusive = !command.competing || command.lock?.keyHash !== undefined
+  // A lock that was seen alive may have been extended since, beside the fence, to end sooner. That
+  // lowers `checkAt`; where it has come already, only the count of claims can tell.
+  const { checkAtMs } = record
+  const timerAhead = checkAtMs !== undefined && checkAtMs > nowMs
+  return {
+    claims: exclusive || (record.locks.size > 0 && !timerAhead),
+    ...(!exclusive && timerAhead && { checkAtAfterMs: nowMs }),
+    lanesMade: last > 0,
+    ...(ahead.length <= LANES_AHEAD_NAMED ? { lanesAhead: ahead } : { appends: true }),
+    ...(command.lock !== undefined && {
+      inFlightMax: IN_FLIGHT_MAX + inFlightFreed - itemsIn(stretches),
+    }),
+  }
+}
+
+function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopPlan | undefined {
+  const keyHash = command.lock?.keyHash
+  if (keyHash === undefined) return undefined
+  const found = liveLocks(record, nowMs).find(([, lock]) => lock.keyHash === keyHash)
+  if (found === undefined) return undefined
+  const repeat = { kind: 'repeat', lockId: found[0], lock: found[1] } as const
+  const acknowledged = acknowledgeFirst(record, command, nowMs)
+  // The first time it was settled with the items; that nobody remembers how takes nothing back.
+  if ('kind' in acknowledged || acknowledged.itemsAcknowledged === undefined) return repeat
+  const { draft, itemsAcknowledged } = acknowledged
+  return { ...repeat, itemsAcknowledged, ...(draft !== record && { draft }) }
+}
+
+function acknowledgeFirst(
+  record: QueueRecord,
+  command: PopCommand,
+  nowMs: number,
+): { draft: QueueRecord; itemsAcknowledged?: number } | (PopPlan & { kind: 'refused' }) {
+  if (command.acknowledge === undefined) return { draft: record }
+  const standing = standingOf(record, command.acknowledge, nowMs)
+  switch (standing.kind) {
+    case 'refused':
+      return { kind: 'refused', error: standing.error }
+    case 'acknowledged':
+      return { draft: record, itemsAcknowledged: standing.items }
+    case 'live':
+      return {
+        draft: endLock(record, command.acknowledge, 'acknowledged', nowMs),
+        itemsAcknowledged: itemsIn(standing.lock.stretches),
+      }
+    default:
+      return standing satisfies never
+  }
+}
+
+/** The first free items over all lanes, best priority first. */
+export function choose(
+  record: QueueRecord,
+  count: number,
+  oneLane: boolean,
+): { picks: readonly Stretch[]; more: boolean } {
+  const picks: Stretch[] = []
+  let left = count
+  for (const [priority, lane] of lanesInOrder(record)) {
+    const free = freeIn(record, priority, lane)
+    if (free.length === 0) continue
+    if (left === 0 || (oneLane && picks.length > 0)) return { picks, more: true }
+    const taken = take(free, left)
+    picks.push(...stretchesOf(priority, taken))
+    left -= countOf(taken)
+    if (countOf(free) > countOf(taken)) return { picks, more: true }
+  }
+  return { picks, more: false }
+}
+
+const roomForLock = (record: QueueRecord, count: number): number =>
+  Math.max(0, Math.min(count, IN_FLIGHT_MAX - inFlightOf(record)))
+
+function tooManyInFlight({ queue, lanes }: QueueRecord): QueueError {
+  const dead = [...lanes.values()].reduce((sum, lane) => sum + countOf(lane.dead), 0)
+  const waiting = `; ${dead} of them are dead and wait to be moved to "${deadLetterQueueOf(queue)}"`
+  return new QueueError(
+    'TOO_MANY_LOCKS',
+    `Cannot lock more items because ${IN_FLIGHT_MAX} are in flight; acknowledge or release some${dead > 0 ? waiting : ''}`,
+  )
+}
+
+function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
+  const first: Stretch[] = []
+  let left = count
+  for (const { priority, from, to } of picks) {
+    if (left === 0) break
+    const end = Math.min(to, from + left)
+    first.push({ priority, from, to: end })
+    left -= end - from
+  }
+  return first
+}
+
+export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const { priority, to } of stretches) {
+    const lane = lanes.get(priority) as Lane
+    if (to > lane.frontier) lanes.set(priority, { ...lane, frontier: to })
+  }
+  return { ...record, lanes }
+}
+
+const withLock = (record: QueueRecord, lockId: string, lock: Lock): QueueRecord => ({
+  ...record,
+  locks: new Map(record.locks).set(lockId, lock),
+})

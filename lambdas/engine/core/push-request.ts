@@ -1,0 +1,82 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PRIORITY_MAX, PUSH_BYTES_MAX } from './limits.ts'
+
+export type PushItem = {
+  /** The item as JSON text; stored and returned byte for byte. */
+  readonly text: string
+  readonly priority?: number
+}
+
+export type PushRequest = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string
+  /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
+  readonly receivedMs?: number | undefined
+}
+
+/** Refuses what cannot be pushed, naming the field. */
+export function checkPush(items: readonly PushItem[]): void {
+  if (items.length === 0 || items.length > ITEMS_PER_PUSH_MAX) {
+    throw new QueueError(
+      'INVALID_ITEM',
+      `Cannot push ${items.length} items at once because it takes 1 to ${ITEMS_PER_PUSH_MAX}`,
+      { field: 'items' },
+    )
+  }
+  let bytes = 0
+  for (const [index, item] of items.entries()) {
+    const field = items.length === 1 ? 'item' : `items[${index}]`
+    checkPriority(item.priority ?? 0, items.length === 1 ? 'priority' : `${field}.priority`)
+    bytes += checkText(item.text, field)
+  }
+  if (bytes > PUSH_BYTES_MAX) {
+    throw new QueueError(
+      'BODY_TOO_LARGE',
+      `Cannot push ${bytes} bytes at once because the limit is ${PUSH_BYTES_MAX}`,
+      { field: 'items' },
+    )
+  }
+}
+
+export function checkPriority(priority: unknown, field: string): void {
+  if (
+    Number.isInteger(priority) &&
+    (priority as number) >= 0 &&
+    (priority as number) <= PRIORITY_MAX
+  ) {
+    return
+  }
+  throw new QueueError(
+    'INVALID_PRIORITY',
+    `${field} must be an integer from 0 to ${PRIORITY_MAX}`,
+    {
+      field,
+    },
+  )
+}
+
+function checkText(text: unknown, field: string): number {
+  // A lone surrogate outside an escape has no UTF-8: it could not come back as it was.
+  if (typeof text !== 'string' || !text.isWellFormed() || !isJson(text)) {
+    throw new QueueError('INVALID_ITEM', `${field} must be JSON text`, { field })
+  }
+  const bytes = Buffer.byteLength(text)
+  if (bytes > ITEM_BYTES_MAX) {
+    throw new QueueError(
+      'ITEM_TOO_LARGE',
+      `${field} has ${bytes} bytes, and the limit is ${ITEM_BYTES_MAX}`,
+      { field },
+    )
+  }
+  return bytes
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    // Not JSON is all there is to know; the caller names the field.
+    return false
+  }
+}

@@ -1,0 +1,174 @@
+import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
+import { entryBytes, isReference, spanOf } from './entry.ts'
+import { DELIVERY_PIECES_MAX, ENTRIES_PER_SEAL } from './limits.ts'
+import { countOf, intersect, none, normalised, type Ranges, subtract, union } from './ranges.ts'
+import {
+  type Delivered,
+  type Lane,
+  type QueueRecord,
+  type Stretch,
+  stretchesIn,
+  unsettledIn,
+  withLane,
+} from './record.ts'
+
+/** Takes items out of the queue for good: the head moves over them, or they become holes. */
+export function settle(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  return eachLane(record, stretches, (lane, ranges) => {
+    const settled = intersect(ranges, unsettledIn(lane))
+    return { lane: settleInLane(lane, settled), roomFreed: countOf(settled) }
+  })
+}
+
+function settleInLane(lane: Lane, settled: Ranges): Lane {
+  const holes = union(lane.holes, settled)
+  const first = holes[0]
+  const reached = first !== undefined && first.from <= lane.head
+  const head = reached ? first.to : lane.head
+  return {
+    ...lane,
+    head,
+    holes: reached ? holes.slice(1) : holes,
+    deliveries: without(lane.deliveries, settled),
+    dead: without(lane.dead, settled),
+  }
+}
+
+/**
+ * Gives items back to the front. They never left their place, so nothing moves: only their count
+ * of deliveries rises, and what came back too often becomes dead instead of visible.
+ */
+export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const most = isDeadLetterQueue(record.queue)
+    ? Number.POSITIVE_INFINITY
+    : (record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
+  const returned = eachLane(record, stretches, (lane, ranges) => {
+    const back = intersect(ranges, unsettledIn(lane))
+    const raised = back.flatMap((range) => raise(lane.deliveries, range))
+    const dead = raised
+      .filter(({ count }) => count >= most)
+      .map(({ from, to }) => ({ from, to, reason: 'max_deliveries' }))
+    const deliveries = bounded(
+      joined([...without(lane.deliveries, back), ...raised]),
+      piecesLeft(record, lane),
+    )
+    return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
+  })
+  return { ...returned, returns: returned.returns + 1 }
+}
+
+/** Marks items as on their way to the dead-letter queue. */
+export function bury(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  reason: string,
+): QueueRecord {
+  return eachLane(record, stretches, (lane, ranges) => {
+    const buried = intersect(ranges, unsettledIn(lane)).map(({ from, to }) => ({
+      from,
+      to,
+      reason,
+    }))
+    return { lane: { ...lane, dead: inOrder([...lane.dead, ...buried]) }, roomFreed: 0 }
+  })
+}
+
+/**
+ * Drops settled items from the front of the tail, as a prefix. It stops at a reference: that is
+ * the only pointer to its batch, and stays until housekeeping has deleted the batch's rows.
+ */
+export function pruneTail(lane: Lane, entriesMax: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, entriesMax, (entry, from) => !isReference(entry) && from < lane.head)
+}
+
+/** Drops leading entries that are settled as a whole, references up to `goneTo` too (their rows are gone). */
+export function dropSettledTail(lane: Lane, goneTo: number): { lane: Lane; bytes: number } {
+  return dropFromTail(lane, ENTRIES_PER_SEAL, (entry, from) => {
+    const end = from + spanOf(entry)
+    return end <= lane.head && (!isReference(entry) || end <= goneTo)
+  })
+}
+
+function dropFromTail(
+  lane: Lane,
+  entriesMax: number,
+  droppable: (entry: string, from: number) => boolean,
+): { lane: Lane; bytes: number } {
+  let sealed = lane.sealed
+  let bytes = 0
+  let dropped = 0
+  for (const entry of lane.tail) {
+    if (dropped === entriesMax || !droppable(entry, sealed)) break
+    sealed += spanOf(entry)
+    bytes += entryBytes(entry)
+    dropped += 1
+  }
+  if (dropped === 0) return { lane, bytes: 0 }
+  return { lane: { ...lane, sealed, tail: lane.tail.slice(dropped) }, bytes }
+}
+
+function eachLane(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  change: (lane: Lane, ranges: Ranges) => { lane: Lane; roomFreed: number },
+): QueueRecord {
+  let next = record
+  for (const priority of new Set(stretches.map((stretch) => stretch.priority))) {
+    const lane = next.lanes.get(priority)
+    if (lane === undefined) continue
+    const { lane: changed, roomFreed } = change(lane, stretchesIn(stretches, priority))
+    next = { ...withLane(next, priority, changed), room: next.room + roomFreed }
+  }
+  return next
+}
+
+function without<T extends { readonly from: number; readonly to: number }>(
+  list: readonly T[],
+  ranges: Ranges,
+): T[] {
+  return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
+}
+
+/** The range cut up by its counts so far, each one higher. */
+function raise(deliveries: readonly Delivered[], range: { from: number; to: number }): Delivered[] {
+  const known: Delivered[] = []
+  for (const piece of deliveries) {
+    for (const part of intersect([range], [piece])) known.push({ ...part, count: piece.count + 1 })
+  }
+  const fresh = subtract([range], known.length === 0 ? none : normalised(known))
+  return inOrder([...known, ...fresh.map((part) => ({ ...part, count: 1 }))])
+}
+
+function joined(list: readonly Delivered[]): Delivered[] {
+  const result: Delivered[] = []
+  for (const piece of inOrder(list)) {
+    const last = result.at(-1)
+    if (last !== undefined && last.to === piece.from && last.count === piece.count) {
+      result[result.length - 1] = { ...last, to: piece.to }
+    } else {
+      result.push(piece)
+    }
+  }
+  return result
+}
+
+/**
+ * Keeps the pieces with the most deliveries. It takes a pattern of releases made for it to get here;
+ * an item whose count is dropped may be handed out more often than it should, never less.
+ */
+function bounded(list: readonly Delivered[], pieces: number): readonly Delivered[] {
+  const most = Math.max(2, pieces)
+  if (list.length <= most) return list
+  return inOrder([...list].sort((a, b) => b.count - a.count).slice(0, most))
+}
+
+/** Pieces a lane may have: what the others leave of the record's bound. */
+function piecesLeft(record: QueueRecord, lane: Lane): number {
+  let others = 0
+  for (const other of record.lanes.values()) if (other !== lane) others += other.deliveries.length
+  return DELIVERY_PIECES_MAX - others
+}
+
+function inOrder<T extends { readonly from: number }>(list: readonly T[]): T[] {
+  return [...list].sort((a, b) => a.from - b.from)
+}

@@ -1,0 +1,295 @@
+import { QueueError } from '../../foundation/errors.ts'
+import type { GuardLimit } from '../../rate/core/guard-limit.ts'
+import { type Configuration, defaultConfiguration } from './configuration.ts'
+import { unflatten } from './ranges.ts'
+import {
+  type Dead,
+  type Delivered,
+  type EndedLock,
+  type Ending,
+  type Lane,
+  type Lock,
+  noSegments,
+  type QueueRecord,
+  type Stretch,
+} from './record.ts'
+import type { Reminder } from './reminder.ts'
+
+/** Attribute names are short because every write is billed by the record's size. */
+export type StoredLane = {
+  e: string
+  z: number
+  h: number
+  f: number
+  s: number
+  t: string[]
+  o?: [number, number]
+  r?: number
+  x?: number
+  k?: number[]
+  /** [from, to, count, …] */
+  d?: number[]
+  /** [from, to, index of the reason, …] */
+  q?: number[]
+  /** Reasons of dead items, each once. */
+  w?: string[]
+}
+
+export type StoredLock =
+  /** A claim: one stretch, whose start is under the same lock id in `F`. */
+  | { x: number; p: number; n: number; k?: string }
+  /** [priority, from, to, …] */
+  | { x: number; r: number[]; k?: string }
+
+/** [requests, window], and of a smooth one its burst. */
+export type StoredLimit = [number, number] | [number, number, number]
+
+export type StoredConfiguration = {
+  v: number
+  z: number
+  b: number
+  m?: number
+  c?: number
+  pl?: StoredLimit
+  ol?: StoredLimit
+}
+
+export type StoredRecord = {
+  pk: string
+  sk: string
+  shard: number
+  v: number
+  born: string
+  m: string
+  e?: string
+  le?: number
+  L: Record<string, StoredLane>
+  K: Record<string, StoredLock>
+  F: Record<string, number>
+  b: number
+  a: number
+  c: number
+  n: number
+  i: number
+  g: number
+  room: number
+  cfg?: StoredConfiguration
+  /** Tokens of the last entries of callers' own transactions, and how many came before those. */
+  u?: string[]
+  ux?: number
+  checkAt?: number
+  /** [announcements, taken, since] */
+  rm?: [number, number, number]
+  work?: string
+  dry?: string
+  ev?: string
+  hold?: number
+  /** The format, from 2 on; this engine writes, and knows, records without it. */
+  fm?: number
+}
+
+/** The format of records that have no `fm`. */
+const FORMAT = 1
+
+export function decodeRecord(stored: StoredRecord): QueueRecord {
+  const queue = stored.pk.slice(2)
+  if (stored.fm !== undefined) throw unknownFormat(queue, stored.fm)
+  const lanes = new Map<number, Lane>()
+  for (const [priority, lane] of Object.entries(stored.L)) {
+    lanes.set(Number(priority), decodeLane(lane))
+  }
+  const locks = new Map<string, Lock>()
+  for (const [lockId, lock] of Object.entries(stored.K)) {
+    locks.set(lockId, decodeLock(lock, stored.F[lockId]))
+  }
+  return {
+    queue,
+    version: stored.v,
+    born: stored.born,
+    marks: stored.m,
+    ended: decodeEnded(stored.e ?? ''),
+    lastEndedMs: stored.le ?? 0,
+    lanes,
+    locks,
+    tailBytes: stored.b,
+    appends: stored.a,
+    claims: stored.c,
+    lanesMade: stored.n,
+    inFlight: stored.i,
+    room: stored.room,
+    returns: stored.g,
+    configuration:
+      stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),
+    tokens: { kept: stored.u?.length ?? 0, forgotten: stored.ux ?? 0 },
+    checkAtMs: stored.checkAt,
+    reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
+    work: stored.work !== undefined,
+    dry: stored.dry !== undefined,
+    notable: stored.ev !== undefined,
+    holdUntilMs: stored.hold ?? 0,
+  }
+}
+
+const unknownFormat = (queue: string, format: number): QueueError =>
+  new QueueError(
+    'FORMAT_UNKNOWN',
+    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${FORMAT}: deploy the newer version here as well`,
+  )
+
+function decodeLane(stored: StoredLane): Lane {
+  const deliveries: Delivered[] = []
+  const d = stored.d ?? []
+  for (let i = 0; i < d.length; i += 3) {
+    deliveries.push({ from: d[i] as number, to: d[i + 1] as number, count: d[i + 2] as number })
+  }
+  const dead: Dead[] = []
+  const q = stored.q ?? []
+  for (let i = 0; i < q.length; i += 3) {
+    const reason = stored.w?.[q[i + 2] as number] ?? ''
+    dead.push({ from: q[i] as number, to: q[i + 1] as number, reason })
+  }
+  return {
+    epoch: stored.e,
+    segmentSize: stored.z,
+    head: stored.h,
+    frontier: stored.f,
+    sealed: stored.s,
+    tail: stored.t,
+    offloaded: stored.o === undefined ? noSegments : { from: stored.o[0], to: stored.o[1] },
+    recalled: stored.r ?? 0,
+    trimmed: stored.x ?? 0,
+    holes: unflatten(stored.k),
+    deliveries,
+    dead,
+  }
+}
+
+function decodeLock(stored: StoredLock, from: number | undefined): Lock {
+  const key = stored.k === undefined ? {} : { keyHash: stored.k }
+  if ('r' in stored) {
+    const stretches: Stretch[] = []
+    for (let i = 0; i < stored.r.length; i += 3) {
+      stretches.push({
+        priority: stored.r[i] as number,
+        from: stored.r[i + 1] as number,
+        to: stored.r[i + 2] as number,
+      })
+    }
+    return { expiresAtMs: stored.x, stretches, ...key }
+  }
+  const start = from as number
+  return {
+    expiresAtMs: stored.x,
+    stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
+    ...key,
+  }
+}
+
+export function encodeLane(lane: Lane): StoredLane {
+  return {
+    e: lane.epoch,
+    z: lane.segmentSize,
+    h: lane.head,
+    f: lane.frontier,
+    s: lane.sealed,
+    t: [...lane.tail],
+    ...encodeLaneOptions(lane),
+  }
+}
+
+/** The attributes of a lane that are absent while they say nothing. */
+export function encodeLaneOptions(
+  lane: Lane,
+): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w'> {
+  const reasons = [...new Set(lane.dead.map(({ reason }) => reason))]
+  return {
+    ...(lane.offloaded.from < lane.offloaded.to && { o: [lane.offloaded.from, lane.offloaded.to] }),
+    ...(lane.recalled > 0 && { r: lane.recalled }),
+    ...(lane.trimmed > 0 && { x: lane.trimmed }),
+    ...(lane.holes.length > 0 && { k: lane.holes.flatMap(({ from, to }) => [from, to]) }),
+    ...(lane.deliveries.length > 0 && {
+      d: lane.deliveries.flatMap(({ from, to, count }) => [from, to, count]),
+    }),
+    ...(lane.dead.length > 0 && {
+      q: lane.dead.flatMap(({ from, to, reason }) => [from, to, reasons.indexOf(reason)]),
+      w: reasons,
+    }),
+  }
+}
+
+export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
+  return {
+    x: lock.expiresAtMs,
+    r: lock.stretches.flatMap(({ priority, from, to }) => [priority, from, to]),
+    ...(lock.keyHash !== undefined && { k: lock.keyHash }),
+  }
+}
+
+function decodeConfiguration(stored: StoredConfiguration): Configuration {
+  return {
+    revision: stored.v,
+    segmentSize: stored.z,
+    bufferSegments: stored.b,
+    ...(stored.m !== undefined && { maxDeliveries: stored.m }),
+    ...(stored.c !== undefined && { capacity: stored.c }),
+    ...(stored.pl !== undefined && { pushLimit: decodeLimit(stored.pl) }),
+    ...(stored.ol !== undefined && { popLimit: decodeLimit(stored.ol) }),
+  }
+}
+
+export function encodeConfiguration(configuration: Configuration): StoredConfiguration {
+  return {
+    v: configuration.revision,
+    z: configuration.segmentSize,
+    b: configuration.bufferSegments,
+    ...(configuration.maxDeliveries !== undefined && { m: configuration.maxDeliveries }),
+    ...(configuration.capacity !== undefined && { c: configuration.capacity }),
+    ...(configuration.pushLimit !== undefined && { pl: encodeLimit(configuration.pushLimit) }),
+    ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
+  }
+}
+
+export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, number, number] => [
+  times,
+  taken,
+  sinceMs,
+]
+
+const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimit => ({
+  maxRequests,
+  windowMillis,
+  algorithm: burst === undefined ? 'window' : 'smooth',
+  burst: burst ?? 1,
+})
+
+const encodeLimit = (limit: GuardLimit): StoredLimit =>
+  limit.algorithm === 'smooth'
+    ? [limit.maxRequests, limit.windowMillis, limit.burst]
+    : [limit.maxRequests, limit.windowMillis]
+
+const endingCodes: Readonly<Record<Ending, string>> = {
+  acknowledged: 'a',
+  expired: 'x',
+  released: 'r',
+  'dead-lettered': 'd',
+  purged: 'p',
+}
+const endings = Object.fromEntries(
+  Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
+)
+const LOCK_ID_CHARACTERS = 11
+
+/** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
+export const encodeEnded = (ended: readonly EndedLock[]): string =>
+  ended
+    .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
+    .join('.')
+
+function decodeEnded(stored: string): EndedLock[] {
+  if (stored === '') return []
+  return stored.split('.').map((text) => ({
+    lockId: text.slice(0, LOCK_ID_CHARACTERS),
+    ending: endings[text[LOCK_ID_CHARACTERS] as string] as Ending,
+    items: Number.parseInt(text.slice(LOCK_ID_CHARACTERS + 1), 36),
+  }))
+}

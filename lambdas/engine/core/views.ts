@@ -1,0 +1,129 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { isReference, pushedAtMsOf, spanOf } from './entry.ts'
+import { doneLocks } from './locks.ts'
+import { countOf, intersect, none, normalised, type Ranges, subtract } from './ranges.ts'
+import {
+  endOf,
+  isDone,
+  isLive,
+  type Lane,
+  lanesInOrder,
+  type QueueRecord,
+  segmentOf,
+  stretchesIn,
+  unsettledIn,
+} from './record.ts'
+
+/** What of a lane is there for a reader: not settled, not dead, not acknowledged and yet to fold. */
+export function visibleIn(record: QueueRecord, priority: number, lane: Lane): Ranges {
+  let visible = subtract(unsettledIn(lane), lane.dead.length === 0 ? none : normalised(lane.dead))
+  for (const lock of record.locks.values()) {
+    if (isDone(lock)) visible = subtract(visible, stretchesIn(lock.stretches, priority))
+  }
+  return visible
+}
+
+export function lockedNow(
+  record: QueueRecord,
+  priority: number,
+  visible: Ranges,
+  nowMs: number,
+): Ranges {
+  const held = [...record.locks.values()]
+    .filter((lock) => isLive(lock, nowMs))
+    .flatMap((lock) => lock.stretches.filter((stretch) => stretch.priority === priority))
+  return held.length === 0 ? none : intersect(normalised(held), visible)
+}
+
+export function countIn(record: QueueRecord): number {
+  let count = 0
+  for (const [priority, lane] of record.lanes) count += countOf(visibleIn(record, priority, lane))
+  return count
+}
+
+/** Changes whenever anything in the record does, claims and acknowledgements included. */
+export const etagOf = (record: QueueRecord | undefined): string =>
+  record === undefined
+    ? '"0"'
+    : `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
+
+export function laneView(record: QueueRecord, priority: number, lane: Lane) {
+  const end = endOf(lane)
+  const { from, to } = lane.offloaded
+  return {
+    priority,
+    count: countOf(visibleIn(record, priority, lane)),
+    headSegment: segmentOf(lane, lane.head),
+    tailSegment: segmentOf(lane, Math.max(lane.head, end - 1)),
+    // What was recalled is in S3 still, but served from rows: the range is what waits there.
+    ...(Math.max(from, lane.recalled) < to && {
+      headOffloadedSegment: Math.max(from, lane.recalled),
+      tailOffloadedSegment: to - 1,
+    }),
+  }
+}
+
+/**
+ * When the oldest item was pushed, where the record itself tells: lanes are filled in the order of time,
+ * so it is the first of some lane. Nothing where any lane's first item is not in its tail.
+ */
+export function oldestInTails(record: QueueRecord): number | undefined {
+  let earliest: number | undefined
+  for (const [priority, lane] of record.lanes) {
+    const first = visibleIn(record, priority, lane)[0]
+    if (first === undefined) continue
+    const entry = entryAt(lane, first.from)
+    if (entry === undefined || isReference(entry)) return undefined
+    earliest = Math.min(earliest ?? Number.POSITIVE_INFINITY, pushedAtMsOf(entry))
+  }
+  return earliest
+}
+
+function entryAt(lane: Lane, wanted: number): string | undefined {
+  let sequence = lane.sealed
+  for (const entry of lane.tail) {
+    if (sequence <= wanted && wanted < sequence + spanOf(entry)) return entry
+    sequence += spanOf(entry)
+  }
+  return undefined
+}
+
+/** Where a page of browsing goes on: this lane, from this number. */
+export type BrowsePlace = {
+  readonly priority: number
+  readonly epoch: string
+  readonly sequence: number
+}
+
+export const encodeCursor = ({ priority, epoch, sequence }: BrowsePlace): string =>
+  Buffer.from(`${priority}.${epoch}.${sequence}`).toString('base64url')
+
+export function decodeCursor(cursor: string): BrowsePlace {
+  const form = /^(\d{1,10})\.([A-Za-z0-9_~]{8})\.(\d{1,12})$/
+  const match = form.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
+  if (match === null) throw badCursor()
+  return { priority: Number(match[1]), epoch: match[2] as string, sequence: Number(match[3]) }
+}
+
+export const badCursor = (): QueueError =>
+  new QueueError('INVALID_PARAMETER', 'cursor must be one that an earlier page gave', {
+    field: 'cursor',
+  })
+
+/** The lanes that a page reads, each from where the cursor says. */
+export function lanesFrom(
+  record: QueueRecord,
+  priority: number | undefined,
+  place: BrowsePlace | undefined,
+): { priority: number; lane: Lane; from: number }[] {
+  const lanes = lanesInOrder(record).filter(
+    ([p]) =>
+      (priority === undefined || p === priority) && (place === undefined || p >= place.priority),
+  )
+  return lanes.map(([p, lane]) => ({
+    priority: p,
+    lane,
+    // A lane made anew since then is read from its head.
+    from: p === place?.priority && lane.epoch === place.epoch ? place.sequence : 0,
+  }))
+}

@@ -1,0 +1,18 @@
+// `pushpop/engine`: the queues on a table and bucket, without the API.
+
+export type { Clock, DocumentPort, Random } from '../foundation/dynamo.ts'
+export { type ErrorCode, type ErrorDetails, QueueError } from '../foundation/errors.ts'
+export {
+  createRequestHandler,
+  type RequestHandler,
+  type RequestHandlerOptions,
+} from '../foundation/network/request-handler.ts'
+export type { ObjectPort, ObjectSource } from '../foundation/objects.ts'
+export {
+  type TableDefinition,
+  type TableIndex,
+  type TableKey,
+  tableDefinition,
+} from '../foundation/table.ts'
+export type { Configuration, ConfigurationChange } from './core/configuration.ts'
+export * from './queues.ts'

@@ -1,0 +1,73 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { SHARDS } from '../core/limits.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { announced, waitsForSomebody } from '../core/reminder.ts'
+import type { AnnounceReport, AnnounceRequest } from '../queues.ts'
+import { checkPrefix } from './directory.ts'
+import { busy, changeOf, commit, type Engine, pause } from './engine.ts'
+import { sideBySide } from './side-by-side.ts'
+import { type WalkPlace, walkOn, walkStart } from './walk.ts'
+
+const QUEUES_AT_ONCE = 16
+const ATTEMPTS_MAX = 8
+/** A call without a deadline of its caller's. */
+const RUN_MS = 60_000
+
+/**
+ * Announces every queue in which items are free and no lock is live, whenever that was done last: for a
+ * consumer that was mended, or is new, and should not wait for the next reminder.
+ */
+export async function announceWaiting(
+  engine: Engine,
+  request: AnnounceRequest = {},
+): Promise<AnnounceReport> {
+  const { prefix = '', deadlineMs = engine.clock.nowMs() + RUN_MS } = request
+  checkPrefix(prefix)
+  let place: WalkPlace | undefined =
+    request.cursor === undefined ? walkStart : decodePlace(request.cursor)
+  const report = { queues: 0, announced: 0, failed: 0 }
+  while (place !== undefined && engine.clock.nowMs() < deadlineMs) {
+    const page = await walkOn(engine, prefix, place)
+    report.queues += page.records.length
+    await sideBySide(page.records.filter(waitsForSomebody), QUEUES_AT_ONCE, async (record) => {
+      try {
+        if (await announce(engine, record)) report.announced += 1
+      } catch (error) {
+        report.failed += 1
+        engine.onBackgroundError(error, { queue: record.queue, step: 'announce' })
+      }
+    })
+    place = page.next
+  }
+  return { ...report, ...(place && { cursor: encodePlace(place) }) }
+}
+
+async function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
+  let record: QueueRecord | undefined = seen
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (record === undefined || !waitsForSomebody(record)) return false
+    const nowMs = engine.clock.nowMs()
+    const change = changeOf(engine, record, announced(record, nowMs), {
+      nowMs,
+      refreshCheckAt: true,
+    })
+    const committed = await commit(engine, change)
+    if (committed.kind === 'committed') return true
+    record = committed.kind === 'lost' ? committed.current : undefined
+    await pause(engine, attempt)
+  }
+  throw busy(seen.queue)
+}
+
+/** `3/orders`: in shard 3, behind the queue "orders". */
+const encodePlace = ({ shard, after = '' }: WalkPlace): string => `${shard}/${after}`
+
+function decodePlace(cursor: string): WalkPlace {
+  const [, shard, after] = /^(\d{1,2})\/([A-Za-z0-9._-]{0,111})$/.exec(cursor) ?? []
+  if (shard === undefined || Number(shard) >= SHARDS) {
+    throw new QueueError('INVALID_PARAMETER', 'cursor must be one that an earlier call gave', {
+      field: 'cursor',
+    })
+  }
+  return { shard: Number(shard), ...(after && { after }) }
+}

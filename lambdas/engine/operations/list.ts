@@ -1,0 +1,59 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { recordKey } from '../core/keys.ts'
+import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
+import { badCursor, countIn } from '../core/views.ts'
+import type { QueuePage } from '../queues.ts'
+import { checkPrefix, isPrefix, queuesIn } from './directory.ts'
+import { allShards } from './due-queues.ts'
+import type { Engine } from './engine.ts'
+
+const LIMIT_DEFAULT = 20
+const LIMIT_MAX = 100
+
+/** Queues by name, a page at a time: each shard has its own in order, and this merges them. */
+export async function list(
+  engine: Engine,
+  {
+    prefix = '',
+    limit = LIMIT_DEFAULT,
+    cursor,
+  }: { readonly prefix?: string; readonly limit?: number; readonly cursor?: string } = {},
+): Promise<QueuePage> {
+  checkPrefix(prefix)
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new QueueError('INVALID_PARAMETER', `limit must be an integer from 1 to ${LIMIT_MAX}`, {
+      field: 'limit',
+    })
+  }
+  const after = cursor === undefined ? undefined : decodeListCursor(cursor, prefix)
+  // One more than asked for tells whether there is another page.
+  const shards = await Promise.all(
+    allShards.map((shard) => queuesIn(engine, shard, { prefix, after, limit: limit + 1 })),
+  )
+  const found = shards.flat().sort()
+  const queues = found.slice(0, limit)
+  const counts = await countsOf(engine, queues)
+  const last = queues.at(-1)
+  return {
+    queues: queues.map((queue) => ({ queue, count: counts.get(queue) ?? 0 })),
+    ...(found.length > limit && last !== undefined && { cursor: encodeListCursor(last) }),
+  }
+}
+
+async function countsOf(engine: Engine, queues: readonly string[]): Promise<Map<string, number>> {
+  const rows = await engine.dynamo.getMany(queues.map(recordKey), false)
+  return new Map(
+    rows.map((row) => {
+      const record = decodeRecord(row as StoredRecord)
+      return [record.queue, countIn(record)]
+    }),
+  )
+}
+
+const encodeListCursor = (queue: string): string => Buffer.from(queue).toString('base64url')
+
+function decodeListCursor(cursor: string, prefix: string): string {
+  const queue = Buffer.from(cursor, 'base64url').toString('latin1')
+  if (!isPrefix(queue) || queue === '' || !queue.startsWith(prefix)) throw badCursor()
+  return queue
+}

@@ -1,0 +1,78 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { guard, type OwnedLimit } from '../../rate/operations/guard.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { type Engine, readRecord } from './engine.ts'
+
+/** How long a remembered limit may deny without another look: what a raised one may take to be felt. */
+const LIMIT_TRUSTED_MS = 10_000
+
+const settings = { push: 'pushLimit', pop: 'popLimit' } as const
+const fields = { push: 'push_limit', pop: 'pop_limit' } as const
+
+/**
+ * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one;
+ * `true` once one is taken. A full window is an error: nothing was pushed or popped, nor will be.
+ */
+export async function passLimit(
+  engine: Engine,
+  verb: 'push' | 'pop',
+  record: QueueRecord,
+  receivedMs: number | undefined,
+): Promise<boolean> {
+  const { queue } = record
+  const owned = limitIn(record, verb)
+  if (owned === undefined) return false
+  const decision = await slotOf(engine, verb, queue, owned, receivedMs)
+  if (decision === undefined) return false
+  if (decision.kind === 'allowed') return true
+  const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
+  if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
+    const current = await readRecord(engine, queue)
+    if (current?.configuration.revision !== owned.revision) {
+      return current !== undefined && passLimit(engine, verb, current, receivedMs)
+    }
+  }
+  const { limit, windowMillis, retryAfterMs } = decision
+  throw new QueueError(
+    'RATE_LIMITED',
+    `Cannot ${verb} because queue "${queue}" has a ${fields[verb]} of ${limit} in ${windowMillis} ms; try again in ${retryAfterMs} ms`,
+    { retryAfterMs },
+  )
+}
+
+function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLimit | undefined {
+  if (record === undefined) return undefined
+  const { [settings[verb]]: limit, revision } = record.configuration
+  return limit && { limit, revision }
+}
+
+/** The same for a push, by what is remembered of the queue: nothing yet, and it goes on. */
+export async function passKnownLimit(
+  engine: Engine,
+  queue: string,
+  receivedMs: number | undefined,
+): Promise<boolean> {
+  const record = engine.memory.get(queue)
+  return record !== undefined && passLimit(engine, 'push', record, receivedMs)
+}
+
+async function slotOf(
+  engine: Engine,
+  verb: 'push' | 'pop',
+  queue: string,
+  seen: OwnedLimit,
+  receivedMs: number | undefined,
+) {
+  const look = async () => limitIn(await readRecord(engine, queue), verb)
+  try {
+    return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    // A slot may be wasted; of the queue nothing was touched, whatever became of the slot.
+    throw new QueueError(
+      error.code,
+      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; nothing was changed`,
+      { cause: error },
+    )
+  }
+}

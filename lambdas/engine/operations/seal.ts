@@ -1,0 +1,120 @@
+import type { Row } from '../../foundation/dynamo.ts'
+import type { Append } from '../core/append.ts'
+import { parseChunkSortKey } from '../core/keys.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../core/seal.ts'
+import { chunkRows } from '../store/segments.ts'
+import { changeOf, commit, type Engine, isThrottled, readRecord } from './engine.ts'
+import { deleteRows } from './segment-work.ts'
+
+/**
+ * Rounds of one sealer. What fills the tail again while it seals is its to seal as well: whoever
+ * else began would only collide with it. Two thirds of a second, then the next line that is crossed
+ * calls the next.
+ */
+const ROUNDS_MAX = 64
+
+/**
+ * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
+ * soft cap. Who loses the fence to another sealer stops: someone is at work. It never backs off,
+ * because all appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
+ * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
+ */
+export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
+  let record: QueueRecord | undefined = seen
+  let entries = 0
+  for (let round = 1; round <= ROUNDS_MAX && record !== undefined; round += 1) {
+    const { queue } = record
+    const seals = planSeal(record)
+    if (seals.length === 0) break
+    const rows = rowsOf(queue, seals)
+    await engine.dynamo.putMany(rows.flat(), true)
+    const nowMs = engine.clock.nowMs()
+    const change = changeOf(engine, record, sealed(record, seals), { nowMs })
+    const committed = await commit(engine, change, { eager: true })
+    if (committed.kind === 'committed') {
+      for (const part of seals) entries += part.entries.length
+      record = committed.record
+      continue
+    }
+    const current = committed.kind === 'lost' ? committed.current : undefined
+    // While the store throttles, the next to cross a line may have it: trying again costs units too.
+    const again = current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)
+    if (!again) {
+      await dropLateRows(engine, queue, seals, rows, current)
+      break
+    }
+    record = current
+  }
+  return entries
+}
+
+/**
+ * The push that would carry the tail over its cap, from a producer that is alone: one write takes the
+ * copied tail off and puts the push's entries in its place. So sealing costs one request more than
+ * the push does, not two, and the record never holds more than the cap. Returns the record as it made
+ * it; nothing when it was not the moment, or somebody else wrote meanwhile: then nothing has happened.
+ */
+export async function appendSealing(
+  engine: Engine,
+  record: QueueRecord,
+  append: Append,
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const seals = planSealBefore(record, append)
+  if (seals.length === 0) return undefined
+  const rows = rowsOf(queue, seals)
+  try {
+    await engine.dynamo.putMany(rows.flat(), true)
+  } catch (error) {
+    // The push can do without.
+    engine.onBackgroundError(error, { queue, step: 'seal' })
+    return undefined
+  }
+  const change = changeOf(engine, record, sealedAndAppended(record, seals, append), {
+    nowMs: engine.clock.nowMs(),
+    guards: { roomMin: append.items },
+    begun: new Set(append.lanes.keys()),
+  })
+  const committed = await commit(engine, change)
+  if (committed.kind === 'committed') {
+    // Others may have pushed since, if the answer was lost and the record looked up instead.
+    const { after } = change
+    if (committed.record?.appends === after.appends) engine.alone.add(committed.record)
+    return after
+  }
+  const current = committed.kind === 'lost' ? committed.current : undefined
+  await dropLateRows(engine, queue, seals, rows, current)
+  return undefined
+}
+
+const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>
+  seals.map(({ priority, lane, entries }) => chunkRows(queue, priority, lane, entries))
+
+/** The race was lost to something else: these entries are still where they were. */
+const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
+  seals.every(({ priority, lane }) => {
+    const now = current.lanes.get(priority)
+    return now?.epoch === lane.epoch && now.sealed === lane.sealed
+  })
+
+/**
+ * Rows of a lost race that lie behind the head by now: their segment may have been trimmed before
+ * they came, and then nobody else would delete them.
+ */
+async function dropLateRows(
+  engine: Engine,
+  queue: string,
+  seals: readonly Seal[],
+  rows: readonly (readonly Row[])[],
+  refusedBy: QueueRecord | undefined,
+): Promise<void> {
+  // A licence to delete is read, never inferred from what an answer left out.
+  const current = refusedBy ?? (await readRecord(engine, queue))
+  for (const [index, { priority, lane }] of seals.entries()) {
+    const now = current?.lanes.get(priority)
+    const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY
+    const late = (rows[index] ?? []).filter((row) => parseChunkSortKey(row.sk as string).to <= head)
+    if (late.length > 0) await deleteRows(engine, queue, { ...lane, head }, late)
+  }
+}

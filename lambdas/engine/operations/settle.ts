@@ -1,0 +1,270 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { checkQueueId, deadLetterQueueOf, isDeadLetterQueue } from '../../foundation/queue-id.ts'
+import { standingOf } from '../core/acknowledge.ts'
+import { isLockId, recordKey } from '../core/keys.ts'
+import { REASON_BYTES_MAX, REASON_CHARACTERS_MAX, STUCK_REASON_CHARACTERS } from '../core/limits.ts'
+import { endLock } from '../core/locks.ts'
+import { endPart, IDS_MAX, type PartialEnding } from '../core/partial.ts'
+import { shortenedReason } from '../core/reason.ts'
+import { itemsIn, type QueueRecord } from '../core/record.ts'
+import type { AcknowledgeResult, SettleRequest } from '../queues.ts'
+import { acknowledgeUpdate } from '../store/lock-updates.ts'
+import {
+  afterLoss,
+  busy,
+  changeOf,
+  commit,
+  type Engine,
+  outcomeUnknown,
+  readRecord,
+  seen,
+} from './engine.ts'
+import { foldAfter } from './fold.ts'
+import { buryDead } from './move-dead.ts'
+
+/** Each lost race is a round trip and a pause. */
+const ATTEMPTS_MAX = 24
+/** Sendings of an acknowledge whose answers are lost; repeating it changes nothing. */
+const SENDINGS_MAX = 4
+const LOCKS_PER_CALL_MAX = 100
+/** Locks acknowledged at a time: they all write the same record. */
+const LOCKS_AT_ONCE = 4
+
+export async function acknowledge(
+  engine: Engine,
+  queue: string,
+  request: SettleRequest,
+): Promise<{ itemsAcknowledged: number }> {
+  checkRequest(queue, request)
+  const itemsAcknowledged =
+    request.ids === undefined
+      ? await acknowledgeWhole(engine, queue, request.lockId)
+      : await endUnderFence(engine, queue, request, 'acknowledged')
+  return { itemsAcknowledged }
+}
+
+export async function acknowledgeMany(
+  engine: Engine,
+  queue: string,
+  lockIds: readonly string[],
+): Promise<AcknowledgeResult[]> {
+  checkQueueId(queue)
+  if (lockIds.length === 0 || lockIds.length > LOCKS_PER_CALL_MAX) {
+    throw new QueueError(
+      'INVALID_PARAMETER',
+      `lock_ids must be 1 to ${LOCKS_PER_CALL_MAX} lock ids`,
+      {
+        field: 'lock_ids',
+      },
+    )
+  }
+  const results: AcknowledgeResult[] = []
+  for (let at = 0; at < lockIds.length; at += LOCKS_AT_ONCE) {
+    const some = lockIds.slice(at, at + LOCKS_AT_ONCE)
+    results.push(...(await Promise.all(some.map((lockId) => resultOf(engine, queue, lockId)))))
+  }
+  return results
+}
+
+export async function release(
+  engine: Engine,
+  queue: string,
+  request: SettleRequest,
+): Promise<{ itemsReleased: number }> {
+  checkRequest(queue, request)
+  return { itemsReleased: await endUnderFence(engine, queue, request, 'released') }
+}
+
+export async function deadLetter(
+  engine: Engine,
+  queue: string,
+  request: SettleRequest & { readonly reason?: string },
+): Promise<{ itemsDeadLettered: number; deadLetterQueue: string }> {
+  checkRequest(queue, request)
+  const { reason = '' } = request
+  if (isDeadLetterQueue(queue)) {
+    throw new QueueError(
+      'INVALID_QUEUE_ID',
+      'A dead-letter queue has no dead-letter queue of its own; acknowledge or redrive its items',
+      { field: 'id' },
+    )
+  }
+  if (reason.length > REASON_CHARACTERS_MAX || !reason.isWellFormed()) {
+    throw new QueueError(
+      'INVALID_PARAMETER',
+      `reason must be text of at most ${REASON_CHARACTERS_MAX} characters`,
+      { field: 'reason' },
+    )
+  }
+  const kept = await keptReason(engine, queue, reason)
+  const itemsDeadLettered = await endUnderFence(
+    engine,
+    queue,
+    request,
+    'dead-lettered',
+    kept.reason,
+  )
+  // The items are out of reach of any pop now; the stream moves them if this does not.
+  const failure = kept.failure ?? (await buryQuietly(engine, queue))
+  if (failure !== undefined) engine.onBackgroundError(failure, { queue, step: 'dead-letter' })
+  return { itemsDeadLettered, deadLetterQueue: deadLetterQueueOf(queue) }
+}
+
+/**
+ * Reasons wait in the record until their items have moved, and it holds only so many of them. Where they
+ * cannot move, a few characters have to do: a consumer that could not get rid of an item would stand still.
+ */
+async function keptReason(
+  engine: Engine,
+  queue: string,
+  reason: string,
+): Promise<{ readonly reason: string; readonly failure?: unknown }> {
+  const isFull = (record: QueueRecord | undefined): boolean =>
+    record !== undefined && reasonBytes(record) > REASON_BYTES_MAX
+  if (!isFull(engine.memory.get(queue) ?? (await readRecord(engine, queue)))) return { reason }
+  const failure = await buryQuietly(engine, queue)
+  if (failure === undefined || !isFull(await readRecord(engine, queue))) return { reason }
+  return { reason: shortenedReason(reason, STUCK_REASON_CHARACTERS), failure }
+}
+
+/** Returns what was in the way, if anything was. */
+const buryQuietly = (engine: Engine, queue: string): Promise<unknown> =>
+  buryDead(engine, queue).then(
+    ({ failure }) => failure,
+    (error: unknown) => error,
+  )
+
+/** One blind write: it marks the lock done, and the next fenced write folds it. */
+async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {
+  if (!isLockId(lockId)) return refuseUnknown(engine, queue, lockId)
+  let lost: unknown
+  for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
+    const nowMs = engine.clock.nowMs()
+    const written = await engine.dynamo
+      .update(recordKey(queue), acknowledgeUpdate(lockId, nowMs))
+      .catch((error: unknown) => {
+        throw lost === undefined ? error : outcomeUnknown(queue, error)
+      })
+    if (written.kind === 'done') {
+      const record = seen(engine, queue, written.item) as QueueRecord
+      await foldAfter(engine, record)
+      return itemsIn(record.locks.get(lockId)?.stretches ?? [])
+    }
+    let record: QueueRecord | undefined
+    if (written.kind === 'failed') {
+      record = seen(engine, queue, written.item)
+    } else {
+      lost = written.cause
+      record = await readRecord(engine, queue).catch((error: unknown) => {
+        throw outcomeUnknown(queue, error)
+      })
+    }
+    const standing = standingOf(record, lockId, nowMs)
+    if (standing.kind === 'acknowledged') return standing.items
+    if (standing.kind === 'refused') {
+      // While an earlier sending is open only an ending on record is final: of a lock that is not
+      // remembered it may have been that one, and into one that only its time has ended it may
+      // still land.
+      const final = standing.error.code === 'LOCK_EXPIRED' && !record?.locks.has(lockId)
+      throw lost !== undefined && !final ? outcomeUnknown(queue, lost) : standing.error
+    }
+  }
+  throw lost === undefined ? busy(queue) : outcomeUnknown(queue, lost)
+}
+
+/** No lock of ours has such an id; what to answer depends on whether another one is live. */
+async function refuseUnknown(engine: Engine, queue: string, lockId: string): Promise<never> {
+  const record = await readRecord(engine, queue)
+  const standing = standingOf(record, lockId, engine.clock.nowMs())
+  throw standing.kind === 'refused' ? standing.error : new Error('A lock has an id of no lock')
+}
+
+async function endUnderFence(
+  engine: Engine,
+  queue: string,
+  { lockId, ids }: SettleRequest,
+  ending: PartialEnding,
+  reason = '',
+): Promise<number> {
+  let record = engine.memory.get(queue)
+  let current = record === undefined
+  if (current) record = await readRecord(engine, queue)
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const nowMs = engine.clock.nowMs()
+    const standing = standingOf(record, lockId, nowMs)
+    if (standing.kind !== 'live' || record === undefined) {
+      if (!current) {
+        record = await readRecord(engine, queue)
+        current = true
+        continue
+      }
+      const past = record?.ended.findLast((lock) => lock.lockId === lockId)
+      if (past?.ending === ending && ids === undefined) return past.items
+      if (past?.ending === ending && ids !== undefined) return new Set(ids).size
+      if (standing.kind === 'refused') throw standing.error
+      if (standing.kind === 'acknowledged' && ending === 'acknowledged') {
+        return ids === undefined ? standing.items : new Set(ids).size
+      }
+      throw new QueueError(
+        'LOCK_EXPIRED',
+        `Cannot settle lock "${lockId}" because it was acknowledged already`,
+        { field: 'lock_id' },
+      )
+    }
+    const { draft, items } =
+      ids === undefined
+        ? {
+            draft: endLock(record, lockId, ending, nowMs, reason),
+            items: itemsIn(standing.lock.stretches),
+          }
+        : endPart(record, lockId, standing.lock, [...new Set(ids)], ending, nowMs, reason)
+    if (draft === record) return items
+    const change = changeOf(engine, record, draft, { nowMs })
+    const committed = await commit(engine, change)
+    if (committed.kind === 'committed') return items
+    const beatenBy = committed.kind === 'lost' ? committed.current : undefined
+    current = true
+    record = await afterLoss(engine, queue, attempt, beatenBy)
+  }
+  throw busy(queue)
+}
+
+async function resultOf(engine: Engine, queue: string, lockId: string): Promise<AcknowledgeResult> {
+  try {
+    const itemsAcknowledged = await acknowledgeWhole(engine, queue, lockId)
+    return { lockId, kind: 'acknowledged', itemsAcknowledged }
+  } catch (error) {
+    // Each lock has an answer of its own; only a fault of ours concerns them all.
+    if (!(error instanceof QueueError)) throw error
+    const { code } = error
+    const known = code === 'LOCK_NOT_FOUND' || code === 'LOCK_EXPIRED' || code === 'INVALID_LOCK_ID'
+    return {
+      lockId,
+      kind: 'refused',
+      code: known ? code : 'STORE_UNAVAILABLE',
+      message: error.message,
+    }
+  }
+}
+
+function reasonBytes(record: QueueRecord): number {
+  let bytes = 0
+  for (const lane of record.lanes.values()) {
+    for (const reason of new Set(lane.dead.map((dead) => dead.reason))) {
+      bytes += Buffer.byteLength(reason)
+    }
+  }
+  return bytes
+}
+
+function checkRequest(queue: string, { lockId, ids }: SettleRequest): void {
+  checkQueueId(queue)
+  if (typeof lockId !== 'string' || lockId.length === 0) {
+    throw new QueueError('INVALID_LOCK_ID', 'lock_id must be a lock id', { field: 'lock_id' })
+  }
+  if (ids !== undefined && (ids.length === 0 || ids.length > IDS_MAX)) {
+    throw new QueueError('INVALID_PARAMETER', `ids must be 1 to ${IDS_MAX} item ids`, {
+      field: 'ids',
+    })
+  }
+}

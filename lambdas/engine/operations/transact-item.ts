@@ -1,0 +1,74 @@
+import { checkQueueId } from '../../foundation/queue-id.ts'
+import { randomText } from '../../foundation/random-text.ts'
+import { obstacleTo } from '../core/append.ts'
+import { recordKey } from '../core/keys.ts'
+import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN } from '../core/limits.ts'
+import { doneLocks } from '../core/locks.ts'
+import { checkPush } from '../core/push-request.ts'
+import type { QueueRecord } from '../core/record.ts'
+import type { PushItem, TransactItem } from '../queues.ts'
+import { appendUpdate } from '../store/append-update.ts'
+import { forgetTokensUpdate } from '../store/once-update.ts'
+import { ensureLane, queueFull, sealQuietly } from './append.ts'
+import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
+import { foldForRoom } from './fold.ts'
+import { passLimit } from './pass-limit.ts'
+import { prepare } from './push.ts'
+
+const TOKEN_CHARACTERS = 6
+
+/**
+ * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the
+ * caller's own row is written. A large item's batch is written beforehand, and stays a stray if the
+ * transaction never comes. An entry passes once: sent again in another transaction it would be the same
+ * item twice, and of a large one the same batch. Should its condition fail for another reason (the tail
+ * filled up, the lane was dropped, many other entries were used meanwhile), nothing happened: ask for a
+ * new entry and try again.
+ */
+export async function pushTransactItem(
+  engine: Engine,
+  queue: string,
+  item: PushItem,
+): Promise<TransactItem> {
+  checkQueueId(queue)
+  checkPush([item])
+  // What is remembered of the queue may be of one that was forgotten since.
+  engine.memory.delete(queue)
+  await ensureLane(engine, queue, item.priority ?? 0)
+  let record = await readRecord(engine, queue)
+  if (record !== undefined && record.room < 1 && doneLocks(record) > 0) {
+    record = await foldForRoom(engine, record)
+  }
+  if (record !== undefined) record = await forgetTokens(engine, record)
+  // Forgotten since the lane was made: it was empty for long.
+  if (record === undefined) throw busy(queue)
+  if (record.room < 1) throw queueFull(queue, record)
+  const admitted = await passLimit(engine, 'push', record, undefined)
+  const { addition } = await prepare(engine, queue, [item])
+  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
+  return {
+    Update: {
+      TableName: engine.dynamo.tableName,
+      Key: recordKey(queue),
+      ExpressionAttributeNames: {},
+      ...appendUpdate(addition, tailLimits(engine), {
+        admitted,
+        remindAtMs: remindAtMs(engine),
+        once: { token: randomText(engine.random, TOKEN_CHARACTERS), seen: record },
+      }),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  }
+}
+
+/** So many that the record gets no larger; entries that were handed out lately stay good. */
+async function forgetTokens(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
+  const { kept } = record.tokens
+  if (kept < TOKENS_KEPT_MAX) return record
+  const { queue } = record
+  const update = forgetTokensUpdate(record, kept - TOKENS_KEPT_MIN)
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  // Forgotten or not, by us or not: what counts is what is kept now.
+  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.item)
+}

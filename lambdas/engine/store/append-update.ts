@@ -1,0 +1,164 @@
+import type { Expression } from '../../foundation/expression.ts'
+import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.ts'
+import { type Configuration, defaultConfiguration, roomOf } from '../core/configuration.ts'
+import { recordKey, shardOf } from '../core/keys.ts'
+import { LANES_MAX } from '../core/limits.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
+import { encodeConfiguration, encodeLane, type StoredRecord } from '../core/stored-record.ts'
+import { type OnceOnly, passOnce } from './once-update.ts'
+import { recordUpdate } from './record-update.ts'
+
+/**
+ * An append is blind: it names no version, because appends commute with each other and with every
+ * fenced write (which takes entries off a tail only as a prefix). Its conditions are that each
+ * lane is there or, where it brings one, is not; that the tail is under its cap; that there is room.
+ */
+export function appendUpdate(
+  append: Append,
+  limits: TailLimits,
+  {
+    newLanes = new Map(),
+    exactly,
+    anyway = false,
+    admitted = anyway,
+    remindAtMs,
+    once,
+  }: {
+    /** Lanes that it makes, with its entries in them. */
+    readonly newLanes?: ReadonlyMap<number, Lane>
+    /** Lanes must be exactly as in this record, so that the positions are known beforehand. */
+    readonly exactly?: QueueRecord
+    /** Capacity does not count: the items are in the system already. */
+    readonly anyway?: boolean
+    /** A slot of the queue's push limit was taken for it, if the queue has one. */
+    readonly admitted?: boolean
+    /** When the sweeper is to look whether somebody has come for it, where it has no other reason. */
+    readonly remindAtMs?: number | undefined
+    /** The update is handed out, and may be sent more often than it may be carried out. */
+    readonly once?: OnceOnly
+  } = {},
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  for (const [priority, entries] of append.lanes) {
+    const lane = `L.${update.name(priority)}`
+    const made = newLanes.get(priority)
+    if (made !== undefined) {
+      update.condition(`attribute_not_exists(${lane})`)
+      update.set(lane, encodeLane(made))
+      continue
+    }
+    update.sets.push(`${lane}.t=list_append(${lane}.t,${update.value(entries)})`)
+    const seen = exactly?.lanes.get(priority)
+    if (seen === undefined) {
+      update.condition(`attribute_exists(${lane})`)
+    } else {
+      update.condition(`${lane}.e=${update.value(seen.epoch)}`)
+      update.condition(`${lane}.s=${update.value(seen.sealed)}`)
+      update.condition(`size(${lane}.t)=${update.value(seen.tail.length)}`)
+    }
+  }
+  if (newLanes.size > 0) {
+    update.condition(`size(L)<=${update.value(LANES_MAX - newLanes.size)}`)
+    update.add('n', newLanes.size)
+  }
+  // The tail is being sealed, or the queue is full: both say so before anything is stored.
+  if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
+  if (!anyway) update.condition(`room>=${update.value(append.items)}`)
+  // Who has never seen the record cannot know of a limit, and is told by this.
+  if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
+  takeMarksBack(update, append)
+  startTimer(update, append, remindAtMs)
+  if (once !== undefined) passOnce(update, once)
+  update.add('b', append.bytes)
+  update.add('a', 1)
+  update.add('room', -append.items)
+  return update.build()
+}
+
+/**
+ * All lanes at once, for a push to more lanes than an expression can name. Safe only because it
+ * compares everything that could have touched a lane: the fence, appends, claims, lanes made.
+ */
+export function wideAppendUpdate(
+  append: Append,
+  seen: QueueRecord,
+  newLanes: ReadonlyMap<number, Lane>,
+  remindAtMs: number | undefined,
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`v=${update.value(seen.version)}`)
+  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(`a=${update.value(seen.appends)}`)
+  update.condition(`c=${update.value(seen.claims)}`)
+  update.condition(`n=${update.value(seen.lanesMade)}`)
+  update.condition(`room>=${update.value(append.items)}`)
+  const lanes: Record<string, unknown> = {}
+  for (const [priority, lane] of seen.lanes) {
+    const entries = append.lanes.get(priority) ?? []
+    lanes[priority] = encodeLane({ ...lane, tail: [...lane.tail, ...entries] })
+  }
+  for (const [priority, lane] of newLanes) lanes[priority] = encodeLane(lane)
+  takeMarksBack(update, append)
+  startTimer(update, append, remindAtMs)
+  update.set('L', lanes)
+  update.add('n', newLanes.size)
+  update.add('b', append.bytes)
+  update.add('a', 1)
+  update.add('room', -append.items)
+  return update.build()
+}
+
+/** There is something to pop again. Removing what is not there costs nothing. */
+function takeMarksBack(update: Expression, append: Append): void {
+  if (append.items > 0) update.removes.push('dry', 'ev')
+}
+
+/**
+ * What is free to pop has a timer. An append cannot know whether there is one, and leaves one that is
+ * there as it is: that costs nothing, for the index changes only where the time does.
+ */
+function startTimer(update: Expression, append: Append, atMs: number | undefined): void {
+  if (append.items === 0 || atMs === undefined) return
+  update.sets.push(`checkAt=if_not_exists(checkAt,${update.value(atMs)})`)
+}
+
+/** A queue's first record. */
+export function newRecord(
+  queue: string,
+  born: string,
+  mark: string,
+  lanes: ReadonlyMap<number, Lane>,
+  append: Append,
+  {
+    configuration = defaultConfiguration,
+    checkAtMs,
+  }: {
+    readonly configuration?: Configuration
+    readonly checkAtMs?: number | undefined
+  } = {},
+): StoredRecord {
+  const stored: StoredRecord = {
+    ...recordKey(queue),
+    shard: shardOf(queue),
+    v: 1,
+    born,
+    m: mark,
+    L: {},
+    K: {},
+    F: {},
+    b: append.bytes,
+    a: 1,
+    c: 0,
+    n: lanes.size,
+    i: 0,
+    g: 0,
+    room: roomOf(configuration) - append.items,
+  }
+  for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
+  if (append.items === 0) stored.dry = 'y'
+  // There is no image before it to compare it with: it says itself that it is an event.
+  else stored.ev = 'y'
+  if (checkAtMs !== undefined) stored.checkAt = checkAtMs
+  if (configuration.revision > 0) stored.cfg = encodeConfiguration(configuration)
+  return stored
+}

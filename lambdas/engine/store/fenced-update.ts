@@ -1,0 +1,152 @@
+import type { Expression } from '../../foundation/expression.ts'
+import type { FencedChange, Guards } from '../core/fence.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
+import {
+  encodeConfiguration,
+  encodeEnded,
+  encodeLaneOptions,
+  encodeLock,
+  encodeReminder,
+} from '../core/stored-record.ts'
+import { recordUpdate } from './record-update.ts'
+
+/** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
+const FRONTIERS_NAMED = 40
+
+/**
+ * The difference between two states of a record as one update, on the condition of the fence.
+ * It respects what appends and claims touch: it puts no lane that exists, takes entries off a tail
+ * only as a prefix, changes shared counters only by adding, and where it drops a lane, or ends or
+ * alters a lock, or sets a frontier or `checkAt`, it says that this is still as it was seen.
+ */
+export function fencedUpdate(change: FencedChange): ReturnType<Expression['build']> {
+  const { before, after, guards, begun } = change
+  const update = recordUpdate()
+  update.condition(`v=${update.value(before.version)}`)
+  update.condition(`born=${update.value(before.born)}`)
+  update.set('v', after.version)
+  update.set('m', after.marks)
+
+  changeLocks(update, before, after)
+  if (after.ended !== before.ended) update.set('e', encodeEnded(after.ended))
+  if (after.lastEndedMs !== before.lastEndedMs) update.set('le', after.lastEndedMs)
+  if (after.configuration !== before.configuration) {
+    update.set('cfg', encodeConfiguration(after.configuration))
+  }
+  changeFlags(update, change)
+  update.add('room', after.room - before.room)
+  update.add('g', after.returns - before.returns)
+  update.add('i', after.inFlight - before.inFlight)
+  update.add('b', after.tailBytes - before.tailBytes)
+  update.add('a', after.appends - before.appends)
+
+  const frontiers: number[] = []
+  for (const [priority, lane] of before.lanes) {
+    const next = after.lanes.get(priority)
+    if (next === undefined) dropLane(update, priority, lane)
+    else if (next !== lane) changeLane(update, priority, lane, next, begun?.has(priority) === true)
+    if (next !== undefined && next.frontier !== lane.frontier) frontiers.push(priority)
+  }
+  const claims = guards.claims === true || frontiers.length > FRONTIERS_NAMED
+  addGuards(update, before, { ...guards, claims })
+  if (!claims) {
+    for (const priority of frontiers) {
+      const seen = before.lanes.get(priority)?.frontier
+      update.condition(`L.${update.name(priority)}.f=${update.value(seen)}`)
+    }
+  }
+  return update.build()
+}
+
+function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord): void {
+  for (const [lockId, lock] of before.locks) {
+    const next = after.locks.get(lockId)
+    if (next === lock) continue
+    const name = update.name(lockId)
+    // Whatever ends or alters a lock says that it was neither acknowledged nor extended meanwhile.
+    update.condition(`K.${name}.x=${update.value(lock.expiresAtMs)}`)
+    if (next === undefined) update.removes.push(`K.${name}`)
+    else update.set(`K.${name}`, encodeLock(next))
+    update.removes.push(`F.${name}`)
+  }
+  for (const [lockId, lock] of after.locks) {
+    if (before.locks.has(lockId)) continue
+    update.set(`K.${update.name(lockId)}`, encodeLock(lock))
+  }
+}
+
+function changeFlags(update: Expression, { before, after, bringsBack }: FencedChange): void {
+  if (after.work !== before.work) {
+    if (after.work) update.set(update.name('work'), 'y')
+    else update.removes.push(update.name('work'))
+  }
+  // Unseen too: the mark may have been set beside the fence.
+  if (bringsBack) update.removes.push('dry')
+  else if (after.dry && !before.dry) update.set('dry', 'y')
+  if (after.reminder !== before.reminder) {
+    if (after.reminder === undefined) update.removes.push('rm')
+    else update.set('rm', encodeReminder(after.reminder))
+  }
+  if (after.notable) update.set('ev', 'y')
+  else if (before.notable) update.removes.push('ev')
+  if (before.holdUntilMs !== 0) update.removes.push(update.name('hold'))
+  if (after.checkAtMs !== before.checkAtMs) {
+    if (after.checkAtMs === undefined) update.removes.push('checkAt')
+    else update.set('checkAt', after.checkAtMs)
+    update.condition(
+      before.checkAtMs === undefined
+        ? 'attribute_not_exists(checkAt)'
+        : `checkAt=${update.value(before.checkAtMs)}`,
+    )
+  }
+}
+
+function addGuards(update: Expression, before: QueueRecord, guards: Guards): void {
+  if (guards.claims) update.condition(`c=${update.value(before.claims)}`)
+  if (guards.appends) update.condition(`a=${update.value(before.appends)}`)
+  if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
+  if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
+  if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)
+  if (guards.checkAtAfterMs !== undefined) {
+    update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)
+  }
+  for (const priority of guards.lanesAhead ?? []) {
+    const size = before.lanes.get(priority)?.tail.length ?? 0
+    update.condition(`size(L.${update.name(priority)}.t)=${update.value(size)}`)
+  }
+}
+
+function dropLane(update: Expression, priority: number, lane: Lane): void {
+  const path = `L.${update.name(priority)}`
+  update.removes.push(path)
+  update.condition(`size(${path}.t)=${update.value(lane.tail.length)}`)
+}
+
+function changeLane(
+  update: Expression,
+  priority: number,
+  before: Lane,
+  after: Lane,
+  begun: boolean,
+): void {
+  // Named when first needed: DynamoDB refuses a name that is not used.
+  const path = (key: string): string => `L.${update.name(priority)}.${key}`
+  const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
+  for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
+    const value = stored.after[key]
+    if (JSON.stringify(value) === JSON.stringify(stored.before[key])) continue
+    if (value === undefined) update.removes.push(path(key))
+    else update.set(path(key), value)
+  }
+  if (after.head !== before.head) update.set(path('h'), after.head)
+  if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
+  if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
+  if (begun) {
+    // Its size says that the tail ends where it was seen to end: appends came from nobody else.
+    update.condition(`size(${path('t')})=${update.value(before.tail.length)}`)
+    update.set(path('t'), after.tail)
+    return
+  }
+  const dropped = before.tail.length - after.tail.length
+  for (let index = dropped - 1; index >= 0; index -= 1) update.removes.push(path(`t[${index}]`))
+}

@@ -1,0 +1,171 @@
+import { BoundedCache } from '../../foundation/bounded-cache.ts'
+import type { Dynamo } from '../../foundation/dynamo.ts'
+import type { Objects } from '../../foundation/objects.ts'
+import {
+  type BatchReference,
+  decodeItem,
+  decodeReference,
+  escapedBytes,
+  isReference,
+  spanOf,
+} from '../core/entry.ts'
+import { segmentPartition } from '../core/keys.ts'
+import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
+import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
+import { readBatchPart } from './batches.ts'
+import { PartialCache } from './partial-cache.ts'
+import {
+  type Fact,
+  factsOf,
+  recalledRowsFrom,
+  sealedRows,
+  segmentObject,
+  type Wanted,
+} from './segments.ts'
+
+/** In an answer each item also has its details: id, priority, times. */
+const DETAILS_BYTES = 160
+
+export type ItemsRead =
+  | { readonly kind: 'read'; readonly entries: readonly string[]; readonly more: boolean }
+  /** Not where the record says: it must be read again (rule 4). */
+  | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
+
+type Held = {
+  readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
+  readonly parts: BoundedCache<readonly string[]>
+}
+
+/** A number that a read has come to, and how far it goes on in its lane. */
+type Reading = Wanted & {
+  readonly held: Held
+  readonly queue: string
+  readonly priority: number
+  readonly lane: Lane
+}
+
+/**
+ * Reads items by where the record says they are. Segments and batches never change once written,
+ * so what was read is remembered, within bounds, and is right for ever.
+ */
+export class ItemReader {
+  readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
+  readonly #segments = new PartialCache<Fact>(REMEMBERED_ITEM_BYTES_MAX / 2)
+  readonly #parts = new PartialCache<string>(REMEMBERED_ITEM_BYTES_MAX / 2)
+
+  constructor(dynamo: Dynamo, objects: Objects) {
+    this.#stores = { dynamo, objects }
+  }
+
+  /** Entries of the stretches in order, until the answer would pass `bytesMax`; one at least. */
+  async read(
+    record: QueueRecord,
+    stretches: readonly Stretch[],
+    bytesMax = Number.POSITIVE_INFINITY,
+  ): Promise<ItemsRead> {
+    const entries: string[] = []
+    // What one read goes through is kept while it does, however large, so that nothing is fetched
+    // once for each item; two of each, because a batch reaches over a segment's end.
+    const held: Held = { segments: new BoundedCache(2), parts: new BoundedCache(2) }
+    let bytes = 0
+    for (const { priority, from, to } of stretches) {
+      const lane = record.lanes.get(priority)
+      if (lane === undefined) return { kind: 'missing', priority, sequence: from }
+      const tail = tailFacts(lane, from, to)
+      for (let sequence = from; sequence < to; sequence += 1) {
+        const reading = { held, queue: record.queue, priority, lane, from: sequence, to }
+        const entry = await this.#entry({ ...reading, bytesMax: bytesMax - bytes }, tail)
+        if (entry === undefined) return { kind: 'missing', priority, sequence }
+        bytes += escapedEntryBytes(entry) + DETAILS_BYTES
+        if (bytes > bytesMax && entries.length > 0) return { kind: 'read', entries, more: true }
+        entries.push(entry)
+      }
+    }
+    return { kind: 'read', entries, more: false }
+  }
+
+  async #entry(reading: Reading, tail: ReadonlyMap<number, Fact>): Promise<string | undefined> {
+    const { held, lane, from } = reading
+    if (from >= lane.sealed) return this.#resolve(reading, tail.get(from))
+    const key = segmentKey(reading)
+    const fact = held.segments.get(key)?.get(from) ?? this.#segments.get(key, from)
+    const known = await this.#resolve(reading, fact)
+    if (known !== undefined) return known
+    // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
+    if (fact !== undefined) this.#segments.forget(key)
+    const fresh = await this.#fetch(reading)
+    if (fresh === undefined) return undefined
+    held.segments.set(key, fresh)
+    this.#segments.add(key, fresh, from)
+    return this.#resolve(reading, fresh.get(from))
+  }
+
+  async #resolve(reading: Reading, fact: Fact | undefined): Promise<string | undefined> {
+    if (fact === undefined || typeof fact === 'string') return fact
+    return this.#fromBatch(reading, decodeReference(fact.reference), fact.index)
+  }
+
+  /** From rows or S3: the number itself at least, and what else comes with it or is wanted. */
+  async #fetch(reading: Reading): Promise<ReadonlyMap<number, Fact> | undefined> {
+    const { queue, priority, lane, from } = reading
+    const { dynamo, objects } = this.#stores
+    const segment = segmentOf(lane, from)
+    const isOffloaded = lane.offloaded.from <= segment && segment < lane.offloaded.to
+    if (isOffloaded && segment >= lane.recalled) {
+      return segmentObject(objects, queue, priority, lane, segment)
+    }
+    const partition = segmentPartition(queue, lane.epoch, priority, segment)
+    const to = Math.min(reading.to, (segment + 1) * lane.segmentSize)
+    for (const consistent of [false, true]) {
+      const rows = isOffloaded
+        ? await recalledRowsFrom(dynamo, partition, { ...reading, to }, consistent)
+        : await sealedRows(dynamo, partition, consistent)
+      const facts = factsOf(rows)
+      if (facts.has(from)) return facts
+    }
+    return undefined
+  }
+
+  async #fromBatch(
+    { held, queue }: Reading,
+    reference: BatchReference,
+    index: number,
+  ): Promise<string | undefined> {
+    const part = Math.floor(index / reference.partItems)
+    const at = index % reference.partItems
+    const key = `${queue}/${reference.batch}/${part}`
+    const known = held.parts.get(key)?.[at] ?? this.#parts.get(key, at)
+    if (known !== undefined) return known
+    const entries = await readBatchPart(this.#stores, queue, reference, part)
+    if (entries === undefined) return undefined
+    held.parts.set(key, entries)
+    this.#parts.add(key, new Map(entries.entries()), at)
+    return entries[at]
+  }
+}
+
+const segmentKey = ({ queue, lane, priority, from }: Reading): string =>
+  `${queue}/${lane.epoch}/${priority}/${segmentOf(lane, from)}`
+
+function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
+  const facts = new Map<number, Fact>()
+  let sequence = lane.sealed
+  for (const entry of lane.tail) {
+    if (sequence >= to) break
+    const end = sequence + spanOf(entry)
+    if (!isReference(entry)) {
+      if (sequence >= from) facts.set(sequence, entry)
+    } else {
+      for (let n = Math.max(sequence, from); n < Math.min(end, to); n += 1) {
+        facts.set(n, { reference: entry, index: n - sequence })
+      }
+    }
+    sequence = end
+  }
+  return facts
+}
+
+/** At most twice its bytes once escaped: exact only where that could matter. */
+function escapedEntryBytes(entry: string): number {
+  return entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text)
+}

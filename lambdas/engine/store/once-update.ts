@@ -1,0 +1,40 @@
+import type { Expression } from '../../foundation/expression.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { recordUpdate } from './record-update.ts'
+
+// An update that is handed out, to be sent by somebody else, may pass once.
+
+export type OnceOnly = {
+  readonly token: string
+  /** The record when this one was made. */
+  readonly seen: QueueRecord
+}
+
+/**
+ * The record remembers the tokens of the last such updates in the order in which they came, and how many
+ * it has forgotten. This one came after those that were there when it was made: so as long as no more
+ * than those are forgotten, its token is in the list if it was carried out.
+ */
+export function passOnce(update: Expression, { token, seen }: OnceOnly): void {
+  const { kept, forgotten } = seen.tokens
+  const [none, own] = [update.value([]), update.value([token])]
+  // A queue that was forgotten and made again knows of no tokens.
+  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(`(attribute_not_exists(ux) OR ux<=${update.value(kept + forgotten)})`)
+  update.condition(`NOT contains(u,${update.value(token)})`)
+  update.sets.push(`u=list_append(if_not_exists(u,${none}),${own})`)
+}
+
+/** Forgets the first tokens. Beside it others come at the end of the list, and none go. */
+export function forgetTokensUpdate(
+  seen: QueueRecord,
+  tokens: number,
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  const { forgotten } = seen.tokens
+  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(forgotten === 0 ? 'attribute_not_exists(ux)' : `ux=${update.value(forgotten)}`)
+  for (let index = tokens - 1; index >= 0; index -= 1) update.removes.push(`u[${index}]`)
+  update.set('ux', forgotten + tokens)
+  return update.build()
+}

@@ -1,0 +1,47 @@
+import { BoundedCache } from '../../foundation/bounded-cache.ts'
+
+/**
+ * Numbered lists (the items of a segment, or of a batch) as far as they were read. Of what is larger
+ * than the whole cache a part is kept, from the number that was asked for on: whoever takes that one
+ * takes the next ones next.
+ */
+export class PartialCache<T> {
+  readonly #bytesMax: number
+  readonly #lists: BoundedCache<ReadonlyMap<number, T>>
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+    this.#lists = new BoundedCache(bytesMax)
+  }
+
+  get(list: string, number: number): T | undefined {
+    return this.#lists.get(list)?.get(number)
+  }
+
+  /** Joins what is known of the list already. */
+  add(list: string, found: ReadonlyMap<number, T>, from: number): void {
+    if (found.size === 0) return
+    const all = [...new Map([...(this.#lists.get(list) ?? []), ...found])].sort(byNumber)
+    const kept = new Map<number, T>()
+    let bytes = 0
+    for (const [number, value] of [
+      ...all.filter(([number]) => number >= from),
+      ...all.filter(([number]) => number < from),
+    ]) {
+      if (bytes + bytesOf(value) > this.#bytesMax) break
+      bytes += bytesOf(value)
+      kept.set(number, value)
+    }
+    this.#lists.set(list, kept, bytes)
+  }
+
+  forget(list: string): void {
+    this.#lists.delete(list)
+  }
+}
+
+const byNumber = ([a]: readonly [number, unknown], [b]: readonly [number, unknown]): number => a - b
+
+/** Strings at two bytes a character in memory, and some for the object around them. */
+const bytesOf = (value: unknown): number =>
+  typeof value === 'string' ? 2 * value.length + 64 : 128

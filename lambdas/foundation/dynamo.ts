@@ -1,0 +1,354 @@
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  DeleteCommand,
+  type DeleteCommandInput,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { hasDeadline, type SendOptions, withinDeadline } from './answer-deadline.ts'
+import { QueueError } from './errors.ts'
+import { answerTimeoutsMs } from './network/answer-timeouts.ts'
+import { type Failure, failureOf } from './outcome.ts'
+import { conflictPatience, eagerPatience, type Patience, steadyPatience } from './patience.ts'
+import { withoutSdkRetry } from './sdk-retry.ts'
+import type { Key } from './table.ts'
+
+/** Whoever takes document commands: the SDK's document client, or a simulation of it. */
+export type DocumentPort = { send(command: never): Promise<unknown> }
+
+export type Clock = {
+  nowMs(): number
+  /** Resolves early when the signal comes. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+export type Random = () => number
+export type Row = Record<string, unknown>
+
+/** What became of a write. Throttling and conflicts were already retried: they are definite. */
+export type Written =
+  | { readonly kind: 'done'; readonly item?: Row }
+  | { readonly kind: 'failed'; readonly item?: Row }
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+
+export type Transacted =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly reasons: readonly { failed: boolean; item?: Row }[] }
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+
+/** A read may be asked again whatever happened to the first. */
+const READ_ATTEMPTS_MAX = 4
+const BATCH_WRITE_ROWS_MAX = 25
+const BATCH_GET_KEYS_MAX = 100
+
+export class Dynamo {
+  readonly tableName: string
+  readonly #port: DocumentPort
+  readonly #clock: Clock
+  readonly #random: Random
+  #lastThrottledMs = Number.NEGATIVE_INFINITY
+
+  constructor(
+    client: DynamoDBClient | DocumentPort,
+    tableName: string,
+    clock: Clock,
+    random: Random,
+    answerTimeoutMs: number = answerTimeoutsMs.dynamodb,
+  ) {
+    this.tableName = tableName
+    this.#port = bounded(asDocumentPort(client), answerTimeoutMs)
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** Whether the store has refused a request of this engine for want of units lately. */
+  throttledSince(sinceMs: number): boolean {
+    return this.#lastThrottledMs >= sinceMs
+  }
+
+  async get(key: Key, consistent: boolean): Promise<Row | undefined> {
+    const input = { TableName: this.tableName, Key: key, ConsistentRead: consistent }
+    const output = await this.#read<{ Item?: Row }>(() => new GetCommand(input))
+    return output.Item
+  }
+
+  async update(
+    key: Key,
+    expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
+    eager = false,
+  ): Promise<Written> {
+    return this.#write(
+      () =>
+        new UpdateCommand({
+          TableName: this.tableName,
+          Key: key,
+          ...expressions,
+          ReturnValues: 'ALL_NEW',
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        }),
+      eager,
+    )
+  }
+
+  async put(input: Omit<PutCommandInput, 'TableName'>): Promise<Written> {
+    return this.#write(
+      () =>
+        new PutCommand({
+          TableName: this.tableName,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ...input,
+        }),
+    )
+  }
+
+  async delete(input: Omit<DeleteCommandInput, 'TableName'>): Promise<Written> {
+    return this.#write(
+      () =>
+        new DeleteCommand({
+          TableName: this.tableName,
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ...input,
+        }),
+    )
+  }
+
+  async transact(input: TransactWriteCommandInput): Promise<Transacted> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#send(new TransactWriteCommand(input))
+        return { kind: 'done' }
+      } catch (error) {
+        const failure = failureOf(error)
+        if (failure === 'unknown') return { kind: 'unknown', cause: error }
+        if (isPassing(failure)) {
+          await this.#backOff(attempt, error, failure)
+          continue
+        }
+        if (failure !== 'cancelled') throw error
+        const reasons = cancellationReasons(error)
+        if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
+        // Refused for now, and nothing changed.
+        await this.#backOff(attempt, error, isConflict(error) ? 'conflict' : 'throttled')
+      }
+    }
+  }
+
+  /** One page; what it holds is in order. */
+  async query(
+    input: Omit<QueryCommandInput, 'TableName'>,
+  ): Promise<{ rows: readonly Row[]; next: Row | undefined }> {
+    const output = await this.#read<{ Items?: Row[]; LastEvaluatedKey?: Row }>(
+      () => new QueryCommand({ TableName: this.tableName, ...input }),
+    )
+    return { rows: output.Items ?? [], next: output.LastEvaluatedKey }
+  }
+
+  /** What is not there is left out. */
+  async getMany(keys: readonly Key[], consistent: boolean): Promise<Row[]> {
+    const rows: Row[] = []
+    let left = [...keys]
+    for (let attempt = 1; left.length > 0; ) {
+      const asked = left.slice(0, BATCH_GET_KEYS_MAX)
+      const output = await this.#read<{
+        Responses?: Record<string, Row[]>
+        UnprocessedKeys?: Record<string, { Keys?: Key[] }>
+      }>(
+        () =>
+          new BatchGetCommand({
+            RequestItems: { [this.tableName]: { Keys: asked, ConsistentRead: consistent } },
+          }),
+      )
+      const found = output.Responses?.[this.tableName] ?? []
+      const unprocessed = output.UnprocessedKeys?.[this.tableName]?.Keys ?? []
+      rows.push(...found)
+      left = [...unprocessed, ...left.slice(BATCH_GET_KEYS_MAX)]
+      // A page of 16 MB makes progress; only one that brought nothing counts against the limit.
+      if (unprocessed.length === asked.length) {
+        await this.#backOff(attempt, new Error('BatchGetItem processed nothing'), 'throttled')
+        attempt += 1
+      }
+    }
+    return rows
+  }
+
+  /** Rows under keys that are never written with other contents: repeating a put changes nothing. */
+  async putMany(rows: readonly Row[], eager = false): Promise<void> {
+    const first = rows[0]
+    if (rows.length === 1 && first !== undefined) {
+      await this.#idempotent(
+        () => new PutCommand({ TableName: this.tableName, Item: first }),
+        eager,
+      )
+      return
+    }
+    await this.#writeMany(
+      rows.map((row) => ({ PutRequest: { Item: row } })),
+      eager,
+    )
+  }
+
+  async deleteMany(keys: readonly Key[]): Promise<void> {
+    await this.#writeMany(keys.map((key) => ({ DeleteRequest: { Key: key } })))
+  }
+
+  async #writeMany(requests: readonly Row[], eager = false): Promise<void> {
+    // 16 MB is the limit of one call: 25 rows of at most 400 KB are below it.
+    for (let at = 0; at < requests.length; at += BATCH_WRITE_ROWS_MAX) {
+      let left: readonly Row[] = requests.slice(at, at + BATCH_WRITE_ROWS_MAX)
+      for (let attempt = 1; left.length > 0; attempt += 1) {
+        const asked = left
+        const output = await this.#idempotent<{ UnprocessedItems?: Record<string, Row[]> }>(
+          () => new BatchWriteCommand({ RequestItems: { [this.tableName]: [...asked] } }),
+          eager,
+        )
+        left = output.UnprocessedItems?.[this.tableName] ?? []
+        if (left.length > 0) {
+          const cause = new Error('BatchWriteItem left rows unprocessed')
+          await this.#backOff(attempt, cause, 'throttled', eager)
+        }
+      }
+    }
+  }
+
+  async #write(command: () => object, eager = false): Promise<Written> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const output = (await this.#send(command())) as { Attributes?: Row }
+        return { kind: 'done', ...(output.Attributes !== undefined && { item: output.Attributes }) }
+      } catch (error) {
+        const failure = failureOf(error)
+        switch (failure) {
+          case 'condition': {
+            // The document client leaves the item of an exception as it came.
+            const raw = (error as { Item?: Record<string, AttributeValue> }).Item
+            return { kind: 'failed', ...(raw !== undefined && { item: unmarshall(raw) }) }
+          }
+          case 'unknown':
+            return { kind: 'unknown', cause: error }
+          case 'throttled':
+          case 'conflict':
+          case 'unsent':
+            await this.#backOff(attempt, error, failure, eager)
+            break
+          default:
+            throw error
+        }
+      }
+    }
+  }
+
+  /** For what may be asked twice: reads, and writes whose repetition changes nothing. */
+  async #idempotent<T>(command: () => object, eager = false): Promise<T> {
+    return this.#read<T>(command, eager)
+  }
+
+  async #read<T>(command: () => object, eager = false): Promise<T> {
+    for (let attempt = 1, lost = 0; ; attempt += 1) {
+      try {
+        return (await this.#send(command())) as T
+      } catch (error) {
+        const failure = failureOf(error)
+        if (!isPassing(failure)) throw error
+        if (failure === 'unknown') lost += 1
+        if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
+        await this.#backOff(attempt, error, failure, eager)
+      }
+    }
+  }
+
+  async #backOff(
+    attempt: number,
+    cause: unknown,
+    failure: Passing,
+    isEager = false,
+  ): Promise<void> {
+    if (failure === 'throttled') this.#lastThrottledMs = this.#clock.nowMs()
+    const { attemptsMax, pauseMs } = patienceFor(failure, isEager)
+    if (attempt >= attemptsMax) throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
+    await this.#clock.sleep(pauseMs(attempt, this.#random))
+  }
+
+  #send(command: object): Promise<unknown> {
+    return this.#port.send(withoutSdkRetry(command) as never)
+  }
+}
+
+/** What is worth another sending. */
+type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
+
+const isPassing = (failure: Failure): failure is Passing =>
+  failure === 'throttled' || failure === 'conflict' || failure === 'unsent' || failure === 'unknown'
+
+function patienceFor(failure: Passing, isEager: boolean): Patience {
+  // Each try may wait a second for its connection.
+  if (failure === 'unsent') return steadyPatience
+  if (isEager) return eagerPatience
+  return failure === 'conflict' ? conflictPatience : steadyPatience
+}
+
+const inTheWay = (cause: unknown): QueueError =>
+  new QueueError(
+    'BUSY',
+    'Too many transactions are at work on the same item; nothing was changed, try again in a moment',
+    { cause },
+  )
+
+const unavailable = (cause: unknown): QueueError =>
+  new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment', {
+    cause,
+  })
+
+function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
+  // A raw client has a config and no marshalling yet; a document client or a simulation is as needed.
+  const isRaw = 'config' in client && !('translateConfig' in (client.config as object))
+  return isRaw
+    ? (DynamoDBDocumentClient.from(client as DynamoDBClient) as unknown as DocumentPort)
+    : (client as DocumentPort)
+}
+
+function bounded(port: DocumentPort, answerTimeoutMs: number): DocumentPort {
+  if (hasDeadline(port)) return port
+  const send = port.send.bind(port) as (command: never, options: SendOptions) => Promise<unknown>
+  return {
+    send: (command) => withinDeadline(answerTimeoutMs, (options) => send(command, options)),
+  }
+}
+
+/** Reasons for which a transaction is cancelled that say nothing against the request itself. */
+const passing = new Set([
+  'None',
+  'ConditionalCheckFailed',
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+])
+
+/** Another transaction, or a write, and not a want of units. */
+const isConflict = (error: unknown): boolean => {
+  const { CancellationReasons = [] } = error as { CancellationReasons?: { Code?: string }[] }
+  const codes = CancellationReasons.map(({ Code = 'None' }) => Code)
+  return codes.every((code) => code === 'None' || code === 'TransactionConflict')
+}
+
+function cancellationReasons(error: unknown): { failed: boolean; item?: Row }[] {
+  const { CancellationReasons = [] } = error as {
+    CancellationReasons?: { Code?: string; Item?: Record<string, AttributeValue> }[]
+  }
+  const wrong = CancellationReasons.find(({ Code }) => !passing.has(Code ?? 'None'))
+  // A request that is wrong (too large, say) will not get better by repeating it.
+  if (wrong !== undefined) throw error
+  return CancellationReasons.map(({ Code, Item }) => ({
+    failed: Code === 'ConditionalCheckFailed',
+    ...(Item !== undefined && { item: unmarshall(Item) }),
+  }))
+}

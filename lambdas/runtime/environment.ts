@@ -1,0 +1,29 @@
+import { createLog, type Level, type Log, levels } from './log.ts'
+
+/** What the template gives a function; `process.env`, but in tests. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export function required(environment: Environment, name: string): string {
+  const value = environment[name]
+  if (value) return value
+  throw new Error(`Cannot start because the environment variable ${name} is not set`)
+}
+
+/** A whole number of seconds, or so; not set and empty are the same. */
+export function numberIn(environment: Environment, name: string): number | undefined {
+  const value = environment[name]
+  if (!value) return undefined
+  const number = Number(value)
+  if (Number.isInteger(number) && number > 0) return number
+  throw new Error(`Cannot start because ${name} must be a positive integer, not "${value}"`)
+}
+
+export function logOf(environment: Environment, write?: (line: string) => void): Log {
+  const wanted = environment.PUSHPOP_LOG_LEVEL?.toLowerCase()
+  const level: Level = levels.find((known) => known === wanted) ?? 'info'
+  return createLog({
+    level,
+    service: environment.PUSHPOP_SERVICE || 'PushPop',
+    ...(write !== undefined && { write }),
+  })
+}

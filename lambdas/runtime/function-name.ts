@@ -1,0 +1,10 @@
+export type FunctionName =
+  | 'Push'
+  | 'Pop'
+  | 'Settle'
+  | 'Inspect'
+  | 'Manage'
+  | 'Rate'
+  | 'ReturnExpiredLocks'
+  | 'Housekeep'
+  | 'Health'

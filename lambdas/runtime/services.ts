@@ -1,0 +1,58 @@
+import { createQueues, type Queues } from '../engine/queues.ts'
+import type { DocumentPort } from '../foundation/dynamo.ts'
+import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
+import { createRequestHandler } from '../foundation/network/request-handler.ts'
+import type { ObjectPort } from '../foundation/objects.ts'
+import { documentsFromEnvironment } from './dynamodb-client.ts'
+import { type Environment, numberIn, required } from './environment.ts'
+import { describeError, type Log } from './log.ts'
+import { meteredDocuments, meteredObjects } from './metered-ports.ts'
+import { currentTally } from './tally.ts'
+
+/**
+ * The engine as the functions use it, made once when an environment starts. What is loaded here is
+ * loaded at every cold start: S3 is not.
+ */
+export function createServices(environment: Environment, log: Log): Queues {
+  return createQueuesOn(environment, log, documentsFromEnvironment(), objectsWhenNeeded())
+}
+
+/** The same on any store: a test brings its own. */
+export function createQueuesOn(
+  environment: Environment,
+  log: Log,
+  documents: DocumentPort,
+  objects: () => Promise<ObjectPort>,
+): Queues {
+  const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
+  const remindAfterSeconds = numberIn(environment, 'PUSHPOP_REMIND_AFTER_SECONDS')
+  return createQueues({
+    tableName: required(environment, 'PUSHPOP_TABLE'),
+    bucketName: required(environment, 'PUSHPOP_BUCKET'),
+    dynamodb: meteredDocuments(documents),
+    s3: async () => meteredObjects(await objects()),
+    ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+    events: environment.PUSHPOP_EVENTS !== 'off',
+    ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
+    onBackgroundError(error, { queue, step }) {
+      const tally = currentTally()
+      if (tally !== undefined) tally.backgroundFailures += 1
+      log.write('warn', 'background work failed', { queue, step, error: describeError(error) })
+    },
+  })
+}
+
+function objectsWhenNeeded(): () => Promise<ObjectPort> {
+  let made: Promise<ObjectPort> | undefined
+  return () => {
+    made ??= import('@aws-sdk/client-s3').then(({ S3Client }) => {
+      const requestHandler = createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.s3 })
+      return new S3Client({ maxAttempts: 1, requestHandler }) as unknown as ObjectPort
+    })
+    // What failed to load is tried again with the next request that needs it.
+    made.catch(() => {
+      made = undefined
+    })
+    return made
+  }
+}

@@ -1,0 +1,198 @@
+// A synthesised CDK app on this machine: its tables and buckets on the embedded stores, its
+// functions in processes of their own, its HTTP API on a port, its schedules, streams and buses.
+//
+// Started from the outside in, so that what can go wrong soonest (the port, the data folder) is
+// found out first, and stopped the same way: no new requests, then those in flight, then the
+// functions, then the stores.
+
+import { extname, join } from 'node:path'
+import type { FunctionOutput } from './functions/function-output.ts'
+import type { Outcome } from './functions/messages.ts'
+import { type Functions, startFunctions } from './functions/start-functions.ts'
+import { type Gateway, type RequestRecord, startGateway } from './gateway/gateway.ts'
+import { StartError } from './start-error.ts'
+import { type EventSources, startEventSources } from './start-event-sources.ts'
+import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
+import type { GivenUp } from './streams/stream-mapping.ts'
+import { type SynthesisOptions, synthesiseApp } from './synthesis/synthesise-app.ts'
+import { readAssembly } from './template/assembly.ts'
+import { type Plan, planStack } from './template/plan.ts'
+
+export type LocalStackOptions = StoresOptions & {
+  /** 8000 unless given; 0 for any that is free. */
+  readonly port?: number
+  /** The file of the CDK app to run, PushPop's own unless given. */
+  readonly app?: string
+  /** Settings, as `-c name=value` would give them to the CDK. */
+  readonly context?: Readonly<Record<string, unknown>>
+  /** A folder with a cloud assembly, instead of synthesising one. */
+  readonly assembly?: string
+  /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
+  readonly processesMax?: number
+  /** 60 makes a second of a minute in the schedules. */
+  readonly scheduleSpeed?: number
+  /** Puts something between the functions and their stores: faults, for a test. */
+  readonly interpose?: (endpoints: StoreEndpoints) => StoreEndpoints
+  readonly listeners?: Partial<Listeners>
+  /** Gives up starting. */
+  readonly signal?: AbortSignal
+}
+
+export type StoreEndpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+
+export type Listeners = {
+  readonly onProgress: (step: string) => void
+  readonly onRequest: (request: RequestRecord) => void
+  readonly onOutput: (output: FunctionOutput) => void
+  /** Something that should be known and stops nothing. */
+  readonly onNotice: (sentence: string) => void
+}
+
+export type LocalStack = StoreEndpoints & {
+  readonly url: string
+  /** Where the data is. */
+  readonly directory: string
+  readonly plan: Plan
+  /** Runs a function, by its logical id, and waits for what it says. */
+  invoke(functionId: string, event: unknown): Promise<Outcome>
+  /** The processes of all functions, as they are now. */
+  functionPids(): readonly number[]
+  /** What was given up of the streams, the newest last. */
+  readonly givenUp: readonly GivenUp[]
+  /** Resolves if the stack cannot go on; it is to be stopped then. */
+  readonly failed: Promise<Error>
+  stop(): Promise<void>
+}
+
+export const PORT = 8000
+
+/** JavaScript in the package. */
+const pushPop = join(import.meta.dirname, `../bin/pushpop${extname(import.meta.filename)}`)
+
+/** `docker stop` and its like give 10 s in all. */
+const REQUESTS_GRACE_MS = 7_000
+/** Nobody waits for what is left then: it is delivered again. */
+const EVENTS_GRACE_MS = 1_000
+/** Enough to look at; a queue on AWS would keep them for days. */
+const GIVEN_UP_MAX = 100
+
+type Running = {
+  gateway?: Gateway
+  stores?: Stores
+  functions?: Functions
+  sources?: EventSources
+}
+
+export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
+  const running: Running = {}
+  try {
+    return await start(options, running)
+  } catch (error) {
+    await stop(running)
+    throw error
+  }
+}
+
+async function stop({ gateway, stores, functions, sources }: Running): Promise<void> {
+  sources?.pause()
+  await gateway?.close(REQUESTS_GRACE_MS)
+  await functions?.stop(EVENTS_GRACE_MS)
+  await sources?.stop()
+  await stores?.stop()
+}
+
+async function start(options: LocalStackOptions, running: Running): Promise<LocalStack> {
+  const { signal, listeners = {} } = options
+  const { onProgress = ignore, onNotice = ignore, onOutput = ignore } = listeners
+  const givenUp: GivenUp[] = []
+
+  const gateway = await startGateway(options.port ?? PORT)
+  running.gateway = gateway
+  const url = `http://localhost:${gateway.port}`
+  onProgress('Starting DynamoDB and S3')
+  const stores = await startStores(options, url)
+  running.stores = stores
+  const { directory, dynamodbEndpoint, s3Endpoint, failed } = stores
+  const endpoints = { dynamodbEndpoint, s3Endpoint }
+
+  const plan = planStack(readAssembly(await assemblyOf(options, directory, onProgress)))
+  signal?.throwIfAborted()
+  onProgress('Making tables and buckets')
+  const { streamArns, isRestart } = await stores.make(plan)
+  signal?.throwIfAborted()
+
+  const functions = await startFunctions({
+    plan,
+    ...(options.interpose?.(endpoints) ?? endpoints),
+    processesMax: options.processesMax,
+    watch: stores.watch,
+    forget: stores.forget,
+    onOutput,
+    onNotice,
+  })
+  running.functions = functions
+  running.sources = startEventSources({
+    plan,
+    stores,
+    streamArns,
+    functions,
+    scheduleSpeed: options.scheduleSpeed ?? 1,
+    onGivenUp(one) {
+      givenUp.push(one)
+      if (givenUp.length > GIVEN_UP_MAX) givenUp.shift()
+    },
+    onNotice,
+  })
+  // Ended in the middle, the last run may have dropped events that were on their way.
+  if (isRestart) {
+    for (const { arn, atRestart } of plan.functions) {
+      if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
+    }
+  }
+  gateway.open({
+    api: plan.api ?? { id: 'none', routes: [] },
+    onRequest: listeners.onRequest ?? ignore,
+    async invoke({ functionArn }, event, expiresAtMs) {
+      const pool = functions.pools.get(functionArn)
+      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
+    },
+  })
+
+  let stopped: Promise<void> | undefined
+  return {
+    ...endpoints,
+    url,
+    directory,
+    plan,
+    givenUp,
+    failed,
+    functionPids: () => [...functions.pools.values()].flatMap((pool) => pool.pids),
+    async invoke(functionId, event) {
+      const pool = [...functions.pools.values()].find((it) => it.plan.id === functionId)
+      if (pool) return pool.invoke(JSON.stringify(event))
+      throw new StartError(`Cannot run ${functionId} because it is not in the template`)
+    },
+    stop() {
+      stopped ??= stop(running)
+      return stopped
+    },
+  }
+}
+
+async function assemblyOf(
+  { assembly, app = pushPop, context, signal }: LocalStackOptions,
+  dataDirectory: string,
+  onProgress: Listeners['onProgress'],
+): Promise<string> {
+  if (assembly !== undefined) return assembly
+  const options: SynthesisOptions = {
+    app,
+    except: dataDirectory,
+    onStart: () => onProgress('Synthesising the stack'),
+    ...(context && { context }),
+    ...(signal && { signal }),
+  }
+  return synthesiseApp(options)
+}
+
+const ignore = () => {}

@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { countOf, numbersOf } from '../../../lambdas/engine/core/ranges.ts'
+import {
+  countIn,
+  decodeCursor,
+  encodeCursor,
+  etagOf,
+  lanesFrom,
+  laneView,
+  lockedNow,
+  visibleIn,
+} from '../../../lambdas/engine/core/views.ts'
+import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
+
+const lane = aLane({
+  segmentSize: 4,
+  head: 2,
+  frontier: 12,
+  sealed: 40,
+  tail: tailOf(3),
+  holes: [range(4, 5)],
+  dead: [{ ...range(5, 6), reason: 'x' }],
+  offloaded: range(5, 9),
+  recalled: 6,
+})
+const locks = new Map([
+  ['live', aLock(later(5), at(0, 6, 8))],
+  ['expired', aLock(later(-5), at(0, 8, 10))],
+  ['done', aLock(0, at(0, 10, 12))],
+])
+const record = aRecord({ 0: lane, 3: aLane() }, { locks })
+
+it('What is visible is neither settled nor dead nor acknowledged.', () => {
+  const visible = visibleIn(record, 0, lane)
+  expect([...numbersOf(visible)].slice(0, 8)).toEqual([2, 3, 6, 7, 8, 9, 12, 13])
+  expect([...numbersOf(lockedNow(record, 0, visible, nowMs))]).toEqual([6, 7])
+  expect(countIn(record)).toBe(countOf(visible))
+})
+
+it('A lane shows its segments; what was recalled is not shown as offloaded.', () => {
+  expect(laneView(record, 0, lane)).toEqual({
+    priority: 0,
+    count: 37,
+    headSegment: 0,
+    tailSegment: 10,
+    headOffloadedSegment: 6,
+    tailOffloadedSegment: 8,
+  })
+  expect(laneView(record, 3, aLane())).toEqual({
+    priority: 3,
+    count: 0,
+    headSegment: 0,
+    tailSegment: 0,
+  })
+})
+
+describe('A cursor', () => {
+  it('is read back as it was written, and anything else is refused.', () => {
+    const places = fc.record({
+      priority: fc.nat(),
+      epoch: fc.stringMatching(/^[A-Za-z0-9_~]{8}$/),
+      sequence: fc.nat(),
+    })
+    fc.assert(
+      fc.property(places, (place) => {
+        expect(decodeCursor(encodeCursor(place))).toEqual(place)
+      }),
+    )
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        try {
+          decodeCursor(text)
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'INVALID_PARAMETER' })
+        }
+      }),
+    )
+  })
+
+  it('goes on in its lane and those behind, and at the front of one made anew.', () => {
+    const two = aRecord({ 1: aLane(), 4: aLane(), 9: aLane() })
+    const place = { priority: 4, epoch: 'epoch-00', sequence: 7 }
+    const from = (of: ReturnType<typeof lanesFrom>) => of.map((l) => [l.priority, l.from])
+    expect(from(lanesFrom(two, undefined, place))).toEqual([
+      [4, 7],
+      [9, 0],
+    ])
+    expect(from(lanesFrom(two, 4, undefined))).toEqual([[4, 0]])
+    expect(from(lanesFrom(two, undefined, { ...place, epoch: 'epoch-99' }))).toEqual([
+      [4, 0],
+      [9, 0],
+    ])
+  })
+})
+
+it('An ETag differs between records that differ in what moves beside the version.', () => {
+  const tags = [
+    undefined,
+    record,
+    { ...record, version: 8 },
+    { ...record, appends: 4 },
+    { ...record, claims: 3 },
+    { ...record, born: 'other-00' },
+    { ...record, locks: new Map([...locks, ['more', aLock(0, at(0, 12, 13))] as const]) },
+  ].map(etagOf)
+  expect(new Set(tags).size).toBe(tags.length)
+  for (const tag of tags) expect(tag).toMatch(/^"[A-Za-z0-9._~-]+"$/)
+})
+
+it('Whatever the record, no more is locked than visible.', () => {
+  fc.assert(
+    fc.property(anyRecord, (any) => {
+      for (const [priority, of] of any.lanes) {
+        const visible = visibleIn(any, priority, of)
+        const locked = lockedNow(any, priority, visible, nowMs)
+        expect(countOf(locked)).toBeLessThanOrEqual(countOf(visible))
+      }
+    }),
+  )
+})

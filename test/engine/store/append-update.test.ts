@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { appendOf } from '../../../lambdas/engine/core/append.ts'
+import {
+  LANES_MAX,
+  LANES_PER_APPEND,
+  PRIORITY_MAX,
+  ROOMY_TAIL,
+} from '../../../lambdas/engine/core/limits.ts'
+import { newLane } from '../../../lambdas/engine/core/record.ts'
+import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
+import {
+  appendUpdate,
+  newRecord,
+  wideAppendUpdate,
+} from '../../../lambdas/engine/store/append-update.ts'
+import { aLane, anEntry, aRecord, later, nowMs, tailOf } from '../core/a-record.ts'
+import { applied, expectPlaceholdersUsed, expectWithinLimits, storedOf } from './an-update.ts'
+
+const lanes = (count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, n) => [PRIORITY_MAX - n, aLane({ tail: tailOf(2) })]),
+  )
+const toAll = (count: number) =>
+  appendOf(new Map(Array.from({ length: count }, (_, n) => [PRIORITY_MAX - n, [anEntry()]])))
+
+describe('An append', () => {
+  const record = aRecord({ 0: aLane({ tail: tailOf(2) }), 5: aLane() })
+  const append = appendOf(new Map([[0, [anEntry('"a"'), anEntry('"b"')]]]))
+
+  it('adds to the end of its lanes, blind, and counts.', () => {
+    const stored = storedOf(record)
+    const built = appendUpdate(append, ROOMY_TAIL)
+    expect(built.ConditionExpression).not.toMatch(/\b(v|born)=/)
+    const after = applied(stored, built)
+    expect(after.L[0]?.t).toEqual([...tailOf(2), anEntry('"a"'), anEntry('"b"')])
+    expect(after).toMatchObject({
+      v: stored.v,
+      a: stored.a + 1,
+      b: stored.b + append.bytes,
+      room: stored.room - 2,
+    })
+  })
+
+  it('makes a lane that is missing, and only then.', () => {
+    const one = appendOf(new Map([[9, [anEntry()]]]))
+    const newLanes = new Map([[9, newLane('epoch_09', 50, [anEntry()])]])
+    const built = appendUpdate(one, ROOMY_TAIL, { newLanes })
+    const after = decodeRecord(applied(storedOf(record), built))
+    expect(after.lanes.get(9)).toEqual(newLanes.get(9))
+    expect(after.lanesMade).toBe(record.lanesMade + 1)
+    expect(() => applied(applied(storedOf(record), built), built)).toThrow('conditional')
+    expect(() => applied(storedOf(record), appendUpdate(one, ROOMY_TAIL))).toThrow('conditional')
+    expect(() => applied(storedOf(aRecord(lanes(LANES_MAX))), built)).toThrow('conditional')
+  })
+
+  it('fails for a full tail and for a full queue, and not for room when it needs none.', () => {
+    const stored = storedOf(record)
+    const full = { ...stored, b: ROOMY_TAIL.hardBytes - append.bytes + 1 }
+    expect(() => applied(full, appendUpdate(append, ROOMY_TAIL))).toThrow('conditional')
+    const noRoom = { ...stored, room: 1 }
+    expect(() => applied(noRoom, appendUpdate(append, ROOMY_TAIL))).toThrow('conditional')
+    expect(applied(noRoom, appendUpdate(append, ROOMY_TAIL, { anyway: true })).room).toBe(-1)
+  })
+
+  it('that has to know its place fails when its lanes are not as they were seen.', () => {
+    const built = appendUpdate(append, ROOMY_TAIL, { exactly: record })
+    applied(storedOf(record), built)
+    for (const change of [{ e: 'other_00' }, { s: 1 }, { t: tailOf(3) }]) {
+      const stored = storedOf(record)
+      Object.assign(stored.L[0] ?? {}, change)
+      expect(() => applied(stored, built)).toThrow('conditional')
+    }
+  })
+
+  it('stays within the limits with as many lanes as it may name.', () => {
+    const many = toAll(LANES_PER_APPEND)
+    const record = aRecord(lanes(LANES_PER_APPEND))
+    const newLanes = new Map([...many.lanes].map(([p, tail]) => [p, newLane('epoch_00', 9, tail)]))
+    for (const options of [{}, { exactly: record }, { newLanes }]) {
+      const built = appendUpdate(many, ROOMY_TAIL, options)
+      expectWithinLimits(built)
+      expectPlaceholdersUsed(built)
+    }
+  })
+})
+
+describe('The timer of what waits', () => {
+  const append = appendOf(new Map([[0, [anEntry('"a"')]]]))
+  const built = appendUpdate(append, ROOMY_TAIL, { remindAtMs: later(300_000) })
+  const cases: readonly [string, number | undefined, number][] = [
+    ['is started by an append that meets none', undefined, later(300_000)],
+    ['is left as it is, be it sooner', later(5), later(5)],
+    ['or later', later(900_000), later(900_000)],
+  ]
+  it.each(cases)('%s.', (_, checkAtMs, expected) => {
+    const record = aRecord({ 0: aLane() }, { checkAtMs })
+    expect(decodeRecord(applied(storedOf(record), built)).checkAtMs).toBe(expected)
+  })
+
+  it('is no business of an append without items, nor of one that announces nothing.', () => {
+    const nothing = appendOf(new Map([[0, []]]))
+    for (const update of [
+      appendUpdate(nothing, ROOMY_TAIL, { remindAtMs: nowMs }),
+      appendUpdate(append, ROOMY_TAIL),
+    ]) {
+      expect(update.UpdateExpression).not.toContain('checkAt')
+    }
+  })
+})
+
+describe('An append to more lanes than it can name', () => {
+  const record = aRecord(lanes(70), { lanesMade: 70 })
+  const append = appendOf(new Map([...toAll(70).lanes, [3, [anEntry('"new"')]]]))
+  const built = wideAppendUpdate(
+    append,
+    record,
+    new Map([[3, newLane('epoch_03', 50, [anEntry('"new"')])]]),
+    later(300_000),
+  )
+
+  it('puts them all, and loses nothing of what was in them.', () => {
+    expectWithinLimits(built)
+    const after = decodeRecord(applied(storedOf(record), built))
+    expect(after.lanes.size).toBe(71)
+    for (const [priority, lane] of record.lanes) {
+      expect(after.lanes.get(priority)?.tail).toEqual([...lane.tail, anEntry()])
+    }
+    expect(after.tailBytes).toBe(record.tailBytes + append.bytes)
+    expect(after.version).toBe(record.version)
+  })
+
+  it.each(['v', 'a', 'c', 'n', 'born'] as const)(
+    'fails when "%s" is not as it was seen.',
+    (name) => {
+      const stored = { ...storedOf(record), [name]: name === 'born' ? 'other_00' : 999 }
+      expect(() => applied(stored, built)).toThrow('conditional')
+    },
+  )
+})
+
+it('A queue’s first record is decoded to what was pushed.', () => {
+  const append = appendOf(new Map([[4, [anEntry('"a"')]]]))
+  const made = new Map([[4, newLane('epoch_04', 50, [anEntry('"a"')])]])
+  const record = decodeRecord(newRecord('orders', 'born_000', 'mark00', made, append))
+  expect(record).toMatchObject({ queue: 'orders', version: 1, born: 'born_000', marks: 'mark00' })
+  expect(record).toMatchObject({ appends: 1, lanesMade: 1, tailBytes: append.bytes, lanes: made })
+})

@@ -1,0 +1,100 @@
+// A connection dies while nobody looks. The first call to come then may not end in "nobody knows".
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
+import { freeze } from '../../support/freeze.ts'
+import { loopbackCertificate } from '../../support/loopback-certificate.ts'
+import { type NetworkProxy, startNetworkProxy } from '../../support/network-proxy.ts'
+import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
+import { bucketName, type FirstCallsSetting, kinds, openFirstCalls } from './first-calls.ts'
+import type { Order } from './frozen-process.ts'
+
+const ROUNDS = 40
+const rounds = Array.from({ length: ROUNDS }, (_, round) => round)
+const allWell = kinds.map(() => 'ok')
+
+let embedded: Embedded
+beforeAll(async () => {
+  embedded = await startEmbedded()
+  await embedded.createBucket(bucketName)
+})
+afterAll(() => embedded.stop())
+
+/** A table of its own for each test, and a way to it. */
+async function way(
+  tableName: string,
+  storeEndpoint = embedded.dynamodbEndpoint,
+): Promise<[NetworkProxy, FirstCallsSetting]> {
+  await embedded.createTable(tableName)
+  const proxy = await startNetworkProxy(storeEndpoint)
+  onTestFinished(() => proxy.close())
+  const { dynamodbEndpoint, s3Endpoint } = embedded
+  const endpoints = { dynamodbEndpoint, s3Endpoint }
+  return [proxy, { endpoints, proxyEndpoint: proxy.endpoint, tableName }]
+}
+
+describe('The first call on a connection that was forgotten while it was idle', () => {
+  it.each(['reset', 'dropped'] as const)('is made on another: %s.', async (how) => {
+    const [proxy, setting] = await way(`forgotten-${how}`)
+    let pausedMs = 0
+    const calls = openFirstCalls(setting, () => Date.now() + pausedMs)
+    onTestFinished(() => calls.close())
+    for (const round of rounds) {
+      await calls.beforePause(round)
+      proxy.forget(how)
+      pausedMs += 5_000
+      expect(await calls.afterPause(round)).toEqual(allWell)
+    }
+    expect(await calls.faultsAfter(ROUNDS)).toEqual([])
+  })
+})
+
+// Windows knows no signal that stops a process.
+describe.skipIf(process.platform === 'win32')('The first call after a thaw', () => {
+  const script = join(import.meta.dirname, 'frozen-process.ts')
+  const trusted = join(inject('folderOfTheRun'), 'loopback-certificate.pem')
+  let front: TlsFront
+  beforeAll(async () => {
+    writeFileSync(trusted, loopbackCertificate)
+    front = await startTlsFront(embedded.dynamodbEndpoint)
+  })
+  afterAll(() => front.close())
+
+  // What comes first is read first, and both ways must do.
+  it.each([
+    ['closed', 'before', 'https'],
+    ['closed', 'after', 'https'],
+    ['reset', 'before', 'https'],
+    ['reset', 'after', 'https'],
+    ['closed', 'after', 'http'],
+  ] as const)('is made on another connection: one %s %s the call came, %s.', async (...fate) => {
+    const [how, when, protocol] = fate
+    const store = protocol === 'https' ? front : { endpoint: embedded.dynamodbEndpoint }
+    const [proxy, setting] = await way(fate.join('-'), store.endpoint)
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: trusted }
+    const child = fork(script, [JSON.stringify(setting)], { env })
+    // Frozen too, should it fail meanwhile.
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child, 'message')
+    for (const round of rounds) {
+      await ask(child, { what: 'beforePause', round })
+      await freeze(child)
+      if (when === 'before') await proxy.end(how)
+      const answered = ask(child, { what: 'afterPause', round })
+      if (when === 'after') await proxy.end(how)
+      child.kill('SIGCONT')
+      expect(await answered).toEqual(allWell)
+    }
+    expect(await ask(child, { what: 'faultsAfter', round: ROUNDS })).toEqual([])
+  })
+})
+
+async function ask(child: ChildProcess, order: Order): Promise<unknown> {
+  const answer = once(child, 'message')
+  child.send(order)
+  return (await answer)[0]
+}

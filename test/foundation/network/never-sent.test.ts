@@ -1,0 +1,146 @@
+// What never left this machine changed nothing, and is told apart from what nobody knows of.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { HttpRequest } from '@smithy/core/protocols'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  createRequestHandler,
+  type RequestHandlerOptions,
+} from '../../../lambdas/foundation/network/request-handler.ts'
+import { type Failure, failureOf } from '../../../lambdas/foundation/outcome.ts'
+import { freeze } from '../../support/freeze.ts'
+import { loopbackCertificate, loopbackKey } from '../../support/loopback-certificate.ts'
+import { requestTo, startServer } from './a-server.ts'
+
+const cleanUps: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+async function serve(onConnection: (socket: Socket) => void): Promise<number> {
+  const server = await startServer(createServer(onConnection))
+  cleanUps.push(() => server.close())
+  return server.port
+}
+
+function handlerWith(options: RequestHandlerOptions) {
+  const handler = createRequestHandler(options)
+  cleanUps.push(() => handler.destroy?.())
+  return handler
+}
+
+type Target = { readonly protocol: string; readonly hostname?: string; readonly port: number }
+type Situation = () => Target | Promise<Target>
+
+/** A second is long here; and a deadline is not to be what ends it. */
+const soon = { connectTimeoutMs: 100, answerTimeoutMs: 30_000 }
+const https = 'https:'
+const http = 'http:'
+
+const situations = {
+  'a name that nobody has': () => ({ protocol: http, hostname: 'nobody.invalid', port: 80 }),
+  'a port on which nobody listens': async () => {
+    const server = await startServer()
+    await server.close()
+    return { protocol: http, port: server.port }
+  },
+  'a host that does not answer': async () => ({ protocol: http, port: await portOfTheDeaf() }),
+  'a network that cannot be reached': () => ({
+    protocol: http,
+    hostname: '255.255.255.255',
+    port: 80,
+  }),
+  'a connection that ends before TLS is there': async () => ({
+    protocol: https,
+    port: await serve((socket) => socket.destroy()),
+  }),
+  'a connection that is reset before TLS is there': async () => ({
+    protocol: https,
+    port: await serve((socket) => socket.once('data', () => socket.resetAndDestroy())),
+  }),
+  'a server that says nothing of TLS': async () => ({
+    protocol: https,
+    port: await serve(() => {}),
+  }),
+  'a server that does not know TLS': async () => ({
+    protocol: https,
+    port: await serve((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n')),
+    ),
+  }),
+  'a certificate that nobody trusts': async () => {
+    const server = createTlsServer({ key: loopbackKey, cert: loopbackCertificate }, () => {})
+    const { port, close } = await startServer(server)
+    cleanUps.push(close)
+    return { protocol: https, port }
+  },
+} satisfies Readonly<Record<string, Situation>>
+
+describe('A request is told to have never left, because of', () => {
+  it.each(Object.entries(situations))('%s.', async (_, situation) => {
+    const { port, ...more } = await situation()
+    const sending = handlerWith(soon).handle(requestTo(port, more))
+    const error = await sending.catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ name: 'RequestNotSentError', cause: expect.any(Error) })
+    expect(failureOf(error)).toBe('unsent')
+  })
+
+  it('other requests that hold all the connections there may be.', async () => {
+    const server = await startServer(createHttpServer(() => {}))
+    const handler = handlerWith({ socketsMax: 1, answerTimeoutMs: 30_000 })
+    const request = requestTo(server.port)
+    const first = handler.handle(request).catch((reason: unknown) => reason)
+    const second = handler.handle(request, { requestTimeout: 50 })
+    await expect(second).rejects.toMatchObject({ name: 'RequestNotSentError' })
+    expect(server.made).toBe(1)
+    await server.close()
+    expect(failureOf(await first)).toBe('unknown')
+  })
+})
+
+describe('The SDK’s own handler leaves it open in some cases, and says so by code or call in others:', () => {
+  const handlerThatWaits = (ms: number) => {
+    const times = { connectionTimeout: ms, requestTimeout: ms, throwOnRequestTimeout: true }
+    return new DynamoDBClient({ region: 'us-east-1', requestHandler: times }).config.requestHandler
+  }
+  const told: Readonly<Record<keyof typeof situations, readonly [Failure, number]>> = {
+    'a name that nobody has': ['unsent', 30_000],
+    'a port on which nobody listens': ['unsent', 30_000],
+    // It has neither a code nor a name of its own.
+    'a host that does not answer': ['unknown', 100],
+    'a network that cannot be reached': ['unsent', 30_000],
+    'a connection that ends before TLS is there': ['unknown', 30_000],
+    'a connection that is reset before TLS is there': ['unknown', 30_000],
+    'a server that says nothing of TLS': ['unknown', 100],
+    'a server that does not know TLS': ['unknown', 30_000],
+    'a certificate that nobody trusts': ['unsent', 30_000],
+  }
+  it.each(Object.entries(told))('%s.', async (name, [failure, waitMs]) => {
+    const { port, ...more } = await situations[name as keyof typeof situations]()
+    const handler = handlerThatWaits(waitMs)
+    cleanUps.push(() => handler.destroy?.())
+    const sending = handler.handle(new HttpRequest({ ...requestTo(port, more) } as never))
+    expect(failureOf(await sending.catch((reason: unknown) => reason))).toBe(failure)
+  })
+})
+
+/** A listener that is frozen and has its line full: the system drops what is sent to it. */
+async function portOfTheDeaf(): Promise<number> {
+  const child = fork(join(import.meta.dirname, 'deaf-listener.ts'))
+  const [port] = (await once(child, 'message')) as [number]
+  await freeze(child)
+  const line = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  cleanUps.push(async () => {
+    for (const socket of line) socket.destroy()
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  })
+  return port
+}

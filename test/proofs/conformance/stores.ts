@@ -1,0 +1,121 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3'
+import { BatchWriteCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { startEmbedded } from '../../../testing/embedded.ts'
+import {
+  createSimulatedClient,
+  type DocumentSender,
+  type Network,
+  type ObjectSender,
+  perfectNetwork,
+} from '../../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+
+/** The stores that have to agree: all run the same cases through the same commands. */
+
+export type StoreName = 'simulated' | 'embedded' | 'aws'
+
+export interface OpenStore {
+  readonly dynamodb: DocumentSender
+  readonly s3: ObjectSender
+  readonly table: string
+  readonly bucket: string
+  /** Deletes what a case has left behind, where the store outlives the tests. */
+  clean(partitionKeys: Iterable<string>, objectKeys: Iterable<string>): Promise<void>
+  close(): Promise<void>
+}
+
+export const storeNames: readonly StoreName[] =
+  process.env.PUSHPOP_CONFORMANCE_AWS === '1'
+    ? ['simulated', 'embedded', 'aws']
+    : ['simulated', 'embedded']
+
+export function openStore(name: StoreName): Promise<OpenStore> {
+  switch (name) {
+    case 'simulated':
+      return Promise.resolve(openSimulated(perfectNetwork))
+    case 'embedded':
+      return openEmbedded()
+    case 'aws':
+      return Promise.resolve(openAws())
+  }
+}
+
+const nothing = async () => {}
+
+export function openSimulated(network: Network): OpenStore {
+  const store = new SimulatedStore()
+  const { dynamodb, s3 } = createSimulatedClient(store, network)
+  const { tableName: table, bucketName: bucket } = store
+  return { dynamodb, s3, table, bucket, clean: nothing, close: nothing }
+}
+
+async function openEmbedded(): Promise<OpenStore> {
+  const embedded = await startEmbedded()
+  const [table, bucket] = ['conformance', 'conformance']
+  await Promise.all([embedded.createTable(table), embedded.createBucket(bucket)])
+  const dynamodb = documentClient(embedded.dynamodb)
+  return { dynamodb, s3: embedded.s3, table, bucket, clean: nothing, close: () => embedded.stop() }
+}
+
+function documentClient(client: DynamoDBClient): DocumentSender {
+  return DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: false },
+  })
+}
+
+function openAws(): OpenStore {
+  const { PUSHPOP_TABLE: table, PUSHPOP_BUCKET: bucket } = process.env
+  if (table === undefined || bucket === undefined) {
+    throw new Error('Cannot test AWS because PUSHPOP_TABLE or PUSHPOP_BUCKET is not set')
+  }
+  const client = new DynamoDBClient({})
+  const s3 = new S3Client({})
+  const dynamodb = documentClient(client)
+  return {
+    dynamodb,
+    s3,
+    table,
+    bucket,
+    async clean(partitionKeys, objectKeys) {
+      await deleteRows(dynamodb, table, partitionKeys)
+      await deleteObjects(s3, bucket, objectKeys)
+    },
+    async close() {
+      client.destroy()
+      s3.destroy()
+    },
+  }
+}
+
+async function deleteRows(
+  dynamodb: DocumentSender,
+  table: string,
+  partitionKeys: Iterable<string>,
+): Promise<void> {
+  for (const pk of partitionKeys) {
+    const { Items = [] } = await dynamodb.send(
+      new QueryCommand({
+        TableName: table,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': pk },
+        ProjectionExpression: 'pk, sk',
+        ConsistentRead: true,
+      }),
+    )
+    for (let at = 0; at < Items.length; at += 25) {
+      const requests = Items.slice(at, at + 25).map((Key) => ({ DeleteRequest: { Key } }))
+      await dynamodb.send(new BatchWriteCommand({ RequestItems: { [table]: requests } }))
+    }
+  }
+}
+
+async function deleteObjects(
+  s3: ObjectSender,
+  bucket: string,
+  objectKeys: Iterable<string>,
+): Promise<void> {
+  const Objects = [...objectKeys].map((Key) => ({ Key }))
+  if (Objects.length === 0) return
+  await s3.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects } }))
+}

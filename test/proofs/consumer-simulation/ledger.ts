@@ -1,0 +1,106 @@
+import type { Item } from '../../../lambdas/consumer/item.ts'
+import type { PoppedItem } from '../../../lambdas/engine/queues.ts'
+import type { Random } from '../simulation/random.ts'
+
+/** What was pushed, what handlers did, and what they must not have been asked to do. */
+export class Ledger {
+  readonly violations: string[] = []
+  /** Numbers of items whose handler came to its end. */
+  readonly done = new Set<number>()
+  /** Numbers of items that were delivered as often as they may be, or met a purge. */
+  readonly mayBeGone = new Set<number>()
+  failuresForGood = 0
+  handled = 0
+  /** Priorities by the item's number. */
+  readonly #pushed: number[] = []
+  readonly #random: Random
+  readonly #isExclusive: boolean
+  readonly #failing: number
+  readonly #deliveriesMax: number
+  readonly #slowMs: number
+  readonly #active = new Set<string>()
+  #runs = 0
+
+  constructor(options: {
+    readonly random: Random
+    readonly isExclusive: boolean
+    /** Of a batch: its handler throws. */
+    readonly failing: number
+    readonly deliveriesMax: number
+    readonly slowMs: number
+  }) {
+    this.#random = options.random
+    this.#isExclusive = options.isExclusive
+    this.#failing = options.failing
+    this.#deliveriesMax = options.deliveriesMax
+    this.#slowMs = options.slowMs
+  }
+
+  get pushed(): number {
+    return this.#pushed.length
+  }
+
+  /** Returns the item's number. */
+  push(priority: number): number {
+    return this.#pushed.push(priority) - 1
+  }
+
+  purged(priority: number | undefined): void {
+    for (const [number, own] of this.#pushed.entries()) {
+      if (priority === undefined || own === priority) this.mayBeGone.add(number)
+    }
+  }
+
+  locksPurged(): void {
+    this.#active.clear()
+  }
+
+  get left(): number[] {
+    return [...this.#pushed.keys()].filter((n) => !this.done.has(n) && !this.mayBeGone.has(n))
+  }
+
+  newRun(): number {
+    this.#runs += 1
+    return this.#runs
+  }
+
+  died(run: string): void {
+    this.#active.delete(run)
+  }
+
+  gaveUp(): void {
+    this.failuresForGood += 1
+  }
+
+  /** By a pop, whether the handler gets to see them or not. */
+  delivered(items: readonly PoppedItem[]): void {
+    for (const { text, deliveries } of items) {
+      if (deliveries >= this.#deliveriesMax) this.mayBeGone.add(Number(text))
+    }
+  }
+
+  async handle(
+    run: string,
+    items: readonly Item[],
+    sleep: (ms: number) => Promise<void>,
+  ): Promise<void> {
+    const numbers = items.map(({ value }) => value as number)
+    this.handled += 1
+    if (this.#isExclusive) {
+      if (this.#active.size > 0) {
+        this.violations.push(`${run} works beside ${[...this.#active].join()}`)
+      }
+      this.#active.add(run)
+      const first = numbers[0] as number
+      const passed = this.left.find((n) => n < first && this.#pushed[n] === this.#pushed[first])
+      if (passed !== undefined) {
+        this.violations.push(`${run} got ${first} before ${passed} was done`)
+      }
+    }
+    const ms = this.#random.next() ** 4 * this.#slowMs
+    await sleep(ms)
+    this.#active.delete(run)
+    if (this.#random.chance(this.#failing)) throw new Error('The handler failed')
+    for (const number of numbers) this.done.add(number)
+  }
+}

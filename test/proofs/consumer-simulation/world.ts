@@ -1,0 +1,309 @@
+// A queue, its producers and its consumers in virtual time: one seed decides when everything happens.
+// Runs are as Lambda has them: an environment handles one event at a time and keeps its engine, an
+// event waits for a free one, a process is killed at the end of its time or whenever it pleases, and
+// what failed is repeated. Events come late and twice, never not at all.
+
+import { noCounts } from '../../../lambdas/consumer/run.ts'
+import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
+import type { Settings } from '../../../lambdas/consumer/settings.ts'
+import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
+import { isLive } from '../../../lambdas/engine/core/record.ts'
+import { isReminded } from '../../../lambdas/engine/core/reminder.ts'
+import { decodeRecord, type StoredRecord } from '../../../lambdas/engine/core/stored-record.ts'
+import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
+import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
+import { createLog } from '../../../lambdas/runtime/log.ts'
+import { announcementsOf } from '../../../testing/simulated/announcements.ts'
+import type { Change } from '../../../testing/simulated/dynamodb/database.ts'
+import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
+import { requestTimeout, throttling } from '../../../testing/simulated/faults.ts'
+import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import type { Random } from '../simulation/random.ts'
+import { Scheduler } from '../simulation/scheduler.ts'
+import type { Ledger } from './ledger.ts'
+
+export const QUEUE = 'orders'
+const START_MS = 1_790_000_000_000
+const LATENCY_MS = 20
+
+export type Odds = {
+  /** Of a request: refused for now; carried out or not, and nobody is told. */
+  readonly throttled: number
+  readonly lost: number
+  /** Of a run: killed at some moment. */
+  readonly killed: number
+  /** Of an event: delivered twice. */
+  readonly repeated: number
+  /** Of putting `Run Continued`: refused. */
+  readonly notPut: number
+  /** Of an event: never delivered. */
+  readonly dropped: number
+}
+
+type Life = { dead: boolean }
+type Call = { readonly failures: number }
+type Environment = { busy: boolean; life: Life; engine: Queues }
+
+export class World {
+  readonly scheduler = new Scheduler(START_MS)
+  readonly store: SimulatedStore
+  /** What happened, for whoever replays a seed. */
+  readonly history: string[] = []
+  readonly #random: Random
+  readonly #odds: Odds
+  readonly #settings: Settings
+  readonly #timeoutMs: number
+  readonly #ledger: Ledger
+  readonly #environments: Environment[] = []
+  readonly #environmentsMax: number
+  readonly #waiting: Call[] = []
+  #running = 0
+  #underWay = 0
+  /** Nothing is called before: the consumer is not deployed yet. */
+  deployedMs = 0
+  /** Announcements because nobody came. */
+  reminders = 0
+
+  constructor(options: {
+    readonly random: Random
+    readonly odds: Odds
+    readonly settings: Settings
+    readonly timeoutMs: number
+    readonly environmentsMax: number
+    readonly ledger: Ledger
+  }) {
+    this.#random = options.random
+    this.#odds = options.odds
+    this.#settings = options.settings
+    this.#timeoutMs = options.timeoutMs
+    this.#environmentsMax = options.environmentsMax
+    this.#ledger = options.ledger
+    this.store = new SimulatedStore({
+      nowMs: () => this.scheduler.nowMs,
+      onChange: (change) => this.#stream(change),
+    })
+  }
+
+  /** No run is at work, and none is on its way. */
+  get isQuiet(): boolean {
+    return this.#running === 0 && this.#waiting.length === 0 && this.#underWay === 0
+  }
+
+  /** An engine in a process of its own, which may die. */
+  engine(life: Life = { dead: false }, faults = false, events = true): Queues {
+    const network: Network = {
+      deliver: (_, apply) => this.#deliver(life, faults, apply),
+    }
+    const { dynamodb, s3 } = createSimulatedClient(this.store, network)
+    return createQueues({
+      tableName: this.store.tableName,
+      bucketName: this.store.bucketName,
+      dynamodb: dynamodb as never,
+      s3: s3 as never,
+      clock: this.#clock(life),
+      random: () => this.#random.next(),
+      events,
+      onBackgroundError: () => {},
+    })
+  }
+
+  note(text: string): void {
+    this.history.push(`${((this.scheduler.nowMs - START_MS) / 1000).toFixed(3)} ${text}`)
+  }
+
+  #isLocked(): boolean {
+    const stored = this.store.item(`q#${QUEUE}`, 'queue')
+    if (stored === undefined) return false
+    const { locks } = decodeRecord(stored as unknown as StoredRecord)
+    return [...locks.values()].some((lock) => isLive(lock, this.scheduler.nowMs))
+  }
+
+  #clock(life: Life) {
+    return {
+      nowMs: () => Math.floor(this.scheduler.nowMs),
+      sleep: (ms: number, signal?: AbortSignal): Promise<void> =>
+        new Promise((resolve) => {
+          if (signal?.aborted) return resolve()
+          const wake = () => {
+            if (!life.dead) resolve()
+          }
+          signal?.addEventListener('abort', wake)
+          this.scheduler.at(this.scheduler.nowMs + ms, this.#random.next(), true, wake)
+        }),
+    }
+  }
+
+  #deliver<T>(life: Life, faults: boolean, apply: () => T): Promise<T> {
+    const { scheduler } = this
+    const random = this.#random
+    if (life.dead) return new Promise(() => {})
+    const there = random.next() * LATENCY_MS
+    const back = random.next() * LATENCY_MS
+    const throttled = faults && random.chance(this.#odds.throttled)
+    const lost = faults && !throttled && random.chance(this.#odds.lost)
+    const arrives = !throttled && !(lost && random.chance(0.5))
+    return new Promise((resolve, reject) => {
+      const answer = (atMs: number, tell: () => void) =>
+        scheduler.at(atMs, random.next(), true, () => {
+          if (!life.dead) tell()
+        })
+      scheduler.at(scheduler.nowMs + there, random.next(), false, () => {
+        // What a dead process had sent arrives, or does not.
+        if (life.dead && random.chance(0.3)) return
+        let outcome: () => void = () => {}
+        if (arrives) {
+          try {
+            const output = apply()
+            outcome = () => resolve(output)
+          } catch (error) {
+            outcome = () => reject(error)
+          }
+        }
+        if (throttled) answer(scheduler.nowMs + back, () => reject(throttling()))
+        else if (lost) answer(scheduler.nowMs + 3_000, () => reject(requestTimeout()))
+        else answer(scheduler.nowMs + back, outcome)
+      })
+    })
+  }
+
+  /** The table's stream, its filter, and the function behind it. */
+  #stream(change: Change): void {
+    const { pk, oldItem, newItem } = change
+    if (pk === `q#${deadLetterQueueOf(QUEUE)}` && newItem !== undefined) this.#bury(newItem)
+    if (pk !== `q#${QUEUE}` || newItem === undefined) return
+    const before = oldItem && decodeRecord(oldItem as unknown as StoredRecord)
+    const after = decodeRecord(newItem as unknown as StoredRecord)
+    // Whoever works on purged items has no lock any more.
+    const isGone = (lockId: string): boolean => before?.locks.has(lockId) === true
+    if (after.ended.some(({ lockId, ending }) => ending === 'purged' && isGone(lockId))) {
+      this.#ledger.locksPurged()
+    }
+    const kinds = announcementsOf(change).map(({ kind }) => kind)
+    if (!kinds.includes('items-available')) return
+    const isReminder = before !== undefined && isReminded(before, after)
+    if (isReminder) this.reminders += 1
+    this.note(isReminder ? 'Items Available, again' : 'Items Available')
+    if (this.#random.chance(this.#odds.dropped)) this.note('the event is dropped')
+    else this.#event({ failures: 0 })
+  }
+
+  /** Few enough items that all are in the record. */
+  #bury(record: Item): void {
+    for (const { tail } of decodeRecord(record as unknown as StoredRecord).lanes.values()) {
+      for (const entry of tail) this.#ledger.mayBeGone.add(Number(decodeItem(entry).text))
+    }
+  }
+
+  #event(call: Call): void {
+    const random = this.#random
+    const times = random.chance(this.#odds.repeated) ? 2 : 1
+    for (let i = 0; i < times; i += 1) {
+      const late = random.chance(0.2) ? 3_000 : 200
+      this.#underWay += 1
+      this.scheduler.at(this.scheduler.nowMs + random.next() * late, random.next(), true, () => {
+        this.#underWay -= 1
+        if (this.scheduler.nowMs < this.deployedMs) return
+        this.#waiting.push(call)
+        this.#next()
+      })
+    }
+  }
+
+  #next(): void {
+    let free = this.#environments.find(({ busy }) => !busy)
+    if (free === undefined && this.#environments.length < this.#environmentsMax) {
+      const life = { dead: false }
+      free = { busy: false, life, engine: this.engine(life, true) }
+      this.#environments.push(free)
+    }
+    const call = free && this.#waiting.shift()
+    if (free === undefined || call === undefined) return
+    this.#run(free, call)
+    this.#next()
+  }
+
+  #run(environment: Environment, call: Call): void {
+    const { scheduler } = this
+    const random = this.#random
+    const { life, engine } = environment
+    const name = `run ${this.#ledger.newRun()}`
+    const clock = this.#clock(life)
+    const endMs = scheduler.nowMs + this.#timeoutMs
+    environment.busy = true
+    this.#running += 1
+    this.note(`${name} begins`)
+    let ended = false
+    const end = (how: string): boolean => {
+      if (ended) return false
+      ended = true
+      this.note(`${name} ends: ${how}`)
+      this.#running -= 1
+      environment.busy = false
+      scheduler.at(scheduler.nowMs, random.next(), true, () => this.#next())
+      return true
+    }
+    // As Lambda repeats what nobody waits for.
+    const repeat = (): void => {
+      if (call.failures < 2) this.#event({ failures: call.failures + 1 })
+      else this.#ledger.gaveUp()
+    }
+    const kill = (how: string): void => {
+      if (!end(how)) return
+      life.dead = true
+      this.#ledger.died(name)
+      this.#environments.splice(this.#environments.indexOf(environment), 1)
+      // Lambda would repeat this as well. Here only where no lock is left, once what was sent has
+      // landed: a lock says that somebody works here, or that its end will be an event.
+      this.#underWay += 1
+      scheduler.at(scheduler.nowMs + 10 * LATENCY_MS, random.next(), true, () => {
+        this.#underWay -= 1
+        if (!this.#isLocked()) repeat()
+      })
+    }
+    scheduler.at(endMs, 1, true, () => kill('its time is over'))
+    if (random.chance(this.#odds.killed)) {
+      const atMs = scheduler.nowMs + random.next() ** 2 * this.#timeoutMs
+      scheduler.at(atMs, random.next(), true, () => kill('killed'))
+    }
+    const counts = noCounts()
+    runQueue(
+      {
+        queue: QUEUE,
+        settings: this.#settings,
+        counts,
+        remainingMs: () => endMs - scheduler.nowMs,
+        handler: (items) => this.#ledger.handle(name, items, (ms) => clock.sleep(ms)),
+      },
+      {
+        queues: {
+          ...engine,
+          pop: async (queue, request) => {
+            const popped = await engine.pop(queue, request)
+            if (popped.kind === 'items') this.#ledger.delivered(popped.items)
+            return popped
+          },
+        },
+        clock,
+        random: () => random.next(),
+        log: createLog({
+          level: 'warn',
+          service: 'sim',
+          write: (line) => this.note(`${name}: ${line.slice(0, 200)}`),
+        }),
+        callNext: async () => {
+          await clock.sleep(random.next() * LATENCY_MS)
+          if (random.chance(this.#odds.notPut)) throw new Error('Cannot put the event')
+          this.note(`${name} calls the next`)
+          this.#event({ failures: 0 })
+          await clock.sleep(random.next() * LATENCY_MS)
+        },
+      },
+    ).then(
+      (ending) => end(ending),
+      (error: unknown) => {
+        if (end(`failed: ${error}`)) repeat()
+      },
+    )
+  }
+}

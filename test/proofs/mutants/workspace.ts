@@ -1,0 +1,54 @@
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Mutant } from './mutant.ts'
+
+export const root = join(import.meta.dirname, '../../..')
+
+const copied = [
+  'lambdas',
+  'lib',
+  'local',
+  'testing',
+  'test',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+]
+
+/** A copy of the code as it was when the run began: what is edited meanwhile does not matter. */
+export async function snapshot(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'pushpop-mutants-'))
+  const place = join(folder, 'unmutated')
+  await mkdir(place)
+  for (const name of copied) await cp(join(root, name), join(place, name), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(place, 'node_modules'), 'dir')
+  return folder
+}
+
+/** A copy with the mutant's fault in it. */
+export async function mutated(folder: string, mutant: Mutant): Promise<string> {
+  const place = join(folder, mutant.name)
+  const patches = await patched(mutant, join(folder, 'unmutated'))
+  await cp(join(folder, 'unmutated'), place, { recursive: true, verbatimSymlinks: true })
+  for (const [file, text] of patches) await writeFile(join(place, 'lambdas', file), text)
+  return place
+}
+
+export const remove = (place: string): Promise<void> => rm(place, { recursive: true, force: true })
+
+/** The files that the mutant changes, with their new text. */
+export async function patched(mutant: Mutant, place: string): Promise<Map<string, string>> {
+  const texts = new Map<string, string>()
+  for (const { file, find, replace } of mutant.edits) {
+    const text = texts.get(file) ?? (await readFile(join(place, 'lambdas', file), 'utf8'))
+    const parts = text.split(find)
+    if (parts.length !== 2) {
+      throw new Error(
+        `Mutant "${mutant.name}" finds its place ${parts.length - 1} times in lambdas/${file}, not once:\n${find}`,
+      )
+    }
+    texts.set(file, parts.join(replace))
+  }
+  return texts
+}

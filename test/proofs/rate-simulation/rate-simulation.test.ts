@@ -1,0 +1,65 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { PoolResult } from '../simulation/pool.ts'
+import { runRateSeeds } from './rate-pool.ts'
+import { runRateSeed } from './run-rate-seed.ts'
+
+/** Fewer where it is a mutant's killer; the first of them are the same. */
+const seeds = Number(process.env.PUSHPOP_RATE_SEEDS ?? 20_000)
+
+/** What a run must have met to prove anything, in a thousand seeds; some tenth of what it meets. */
+const perThousand: Readonly<Record<string, number>> = {
+  'answer allowed': 3_000,
+  'answer allowed after waiting': 50,
+  'answer denied': 800,
+  'answer override-refused': 20,
+  'answer promised': 100,
+  'fault answer-lost': 20,
+  'fault request-lost': 20,
+  'fault lands-late': 20,
+  'fault pause': 15,
+  'fault throttled': 50,
+  'fault slow': 30,
+  'fault crash, request sent': 5,
+  'fault crash, request not sent': 5,
+  'gave up: given-up': 8,
+  'gave up: kept': 10,
+  'gave up: too-late': 10,
+  'operation configure answered': 100,
+  'operation configurePatterns answered': 40,
+  'operation unconfigure answered': 20,
+  'operation verify answered': 30,
+  'path lost a race': 500,
+  'rows expired': 100,
+  'slots that came too late': 1,
+}
+
+describe(`${seeds} seeds of rate limits`, () => {
+  let result: PoolResult
+
+  beforeAll(async () => {
+    result = await runRateSeeds({ from: 1, seeds })
+  }, 600_000)
+
+  it('keep every invariant', () => {
+    const told = result.failures.map(
+      ({ seed, rule, explanation }) =>
+        `${rule}: ${explanation}\n  node test/proofs/rate-simulation/main.ts --seed ${seed}`,
+    )
+    expect(told).toEqual([])
+    expect(result.seeds).toBe(seeds)
+  })
+
+  it('meet every fault, verb and answer often enough to prove something', () => {
+    const missing = Object.entries(perThousand).filter(
+      ([name, least]) => result.statistics.get(name) < (least * seeds) / 1_000,
+    )
+    expect(missing.map(([name]) => [name, result.statistics.get(name)])).toEqual([])
+  })
+})
+
+it('The same seed is the same run.', async () => {
+  for (const seed of [7, 831, 1_109, 5_091]) {
+    const [one, two] = [await runRateSeed(seed, true), await runRateSeed(seed, true)]
+    expect(two.history.hash()).toBe(one.history.hash())
+  }
+})

@@ -1,0 +1,91 @@
+import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import { noFaults } from './faults.ts'
+import { History } from './history.ts'
+import { Housekeeper } from './housekeeper.ts'
+import { Model } from './model/model.ts'
+import { observeChange, observeRequest } from './model/observer.ts'
+import type { Profile } from './profile.ts'
+import { Random } from './random.ts'
+import { Scheduler } from './scheduler.ts'
+import { Statistics } from './statistics.ts'
+import type { World } from './world.ts'
+import { Writer } from './writer.ts'
+
+export type WorldOptions = {
+  readonly seed: number
+  readonly history: boolean
+  readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs'>>
+  readonly faultFree: boolean
+  /** Whether a stream wakes a housekeeper. */
+  readonly stream: boolean
+  /** Whether eventually consistent reads may see the past. */
+  readonly stale: boolean
+}
+
+export type Built = {
+  readonly world: World
+  readonly model: Model
+  readonly newWriter: (name: string) => Writer
+  readonly housekeeper: Housekeeper | undefined
+}
+
+const START_MS = 1_790_000_000_000
+
+/** A store, the model that watches it, and the writers' factory; faults are off at first. */
+export function buildWorld({
+  seed,
+  history,
+  profile,
+  faultFree,
+  stream,
+  stale,
+}: WorldOptions): Built {
+  const random = new Random(seed)
+  const staleRandom = random.fork()
+  const scheduler = new Scheduler(START_MS)
+  let housekeeper: Housekeeper | undefined
+  const store = new SimulatedStore({
+    nowMs: () => scheduler.nowMs,
+    ...(stale && {
+      staleness: () => {
+        if (!staleRandom.chance(world.odds['stale-read'])) return 0
+        world.statistics.count('fault stale-read')
+        return staleRandom.between(1, 8)
+      },
+    }),
+    staleMsMax: profile.staleMs,
+    throttle: profile.throttle,
+    onChange: (change) => {
+      observeChange(model, change)
+      housekeeper?.observe(change)
+    },
+  })
+  const log = new History({ enabled: history, nowMs: () => scheduler.nowMs })
+  const world: World = {
+    seed,
+    scheduler,
+    random: random.fork(),
+    store,
+    history: log,
+    statistics: new Statistics(),
+    faultFree,
+    odds: noFaults,
+    latencyMaxMs: profile.latencyMaxMs,
+    transactionMaxMs: profile.transactionMaxMs ?? 0,
+    applying: undefined,
+    intervene: undefined,
+    applied: (request) => observeRequest(model, request),
+    violation: undefined,
+    violated: (rule, explanation) => {
+      log.add('', () => `VIOLATED ${rule}: ${explanation}`)
+      world.violation ??= { rule, explanation }
+    },
+  }
+  const model = new Model(world)
+  const { skewMaxMs, clockJumps } = profile
+  const newWriter = (name: string): Writer =>
+    new Writer(world, model, { name, skewMaxMs, clockJumps })
+  if (stream) housekeeper = new Housekeeper(world, newWriter('stream'))
+  return { world, model, newWriter, housekeeper }
+}

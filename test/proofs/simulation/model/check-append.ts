@@ -1,0 +1,111 @@
+import {
+  decodeItem,
+  decodeReference,
+  isReference,
+  spanOf,
+} from '../../../../lambdas/engine/core/entry.ts'
+import type { Lane } from '../../../../lambdas/engine/core/record.ts'
+import { batchEntries } from './batches.ts'
+import type { LaneLog } from './lane-log.ts'
+import type { Model } from './model.ts'
+
+/**
+ * Entries leave a tail as a prefix and come to it at the end; nothing between changes. What comes
+ * is given its sequence number here, for ever.
+ */
+export function checkTail(
+  model: Model,
+  queue: string,
+  priority: number,
+  before: Lane | undefined,
+  after: Lane,
+): void {
+  const known = before !== undefined && before.epoch === after.epoch
+  if (known && before.tail === after.tail && before.sealed === after.sealed) return
+  let kept: readonly string[] = []
+  let log: LaneLog | undefined
+  if (known) {
+    log = model.log(queue, after.epoch, priority)
+    kept = withoutPrefix(model, before, after)
+  } else {
+    if (after.sealed !== 0 || after.head !== 0 || after.frontier !== 0) {
+      model.violated('a lane starts at 0', `lane ${priority} of ${queue}`)
+    }
+    if (model.log(queue, after.epoch, priority) !== undefined) {
+      model.violated('an epoch is used once', `${after.epoch} in lane ${priority} of ${queue}`)
+    }
+    log = model.makeLog(queue, after.epoch, priority)
+  }
+  if (kept.some((entry, index) => entry !== after.tail[index])) {
+    model.violated(
+      'a sequence number never changes its item',
+      `the tail of lane ${priority} of ${queue} was ${JSON.stringify(kept)} and is ${JSON.stringify(after.tail)}`,
+    )
+    return
+  }
+  for (let i = kept.length; i < after.tail.length; i += 1) {
+    append(model, log as LaneLog, after.tail[i] as string)
+  }
+}
+
+function withoutPrefix(model: Model, before: Lane, after: Lane): readonly string[] {
+  let sealed = before.sealed
+  let dropped = 0
+  while (sealed < after.sealed && dropped < before.tail.length) {
+    sealed += spanOf(before.tail[dropped] as string)
+    dropped += 1
+  }
+  if (sealed !== after.sealed) {
+    model.violated(
+      'entries leave a tail as a prefix',
+      `sealed moved from ${before.sealed} to ${after.sealed}, not to the edge of an entry`,
+    )
+  }
+  return before.tail.slice(dropped)
+}
+
+function append(model: Model, log: LaneLog, entry: string): void {
+  const entries = isReference(entry)
+    ? batchEntries(model.rows, model.world.store.objects, log.queue, entry)
+    : [entry]
+  if (entries === undefined) {
+    model.violated('every pointer has its object', `an appended batch is not there: ${entry}`)
+    return
+  }
+  if (isReference(entry)) {
+    model.noteBatch(log, log.places.length, decodeReference(entry))
+    model.world.statistics.count(entry[1] === 's' ? 'path batch in S3' : 'path batch in rows')
+  }
+  for (const one of entries) appendItem(model, log, one)
+}
+
+function appendItem(model: Model, log: LaneLog, entry: string): void {
+  const item = decodeItem(entry)
+  const record = model.ledger.item(item.text)
+  const at = `${log.queue} lane ${log.priority} number ${log.places.length}`
+  if (record === undefined) {
+    model.violated('nothing is delivered that was not pushed', `${item.text} at ${at}`)
+    return
+  }
+  const { operation } = model
+  const { pushedBy } = record
+  if (!record.appended) {
+    record.appended = true
+    pushedBy.appended += 1
+    model.touchedPushes.add(pushedBy)
+    if (operation === undefined || !pushedBy.operations.includes(operation)) {
+      model.violated('a push appends its own items', `${item.text} at ${at}`)
+    }
+    model.noteEffect(`${item.text} was appended at ${at}`)
+    if (operation !== undefined) operation.effects.appended += 1
+  } else {
+    model.moved.add(record)
+    if (operation?.command.verb === 'redrive') {
+      operation.effects.redriven += 1
+      model.noteEffect(`${item.text} was redriven to ${at}`)
+    }
+  }
+  record.live += 1
+  model.touched.add(record)
+  log.places.push({ entry, item, record, handouts: 0 })
+}

@@ -1,0 +1,89 @@
+import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
+import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
+import type { CommandOf } from '../command.ts'
+import type { Operation } from '../operation.ts'
+import type { Say } from './check-answer.ts'
+import type { Model, QueueModel } from './model.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** The marks that events are made of, by the record before and after a write. */
+export function checkMarks(
+  model: Model,
+  queueModel: QueueModel,
+  before: Snapshot | undefined,
+  after: Snapshot | undefined,
+): void {
+  const { queue } = queueModel
+  if (after === undefined) {
+    queueModel.silence = undefined
+    return
+  }
+  const { dry } = after.record
+  const hasFree = after.hasFree()
+  if (dry && hasFree) model.violated('dry: nothing is free', `${queue} has something to pop`)
+  if (hasFree && after.record.checkAtMs === undefined) {
+    model.violated('what waits has a timer', `${queue} has items, and nobody would look after them`)
+  }
+  if (before === undefined && hasFree && !after.record.notable) {
+    model.violated('every transition wakes the stream', `${queue}: its first items`)
+  }
+  checkReminder(model, before, after, hasFree)
+  const silent = !dry && !hasFree
+  if (silent && before === undefined) model.violated('a record without items is dry', queue)
+  if (silent && before?.record.dry && before.record.born === after.record.born) {
+    model.violated('a dry queue stays marked until something comes', queue)
+  }
+  if (before !== undefined && queueModel.silence === undefined) {
+    const wakes =
+      before.record.dry || dry || after.record.notable || before.record.born !== after.record.born
+    const [missed] = wakes ? [] : transitionsOf(before.record, after.record)
+    if (missed !== undefined) {
+      model.violated('every transition wakes the stream', `${queue}: ${missed.kind}`)
+    }
+  }
+  if (!silent) queueModel.silence = undefined
+  else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }
+}
+
+/** Where the sweeper announces a queue again, somebody could take something, and nobody has. */
+function checkReminder(
+  model: Model,
+  before: Snapshot | undefined,
+  { record }: Snapshot,
+  hasFree: boolean,
+): void {
+  const last = before?.record.reminder
+  const { reminder } = record
+  if (reminder === undefined || reminder.times === 0 || reminder.sinceMs === last?.sinceMs) return
+  model.world.statistics.count('path announced again')
+  if (!hasFree) model.violated('what is announced again is there', record.queue)
+  const held = [...record.locks.values()].some(({ expiresAtMs }) => expiresAtMs !== 0)
+  if (held) model.violated('a queue at work is not announced again', record.queue)
+  const isByHand = model.operation?.command.verb === 'announceWaiting'
+  if (isByHand) return
+  let taken = 0
+  for (const { frontier } of record.lanes.values()) taken += frontier
+  if (last === undefined || last.taken !== taken) {
+    model.violated('only what nobody takes is announced again', record.queue)
+  }
+}
+
+/**
+ * Nothing to pop, and no mark that says so: the next push would be no event. Whoever leaves a queue
+ * like that marks it before he answers, and so does whoever finds it so.
+ */
+export function checkLeftDry(
+  { silence, queue }: QueueModel,
+  operation: Operation<CommandOf<'pop'> | CommandOf<'purge'>>,
+  outcome: PopOutcome | undefined,
+  faultFree: boolean,
+  say: Say,
+): void {
+  if (silence === undefined) return
+  const found = outcome?.kind === 'empty' && silence.sinceCommit <= operation.startedAtCommit
+  if (found) say('who finds nothing leaves the mark', queue)
+  if (silence.by?.id !== operation.id) return
+  // The mark may fail after the answer is certain; a pop says then that one should ask again.
+  const admitted = outcome?.kind === 'items' ? outcome.more : !faultFree
+  if (!admitted) say('who takes the last leaves the mark', queue)
+}

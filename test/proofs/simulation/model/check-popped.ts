@@ -1,0 +1,140 @@
+import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
+import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
+import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
+import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
+import type { CommandOf } from '../command.ts'
+import type { Operation, Take } from '../operation.ts'
+import type { Say } from './check-answer.ts'
+import type { Model, QueueModel } from './model.ts'
+
+type Pop = Operation<CommandOf<'pop'>>
+
+export function checkPopped(model: Model, operation: Pop, outcome: PopOutcome, say: Say): void {
+  const { queue, request } = operation.command
+  const queueModel = model.queue(queue)
+  const take = operation.effects.takes[0]
+  if (outcome.kind !== 'locked' && request.acknowledge !== undefined) {
+    checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
+  }
+  if (outcome.kind !== 'items') {
+    if (take !== undefined) say('an empty answer took nothing', JSON.stringify(take))
+    if (outcome.kind === 'empty') checkEmpty(queueModel, operation, say)
+    else checkLocked(queueModel, operation, say)
+    return
+  }
+  checkTexts(model, operation, outcome, say)
+  if (take !== undefined) {
+    checkTaken(take, outcome, say)
+  } else {
+    const lock = outcome.lock && queueModel.locks.get(outcome.lock.id)
+    if (lock?.keyHash === undefined || request.idempotencyKey === undefined) {
+      say('a pop that answers items took them', `${outcome.items.length} items`)
+    }
+  }
+}
+
+function checkTaken(take: Take, outcome: Extract<PopOutcome, { kind: 'items' }>, say: Say): void {
+  const ids: string[] = []
+  for (const { priority, epoch, from, to } of take.stretches) {
+    for (const sequence of numbersOf([{ from, to }])) {
+      ids.push(itemId({ priority, epoch, sequence }))
+    }
+  }
+  const answered = outcome.items.map(({ id }) => id)
+  if (ids.join() !== answered.join()) {
+    say('a pop answers what it took', `answered ${answered.join()}, took ${ids.join()}`)
+  }
+  if (take.lockId !== outcome.lock?.id) {
+    say('a pop answers its lock', `${outcome.lock?.id}, made ${take.lockId}`)
+  }
+}
+
+function checkTexts(
+  model: Model,
+  operation: Pop,
+  outcome: Extract<PopOutcome, { kind: 'items' }>,
+  say: Say,
+): void {
+  const { queue } = operation.command
+  const own = operation.effects.takes.length > 0
+  for (const { text, id, priority, deliveries, pushedAtMs } of outcome.items) {
+    const place = parseItemId(id)
+    const known = place && model.log(queue, place.epoch, place.priority)?.places[place.sequence]
+    if (known === undefined || known.item.text !== text || place?.priority !== priority) {
+      say('nothing is delivered that was not pushed', `${text} as ${id}`)
+      continue
+    }
+    if (known.item.pushedAtMs !== pushedAtMs) say('an item keeps its time', `${text} ${pushedAtMs}`)
+    if (deliveries < 1 || deliveries > known.handouts) {
+      say('deliveries are counted', `${text}: ${deliveries} of ${known.handouts}`)
+    }
+    const { settledAtCommit, fate } = known.record
+    if (fate === 'acknowledged' && (settledAtCommit ?? 0) <= operation.startedAtCommit && own) {
+      say('what was acknowledged is never delivered again', text)
+    }
+  }
+}
+
+/** There was a moment while the pop ran at which it could have found nothing. */
+function checkEmpty(queueModel: QueueModel, operation: Pop, say: Say): void {
+  const { startedAtCommit } = operation
+  const { freeSinceCommit } = queueModel
+  if (freeSinceCommit !== undefined && freeSinceCommit <= startedAtCommit) {
+    say('empty is never guessed', `${queueModel.queue} had visible items all the time`)
+  }
+  // With another `max_deliveries` the same locks may have led to the dead-letter queue.
+  if (queueModel.configuredAtCommit > startedAtCommit) return
+  for (const [lockId, lock] of queueModel.current?.record.locks ?? []) {
+    if (isDone(lock) || lock.expiresAtMs > operation.clockMinMs) continue
+    const known = queueModel.locks.get(lockId)
+    if (known === undefined || known.changedAtCommit > startedAtCommit) continue
+    if (returnsAny(queueModel, lockId)) {
+      say('empty is never guessed', `lock ${lockId} had expired at ${lock.expiresAtMs}`)
+    }
+  }
+}
+
+/** Whether the end of a lock makes items visible, and does not send them all to their death. */
+function returnsAny({ current }: QueueModel, lockId: string): boolean {
+  const most = current?.record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY
+  for (const priority of current?.record.lanes.keys() ?? []) {
+    const view = current?.view(priority)
+    for (const n of numbersOf(view?.locked.get(lockId) ?? [])) {
+      if (view !== undefined && deliveriesOf(view.lane, n) + 1 < most) return true
+    }
+  }
+  return false
+}
+
+function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
+  if (operation.command.request.competing) say('competing pops pass by locks', queueModel.queue)
+  for (const lock of queueModel.locks.values()) {
+    const ended = lock.endedAtCommit ?? Number.POSITIVE_INFINITY
+    if (ended >= operation.startedAtCommit && lock.longestMs > operation.clockMinMs) return
+  }
+  say('locked is never guessed', `no lock of ${queueModel.queue} was live`)
+}
+
+function checkCombined(
+  queueModel: QueueModel,
+  { effects }: Pop,
+  lockId: string,
+  answered: number | undefined,
+  say: Say,
+): void {
+  const lock = queueModel.locks.get(lockId)
+  if (answered === undefined) {
+    // A repeat by key, and the lock it had acknowledged is too long ago to be remembered.
+    if (effects.takes.length === 0 && lock?.acknowledged) return
+    say('a combined pop tells what it acknowledged', lockId)
+    return
+  }
+  const settled = effects.settledByLock.get(lockId)
+  if (settled === undefined) {
+    if (!lock?.acknowledged) {
+      say('a success has its effect', `lock ${lockId} was not acknowledged`)
+    }
+  } else if (settled !== answered) {
+    say('an acknowledge counts exactly', `${answered}, in truth ${settled}`)
+  }
+}

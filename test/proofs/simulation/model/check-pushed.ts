@@ -1,0 +1,82 @@
+import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
+import type { CommandOf } from '../command.ts'
+import type { Operation } from '../operation.ts'
+import type { Say } from './check-answer.ts'
+import type { Model } from './model.ts'
+
+/** The ids of a push lead to its items; repeats of one key all give the same ids. */
+export function checkPushed(
+  model: Model,
+  operation: Operation<CommandOf<'push'>>,
+  value: unknown,
+  say: Say,
+): void {
+  const { queue, request } = operation.command
+  const { ids } = value as { ids: readonly string[] }
+  const { items, idempotencyKey } = request
+  if (ids.length === 0 && idempotencyKey !== undefined) {
+    // Its items were gone before it could look for them: allowed to one that went in blind.
+    model.world.statistics.count('path keyed push without ids')
+    return
+  }
+  if (ids.length !== items.length) say('a push answers an id for each item', `${ids.length}`)
+  const last = new Map<string, number>()
+  for (const [i, { text, priority = 0 }] of items.entries()) {
+    const place = parseItemId(ids[i])
+    const log = place && model.log(queue, place.epoch, place.priority)
+    if (place === undefined || log?.places[place.sequence]?.item.text !== text) {
+      say('an id leads to its item', `${ids[i]} is not ${text}`)
+      return
+    }
+    if (place.priority !== priority) say('an item keeps its priority', `${text} at ${ids[i]}`)
+    const lane = `${place.epoch} ${priority}`
+    const before = last.get(lane)
+    if (before !== undefined && place.sequence !== before + 1) {
+      say('a bulk push keeps its order', `${text} at ${place.sequence} after ${before}`)
+    }
+    last.set(lane, place.sequence)
+  }
+  const pushedBy = model.ledger.item(items[0]?.text ?? '')?.pushedBy
+  if (pushedBy === undefined) return
+  if (pushedBy.appended !== pushedBy.texts.length) {
+    say('a success has its effect', `${pushedBy.appended} of ${items.length} items were appended`)
+  }
+  if (idempotencyKey === undefined) return
+  for (const other of pushedBy.operations) {
+    if (other === operation || other.outcome?.kind !== 'success') continue
+    const { ids: earlier } = other.outcome.value as { ids: readonly string[] }
+    if (JSON.stringify(earlier) !== JSON.stringify(ids)) {
+      say('a key has one answer', `#${other.id} got ${earlier.join()}, this one ${ids.join()}`)
+    }
+  }
+}
+
+/** 422 only where the key was really used with another body. */
+export function checkRefusedKey(
+  model: Model,
+  { command }: Operation,
+  code: string,
+  say: Say,
+): void {
+  if (command.verb !== 'push' || code !== 'IDEMPOTENCY_CONFLICT') return
+  const { items, idempotencyKey } = command.request
+  for (const { key, queue, appended, texts } of model.ledger.pushes()) {
+    if (key !== idempotencyKey || queue !== command.queue || appended === 0) continue
+    if (texts[0] !== items[0]?.text) return
+  }
+  say('a key conflicts only with another body', `${idempotencyKey}`)
+}
+
+/** At the end: of all pushes with one key, one body at most has had an effect. */
+export function checkKeysOnce(model: Model): void {
+  const used = new Map<string, string>()
+  for (const { key, queue, appended, texts } of model.ledger.pushes()) {
+    if (key === undefined || appended === 0) continue
+    const name = `${queue} ${key}`
+    const other = used.get(name)
+    if (other !== undefined) {
+      model.world.violated('a key has one effect', `${name}: ${other} and ${texts[0]}`)
+    }
+    used.set(name, texts[0] as string)
+  }
+}

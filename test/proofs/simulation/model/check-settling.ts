@@ -1,0 +1,136 @@
+import { countOf, numbersOf, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
+import type { Operation } from '../operation.ts'
+import type { LaneChange } from './lane-change.ts'
+import type { LaneLog } from './lane-log.ts'
+import { showRanges } from './lane-view.ts'
+import type { Fate } from './ledger.ts'
+import type { Model } from './model.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** Items leave for good only by who may take them: a pop, an acknowledge, a purge, a move. */
+export function checkSettling(
+  model: Model,
+  queue: string,
+  before: Snapshot,
+  change: LaneChange,
+  log: LaneLog,
+): void {
+  const { operation } = model
+  const where = `lane ${change.priority} of ${queue}`
+  if (change.unsettled.length > 0) {
+    model.violated(
+      'what was acknowledged is never delivered again',
+      `${showRanges(change.unsettled)} of ${where} were settled and are back`,
+    )
+  }
+  if (change.undead.length > 0 || change.deadUnlocked.length > 0) {
+    const which = showRanges([...change.undead, ...change.deadUnlocked])
+    model.violated('items die in a lock and stay dead', `${which} of ${where}`)
+  }
+  if (change.settledFree.length > 0) settleFree(model, queue, change, log, operation)
+  if (change.settledDead.length > 0) {
+    if (isPurgeOf(operation, queue, change.priority)) purge(model, log, change.settledDead)
+    else settle(model, log, change.settledDead, undefined)
+  }
+  for (const [lockId, numbers] of change.settledLocked) {
+    if (isPurgeOf(operation, queue, change.priority)) {
+      purge(model, log, numbers)
+      continue
+    }
+    const expiresAtMs = before.record.locks.get(lockId)?.expiresAtMs ?? 0
+    const takes = takesExpired(operation, queue, lockId)
+    if (takes !== undefined && expiresAtMs <= takes.clockMaxMs) {
+      settle(model, log, numbers, takes.command.verb === 'pop' ? 'popped' : undefined)
+      continue
+    }
+    if (!acknowledges(operation, queue, lockId)) {
+      model.violated('only an acknowledge settles a lock', `${lockId} of ${where}`)
+    } else if (operation !== undefined && expiresAtMs <= operation.clockMinMs) {
+      model.violated('an expired lock settles nothing', `${lockId} of ${where}`)
+    }
+    settle(model, log, numbers, 'acknowledged')
+    model.noteEffect(`lock ${lockId} was settled`)
+    addTo(operation?.effects.settledByLock, lockId, countOf(numbers))
+  }
+}
+
+function settleFree(
+  model: Model,
+  queue: string,
+  { settledFree, priority }: LaneChange,
+  log: LaneLog,
+  operation: Operation | undefined,
+): void {
+  const command = operation?.command
+  if (isPurgeOf(operation, queue, priority)) {
+    purge(model, log, settledFree)
+  } else if (command?.verb === 'pop' && command.queue === queue && !command.request.requireAck) {
+    settle(model, log, settledFree, 'popped')
+  } else if (command?.verb === 'redrive' && command.queue === queue) {
+    settle(model, log, settledFree, undefined)
+  } else {
+    model.violated(
+      'every push is delivered, dead-lettered, purged or stored',
+      `${showRanges(settledFree)} of lane ${priority} of ${queue} left without being taken`,
+    )
+  }
+}
+
+function purge(model: Model, log: LaneLog, numbers: Ranges): void {
+  settle(model, log, numbers, 'purged')
+  model.noteEffect('items were purged')
+  if (model.operation !== undefined) model.operation.effects.purged += countOf(numbers)
+}
+
+/** Without a fate they moved: the same request must have stored them elsewhere. */
+function settle(model: Model, log: LaneLog, numbers: Ranges, fate: Fate | undefined): void {
+  for (const n of numbersOf(numbers)) {
+    const record = log.places[n]?.record
+    if (record === undefined) continue
+    record.live -= 1
+    if (fate === undefined) model.moved.add(record)
+    else {
+      record.fate = fate
+      record.settledAtCommit = model.commits
+    }
+    model.touched.add(record)
+  }
+}
+
+function isPurgeOf(operation: Operation | undefined, queue: string, priority: number): boolean {
+  const command = operation?.command
+  if (command?.verb !== 'purge' || command.queue !== queue) return false
+  return command.request.priority === undefined || command.request.priority === priority
+}
+
+/** One write may end an expired lock and take what it held. */
+function takesExpired(
+  operation: Operation | undefined,
+  queue: string,
+  lockId: string,
+): Operation | undefined {
+  const command = operation?.command
+  if (command === undefined || command.queue !== queue) return undefined
+  if (command.verb === 'redrive') return operation
+  if (command.verb !== 'pop' || command.request.requireAck) return undefined
+  return command.request.acknowledge === lockId ? undefined : operation
+}
+
+function acknowledges(operation: Operation | undefined, queue: string, lockId: string): boolean {
+  const command = operation?.command
+  if (command === undefined || command.queue !== queue) return false
+  switch (command.verb) {
+    case 'acknowledge':
+      return command.request.lockId === lockId
+    case 'acknowledgeMany':
+      return command.lockIds.includes(lockId)
+    case 'pop':
+      return command.request.acknowledge === lockId
+    default:
+      return false
+  }
+}
+
+export function addTo(map: Map<string, number> | undefined, key: string, count: number): void {
+  map?.set(key, (map.get(key) ?? 0) + count)
+}

@@ -1,0 +1,92 @@
+import {
+  countOf,
+  none,
+  numbersOf,
+  type Ranges,
+  union,
+} from '../../../../lambdas/engine/core/ranges.ts'
+import { stretchesOf } from '../../../../lambdas/engine/core/record.ts'
+import type { CommandOf } from '../command.ts'
+import type { Operation, Take } from '../operation.ts'
+import { checkLimit } from './check-limits.ts'
+import { checkLocksAtPop } from './check-locks-at-pop.ts'
+import { checkOrder } from './check-order.ts'
+import type { LaneChange } from './lane-change.ts'
+import type { Model } from './model.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/**
+ * A pop takes the first visible items, best priority first, and passes over none: by the record
+ * as it was at the moment of the write, whatever the pop had seen before.
+ */
+export function checkTaking(
+  model: Model,
+  queue: string,
+  before: Snapshot,
+  after: Snapshot,
+  changes: readonly LaneChange[],
+): void {
+  const { operation } = model
+  const takes = new Map<number, Ranges>()
+  const lockIds = new Set<string | undefined>()
+  const direct = operation?.command.verb === 'pop' && !operation.command.request.requireAck
+  for (const change of changes) {
+    let taken: Ranges = direct ? change.settledFree : none
+    if (taken.length > 0) lockIds.add(undefined)
+    for (const [lockId, numbers] of change.handed) {
+      lockIds.add(lockId)
+      taken = union(taken, numbers)
+    }
+    // Items of a lock that this very write ended, taken without acknowledgement.
+    if (direct) {
+      for (const [lockId, numbers] of change.settledLocked) {
+        if (isAcknowledged(operation, lockId)) continue
+        taken = union(taken, numbers)
+      }
+    }
+    if (taken.length > 0) takes.set(change.priority, taken)
+  }
+  if (takes.size === 0) return
+  if (operation?.command.verb !== 'pop' || operation.command.queue !== queue || lockIds.size > 1) {
+    model.violated('only a pop takes items', `from ${queue}`)
+    return
+  }
+  const popping = operation as Operation<CommandOf<'pop'>>
+  const lockId = [...lockIds][0]
+  noteTake(model, queue, after, popping, lockId, takes)
+  checkLimit(model, before, 'popLimit', popping)
+  checkOrder(model, queue, before, after, takes)
+  checkLocksAtPop(model, queue, before, after, popping, lockId, takes)
+}
+
+const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
+  operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
+
+function noteTake(
+  model: Model,
+  queue: string,
+  after: Snapshot,
+  operation: Operation<CommandOf<'pop'>>,
+  lockId: string | undefined,
+  takes: ReadonlyMap<number, Ranges>,
+): void {
+  const stretches: Take['stretches'][number][] = []
+  let items = 0
+  for (const [priority, numbers] of [...takes].sort(([a], [b]) => a - b)) {
+    const epoch = after.record.lanes.get(priority)?.epoch ?? ''
+    for (const stretch of stretchesOf(priority, numbers)) stretches.push({ ...stretch, epoch })
+    items += countOf(numbers)
+    const log = model.log(queue, epoch, priority)
+    for (const n of numbersOf(numbers)) {
+      const place = log?.places[n]
+      if (place !== undefined) place.handouts += 1
+    }
+  }
+  const { count = 1 } = operation.command.request
+  if (items > count) model.violated('a pop takes what it asked for', `${items} of ${count}`)
+  if (operation.effects.takes.length > 0) {
+    model.violated('a pop takes once', `${queue}, again ${JSON.stringify(stretches)}`)
+  }
+  model.noteEffect(`items were taken from ${queue}`)
+  operation.effects.takes.push({ queue, born: after.record.born, lockId, stretches })
+}

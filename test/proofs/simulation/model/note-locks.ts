@@ -1,0 +1,77 @@
+import { isDone, itemsIn } from '../../../../lambdas/engine/core/record.ts'
+import type { Model, QueueModel } from './model.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** Keeps what became of every lock, so that answers about locks can be judged. */
+export function noteLocks(
+  model: Model,
+  queueModel: QueueModel,
+  before: Snapshot | undefined,
+  after: Snapshot,
+): void {
+  const { operation } = model
+  if (before?.stored.K === after.stored.K) return
+  for (const [lockId, lock] of after.record.locks) {
+    const known = queueModel.locks.get(lockId)
+    const old = before?.record.locks.get(lockId)
+    if (known === undefined) {
+      queueModel.locks.set(lockId, {
+        lockId,
+        madeAtCommit: model.commits,
+        madeBy: operation,
+        keyHash: lock.keyHash,
+        changedAtCommit: model.commits,
+        expiresAtMs: lock.expiresAtMs,
+        longestMs: lock.expiresAtMs,
+        expiries: new Set([lock.expiresAtMs]),
+        endedAtCommit: undefined,
+        acknowledged: false,
+        answered: undefined,
+      })
+      continue
+    }
+    if (old === undefined || old.expiresAtMs === lock.expiresAtMs) continue
+    if (isDone(lock)) {
+      known.endedAtCommit = model.commits
+      known.acknowledged = true
+      continue
+    }
+    known.changedAtCommit = model.commits
+    known.expiresAtMs = lock.expiresAtMs
+    known.longestMs = Math.max(known.longestMs, lock.expiresAtMs)
+    known.expiries.add(lock.expiresAtMs)
+    const command = operation?.command
+    if (command?.verb !== 'extend' || command.request.lockId !== lockId) {
+      model.violated('only an extension extends a lock', `${lockId} of ${queueModel.queue}`)
+    } else {
+      operation?.effects.extended.add(lockId)
+      model.noteEffect(`lock ${lockId} was extended`)
+    }
+  }
+  for (const [lockId, lock] of before?.record.locks ?? []) {
+    if (after.record.locks.has(lockId)) continue
+    const known = queueModel.locks.get(lockId)
+    if (known === undefined) continue
+    known.endedAtCommit ??= model.commits
+    known.acknowledged ||= operation?.effects.settledByLock.has(lockId) ?? false
+    if (isDone(lock)) model.world.statistics.count('path fold', itemsIn(lock.stretches))
+  }
+}
+
+export function noteConfiguration(
+  model: Model,
+  before: Snapshot | undefined,
+  after: Snapshot,
+): void {
+  const revision = before?.record.configuration.revision ?? 0
+  const next = after.record.configuration.revision
+  if (revision === next) return
+  const { operation } = model
+  if (next !== revision + 1 || operation?.command.verb !== 'configure') {
+    model.violated('only configure changes the configuration', `${revision} to ${next}`)
+    return
+  }
+  operation.effects.configured += 1
+  model.queue(after.record.queue).configuredAtCommit = model.commits
+  model.noteEffect('the configuration was changed')
+}

@@ -1,0 +1,72 @@
+import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
+import { checkChange } from './check-change.ts'
+import { isSlotOf } from './check-limits.ts'
+import { checkReadable } from './check-readable.ts'
+import type { Model } from './model.ts'
+import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
+import { Snapshot } from './snapshot.ts'
+
+/** Feeds the model: with every changed row, and with the end of every request. */
+export function observeChange(model: Model, change: Change): void {
+  if (!change.pk.startsWith('q#')) {
+    model.rows.apply(change)
+    const { operation } = model
+    if (operation !== undefined && change.pk.startsWith('b#')) {
+      if (change.newItem !== undefined) model.batchWriters.set(change.pk, operation)
+    }
+    if (operation !== undefined && isSlotOf(operation, change)) operation.effects.slotsTaken += 1
+    if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)
+    return
+  }
+  const queueModel = model.queue(queueOfRecordKey(change.pk))
+  model.commits += 1
+  const before = queueModel.current
+  const after = change.newItem === undefined ? undefined : new Snapshot(change.newItem)
+  queueModel.current = after
+  checkChange(model, queueModel, before, after)
+  if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
+  else queueModel.freeSinceCommit ??= model.commits
+}
+
+export function observeRequest(model: Model, request: SimulatedRequest): void {
+  if (request.service === 's3') noteDeletedObjects(model, request)
+  for (const [log, ranges] of model.toRead) {
+    const lane = model.queue(log.queue).current?.record.lanes.get(log.priority)
+    if (lane?.epoch === log.epoch) checkReadable(model, log, lane, ranges)
+  }
+  model.toRead.clear()
+  judgeTouched(model)
+}
+
+/** Everything that is stored, whoever touched it. */
+export function checkAllReadable(model: Model): void {
+  for (const { queue, current } of model.queues()) {
+    for (const [priority, lane] of current?.record.lanes ?? []) {
+      const log = model.log(queue, lane.epoch, priority)
+      if (log !== undefined) checkReadable(model, log, lane, [{ from: 0, to: log.places.length }])
+    }
+  }
+}
+
+function judgeTouched(model: Model): void {
+  for (const { text, live, appended } of model.touched) {
+    if (live > 1) model.violated('an item is in one place', `${text} is in ${live}`)
+    if (live < 0) model.violated('an item leaves once', text)
+    if (!appended) model.violated('only what was appended leaves', text)
+  }
+  for (const { text, live, fate } of model.moved) {
+    if (live !== 1 && fate === undefined) {
+      model.violated('every push is delivered, dead-lettered, purged or stored', `${text} is lost`)
+    }
+  }
+  for (const { texts, appended } of model.touchedPushes) {
+    if (appended !== texts.length) {
+      model.violated('a bulk push is all or nothing', `${appended} of ${texts.length}`)
+    }
+  }
+  model.touched.clear()
+  model.moved.clear()
+  model.touchedPushes.clear()
+}

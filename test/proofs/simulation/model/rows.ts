@@ -1,0 +1,71 @@
+import { parseChunkSortKey } from '../../../../lambdas/engine/core/keys.ts'
+import { unpack } from '../../../../lambdas/engine/store/codec.ts'
+import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
+import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+
+/** What a row of a segment says: the entries themselves, or where in a batch they are. */
+export type ChunkRow = {
+  readonly from: number
+  readonly to: number
+  readonly recalled: boolean
+  readonly entries: readonly string[] | undefined
+  readonly reference: { readonly entry: string; readonly index: number } | undefined
+}
+
+/** A mirror of the rows beside the queue records, by partition. */
+export class Rows {
+  readonly #partitions = new Map<string, Map<string, Item>>()
+  readonly #chunks = new WeakMap<Item, ChunkRow>()
+  readonly #unpacked = new WeakMap<object, readonly string[]>()
+
+  apply({ pk, sk, newItem }: Change): void {
+    let partition = this.#partitions.get(pk)
+    if (newItem === undefined) {
+      partition?.delete(sk)
+      if (partition?.size === 0) this.#partitions.delete(pk)
+      return
+    }
+    if (partition === undefined) {
+      partition = new Map()
+      this.#partitions.set(pk, partition)
+    }
+    partition.set(sk, newItem)
+  }
+
+  partition(pk: string): ReadonlyMap<string, Item> | undefined {
+    return this.#partitions.get(pk)
+  }
+
+  row(pk: string, sk: string): Item | undefined {
+    return this.#partitions.get(pk)?.get(sk)
+  }
+
+  partitions(): IterableIterator<string> {
+    return this.#partitions.keys()
+  }
+
+  chunk(row: Item): ChunkRow {
+    const known = this.#chunks.get(row)
+    if (known !== undefined) return known
+    const { from, to, recalled } = parseChunkSortKey(row.sk as string)
+    const reference = row.b as string | undefined
+    const chunk: ChunkRow = {
+      from,
+      to,
+      recalled,
+      entries: reference === undefined ? this.unpacked(row.d as Uint8Array) : undefined,
+      reference: reference === undefined ? undefined : { entry: reference, index: row.i as number },
+    }
+    this.#chunks.set(row, chunk)
+    return chunk
+  }
+
+  unpacked(packed: Uint8Array): readonly string[] {
+    let entries = this.#unpacked.get(packed)
+    if (entries === undefined) {
+      entries = unpack(packed)
+      this.#unpacked.set(packed, entries)
+    }
+    return entries
+  }
+}

@@ -1,0 +1,35 @@
+import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
+import type { StoredRecord } from '../../../../lambdas/engine/core/stored-record.ts'
+import { decodeRecord } from '../../../../lambdas/engine/core/stored-record.ts'
+import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
+import { type LaneView, viewLane } from './lane-view.ts'
+
+/** A queue record at one moment: as stored, decoded, and its lanes as the model sees them. */
+export class Snapshot {
+  readonly stored: StoredRecord
+  readonly record: QueueRecord
+  readonly #views = new Map<number, LaneView>()
+
+  constructor(item: Item) {
+    this.stored = item as unknown as StoredRecord
+    this.record = decodeRecord(this.stored)
+  }
+
+  view(priority: number): LaneView | undefined {
+    const known = this.#views.get(priority)
+    if (known !== undefined) return known
+    const lane = this.record.lanes.get(priority)
+    if (lane === undefined) return undefined
+    const view = viewLane(this.record, priority, lane)
+    this.#views.set(priority, view)
+    return view
+  }
+
+  /** Items that a pop could take if it ended no lock. */
+  hasFree(): boolean {
+    for (const priority of this.record.lanes.keys()) {
+      if ((this.view(priority) as LaneView).free.length > 0) return true
+    }
+    return false
+  }
+}

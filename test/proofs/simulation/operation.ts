@@ -1,0 +1,102 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Stretch } from '../../../lambdas/engine/core/record.ts'
+import { QueueError } from '../../../lambdas/foundation/errors.ts'
+import type { Command } from './command.ts'
+
+/** One call of a verb by a writer, from its start to what became of it. */
+export type Operation<C extends Command = Command> = {
+  readonly id: number
+  readonly writer: string
+  readonly command: C
+  readonly startedMs: number
+  /** Commits to any queue record before it was called. */
+  readonly startedAtCommit: number
+  /** What the writer's clock answered while it ran: earliest and latest. */
+  clockMinMs: number
+  clockMaxMs: number
+  requests: number
+  outcome: Outcome | undefined
+  readonly effects: Effects
+}
+
+export type Outcome =
+  | { readonly kind: 'success'; readonly value: unknown; readonly atCommit: number }
+  /** A definite error: it must not have changed anything, nor may it yet. */
+  | { readonly kind: 'refused'; readonly error: QueueError; readonly atCommit: number }
+  | { readonly kind: 'unknown'; readonly error: QueueError; readonly atCommit: number }
+  /** Its writer died. */
+  | { readonly kind: 'crashed' }
+  /** Something that is none of our errors: always a fault of the engine. */
+  | { readonly kind: 'broken'; readonly error: unknown }
+
+/** What an operation's requests did, told from the record before and after each of them. */
+export type Effects = {
+  appended: number
+  readonly takes: Take[]
+  /** Items settled out of the locks it named. */
+  readonly settledByLock: Map<string, number>
+  readonly releasedByLock: Map<string, number>
+  readonly buriedByLock: Map<string, number>
+  readonly extended: Set<string>
+  /** Of its queue's limits. */
+  slotsTaken: number
+  purged: number
+  redriven: number
+  configured: number
+}
+
+export type Take = {
+  readonly queue: string
+  readonly born: string
+  /** Absent where the items were settled as they were taken. */
+  readonly lockId: string | undefined
+  readonly stretches: readonly (Stretch & { readonly epoch: string })[]
+}
+
+/** Tells a request which operation sent it, however many one engine has under way. */
+export const currentOperation = new AsyncLocalStorage<Operation>()
+
+export function startOperation(
+  id: number,
+  writer: string,
+  command: Command,
+  startedMs: number,
+  startedAtCommit: number,
+): Operation {
+  return {
+    id,
+    writer,
+    command,
+    startedMs,
+    startedAtCommit,
+    clockMinMs: Number.POSITIVE_INFINITY,
+    clockMaxMs: Number.NEGATIVE_INFINITY,
+    requests: 0,
+    outcome: undefined,
+    effects: {
+      appended: 0,
+      takes: [],
+      settledByLock: new Map(),
+      releasedByLock: new Map(),
+      buriedByLock: new Map(),
+      extended: new Set(),
+      slotsTaken: 0,
+      purged: 0,
+      redriven: 0,
+      configured: 0,
+    },
+  }
+}
+
+export function outcomeOfError(error: unknown, atCommit: number): Outcome {
+  if (!(error instanceof QueueError)) return { kind: 'broken', error }
+  if (error.outcome === 'unknown') return { kind: 'unknown', error, atCommit }
+  return { kind: 'refused', error, atCommit }
+}
+
+export function readClock(nowMs: number): void {
+  const operation = currentOperation.getStore()
+  if (operation === undefined) return
+  if (nowMs < operation.clockMinMs) operation.clockMinMs = nowMs
+  if (nowMs > operation.clockMaxMs) operation.clockMaxMs = nowMs
+}

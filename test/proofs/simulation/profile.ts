@@ -1,0 +1,152 @@
+import type { LimitInput } from '../../../lambdas/engine/core/configuration.ts'
+import { drawFaults, type FaultOdds } from './faults.ts'
+import type { Random } from './random.ts'
+import { SKEW_MAX_MS } from './skewed-clock.ts'
+import { drawMixes, type Mix, sips } from './workload/mixes.ts'
+
+/** What one seed's world is like; everything else about a run follows from it and the seed. */
+export type Profile = {
+  readonly faults: FaultOdds
+  readonly faultFree: boolean
+  readonly writers: number
+  /** Operations one writer has under way at once, on one engine and its memory. */
+  readonly concurrency: number
+  readonly queues: readonly QueueProfile[]
+  readonly priorities: readonly number[]
+  /** Each era has its own mix of operations; between eras the world may rest. */
+  readonly eras: readonly { readonly mix: Mix; readonly restMs: number }[]
+  readonly latencyMaxMs: number
+  readonly thinkMaxMs: number
+  readonly ttlSeconds: readonly number[]
+  readonly skewMaxMs: number
+  readonly clockJumps: number
+  readonly itemBytes: readonly number[]
+  readonly bulkItems: readonly [number, number]
+  /** Once so many items were drawn, bulk pushes are small: a run must end some day. */
+  readonly itemsMax: number
+  readonly popCounts: readonly number[]
+  readonly competing: number
+  readonly combined: number
+  /** How far back an eventually consistent read may see. */
+  readonly staleMs: number
+  /** How long a transaction may hold its items, as on AWS; 0 where the store is kinder. */
+  readonly transactionMaxMs: number
+  /** Queues have push and pop limits, and are given others. */
+  readonly limited: boolean
+  readonly throttle:
+    | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
+    | undefined
+}
+
+export type QueueProfile = {
+  readonly queue: string
+  readonly segmentSize?: number
+  readonly bufferSegments?: number
+  readonly maxDeliveries?: number
+  readonly capacity?: number
+  readonly pushLimit?: LimitInput
+  readonly popLimit?: LimitInput
+}
+
+const MINUTE_MS = 60_000
+
+export function drawProfile(random: Random): Profile {
+  const profile: Profile = {
+    ...drawUnlimited(random),
+    transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
+  }
+  if (!random.chance(0.12)) return profile
+  const queues = profile.queues.map((queue) => ({
+    ...queue,
+    ...(random.chance(0.7) && { pushLimit: drawLimit(random) }),
+    ...(random.chance(0.5) && { popLimit: drawLimit(random) }),
+  }))
+  return { ...profile, queues, limited: true }
+}
+
+/** Windows that many calls fall into, and that a drain can wait for. */
+export function drawLimit(random: Random): LimitInput {
+  return {
+    maxRequests: random.pick([1, 3, 10, 30]),
+    windowMillis: random.pick([100, 1_000, 4_000]),
+    ...(random.chance(0.2) && { algorithm: 'smooth' as const }),
+  }
+}
+
+function drawUnlimited(random: Random): Omit<Profile, 'transactionMaxMs'> {
+  const faultFree = random.chance(0.15)
+  const calm = random.chance(0.3)
+  // A queue that is emptied, forgotten and made again, under memories of the one before.
+  const reuse = random.chance(0.12)
+  return {
+    faults: drawFaults(random, faultFree),
+    faultFree,
+    writers: random.between(1, random.pick([1, 2, 3, 4, 8])),
+    concurrency: random.pick([1, 1, 2, 3]),
+    queues: reuse ? [{ queue: 'q0' }] : drawQueues(random),
+    priorities: random.pick([[0], [0], [0, 1], [0, 1, 2], [5, 0, 2_147_483_647], [3, 2, 1, 0, 9]]),
+    eras: reuse ? reuseEras(random) : drawEras(random),
+    latencyMaxMs: random.pick([2, 5, 20, 100]),
+    thinkMaxMs: random.pick([0, 5, 50, 1_000]),
+    ttlSeconds: random.pick([[1], [1, 2, 30], [30], [5, 300]]),
+    skewMaxMs: calm ? 0 : random.pick([10, 500, SKEW_MAX_MS]),
+    clockJumps: calm ? 0 : random.pick([0, 0, 0.01, 0.1]),
+    itemBytes: random.pick([[0], [0], [0, 50], [40, 400], [300], [200, 900, 1_500], [150]]),
+    bulkItems: random.pick([
+      [2, 5],
+      [2, 12],
+      [5, 40],
+      [20, 120],
+      [100, 300],
+    ]),
+    itemsMax: random.pick([300, 600, 600, 1_500]),
+    popCounts: random.pick([[1], [1, 2, 3], [1, 5, 10], [10, 100], [100]]),
+    competing: random.pick([0, 0.5, 0.9, 1]),
+    combined: random.pick([0, 0.3, 0.9]),
+    staleMs: random.pick([100, 2_000, 30_000]),
+    limited: false,
+    throttle: faultFree ? undefined : drawThrottle(random),
+  }
+}
+
+/** What one item takes a second: as on AWS, or a third of it, so that fewer writers feel it. */
+function drawThrottle(random: Random): Profile['throttle'] {
+  if (random.chance(0.6)) return undefined
+  return {
+    writeUnitsPerSecond: random.pick([300, 1_000]),
+    burstUnits: random.pick([0, 100, 1_000]),
+  }
+}
+
+function drawEras(random: Random): Profile['eras'] {
+  return drawMixes(random).map((mix) => ({
+    mix,
+    restMs: random.pick([0, 0, 5_000, 2 * MINUTE_MS, 12 * MINUTE_MS, 30 * MINUTE_MS]),
+  }))
+}
+
+function reuseEras(random: Random): Profile['eras'] {
+  const mix = random.pick(sips)
+  return [12, 11, 15, 12, 11, 13].map((minutes) => ({ mix, restMs: minutes * MINUTE_MS }))
+}
+
+function drawQueues(random: Random): QueueProfile[] {
+  const queues: QueueProfile[] = []
+  const count = random.pick([1, 1, 1, 2, 3])
+  for (let i = 0; i < count; i += 1) {
+    // What was never configured is forgotten once it is empty, and made again.
+    if (random.chance(0.3)) {
+      queues.push({ queue: `q${i}` })
+      continue
+    }
+    queues.push({
+      queue: `q${i}`,
+      // Segments of a few items, so that a hundred operations fill, offload and recall many.
+      ...(random.chance(0.75) && { segmentSize: random.pick([1, 2, 3, 4, 5, 8, 10]) }),
+      ...(random.chance(0.5) && { bufferSegments: random.pick([1, 1, 2, 3]) }),
+      ...(random.chance(0.35) && { maxDeliveries: random.pick([1, 2, 2, 3]) }),
+      ...(random.chance(0.15) && { capacity: random.pick([5, 20, 100]) }),
+    })
+  }
+  return queues
+}

@@ -1,0 +1,95 @@
+import { deadLetterQueueOf } from '../../../../lambdas/foundation/queue-id.ts'
+import type { Command } from '../command.ts'
+import { drawLimit, type Profile, type QueueProfile } from '../profile.ts'
+import type { Random } from '../random.ts'
+import { drawPop } from './draw-pop.ts'
+import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
+import { drawSettling } from './draw-settling.ts'
+import type { Knowledge } from './knowledge.ts'
+import type { Drawn, Mix } from './mixes.ts'
+
+export type Draw = {
+  readonly profile: Profile
+  readonly knowledge: Knowledge
+  readonly random: Random
+}
+
+export function drawCommand(draw: Draw, mix: Mix): Command {
+  const { random, profile } = draw
+  const drawn = random.weighted<Drawn>(mix)
+  const configured = random.pick(profile.queues)
+  const queue = drawQueue(configured, drawn, random)
+  switch (drawn) {
+    case 'push':
+      return { verb: 'push', queue, request: { items: [drawPushItem(draw)] } }
+    case 'bulkPush':
+      return { verb: 'push', queue, request: { items: drawBulk(draw) } }
+    case 'idempotentPush':
+      return drawKeyedPush(draw, queue)
+    case 'pushTransactItem': {
+      const item = drawPushItem(draw)
+      return {
+        verb: 'pushTransactItem',
+        queue,
+        item,
+        businessRow: `business#${item.text}`,
+        again: random.chance(0.3),
+      }
+    }
+    case 'pop':
+    case 'popWithoutAck':
+    case 'idempotentPop':
+      return drawPop(draw, queue, drawn)
+    case 'acknowledge':
+    case 'acknowledgeMany':
+    case 'extend':
+    case 'release':
+    case 'deadLetter':
+      return drawSettling(draw, queue, drawn)
+    case 'inspect':
+      return { verb: 'inspect', queue, consistent: random.chance(0.5) }
+    case 'browse':
+      return { verb: 'browse', queue, request: { limit: random.pick([1, 5, 20, 100]) } }
+    case 'configuration':
+      return { verb: 'configuration', queue }
+    case 'configure':
+      return { verb: 'configure', queue, change: drawConfiguration(profile, random) }
+    case 'purge': {
+      const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
+      return { verb: 'purge', queue, request }
+    }
+    case 'redrive': {
+      const request = random.chance(0.5) ? {} : { limit: random.between(1, 5) }
+      return { verb: 'redrive', queue: deadLetterQueueOf(configured.queue), request }
+    }
+    case 'list':
+      return { verb: 'list', queue: '' }
+    case 'housekeep':
+      return { verb: 'housekeep', queue }
+    case 'returnExpiredLocks':
+      return { verb: 'returnExpiredLocks', queue: '' }
+    case 'announceWaiting':
+      return { verb: 'announceWaiting', queue: '' }
+    default:
+      return drawn satisfies never
+  }
+}
+
+/** Now and then the dead-letter queue itself is used, as any queue may be. */
+function drawQueue({ queue }: QueueProfile, drawn: Drawn, random: Random): string {
+  const often = drawn === 'housekeep' || drawn === 'popWithoutAck' || drawn === 'pop'
+  return random.chance(often ? 0.1 : 0.03) ? deadLetterQueueOf(queue) : queue
+}
+
+function drawConfiguration({ limited }: Profile, random: Random) {
+  return {
+    ...(random.chance(0.5) && { segmentSize: random.between(1, 10) }),
+    ...(random.chance(0.5) && { bufferSegments: random.between(1, 3) }),
+    ...(random.chance(0.3) && { maxDeliveries: random.pick([null, 1, 2, 3]) }),
+    ...(random.chance(0.2) && { capacity: random.pick([null, null, 5, 50]) }),
+    ...(limited && random.chance(0.4) && { pushLimit: drawNewLimit(random) }),
+    ...(limited && random.chance(0.4) && { popLimit: drawNewLimit(random) }),
+  }
+}
+
+const drawNewLimit = (random: Random) => (random.chance(0.4) ? null : drawLimit(random))

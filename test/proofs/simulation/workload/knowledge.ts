@@ -1,0 +1,84 @@
+import type { PopRequest, PushRequest } from '../../../../lambdas/engine/queues.ts'
+import type { Random } from '../random.ts'
+
+/** What callers know from answers they got, shared by all: any consumer may end any lock. */
+export class Knowledge {
+  readonly #locks: KnownLock[] = []
+  readonly #ended: KnownLock[] = []
+  readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
+  readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
+  #texts = 0
+  #keys = 0
+
+  learnLock(lock: KnownLock): void {
+    this.#locks.push(lock)
+    if (this.#locks.length > 60) this.#locks.shift()
+  }
+
+  /** Whole lock settled or given back: it is only good for repeating. */
+  forgetLock(lockId: string): void {
+    const at = this.#locks.findIndex((lock) => lock.lockId === lockId)
+    if (at === -1) return
+    this.#ended.push(...this.#locks.splice(at, 1))
+    if (this.#ended.length > 30) this.#ended.shift()
+  }
+
+  lock(random: Random, queue?: string): KnownLock | undefined {
+    const repeats = this.#ended.length > 0 && random.chance(0.07)
+    const locks = repeats ? this.#ended : this.#locks
+    const candidates = queue === undefined ? locks : locks.filter((one) => one.queue === queue)
+    if (candidates.length === 0) return undefined
+    // Mostly the oldest few, as consumers do; sometimes any.
+    return random.chance(0.8)
+      ? candidates[random.between(0, Math.min(2, candidates.length - 1))]
+      : random.pick(candidates)
+  }
+
+  /** An item's text: unique, so that it names the item wherever it turns up. */
+  nextText(bytes: number): string {
+    this.#texts += 1
+    const text = `"${this.#texts}.`
+    return `${text}${filler(this.#texts, Math.max(0, bytes - text.length - 1))}"`
+  }
+
+  get texts(): number {
+    return this.#texts
+  }
+
+  nextKey(): string {
+    this.#keys += 1
+    return `key-${this.#keys}`
+  }
+}
+
+/** Hardly compressible, as most payloads are only in part. */
+function filler(seed: number, bytes: number): string {
+  let text = fillers[seed] ?? ''
+  if (text.length < bytes) {
+    text = longFiller(seed, bytes)
+    if (seed < FILLERS_MAX && bytes <= FILLER_BYTES_MAX) fillers[seed] = text
+  }
+  return text.slice(0, bytes)
+}
+
+/** Every world begins at 1, and making them anew took a tenth of its time. */
+const fillers: string[] = []
+/** At most 8 MB: few worlds push more items, and most items are smaller. */
+const FILLERS_MAX = 2_000
+const FILLER_BYTES_MAX = 4_096
+
+function longFiller(seed: number, bytes: number): string {
+  let state = Math.imul(seed, 0x9e3779b1)
+  let text = ''
+  while (text.length < bytes) {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5
+    text += (state >>> 0).toString(36)
+  }
+  return text
+}
+
+export type KnownLock = {
+  readonly queue: string
+  readonly lockId: string
+  readonly ids: readonly string[]
+}

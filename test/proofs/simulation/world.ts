@@ -1,0 +1,62 @@
+import type {
+  SimulatedRequest,
+  SimulatedStore,
+} from '../../../testing/simulated/simulated-store.ts'
+import type { FaultOdds } from './faults.ts'
+import type { History } from './history.ts'
+import type { Operation } from './operation.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Statistics } from './statistics.ts'
+
+/** What everything in one run shares. */
+export type World = {
+  readonly seed: number
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly store: SimulatedStore
+  readonly history: History
+  readonly statistics: Statistics
+  /** Nothing ever fails in this world: whoever is told to try again was starved. */
+  readonly faultFree: boolean
+  /** Set anew when faults are switched off. */
+  odds: FaultOdds
+  latencyMaxMs: number
+  /** How long a transaction may hold its items; 0: not at all. */
+  readonly transactionMaxMs: number
+  /** Who sent the request that the store carries out just now. */
+  applying: Sender | undefined
+  /** Decides the fate of single requests, in place of chance. */
+  intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined
+  /** Called after each request that the store carried out. */
+  applied: (request: SimulatedRequest, sender: Sender) => void
+  violation: { readonly rule: string; readonly explanation: string } | undefined
+  /** A rule that does not hold: the run ends. */
+  violated: (rule: string, explanation: string) => void
+}
+
+export type Intervention =
+  | 'die before'
+  | 'applied, die'
+  | 'applied, answered, die'
+  | 'not applied, answer lost'
+  | 'applied, answer lost'
+
+export type Sender = { readonly writer: string; readonly operation: Operation | undefined }
+
+/** One incarnation of a writer: what a crash ends and a pause freezes. */
+export type Life = {
+  readonly name: string
+  dead: boolean
+  pausedUntilMs: number
+}
+
+/** Something that happens inside a writer: never once it is dead, and not while it is frozen. */
+export function inLife(world: World, life: Life, timeMs: number, run: () => void): void {
+  const { scheduler, random } = world
+  scheduler.at(timeMs, random.next(), true, () => {
+    if (life.dead) return
+    if (life.pausedUntilMs > scheduler.nowMs) inLife(world, life, life.pausedUntilMs, run)
+    else run()
+  })
+}

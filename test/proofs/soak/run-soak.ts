@@ -1,0 +1,96 @@
+import { startLocalStack } from '../../../local/start-local-stack.ts'
+import { Random } from '../simulation/random.ts'
+import { client, drain, queues, type Soak } from './clients.ts'
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+import { Ledger } from './ledger.ts'
+
+export type SoakOptions = {
+  readonly seconds: number
+  readonly clients: number
+  readonly seed: number
+  /** About how often one of the functions' processes is killed; never unless given. */
+  readonly killEveryMs?: number
+  readonly onProgress?: (text: string) => void
+}
+
+export type SoakReport = {
+  readonly violations: readonly string[]
+  readonly counts: Ledger['counts']
+  readonly statuses: ReadonlyMap<string, number>
+  readonly faults: ReadonlyMap<string, number>
+  readonly kills: number
+  /** In place of a function that was killed; none where nothing was. */
+  readonly gatewayAnswers: number
+}
+
+/** The whole service over HTTP, with faults between the functions and their stores. */
+export async function runSoak(options: SoakOptions): Promise<SoakReport> {
+  const { seconds, clients, seed, killEveryMs, onProgress = () => {} } = options
+  const random = new Random(seed)
+  const [dynamodb, s3] = (await Promise.all(
+    (['dynamodb', 's3'] as const).map((service) => startFaultProxy(service, () => random.next())),
+  )) as [FaultProxy, FaultProxy]
+  const proxies = [dynamodb, s3]
+  onProgress('starting the stack')
+  const stack = await startLocalStack({
+    port: 0,
+    interpose({ dynamodbEndpoint, s3Endpoint }) {
+      dynamodb.connect(dynamodbEndpoint)
+      s3.connect(s3Endpoint)
+      return { dynamodbEndpoint: dynamodb.endpoint, s3Endpoint: s3.endpoint }
+    },
+  })
+  try {
+    const soak: Soak = {
+      url: stack.url,
+      ledger: new Ledger(),
+      random,
+      gatewayAnswers: { count: 0 },
+      statuses: new Map(),
+    }
+    const endMs = performance.now() + seconds * 1000
+    const isOver = (): boolean => performance.now() >= endMs
+    onProgress(`${clients} clients for ${seconds} s`)
+    const [kills] = await Promise.all([
+      killEveryMs === undefined ? 0 : killNowAndThen(stack, random, killEveryMs, isOver),
+      ...Array.from({ length: clients }, (_, n) => client(soak, `c${n}`, isOver)),
+    ])
+    onProgress('draining')
+    for (const proxy of proxies) proxy.rest()
+    await Promise.all(queues.map((queue) => drain(soak, queue, false)))
+    await Promise.all(queues.filter(({ lock }) => lock).map((queue) => drain(soak, queue, true)))
+    soak.ledger.finish()
+    const faults = new Map<string, number>()
+    for (const { seen } of proxies) {
+      for (const [fault, count] of seen) faults.set(fault, (faults.get(fault) ?? 0) + count)
+    }
+    return {
+      violations: soak.ledger.violations,
+      counts: soak.ledger.counts,
+      statuses: soak.statuses,
+      faults,
+      kills,
+      gatewayAnswers: soak.gatewayAnswers.count,
+    }
+  } finally {
+    await stack.stop()
+    await Promise.all(proxies.map((proxy) => proxy.close()))
+  }
+}
+
+async function killNowAndThen(
+  stack: { readonly functionPids: () => readonly number[] },
+  random: Random,
+  everyMs: number,
+  isOver: () => boolean,
+): Promise<number> {
+  let kills = 0
+  while (!isOver()) {
+    await new Promise((resolve) => setTimeout(resolve, everyMs * (0.5 + random.next())))
+    const pids = stack.functionPids()
+    if (isOver() || pids.length === 0) continue
+    process.kill(random.pick(pids), 'SIGKILL')
+    kills += 1
+  }
+  return kills
+}

@@ -1,5 +1,0 @@
-export {
-  findDynoxide,
-  noDynoxideError,
-  type Platform,
-} from '../../lib/local/stores/dynoxide-binary.ts'

@@ -1,0 +1,124 @@
+import {
+  InternalServerError,
+  ProvisionedThroughputExceededException,
+  ThrottlingException,
+  TransactionConflictException,
+  TransactionInProgressException,
+} from '@aws-sdk/client-dynamodb'
+import { GetObjectCommand, PutObjectCommand, S3ServiceException } from '@aws-sdk/client-s3'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { describe, expect, test } from 'vitest'
+import {
+  connectionReset,
+  internalServerError,
+  provisionedThroughputExceeded,
+  requestTimeout,
+  s3InternalError,
+  slowDown,
+  throttling,
+  transactionCanceledByConflict,
+  transactionConflict,
+  transactionInProgress,
+} from '../../../testing/simulated/faults.ts'
+import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+
+const put = (n: number) =>
+  new PutCommand({ TableName: 'simulated', Item: { pk: 'q#a', sk: 'queue', n } })
+
+describe('faults look as the SDK reports them', () => {
+  const definite = [
+    [provisionedThroughputExceeded(), ProvisionedThroughputExceededException],
+    [throttling(), ThrottlingException],
+    [transactionConflict(), TransactionConflictException],
+    [transactionInProgress(), TransactionInProgressException],
+    [internalServerError(), InternalServerError],
+    [slowDown(), S3ServiceException],
+    [s3InternalError(), S3ServiceException],
+  ] as const
+  for (const [error, type] of definite) {
+    test(`${error.name} is a ${type.name}`, () => {
+      expect(error).toBeInstanceOf(type)
+      expect(error.$metadata.httpStatusCode).toBeGreaterThanOrEqual(400)
+    })
+  }
+
+  test('errors of the server are told from those of the client', () => {
+    expect(internalServerError().$fault).toBe('server')
+    expect(slowDown().$fault).toBe('server')
+    expect(transactionConflict().$fault).toBe('client')
+  })
+
+  test('a lost answer has the name the HTTP handler gives it', () => {
+    expect(requestTimeout()).toMatchObject({ name: 'TimeoutError' })
+    expect(connectionReset()).toMatchObject({ name: 'TimeoutError', code: 'ECONNRESET' })
+  })
+
+  test('a transaction names the item that met another write', () => {
+    const { CancellationReasons } = transactionCanceledByConflict(3, 1)
+    expect(CancellationReasons?.map((reason) => reason.Code)).toEqual([
+      'None',
+      'TransactionConflict',
+      'None',
+    ])
+  })
+})
+
+describe('the network decides', () => {
+  test('a request may be applied and its answer lost', async () => {
+    const store = new SimulatedStore()
+    const network: Network = {
+      async deliver(_request, apply) {
+        apply()
+        throw requestTimeout()
+      },
+    }
+    const { dynamodb } = createSimulatedClient(store, network)
+    await expect(dynamodb.send(put(1))).rejects.toThrow('timed out')
+    expect(store.item('q#a', 'queue')).toMatchObject({ n: 1 })
+  })
+
+  test('a request may be refused without being applied', async () => {
+    const store = new SimulatedStore()
+    const network: Network = {
+      async deliver() {
+        throw throttling()
+      },
+    }
+    const { dynamodb } = createSimulatedClient(store, network)
+    await expect(dynamodb.send(put(1))).rejects.toBeInstanceOf(ThrottlingException)
+    expect(store.item('q#a', 'queue')).toBeUndefined()
+  })
+
+  test('a request may be applied long after its answer was lost', async () => {
+    const store = new SimulatedStore()
+    const late: (() => unknown)[] = []
+    const network: Network = {
+      async deliver(_request, apply) {
+        late.push(apply)
+        throw connectionReset()
+      },
+    }
+    const { dynamodb } = createSimulatedClient(store, network)
+    await expect(dynamodb.send(put(1))).rejects.toThrow('ECONNRESET')
+    await createSimulatedClient(store).dynamodb.send(put(2))
+    for (const apply of late) apply()
+    expect(store.item('q#a', 'queue')).toMatchObject({ n: 1 })
+  })
+
+  test('the network sees which service and which command it carries', async () => {
+    const seen: string[] = []
+    const network: Network = {
+      async deliver({ service, name }, apply) {
+        seen.push(`${service} ${name}`)
+        return apply()
+      },
+    }
+    const { dynamodb, s3 } = createSimulatedClient(new SimulatedStore(), network)
+    await dynamodb.send(put(1))
+    await s3.send(new PutObjectCommand({ Bucket: 'simulated', Key: 'a', Body: 'x' }))
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: 'simulated', Key: 'a' }))
+    expect(await Body?.transformToString()).toBe('x')
+    expect(seen).toEqual(['dynamodb PutCommand', 's3 PutObjectCommand', 's3 GetObjectCommand'])
+  })
+})

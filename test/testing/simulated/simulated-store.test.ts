@@ -1,0 +1,391 @@
+import {
+  BatchWriteCommand,
+  DeleteCommand,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import { describe, expect, test } from 'vitest'
+import type {
+  Change,
+  DatabaseOptions,
+  StaleTarget,
+} from '../../../testing/simulated/dynamodb/database.ts'
+import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import { outcomeOf, text } from '../../proofs/conformance/place.ts'
+
+/** What the simulated store has beyond DynamoDB: time, old versions, a throttle, a stream. */
+
+const key = { pk: 'q#a', sk: 'queue' }
+const TableName = 'simulated'
+
+function open(options: Partial<DatabaseOptions> = {}) {
+  const store = new SimulatedStore(options)
+  const { dynamodb } = createSimulatedClient(store)
+  return {
+    store,
+    dynamodb,
+    put: (attributes: object = {}) =>
+      dynamodb.send(new PutCommand({ TableName, Item: { ...key, ...attributes } })),
+    add: (n = 1) =>
+      dynamodb.send(
+        new UpdateCommand({
+          TableName,
+          Key: key,
+          UpdateExpression: 'ADD n :n',
+          ExpressionAttributeValues: { ':n': n },
+        }),
+      ),
+    async get(ConsistentRead = false) {
+      const { Item } = await dynamodb.send(new GetCommand({ TableName, Key: key, ConsistentRead }))
+      return Item
+    },
+    async due(now: number) {
+      const { Items } = await dynamodb.send(
+        new QueryCommand({
+          TableName,
+          IndexName: 'check',
+          KeyConditionExpression: '#shard = :shard AND checkAt <= :now',
+          ExpressionAttributeNames: { '#shard': 'shard' },
+          ExpressionAttributeValues: { ':shard': 1, ':now': now },
+        }),
+      )
+      return Items?.map((item) => item.checkAt)
+    },
+  }
+}
+
+describe('nothing outside can change what is stored', () => {
+  test('what was put can be changed by its owner without effect', async () => {
+    const { put, get } = open()
+    const list = ['a']
+    const bytes = new Uint8Array([1])
+    await put({ list, bytes })
+    list.push('b')
+    bytes[0] = 9
+    expect(await get()).toEqual({ ...key, list: ['a'], bytes: new Uint8Array([1]) })
+  })
+
+  test('what was read cannot be changed', async () => {
+    const { put, get } = open()
+    await put({ list: ['a'], map: { inside: [1] } })
+    const item = (await get()) as { list: string[]; map: { inside: number[] } }
+    expect(() => item.list.push('b')).toThrow(TypeError)
+    expect(() => item.map.inside.push(2)).toThrow(TypeError)
+    expect(() => Object.assign(item, { more: 1 })).toThrow(TypeError)
+  })
+
+  test('an item read before an update stays as it was', async () => {
+    const { put, get, add } = open()
+    await put({ n: 1 })
+    const before = await get()
+    await add()
+    expect([before?.n, (await get())?.n]).toEqual([1, 2])
+  })
+})
+
+describe('stale reads', () => {
+  const stale = (back: number | ((target: StaleTarget) => number), nowMs = () => 0) =>
+    open({ nowMs, staleness: typeof back === 'number' ? () => back : back })
+
+  test('an eventually consistent read sees an older version', async () => {
+    const { add, get } = stale(1)
+    await add()
+    await add()
+    expect((await get())?.n).toBe(1)
+  })
+
+  test('a strong read sees the current version', async () => {
+    const { add, get } = stale(1)
+    await add()
+    await add()
+    expect((await get(true))?.n).toBe(2)
+  })
+
+  test('before its first version an item is missing', async () => {
+    const { add, get } = stale(5)
+    await add()
+    expect(await get()).toBeUndefined()
+  })
+
+  test('a deleted item can still be seen', async () => {
+    const { add, get, dynamodb } = stale(1)
+    await add()
+    await dynamodb.send(new DeleteCommand({ TableName, Key: key }))
+    expect((await get())?.n).toBe(1)
+    expect(await get(true)).toBeUndefined()
+  })
+
+  test('a version superseded too long ago is not seen any more', async () => {
+    let nowMs = 0
+    const { add, get } = stale(
+      () => 2,
+      () => nowMs,
+    )
+    await add()
+    await add()
+    nowMs = 1500
+    await add()
+    expect((await get())?.n).toBe(1)
+    nowMs = 3000
+    expect((await get())?.n).toBe(2)
+    nowMs = 5000
+    expect((await get())?.n).toBe(3)
+  })
+
+  test('an index shows a row where it was', async () => {
+    let back = 0
+    const { put, due } = stale(() => back)
+    await put({ shard: 1, checkAt: 5 })
+    await put({ shard: 1, checkAt: 9 })
+    await put({ shard: 1 })
+    expect(await due(10)).toEqual([])
+    back = 1
+    expect(await due(10)).toEqual([9])
+    back = 2
+    expect(await due(10)).toEqual([5])
+    back = 3
+    expect(await due(10)).toEqual([])
+  })
+
+  test('an index shows a row once, however often it moved', async () => {
+    const { put, due } = stale((target) => (target.index === 'check' ? 1 : 0))
+    for (const checkAt of [5, 6, 5, 6, 5]) await put({ shard: 1, checkAt })
+    expect(await due(10)).toEqual([6])
+  })
+
+  test('many moves later an index shows a row just where it is', async () => {
+    const { put, due } = stale(0)
+    for (let i = 0; i < 3000; i++) {
+      const checkAt = (i * i) % 11
+      await put({ shard: 1, checkAt })
+      expect(await due(10)).toEqual([checkAt])
+    }
+  })
+
+  test('many changes later nothing is left behind', async () => {
+    const { put, due, dynamodb, get } = stale(0)
+    for (let i = 0; i < 3000; i++) {
+      await put({ shard: 1, checkAt: i % 7 })
+      await dynamodb.send(new DeleteCommand({ TableName, Key: key }))
+    }
+    expect([await due(10), await get()]).toEqual([[], undefined])
+    await put({ shard: 1, checkAt: 3 })
+    expect(await due(10)).toEqual([3])
+  })
+})
+
+describe('the throttle', () => {
+  const throttled = (burstUnits: number) => {
+    const clock = { nowMs: 0 }
+    const throttle = { writeUnitsPerSecond: 1000, burstUnits }
+    return { clock, ...open({ nowMs: () => clock.nowMs, throttle }) }
+  }
+
+  test('without a burst the units of an item are spread over time', async () => {
+    const { clock, put, add, store } = throttled(0)
+    await put({ a: text(2000) }) // 2 units: 2 ms
+    expect(await outcomeOf(add())).toBe('ProvisionedThroughputExceededException')
+    clock.nowMs = 1
+    expect(await outcomeOf(add())).toBe('ProvisionedThroughputExceededException')
+    clock.nowMs = 2
+    expect(await outcomeOf(add())).toBe('ok')
+    expect(store.item(key.pk, key.sk)?.n).toBe(1)
+    expect(store.meter.throttled).toBe(2)
+  })
+
+  test('an item takes 1,000 units in a second, whatever is tried', async () => {
+    const { clock, add, store } = throttled(100)
+    for (clock.nowMs = 0; clock.nowMs < 2000; clock.nowMs += 0.25) await outcomeOf(add())
+    expect(store.item(key.pk, key.sk)?.n).toBeGreaterThan(1990)
+    expect(store.item(key.pk, key.sk)?.n).toBeLessThan(2110)
+  })
+
+  test('a burst may come at once', async () => {
+    const { add } = throttled(10)
+    const outcomes: string[] = []
+    for (let i = 0; i < 15; i++) outcomes.push(await outcomeOf(add()))
+    expect(outcomes.filter((outcome) => outcome === 'ok')).toHaveLength(11)
+  })
+
+  test('another item is not concerned', async () => {
+    const { put, dynamodb } = throttled(0)
+    await put({ a: text(2000) })
+    const Item = { ...key, sk: 'other' }
+    expect(await outcomeOf(dynamodb.send(new PutCommand({ TableName, Item })))).toBe('ok')
+  })
+
+  test('a refused condition is billed and counts', async () => {
+    const { put, add, dynamodb, store } = throttled(1)
+    await put({ a: text(2000) })
+    const before = store.meter.writeUnits
+    const ConditionExpression = 'attribute_not_exists(pk)'
+    const refused = new PutCommand({ TableName, Item: key, ConditionExpression })
+    await outcomeOf(dynamodb.send(refused))
+    expect(store.meter.writeUnits).toBe(before) // throttled, so not even tried
+    const { clock, ...again } = throttled(0)
+    await again.put({ a: text(2000) })
+    clock.nowMs = 2
+    expect(await outcomeOf(again.dynamodb.send(refused))).toBe('ConditionalCheckFailedException')
+    expect(again.store.meter.writeUnits).toBe(4)
+    expect(await outcomeOf(again.add())).toBe('ProvisionedThroughputExceededException')
+    expect(await outcomeOf(add())).toBe('ProvisionedThroughputExceededException')
+  })
+
+  test('a throttled write of a batch is left unprocessed', async () => {
+    const { put, dynamodb } = throttled(0)
+    await put({ a: text(2000) })
+    const requests = [key, { ...key, sk: 'other' }].map((Item) => ({ PutRequest: { Item } }))
+    const command = new BatchWriteCommand({ RequestItems: { [TableName]: requests } })
+    const { UnprocessedItems } = await dynamodb.send(command)
+    expect(UnprocessedItems?.[TableName]).toEqual([{ PutRequest: { Item: key } }])
+  })
+
+  test('a throttled item cancels its transaction', async () => {
+    const { put, dynamodb, store } = throttled(0)
+    await put({ a: text(2000) })
+    const TransactItems = [key, { ...key, sk: 'other' }].map((Item) => ({
+      Put: { TableName, Item },
+    }))
+    const outcome = await outcomeOf(dynamodb.send(new TransactWriteCommand({ TransactItems })))
+    expect(outcome).toBe('TransactionCanceledException')
+    expect(store.item(key.pk, 'other')).toBeUndefined()
+  })
+})
+
+describe('the stream', () => {
+  const recorded = () => {
+    const changes: Change[] = []
+    return { changes, ...open({ onChange: (change) => changes.push(change) }) }
+  }
+
+  test('tells each change with the item before and after', async () => {
+    const { changes, put, add, dynamodb } = recorded()
+    await put({ n: 1 })
+    await add()
+    await dynamodb.send(new DeleteCommand({ TableName, Key: key }))
+    expect(changes).toEqual([
+      { ...key, oldItem: undefined, newItem: { ...key, n: 1 } },
+      { ...key, oldItem: { ...key, n: 1 }, newItem: { ...key, n: 2 } },
+      { ...key, oldItem: { ...key, n: 2 }, newItem: undefined },
+    ])
+  })
+
+  test('is silent about a write that changes nothing', async () => {
+    const { changes, put, add, dynamodb } = recorded()
+    await put({ n: 1, list: [{ a: 1 }] })
+    await put({ n: 1, list: [{ a: 1 }] })
+    await add(0)
+    await dynamodb.send(new DeleteCommand({ TableName, Key: { ...key, sk: 'missing' } }))
+    expect(changes).toHaveLength(1)
+  })
+
+  test('is silent about a transaction that was cancelled', async () => {
+    const { changes, dynamodb } = recorded()
+    const TransactItems = [
+      { Put: { TableName, Item: key } },
+      {
+        ConditionCheck: {
+          TableName,
+          Key: { ...key, sk: 'missing' },
+          ConditionExpression: 'attribute_exists(pk)',
+        },
+      },
+    ]
+    await outcomeOf(dynamodb.send(new TransactWriteCommand({ TransactItems })))
+    expect(changes).toEqual([])
+  })
+})
+
+describe('time to live', () => {
+  test('rows go when it has passed, and the stream tells', async () => {
+    const changes: Change[] = []
+    const { store, put } = open({ onChange: (change) => changes.push(change) })
+    await put({ ttl: 100 })
+    expect(store.expireTtl(99)).toBe(0)
+    expect(store.expireTtl(100)).toBe(1)
+    expect([...store.items()]).toEqual([])
+    expect(changes.at(-1)).toEqual({ ...key, oldItem: { ...key, ttl: 100 }, newItem: undefined })
+    expect(store.expireTtl(1000)).toBe(0)
+  })
+
+  test('rows whose time was taken away stay', async () => {
+    const { store, put } = open()
+    await put({ ttl: 100 })
+    await put({})
+    expect(store.expireTtl(1000)).toBe(0)
+  })
+})
+
+test('tokens are forgotten after ten minutes', async () => {
+  let nowMs = 0
+  const { dynamodb, store } = open({ nowMs: () => nowMs })
+  const command = new TransactWriteCommand({
+    ClientRequestToken: 'token',
+    TransactItems: [
+      {
+        Update: {
+          TableName,
+          Key: key,
+          UpdateExpression: 'ADD n :n',
+          ExpressionAttributeValues: { ':n': 1 },
+        },
+      },
+    ],
+  })
+  await dynamodb.send(command)
+  nowMs = 599_999
+  await dynamodb.send(command)
+  expect(store.item(key.pk, key.sk)?.n).toBe(1)
+  nowMs = 600_000
+  await dynamodb.send(command)
+  expect(store.item(key.pk, key.sk)?.n).toBe(2)
+})
+
+describe('a transaction that takes its time', () => {
+  const other = { pk: 'q#b', sk: 'queue' }
+  const transaction = (ConditionExpression?: string) => ({
+    service: 'dynamodb' as const,
+    name: 'TransactWriteCommand',
+    input: {
+      TransactItems: [
+        { Put: { TableName, Item: { ...key, n: 9 } } },
+        { Put: { TableName, Item: other, ...(ConditionExpression && { ConditionExpression }) } },
+      ],
+    },
+  })
+
+  test('refuses every other write of its items, and shows none of its own, until it is done', async () => {
+    const { store, put, add, get, dynamodb } = open()
+    await put({ n: 1 })
+    const finish = store.begin(transaction())
+    expect(await outcomeOf(add())).toBe('TransactionConflictException')
+    const deletion = dynamodb.send(new DeleteCommand({ TableName, Key: other }))
+    expect(await outcomeOf(deletion)).toBe('TransactionConflictException')
+    expect(await get(true)).toMatchObject({ n: 1 })
+    finish()
+    expect(await get(true)).toMatchObject({ n: 9 })
+    await add()
+    expect(await get(true)).toMatchObject({ n: 10 })
+  })
+
+  test('cancels another that meets it, and says at which item', async () => {
+    const { store } = open()
+    const finish = store.begin(transaction())
+    expect(() => store.apply(transaction())).toThrow('[TransactionConflict, TransactionConflict]')
+    finish()
+    expect(store.apply(transaction())).toBeDefined()
+  })
+
+  test('holds nothing when its conditions do not', async () => {
+    const { store, add } = open()
+    expect(() => store.begin(transaction('attribute_exists(pk)'))).toThrow('ConditionalCheckFailed')
+    await add()
+    expect(() => store.begin({ service: 'dynamodb', name: 'PutCommand', input: {} })).toThrow(
+      'only transactions take time',
+    )
+  })
+})

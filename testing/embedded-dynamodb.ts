@@ -1,0 +1,5 @@
+export {
+  findDynoxide,
+  noDynoxideError,
+  type Platform,
+} from '../local/stores/dynoxide-binary.ts'

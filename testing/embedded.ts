@@ -1,0 +1,102 @@
+// DynamoDB and S3 on this machine for one test file, one simulation or one benchmark.
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { createRequestHandler } from '../lambdas/foundation/network/request-handler.ts'
+import { findDynoxide, noDynoxideError, type Platform } from '../local/stores/dynoxide-binary.ts'
+import { startHost } from '../local/stores/start-host.ts'
+import { createTable } from './create-table.ts'
+
+export type Endpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+
+export type Connections = Endpoints & {
+  readonly dynamodb: DynamoDBClient
+  readonly s3: S3Client
+  createTable(name: string): Promise<void>
+  createBucket(name: string): Promise<void>
+  /** Closes the clients; the stores go on. */
+  disconnect(): void
+}
+
+export type Embedded = Connections & { stop(): Promise<void> }
+
+export type EmbeddedOptions = {
+  /** Keeps the data there. Without it everything is gone after `stop`. */
+  readonly directory?: string
+  /** PUSHPOP_DYNAMODB_ENDPOINT and PUSHPOP_S3_ENDPOINT replace what would be started. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly platform?: Platform
+}
+
+export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
+  const { directory, environment = process.env, platform = process } = options
+  const elsewhere = {
+    dynamodbEndpoint: environment.PUSHPOP_DYNAMODB_ENDPOINT || undefined,
+    s3Endpoint: environment.PUSHPOP_S3_ENDPOINT || undefined,
+  }
+  const dynoxide = elsewhere.dynamodbEndpoint ? undefined : findDynoxide(platform)
+  if (!elsewhere.dynamodbEndpoint && !dynoxide) throw noDynoxideError(platform)
+
+  const needsHost = dynoxide || !elsewhere.s3Endpoint
+  const host = needsHost
+    ? await startHost({
+        ...(dynoxide && { dynoxide }),
+        s3: !elsewhere.s3Endpoint,
+        ...(directory ? { directory } : { dynamodbInMemory: true }),
+      })
+    : undefined
+  const connections = connectEmbedded({
+    dynamodbEndpoint: elsewhere.dynamodbEndpoint ?? host?.dynamodbEndpoint ?? '',
+    s3Endpoint: elsewhere.s3Endpoint ?? host?.s3Endpoint ?? '',
+  })
+  return {
+    ...connections,
+    async stop() {
+      connections.disconnect()
+      await host?.stop()
+    },
+  }
+}
+
+/** The clients alone, for another process than the one that started the stores. */
+export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: Endpoints): Connections {
+  const common = {
+    region: 'us-east-1',
+    // s3rver knows this one key only; dynoxide takes any.
+    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+    // A lost answer has to reach the code under test, not be repeated below it.
+    maxAttempts: 1,
+  }
+  const handler = () =>
+    createRequestHandler({
+      // A test of contention does not queue in its own client, and no test fails by a busy machine.
+      socketsMax: 256,
+      connectTimeoutMs: 30_000,
+      answerTimeoutMs: 30_000,
+    })
+  const dynamodb = new DynamoDBClient({
+    ...common,
+    endpoint: dynamodbEndpoint,
+    requestHandler: handler(),
+  })
+  const s3 = new S3Client({
+    ...common,
+    endpoint: s3Endpoint,
+    requestHandler: handler(),
+    forcePathStyle: true,
+  })
+  return {
+    dynamodbEndpoint,
+    s3Endpoint,
+    dynamodb,
+    s3,
+    createTable: (name) => createTable(dynamodb, name),
+    async createBucket(name) {
+      await s3.send(new CreateBucketCommand({ Bucket: name }))
+    },
+    disconnect() {
+      dynamodb.destroy()
+      s3.destroy()
+    },
+  }
+}

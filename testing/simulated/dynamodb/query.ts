@@ -1,0 +1,271 @@
+import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamodb'
+import type { TableIndex } from '../../../lambdas/foundation/table.ts'
+import { consumedCapacity, readUnits } from './capacity.ts'
+import type { Database } from './database.ts'
+import { validationError } from './errors.ts'
+import type { ConditionNode } from './expression/condition.ts'
+import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
+import { metadata } from './item-requests.ts'
+import { readKey, schemaMismatch } from './key.ts'
+import { type KeyRange, readKeyCondition } from './key-condition.ts'
+import { sortedIndex } from './sorted.ts'
+import { compareEntries, type IndexEntry, type Row } from './table.ts'
+import { compareStrings, type Item, type Value } from './value.ts'
+
+const pageBytesMax = 1024 * 1024
+
+/** One thing a query looks at, in key order, whether it comes from the table or from an index. */
+interface Candidate {
+  readonly item: Item | undefined
+  readonly size: number
+  readonly key: Item
+}
+
+interface Source {
+  readonly count: number
+  rangeAt(place: number): Value
+  candidateAt(place: number): Candidate
+  /** The first place whose entry is not before the given key. */
+  placeOf(key: Item): { readonly place: number; readonly found: boolean }
+}
+
+export function query(database: Database, input: QueryCommandInput): QueryCommandOutput {
+  database.requireTable(input.TableName)
+  const index = readIndex(database, input)
+  const hashName = index?.partitionKey.name ?? 'pk'
+  const rangeName = index?.sortKey.name ?? 'sk'
+  const { range, filter, project, values } = readExpressions(database, input, hashName, rangeName)
+  requireKeyTypes(range, index)
+  const consistent = input.ConsistentRead === true
+  const source =
+    index === undefined
+      ? tableSource(database, range.hash as string, consistent)
+      : indexSource(database, index, range.hash)
+  const page = readPage(source, range, input, startKey(input, index))
+  const items = filter === undefined ? page.items : page.items.filter((one) => filter(one, values))
+  const units = readUnits(page.bytes, consistent)
+  database.chargeRead(units)
+
+  const output: QueryCommandOutput = {
+    $metadata: metadata,
+    Count: items.length,
+    ScannedCount: page.items.length,
+  }
+  if (input.Select !== 'COUNT') output.Items = project === undefined ? items : items.map(project)
+  if (page.lastKey !== undefined) output.LastEvaluatedKey = page.lastKey
+  const charge =
+    index === undefined
+      ? { table: units, indexes: new Map<string, number>() }
+      : { table: 0, indexes: new Map([[index.name, units]]) }
+  const capacity = consumedCapacity(database.shape.name, charge, input.ReturnConsumedCapacity)
+  if (capacity !== undefined) output.ConsumedCapacity = capacity
+  return output
+}
+
+function readIndex(database: Database, input: QueryCommandInput): TableIndex | undefined {
+  if (input.Limit !== undefined && input.Limit < 1) {
+    throw validationError('Limit must be greater than or equal to 1')
+  }
+  const name = input.IndexName
+  if (name === undefined) return undefined
+  const index = database.shape.indexes.find((one) => one.name === name)
+  if (index === undefined) {
+    throw validationError(`The table does not have the specified index: ${name}`)
+  }
+  if (input.ConsistentRead === true) {
+    throw validationError('Consistent reads are not supported on global secondary indexes')
+  }
+  if (input.Select === 'ALL_ATTRIBUTES') {
+    throw validationError(
+      'One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported ' +
+        `for global secondary index ${name} because its projection type is not ALL`,
+    )
+  }
+  return index
+}
+
+function readExpressions(
+  database: Database,
+  input: QueryCommandInput,
+  hashName: string,
+  rangeName: string,
+) {
+  const { expressions } = database
+  const placeholders = readPlaceholders(input)
+  const { names, values } = placeholders
+  if (input.KeyConditionExpression === undefined) {
+    throw validationError(
+      'Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.',
+    )
+  }
+  const keys = expressions.keyCondition.get(input.KeyConditionExpression, names)
+  const filter =
+    input.FilterExpression === undefined
+      ? undefined
+      : expressions.filter.get(input.FilterExpression, names)
+  const projection =
+    input.ProjectionExpression === undefined
+      ? undefined
+      : expressions.projection.get(input.ProjectionExpression, names)
+  checkPlaceholders(placeholders, [keys, filter, projection])
+  if (filter !== undefined) refuseKeysInFilter(filter.meaning.node, [hashName, rangeName])
+  const range = readKeyCondition(keys.meaning.node, values, hashName, rangeName)
+  const project = projection?.meaning.project
+  return { range, filter: filter?.meaning.test, project, values }
+}
+
+function refuseKeysInFilter(node: ConditionNode, keys: readonly string[]): void {
+  for (const part of Object.values(node)) {
+    if (typeof part !== 'object' || part === null) continue
+    if ('steps' in part && keys.includes(String(part.steps[0]))) {
+      throw validationError(
+        'Filter Expression can only contain non-primary key attributes: ' +
+          `Primary key attribute: ${String(part.steps[0])}`,
+      )
+    }
+    refuseKeysInFilter(part as ConditionNode, keys)
+  }
+}
+
+function requireKeyTypes(range: KeyRange, index: TableIndex | undefined): void {
+  const hashType = index?.partitionKey.type ?? 'S'
+  const rangeType = index?.sortKey.type ?? 'S'
+  requireType(range.hash, hashType)
+  for (const bound of range.bounds) requireType(bound, rangeType)
+}
+
+function requireType(value: Value, type: 'S' | 'N'): void {
+  if (typeof value !== (type === 'S' ? 'string' : 'number')) {
+    throw validationError(
+      'One or more parameter values were invalid: Condition parameter type does not match schema type',
+    )
+  }
+  if (value === '') {
+    throw validationError(
+      'One or more parameter values are not valid. The AttributeValue for a key attribute cannot ' +
+        'contain an empty string value.',
+    )
+  }
+}
+
+function startKey(input: QueryCommandInput, index: TableIndex | undefined): Item | undefined {
+  const key = input.ExclusiveStartKey as Item | undefined
+  if (key === undefined) return undefined
+  if (index === undefined) {
+    readKey(key)
+    return key
+  }
+  const names = ['pk', 'sk', index.partitionKey.name, index.sortKey.name]
+  if (Object.keys(key).length !== names.length || names.some((name) => key[name] === undefined)) {
+    throw validationError('The provided starting key is invalid')
+  }
+  if (typeof key.pk !== 'string' || typeof key.sk !== 'string') throw schemaMismatch()
+  return key
+}
+
+function tableSource(database: Database, pk: string, consistent: boolean): Source {
+  const rows = database.table.rows(pk)
+  return {
+    count: rows.length,
+    rangeAt: (place) => (rows[place] as Row).sk,
+    candidateAt: (place) => {
+      const row = rows[place] as Row
+      const { item, size } = database.seen(row, consistent)
+      return { item, size, key: { pk: row.pk, sk: row.sk } }
+    },
+    placeOf: (key) => {
+      const sk = key.sk as string
+      const place = sortedIndex(rows, (row) => compareStrings(row.sk, sk))
+      return { place, found: rows[place]?.sk === sk }
+    },
+  }
+}
+
+function indexSource(database: Database, index: TableIndex, hash: Value): Source {
+  const entries = database.table.indexEntries(index.name, hash)
+  // A row is seen in one state throughout the query, though it may have left several entries.
+  const seen = new Map<Row, Item | undefined>()
+  const itemOf = (row: Row): Item | undefined => {
+    if (!seen.has(row)) seen.set(row, database.seen(row, false, index.name).item)
+    return seen.get(row)
+  }
+  return {
+    count: entries.length,
+    rangeAt: (place) => (entries[place] as IndexEntry).range,
+    candidateAt: (place) => {
+      const entry = entries[place] as IndexEntry
+      const shows = database.table.entryShows(index.name, entry, itemOf(entry.row))
+      return { item: shows ? entry.image : undefined, size: entry.size, key: entry.image }
+    },
+    placeOf: (key) => {
+      const rangeValue = key[index.sortKey.name] as Value
+      const [pk, sk] = [key.pk as string, key.sk as string]
+      const order = (entry: IndexEntry) => compareEntries(entry, rangeValue, pk, sk)
+      const place = sortedIndex(entries, order)
+      const entry = entries[place]
+      return { place, found: entry !== undefined && order(entry) === 0 }
+    },
+  }
+}
+
+interface Page {
+  readonly items: Item[]
+  readonly bytes: number
+  readonly lastKey: Item | undefined
+}
+
+function readPage(
+  source: Source,
+  range: KeyRange,
+  input: QueryCommandInput,
+  start: Item | undefined,
+): Page {
+  const forward = input.ScanIndexForward !== false
+  const limit = input.Limit ?? Number.POSITIVE_INFINITY
+  const step = forward ? 1 : -1
+  const items: Item[] = []
+  let bytes = 0
+  let lastKey: Item | undefined
+  for (
+    let place = firstPlace(source, range, start, forward);
+    place >= 0 && place < source.count && range.place(source.rangeAt(place)) === 0;
+    place += step
+  ) {
+    const { item, size, key } = source.candidateAt(place)
+    if (item === undefined) continue
+    const full = items.length > 0 && bytes + size > pageBytesMax
+    if (full || items.length >= limit) return { items, bytes, lastKey }
+    items.push(item)
+    bytes += size
+    lastKey = key
+  }
+  // Having reached the limit, DynamoDB does not look whether there is more.
+  return { items, bytes, lastKey: items.length >= limit ? lastKey : undefined }
+}
+
+function firstPlace(
+  source: Source,
+  range: KeyRange,
+  start: Item | undefined,
+  forward: boolean,
+): number {
+  if (start !== undefined) {
+    const { place, found } = source.placeOf(start)
+    if (forward) return found ? place + 1 : place
+    return place - 1
+  }
+  const first = (holds: (order: number) => boolean) =>
+    firstWhere(source.count, (place) => holds(range.place(source.rangeAt(place))))
+  return forward ? first((order) => order >= 0) : first((order) => order > 0) - 1
+}
+
+function firstWhere(count: number, holds: (place: number) => boolean): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}

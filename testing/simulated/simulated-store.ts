@@ -1,0 +1,134 @@
+import type {
+  DeleteObjectCommandInput,
+  DeleteObjectsCommandInput,
+  GetObjectCommandInput,
+  PutObjectCommandInput,
+} from '@aws-sdk/client-s3'
+import type {
+  BatchGetCommandInput,
+  BatchWriteCommandInput,
+  DeleteCommandInput,
+  GetCommandInput,
+  PutCommandInput,
+  QueryCommandInput,
+  TransactWriteCommandInput,
+  UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { tableDefinition } from '../../lambdas/foundation/table.ts'
+import { batchGet, batchWrite } from './dynamodb/batches.ts'
+import { Database, type DatabaseOptions, type Meter } from './dynamodb/database.ts'
+import { deleteItem, getItem, putItem, updateItem } from './dynamodb/item-requests.ts'
+import { query } from './dynamodb/query.ts'
+import { Transactions } from './dynamodb/transaction.ts'
+import type { Item } from './dynamodb/value.ts'
+import { type ObjectMeter, Objects } from './s3/objects.ts'
+
+/**
+ * DynamoDB and S3 in memory, one table and one bucket. `apply` carries a request out at once and
+ * answers or throws as the SDK would: no time passes, nothing fails by chance, nothing is lost.
+ * Delay, loss and failure are the network's (`simulated-client.ts`, `faults.ts`).
+ */
+
+export interface SimulatedRequest {
+  readonly service: 'dynamodb' | 's3'
+  /** The command's class: `UpdateCommand`, `GetObjectCommand`, … */
+  readonly name: string
+  readonly input: object
+}
+
+export interface SimulatedStoreOptions extends Partial<DatabaseOptions> {
+  readonly tableName?: string | undefined
+  readonly bucketName?: string | undefined
+}
+
+export class SimulatedStore {
+  readonly tableName: string
+  readonly bucketName: string
+  readonly objects: Objects
+  private readonly database: Database
+  private readonly transactions: Transactions
+  private readonly handlers: ReadonlyMap<string, (input: object) => unknown>
+
+  constructor(options: SimulatedStoreOptions = {}) {
+    const shape = { ...tableDefinition, name: options.tableName ?? 'simulated' }
+    this.tableName = shape.name
+    this.bucketName = options.bucketName ?? 'simulated'
+    this.database = new Database(shape, { ...options, nowMs: options.nowMs ?? Date.now })
+    this.objects = new Objects(this.bucketName)
+    this.transactions = new Transactions(this.database)
+    this.handlers = handlersOf(this.database, this.objects, this.transactions)
+  }
+
+  /** Carries the request out now; answers or throws what the SDK would. */
+  apply(request: SimulatedRequest): unknown {
+    const handle = this.handlers.get(`${request.service} ${request.name}`)
+    if (handle === undefined) {
+      throw new Error(`Cannot simulate ${request.name} because the store does not know it`)
+    }
+    this.database.meter.requests++
+    return handle(request.input)
+  }
+
+  /**
+   * A transaction as it is on AWS: it holds its items from now until the returned function is called,
+   * which carries it out. Throws where it is cancelled.
+   */
+  begin(request: SimulatedRequest): () => unknown {
+    if (request.name !== 'TransactWriteCommand') {
+      throw new Error(`Cannot begin a ${request.name} because only transactions take time`)
+    }
+    this.database.meter.requests++
+    return this.transactions.begin(request.input as TransactWriteCommandInput)
+  }
+
+  /** Deletes rows whose `ttl` has passed, oldest ttl not necessarily first; returns how many. */
+  expireTtl(nowSeconds: number, rowsMax = Number.POSITIVE_INFINITY): number {
+    const { table, shape } = this.database
+    const expired = [...table.rowsWithTtl()].filter(
+      (row) => (row.item?.[shape.timeToLiveAttribute] as number) <= nowSeconds,
+    )
+    const chosen = expired.slice(0, rowsMax)
+    for (const row of chosen) this.database.expire(row)
+    return chosen.length
+  }
+
+  get meter(): Readonly<Meter & ObjectMeter> {
+    return { ...this.database.meter, ...this.objects.meter }
+  }
+
+  /** Every row as it is now, for checks between requests. */
+  items(): Generator<Item> {
+    return this.database.table.items()
+  }
+
+  item(pk: string, sk: string): Item | undefined {
+    return this.database.table.row(pk, sk)?.item
+  }
+}
+
+function handlersOf(
+  database: Database,
+  objects: Objects,
+  transactions: Transactions,
+): ReadonlyMap<string, (input: object) => unknown> {
+  return new Map<string, (input: object) => unknown>([
+    ['dynamodb GetCommand', (input) => getItem(database, input as GetCommandInput)],
+    ['dynamodb PutCommand', (input) => putItem(database, input as PutCommandInput)],
+    ['dynamodb UpdateCommand', (input) => updateItem(database, input as UpdateCommandInput)],
+    ['dynamodb DeleteCommand', (input) => deleteItem(database, input as DeleteCommandInput)],
+    ['dynamodb QueryCommand', (input) => query(database, input as QueryCommandInput)],
+    ['dynamodb BatchGetCommand', (input) => batchGet(database, input as BatchGetCommandInput)],
+    [
+      'dynamodb BatchWriteCommand',
+      (input) => batchWrite(database, input as BatchWriteCommandInput),
+    ],
+    [
+      'dynamodb TransactWriteCommand',
+      (input) => transactions.write(input as TransactWriteCommandInput),
+    ],
+    ['s3 PutObjectCommand', (input) => objects.put(input as PutObjectCommandInput)],
+    ['s3 GetObjectCommand', (input) => objects.get(input as GetObjectCommandInput)],
+    ['s3 DeleteObjectCommand', (input) => objects.delete(input as DeleteObjectCommandInput)],
+    ['s3 DeleteObjectsCommand', (input) => objects.deleteMany(input as DeleteObjectsCommandInput)],
+  ])
+}
