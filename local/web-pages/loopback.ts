@@ -1,9 +1,12 @@
 import { isIPv4 } from 'node:net'
 
-/** Names and addresses that every browser takes for this machine without asking a name server. */
+/**
+ * Names and addresses that every program takes for this machine. Not the names below localhost: some
+ * browsers and Node ask a name server for them.
+ */
 export function isLoopback(name: string): boolean {
   const lower = name.toLowerCase()
-  if (lower === 'localhost' || lower.endsWith('.localhost') || lower === '[::1]') return true
+  if (lower === 'localhost' || lower === '[::1]') return true
   return isIPv4(lower) && lower.startsWith('127.')
 }
 

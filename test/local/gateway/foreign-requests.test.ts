@@ -67,7 +67,6 @@ describe('A request is served', () => {
   test.each<[string, Sent]>([
     ['to localhost', {}],
     ['to localhost in capitals', { host: 'LocalHost' }],
-    ['to a name below localhost', { host: 'shop.localhost' }],
     ['to 127.0.0.1', { host: '127.0.0.1' }],
     ['to another address of this machine', { host: '127.12.34.56' }],
     ['to [::1]', { host: '[::1]' }],
@@ -108,6 +107,7 @@ describe('A request is refused', () => {
     ['to a name that begins like ours', { host: 'localhost.evil.test' }, /Host/],
     ['to a name that begins like an address', { host: '127.0.0.1.evil.test' }, /Host/],
     ['to a name that ends like ours', { host: 'evillocalhost' }, /Host/],
+    ['to a name below ours', { host: 'shop.localhost' }, /Host/],
     ['to no name', { host: '' }, /Host/],
     ['to another port', { host: 'localhost:1' }, /Host .*"localhost:1"/],
     ['to our name and somebody else’s', { host: 'localhost@evil.test' }, /Host/],
@@ -127,6 +127,7 @@ describe('A request is refused', () => {
     ['of an allowed page over plain http', { headers: { origin: 'http://shop.example' } }, /page/],
     ['of a page that is nobody’s', { headers: { origin: 'null' } }, /"null"/],
     ['of an extension', { headers: { origin: 'chrome-extension://abc' } }, /page/],
+    ['of a page below ours', { headers: { origin: 'http://shop.localhost:3000' } }, /page/],
     ['of two pages', { headers: { origin: 'http://localhost, http://evil.test' } }, /page/],
     [
       'that asks first',
