@@ -10,13 +10,9 @@ export function isLoopback(name: string): boolean {
   return isIPv4(lower) && lower.startsWith('127.')
 }
 
-export type Host = { readonly name: string; readonly port: number }
-
 /** Of a Host header: `localhost:8000`, `[::1]`. */
-export function readHost(header: string): Host | undefined {
-  const [, name, port = '80'] = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(header) ?? []
-  return name === undefined ? undefined : { name, port: Number(port) }
-}
+export const nameIn = (header: string): string | undefined =>
+  /^([\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.exec(header)?.[1]
 
 export function isLoopbackOrigin(origin: string): boolean {
   const url = URL.parse(origin)
