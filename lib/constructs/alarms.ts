@@ -11,6 +11,7 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
+import type { Sweepers } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
 export type AlarmsProps = Watched & {
@@ -18,6 +19,8 @@ export type AlarmsProps = Watched & {
   readonly topic?: ITopic
   /** How long an item may wait before somebody should know; only a person knows that. */
   readonly itemAge?: Duration
+  /** So many runs of the sweeper begin in each minute. */
+  readonly sweepers: Sweepers
 }
 
 type Definition = {
@@ -76,7 +79,7 @@ export class Alarms extends Construct {
 }
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
-  const { api, functions, table, failures, events, serviceName, itemAge } = props
+  const { api, functions, table, failures, events, serviceName, itemAge, sweepers } = props
   const refused = refusedMetrics(table.tableName, minute)
   const { Push, Pop, ReturnExpiredLocks, Housekeep } = functions
   return {
@@ -117,11 +120,12 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
     },
     SweeperIsSilent: {
       felt:
-        'Items whose consumer died do not come back: no run of the sweeper succeeded for ten ' +
-        'minutes. A consumer that pops the queue still gets them.',
+        'Items whose consumer died do not come back: for ten minutes the sweeper, or a part of it, did not ' +
+        'run, or failed. A consumer that pops the queue still gets them.',
       section: 'expired-locks-stay',
       metric: new MathExpression({
-        // Without FILL, which would count a newest point that is only late as a run that failed.
+        // Lambda writes both for each run. Without FILL, which would count a newest point that is only
+        // late as a run that failed.
         expression: 'runs - failed',
         label: 'successful runs',
         usingMetrics: {
@@ -130,9 +134,31 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         },
         ...fiveMinutes,
       }),
-      limit: { below: 1 },
+      // One a minute for each part. A part that died takes five away; two may be in the next five minutes.
+      limit: { below: 5 * sweepers - 2 },
+      // The newest point may lack what is late.
       periods: 2,
+      of: 3,
       silence: 'breaching',
+    },
+    SweeperCrashes: {
+      felt: 'In some queues, items whose consumer died come back late or not at all: runs of the sweeper fail.',
+      section: 'expired-locks-stay',
+      metric: ReturnExpiredLocks.metricErrors(fiveMinutes),
+      // A run that fails once is made up for by the next.
+      limit: { above: 2 },
+      periods: 2,
+      of: 3,
+    },
+    SweeperIsThrottled: {
+      felt:
+        'In some queues, items whose consumer died come back late or not at all: Lambda has no environment ' +
+        'for the sweeper.',
+      section: 'expired-locks-stay',
+      metric: ReturnExpiredLocks.metricThrottles(fiveMinutes),
+      limit: { above: 2 },
+      periods: 2,
+      of: 3,
     },
     SweeperFails: {
       felt: 'In some queues, items whose consumer died come back late or not at all.',

@@ -154,6 +154,7 @@ export class PushPop extends Construct {
         ? []
         : new Alarms(this, 'Alarms', {
             ...watched,
+            sweepers: props.sweepers ?? 1,
             ...(topic && { topic }),
             ...(itemAge && { itemAge }),
           }).names

@@ -45,6 +45,8 @@ describe('Alarms', () => {
       'CallsFail',
       'CallsAreSlow',
       'SweeperIsSilent',
+      'SweeperCrashes',
+      'SweeperIsThrottled',
       'SweeperFails',
       'LocksReturnLate',
       'HousekeepingIsBehind',
@@ -125,6 +127,42 @@ describe('Alarms', () => {
     for (const [, { Properties }] of filling) {
       expect(Properties.EvaluationPeriods - Properties.DatapointsToAlarm).toBeGreaterThanOrEqual(2)
     }
+  })
+
+  describe.each([1, 2, 4, 8, 16])('With %i sweepers', (sweepers) => {
+    const { resources } = synthesised({ sweepers: String(sweepers) })
+    const silent = resources.AlarmsSweeperIsSilent?.Properties
+    const rings = (runs: number) => runs < silent.Threshold
+    const each = 5
+
+    it('one part that is dead for ten minutes rings, and a late or doubled run does not.', () => {
+      expect(silent.ComparisonOperator).toBe('LessThanThreshold')
+      expect(rings((sweepers - 1) * each)).toBe(true)
+      for (const off of [-2, -1, 0, 1]) expect(rings(sweepers * each + off)).toBe(false)
+    })
+
+    it('the newest point may lack what is late.', () => {
+      expect([silent.DatapointsToAlarm, silent.EvaluationPeriods]).toEqual([2, 3])
+    })
+
+    it('a part whose runs all crash or find no environment rings, and one run does not.', () => {
+      for (const [id, metric] of [
+        ['AlarmsSweeperCrashes', 'Errors'],
+        ['AlarmsSweeperIsThrottled', 'Throttles'],
+      ] as const) {
+        const alarm = resources[id]?.Properties
+        expect(alarm).toMatchObject({
+          MetricName: metric,
+          Statistic: 'Sum',
+          Period: 300,
+          ComparisonOperator: 'GreaterThanThreshold',
+          DatapointsToAlarm: 2,
+          EvaluationPeriods: 3,
+          TreatMissingData: 'notBreaching',
+        })
+        expect([1 > alarm.Threshold, each > alarm.Threshold]).toEqual([false, true])
+      }
+    })
   })
 
   it('ask a person only where one has named a limit or a topic.', () => {

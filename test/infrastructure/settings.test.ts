@@ -46,6 +46,14 @@ describe('A setting that cannot be meant', () => {
     [{ concurrency: 'rate:50' }, '"concurrency" must be functions'],
     [{ concurrency: 'Rate:50,Rate:60' }, '"concurrency" must be functions, each once'],
     [{ concurrency: 'Announce:5', events: 'false' }, 'Housekeep, Health), and it is "Announce:5"'],
+    [
+      { concurrency: 'ReturnExpiredLocks:3', sweepers: '4' },
+      '"concurrency" must be ReturnExpiredLocks:4 or more for `sweepers` of 4, and it is "ReturnExpiredLocks:3"',
+    ],
+    [
+      { concurrency: 'ReturnExpiredLocks:1', sweepEvery: '59' },
+      'must be ReturnExpiredLocks:2 or more for `sweepers` of 1 with `sweepEvery` below 60 seconds',
+    ],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(
     '%o is refused in one sentence.',
