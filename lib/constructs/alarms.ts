@@ -7,6 +7,7 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
@@ -80,7 +81,6 @@ export class Alarms extends Construct {
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   const { api, functions, table, failures, events, serviceName, itemAge, sweepers } = props
-  const refused = refusedMetrics(table.tableName, minute)
   const { Push, Pop, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
@@ -100,24 +100,8 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       periods: 3,
       of: 5,
     },
-    CallsAreSlow: {
-      felt: 'Callers wait: 1 push or pop in 100 took longer than 2 seconds.',
-      section: 'calls-are-slow',
-      // Not the gateway's latency over all calls: one that waits for its turn in a rate limit is held
-      // for seconds, as it asked to be.
-      metric: new MathExpression({
-        expression: 'MAX([push, pop])',
-        label: 'slowest in a hundred, ms',
-        usingMetrics: {
-          push: Push.metricDuration({ statistic: Stats.percentile(99), ...minute }),
-          pop: Pop.metricDuration({ statistic: Stats.percentile(99), ...minute }),
-        },
-        ...minute,
-      }),
-      // An ordinary call takes some 20 ms, a cold start less than a second.
-      limit: { above: 2_000 },
-      periods: 5,
-    },
+    PushesAreSlow: slow('push', Push),
+    PopsAreSlow: slow('pop', Pop),
     SweeperIsSilent: {
       felt:
         'Items whose consumer died do not come back: for ten minutes the sweeper, or a part of it, did not ' +
@@ -229,25 +213,12 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         periods: 1,
       },
     }),
-    AQueueIsHot: {
-      felt:
-        'Calls to a busy queue are slow or answered 503 BUSY: DynamoDB refuses more than one ' +
-        'request a second.',
-      section: 'a-queue-is-hot',
-      metric: new MathExpression({
-        // A metric has no data at all while DynamoDB refuses nothing.
-        expression: Object.keys(refused)
-          .map((id) => `FILL(${id}, 0)`)
-          .join(' + '),
-        label: 'refused requests',
-        usingMetrics: { ...refused },
-        ...minute,
-      }),
-      limit: { above: 60 },
-      // The newest point or two come late, and FILL makes them 0 until then: five of five would never ring.
-      periods: 3,
-      of: 5,
-    },
+    ...Object.fromEntries(
+      Object.entries(refusedMetrics(table.tableName, minute)).map(([id, metric]) => [
+        `AQueueIsHot${camelCase(id)}`,
+        hot(metric),
+      ]),
+    ),
     ItemsWereDeadLettered: {
       felt: 'Items were not processed: they came back too often, or a consumer gave up on them.',
       section: 'items-were-dead-lettered',
@@ -269,3 +240,39 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
     }),
   }
 }
+
+/**
+ * Not of the gateway's latency over all calls: one that waits for its turn in a rate limit is held for
+ * seconds, as it asked to be. One each for pushes and pops: where nobody pops, there is no data to combine.
+ */
+const slow = (call: 'push' | 'pop', called: LambdaFunction): Definition => ({
+  felt: `Callers wait: 1 ${call} in 100 took longer than 2 seconds.`,
+  section: 'calls-are-slow',
+  metric: called.metricDuration({ statistic: Stats.percentile(99), ...minute }),
+  // An ordinary call takes some 20 ms, a cold start less than a second.
+  limit: { above: 2_000 },
+  periods: 5,
+})
+
+/**
+ * One for each place that can refuse: a metric has no data at all while its place refuses nothing, and
+ * CloudWatch does not say what a sum makes of that. An alarm on several metrics would cost as much.
+ */
+const hot = (metric: IMetric): Definition => ({
+  felt:
+    'Calls to a busy queue are slow or answered 503 BUSY: DynamoDB refuses more than one ' +
+    'request a second.',
+  section: 'a-queue-is-hot',
+  metric,
+  limit: { above: 60 },
+  // The newest point or two come late.
+  periods: 3,
+  of: 5,
+})
+
+/** `WritesCheck` for `writes_check`. */
+const camelCase = (id: string): string =>
+  id
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
