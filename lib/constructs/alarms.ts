@@ -201,8 +201,8 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       },
       EventsWereGivenUp: {
         felt:
-          'Items may wait, until the next push to a drained queue, although a consumer is there for ' +
-          'them: events were given up.',
+          'Items may wait for up to an hour, until they are announced again, although a consumer is ' +
+          'there for them: events were given up.',
         page: 'docs/events.md',
         section: 'events-were-given-up',
         metric: events.failures.metricApproximateNumberOfMessagesVisible({
