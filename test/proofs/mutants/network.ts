@@ -70,11 +70,24 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       edit(
         'foundation/network/exchange.ts',
-        'mayHaveLeft = established.has(socket)',
+        'mayHaveLeft = !sockets.isConnecting(socket)',
         'mayHaveLeft = false',
       ),
     ],
     killers: [test('test/foundation/network/request-handler.test.ts', 'used before')],
+  },
+  {
+    name: 'connected-unseen-taken-for-unsent',
+    rule: '0023 definite only where nothing left',
+    edits: [
+      edit(
+        'foundation/network/sockets.ts',
+        'socket.once(this.establishedBy, () => this.#connecting.delete(socket))',
+        '',
+      ),
+      edit('foundation/network/sockets.ts', 'if (this.#connecting.has(socket)) return false', ''),
+    ],
+    killers: [test('test/foundation/network/never-sent.test.ts', 'made for another')],
   },
   {
     name: 'unsent-taken-for-unknown',
