@@ -39,7 +39,7 @@ type Run = Context<typeof options>
 
 export const verify = command({
   name: 'verify',
-  summary: 'Plays the promises of the README against a running service',
+  summary: 'Plays every promise of the README against a running service',
   words: [],
   options,
   notes: [
