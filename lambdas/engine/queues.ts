@@ -278,11 +278,21 @@ export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
-  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
   readonly lagMs: number
-  readonly failed: readonly { readonly queue: string; readonly error: unknown }[]
+  readonly failed: readonly SweepFailure[]
   /** Something was left for the next run. */
   readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
 }
 
 export type AnnounceRequest = {
