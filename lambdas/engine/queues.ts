@@ -251,7 +251,8 @@ export type BrowsePage = {
 }
 
 export type QueuePage = {
-  readonly queues: readonly { readonly queue: string; readonly count: number }[]
+  /** No count where the record could not be read: it is throttled, or of a newer format. */
+  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
   readonly cursor?: string
 }
 
@@ -303,7 +304,7 @@ export type AnnounceRequest = {
   readonly deadlineMs?: number
 }
 export type AnnounceReport = {
-  /** Looked at. */
+  /** Looked at, whether or not they could be read. */
   readonly queues: number
   readonly announced: number
   /** Not announced because of an error; the errors went to `onBackgroundError`. */
@@ -315,6 +316,9 @@ export type AnnounceReport = {
 export type StartTimersReport = {
   readonly queues: number
   readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
   readonly finished: boolean
 }
 

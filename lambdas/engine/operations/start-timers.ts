@@ -11,8 +11,25 @@ const ATTEMPTS_MAX = 4
 /** Places are written down this often, so that a run which is cut off repeats little. */
 const PAGES_PER_NOTE = 10
 
-/** `shard` and `after`: where the walk goes on; neither once it is done. */
-type StoredWalk = { readonly shard?: number; readonly after?: string }
+/**
+ * After a walk that had to pass some queues, another is made, each time after twice as long: what was
+ * throttled is there soon, and what is of a newer format once this engine is deployed anew. After eight,
+ * a day later, no more: what such a queue needs then is a push, which starts its timer by itself.
+ */
+const WALKS_MAX = 8
+const NEXT_WALK_MS = 10 * 60_000
+
+/**
+ * `shard` and `after`: where the walk goes on; neither once it is done. `failed`: queues that it has
+ * passed so far. `walks` and `againAtMs`: walks that passed some, and when the next begins.
+ */
+type StoredWalk = {
+  readonly shard?: number
+  readonly after?: string
+  readonly failed?: number
+  readonly walks?: number
+  readonly againAtMs?: number
+}
 
 /**
  * Items that wait have a timer, because every push sees to it. But not those that were pushed while
@@ -25,31 +42,57 @@ export async function startTimers(
   { deadlineMs }: { readonly deadlineMs: number },
 ): Promise<StartTimersReport> {
   const row = (await engine.dynamo.get(timersKey, true)) as StoredWalk | undefined
+  const report = { queues: 0, started: 0, failed: 0 }
   if (!engine.events) {
     if (row !== undefined) await engine.dynamo.deleteMany([timersKey])
-    return { queues: 0, started: 0, finished: true }
+    return { ...report, finished: true }
   }
+  if (row?.againAtMs !== undefined && engine.clock.nowMs() < row.againAtMs) {
+    return { ...report, finished: false }
+  }
+  const { walks = 0, failed: failedBefore = 0 } = row ?? {}
   let place = placeIn(row)
-  let queues = 0
-  let started = 0
+  if (place === undefined) return { ...report, finished: true }
+  let finished = false
   for (let page = 1; place !== undefined && engine.clock.nowMs() < deadlineMs; page += 1) {
-    const { records, next } = await walkOn(engine, '', place)
-    queues += records.length
+    const { records, unread, next } = await walkOn(engine, '', place)
+    report.queues += records.length + unread.length
+    for (const { queue, error } of unread) passed(engine, queue, error, report)
     await sideBySide(records.filter(needsTimer), QUEUES_AT_ONCE, async (record) => {
-      if (await startTimer(engine, record)) started += 1
+      try {
+        if (await startTimer(engine, record)) report.started += 1
+      } catch (error) {
+        passed(engine, record.queue, error, report)
+      }
     })
     place = next
     const isLast = place === undefined || engine.clock.nowMs() >= deadlineMs
-    if (isLast || page % PAGES_PER_NOTE === 0) {
-      await engine.dynamo.putMany([{ ...timersKey, ...place }])
-    }
+    if (!isLast && page % PAGES_PER_NOTE !== 0) continue
+    const failed = failedBefore + report.failed
+    const stored: StoredWalk =
+      place === undefined
+        ? afterWalk(engine, failed, walks)
+        : { ...place, ...(failed > 0 && { failed }), ...(walks > 0 && { walks }) }
+    await engine.dynamo.putMany([{ ...timersKey, ...stored }])
+    finished = place === undefined && stored.againAtMs === undefined
   }
-  return { queues, started, finished: place === undefined }
+  return { ...report, finished }
+}
+
+function afterWalk(engine: Engine, failed: number, walks: number): StoredWalk {
+  if (failed === 0 || walks + 1 >= WALKS_MAX) return {}
+  return { walks: walks + 1, againAtMs: engine.clock.nowMs() + NEXT_WALK_MS * 2 ** walks }
+}
+
+function passed(engine: Engine, queue: string, error: unknown, report: { failed: number }): void {
+  report.failed += 1
+  engine.onBackgroundError(error, { queue, step: 'start-timer' })
 }
 
 function placeIn(row: StoredWalk | undefined): WalkPlace | undefined {
   if (row === undefined) return walkStart
-  const { shard, after } = row
+  const { shard, after, againAtMs } = row
+  if (againAtMs !== undefined) return walkStart
   return shard === undefined ? undefined : { shard, ...(after !== undefined && { after }) }
 }
 

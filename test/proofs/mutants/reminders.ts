@@ -2,6 +2,8 @@
 import { edit, type Mutant, simulation, test } from './mutant.ts'
 
 const wakeups = test('test/proofs/consumer-simulation/lost-wakeup.test.ts')
+const formats = test('test/engine/formats.test.ts')
+const timers = test('test/engine/start-timers.test.ts')
 
 /** Who wakes a consumer, and who comes when that was not heard. */
 export const reminderMutants: readonly Mutant[] = [
@@ -120,6 +122,68 @@ export const reminderMutants: readonly Mutant[] = [
       ),
     ],
     killers: [test('test/engine/reminders.test.ts')],
+  },
+  {
+    name: 'record-that-cannot-be-read-stops-the-walk',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'engine/operations/walk.ts',
+        '      unread.push({ queue, error })\n',
+        '      throw error\n',
+      ),
+    ],
+    killers: [formats],
+  },
+  {
+    name: 'record-that-cannot-be-read-empties-the-list',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'engine/operations/list.ts',
+        "    engine.onBackgroundError(error, { queue, step: 'list' })\n",
+        '    throw error\n',
+      ),
+    ],
+    killers: [formats],
+  },
+  {
+    name: 'queue-that-is-passed-gets-no-other-walk',
+    rule: 'what waits has a timer',
+    edits: [
+      edit('engine/operations/start-timers.ts', '(failed === 0 || walks', '(failed >= 0 || walks'),
+    ],
+    killers: [timers],
+  },
+  {
+    name: 'queue-that-cannot-be-read-is-walked-to-for-ever',
+    rule: 'a walk comes to an end',
+    edits: [edit('engine/operations/start-timers.ts', 'WALKS_MAX = 8', 'WALKS_MAX = 8_000')],
+    killers: [timers],
+  },
+  {
+    name: 'newer-format-blocks-the-stream',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'background/announcements/announce-batch.ts',
+        '      if (isFormatUnknown(error)) passed += 1\n      else failed.add(at)\n',
+        '      if (isFormatUnknown(error)) passed += 1\n      failed.add(at)\n',
+      ),
+    ],
+    killers: [test('test/background/announcements/announce-batch.test.ts')],
+  },
+  {
+    name: 'newer-format-blocks-housekeeping',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'background/housekeeping/housekeep-batch.ts',
+        '      else failed.add(queue)\n',
+        '      failed.add(queue)\n',
+      ),
+    ],
+    killers: [test('test/background/housekeep-batch.test.ts')],
   },
   {
     name: 'first-push-is-no-event',
