@@ -88,6 +88,12 @@ export const reminderMutants: readonly Mutant[] = [
     killers: [simulation(600)],
   },
   {
+    name: 'timer-stays-put-off-when-somebody-comes',
+    rule: 'what waits is announced within two intervals',
+    edits: [edit('engine/core/fence.ts', 'isMissing || isTakenSince(record)', 'isMissing')],
+    killers: [test('test/engine/reminders.test.ts')],
+  },
+  {
     name: 'reminder-beside-a-lock',
     rule: 'a queue at work is not announced again',
     edits: [
