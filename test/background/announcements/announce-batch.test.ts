@@ -65,20 +65,6 @@ describe('A batch of the stream', () => {
     })
   })
 
-  it('goes on behind a record of a newer format, which no repetition helps.', async () => {
-    // Whatever the newer form is, and whichever of the two images has it.
-    const newer = { ...image(named('b', full)), fm: 2, L: [] }
-    const { bus, failures, failed, passed, lines } = await announce([
-      push('a', 1),
-      streamRecord(2, undefined, newer, nowMs),
-      streamRecord(3, image(named('b', full)), newer, nowMs),
-      push('c', 4),
-    ])
-    expect(bus.kinds).toEqual(['Items Available a', 'Items Available c'])
-    expect({ failures, failed, passed }).toEqual({ failures: [], failed: 0, passed: 2 })
-    expect(lines).toHaveLength(2)
-  })
-
   it('that comes again has the same ids, and no two events have one.', async () => {
     const records = Array.from({ length: 30 }, (_, index) => push(`q${index % 3}`, index))
     const bus = new ABus()

@@ -177,7 +177,7 @@ export const reminderMutants: readonly Mutant[] = [
         '      if (isFormatUnknown(error)) passed += 1\n      failed.add(at)\n',
       ),
     ],
-    killers: [test('test/background/announcements/announce-batch.test.ts')],
+    killers: [test('test/background/announcements/newer-format.test.ts')],
   },
   {
     name: 'newer-format-blocks-housekeeping',
