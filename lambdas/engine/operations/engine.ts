@@ -75,6 +75,19 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
   return record
 }
 
+/** The same while an earlier sending is open: a record that cannot be read does not end the doubt. */
+export function seenInDoubt(
+  engine: Engine,
+  queue: string,
+  row: Row | undefined,
+): QueueRecord | undefined {
+  try {
+    return seen(engine, queue, row)
+  } catch (error) {
+    throw outcomeUnknown(queue, error)
+  }
+}
+
 /** About what a decoded record takes in memory: strings at two bytes a character, objects around. */
 const rememberedBytes = (record: QueueRecord): number =>
   2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
@@ -125,8 +138,8 @@ export async function commit(
     }
     let current: QueueRecord | undefined
     if (written.kind === 'failed') {
-      current = seen(engine, queue, written.item)
-      if (first) return { kind: 'lost', current }
+      if (first) return { kind: 'lost', current: seen(engine, queue, written.item) }
+      current = seenInDoubt(engine, queue, written.item)
     } else {
       cause = written.cause
       await engine.clock.sleep(RESEND_AFTER_MS * (sending - 0.5))

@@ -18,6 +18,7 @@ import {
   outcomeUnknown,
   readRecord,
   seen,
+  seenInDoubt,
 } from './engine.ts'
 import { foldAfter } from './fold.ts'
 import { buryDead } from './move-dead.ts'
@@ -152,7 +153,8 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
     }
     let record: QueueRecord | undefined
     if (written.kind === 'failed') {
-      record = seen(engine, queue, written.item)
+      const look = lost === undefined ? seen : seenInDoubt
+      record = look(engine, queue, written.item)
     } else {
       lost = written.cause
       record = await readRecord(engine, queue).catch((error: unknown) => {
