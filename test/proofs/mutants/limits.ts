@@ -69,6 +69,18 @@ export const limitMutants: readonly Mutant[] = [
     killers: [test('test/engine/core/claim.test.ts')],
   },
   {
+    name: 'conflicts-met-for-as-long-as-they-last',
+    rule: '0008: a request that transactions refuse is given up after three seconds',
+    edits: [
+      edit(
+        'foundation/dynamo.ts',
+        ' || nowMs - beganMs >= lastsMs) {',
+        ' || nowMs - beganMs > lastsMs * 10) {',
+      ),
+    ],
+    killers: [test('test/foundation/dynamo.test.ts', 'for good')],
+  },
+  {
     name: 'seal-beyond-an-expression',
     rule: '§10 expressions ≤ 4 KB',
     edits: [edit('engine/core/limits.ts', 'ENTRIES_PER_SEAL = 250', 'ENTRIES_PER_SEAL = 2_500')],
