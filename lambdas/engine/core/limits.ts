@@ -127,8 +127,13 @@ export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
 /**
- * Tokens of used transaction entries that a record keeps (8 bytes each), and how many it keeps when it
- * forgets some: an entry that was handed out stays good while as many others are used.
+ * Tokens of used transaction entries (8 bytes each). From `TOKENS_KEPT_MAX` on, making an entry forgets
+ * all but `TOKENS_KEPT_MIN`: an entry that was handed out stays good while as many others are used. Many
+ * may be handed out before any is used, and nobody forgets then; so a record that keeps `TOKENS_MAX`
+ * refuses an entry, for 2 KB is what a token list may add to each write.
  */
 export const TOKENS_KEPT_MAX = 64
 export const TOKENS_KEPT_MIN = 32
+export const TOKENS_MAX = 256
+/** Tokens that one update forgets: eight bytes of expression each, of 4 KB. */
+export const TOKENS_PER_UPDATE = 200

@@ -94,6 +94,24 @@ export const sweepMutants: readonly Mutant[] = [
     killers: [test('test/engine/transact-item.test.ts', 'passes once')],
   },
   {
+    name: 'transaction-entries-remembered-without-bound',
+    rule: 'the record bounds what it remembers',
+    edits: [
+      edit(
+        'engine/store/once-update.ts',
+        'size(u)<${update.value(TOKENS_MAX)}',
+        'size(u)<${update.value(TOKENS_MAX * 100)}',
+      ),
+    ],
+    killers: [test('test/engine/transact-item.test.ts', 'before any is used')],
+  },
+  {
+    name: 'transaction-entries-forgotten-in-one-update',
+    rule: '§10 expressions ≤ 4 KB',
+    edits: [edit('engine/core/limits.ts', 'TOKENS_PER_UPDATE = 200', 'TOKENS_PER_UPDATE = 20_000')],
+    killers: [test('test/engine/transact-item.test.ts', 'an older version')],
+  },
+  {
     name: 'record-of-any-format-is-written',
     rule: 'a format that is not known is refused',
     edits: [edit('engine/store/record-update.ts', '  update.condition(KNOWN_FORMAT)\n', '')],
