@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IN_FLIGHT_MAX, LANES_MAX } from '../../lambdas/engine/core/limits.ts'
 import { openSimulated } from './stage.ts'
-import { drain, expectCode, lockItems, named, push, textsOf } from './traffic.ts'
+import { drain, expectCode, lockItems, named, push, textsOf, tidy } from './traffic.ts'
 
 // A priority whose items cannot move to the other queue must not keep those of all others.
 
@@ -39,6 +39,37 @@ describe('Where a dead-letter queue takes no further priority', () => {
     expect((await queues.inspect(DEAD, { consistent: true })).count).toBe(LANES_MAX + 9)
   })
 
+  it('and then was emptied by somebody else, a process that remembers it full goes on.', async () => {
+    const { stage, queues, bury } = await queueWithFullDeadLetters()
+    await bury(LANES_MAX)
+    const operator = stage.engine()
+    await operator.purge(DEAD)
+    await operator.housekeep(DEAD)
+    expect(await queues.housekeep(QUEUE)).toMatchObject({ deadLettered: 1, finished: true })
+    expect(await operator.inspect(DEAD, { consistent: true })).toMatchObject({ count: 1 })
+  })
+
+  it('and somebody else drops its lanes first, nobody is told that there is no room.', async () => {
+    const { stage, queues, bury } = await queueWithFullDeadLetters()
+    await bury(LANES_MAX)
+    const operator = stage.engine()
+    await operator.purge(DEAD)
+    // Both see the empty lanes; the other's write comes first, and leaves none that is empty.
+    let isFirst = true
+    queues.wire.steering = {
+      before: async ({ name, input }) => {
+        const { pk } = (input.Key ?? {}) as { pk?: string }
+        if (!isFirst || name !== 'UpdateCommand' || pk !== `q#${DEAD}`) return
+        isFirst = false
+        await tidy(operator, DEAD)
+        const { lanes } = await stage.record(DEAD)
+        const items = [...lanes.keys()].map((priority) => ({ text: '1', priority }))
+        await push(operator, DEAD, items)
+      },
+    }
+    expect(await queues.housekeep(QUEUE)).toMatchObject({ deadLettered: 1, finished: true })
+  })
+
   it('housekeeping does the rest of its work, and comes back to it.', async () => {
     const { stage, queues, bury } = await queueWithFullDeadLetters()
     await bury(LANES_MAX)
@@ -48,17 +79,19 @@ describe('Where a dead-letter queue takes no further priority', () => {
     expect(await queues.housekeep(QUEUE)).toMatchObject({ offloaded: 9, finished: false })
     const before = await stage.stored(QUEUE)
     expect(before?.checkAt).toBeDefined()
-    await queues.purge(DEAD, { priority: 3 })
-    await queues.housekeep(DEAD)
+    const operator = stage.engine()
+    await operator.purge(DEAD, { priority: 3 })
+    await operator.housekeep(DEAD)
     expect(await queues.housekeep(QUEUE)).toMatchObject({ deadLettered: 1, finished: true })
   })
 
   it('consumers go on giving up items, though what is kept of a reason gets short.', async () => {
-    const { queues, bury } = await queueWithFullDeadLetters()
+    const { stage, queues, bury } = await queueWithFullDeadLetters()
     for (let n = 0; n < 100; n += 1) await bury(LANES_MAX, 1, `${n}`.padStart(250, 'reason '))
     await bury(LANES_MAX, 1, 'the last of all the reasons there are')
-    await queues.purge(DEAD)
-    await queues.housekeep(DEAD)
+    const operator = stage.engine()
+    await operator.purge(DEAD)
+    await operator.housekeep(DEAD)
     await queues.housekeep(QUEUE)
     const reasons = (await drain(queues, DEAD)).map(({ reason = '' }) => reason)
     expect(reasons).toHaveLength(101)
@@ -73,6 +106,38 @@ describe('Where a dead-letter queue takes no further priority', () => {
     const refused = queues.pop(QUEUE, { requireAck: true, competing: true })
     await expectCode(refused, 'TOO_MANY_LOCKS')
     await expect(refused).rejects.toThrow(`2000 of them are dead and wait to be moved to "${DEAD}"`)
+  })
+})
+
+describe('A push to more priorities than one expression names', () => {
+  const wide = Array.from({ length: 60 }, (_, n) => ({ text: '1', priority: LANES_MAX + n }))
+
+  it('is not refused for priorities that are remembered, and gone since.', async () => {
+    const stage = openSimulated()
+    const [queues, operator] = [stage.engine(), stage.engine()]
+    await push(queues, QUEUE, onePerLane)
+    await operator.purge(QUEUE)
+    await tidy(operator, QUEUE)
+    await push(queues, QUEUE, wide)
+    expect(await operator.inspect(QUEUE, { consistent: true })).toMatchObject({ count: 60 })
+  })
+
+  it('is not refused for items that are remembered, and gone since.', async () => {
+    const stage = openSimulated()
+    const [queues, operator] = [stage.engine(), stage.engine()]
+    await operator.configure(QUEUE, { capacity: 60 })
+    await push(queues, QUEUE, wide)
+    await operator.purge(QUEUE)
+    await push(queues, QUEUE, wide)
+    expect(await operator.inspect(QUEUE, { consistent: true })).toMatchObject({ count: 60 })
+  })
+
+  it('is refused where they are still there.', async () => {
+    const queues = openSimulated().engine()
+    await push(queues, QUEUE, onePerLane)
+    await expectCode(push(queues, QUEUE, wide), 'TOO_MANY_PRIORITIES')
+    await queues.configure(QUEUE, { capacity: LANES_MAX })
+    await expectCode(push(queues, QUEUE, wide), 'QUEUE_FULL')
   })
 })
 
