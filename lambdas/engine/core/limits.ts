@@ -124,6 +124,8 @@ export const STUCK_REASON_CHARACTERS = 16
 export const DELIVERY_PIECES_MAX = 2_000
 /** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
+/** Queues of which it is remembered that their dead cannot move for now: a name and a time each. */
+export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
 /**

@@ -33,6 +33,8 @@ export type Engine = {
   readonly events: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs: number | undefined
+  /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
+  readonly stuckUntilMs: BoundedCache<number>
   /** Queues that a sweep tidies, which may go on after it has answered. */
   readonly tidying: Set<string>
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
