@@ -48,7 +48,7 @@ export async function runPoint(
       world.violated('a scenario is prepared', `${operation.command.verb} did not succeed`)
     }
   }
-  if (scenario.waitMs !== undefined) await driver.advance(scenario.waitMs)
+  if (scenario.waitMs > 0) await driver.advance(scenario.waitMs)
 
   const command = scenario.subject(state)
   let requests = 0
