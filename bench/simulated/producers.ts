@@ -1,6 +1,7 @@
 // Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
 // and computing takes none. What is measured is the algorithm alone, the same on every machine.
 
+import { seeded } from '../../testing/random.ts'
 import {
   createSimulatedClient,
   type Network,
@@ -18,7 +19,6 @@ import type { Sender } from '../metering/commands.ts'
 import { createMeter, difference, type Reading } from '../metering/meter.ts'
 import { meterDynamodb } from '../metering/metered-dynamodb.ts'
 import { meterS3 } from '../metering/metered-s3.ts'
-import { createRandom } from '../random.ts'
 
 export type SimulatedLoad = {
   readonly producers: number
@@ -50,7 +50,7 @@ const START_MS = Date.UTC(2026, 10, 18, 7)
 
 export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedResult> {
   const time = createVirtualTime(START_MS)
-  const random = createRandom(load.producers)
+  const random = seeded(load.producers)
   const simulated = new SimulatedStore({ nowMs: time.nowMs, throttle: load.throttle })
   const network = load.slowTransactions
     ? slowTransactions(simulated, time.sleep, () => 5 + 10 * random())

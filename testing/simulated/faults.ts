@@ -3,7 +3,6 @@ import {
   type ProvisionedThroughputExceededException,
   RequestLimitExceeded,
   ThrottlingException,
-  TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
 import type { S3ServiceException } from '@aws-sdk/client-s3'
 import { throughputExceeded, withoutStack } from './dynamodb/errors.ts'
@@ -29,12 +28,6 @@ export function throttling(): ThrottlingException {
 export function requestLimitExceeded(): RequestLimitExceeded {
   const message = 'Throughput exceeds the current throughput limit for your account.'
   return withoutStack(() => new RequestLimitExceeded({ $metadata: clientFault, message }))
-}
-
-/** A repeat of a transaction that is still being carried out. */
-export function transactionInProgress(): TransactionInProgressException {
-  const message = 'The transaction with the given request token is already in progress.'
-  return withoutStack(() => new TransactionInProgressException({ $metadata: clientFault, message }))
 }
 
 export function slowDown(): S3ServiceException {

@@ -84,15 +84,6 @@ const cases: readonly Case[] = [
     expect(read + left).toBe(45)
     expect(read).toBe(42) // 42 × 390 KB = 16,380 KB
   }),
-  check('A batch reads parts of items.', async (place) => {
-    await place.put({ a: 1, b: 2 })
-    const output = await place.batchGet({
-      Keys: [place.key()],
-      ProjectionExpression: 'b',
-      ConsistentRead: true,
-    })
-    expect(output.Responses?.[place.table]).toEqual([{ b: 2 }])
-  }),
 ]
 
 conformance('batches', cases, [

@@ -252,24 +252,11 @@ const requests: readonly Case[] = [
   takes('A strong read of a missing item takes a unit.', { table: 1 }, (place) =>
     place.read('row', wanted),
   ),
-  takes(
-    'A projection is billed as the whole item.',
-    { table: 3 },
-    async (place) => {
-      await place.put(filled(place, 9 * kilobyte))
-      return place.read('row', { ProjectionExpression: 'sk', ...wanted })
-    },
-    { embedded: 'dynoxide bills what is returned' },
-  ),
   takes('A query adds up its items before it rounds.', { table: 1 }, async (place) => {
     for (const sk of ['a', 'b', 'c']) await place.put({ sk, a: text(1000) })
     return place.query({ ConsistentRead: true, ...wanted })
   }),
   takes('A query of nothing takes half a unit.', { table: 0.5 }, (place) => place.query(wanted)),
-  takes('A query is billed for what its filter drops.', { table: 2 }, async (place) => {
-    for (const sk of ['a', 'b', 'c']) await place.put({ sk, a: text(5000), n: 1 })
-    return place.query({ FilterExpression: x`n = ${2}`, ...wanted })
-  }),
   takes('An index query is billed in the index.', { table: 0, check: 0.5 }, async (place) => {
     await place.put({ shard: place.shard, checkAt: 5, ...filled(place, 9 * kilobyte) })
     return place.inIndex('check', wanted)

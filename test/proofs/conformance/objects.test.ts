@@ -1,5 +1,4 @@
 import {
-  DeleteObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   NoSuchBucket,
@@ -16,11 +15,11 @@ function objectsOf(place: Place) {
   return {
     put: (name: string, Body: string | Uint8Array) =>
       s3.send(new PutObjectCommand({ Bucket, Key: nameOf(name), Body })),
-    async get(name: string) {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: nameOf(name) }))
+    async get(name: string, Range?: string) {
+      const input = { Bucket, Key: nameOf(name), ...(Range !== undefined && { Range }) }
+      const { Body } = await s3.send(new GetObjectCommand(input))
       return Body?.transformToByteArray()
     },
-    delete: (name: string) => s3.send(new DeleteObjectCommand({ Bucket, Key: nameOf(name) })),
     deleteMany: (names: readonly string[]) => {
       const Objects = names.map((name) => ({ Key: nameOf(name) }))
       return s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
@@ -66,11 +65,11 @@ const cases: readonly Case[] = [
   }),
   holds('A deleted object is gone.', async (objects) => {
     await objects.put('gone', bytes(1))
-    await objects.delete('gone')
+    await objects.deleteMany(['gone'])
     expect(await outcomeOf(objects.get('gone'))).toBe('NoSuchKey')
   }),
   holds('Deleting a missing object succeeds.', async (objects) => {
-    expect(await outcomeOf(objects.delete('missing'))).toBe('ok')
+    expect(await outcomeOf(objects.deleteMany(['missing']))).toBe('ok')
   }),
   holds('Several objects can be deleted at once, missing ones too.', async (objects) => {
     await objects.put('a', bytes(1))
@@ -101,6 +100,11 @@ const cases: readonly Case[] = [
       expect((await get('copied'))?.[0]).toBe(1)
     },
   ),
+  holds('A range is read by its first and its last byte.', async ({ put, get }) => {
+    await put('ranged', bytes(0, 1, 2, 3, 4))
+    expect(new Uint8Array((await get('ranged', 'bytes=1-3')) ?? [])).toEqual(bytes(1, 2, 3))
+    expect(new Uint8Array((await get('ranged', 'bytes=3-9')) ?? [])).toEqual(bytes(3, 4))
+  }),
   holds('A large object is stored whole.', async ({ put, get }) => {
     await put('large', new Uint8Array(3_000_000).fill(7))
     const read = await get('large')

@@ -1,6 +1,6 @@
 import type { Item } from '../../../lambdas/consumer/item.ts'
 import type { PoppedItem } from '../../../lambdas/engine/queues.ts'
-import type { Random } from '../simulation/random.ts'
+import type { Random } from '../../../testing/random.ts'
 
 /** What was pushed, what handlers did, and what they must not have been asked to do. */
 export class Ledger {

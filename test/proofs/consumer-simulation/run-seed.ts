@@ -1,5 +1,5 @@
 import type { Queues } from '../../../lambdas/engine/queues.ts'
-import { Random } from '../simulation/random.ts'
+import { Random } from '../../../testing/random.ts'
 import { Ledger } from './ledger.ts'
 import { type Odds, QUEUE, World } from './world.ts'
 

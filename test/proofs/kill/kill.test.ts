@@ -15,8 +15,8 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
 import { findDynoxide } from '../../../testing/embedded-dynamodb.ts'
+import { Random } from '../../../testing/random.ts'
 import { type Deliveries, type Finding, findFaults } from '../linearisability/deliveries.ts'
-import { seededRandom } from '../linearisability/random.ts'
 import { nameOf } from '../linearisability/recorder.ts'
 import type { CreateQueues } from '../linearisability/worker.ts'
 import type { HostMessage } from './dynamodb-host.ts'
@@ -168,7 +168,7 @@ test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000
 })
 
 async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }> {
-  const random = seededRandom(seed)
+  const random = new Random(seed)
   const working = new Map<number, ChildProcess>()
   const all = new Set<ChildProcess>()
   let incarnations = 0

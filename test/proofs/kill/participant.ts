@@ -4,8 +4,8 @@
 import { flushCompileCache } from 'node:module'
 import type { PoppedItem as EngineItem, Queues } from '../../../lambdas/engine/queues.ts'
 import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { Random } from '../../../testing/random.ts'
 import { watchBackground } from '../linearisability/background.ts'
-import { seededRandom } from '../linearisability/random.ts'
 import { nameOf, textOf } from '../linearisability/recorder.ts'
 import type { CreateQueues } from '../linearisability/worker.ts'
 import { openJournal, type Settling } from './records.ts'
@@ -28,7 +28,7 @@ export type ParticipantSetting = Endpoints & {
 
 const setting = JSON.parse(process.argv[2] ?? '{}') as ParticipantSetting
 const { name, characters, ttlSeconds } = setting
-const random = seededRandom(setting.seed)
+const random = new Random(setting.seed)
 const { createQueues } = (await import(setting.engine)) as { createQueues: CreateQueues }
 const { dynamodb, s3 } = connectEmbedded(setting)
 const { tableName, bucketName } = setting

@@ -5,9 +5,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { type Connections, connectEmbedded } from '../../../testing/embedded.ts'
+import { Random } from '../../../testing/random.ts'
 import { watchBackground } from './background.ts'
 import type { Style } from './player.ts'
-import { type Random, seededRandom } from './random.ts'
 import { createRecorder, type RecordedCall, type Recorder } from './recorder.ts'
 import type { CreateQueues, PlayedMessage, PlayMessage, WorkerSetting } from './worker.ts'
 
@@ -162,7 +162,7 @@ export async function createCoordinator(
 }
 
 async function prefill({ prefilled, seed, style }: HistoryPlan, recorder: Recorder) {
-  const random = seededRandom(seed)
+  const random = new Random(seed)
   for (let made = 0; made < prefilled; ) {
     const count = Math.min(prefilled - made, 1 + random.integer(8))
     const names = Array.from({ length: count }, (_, index) => `c-${made + index}`)
@@ -198,7 +198,7 @@ async function drain(recorder: Recorder, style: Style): Promise<boolean> {
 
 /** What a history is like, from its seed alone. */
 export function planHistory(index: number, seed: number): HistoryPlan {
-  const random = seededRandom(seed * 7919 + index * 104_729)
+  const random = new Random(seed * 7919 + index * 104_729)
   const burying = random.chance(0.25)
   const prefilled = random.chance(0.4) ? 12 + random.integer(20) : random.integer(6)
   const isSmall = !burying && random.chance(0.2)
@@ -234,7 +234,7 @@ export function planHistory(index: number, seed: number): HistoryPlan {
 /** Short locks, held for longer than they live now and then. */
 export function planShortLocks(index: number, seed: number): HistoryPlan {
   const plan = planHistory(index, seed + 1)
-  const random: Random = seededRandom(plan.seed)
+  const random: Random = new Random(plan.seed)
   return {
     ...plan,
     queue: `short-${index}`,

@@ -1,8 +1,8 @@
 // What one process does to one queue: a few operations chosen by a seed, with pauses between them,
 // some of them on a bad network.
 
+import type { Random } from '../../../testing/random.ts'
 import type { Fault, Lossy } from './lossy-client.ts'
-import type { Random } from './random.ts'
 import type { HeldLock, Recorder } from './recorder.ts'
 
 /** What the histories of a queue are like. */

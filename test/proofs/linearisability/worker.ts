@@ -3,10 +3,10 @@
 
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { Random } from '../../../testing/random.ts'
 import { type Background, watchBackground } from './background.ts'
 import { type Lossy, lossyClients } from './lossy-client.ts'
 import { play, type Style } from './player.ts'
-import { seededRandom } from './random.ts'
 import { createRecorder, type RecordedCall } from './recorder.ts'
 
 export type WorkerSetting = Endpoints & {
@@ -82,7 +82,7 @@ async function playOn({ queue, seed, operations, style }: PlayMessage): Promise<
     style,
     operations,
     worker: setting.name,
-    random: seededRandom(seed),
+    random: new Random(seed),
     recorder,
     lossy,
   })

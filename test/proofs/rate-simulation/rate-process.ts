@@ -1,8 +1,8 @@
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
 import { createRateLimits, type RateLimits } from '../../../lambdas/rate/rate-limits.ts'
+import type { Random } from '../../../testing/random.ts'
 import { Network } from '../simulation/network.ts'
 import { currentOperation, type Operation, readClock } from '../simulation/operation.ts'
-import type { Random } from '../simulation/random.ts'
 import { SkewedClock } from '../simulation/skewed-clock.ts'
 import { inLife, type Life, type World } from '../simulation/world.ts'
 import {

@@ -1,10 +1,9 @@
+import type { Random } from '../../../testing/random.ts'
 import { requestTimeout } from '../../../testing/simulated/faults.ts'
 import type { DocumentSender, ObjectSender } from '../../../testing/simulated/simulated-client.ts'
 import type { SimulatedRequest } from '../../../testing/simulated/simulated-store.ts'
 import { show } from './history.ts'
 import { currentOperation } from './operation.ts'
-import type { Random } from './random.ts'
-import { rangedGet } from './ranged-get.ts'
 import { isWrite, planRequest } from './request-plan.ts'
 import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
 
@@ -140,7 +139,7 @@ export class Network {
   ): Outcome {
     const world = this.#world
     return this.#attempt(request, sender, () => {
-      const output = inAnyOrder(ranged(request, apply()), world.random)
+      const output = inAnyOrder(apply(), world.random)
       world.applied(request, sender)
       if (isWrite(request)) {
         world.history.add(sender.writer, () => `  ${operationName(sender)} ${request.name} applied`)
@@ -212,8 +211,5 @@ const isConflict = (error: unknown): boolean => {
 
 const isLostRace = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException'
-
-const ranged = (request: SimulatedRequest, output: unknown): unknown =>
-  request.name === 'GetObjectCommand' ? rangedGet(request, output) : output
 
 const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

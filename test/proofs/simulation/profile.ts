@@ -1,6 +1,6 @@
 import type { LimitInput } from '../../../lambdas/engine/core/configuration.ts'
+import type { Random } from '../../../testing/random.ts'
 import { drawFaults, type FaultOdds } from './faults.ts'
-import type { Random } from './random.ts'
 import { SKEW_MAX_MS } from './skewed-clock.ts'
 import { drawMixes, type Mix, sips } from './workload/mixes.ts'
 

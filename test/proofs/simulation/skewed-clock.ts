@@ -1,4 +1,4 @@
-import type { Random } from './random.ts'
+import type { Random } from '../../../testing/random.ts'
 import type { Scheduler } from './scheduler.ts'
 
 export const SKEW_MAX_MS = 5_000

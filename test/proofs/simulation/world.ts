@@ -1,3 +1,4 @@
+import type { Random } from '../../../testing/random.ts'
 import type {
   SimulatedRequest,
   SimulatedStore,
@@ -5,7 +6,6 @@ import type {
 import type { FaultOdds } from './faults.ts'
 import type { History } from './history.ts'
 import type { Operation } from './operation.ts'
-import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Statistics } from './statistics.ts'
 

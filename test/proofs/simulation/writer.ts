@@ -1,4 +1,5 @@
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
+import type { Random } from '../../../testing/random.ts'
 import { announcePush } from './announce-push.ts'
 import { businessTransaction } from './business-transaction.ts'
 import type { Command } from './command.ts'
@@ -16,7 +17,6 @@ import {
   startOperation,
 } from './operation.ts'
 import { perform, type SendBusinessTransaction } from './perform.ts'
-import type { Random } from './random.ts'
 import { SkewedClock } from './skewed-clock.ts'
 import { inLife, type Life, type World } from './world.ts'
 

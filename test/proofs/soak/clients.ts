@@ -1,7 +1,7 @@
 // 64 clients that know nothing of each other: they push, pop, acknowledge, extend, release, look and
 // hold the service to what it says.
 
-import type { Random } from '../simulation/random.ts'
+import type { Random } from '../../../testing/random.ts'
 import { type Answer, HttpClient } from './http-client.ts'
 import type { Ledger } from './ledger.ts'
 

@@ -1,5 +1,5 @@
 import { startLocalStack } from '../../../local/start-local-stack.ts'
-import { Random } from '../simulation/random.ts'
+import { Random } from '../../../testing/random.ts'
 import { client, drain, queues, type Soak } from './clients.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { Ledger } from './ledger.ts'

@@ -3,7 +3,6 @@ import {
   ProvisionedThroughputExceededException,
   ThrottlingException,
   TransactionConflictException,
-  TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
 import { GetObjectCommand, PutObjectCommand, S3ServiceException } from '@aws-sdk/client-s3'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
@@ -18,7 +17,6 @@ import {
   throttling,
   transactionCanceledByConflict,
   transactionConflict,
-  transactionInProgress,
 } from '../../../testing/simulated/faults.ts'
 import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
@@ -31,7 +29,6 @@ describe('faults look as the SDK reports them', () => {
     [provisionedThroughputExceeded(), ProvisionedThroughputExceededException],
     [throttling(), ThrottlingException],
     [transactionConflict(), TransactionConflictException],
-    [transactionInProgress(), TransactionInProgressException],
     [internalServerError(), InternalServerError],
     [slowDown(), S3ServiceException],
     [s3InternalError(), S3ServiceException],

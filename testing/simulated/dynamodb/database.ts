@@ -26,7 +26,6 @@ export interface DatabaseOptions {
   readonly nowMs: () => number
   /** How many versions back an eventually consistent read sees this row; 0 is current. */
   readonly staleness?: ((target: StaleTarget) => number) | undefined
-  readonly versionsMax?: number | undefined
   /** A version superseded longer ago than this is not seen any more. */
   readonly staleMsMax?: number | undefined
   readonly throttle?: ThrottleOptions | undefined
@@ -34,13 +33,12 @@ export interface DatabaseOptions {
 }
 
 export interface Meter {
-  requests: number
   writeUnits: number
   readUnits: number
   throttled: number
 }
 
-const versionsMaxUnlessSaid = 8
+const versionsMax = 8
 const staleMsMaxUnlessSaid = 2000
 const nothing: Stored = Object.freeze({ item: undefined, size: 0 })
 
@@ -48,7 +46,7 @@ export class Database {
   readonly shape: TableShape
   readonly table: Table
   readonly expressions = new Expressions()
-  readonly meter: Meter = { requests: 0, writeUnits: 0, readUnits: 0, throttled: 0 }
+  readonly meter: Meter = { writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
   /** Items that a transaction is at work on, by what it names them. */
   private readonly held = new Set<string>()
@@ -64,7 +62,7 @@ export class Database {
     this.onChange = options.onChange
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
     const history = {
-      versionsMax: options.versionsMax ?? versionsMaxUnlessSaid,
+      versionsMax,
       keepMs: options.staleMsMax ?? staleMsMaxUnlessSaid,
       nowMs,
     }

@@ -2,7 +2,10 @@ import { validationError } from './errors.ts'
 import type { ConditionNode, Operand, Values } from './expression/condition.ts'
 import { compare, type Value } from './value.ts'
 
-/** KeyConditionExpression: one value of the hash key, and at most one stretch of the sort key. */
+/**
+ * KeyConditionExpression: one value of the hash key, and at most one stretch of the sort key. Those that
+ * PushPop asks for: DynamoDB knows more.
+ */
 
 export interface KeyRange {
   readonly hash: Value
@@ -53,13 +56,13 @@ function clauses(node: ConditionNode): ConditionNode[] {
 }
 
 type Clause =
-  | { readonly kind: '=' | '<' | '<=' | '>' | '>=' | 'begins'; readonly value: Value }
+  | { readonly kind: '=' | '<' | '<='; readonly value: Value }
   | { readonly kind: 'between'; readonly low: Value; readonly high: Value }
 
 function readClause(node: ConditionNode, values: Values): { name: string; clause: Clause } {
   switch (node.kind) {
     case 'compare':
-      if (node.comparator === '<>') break
+      if (node.comparator !== '=' && node.comparator !== '<' && node.comparator !== '<=') break
       return {
         name: keyName(node.left),
         clause: { kind: node.comparator, value: comparedValue(node.right, values) },
@@ -72,11 +75,6 @@ function readClause(node: ConditionNode, values: Values): { name: string; clause
           low: comparedValue(node.low, values),
           high: comparedValue(node.high, values),
         },
-      }
-    case 'begins':
-      return {
-        name: keyName(node.operand),
-        clause: { kind: 'begins', value: comparedValue(node.argument, values) },
       }
     default:
   }
@@ -106,26 +104,16 @@ function toStretch(clause: Clause): Stretch {
   switch (clause.kind) {
     case '=':
       return between(bound, bound)
-    case '>=':
-      return { bounds, place: (value) => (order(value, bound) >= 0 ? 0 : -1) }
-    case '>':
-      return { bounds, place: (value) => (order(value, bound) > 0 ? 0 : -1) }
     case '<=':
       return { bounds, place: (value) => (order(value, bound) <= 0 ? 0 : 1) }
     case '<':
       return { bounds, place: (value) => (order(value, bound) < 0 ? 0 : 1) }
-    case 'begins':
-      return { bounds, place: (value) => (begins(value, bound) ? 0 : order(value, bound)) }
   }
 }
 
 function between(low: Value, high: Value): Stretch {
   const place = (value: Value) => (order(value, low) < 0 ? -1 : order(value, high) > 0 ? 1 : 0)
   return { bounds: [low, high], place }
-}
-
-function begins(value: Value, prefix: Value): boolean {
-  return typeof value === 'string' && typeof prefix === 'string' && value.startsWith(prefix)
 }
 
 function order(value: Value, bound: Value): number {

@@ -1,4 +1,3 @@
-import type { ReturnValue } from '@aws-sdk/client-dynamodb'
 import { itemError, validationError } from './errors.ts'
 import type { Values } from './expression/condition.ts'
 import {
@@ -8,7 +7,6 @@ import {
   type ParsedCondition,
   readPlaceholders,
 } from './expression/expressions.ts'
-import { compileProjection } from './expression/projection.ts'
 import type { Update } from './expression/update.ts'
 import { attributeSize, itemSize } from './item-size.ts'
 import { checkIndexKeys, type Key, keyOfItem, readKey } from './key.ts'
@@ -130,10 +128,7 @@ function returnsOnFailure(input: WriteInput): boolean {
   return input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD'
 }
 
-export function refuseStrayPlaceholders(
-  input: WriteInput & { readonly ExpressionAttributeNames?: unknown },
-  hasExpression: boolean,
-): void {
+function refuseStrayPlaceholders(input: WriteInput, hasExpression: boolean): void {
   if (hasExpression) return
   for (const parameter of ['ExpressionAttributeNames', 'ExpressionAttributeValues'] as const) {
     if (input[parameter] !== undefined) {
@@ -179,33 +174,4 @@ function updated(
   }
   checkIndexKeys(shape, item)
   return { item, size }
-}
-
-/** What `ReturnValues` asks for; undefined where there is nothing to return. */
-export function returnedAttributes(
-  prepared: PreparedWrite,
-  plan: Extract<WritePlan, { readonly kind: 'write' }>,
-  wanted: ReturnValue | undefined,
-): Item | undefined {
-  switch (wanted) {
-    case 'ALL_OLD':
-      return plan.old.item
-    case 'ALL_NEW':
-      return plan.next.item
-    case 'UPDATED_OLD':
-      return touched(prepared, plan.old.item)
-    case 'UPDATED_NEW':
-      return touched(prepared, plan.next.item)
-    default:
-      return undefined
-  }
-}
-
-function touched(prepared: PreparedWrite, item: Item | undefined): Item | undefined {
-  const { change } = prepared
-  if (change.kind !== 'update' || change.update === undefined || item === undefined) {
-    return undefined
-  }
-  const part = compileProjection(change.update.paths)(item)
-  return Object.keys(part).length === 0 ? undefined : part
 }

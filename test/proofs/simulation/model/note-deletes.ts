@@ -13,7 +13,6 @@ export function noteDeletedRow(model: Model, pk: string, sk: string): void {
 }
 
 export function noteDeletedObjects(model: Model, { name, input }: SimulatedRequest): void {
-  if (name === 'DeleteObjectCommand') noteObject(model, (input as { Key: string }).Key)
   if (name !== 'DeleteObjectsCommand') return
   const { Delete } = input as { Delete: { Objects: readonly { Key: string }[] } }
   for (const { Key } of Delete.Objects) noteObject(model, Key)

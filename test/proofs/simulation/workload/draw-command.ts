@@ -1,7 +1,7 @@
 import { deadLetterQueueOf } from '../../../../lambdas/foundation/queue-id.ts'
+import type { Random } from '../../../../testing/random.ts'
 import type { Command } from '../command.ts'
 import { drawLimit, type Profile, type QueueProfile } from '../profile.ts'
-import type { Random } from '../random.ts'
 import { drawPop } from './draw-pop.ts'
 import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
 import { drawSettling } from './draw-settling.ts'

@@ -1,5 +1,5 @@
 import type { PopRequest, PushRequest } from '../../../../lambdas/engine/queues.ts'
-import type { Random } from '../random.ts'
+import type { Random } from '../../../../testing/random.ts'
 
 /** What callers know from answers they got, shared by all: any consumer may end any lock. */
 export class Knowledge {

@@ -1,5 +1,5 @@
+import type { Random } from '../../../../testing/random.ts'
 import type { Verb } from '../command.ts'
-import type { Random } from '../random.ts'
 
 /** How often each kind of operation is drawn. */
 export type Mix = Readonly<Partial<Record<Drawn, number>>>

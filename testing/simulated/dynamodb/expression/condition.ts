@@ -2,7 +2,7 @@ import { compare, equals, type Item, isList, isMap, typeOf, type Value } from '.
 import { type Parser, type Path, samePath, type ValueReference } from './parser.ts'
 import { compilePath } from './path.ts'
 
-/** ConditionExpression and FilterExpression: parsed to a tree, then to closures. */
+/** ConditionExpression and KeyConditionExpression: parsed to a tree, then to closures. */
 
 export type Values = Readonly<Record<string, Value>>
 export type Condition = (item: Item, values: Values) => boolean
@@ -31,20 +31,10 @@ export type ConditionNode =
       readonly low: Operand
       readonly high: Operand
     }
-  | { readonly kind: 'in'; readonly operand: Operand; readonly candidates: readonly Operand[] }
   | { readonly kind: 'exists'; readonly path: Path; readonly expected: boolean }
-  | { readonly kind: 'type'; readonly operand: Operand; readonly type: ValueReference }
-  | {
-      readonly kind: 'begins' | 'contains'
-      readonly operand: Operand
-      readonly argument: Operand
-    }
+  | { readonly kind: 'contains'; readonly operand: Operand; readonly argument: Operand }
 
 const comparators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>='])
-/** The documentation says 100, which turns out to count the operand on the left as well. */
-const inCandidatesMax = 99
-const typeNames: ReadonlySet<string> = new Set('S SS N NS B BS BOOL NULL L M'.split(' '))
-
 export function parseCondition(parser: Parser): ConditionNode {
   const node = parseOr(parser)
   parser.expectEnd()
@@ -109,18 +99,12 @@ function parseCall(parser: Parser, name: string): ConditionNode {
       return { kind: 'exists', path: parsePathOnly(parser, name), expected: true }
     case 'attribute_not_exists':
       return { kind: 'exists', path: parsePathOnly(parser, name), expected: false }
-    case 'attribute_type': {
-      const operand = parseOperand(parser)
-      parser.expect(',')
-      return { kind: 'type', operand, type: parser.value() }
-    }
-    case 'begins_with':
     case 'contains': {
       const operand = parseOperand(parser)
       parser.expect(',')
       const argument = parseOperand(parser)
       refuseSame(parser, name, operand, argument)
-      return { kind: name === 'contains' ? 'contains' : 'begins', operand, argument }
+      return { kind: 'contains', operand, argument }
     }
     default:
       throw parser.invalid(`Invalid function name; function: ${name}`)
@@ -144,27 +128,12 @@ function parseComparison(parser: Parser): ConditionNode {
     if (!parser.takeKeyword('AND')) throw parser.syntaxError()
     return { kind: 'between', operand, low, high: parseOperand(parser) }
   }
-  if (parser.takeKeyword('IN')) {
-    parser.countOperator()
-    return { kind: 'in', operand, candidates: parseCandidates(parser) }
-  }
   const token = parser.next()
   if (token.kind !== 'symbol' || !comparators.has(token.text)) throw parser.syntaxError()
   parser.countOperator()
   const right = parseOperand(parser)
   refuseSame(parser, token.text, operand, right)
   return { kind: 'compare', comparator: token.text as Comparator, left: operand, right }
-}
-
-function parseCandidates(parser: Parser): Operand[] {
-  parser.expect('(')
-  const candidates = [parseOperand(parser)]
-  while (parser.take(',')) candidates.push(parseOperand(parser))
-  parser.expect(')')
-  if (candidates.length > inCandidatesMax) {
-    throw parser.invalid('The IN operator has too many operands;')
-  }
-  return candidates
 }
 
 function refuseSame(parser: Parser, name: string, left: Operand, right: Operand): void {
@@ -241,48 +210,20 @@ export function compileCondition(node: ConditionNode): Condition {
       const atMost = compileComparison('<=', node.operand, node.high)
       return (item, values) => atLeast(item, values) && atMost(item, values)
     }
-    case 'in': {
-      const any = node.candidates.map((one) => compileComparison('=', node.operand, one))
-      return (item, values) => any.some((matches) => matches(item, values))
-    }
     case 'exists': {
       const read = compilePath(node.path.steps)
       const { expected } = node
       return (item) => (read(item) !== undefined) === expected
     }
-    case 'type': {
-      const read = compileOperand(node.operand)
-      const { name } = node.type
+    case 'contains': {
+      const whole = compileOperand(node.operand)
+      const part = compileOperand(node.argument)
       return (item, values) => {
-        const value = read(item, values)
-        return value !== undefined && typeOf(value) === values[name]
+        const [a, b] = [whole(item, values), part(item, values)]
+        return a !== undefined && b !== undefined && contains(a, b)
       }
     }
-    case 'begins':
-      return compilePair(node.operand, node.argument, beginsWith)
-    case 'contains':
-      return compilePair(node.operand, node.argument, contains)
   }
-}
-
-function compilePair(
-  left: Operand,
-  right: Operand,
-  test: (left: Value, right: Value) => boolean,
-): Condition {
-  const readLeft = compileOperand(left)
-  const readRight = compileOperand(right)
-  return (item, values) => {
-    const a = readLeft(item, values)
-    const b = readRight(item, values)
-    return a !== undefined && b !== undefined && test(a, b)
-  }
-}
-
-function beginsWith(value: Value, prefix: Value): boolean {
-  if (typeof value === 'string') return typeof prefix === 'string' && value.startsWith(prefix)
-  if (!(value instanceof Uint8Array && prefix instanceof Uint8Array)) return false
-  return Buffer.compare(value.subarray(0, prefix.byteLength), prefix) === 0
 }
 
 function contains(value: Value, part: Value): boolean {
@@ -331,44 +272,23 @@ export function checkCondition(node: ConditionNode, parser: Parser): ValueCheck[
       return checkCondition(node.inner, parser)
     case 'compare':
       if (node.comparator === '=' || node.comparator === '<>') return []
-      return [ordered(node.left), ordered(node.right)].flatMap((check) => check(node.comparator))
+      return [node.left, node.right].flatMap((one) => ordered(one, node.comparator))
     case 'between':
       return [
-        ...[node.operand, node.low, node.high].flatMap((one) => ordered(one)('BETWEEN')),
+        ...[node.operand, node.low, node.high].flatMap((one) => ordered(one, 'BETWEEN')),
         boundsInOrder(node.low, node.high),
       ]
-    case 'type': {
-      const { name } = node.type
-      return [
-        (values) => {
-          const type = values[name]
-          if (typeof type !== 'string' || !typeNames.has(type)) {
-            throw parser.invalid(`Invalid attribute type name found; type: ${String(type)}`)
-          }
-        },
-      ]
-    }
-    case 'begins':
-      return [node.operand, node.argument].flatMap((one) => textual(one))
     default:
       return []
   }
 
-  function ordered(operand: Operand): (operator: string) => ValueCheck[] {
-    return (operator) => typed(operand, operator, 'S N B')
-  }
-
-  function textual(operand: Operand): ValueCheck[] {
-    return typed(operand, 'begins_with', 'S B')
-  }
-
-  function typed(operand: Operand, operator: string, types: string): ValueCheck[] {
+  /** Only strings, numbers and bytes have an order. */
+  function ordered(operand: Operand, operator: string): ValueCheck[] {
     if (operand.kind !== 'value') return []
-    const allowed = types.split(' ')
     return [
       (values) => {
         const value = values[operand.name]
-        if (value !== undefined && !allowed.includes(typeOf(value))) {
+        if (value !== undefined && !['S', 'N', 'B'].includes(typeOf(value))) {
           throw parser.invalid(
             'Incorrect operand type for operator or function; operator or function: ' +
               `${operator}, operand type: ${typeOf(value)}`,

@@ -9,8 +9,7 @@ import {
   type ValueCheck,
   type Values,
 } from './condition.ts'
-import { type Names, Parser, type Path } from './parser.ts'
-import { compileProjection, type Projection, parseProjection } from './projection.ts'
+import { type Names, Parser } from './parser.ts'
 import { parseUpdate, type Update } from './update.ts'
 
 /** Each expression is parsed once for each set of names it is used with. */
@@ -25,11 +24,6 @@ export interface Parsed<T> {
 export interface ParsedCondition {
   readonly test: Condition
   readonly node: ConditionNode
-}
-
-export interface ParsedProjection {
-  readonly project: Projection
-  readonly paths: readonly Path[]
 }
 
 const cacheMax = 4096
@@ -89,22 +83,11 @@ function conditionCache(what: string): ParseCache<ParsedCondition> {
 /** One per store: nothing is shared between two simulations in one process. */
 export class Expressions {
   readonly condition = conditionCache('ConditionExpression')
-  readonly filter = conditionCache('FilterExpression')
   readonly keyCondition = conditionCache('KeyConditionExpression')
   readonly update: ParseCache<Update> = new ParseCache('UpdateExpression', (parser) => {
     const update = parseUpdate(parser)
     return { meaning: update, checks: update.checks }
   })
-  readonly projection: ParseCache<ParsedProjection> = new ParseCache(
-    'ProjectionExpression',
-    (parser) => {
-      const paths = parseProjection(parser)
-      const project = compileProjection(paths, () =>
-        parser.invalid('Two document paths overlap with each other;'),
-      )
-      return { meaning: { project, paths }, checks: [] }
-    },
-  )
 }
 
 export interface Placeholders {

@@ -1,7 +1,6 @@
 import { validationError } from '../errors.ts'
 import { attributeSize, entryBytes, textBytes, valueSize } from '../item-size.ts'
 import { type Item, isList, isMap, typeOf, type Value } from '../value.ts'
-import { addNumbers } from './arithmetic.ts'
 import type { ValueCheck, Values } from './condition.ts'
 import type { Parser, Path, PathStep, ValueReference } from './parser.ts'
 import { compilePath } from './path.ts'
@@ -39,7 +38,6 @@ export interface Update {
   readonly topLevelNames: readonly string[]
   /** Nothing but removals: does not make an item that is missing. */
   readonly removesOnly: boolean
-  readonly paths: readonly Path[]
   readonly checks: readonly ValueCheck[]
   apply(item: Item, values: Values): { readonly item: Item; readonly grownBytes: number }
 }
@@ -48,13 +46,9 @@ const sections = ['SET', 'REMOVE', 'ADD', 'DELETE'] as const
 
 export function parseUpdate(parser: Parser): Update {
   const root: Branch = { children: new Map() }
-  const paths: Path[] = []
   const checks: ValueCheck[] = []
   const seen = new Set<string>()
-  const plant = (path: Path, action: Action): void => {
-    paths.push(path)
-    insert(parser, root, path, action)
-  }
+  const plant = (path: Path, action: Action): void => insert(parser, root, path, action)
   while (parser.peek().kind !== 'end') {
     const section = sections.find((keyword) => parser.takeKeyword(keyword))
     if (section === undefined) throw parser.syntaxError()
@@ -71,7 +65,6 @@ export function parseUpdate(parser: Parser): Update {
   return {
     topLevelNames,
     removesOnly: seen.size === 1 && seen.has('REMOVE'),
-    paths,
     checks,
     apply(item, values) {
       const growth = { bytes: 0 }
@@ -289,7 +282,10 @@ function append(left: Value, right: Value): Value {
 
 function sum(left: Value, right: Value, sign: 1 | -1): number {
   if (typeof left !== 'number' || typeof right !== 'number') throw wrongType()
-  return addNumbers(left, sign * right)
+  if (!Number.isInteger(left) || !Number.isInteger(right)) {
+    throw new Error(`Cannot add ${left} and ${right} because only whole numbers are simulated`)
+  }
+  return left + sign * right
 }
 
 function wrongType(): Error {
