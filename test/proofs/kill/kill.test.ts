@@ -16,7 +16,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
 import { findDynoxide } from '../../../testing/embedded-dynamodb.ts'
 import { Random } from '../../../testing/random.ts'
-import { type Deliveries, type Finding, findFaults } from '../linearisability/deliveries.ts'
+import { type Deliveries, type Finding, findFaults } from '../../support/deliveries.ts'
+import { namesIn } from '../../support/delivery-account.ts'
 import { nameOf } from '../linearisability/recorder.ts'
 import type { CreateQueues } from '../linearisability/worker.ts'
 import type { HostMessage } from './dynamodb-host.ts'
@@ -105,15 +106,14 @@ test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000
   const killedMs = performance.now()
   await drain()
 
-  const { byQueue, faults, refused } = readJournals(journals)
+  const { accounts, faults, refused } = readJournals(journals)
   const found: string[] = [...faults]
   const totals = { pushed: 0, unanswered: 0, delivered: 0, again: 0, acknowledged: 0, dead: 0 }
   const count: Partial<Record<Finding['kind'], number>> = {}
   for (const { name } of queues) {
-    const deliveries: Deliveries = {
-      ...(byQueue.get(name) ?? { pushes: [], pops: [], acknowledgements: [] }),
-      elsewhere: takenFrom(byQueue.get(`${name}-deadletter`)),
-    }
+    const { pushes, pops, acknowledgements, releases } = accounts.of(name)
+    const elsewhere = namesIn(accounts.of(`${name}-deadletter`))
+    const deliveries: Deliveries = { pushes, pops, acknowledgements, releases, elsewhere }
     for (const { kind, text } of findFaults(deliveries)) {
       count[kind] = (count[kind] ?? 0) + 1
       found.push(`${name}: ${kind}: ${text}`)
@@ -266,9 +266,6 @@ function forkScript(script: string, setting: unknown): ChildProcess {
     env: { ...process.env, NODE_COMPILE_CACHE: join(directory, 'compile-cache') },
   })
 }
-
-const takenFrom = (deadLetters: Deliveries | undefined): readonly string[] =>
-  deadLetters?.pops.flatMap(({ items }) => items.map(({ name }) => name)) ?? []
 
 function addTo(
   totals: Record<'pushed' | 'unanswered' | 'delivered' | 'again' | 'acknowledged' | 'dead', number>,

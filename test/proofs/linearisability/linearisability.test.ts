@@ -7,8 +7,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
+import { findFaults } from '../../support/deliveries.ts'
 import { checkHistory } from './checker.ts'
-import { findFaults } from './deliveries.ts'
 import { explain } from './explain.ts'
 import {
   type Coordinator,

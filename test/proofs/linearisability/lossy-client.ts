@@ -21,7 +21,8 @@ export type Lossy = {
   delay(delayMs: (() => number) | undefined): void
   /** When everything late has arrived. */
   settled(): Promise<void>
-  readonly counts: { requests: number; faults: number }
+  /** How many requests have met one. */
+  faults(): number
 }
 
 type Handler = DynamoDBClient['config']['requestHandler']
@@ -30,7 +31,7 @@ export function lossyClients(clients: {
   readonly dynamodb: DynamoDBClient
   readonly s3: S3Client
 }): Lossy {
-  const counts = { requests: 0, faults: 0 }
+  let faults = 0
   const late = new Set<Promise<unknown>>()
   let armed: (Fault | undefined)[] = []
   let delayMs: (() => number) | undefined
@@ -38,12 +39,11 @@ export function lossyClients(clients: {
   function wrap(handler: Handler) {
     const send = handler.handle.bind(handler)
     handler.handle = async (request, options) => {
-      counts.requests += 1
       const fault = armed.shift()
       if (delayMs !== undefined) await sleep(delayMs())
       if (fault === undefined) return send(request, options)
 
-      counts.faults += 1
+      faults += 1
       switch (fault.kind) {
         case 'answer-lost':
           discard(await send(request, options))
@@ -68,8 +68,8 @@ export function lossyClients(clients: {
   wrap(clients.s3.config.requestHandler as Handler)
 
   return {
-    arm(faults) {
-      armed = [...faults]
+    arm(next) {
+      armed = [...next]
     },
     disarm() {
       armed = []
@@ -80,7 +80,7 @@ export function lossyClients(clients: {
     async settled() {
       await Promise.all(late)
     },
-    counts,
+    faults: () => faults,
   }
 }
 
