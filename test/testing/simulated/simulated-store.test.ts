@@ -320,6 +320,14 @@ describe('time to live', () => {
   })
 })
 
+test('what PushPop never asks for is refused, not ignored', async () => {
+  const { dynamodb } = open()
+  const command = new GetCommand({ TableName, Key: key, ProjectionExpression: 'n' })
+  await expect(async () => dynamodb.send(command)).rejects.toThrow(
+    'Cannot simulate ProjectionExpression because the store does not know it',
+  )
+})
+
 test('tokens are forgotten after ten minutes', async () => {
   let nowMs = 0
   const { dynamodb, store } = open({ nowMs: () => nowMs })

@@ -10,6 +10,8 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 
+import { withoutStack } from '../dynamodb/errors.ts'
+
 /** One bucket: whole objects, copied on the way in and on the way out. */
 
 const metadata = Object.freeze({ httpStatusCode: 200, requestId: 'simulated', attempts: 1 })
@@ -89,7 +91,8 @@ export class Objects {
 
 export function s3Error(name: string, httpStatusCode: number, message: string): S3ServiceException {
   const $fault = httpStatusCode >= 500 ? 'server' : 'client'
-  return new S3ServiceException({ name, $fault, $metadata: { httpStatusCode }, message })
+  const options = { name, $fault, $metadata: { httpStatusCode }, message } as const
+  return withoutStack(() => new S3ServiceException(options))
 }
 
 function toBytes(body: PutObjectCommandInput['Body']): Uint8Array {
