@@ -6,6 +6,7 @@ import type { PoppedItem as EngineItem, Queues } from '../../../lambdas/engine/q
 import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
 import { Random } from '../../../testing/random.ts'
 import { watchBackground } from '../linearisability/background.ts'
+import { failureOf } from '../linearisability/failure.ts'
 import { nameOf, textOf } from '../linearisability/recorder.ts'
 import type { CreateQueues } from '../linearisability/worker.ts'
 import { openJournal, type Settling } from './records.ts'
@@ -216,19 +217,6 @@ async function keep() {
 function ignoreFailure(error: unknown) {
   const failure = failureOf(error)
   if (failure.kind === 'fault') journal.write(failure)
-}
-
-function failureOf(
-  error: unknown,
-):
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'refused'; readonly code: string }
-  | { readonly kind: 'fault'; readonly text: string } {
-  if (!(error instanceof Error) || error.name !== 'QueueError') {
-    return { kind: 'fault', text: error instanceof Error ? (error.stack ?? '') : String(error) }
-  }
-  const { code, outcome } = error as Error & { code: string; outcome?: 'unknown' }
-  return outcome === 'unknown' ? { kind: 'unknown' } : { kind: 'refused', code }
 }
 
 function sleep(ms: number) {

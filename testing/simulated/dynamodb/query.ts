@@ -6,7 +6,7 @@ import { validationError } from './errors.ts'
 import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
 import { metadata } from './item-requests.ts'
 import { readKey, schemaMismatch } from './key.ts'
-import { type KeyRange, readKeyCondition } from './key-condition.ts'
+import { type KeyRange, rangeOf } from './key-condition.ts'
 import { sortedIndex } from './sorted.ts'
 import { compareEntries, type IndexEntry, type Row } from './table.ts'
 import { compareStrings, type Item, type Value } from './value.ts'
@@ -91,7 +91,7 @@ function readRange(
   }
   const keys = database.expressions.keyCondition.get(input.KeyConditionExpression, names)
   checkPlaceholders(placeholders, [keys])
-  return readKeyCondition(keys.meaning.node, values, hashName, rangeName)
+  return rangeOf(keys.meaning, values, hashName, rangeName)
 }
 
 function requireKeyTypes(range: KeyRange, index: TableIndex | undefined): void {

@@ -1,12 +1,12 @@
 import { itemError, validationError } from './errors.ts'
-import type { Values } from './expression/condition.ts'
+import type { Condition } from './expression/condition.ts'
 import {
   checkPlaceholders,
   type Expressions,
   type Parsed,
-  type ParsedCondition,
   readPlaceholders,
 } from './expression/expressions.ts'
+import type { Values } from './expression/parser.ts'
 import type { Update } from './expression/update.ts'
 import { attributeSize, itemSize } from './item-size.ts'
 import { checkIndexKeys, type Key, keyOfItem, readKey } from './key.ts'
@@ -20,7 +20,7 @@ import { type Item, ingestItem } from './value.ts'
 
 export interface PreparedWrite {
   readonly key: Key
-  readonly condition: Parsed<ParsedCondition> | undefined
+  readonly condition: Parsed<Condition> | undefined
   readonly values: Values
   readonly change: Change
   readonly returnsItemOnFailure: boolean
@@ -140,7 +140,7 @@ function refuseStrayPlaceholders(input: WriteInput, hasExpression: boolean): voi
 /** Throws the ValidationExceptions that only the item can show. */
 export function planWrite(prepared: PreparedWrite, old: Stored, shape: TableShape): WritePlan {
   const { condition, values, change } = prepared
-  if (condition !== undefined && !condition.meaning.test(old.item ?? emptyItem, values)) {
+  if (condition !== undefined && !condition.meaning(old.item ?? emptyItem, values)) {
     return { kind: 'refused', current: old }
   }
   switch (change.kind) {
