@@ -5,6 +5,7 @@ import { QueueError } from '../lambdas/foundation/errors.ts'
 import type { Bench, Store, StoreOptions } from './bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from './engine.ts'
 import type { ItemGenerator } from './items.ts'
+import { each, type Tally, total } from './metering/meter.ts'
 
 export type Fixture = {
   readonly store: Store
@@ -56,4 +57,14 @@ export async function unlessBusy(action: () => Promise<unknown>): Promise<boolea
     if (error instanceof QueueError && error.retryable) return false
     throw error
   }
+}
+
+/** What a store was asked for, by each of so many repeats of an action. */
+export async function perRepeat(
+  { meter }: Store,
+  count: number,
+  action: () => Promise<unknown>,
+): Promise<Tally> {
+  for (let i = 0; i < count; i++) await action()
+  return each(total(meter.read()), count)
 }

@@ -5,8 +5,10 @@
 // together, which is never too little.
 
 import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { writeUnits } from '../../testing/simulated/dynamodb/capacity.ts'
+import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
+import { ingestItem } from '../../testing/simulated/dynamodb/value.ts'
 import type { Input } from './commands.ts'
-import { itemBytes, writeUnitsOf } from './item-size.ts'
 
 type OldRow = Parameters<typeof unmarshall>[0]
 
@@ -41,7 +43,7 @@ export function askForOldRow(input: Input): Input {
 }
 
 export const refusedWriteUnits = (input: Input, error: WriteError): number =>
-  writeUnitsOf(sizeTouched(input, error.Item))
+  writeUnits(sizeTouched(input, error.Item), 0)
 
 /**
  * A transaction is billed double because it prepares and commits; one that is cancelled in its
@@ -51,10 +53,12 @@ export function cancelledWriteUnits(input: Input, error: WriteError): number {
   let units = 0
   for (const [i, entry] of (input.TransactItems ?? []).entries()) {
     const reason = error.CancellationReasons?.[i]
-    units += writeUnitsOf(sizeTouched(Object.values(entry)[0] ?? {}, reason?.Item))
+    units += writeUnits(sizeTouched(Object.values(entry)[0] ?? {}, reason?.Item), 0)
   }
   return units
 }
+
+export const itemBytes = (item: object): number => itemSize(ingestItem(item))
 
 function sizeTouched(input: Input, oldRow: OldRow | undefined): number {
   const oldBytes = oldRow === undefined ? 0 : itemBytes(unmarshall(oldRow))

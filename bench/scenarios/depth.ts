@@ -2,7 +2,7 @@ import type { Bench, Scenario } from '../bench.ts'
 import { deepItems, deepQueue } from '../deep-queue.ts'
 import { fill, openFixture } from '../fixture.ts'
 import { createItems } from '../items.ts'
-import { itemBytes } from '../metering/item-size.ts'
+import { itemBytes } from '../metering/failed-write.ts'
 import { difference, each, type Reading, sum, type Tally, total } from '../metering/meter.ts'
 import { atMost, type Row, rowsOf } from '../rows.ts'
 

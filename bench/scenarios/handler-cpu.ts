@@ -12,6 +12,7 @@ import { bucketName, type Scenario, tableName } from '../bench.ts'
 import { openQueues } from '../engine.ts'
 import { createItems } from '../items.ts'
 import type { Sender } from '../metering/commands.ts'
+import { cpuMs } from '../metering/cpu.ts'
 import { atMost, rowsOf } from '../rows.ts'
 
 const BLOCK = 40
@@ -55,8 +56,8 @@ export const handlerCpu: Scenario = {
       if (block % 10 === 0) bench.progress(`block ${block} of ${warmUpBlocks + blocks}`)
       // Who goes second finds the caches warm.
       const first = block % 2 === 0 ? pushByHandler : pushByEngine
-      const firstMs = await cpuMs(first)
-      const secondMs = await cpuMs(first === pushByHandler ? pushByEngine : pushByHandler)
+      const firstMs = await blockMs(first)
+      const secondMs = await blockMs(first === pushByHandler ? pushByEngine : pushByHandler)
       if (block < warmUpBlocks) continue
       handlerMs += first === pushByHandler ? firstMs : secondMs
       engineMs += first === pushByHandler ? secondMs : firstMs
@@ -69,12 +70,10 @@ export const handlerCpu: Scenario = {
   },
 }
 
-async function cpuMs(push: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage()
-  for (let i = 0; i < BLOCK; i += 1) await push()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
-}
+const blockMs = (push: () => Promise<unknown>): Promise<number> =>
+  cpuMs(async () => {
+    for (let i = 0; i < BLOCK; i += 1) await push()
+  })
 
 /** As the gateway sends it, a handful of headers and all. */
 const pushEvent = (queue: string, text: string) => ({

@@ -4,6 +4,7 @@ import {
   acknowledge,
   claim,
   configure,
+  deadLetter,
   housekeep,
   lock,
   pop,
@@ -16,11 +17,6 @@ import {
 
 const purge: Step = () => ({ verb: 'purge', queue, request: {} })
 const purgeOne: Step = () => ({ verb: 'purge', queue, request: { priority: 2 } })
-const deadLetter: Step = (state) => ({
-  verb: 'deadLetter',
-  queue,
-  request: { lockId: state.lock.lockId, reason: 'broken' },
-})
 const redrive: Step = () => ({
   verb: 'redrive',
   queue: deadLetterQueueOf(queue),

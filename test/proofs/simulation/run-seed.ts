@@ -45,9 +45,9 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   const driver = new Driver(world)
   world.history.add('', () => show(profile))
   const drainer = newWriter('drain')
-  for (const { queue, ...change } of profile.queues) {
-    if (Object.keys(change).length === 0) continue
-    await driver.call(drainer, { verb: 'configure', queue, change })
+  for (const { queue, ...request } of profile.queues) {
+    if (Object.keys(request).length === 0) continue
+    await driver.call(drainer, { verb: 'configure', queue, request })
   }
 
   world.odds = profile.faults
@@ -76,13 +76,15 @@ async function work(
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
-  const actors = new Actors(
-    world,
-    profile,
-    writers,
-    () => drawCommand({ profile, knowledge, random }, mix),
-    (operation) => learn(knowledge, operation),
-  )
+  const actors = new Actors(world, writers, {
+    concurrency: profile.concurrency,
+    thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
+    act: (writer, done) =>
+      writer.run(drawCommand({ profile, knowledge, random }, mix), (operation) => {
+        learn(knowledge, operation)
+        done()
+      }),
+  })
   for (const era of profile.eras) {
     mix = era.mix
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)

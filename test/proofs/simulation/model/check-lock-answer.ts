@@ -58,7 +58,7 @@ export function checkManyAnswer(
 ): void {
   const { command, effects } = operation
   const results = value as readonly AcknowledgeResult[]
-  if (results.map(({ lockId }) => lockId).join() !== command.lockIds.join()) {
+  if (results.map(({ lockId }) => lockId).join() !== command.request.join()) {
     say('each lock has its result', `${results.length} results`)
   }
   for (const result of results) {

@@ -123,7 +123,7 @@ function acknowledges(operation: Operation | undefined, queue: string, lockId: s
     case 'acknowledge':
       return command.request.lockId === lockId
     case 'acknowledgeMany':
-      return command.lockIds.includes(lockId)
+      return command.request.includes(lockId)
     case 'pop':
       return command.request.acknowledge === lockId
     default:
