@@ -32,7 +32,7 @@ export function openFixture(bench: Bench, options: StoreOptions = {}): Fixture {
   return { store, queues: openQueues(store), housekeeper, housekeeping: background }
 }
 
-/** Fills a queue without latency; what it costs is nobody's figure. */
+/** Fills a queue without latency; no figure counts what that costs. */
 export async function fill(
   bench: Bench,
   queue: string,
@@ -48,7 +48,7 @@ export async function fill(
   }
 }
 
-/** For a load: does it, and says false if it was told to come back. */
+/** For a load: does it, and answers false if the queue asked it to come back later. */
 export async function unlessBusy(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action()
@@ -59,7 +59,7 @@ export async function unlessBusy(action: () => Promise<unknown>): Promise<boolea
   }
 }
 
-/** What a store was asked for, by each of so many repeats of an action. */
+/** Repeats an action, and divides what the store had to do by the number of repeats. */
 export async function perRepeat(
   { meter }: Store,
   count: number,

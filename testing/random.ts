@@ -66,13 +66,13 @@ export class Random {
     return (entries.at(-1) as [T, number])[0]
   }
 
-  /** A stream of its own, so that what one part draws does not shift another's. */
+  /** A separate stream, so that one part's draws do not shift another's. */
   fork(): Random {
     return new Random(this.#bits())
   }
 }
 
-/** A generator alone, where no more is asked for. */
+/** Just the generator. */
 export function seeded(seed: number): () => number {
   const random = new Random(seed)
   return () => random.next()

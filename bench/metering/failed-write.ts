@@ -1,8 +1,8 @@
 // A write that its condition refuses is billed like one that went through, by the item there is or
 // the item it would have made, whichever is larger; but the exception that tells of it carries no
 // capacity. So the metered client asks for ALL_OLD on failure (free of charge) and counts itself.
-// What an update would have made is not known: the old item and every value sent are taken
-// together, which is never too little.
+// We do not know what an update would have made, so we count the old item and every value
+// sent, which is never too little.
 
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { writeUnits } from '../../testing/simulated/dynamodb/capacity.ts'
@@ -47,7 +47,7 @@ export const refusedWriteUnits = (input: Input, error: WriteError): number =>
 
 /**
  * A transaction is billed double because it prepares and commits; one that is cancelled in its
- * first half is counted once, in favour of whoever uses them (the sources' algorithm, here).
+ * first half is counted once, which favours algorithms that use them (here: the sources').
  */
 export function cancelledWriteUnits(input: Input, error: WriteError): number {
   let units = 0

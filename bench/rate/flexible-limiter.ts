@@ -22,7 +22,7 @@ export type FlexibleLimiter = {
 export const createFlexibleTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
   createTable(dynamodb, name, { attributes: { key: 'S' }, keys: ['key'] })
 
-/** `remembers`: with its option to block in memory who has used up his points. */
+/** `remembers`: with its option to block a caller in memory once the points are used up. */
 export function openFlexible(
   bench: Bench,
   tableName: string,

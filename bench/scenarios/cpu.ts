@@ -89,7 +89,7 @@ function createRecorder(inner: Sender, pk: string) {
   let record: Row | undefined
   return {
     sent,
-    /** Somebody else may have changed the record. */
+    /** Housekeeping may have changed the record. */
     forget() {
       sent.length = 0
       record = undefined

@@ -59,7 +59,7 @@ async function measure(bench: Bench, queue: string, label: string): Promise<Meas
   const item = createItems(8)
   const push = () => queues.push(queue, { items: [{ text: item(200) }] })
   const pop = () => queues.pop(queue)
-  // What is cold at first, and what the filling left to be sealed, is no matter of depth.
+  // Cold caches, and what the filling left to be sealed, have nothing to do with depth.
   for (let i = 0; i < WARM_UP; i++) {
     await push()
     await pop()

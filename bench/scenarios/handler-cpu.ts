@@ -54,7 +54,7 @@ export const handlerCpu: Scenario = {
     let [handlerMs, engineMs] = [0, 0]
     for (let block = 0; block < warmUpBlocks + blocks; block += 1) {
       if (block % 10 === 0) bench.progress(`block ${block} of ${warmUpBlocks + blocks}`)
-      // Who goes second finds the caches warm.
+      // The second one finds the caches warm, so they take turns.
       const first = block % 2 === 0 ? pushByHandler : pushByEngine
       const firstMs = await blockMs(first)
       const secondMs = await blockMs(first === pushByHandler ? pushByEngine : pushByHandler)

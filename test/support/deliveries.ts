@@ -1,12 +1,12 @@
-// What must hold of a queue's deliveries whatever the clock did to its locks: where locks expire,
-// and where processes die, no sequential model can say what the right answer was, but these can.
+// Rules that a queue's deliveries keep whatever the clock did to its locks. Where locks expire or processes
+// die, no sequential model can say which answer was right, but these rules still hold.
 
 import { sortedIndex } from '../../testing/simulated/dynamodb/sorted.ts'
 
 export type PushEvent = {
   readonly items: readonly { readonly name: string; readonly priority: number }[]
   readonly calledAt: number
-  /** Absent if nobody was answered. */
+  /** Absent if no answer came. */
   readonly answeredAt?: number
 }
 export type PopEvent = {
@@ -34,9 +34,9 @@ export type Deliveries = {
   readonly acknowledgements: readonly AcknowledgeEvent[]
   /** Calls that end a lock without settling anything. */
   readonly releases?: readonly ReleaseEvent[]
-  /** So many items were taken for good by calls that did not say which: a purge, a pop without an answer. */
+  /** Calls that did not say which items they took for good: a purge, a pop whose answer was lost. */
   readonly unseen?: { readonly least: number; readonly most: number }
-  /** Dead items came back to the queue: they are counted from one again, and come last. */
+  /** Dead items may have come back to the queue: their deliveries count from one again, and they come last. */
   readonly redriven?: boolean
   /** Where else an item may be at the end, such as the dead-letter queue. */
   readonly elsewhere?: readonly string[]
@@ -127,7 +127,7 @@ function findDeliveredAgain(deliveries: Deliveries): Finding[] {
   )
 }
 
-/** Never in both: what is in the dead-letter queue was not settled here, and is there once. */
+/** A dead item was not settled here, and is in the dead-letter queue once. */
 function findInTwoPlaces(deliveries: Deliveries): Finding[] {
   const seen = new Set(goneByName(deliveries).keys())
   const findings: Finding[] = []
@@ -234,7 +234,7 @@ function findOutOfOrder({ pushes, pops }: Deliveries): Finding[] {
   return findings
 }
 
-/** Of one priority, by when their pushes were answered; and of all up to each, who waited longest. */
+/** Items of one priority by the answers to their pushes; for each, the one up to it that waited longest. */
 type LaneOrder = {
   readonly priority: number
   readonly items: readonly Placed[]
@@ -298,7 +298,7 @@ function isAhead(a: Placed, b: Placed): boolean {
   return (a.push.answeredAt ?? Number.POSITIVE_INFINITY) < b.push.calledAt
 }
 
-/** While an exclusive lock lives nobody gets anything. */
+/** While an exclusive lock lives, no pop gets an item. */
 function findLockedTwice({ pops, acknowledgements, releases = [] }: Deliveries): Finding[] {
   const endedAt = new Map<string, number>()
   for (const { lockId, calledAt } of [...acknowledgements, ...releases]) {

@@ -6,10 +6,10 @@ import type {
   ReleaseEvent,
 } from './deliveries.ts'
 
-/** It took effect, it did not, or nobody knows: the answer got lost, or said so. */
+/** The call took effect, it did not, or we cannot know: the answer was lost, or said so. */
 export type Outcome = 'yes' | 'no' | 'unknown'
 
-/** Keeps what callers asked of one queue, and what they were answered, for `findFaults`. */
+/** Records the calls on one queue and their answers, for `findFaults`. */
 export class DeliveryAccount implements Deliveries {
   readonly pushes: PushEvent[] = []
   readonly pops: PopEvent[] = []
@@ -36,7 +36,7 @@ export class DeliveryAccount implements Deliveries {
     return this.#keep(this.acknowledgements, { lockId, names, calledAt: this.#now() })
   }
 
-  /** A call that took items and named none of them. */
+  /** A call took items without naming them. */
   tookUnseen({ least, most }: { readonly least: number; readonly most: number }): void {
     this.unseen.least += least
     this.unseen.most += most
@@ -68,6 +68,6 @@ export class DeliveryAccounts {
   }
 }
 
-/** Each item that anybody saw there, once. */
+/** The names of all items delivered, once for each delivery. */
 export const namesIn = ({ pops }: Pick<Deliveries, 'pops'>): string[] =>
   pops.flatMap(({ items }) => items.map(({ name }) => name))

@@ -1,4 +1,4 @@
-// A script in a process of its own that answers questions, several at a time if need be.
+// A script in a separate process that answers questions, several at a time if need be.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

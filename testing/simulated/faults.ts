@@ -7,8 +7,8 @@ import { errorOf, withoutStack } from './dynamodb/errors.ts'
 import { s3Error } from './s3/objects.ts'
 
 /**
- * What a network may answer instead of the store, as the SDK reports it. After a "definite" fault
- * the request was not carried out; after the others nobody but the store knows.
+ * A network's answers in place of the store, as the SDK reports them. After a "definite" fault the
+ * store has not carried out the request; after the others the caller cannot know.
  */
 
 // Definite: DynamoDB and S3 refuse before they do anything.

@@ -1,4 +1,4 @@
-/** What comes first, by the order given, is first out. */
+/** Gives back the entry that comes first in the order given. */
 export class Heap<T> {
   readonly #entries: T[] = []
   readonly #isBefore: (a: T, b: T) => boolean

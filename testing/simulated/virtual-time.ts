@@ -1,12 +1,12 @@
-// Time that passes only when nobody can do anything without it: ten seconds of 128 producers take
-// as long as their computing does, and the same seed gives the same run.
+// Time that passes only when every task waits for it: ten seconds of 128 producers take as long as they
+// compute, and the same seed gives the same run.
 
 import { Heap } from './heap.ts'
 
 export type VirtualTime = {
   nowMs(): number
   sleep(ms: number): Promise<void>
-  /** Runs what was started until the clock shows `untilMs`. */
+  /** Runs everything that was started until the clock shows `untilMs`. */
   run(untilMs: number): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { type Case, check, conformance, type Differs } from './conformance.ts'
 import { type Expression, x } from './expression.ts'
 import { type Attributes, type Place, text } from './place.ts'
 
-/** What a request costs: the simulation prices every mechanism with these. */
+/** The price of a request: the simulation prices every mechanism this way. */
 
 interface Consumed {
   readonly CapacityUnits?: number | undefined

@@ -2,7 +2,7 @@ import { accepts, conformance, ends, refuses, tampering } from './conformance.ts
 import { name, x } from './expression.ts'
 import { type Attributes, type Place, text } from './place.ts'
 
-/** What is refused before anything happens. */
+/** Requests that DynamoDB refuses before it does anything. */
 
 const clientRefuses = ends('Error')
 const findsNoTable = ends('ResourceNotFoundException')

@@ -6,8 +6,8 @@ import { type Attributes, Place } from './place.ts'
 import { type OpenStore, openStore } from './stores.ts'
 
 /**
- * Whatever is asked, both stores answer alike: thousands of small updates and conditions put
- * together at random from parts the engine uses, leaving out what the tables above excuse. The
+ * Both stores answer alike: we put together thousands of small updates and conditions at random
+ * from parts that the engine uses, except those that the tables excuse. The
  * sequence is the same in every run; another seed can be given in PUSHPOP_SEED.
  */
 

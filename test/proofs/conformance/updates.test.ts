@@ -242,7 +242,7 @@ conformance('updates', cases, [
   },
 ])
 
-/** What is expected comes without the key, which only ALL_… adds. */
+/** Write what you expect without the key; ALL_… adds it. */
 function returns(
   says: string,
   item: Row,

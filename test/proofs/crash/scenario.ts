@@ -43,7 +43,7 @@ export const warm = scenario(true)
 
 export type Step = (state: State) => Command
 
-/** What earlier steps have told. */
+/** What the callers have learnt from earlier steps. */
 export class State {
   readonly #knowledge = new Knowledge()
   #lock: KnownLock | undefined

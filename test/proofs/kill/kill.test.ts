@@ -1,6 +1,6 @@
 // Producers, consumers and a keeper, killed with SIGKILL at random moments and started again, and
-// DynamoDB itself a few times. What they wrote down is then compared: nothing that was answered
-// may be lost, nothing that was acknowledged may come again.
+// DynamoDB itself a few times. Then we compare what they wrote down: no item whose push was answered
+// may be lost, and none that was acknowledged may come again.
 //
 // PUSHPOP_KILLS makes it longer; PUSHPOP_SEED chooses the same victims, not the same moments.
 
@@ -32,7 +32,7 @@ const engine =
 const DYNAMODB_KILLS = 4
 const TTL_SECONDS = 1
 const CHARACTERS = 300
-/** Most of them are to be at work while the next is killed, or the test only measures starting. */
+/** Most of them should be at work when we kill the next, or the test only measures starting. */
 const AT_WORK_MIN = 5
 const DRAIN_MS_MAX = 20_000
 
@@ -143,7 +143,7 @@ test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000
         const finished = (await engineHere.housekeep(name)).finished
         const { count: left, deadCount } = await engineHere.inspect(name, { consistent: true })
         if (left === 0 && deadCount === 0 && finished) break
-        // Not an error here: what is missing then is found missing.
+        // Not an error here: the checks will find what is missing.
         if (performance.now() > impatientAt) break
         await new Promise((resolve) => setTimeout(resolve, 100))
         await engineHere.returnExpiredLocks()

@@ -123,7 +123,7 @@ async function consume() {
     }
   }
 
-  /** What it holds then. */
+  /** Returns what the consumer holds afterwards. */
   async function pop(queue: KillQueue, held: Held | undefined): Promise<Held | undefined> {
     const acknowledge = held && settlingOf(held)
     const call = journal.write({

@@ -1,6 +1,6 @@
-// What a process that may die at any moment wrote down: a line before each call that could have an
-// effect, and a line after its answer. A line is in the page cache when `write` returns, which no
-// kill takes back.
+// The journal of a process that may die at any moment: it writes a line before each call that could have
+// an effect, and a line after the answer. When `write` returns, the line is in the page cache, which
+// survives a kill.
 
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -409,7 +409,7 @@ describe('the checker of histories', () => {
   ] as [Expected, readonly Row[]][]) {
     test.each(rows)(`${expected}: $name`, ({ settings, calls }) => {
       expect(checkHistory(queueModel(settings), calls).kind).toBe(expected)
-      // What the answers give away may only make it faster.
+      // Precedence taken from the answers may only make it faster.
       const precedence = precedenceOf(calls)
       expect(checkHistory(queueModel(settings), calls, { precedence }).kind).toBe(expected)
     })

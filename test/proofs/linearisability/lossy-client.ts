@@ -1,11 +1,11 @@
 // Loses answers, and makes requests late, between a client and its store: at the request handler,
-// so that whatever retries above it meets what it would meet on a bad network.
+// so that the SDK's retries above it see what they would see on a bad network.
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { S3Client } from '@aws-sdk/client-s3'
 
 export type Fault =
-  /** It took effect, and nobody was told. */
+  /** The request took effect; its answer never comes. */
   | { readonly kind: 'answer-lost' }
   /** It never arrived. */
   | { readonly kind: 'request-lost' }
@@ -15,7 +15,7 @@ export type Fault =
 export type Lossy = {
   /** The next requests meet these, in order; `undefined` lets one pass. */
   arm(faults: readonly (Fault | undefined)[]): void
-  /** Takes back what no request met. */
+  /** Removes the faults that no request has met. */
   disarm(): void
   /** Each request waits so long before it is sent. */
   delay(delayMs: (() => number) | undefined): void

@@ -104,7 +104,7 @@ export async function play({
     if (random.chance(whole) || lock.items.length < 2) {
       const outcome = await recorder.settle(verb, lock)
       forget(lock)
-      // Its answer may have got lost; repeating is what a consumer would do.
+      // The answer may be lost; a consumer would repeat the call.
       if (outcome === 'unknown' && verb === 'acknowledge') await recorder.settle(verb, lock)
       return
     }

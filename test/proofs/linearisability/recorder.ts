@@ -1,4 +1,4 @@
-// Does one operation on one queue and writes down what was asked, what was answered, and when.
+// Does one operation on one queue and records the request, the answer and their times.
 //
 // Times are CLOCK_MONOTONIC (process.hrtime): on Linux one clock for all processes of a machine,
 // and so on macOS and Windows; without that, histories of several processes could not be compared.

@@ -6,7 +6,7 @@ import { runRateSeed } from './run-rate-seed.ts'
 /** Fewer where it is a mutant's killer; the first of them are the same. */
 const seeds = Number(process.env.PUSHPOP_RATE_SEEDS ?? 20_000)
 
-/** What a run must have met to prove anything, in a thousand seeds; some tenth of what it meets. */
+/** A run that met less than this in a thousand seeds proves nothing; it is about a tenth of the usual. */
 const perThousand: Readonly<Record<string, number>> = {
   'answer allowed': 3_000,
   'answer allowed after waiting': 50,

@@ -174,7 +174,7 @@ export class RateRunner {
       statistics.count(`error ${code}`)
       const may = code === 'STORE_UNAVAILABLE' && (!this.profile.faultFree || operation.farOff)
       const tooDear = code === 'INVALID_PARAMETER' && outcome.error.field === 'cost'
-      // A change of settings under contention may be told to come back; a decision in calm weather not.
+      // A change of settings under contention may be BUSY; a decision in calm weather may not.
       if (may || tooDear || code === 'BUSY') return
       world.violated('errors have reasons', `#${operation.id} ${code}: ${message}`)
       return

@@ -1,6 +1,6 @@
 import { inLife, type Life, type World } from './world.ts'
 
-/** What a process of a simulation is to those who use it. */
+/** A process of a simulation, as far as its work needs it. */
 export type Actor = {
   readonly life: Life
   /** Called after a crash, when the new process is there. */

@@ -10,7 +10,7 @@ export type MortalOptions = {
   readonly clockJumps: number
 }
 
-/** What one life of a process has of its own. */
+/** Everything that belongs to one life of a process. */
 export type Surroundings = {
   readonly life: Life
   readonly network: Network
@@ -26,7 +26,7 @@ export class Mortal<Service> {
   readonly #random: Random
   #lives = 0
   #now: { readonly life: Life; readonly service: Service }
-  /** Called as it dies: what it has under way is never heard of again. */
+  /** Called as it dies: its calls under way never end. */
   onDeath: () => void = () => {}
   /** Called when the new process is there. */
   onCrash: () => void = () => {}

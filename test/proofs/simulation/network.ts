@@ -100,7 +100,7 @@ export class Network {
   ): void {
     const { scheduler, random, history } = this.#world
     scheduler.at(atMs, random.next(), false, () => {
-      // What a dead writer had under way arrives, or does not.
+      // A request that a dead writer had sent may arrive or not.
       if (this.#life.dead && random.chance(0.3)) {
         history.add(sender.writer, () => `  ${request.name} of the dead is dropped`)
         return
@@ -117,7 +117,7 @@ export class Network {
         finish(this.#carryOut(request, sender))
         return
       }
-      // It holds its items for a while, whoever sent it and whether he still lives.
+      // It holds its items for a while, even if its sender has died.
       const begun = this.#attempt(request, sender, () => ({
         output: this.#world.store.begin(request),
       }))
@@ -185,7 +185,8 @@ export class Network {
   }
 }
 
-/** A map of DynamoDB's has no order: locks come as they please. (Lanes do not, to JavaScript.) */
+/** Maps in DynamoDB have no order, so we turn the locks round. (Lanes have numbers for names, which
+ * JavaScript keeps in order.) */
 function inAnyOrder(output: unknown, random: Random): unknown {
   const { Item, Attributes } = output as { Item?: Row; Attributes?: Row }
   const record = Item ?? Attributes

@@ -8,12 +8,12 @@ export type PoolOptions = {
   readonly seeds: number
   readonly operations: number
   readonly workers?: number
-  /** What the processes run, if not queues. */
+  /** The script that the processes run, if not that of the queues. */
   readonly worker?: URL
   /** Stop handing out seeds after this many have failed. */
   readonly failuresMax?: number
   readonly onProgress?: (done: number, failures: number) => void
-  /** At once: a long run may be watched. */
+  /** Called at once, so that you can watch a long run. */
   readonly onFailure?: (failure: Failure) => void
 }
 

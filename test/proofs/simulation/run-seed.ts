@@ -94,7 +94,7 @@ async function work(
     await driver.advance(era.restMs / 2)
     housekeeper?.sweep()
     await driver.advance(era.restMs / 2)
-    // The next era begins while the sweeper is at it, and forgets what was empty.
+    // The next era begins while the sweeper is at work and forgets empty queues.
     housekeeper?.sweep()
     housekeeper?.sweep()
     await driver.advance(random.next() * 30 * profile.latencyMaxMs)

@@ -5,8 +5,8 @@ export const SKEW_MAX_MS = 5_000
 
 /**
  * A writer's own clock: up to five seconds off, and set anew now and then, so it also runs
- * backwards. What it answers an operation is remembered: a rule about time must hold by one of
- * these readings.
+ * backwards. The operation remembers its readings: a rule about time must hold by one
+ * of them.
  */
 export class SkewedClock {
   readonly #scheduler: Scheduler

@@ -1,12 +1,12 @@
-// 64 clients that know nothing of each other: they push, pop, acknowledge, extend, release, look and
-// hold the service to what it says.
+// 64 clients that know nothing of each other: they push, pop, acknowledge, extend, release and look, and
+// keep account of what the service answers.
 
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
 import type { Random } from '../../../testing/random.ts'
 import type { DeliveryAccounts, Outcome } from '../../support/delivery-account.ts'
 import { type Answer, HttpClient } from './http-client.ts'
 
-/** Each queue is used in one way, so that it is known what must become of its items. */
+/** All clients use a queue in one way, so that we know what must become of its items. */
 export const queues = [
   { id: 'exclusive-1', competing: false, lock: true },
   { id: 'exclusive-2', competing: false, lock: true },
@@ -18,7 +18,7 @@ export const queues = [
 ] as const
 type Queue = (typeof queues)[number]
 
-/** What the API's page names, by status. Gateways have answers of their own, without a code. */
+/** The codes in the API's page, by status. A gateway's own answers have no code. */
 const documented: Readonly<Record<number, readonly string[]>> = {
   400: ['INVALID_LOCK_ID'],
   404: ['LOCK_NOT_FOUND'],

@@ -92,7 +92,7 @@ function faultsOf({ accounts }: Soak, queue: string): string[] {
   const elsewhere = new Set(namesIn(dead))
   const { pushes, pops, acknowledgements, unseen } = account
   const own: Deliveries = { pushes, pops, acknowledgements, unseen, elsewhere: [...elsewhere] }
-  // Of the dead-letter queue it is not known when and in what order they came to it.
+  // We do not know when, and in what order, items came to the dead-letter queue.
   const buried = pushes.flatMap(({ items, calledAt }) =>
     items.filter(({ name }) => elsewhere.has(name)).map((item) => ({ items: [item], calledAt })),
   )

@@ -17,7 +17,7 @@ import { createSimulatedClient } from '../../../testing/simulated/simulated-clie
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { outcomeOf, text } from '../../proofs/conformance/place.ts'
 
-/** What the simulated store has beyond DynamoDB: time, old versions, a throttle, a stream. */
+/** The simulated store's own features: time, old versions, a throttle, a stream. */
 
 const key = { pk: 'q#a', sk: 'queue' }
 const TableName = 'simulated'

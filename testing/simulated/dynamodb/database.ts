@@ -7,7 +7,7 @@ import { type Row, Table, type TableShape } from './table.ts'
 import { equals, type Item } from './value.ts'
 import type { Stored, WritePlan } from './write.ts'
 
-/** What every request works with: the table, and what the simulation has plugged into it. */
+/** Every request works with this: the table, and what the simulation has plugged into it. */
 
 export interface Change {
   readonly pk: string
@@ -48,7 +48,7 @@ export class Database {
   readonly expressions = new Expressions()
   readonly meter: Meter = { writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
-  /** Items that a transaction is at work on, by what it names them. */
+  /** Items that a transaction holds. */
   private readonly held = new Set<string>()
   private readonly staleness: DatabaseOptions['staleness']
   private readonly throttle: ItemThrottle | undefined

@@ -52,7 +52,7 @@ export function validationError(message: string): DynamoDBServiceException {
 export class ItemError extends DynamoDBServiceException {
   constructor(message: string) {
     super({ name: 'ValidationException', $fault: 'client', $metadata: noMetadata, message })
-    // The SDK's base class makes every error one of its own prototype.
+    // The SDK's base class gives every error its own prototype.
     Object.setPrototypeOf(this, ItemError.prototype)
   }
 }

@@ -9,7 +9,7 @@ import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
 import type { Model } from './model.ts'
 
-/** Judges an answer by what the operation's requests really did, and by what was true meanwhile. */
+/** Judges an answer by what the operation's requests did, and by what was true meanwhile. */
 export function checkAnswer(model: Model, operation: Operation): void {
   const { outcome, command } = operation
   if (outcome === undefined || outcome.kind === 'crashed' || outcome.kind === 'unknown') return
@@ -90,7 +90,7 @@ export function checkAnswer(model: Model, operation: Operation): void {
   }
 }
 
-/** The caller's own transaction may lose a race; nothing else is ever told to try again. */
+/** The caller's own transaction may lose a race; no other call may ask its caller to try again. */
 function checkNotStarved(
   { world }: Model,
   { command }: Operation,

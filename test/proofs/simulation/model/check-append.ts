@@ -10,8 +10,8 @@ import type { LaneLog } from './lane-log.ts'
 import type { Model } from './model.ts'
 
 /**
- * Entries leave a tail as a prefix and come to it at the end; nothing between changes. What comes
- * is given its sequence number here, for ever.
+ * Entries leave a tail as a prefix and come to it at the end; nothing between changes. A new entry gets
+ * its sequence number here, once and for all.
  */
 export function checkTail(
   model: Model,

@@ -107,7 +107,7 @@ function checkForgotten(model: Model, { record }: Snapshot): void {
   }
 }
 
-/** What was sealed, offloaded or recalled is now to be read in another place. */
+/** Items that were sealed, offloaded or recalled must now be readable in another place. */
 function notePointers(
   model: Model,
   queue: string,

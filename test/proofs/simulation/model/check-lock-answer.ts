@@ -112,7 +112,7 @@ export function checkLockRefusal(model: Model, operation: Operation, code: strin
   if (lockId !== undefined) checkRefused(model, operation, lockId, code, say)
 }
 
-/** Nobody is told that a lock has ended which was live, by every clock involved, all the time. */
+/** No call may refuse a lock that was live all the time by every clock involved. */
 function checkRefused(
   model: Model,
   operation: Operation,

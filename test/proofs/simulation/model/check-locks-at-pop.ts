@@ -5,7 +5,7 @@ import type { Operation } from '../operation.ts'
 import type { Model } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** What a pop must not do beside other locks, and how long its own lives. */
+/** Other locks bind a pop; its own lock lives as long as the caller asked. */
 export function checkLocksAtPop(
   model: Model,
   queue: string,

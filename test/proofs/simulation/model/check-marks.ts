@@ -45,7 +45,7 @@ export function checkMarks(
   else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }
 }
 
-/** Where the sweeper announces a queue again, somebody could take something, and nobody has. */
+/** The sweeper announces a queue again only if a consumer could take something and none has. */
 function checkReminder(
   model: Model,
   before: Snapshot | undefined,
@@ -69,8 +69,8 @@ function checkReminder(
 }
 
 /**
- * Nothing to pop, and no mark that says so: the next push would be no event. Whoever leaves a queue
- * like that marks it before he answers, and so does whoever finds it so.
+ * A queue with nothing to pop needs its mark, or the next push would be no event. The call that empties a
+ * queue sets the mark before it answers, and so does a call that finds the mark missing.
  */
 export function checkLeftDry(
   { silence, queue }: QueueModel,

@@ -5,7 +5,7 @@ import type { Operation } from '../operation.ts'
 import type { Say } from './check-answer.ts'
 import type { Model } from './model.ts'
 
-/** What was browsed was pushed, is where its id says, and comes in the order of pops. */
+/** Every item shown was pushed, is where its id says, and comes in the order of pops. */
 export function checkBrowsed(
   model: Model,
   { command, startedAtCommit }: Operation<CommandOf<'browse'>>,

@@ -7,7 +7,7 @@ import type { Fate } from './ledger.ts'
 import type { Model } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Items leave for good only by who may take them: a pop, an acknowledge, a purge, a move. */
+/** Only a pop, an acknowledge, a purge or a move takes items away for good. */
 export function checkSettling(
   model: Model,
   queue: string,

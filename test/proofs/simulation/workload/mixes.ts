@@ -4,7 +4,7 @@ import type { Verb } from '../command.ts'
 /** How often each kind of operation is drawn. */
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
-/** A verb, or a way to use one that deserves odds of its own. */
+/** A verb, or a way to use one that has its own odds. */
 export type Drawn = Verb | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop'
 
 const rare: Mix = {

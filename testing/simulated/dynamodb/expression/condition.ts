@@ -8,7 +8,7 @@ export type Condition = (item: Item, values: Values) => boolean
 
 type Read = (item: Item, values: Values) => Value | undefined
 
-/** What is compared; a path or the name of a value as far as rules about the expression need them. */
+/** One side of a comparison; some rules need to know its path, or the name of its value. */
 interface Operand {
   readonly read: Read
   readonly path?: Path
