@@ -8,8 +8,8 @@ export type PoolOptions = {
   readonly seeds: number
   readonly operations: number
   readonly workers?: number
-  /** The script that the processes run, if not that of the queues. */
-  readonly worker?: URL
+  /** The script that the processes run. */
+  readonly worker: URL
   /** Stop handing out seeds after this many have failed. */
   readonly failuresMax?: number
   readonly onProgress?: (done: number, failures: number) => void
@@ -35,9 +35,7 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
   const failuresMax = options.failuresMax ?? 20
   let done = 0
   const work = async (): Promise<void> => {
-    const worker = await startWorker<Job, JobResult>(
-      options.worker ?? new URL('./worker.ts', import.meta.url),
-    )
+    const worker = await startWorker<Job, JobResult>(options.worker)
     try {
       while (failures.length < failuresMax) {
         const { value: job } = jobs.next()

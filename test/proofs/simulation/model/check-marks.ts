@@ -1,8 +1,6 @@
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { CommandOf } from '../command.ts'
-import type { Operation } from '../operation.ts'
-import type { Say } from './check-answer.ts'
+import type { Answer } from './answer.ts'
 import type { Model, QueueModel } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -73,17 +71,15 @@ function checkReminder(
  * queue sets the mark before it answers, and so does a call that finds the mark missing.
  */
 export function checkLeftDry(
-  { silence, queue }: QueueModel,
-  operation: Operation<CommandOf<'pop'> | CommandOf<'purge'>>,
+  { model, operation, say }: Answer<'pop'> | Answer<'purge'>,
   outcome: PopOutcome | undefined,
-  faultFree: boolean,
-  say: Say,
 ): void {
+  const { silence, queue } = model.queue(operation.command.queue)
   if (silence === undefined) return
   const found = outcome?.kind === 'empty' && silence.sinceCommit <= operation.startedAtCommit
   if (found) say('who finds nothing leaves the mark', queue)
   if (silence.by?.id !== operation.id) return
   // The mark may fail after the answer is certain; a pop says then that one should ask again.
-  const admitted = outcome?.kind === 'items' ? outcome.more : !faultFree
+  const admitted = outcome?.kind === 'items' ? outcome.more : !model.world.faultFree
   if (!admitted) say('who takes the last leaves the mark', queue)
 }
