@@ -19,10 +19,17 @@ interface Answer {
 }
 
 type Request = (place: Place) => Promise<Answer>
-type Units = { readonly table: number; readonly check?: number; readonly directory?: number }
+/** Of the table alone, or of the indexes as well. */
+type Units =
+  | number
+  | { readonly table: number; readonly check?: number; readonly directory?: number }
 
 function takes(says: string, units: Units, request: Request, differs?: Differs): Case {
-  const { table, check: inCheck = 0, directory = 0 } = units
+  const {
+    table,
+    check: inCheck = 0,
+    directory = 0,
+  } = typeof units === 'number' ? { table: units } : units
   const test = async (place: Place) => {
     const { ConsumedCapacity } = await request(place)
     const [consumed]: readonly (Consumed | undefined)[] = [ConsumedCapacity].flat()
@@ -58,8 +65,8 @@ function measured(what: string, value: unknown, bytes: number): Case[] {
   const request = (over: number) => (place: Place) =>
     putWith(place, { v: value, ...filled(place, kilobyte + over, 1 + bytes) })
   return [
-    takes(`${what} takes ${bytes} bytes and no more.`, { table: 1 }, request(0)),
-    takes(`${what} takes ${bytes} bytes and no less.`, { table: 2 }, request(1)),
+    takes(`${what} takes ${bytes} bytes and no more.`, 1, request(0)),
+    takes(`${what} takes ${bytes} bytes and no less.`, 2, request(1)),
   ]
 }
 
@@ -89,52 +96,36 @@ conformance('sizes', [
 
 const requests: readonly Case[] = [
   // Writes
-  takes('A small write takes one unit.', { table: 1 }, (place) => putWith(place, { a: 1 })),
-  takes('Attribute names count as well.', { table: 2 }, (place) => {
+  takes('A small write takes one unit.', 1, (place) => putWith(place, { a: 1 })),
+  takes('Attribute names count as well.', 2, (place) => {
     const { a } = filled(place, kilobyte, 99)
     return putWith(place, { ['n'.repeat(100)]: a, b: '' })
   }),
-  takes('A put over a larger item is billed by the larger one.', { table: 5 }, async (place) => {
+  takes('A put over a larger item is billed by the larger one.', 5, async (place) => {
     await place.put(filled(place, 5 * kilobyte))
     return putWith(place, { a: 1 })
   }),
-  takes(
-    'An update is billed by the whole item, not by what it changes.',
-    { table: 3 },
-    async (place) => {
-      await place.put({ n: 1, ...filled(place, 3 * kilobyte - 10) })
-      return updateWith(place, x`SET n = ${2}`)
-    },
-  ),
-  takes(
-    'An update that shrinks an item is billed by the item before.',
-    { table: 4 },
-    async (place) => {
-      await place.put(filled(place, 4 * kilobyte))
-      return updateWith(place, 'REMOVE a')
-    },
-  ),
-  takes(
-    'An update that makes an item grow is billed by the item after.',
-    { table: 4 },
-    async (place) => {
-      await place.put({})
-      return updateWith(place, x`SET a = ${filled(place, 4 * kilobyte).a}`)
-    },
-  ),
-  takes('Appending to a list adds one byte an entry.', { table: 1 }, async (place) => {
+  takes('An update is billed by the whole item, not by what it changes.', 3, async (place) => {
+    await place.put({ n: 1, ...filled(place, 3 * kilobyte - 10) })
+    return updateWith(place, x`SET n = ${2}`)
+  }),
+  takes('An update that shrinks an item is billed by the item before.', 4, async (place) => {
+    await place.put(filled(place, 4 * kilobyte))
+    return updateWith(place, 'REMOVE a')
+  }),
+  takes('An update that makes an item grow is billed by the item after.', 4, async (place) => {
+    await place.put({})
+    return updateWith(place, x`SET a = ${filled(place, 4 * kilobyte).a}`)
+  }),
+  takes('Appending to a list adds one byte an entry.', 1, async (place) => {
     await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
     return updateWith(place, x`SET l = list_append(l, ${['abcd', 'efgh']})`)
   }),
-  takes(
-    'Appending one byte too much to a list takes another unit.',
-    { table: 2 },
-    async (place) => {
-      await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
-      return updateWith(place, x`SET l = list_append(l, ${['abcd', 'efghi']})`)
-    },
-  ),
-  takes('Appending many times is measured as appending at once.', { table: 1 }, async (place) => {
+  takes('Appending one byte too much to a list takes another unit.', 2, async (place) => {
+    await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
+    return updateWith(place, x`SET l = list_append(l, ${['abcd', 'efghi']})`)
+  }),
+  takes('Appending many times is measured as appending at once.', 1, async (place) => {
     await place.put({ l: ['0'], ...filled(place, kilobyte - 20, 4 + 2) })
     for (let i = 1; i <= 10; i++) {
       await updateWith(place, x`SET l = list_append(l, ${[`${i % 10}`]})`)
@@ -144,13 +135,11 @@ const requests: readonly Case[] = [
     await updateWith(place, x`SET m.k = ${''} REMOVE l[0]`)
     return updateWith(place, x`REMOVE m SET z = ${'abc'}`)
   }),
-  takes('A delete is billed by the item it deletes.', { table: 3 }, async (place) => {
+  takes('A delete is billed by the item it deletes.', 3, async (place) => {
     await place.put(filled(place, 2 * kilobyte + 1))
     return place.delete(wanted)
   }),
-  takes('A delete of a missing item takes one unit.', { table: 1 }, (place) =>
-    place.delete(wanted),
-  ),
+  takes('A delete of a missing item takes one unit.', 1, (place) => place.delete(wanted)),
 
   // Index writes
   takes(
@@ -163,17 +152,13 @@ const requests: readonly Case[] = [
     { table: 1, directory: 1 },
     (place) => putWith(place, { shard: place.shard }),
   ),
-  takes(
-    'An update that changes no index key takes no unit in an index.',
-    { table: 1 },
-    async (place) => {
-      await place.put({ shard: place.shard, checkAt: 5 })
-      return updateWith(place, x`SET a = ${1}`)
-    },
-  ),
+  takes('An update that changes no index key takes no unit in an index.', 1, async (place) => {
+    await place.put({ shard: place.shard, checkAt: 5 })
+    return updateWith(place, x`SET a = ${1}`)
+  }),
   takes(
     'An update that sets an index key to what it was takes no unit there.',
-    { table: 1 },
+    1,
     async (place) => {
       await place.put({ shard: place.shard, checkAt: 5 })
       return updateWith(place, x`SET checkAt = ${5}`)
@@ -224,7 +209,7 @@ const requests: readonly Case[] = [
       return place.transact([{ Put: { TableName: place.table, Item } }], wanted)
     },
   ),
-  takes('A transaction rounds each item by itself.', { table: 8 }, (place) =>
+  takes('A transaction rounds each item by itself.', 8, (place) =>
     place.transact(
       ['a', 'b'].map((sk) => ({
         Put: { TableName: place.table, Item: { ...place.key(sk), a: text(kilobyte) } },
@@ -234,42 +219,40 @@ const requests: readonly Case[] = [
   ),
 
   // Reads
-  takes('A strong read takes one unit for each 4 KB.', { table: 1 }, async (place) => {
+  takes('A strong read takes one unit for each 4 KB.', 1, async (place) => {
     await place.put(filled(place, 4 * kilobyte))
     return place.read('row', wanted)
   }),
-  takes('A strong read of one byte more takes two.', { table: 2 }, async (place) => {
+  takes('A strong read of one byte more takes two.', 2, async (place) => {
     await place.put(filled(place, 4 * kilobyte + 1))
     return place.read('row', wanted)
   }),
-  takes('An eventually consistent read takes half of that.', { table: 1 }, async (place) => {
+  takes('An eventually consistent read takes half of that.', 1, async (place) => {
     await place.put(filled(place, 4 * kilobyte + 1))
     return place.read('row', { ConsistentRead: false, ...wanted })
   }),
-  takes('A read of a missing item takes half a unit.', { table: 0.5 }, (place) =>
+  takes('A read of a missing item takes half a unit.', 0.5, (place) =>
     place.read('row', { ConsistentRead: false, ...wanted }),
   ),
-  takes('A strong read of a missing item takes a unit.', { table: 1 }, (place) =>
-    place.read('row', wanted),
-  ),
-  takes('A query adds up its items before it rounds.', { table: 1 }, async (place) => {
+  takes('A strong read of a missing item takes a unit.', 1, (place) => place.read('row', wanted)),
+  takes('A query adds up its items before it rounds.', 1, async (place) => {
     for (const sk of ['a', 'b', 'c']) await place.put({ sk, a: text(1000) })
     return place.query({ ConsistentRead: true, ...wanted })
   }),
-  takes('A query of nothing takes half a unit.', { table: 0.5 }, (place) => place.query(wanted)),
+  takes('A query of nothing takes half a unit.', 0.5, (place) => place.query(wanted)),
   takes('An index query is billed in the index.', { table: 0, check: 0.5 }, async (place) => {
     await place.put({ shard: place.shard, checkAt: 5, ...filled(place, 9 * kilobyte) })
     return place.inIndex('check', wanted)
   }),
 
   // Batches
-  takes('A batch write is billed item by item.', { table: 4 }, async (place) => {
+  takes('A batch write is billed item by item.', 4, async (place) => {
     const requests = ['a', 'b'].map((sk) => ({
       PutRequest: { Item: { ...place.key(sk), a: text(kilobyte) } },
     }))
     return place.batchWrite(requests, wanted)
   }),
-  takes('A batch read is billed item by item.', { table: 4 }, async (place) => {
+  takes('A batch read is billed item by item.', 4, async (place) => {
     await place.put({ sk: 'a', a: text(100) })
     await place.put({ sk: 'b', a: text(5000) })
     const Keys = ['a', 'b', 'missing'].map((sk) => place.key(sk))
