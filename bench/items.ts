@@ -6,7 +6,7 @@ import { seeded } from '../testing/random.ts'
 
 export type ItemGenerator = (bytes?: number) => string
 
-export const ITEM_BYTES = 234
+const ITEM_BYTES = 234
 
 const kinds = ['order.created', 'order.paid', 'order.packed', 'order.shipped', 'order.returned']
 const currencies = ['EUR', 'EUR', 'EUR', 'USD', 'GBP']

@@ -4,10 +4,8 @@ import { Ledger } from './ledger.ts'
 import { type Odds, QUEUE, World } from './world.ts'
 
 export type SeedResult = {
-  readonly seed: number
   readonly violations: readonly string[]
   readonly history: readonly string[]
-  readonly pushed: number
   /** Endings of runs, and what else the seed has met, by name. */
   readonly met: ReadonlyMap<string, number>
 }
@@ -167,7 +165,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   if (unheard !== undefined) meet(unheard)
   if (world.reminders > 0) meet('reminded')
   if (queueDeliveriesMax !== undefined) meet('limit of the queue')
-  return { seed, violations, history: world.history, pushed: ledger.pushed, met }
+  return { violations, history: world.history, met }
 }
 
 /** A stranger takes one exclusive lock, acknowledges it or lets it expire, and never comes back. */

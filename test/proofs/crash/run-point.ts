@@ -14,7 +14,6 @@ export type Point = { readonly request: number; readonly how: Intervention }
 export type PointResult = {
   readonly requests: number
   readonly violation: World['violation']
-  readonly outcome: string
   readonly history: readonly string[]
 }
 
@@ -76,7 +75,6 @@ export async function runPoint(
   return {
     requests,
     violation: world.violation,
-    outcome: struck?.outcome?.kind ?? 'none',
     history: world.history.lines,
   }
 }

@@ -35,7 +35,7 @@ export type Recorder = ReturnType<typeof createRecorder>
 
 type Answered = 'answered' | 'refused' | 'unknown'
 
-export const nowNs = (): number => Number(process.hrtime.bigint())
+const nowNs = (): number => Number(process.hrtime.bigint())
 
 /** A text that says which item it is, and shows damage. */
 export function textOf(name: string, characters: number): string {

@@ -46,8 +46,6 @@ export type Effects = {
 }
 
 export type Take = {
-  readonly queue: string
-  readonly born: string
   /** Absent where the items were settled as they were taken. */
   readonly lockId: string | undefined
   readonly stretches: readonly (Stretch & { readonly epoch: string })[]

@@ -12,7 +12,7 @@ import { type Item, toRawItem } from './value.ts'
 
 /** The errors DynamoDB itself answers with: definite, nothing was written. */
 
-export const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
+const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
 
 /** A refused condition is an everyday answer here: its stack trace would be half its price. */
 export function withoutStack<E extends Error>(make: () => E): E {

@@ -117,7 +117,7 @@ export function ingestItem(item: object): Item {
   return Object.freeze(copy)
 }
 
-export function toRaw(value: Value): AttributeValue {
+function toRaw(value: Value): AttributeValue {
   switch (typeof value) {
     case 'string':
       return { S: value }

@@ -49,7 +49,7 @@ interface WriteInput {
   readonly ReturnValuesOnConditionCheckFailure?: 'ALL_OLD' | 'NONE' | undefined
 }
 
-export const itemBytesMax = 400 * 1024
+const itemBytesMax = 400 * 1024
 
 const emptyItem: Item = Object.freeze({})
 

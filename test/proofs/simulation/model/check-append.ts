@@ -65,9 +65,7 @@ function withoutPrefix(model: Model, before: Lane, after: Lane): readonly string
 }
 
 function append(model: Model, log: LaneLog, entry: string): void {
-  const entries = isReference(entry)
-    ? batchEntries(model.rows, model.world.store.objects, log.queue, entry)
-    : [entry]
+  const entries = isReference(entry) ? batchEntries(model, log.queue, entry) : [entry]
   if (entries === undefined) {
     model.violated('every pointer has its object', `an appended batch is not there: ${entry}`)
     return

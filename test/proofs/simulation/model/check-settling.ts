@@ -5,13 +5,11 @@ import type { LaneLog } from './lane-log.ts'
 import { showRanges } from './lane-view.ts'
 import type { Fate } from './ledger.ts'
 import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Write } from './snapshot.ts'
 
 /** Only a pop, an acknowledge, a purge or a move takes items away for good. */
 export function checkSettling(
-  model: Model,
-  queue: string,
-  before: Snapshot,
+  { model, queue, before }: Write,
   change: LaneChange,
   log: LaneLog,
 ): void {

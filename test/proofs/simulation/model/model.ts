@@ -125,8 +125,6 @@ export type QueueModel = {
 
 export type LockModel = {
   readonly lockId: string
-  readonly madeAtCommit: number
-  readonly madeBy: Operation | undefined
   readonly keyHash: string | undefined
   changedAtCommit: number
   expiresAtMs: number
