@@ -5,6 +5,7 @@ import { QueueError } from '../lambdas/foundation/errors.ts'
 import type { Bench, Store, StoreOptions } from './bench.ts'
 import { createHousekeeper, type Housekeeper, openQueues } from './engine.ts'
 import type { ItemGenerator } from './items.ts'
+import { each, type Tally, total } from './metering/meter.ts'
 
 export type Fixture = {
   readonly store: Store
@@ -31,7 +32,7 @@ export function openFixture(bench: Bench, options: StoreOptions = {}): Fixture {
   return { store, queues: openQueues(store), housekeeper, housekeeping: background }
 }
 
-/** Fills a queue without latency; what it costs is nobody's figure. */
+/** Fills a queue without latency; no figure counts what that costs. */
 export async function fill(
   bench: Bench,
   queue: string,
@@ -47,7 +48,7 @@ export async function fill(
   }
 }
 
-/** For a load: does it, and says false if it was told to come back. */
+/** For a load: does it, and answers false if the queue asked it to come back later. */
 export async function unlessBusy(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action()
@@ -56,4 +57,14 @@ export async function unlessBusy(action: () => Promise<unknown>): Promise<boolea
     if (error instanceof QueueError && error.retryable) return false
     throw error
   }
+}
+
+/** Repeats an action, and divides what the store had to do by the number of repeats. */
+export async function perRepeat(
+  { meter }: Store,
+  count: number,
+  action: () => Promise<unknown>,
+): Promise<Tally> {
+  for (let i = 0; i < count; i++) await action()
+  return each(total(meter.read()), count)
 }

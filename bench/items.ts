@@ -2,18 +2,18 @@
 // and some of it is not (ids, amounts), so that they compress as real ones do: 100 of 234 bytes
 // are 23 KB, and about 4.5 KB after zstd.
 
-import { createRandom } from './random.ts'
+import { seeded } from '../testing/random.ts'
 
 export type ItemGenerator = (bytes?: number) => string
 
-export const ITEM_BYTES = 234
+const ITEM_BYTES = 234
 
 const kinds = ['order.created', 'order.paid', 'order.packed', 'order.shipped', 'order.returned']
 const currencies = ['EUR', 'EUR', 'EUR', 'USD', 'GBP']
 const articles = ['espresso-1kg', 'filter-500g', 'grinder', 'cup-blue', 'cup-white', 'descaler']
 
 export function createItems(seed: number): ItemGenerator {
-  const random = createRandom(seed)
+  const random = seeded(seed)
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
   const digits = (count: number) => String(Math.floor(random() * 10 ** count)).padStart(count, '0')
   const hex = (count: number) =>

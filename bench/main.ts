@@ -66,7 +66,7 @@ if (options.json !== undefined) {
 if (options['write-docs']) await writeDocs(rows, new Date())
 process.exitCode = failed.length + broken.length > 0 ? 1 : 0
 
-/** A scenario that breaks is told of at the end; the others still have their say. */
+/** A scenario that breaks is reported at the end; the others still run. */
 async function runScenario(bench: Bench, scenario: Scenario): Promise<readonly Row[]> {
   const startMs = performance.now()
   const seconds = () => `${((performance.now() - startMs) / 1000).toFixed(1)} s`

@@ -4,7 +4,7 @@ import { prices } from '../lib/prices.ts'
 
 const million = 1_000_000
 
-/** What the functions are deployed with; the time is that of the engine's call as measured. */
+/** The memory that the functions are deployed with; their time is that of the engine's call as measured. */
 export const LAMBDA_GIGABYTES = 0.25
 
 export type Usage = {

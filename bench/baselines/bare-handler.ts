@@ -1,5 +1,5 @@
-// The least that a function on DynamoDB can be: a client, and one call. What a cold start of ours is
-// compared with, bundled in the same way.
+// The smallest function on DynamoDB: a client and one call. The cold-start benchmark bundles it the same
+// way and compares ours with it.
 
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
 

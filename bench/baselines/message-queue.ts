@@ -7,41 +7,28 @@
 // holds what choosing needs and no payload; pages of 25 instead of 250.
 
 import { randomBytes } from 'node:crypto'
-import { CreateTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, PutCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { Store } from '../bench.ts'
 import { isRefused } from '../metering/failed-write.ts'
+import { createTable, keySchema } from './create-table.ts'
 
 const INDEX = 'queued-last_updated_timestamp-index'
 const VISIBILITY_TIMEOUT_MS = 60_000
 const PAGE = 25
 
-export async function createMessageTable(dynamodb: DynamoDBClient, name: string): Promise<void> {
-  const attribute = (AttributeName: string, AttributeType: 'S' | 'N') => ({
-    AttributeName,
-    AttributeType,
+export const createMessageTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
+  createTable(dynamodb, name, {
+    attributes: { id: 'S', queued: 'N', last_updated_timestamp: 'S' },
+    keys: ['id'],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: INDEX,
+        KeySchema: keySchema(['queued', 'last_updated_timestamp']),
+        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['system_info'] },
+      },
+    ],
   })
-  const key = (AttributeName: string, KeyType: 'HASH' | 'RANGE') => ({ AttributeName, KeyType })
-  await dynamodb.send(
-    new CreateTableCommand({
-      TableName: name,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [
-        attribute('id', 'S'),
-        attribute('queued', 'N'),
-        attribute('last_updated_timestamp', 'S'),
-      ],
-      KeySchema: [key('id', 'HASH')],
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: INDEX,
-          KeySchema: [key('queued', 'HASH'), key('last_updated_timestamp', 'RANGE')],
-          Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['system_info'] },
-        },
-      ],
-    }),
-  )
-}
 
 type SystemInfo = {
   readonly version: number

@@ -2,7 +2,7 @@
 // of 100 items, both read and written whole by each operation, without an actor framework to keep
 // others out. So the metadata carry a version, each operation is one transaction on the condition
 // that it is still the one read (Dapr's state manager saves both keys in a transaction too), and
-// who loses the race reads again after a random, growing pause. Both rows are read at once; since
+// the loser of a race reads again after a random, growing pause. Both rows are read at once; since
 // two reads are no snapshot, a segment's row has the version too, and the transaction compares it.
 
 import { randomBytes } from 'node:crypto'
@@ -99,7 +99,7 @@ export function createSourcesQueue(store: Store, queue: string): SourcesQueue {
       : { Put: { ...common, Item: { ...key, ...row } } }
   }
 
-  /** One operation: read, decide, save, again while somebody else was first. */
+  /** One operation: read, decide and save, again each time another caller was first. */
   async function operate<T>(
     pointer: 'head_segment' | 'tail_segment',
     decide: (metadata: Metadata, segment: Segment) => Decision<T>,

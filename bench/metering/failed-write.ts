@@ -1,12 +1,14 @@
 // A write that its condition refuses is billed like one that went through, by the item there is or
 // the item it would have made, whichever is larger; but the exception that tells of it carries no
 // capacity. So the metered client asks for ALL_OLD on failure (free of charge) and counts itself.
-// What an update would have made is not known: the old item and every value sent are taken
-// together, which is never too little.
+// We do not know what an update would have made, so we count the old item and every value
+// sent, which is never too little.
 
 import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { writeUnits } from '../../testing/simulated/dynamodb/capacity.ts'
+import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
+import { ingestItem } from '../../testing/simulated/dynamodb/value.ts'
 import type { Input } from './commands.ts'
-import { itemBytes, writeUnitsOf } from './item-size.ts'
 
 type OldRow = Parameters<typeof unmarshall>[0]
 
@@ -41,20 +43,22 @@ export function askForOldRow(input: Input): Input {
 }
 
 export const refusedWriteUnits = (input: Input, error: WriteError): number =>
-  writeUnitsOf(sizeTouched(input, error.Item))
+  writeUnits(sizeTouched(input, error.Item), 0)
 
 /**
  * A transaction is billed double because it prepares and commits; one that is cancelled in its
- * first half is counted once, in favour of whoever uses them (the sources' algorithm, here).
+ * first half is counted once, which favours algorithms that use them (here: the sources').
  */
 export function cancelledWriteUnits(input: Input, error: WriteError): number {
   let units = 0
   for (const [i, entry] of (input.TransactItems ?? []).entries()) {
     const reason = error.CancellationReasons?.[i]
-    units += writeUnitsOf(sizeTouched(Object.values(entry)[0] ?? {}, reason?.Item))
+    units += writeUnits(sizeTouched(Object.values(entry)[0] ?? {}, reason?.Item), 0)
   }
   return units
 }
+
+export const itemBytes = (item: object): number => itemSize(ingestItem(item))
 
 function sizeTouched(input: Input, oldRow: OldRow | undefined): number {
   const oldBytes = oldRow === undefined ? 0 : itemBytes(unmarshall(oldRow))

@@ -8,7 +8,7 @@ export type Tally = Usage & {
   readonly throttled: number
 }
 
-export const noTally: Tally = {
+const noTally: Tally = {
   requests: 0,
   failedWrites: 0,
   throttled: 0,

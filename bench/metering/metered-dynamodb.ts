@@ -64,7 +64,7 @@ function ask(verb: string, input: Input, rowsToo: boolean): Input {
   const withCapacity = { ...input, ReturnConsumedCapacity: 'INDEXES' }
   const asked =
     isConditional(verb) || verb === 'transactwrite' ? askForOldRow(withCapacity) : withCapacity
-  // What is returned costs nothing, so asking for the row changes no figure.
+  // DynamoDB returns rows for free, so asking for one changes no figure.
   const seesRow = rowsToo && verb === 'update' && (input.ReturnValues ?? 'NONE') === 'NONE'
   return seesRow ? { ...asked, ReturnValues: 'ALL_NEW' } : asked
 }

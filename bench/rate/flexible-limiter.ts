@@ -1,12 +1,12 @@
 // rate-limiter-flexible on DynamoDB as its manual has it, on the same store, behind the same meter.
 
 import {
-  CreateTableCommand,
   type DynamoDBClient,
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb'
 import { RateLimiterDynamo, RateLimiterRes } from 'rate-limiter-flexible'
+import { createTable } from '../baselines/create-table.ts'
 import type { Bench } from '../bench.ts'
 import type { Sender } from '../metering/commands.ts'
 import { createDelay } from '../metering/delay.ts'
@@ -19,18 +19,10 @@ export type FlexibleLimiter = {
   consume(key: string): Promise<boolean>
 }
 
-export async function createFlexibleTable(dynamodb: DynamoDBClient, name: string): Promise<void> {
-  await dynamodb.send(
-    new CreateTableCommand({
-      TableName: name,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [{ AttributeName: 'key', AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: 'key', KeyType: 'HASH' }],
-    }),
-  )
-}
+export const createFlexibleTable = (dynamodb: DynamoDBClient, name: string): Promise<unknown> =>
+  createTable(dynamodb, name, { attributes: { key: 'S' }, keys: ['key'] })
 
-/** `remembers`: with its option to block in memory who has used up his points. */
+/** `remembers`: with its option to block a caller in memory once the points are used up. */
 export function openFlexible(
   bench: Bench,
   tableName: string,

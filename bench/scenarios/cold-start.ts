@@ -37,7 +37,7 @@ export const coldStart: Scenario = {
       })
       const times = new Map<Name, number[]>(bundles.map(({ name }) => [name, []]))
       const runs = bench.quick ? 5 : RUNS
-      // The first round reads the files from the disk: it counts for nobody.
+      // The first round reads the files from the disk, so we do not count it.
       for (let run = 0; run <= runs; run += 1) {
         bench.progress(`cold start ${run} of ${runs}`)
         for (const { name, outdir } of bundles) {

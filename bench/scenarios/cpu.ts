@@ -17,6 +17,7 @@ import { fill } from '../fixture.ts'
 import { createItems } from '../items.ts'
 import type { Command, Input, Row, Sender } from '../metering/commands.ts'
 import { verbOf } from '../metering/commands.ts'
+import { cpuMs } from '../metering/cpu.ts'
 import { atMost, rowsOf } from '../rows.ts'
 
 const BLOCK = 40
@@ -82,20 +83,13 @@ async function measure(bench: Bench, verb: string, operation: Operation): Promis
   return { engineMs: engineMs / blocks, bareMs: bareMs / blocks, ratio: engineMs / bareMs }
 }
 
-async function cpuMs(action: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage()
-  await action()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
-}
-
 /** Passes everything on, and keeps each update of the record with the record it met. */
 function createRecorder(inner: Sender, pk: string) {
   const sent: Sent[] = []
   let record: Row | undefined
   return {
     sent,
-    /** Somebody else may have changed the record. */
+    /** Housekeeping may have changed the record. */
     forget() {
       sent.length = 0
       record = undefined

@@ -2,7 +2,7 @@ import type { Bench, Scenario } from '../bench.ts'
 import { deepItems, deepQueue } from '../deep-queue.ts'
 import { fill, openFixture } from '../fixture.ts'
 import { createItems } from '../items.ts'
-import { itemBytes } from '../metering/item-size.ts'
+import { itemBytes } from '../metering/failed-write.ts'
 import { difference, each, type Reading, sum, type Tally, total } from '../metering/meter.ts'
 import { atMost, type Row, rowsOf } from '../rows.ts'
 
@@ -59,7 +59,7 @@ async function measure(bench: Bench, queue: string, label: string): Promise<Meas
   const item = createItems(8)
   const push = () => queues.push(queue, { items: [{ text: item(200) }] })
   const pop = () => queues.pop(queue)
-  // What is cold at first, and what the filling left to be sealed, is no matter of depth.
+  // Cold caches, and what the filling left to be sealed, have nothing to do with depth.
   for (let i = 0; i < WARM_UP; i++) {
     await push()
     await pop()

@@ -1,6 +1,6 @@
 // 1, 8 and 32 producers push to one queue as fast as they can. All run in this process: they share
-// the machine, but no memory of the queue. Whether the process keeps up is told by how late its
-// waits end; where they end more than a millisecond late, the machine is the limit.
+// the machine, but no memory of the queue. How late its waits end shows whether the
+// process keeps up; where that is more than a millisecond, the machine is the limit.
 
 import { bareUpdate, createBareItem } from '../baselines/bare-update.ts'
 import { createMessageQueue, createMessageTable } from '../baselines/message-queue.ts'

@@ -30,7 +30,7 @@ async function popRows(title: string, bench: Bench, kilobytes: number): Promise<
   await queues.configure(queue, { segmentSize: SEGMENT })
   for (let n = 0; n < ITEMS; n += 1) {
     if (n % 60 === 0) bench.progress(`items of ${kilobytes} KB: ${n} of ${ITEMS}`)
-    // Base64 is a third longer than what is in it, and nothing compresses it below that.
+    // Base64 is a third longer than its bytes, and random bytes do not compress below that.
     const text = JSON.stringify(randomBytes(kilobytes * 768 - 3).toString('base64'))
     await queues.push(queue, { items: [{ text }] })
     await housekeeper.idle()
@@ -39,7 +39,7 @@ async function popRows(title: string, bench: Bench, kilobytes: number): Promise<
   for (let taken = 0; taken <= 2 * SEGMENT; taken += 1) await queues.pop(queue)
   await housekeeper.idle()
   const recalled = await costOfPops(bench, queue)
-  // Nobody keeps house any more: the frontier comes to a segment that is in S3 alone.
+  // Without housekeeping the frontier comes to a segment that only S3 has.
   const ahead = openQueues(bench.store({ latency: 'none' }))
   for (let taken = 0; taken < 2 * SEGMENT; taken += 1) await ahead.pop(queue)
   const offloaded = await costOfPops(bench, queue)

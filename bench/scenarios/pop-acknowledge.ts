@@ -1,8 +1,8 @@
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { createMessageQueue, createMessageTable } from '../baselines/message-queue.ts'
 import { createSourcesQueue } from '../baselines/sources-queue.ts'
-import type { Bench, Scenario, Store } from '../bench.ts'
-import { fill, openFixture } from '../fixture.ts'
+import type { Bench, Scenario } from '../bench.ts'
+import { fill, openFixture, perRepeat } from '../fixture.ts'
 import { createItems } from '../items.ts'
 import { difference, each, type Tally, total } from '../metering/meter.ts'
 import { writeUnitsWorth } from '../prices.ts'
@@ -109,16 +109,16 @@ async function drainSources(bench: Bench): Promise<Tally> {
   const count = bench.quick ? 100 : 300
   const name = bench.queueName('drain')
   const item = createItems(2)
-  const filling = createSourcesQueue(bench.store({ latency: 'none' }), name)
-  for (let i = 0; i < count; i++) await filling.push(item())
+  const filling = bench.store({ latency: 'none' })
+  const toFill = createSourcesQueue(filling, name)
+  await perRepeat(filling, count, () => toFill.push(item()))
   const store = bench.store()
   const queue = createSourcesQueue(store, name)
   bench.progress(`sources' algorithm: ${count} items`)
-  for (let i = 0; i < count; i++) {
+  return perRepeat(store, count, async () => {
     const popped = await queue.popWithAck()
     if (popped !== undefined) await queue.acknowledge(popped.lockId)
-  }
-  return perItem(store, count)
+  })
 }
 
 async function drainMessages(bench: Bench): Promise<Tally> {
@@ -126,16 +126,14 @@ async function drainMessages(bench: Bench): Promise<Tally> {
   const table = bench.queueName('drain')
   await createMessageTable(bench.embedded.dynamodb, table)
   const item = createItems(2)
-  const filling = createMessageQueue(bench.store({ latency: 'none' }), table)
-  for (let i = 0; i < count; i++) await filling.enqueue(item())
+  const filling = bench.store({ latency: 'none' })
+  const toFill = createMessageQueue(filling, table)
+  await perRepeat(filling, count, () => toFill.enqueue(item()))
   const store = bench.store()
   const queue = createMessageQueue(store, table)
   bench.progress(`row a message: ${count} items`)
-  for (let i = 0; i < count; i++) {
+  return perRepeat(store, count, async () => {
     const message = await queue.peek()
     if (message !== undefined) await queue.remove(message)
-  }
-  return perItem(store, count)
+  })
 }
-
-const perItem = ({ meter }: Store, count: number): Tally => each(total(meter.read()), count)

@@ -2,7 +2,7 @@ import { bareUpdate, createBareItem } from '../baselines/bare-update.ts'
 import { createMessageQueue, createMessageTable } from '../baselines/message-queue.ts'
 import { createSourcesQueue } from '../baselines/sources-queue.ts'
 import type { Bench, Scenario, Store } from '../bench.ts'
-import { openFixture } from '../fixture.ts'
+import { openFixture, perRepeat } from '../fixture.ts'
 import { createItems } from '../items.ts'
 import { each, total } from '../metering/meter.ts'
 import { writeUnitsWorth } from '../prices.ts'
@@ -56,14 +56,13 @@ async function measureEngine(bench: Bench, count: number) {
 }
 
 /** Whole segments, so that the average is over every fill of the last one. */
-async function measureSources(bench: Bench) {
+function measureSources(bench: Bench) {
   const count = bench.quick ? 200 : 1000
   const store = bench.store()
   const queue = createSourcesQueue(store, bench.queueName('single'))
   const item = createItems(1)
   bench.progress(`sources' algorithm: ${count} pushes`)
-  for (let i = 0; i < count; i++) await queue.push(item(BYTES))
-  return perItem(store, count)
+  return perRepeat(store, count, () => queue.push(item(BYTES)))
 }
 
 async function measureMessages(bench: Bench) {
@@ -74,18 +73,15 @@ async function measureMessages(bench: Bench) {
   const queue = createMessageQueue(store, table)
   const item = createItems(1)
   bench.progress(`row a message: ${count} pushes`)
-  for (let i = 0; i < count; i++) await queue.enqueue(item(BYTES))
-  return perItem(store, count)
+  return perRepeat(store, count, () => queue.enqueue(item(BYTES)))
 }
 
 async function measureBare(bench: Bench) {
-  const count = 100
   const name = bench.queueName('single')
   await createBareItem(bench.store(), name)
   const store = bench.store()
   const item = createItems(1)
-  for (let i = 0; i < count; i++) await bareUpdate(store, name, item(BYTES))
-  return perItem(store, count)
+  return perRepeat(store, 100, () => bareUpdate(store, name, item(BYTES)))
 }
 
 const perItem = ({ meter }: Store, count: number) => each(total(meter.read()), count)

@@ -1,5 +1,6 @@
 // A minute of the sweeper on simulated time: queues whose locks are over, and what a visit costs.
 
+import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
 import { createVirtualTime } from '../../testing/simulated/virtual-time.ts'
@@ -8,7 +9,6 @@ import { openQueues } from '../engine.ts'
 import type { Sender } from '../metering/commands.ts'
 import { createMeter, difference, total } from '../metering/meter.ts'
 import { meterDynamodb } from '../metering/metered-dynamodb.ts'
-import { createRandom } from '../random.ts'
 import { atLeast, rowsOf } from '../rows.ts'
 
 const START_MS = Date.UTC(2026, 10, 19, 7)
@@ -33,7 +33,7 @@ export const sweep: Scenario = {
     const s3 = client.s3 as unknown as Sender
     const engine = openQueues(
       { tableName, bucketName, dynamodb, s3 },
-      { clock: time, random: createRandom(1) },
+      { clock: time, random: seeded(1) },
     )
     for (let n = 0; n < queues; n += 1) {
       if (n % 2_000 === 0) bench.progress(`${n} of ${queues} queues`)

@@ -1,6 +1,7 @@
 // Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
-// and computing takes none. What is measured is the algorithm alone, the same on every machine.
+// and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
 
+import { seeded } from '../../testing/random.ts'
 import {
   createSimulatedClient,
   type Network,
@@ -18,7 +19,6 @@ import type { Sender } from '../metering/commands.ts'
 import { createMeter, difference, type Reading } from '../metering/meter.ts'
 import { meterDynamodb } from '../metering/metered-dynamodb.ts'
 import { meterS3 } from '../metering/metered-s3.ts'
-import { createRandom } from '../random.ts'
 
 export type SimulatedLoad = {
   readonly producers: number
@@ -50,7 +50,7 @@ const START_MS = Date.UTC(2026, 10, 18, 7)
 
 export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedResult> {
   const time = createVirtualTime(START_MS)
-  const random = createRandom(load.producers)
+  const random = seeded(load.producers)
   const simulated = new SimulatedStore({ nowMs: time.nowMs, throttle: load.throttle })
   const network = load.slowTransactions
     ? slowTransactions(simulated, time.sleep, () => 5 + 10 * random())
@@ -78,7 +78,7 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
       const items = [{ text: item(load.itemBytes) }]
       const key = isKeyed && { idempotencyKey: `${producer}-${beganMs}` }
       const did = await unlessBusy(() => queues.push(QUEUE, { items, ...key }))
-      // What a caller told to come back would do.
+      // As a caller does when the queue asks it to come back.
       if (!did) await time.sleep(100 + 100 * random())
       if (time.nowMs() < measureFromMs || time.nowMs() >= endMs) continue
       if (did) tally.durationsMs.push(time.nowMs() - beganMs)
@@ -119,7 +119,7 @@ function openSimulated(
 ) {
   const meter = createMeter()
   const client = createSimulatedClient(simulated, network)
-  // A tenth more or less, or producers that start together would stay in step for ever.
+  // A tenth more or less: otherwise producers that start together would stay in step.
   const latency = (ms: number) => () => time.sleep(ms * (0.9 + 0.2 * random()))
   return {
     tableName: simulated.tableName,

@@ -8,9 +8,9 @@ import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/setting
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Clock } from '../../lambdas/foundation/dynamo.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
+import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
-import { seeded } from '../engine/manual-clock.ts'
 import { Scheduler } from '../proofs/simulation/scheduler.ts'
 
 export const QUEUE = 'orders'

@@ -220,7 +220,7 @@ describe.each(Object.keys(meanwhiles))('While a process is frozen, %s', (meanwhi
       await meanwhiles[meanwhile]?.(scene)
       frozen.thaw()
       await acting
-      await scene.ledger.close(!name.includes('redrive')).catch((error: unknown) => {
+      await scene.ledger.close({ redriven: name.includes('redrive') }).catch((error: unknown) => {
         throw new Error(`frozen before request ${request}`, { cause: error })
       })
     }

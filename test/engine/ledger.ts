@@ -3,9 +3,11 @@ import { expect } from 'vitest'
 import { entryBytes } from '../../lambdas/engine/core/entry.ts'
 import { earliestExpiryMs } from '../../lambdas/engine/core/locks.ts'
 import { endOf, inFlightOf, type QueueRecord, segmentOf } from '../../lambdas/engine/core/record.ts'
-import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import type { PopOutcome, PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
+import { findFaults } from '../support/deliveries.ts'
+import { DeliveryAccount, type Outcome } from '../support/delivery-account.ts'
 import type { Stage } from './stage.ts'
 import { idsOf, type Locked, textsOf } from './traffic.ts'
 
@@ -16,16 +18,14 @@ import { idsOf, type Locked, textsOf } from './traffic.ts'
 export class Ledger {
   readonly queue: string
   readonly #stage: Stage
-  readonly #pushed = new Map<string, number>()
-  readonly #settled = new Set<string>()
-  /** Nobody was told: settled or not. */
-  readonly #open = new Set<string>()
-  #purged = 0
+  readonly #account: DeliveryAccount
   #named = 0
 
   constructor(stage: Stage, queue: string) {
+    let time = 0
     this.#stage = stage
     this.queue = queue
+    this.#account = new DeliveryAccount(() => ++time)
   }
 
   /** Fresh items `"x12"`, in order. */
@@ -38,108 +38,74 @@ export class Ledger {
 
   async push(queues: Queues, items: readonly PushItem[], idempotencyKey?: string): Promise<void> {
     const key = idempotencyKey === undefined ? {} : { idempotencyKey }
-    await definite(queues.push(this.queue, { items, ...key }), () => this.pushed(items))
-  }
-
-  pushed(items: readonly PushItem[]): void {
-    for (const { text, priority = 0 } of items) this.#pushed.set(text, priority)
+    const named = items.map(({ text, priority = 0 }) => ({ name: text, priority }))
+    const pushed = this.#account.pushing(named)
+    await definite(queues.push(this.queue, { items, ...key }), pushed)
   }
 
   async pop(queues: Queues, request: PopRequest = {}): Promise<Locked | undefined> {
-    let taken: Locked | undefined
-    await definite(queues.pop(this.queue, request), (outcome) => {
-      if (outcome.kind !== 'items') return
-      if (outcome.lock === undefined) this.#settle(textsOf(outcome.items))
-      else taken = { ...outcome, lock: outcome.lock }
-    })
-    return taken
+    const popped = this.#account.popping()
+    const outcome = await definite(queues.pop(this.queue, request))
+    return taken(outcome, popped)
   }
 
   async acknowledge(queues: Queues, lock: Locked | undefined, ids?: string[]): Promise<void> {
     if (lock === undefined) return
     const part = ids === undefined ? lock.items : lock.items.filter(({ id }) => ids.includes(id))
     const request = { lockId: lock.lock.id, ...(ids !== undefined && { ids }) }
-    await definite(queues.acknowledge(this.queue, request), () => this.#settle(textsOf(part)))
+    const acknowledged = this.#account.acknowledging(lock.lock.id, textsOf(part))
+    await definite(queues.acknowledge(this.queue, request), acknowledged)
   }
 
   /** Pops and acknowledges an earlier lock in one. */
   async combined(queues: Queues, lock: Locked | undefined): Promise<Locked | undefined> {
     if (lock === undefined) return undefined
-    let taken: Locked | undefined
     const request = { count: 2, requireAck: true, acknowledge: lock.lock.id, competing: true }
-    await definite(
+    const acknowledged = this.#account.acknowledging(lock.lock.id, textsOf(lock.items))
+    const popped = this.#account.popping()
+    let isUnknown = false
+    const outcome = await definite(
       queues.pop(this.queue, request),
-      (outcome) => {
-        if (outcome.kind === 'locked') return
-        this.#settle(textsOf(lock.items))
-        if (outcome.kind === 'items' && outcome.lock !== undefined) {
-          taken = { ...outcome, lock: outcome.lock }
-        }
+      (how) => {
+        // It may have acknowledged them, and lost the items it took to others meanwhile.
+        isUnknown = how === 'unknown'
       },
-      // It may have acknowledged them, and lost the items it took to others meanwhile.
-      () => {
-        for (const text of textsOf(lock.items)) this.#open.add(text)
-      },
+      true,
     )
-    return taken
+    if (!isUnknown) acknowledged(outcome === undefined || outcome.kind === 'locked' ? 'no' : 'yes')
+    return taken(outcome, popped)
   }
 
   async purge(queues: Queues): Promise<void> {
-    await definite(queues.purge(this.queue), ({ itemsPurged }) => {
-      this.#purged += itemsPurged
-    })
+    const answer = await definite(queues.purge(this.queue))
+    const purged = answer?.itemsPurged ?? 0
+    this.#account.tookUnseen({ least: purged, most: purged })
   }
 
-  #settle(texts: readonly string[]): void {
-    for (const text of texts) {
-      assert.ok(!this.#settled.has(text), `${text} was settled before`)
-      this.#settled.add(text)
-    }
-  }
-
-  /** Takes out all there is and accounts for every item; `inOrder` for each name and priority. */
-  async close(inOrder: boolean): Promise<void> {
+  /** Takes out all there is and accounts for every item. */
+  async close({ redriven = false } = {}): Promise<void> {
     const queues = this.#stage.engine()
-    const left: string[] = []
+    const dead: string[] = []
     for (const queue of [this.queue, deadLetterQueueOf(this.queue)]) {
       await this.#checkRecord(queue)
       for (let round = 0; round < 200; round += 1) {
         this.#stage.clock.pass(301_000)
         await queues.returnExpiredLocks()
         await queues.housekeep(queue)
+        const popped = this.#account.popping()
         const outcome = await queues.pop(queue, { count: 100 })
         if (outcome.kind === 'locked') continue
         if (outcome.kind === 'empty') break
-        if (inOrder && queue === this.queue) this.#checkOrder(textsOf(outcome.items))
-        left.push(...textsOf(outcome.items))
+        if (queue === this.queue) taken(outcome, popped)
+        else dead.push(...textsOf(outcome.items))
       }
       await this.#checkRecord(queue)
     }
-    const seen = new Set(left)
-    expect(seen.size, 'items delivered twice').toBe(left.length)
-    expect(
-      left.filter((text) => this.#settled.has(text)),
-      'settled before',
-    ).toEqual([])
-    expect(
-      left.filter((text) => !this.#pushed.has(text)),
-      'never pushed',
-    ).toEqual([])
-    const missing = [...this.#pushed.keys()].filter(
-      (text) => !seen.has(text) && !this.#settled.has(text) && !this.#open.has(text),
-    )
-    expect(missing.length, `missing: ${missing.join(' ')}`).toBe(this.#purged)
-  }
-
-  #checkOrder(texts: readonly string[]): void {
-    const order = texts.map((text) => {
-      const [, name = '', number = ''] = /^"([a-z]+)(\d+)/.exec(text) ?? []
-      return { lane: `${name} at ${this.#pushed.get(text)}`, number: Number(number) }
-    })
-    for (const lane of new Set(order.map(({ lane }) => lane))) {
-      const numbers = order.filter((other) => other.lane === lane).map(({ number }) => number)
-      expect(numbers, lane).toEqual([...numbers].sort((a, b) => a - b))
-    }
+    const { pushes, pops, acknowledgements, unseen } = this.#account
+    const events = { pushes, pops, acknowledgements, unseen }
+    expect(findFaults({ ...events, elsewhere: dead, redriven })).toEqual([])
+    const pushed = new Set(pushes.flatMap(({ items }) => items.map(({ name }) => name)))
+    expect(dead.filter((text) => !pushed.has(text))).toEqual([])
   }
 
   async #checkRecord(queue: string): Promise<void> {
@@ -148,22 +114,33 @@ export class Ledger {
   }
 }
 
+function taken(
+  outcome: PopOutcome | undefined,
+  popped: ReturnType<DeliveryAccount['popping']>,
+): Locked | undefined {
+  if (outcome?.kind !== 'items') return undefined
+  const { items, lock } = outcome
+  const named = items.map(({ text, deliveries }) => ({ name: text, deliveries }))
+  popped({ items: named, ...(lock && { lockId: lock.id }) })
+  return lock && { ...outcome, lock }
+}
+
 /** A refusal changed nothing; an unknown outcome only where it is expected; the rest is a fault. */
 async function definite<T>(
   call: Promise<T>,
-  then: (answer: T) => void,
-  unknown?: () => void,
-): Promise<void> {
-  let answer: T
+  then: (how: Outcome) => void = () => {},
+  mayBeUnknown = false,
+): Promise<T | undefined> {
   try {
-    answer = await call
+    const answer = await call
+    then('yes')
+    return answer
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
-    if (error.outcome !== 'unknown') return
-    if (unknown === undefined) throw error
-    return unknown()
+    if (error.outcome === 'unknown' && !mayBeUnknown) throw error
+    then(error.outcome === 'unknown' ? 'unknown' : 'no')
+    return undefined
   }
-  then(answer)
 }
 
 /** Settles some of a lock, by ids: every other one. */

@@ -5,6 +5,7 @@ import { decodeRecord, type StoredRecord } from '../../lambdas/engine/core/store
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
 import { startEmbedded } from '../../testing/embedded.ts'
+import { seeded } from '../../testing/random.ts'
 import { announcedLines } from '../../testing/simulated/announcements.ts'
 import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
 import type { Item } from '../../testing/simulated/dynamodb/value.ts'
@@ -13,7 +14,7 @@ import {
   SimulatedStore,
   type SimulatedStoreOptions,
 } from '../../testing/simulated/simulated-store.ts'
-import { ManualClock, seeded } from './manual-clock.ts'
+import { ManualClock } from './manual-clock.ts'
 import { type Steering, Wire } from './wire.ts'
 
 /** A store with engines on it that share nothing but the store, and a clock that tests move. */

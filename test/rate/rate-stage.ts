@@ -1,8 +1,9 @@
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
 import { createRateLimits, type RateLimits } from '../../lambdas/rate/rate-limits.ts'
+import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
-import { ManualClock, seeded } from '../engine/manual-clock.ts'
+import { ManualClock } from '../engine/manual-clock.ts'
 import { type Steering, Wire } from '../engine/wire.ts'
 
 /** A store with rate limiters on it that share nothing but the store, and a clock that tests move. */

@@ -1,5 +1,5 @@
-// A folder for what test files leave, removed when all of them are through: a process works many
-// files, so nothing that they share may go with the first.
+// A folder for what test files leave behind, removed when all have finished: one process runs many files,
+// so the first must not remove what they share.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

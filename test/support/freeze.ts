@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
-/** Seconds of them: a signal takes effect when the process next runs. */
+/** Some seconds: a signal takes effect when the process next runs. */
 const LOOKS_MAX = 100_000
 
 /** Stops a process as Lambda does between two calls; resolves when it has. `SIGCONT` thaws it. */

@@ -1,4 +1,4 @@
-// Stands between a client and a store, and lets connections die as they do where processes freeze and
+// Stands between a client and a store and lets connections die as they do when processes freeze and
 // networks forget.
 
 import { once } from 'node:events'
@@ -11,8 +11,8 @@ export type NetworkProxy = {
   readonly made: number
   readonly open: number
   /**
-   * Something on the way forgets all connections of now, and tells nobody. What is sent on them is
-   * answered with a reset, or never.
+   * A device on the way forgets all current connections silently. It answers later packets with a reset,
+   * or not at all.
    */
   forget(how: 'reset' | 'dropped'): void
   /** The other end closes or resets all connections of now; resolves when the news has arrived. */
@@ -36,7 +36,7 @@ export async function startNetworkProxy(storeEndpoint: string): Promise<NetworkP
     let answered = 0
     client.on('data', (data) => {
       const fate = forgotten.get(client)
-      // To what it has closed itself, the other end answers with a reset too.
+      // The other end also resets connections that it has closed itself.
       if (fate === 'reset' || client.writableEnded) client.resetAndDestroy()
       else if (fate === undefined) {
         answered = 0
@@ -54,7 +54,7 @@ export async function startNetworkProxy(storeEndpoint: string): Promise<NetworkP
       upstream.destroy()
     })
     upstream.on('close', () => client.destroy())
-    // A side that hung up does not wait for an answer.
+    // That side has hung up.
     for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
   })
   server.listen(0, '127.0.0.1')

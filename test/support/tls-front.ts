@@ -18,12 +18,12 @@ export async function startTlsFront(storeEndpoint: string): Promise<TlsFront> {
     ] as const) {
       open.add(socket)
       socket.pipe(other)
-      // A side that hung up does not wait for an answer.
+      // That side has hung up.
       socket.on('error', () => other.destroy())
       socket.on('close', () => open.delete(socket))
     }
   })
-  // A connection that ends before TLS is there is the client's to tell of.
+  // The client reports a connection that ends before TLS is up.
   server.on('tlsClientError', (_, client) => client.destroy())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

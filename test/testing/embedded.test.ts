@@ -126,8 +126,8 @@ describe.skipIf(!hasBinary)('the embedded stores', () => {
   })
 })
 
-// Processes are read from /proc and folders from a temporary directory of the test's own, so that
-// the stores of test files running beside this one are not counted.
+// We read processes from /proc and give each test its own temporary directory, so that we do not count
+// the stores of other test files.
 describe.skipIf(!hasBinary || !existsSync('/proc/self/stat'))('nothing is left behind', () => {
   const cases = [
     { name: 'by a stop', signal: undefined },

@@ -1,81 +1,50 @@
 import {
   InternalServerError,
-  type ProvisionedThroughputExceededException,
   RequestLimitExceeded,
   ThrottlingException,
-  TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
-import type { S3ServiceException } from '@aws-sdk/client-s3'
-import { throughputExceeded, withoutStack } from './dynamodb/errors.ts'
+import { errorOf, withoutStack } from './dynamodb/errors.ts'
 import { s3Error } from './s3/objects.ts'
 
 /**
- * What a network may answer instead of the store, as the SDK reports it. "Definite" faults are
- * given without applying the request; after the others nobody but the store knows.
+ * A network's answers in place of the store, as the SDK reports them. After a "definite" fault the
+ * store has not carried out the request; after the others the caller cannot know.
  */
 
 // Definite: DynamoDB and S3 refuse before they do anything.
 
-/** This item, partition or table has had its units for now. */
-export function provisionedThroughputExceeded(): ProvisionedThroughputExceededException {
-  return throughputExceeded()
-}
+export {
+  throughputExceeded as provisionedThroughputExceeded,
+  transactionCanceledByConflict,
+  transactionConflict,
+} from './dynamodb/errors.ts'
 
-export function throttling(): ThrottlingException {
-  const message = 'Throughput exceeds the current capacity of your table or index.'
-  return withoutStack(() => new ThrottlingException({ $metadata: clientFault, message }))
-}
+export const throttling = errorOf(
+  ThrottlingException,
+  'Throughput exceeds the current capacity of your table or index.',
+)
 
-export function requestLimitExceeded(): RequestLimitExceeded {
-  const message = 'Throughput exceeds the current throughput limit for your account.'
-  return withoutStack(() => new RequestLimitExceeded({ $metadata: clientFault, message }))
-}
+export const requestLimitExceeded = errorOf(
+  RequestLimitExceeded,
+  'Throughput exceeds the current throughput limit for your account.',
+)
 
-/** A repeat of a transaction that is still being carried out. */
-export function transactionInProgress(): TransactionInProgressException {
-  const message = 'The transaction with the given request token is already in progress.'
-  return withoutStack(() => new TransactionInProgressException({ $metadata: clientFault, message }))
-}
-
-export function slowDown(): S3ServiceException {
-  return withoutStack(() => s3Error('SlowDown', 503, 'Please reduce your request rate.'))
-}
+export const slowDown = () => s3Error('SlowDown', 503, 'Please reduce your request rate.')
 
 // Unknown outcome: the request may have been carried out, or may still be.
 
-export function internalServerError(): InternalServerError {
-  const message = 'Internal server error'
-  return withoutStack(
-    () => new InternalServerError({ $metadata: { httpStatusCode: 500 }, message }),
-  )
-}
+export const internalServerError = errorOf(InternalServerError, 'Internal server error', 500)
 
-export function s3InternalError(): S3ServiceException {
-  return withoutStack(() =>
-    s3Error('InternalError', 500, 'We encountered an internal error. Please try again.'),
-  )
-}
+export const s3InternalError = () =>
+  s3Error('InternalError', 500, 'We encountered an internal error. Please try again.')
+
+const timeoutError = (message: string, more: object): Error =>
+  withoutStack(() => Object.assign(new Error(message), { name: 'TimeoutError', ...more }))
 
 /** As the SDK's HTTP handler gives it when no answer has come in time. */
-export function requestTimeout(afterMs = 3000): Error {
-  return withoutStack(() => {
-    const error = new Error(`Connection timed out after ${afterMs} ms`)
-    return Object.assign(error, { name: 'TimeoutError', code: 'ETIMEDOUT' })
-  })
-}
+export const requestTimeout = (afterMs = 3000): Error =>
+  timeoutError(`Connection timed out after ${afterMs} ms`, { code: 'ETIMEDOUT' })
 
 /** The connection broke, before or after the request got through. */
-export function connectionReset(): Error {
-  return withoutStack(() =>
-    Object.assign(new Error('read ECONNRESET'), {
-      name: 'TimeoutError',
-      code: 'ECONNRESET',
-      errno: -104,
-      syscall: 'read',
-    }),
-  )
-}
-
-export { transactionCanceledByConflict, transactionConflict } from './dynamodb/errors.ts'
-
-const clientFault = { httpStatusCode: 400 }
+export const connectionReset = (): Error =>
+  timeoutError('read ECONNRESET', { code: 'ECONNRESET', errno: -104, syscall: 'read' })

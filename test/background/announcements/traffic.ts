@@ -2,10 +2,11 @@ import type { QueueRecord } from '../../../lambdas/engine/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
+import { seeded } from '../../../testing/random.ts'
 import { createSimulatedClient } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { naiveTransitions } from '../../engine/core/naive-transitions.ts'
-import { ManualClock, seeded } from '../../engine/manual-clock.ts'
+import { ManualClock } from '../../engine/manual-clock.ts'
 
 /** A write to a queue's record as it happened, and what it did, found item by item. */
 export type Write = {

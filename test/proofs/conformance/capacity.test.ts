@@ -1,15 +1,9 @@
-import {
-  BatchGetCommand,
-  BatchWriteCommand,
-  DeleteCommand,
-  GetCommand,
-  TransactWriteCommand,
-} from '@aws-sdk/lib-dynamodb'
 import { expect } from 'vitest'
-import { type Case, conformance } from './conformance.ts'
+import { type Case, check, conformance, type Differs } from './conformance.ts'
+import { type Expression, x } from './expression.ts'
 import { type Attributes, type Place, text } from './place.ts'
 
-/** What a request costs: the simulation prices every mechanism with these. */
+/** The price of a request: the simulation prices every mechanism this way. */
 
 interface Consumed {
   readonly CapacityUnits?: number | undefined
@@ -19,15 +13,35 @@ interface Consumed {
     | undefined
 }
 
-interface Units {
-  readonly table: number
-  readonly check?: number
-  readonly directory?: number
+/** Of a single request, or of a batch or transaction on one table. */
+interface Answer {
+  readonly ConsumedCapacity?: Consumed | readonly Consumed[] | undefined
 }
 
-interface CapacityCase extends Case {
-  readonly request: (place: Place) => Promise<Consumed | undefined>
-  readonly units: Units
+type Request = (place: Place) => Promise<Answer>
+/** Of the table alone, or of the indexes as well. */
+type Units =
+  | number
+  | { readonly table: number; readonly check?: number; readonly directory?: number }
+
+function takes(says: string, units: Units, request: Request, differs?: Differs): Case {
+  const {
+    table,
+    check: inCheck = 0,
+    directory = 0,
+  } = typeof units === 'number' ? { table: units } : units
+  const test = async (place: Place) => {
+    const { ConsumedCapacity } = await request(place)
+    const [consumed]: readonly (Consumed | undefined)[] = [ConsumedCapacity].flat()
+    const indexes = consumed?.GlobalSecondaryIndexes ?? {}
+    expect({
+      total: consumed?.CapacityUnits,
+      table: consumed?.Table?.CapacityUnits ?? 0,
+      check: indexes.check?.CapacityUnits ?? 0,
+      directory: indexes.directory?.CapacityUnits ?? 0,
+    }).toEqual({ total: table + inCheck + directory, table, check: inCheck, directory })
+  }
+  return check(says, test, differs)
 }
 
 /** Bytes of `pk`, `sk` and their values. */
@@ -41,40 +55,22 @@ const filled = (place: Place, bytes: number, otherBytes = 0): Attributes => ({
 const kilobyte = 1024
 const wanted = { ReturnConsumedCapacity: 'INDEXES' as const }
 
-async function putConsumed(place: Place, attributes: Attributes): Promise<Consumed | undefined> {
-  return (await place.put(attributes, wanted)).ConsumedCapacity
-}
+const putWith = (place: Place, attributes: Attributes) => place.put(attributes, wanted)
 
-async function getConsumed(place: Place, ConsistentRead: boolean): Promise<Consumed | undefined> {
-  const input = { TableName: place.table, Key: place.key(), ConsistentRead, ...wanted }
-  return (await place.dynamodb.send(new GetCommand(input))).ConsumedCapacity
-}
-
-async function updateConsumed(
-  place: Place,
-  update: string,
-  values?: Attributes,
-): Promise<Consumed | undefined> {
-  const output = await place.update({
-    UpdateExpression: update,
-    ...(values && { ExpressionAttributeValues: values }),
-    ...wanted,
-  })
-  return output.ConsumedCapacity
-}
+const updateWith = (place: Place, UpdateExpression: Expression) =>
+  place.update({ UpdateExpression, ...wanted })
 
 /** One case for each way a value is measured: the item is exactly full, and one byte more is not. */
-function measured(what: string, value: unknown, bytes: number, more: Partial<Case> = {}) {
-  const says = (end: string) => `${what} takes ${bytes} bytes${end}`
+function measured(what: string, value: unknown, bytes: number): Case[] {
   const request = (over: number) => (place: Place) =>
-    putConsumed(place, { v: value, ...filled(place, kilobyte + over, 1 + bytes) })
+    putWith(place, { v: value, ...filled(place, kilobyte + over, 1 + bytes) })
   return [
-    { says: says(' and no more.'), request: request(0), units: { table: 1 }, ...more },
-    { says: says(' and no less.'), request: request(1), units: { table: 2 }, ...more },
+    takes(`${what} takes ${bytes} bytes and no more.`, 1, request(0)),
+    takes(`${what} takes ${bytes} bytes and no less.`, 2, request(1)),
   ]
 }
 
-const sizes: readonly CapacityCase[] = [
+conformance('sizes', [
   ...measured('Plain text', 'abcd', 4),
   ...measured('Text beyond ASCII', 'üñ€', 7),
   ...measured('Text beyond the basic plane', '\u{1f600}', 4),
@@ -96,340 +92,175 @@ const sizes: readonly CapacityCase[] = [
   ...measured('A map of two names', { ab: 'x', c: true }, 10),
   ...measured('A list of lists', [[], []], 11),
   ...measured('Bytes in a list in a map', { l: [new Uint8Array(5)] }, 14),
-]
+])
 
-const requests: readonly CapacityCase[] = [
+const requests: readonly Case[] = [
   // Writes
-  {
-    says: 'A small write takes one unit.',
-    request: (place) => putConsumed(place, { a: 1 }),
-    units: { table: 1 },
-  },
-  {
-    says: 'Attribute names count as well.',
-    request: (place) => {
-      const { a } = filled(place, kilobyte, 99)
-      return putConsumed(place, { ['n'.repeat(100)]: a, b: '' })
-    },
-    units: { table: 2 },
-  },
-  {
-    says: 'A put over a larger item is billed by the larger one.',
-    async request(place) {
-      await place.put(filled(place, 5 * kilobyte))
-      return putConsumed(place, { a: 1 })
-    },
-    units: { table: 5 },
-  },
-  {
-    says: 'An update is billed by the whole item, not by what it changes.',
-    async request(place) {
-      await place.put({ n: 1, ...filled(place, 3 * kilobyte - 10) })
-      return updateConsumed(place, 'SET n = :n', { ':n': 2 })
-    },
-    units: { table: 3 },
-  },
-  {
-    says: 'An update that shrinks an item is billed by the item before.',
-    async request(place) {
-      await place.put(filled(place, 4 * kilobyte))
-      return updateConsumed(place, 'REMOVE a')
-    },
-    units: { table: 4 },
-  },
-  {
-    says: 'An update that makes an item grow is billed by the item after.',
-    async request(place) {
-      await place.put({})
-      return updateConsumed(place, 'SET a = :a', { ':a': filled(place, 4 * kilobyte).a })
-    },
-    units: { table: 4 },
-  },
-  {
-    says: 'Appending to a list adds one byte an entry.',
-    async request(place) {
-      await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
-      return updateConsumed(place, 'SET l = list_append(l, :more)', { ':more': ['abcd', 'efgh'] })
-    },
-    units: { table: 1 },
-  },
-  {
-    says: 'Appending one byte too much to a list takes another unit.',
-    async request(place) {
-      await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
-      return updateConsumed(place, 'SET l = list_append(l, :more)', { ':more': ['abcd', 'efghi'] })
-    },
-    units: { table: 2 },
-  },
-  {
-    says: 'Appending many times is measured as appending at once.',
-    async request(place) {
-      await place.put({ l: ['0'], ...filled(place, kilobyte - 20, 4 + 2) })
-      for (let i = 1; i <= 10; i++) {
-        await updateConsumed(place, 'SET l = list_append(l, :more)', { ':more': [`${i % 10}`] })
-      }
-      await updateConsumed(place, 'REMOVE l[1], l[0]')
-      await updateConsumed(place, 'SET l[0] = :x, m = :m', { ':x': '', ':m': {} })
-      await updateConsumed(place, 'SET m.k = :k REMOVE l[0]', { ':k': '' })
-      return updateConsumed(place, 'REMOVE m SET z = :z', { ':z': 'abc' })
-    },
-    units: { table: 1 },
-  },
-  {
-    says: 'A delete is billed by the item it deletes.',
-    async request(place) {
-      await place.put(filled(place, 2 * kilobyte + 1))
-      const Key = place.key()
-      const command = new DeleteCommand({ TableName: place.table, Key, ...wanted })
-      return (await place.dynamodb.send(command)).ConsumedCapacity
-    },
-    units: { table: 3 },
-  },
-  {
-    says: 'A delete of a missing item takes one unit.',
-    async request(place) {
-      const Key = place.key()
-      const command = new DeleteCommand({ TableName: place.table, Key, ...wanted })
-      return (await place.dynamodb.send(command)).ConsumedCapacity
-    },
-    units: { table: 1 },
-  },
+  takes('A small write takes one unit.', 1, (place) => putWith(place, { a: 1 })),
+  takes('Attribute names count as well.', 2, (place) => {
+    const { a } = filled(place, kilobyte, 99)
+    return putWith(place, { ['n'.repeat(100)]: a, b: '' })
+  }),
+  takes('A put over a larger item is billed by the larger one.', 5, async (place) => {
+    await place.put(filled(place, 5 * kilobyte))
+    return putWith(place, { a: 1 })
+  }),
+  takes('An update is billed by the whole item, not by what it changes.', 3, async (place) => {
+    await place.put({ n: 1, ...filled(place, 3 * kilobyte - 10) })
+    return updateWith(place, x`SET n = ${2}`)
+  }),
+  takes('An update that shrinks an item is billed by the item before.', 4, async (place) => {
+    await place.put(filled(place, 4 * kilobyte))
+    return updateWith(place, 'REMOVE a')
+  }),
+  takes('An update that makes an item grow is billed by the item after.', 4, async (place) => {
+    await place.put({})
+    return updateWith(place, x`SET a = ${filled(place, 4 * kilobyte).a}`)
+  }),
+  takes('Appending to a list adds one byte an entry.', 1, async (place) => {
+    await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
+    return updateWith(place, x`SET l = list_append(l, ${['abcd', 'efgh']})`)
+  }),
+  takes('Appending one byte too much to a list takes another unit.', 2, async (place) => {
+    await place.put({ l: [], ...filled(place, kilobyte - 10, 4) })
+    return updateWith(place, x`SET l = list_append(l, ${['abcd', 'efghi']})`)
+  }),
+  takes('Appending many times is measured as appending at once.', 1, async (place) => {
+    await place.put({ l: ['0'], ...filled(place, kilobyte - 20, 4 + 2) })
+    for (let i = 1; i <= 10; i++) {
+      await updateWith(place, x`SET l = list_append(l, ${[`${i % 10}`]})`)
+    }
+    await updateWith(place, 'REMOVE l[1], l[0]')
+    await updateWith(place, x`SET l[0] = ${''}, m = ${{}}`)
+    await updateWith(place, x`SET m.k = ${''} REMOVE l[0]`)
+    return updateWith(place, x`REMOVE m SET z = ${'abc'}`)
+  }),
+  takes('A delete is billed by the item it deletes.', 3, async (place) => {
+    await place.put(filled(place, 2 * kilobyte + 1))
+    return place.delete(wanted)
+  }),
+  takes('A delete of a missing item takes one unit.', 1, (place) => place.delete(wanted)),
 
   // Index writes
-  {
-    says: 'An item that enters both indexes takes a unit in each.',
-    request: (place) => putConsumed(place, { shard: place.shard, checkAt: 5 }),
-    units: { table: 1, check: 1, directory: 1 },
-  },
-  {
-    says: 'An item with half of an index key does not enter that index.',
-    request: (place) => putConsumed(place, { shard: place.shard }),
-    units: { table: 1, directory: 1 },
-  },
-  {
-    says: 'An update that changes no index key takes no unit in an index.',
-    async request(place) {
+  takes(
+    'An item that enters both indexes takes a unit in each.',
+    { table: 1, check: 1, directory: 1 },
+    (place) => putWith(place, { shard: place.shard, checkAt: 5 }),
+  ),
+  takes(
+    'An item with half of an index key does not enter that index.',
+    { table: 1, directory: 1 },
+    (place) => putWith(place, { shard: place.shard }),
+  ),
+  takes('An update that changes no index key takes no unit in an index.', 1, async (place) => {
+    await place.put({ shard: place.shard, checkAt: 5 })
+    return updateWith(place, x`SET a = ${1}`)
+  }),
+  takes(
+    'An update that sets an index key to what it was takes no unit there.',
+    1,
+    async (place) => {
       await place.put({ shard: place.shard, checkAt: 5 })
-      return updateConsumed(place, 'SET a = :a', { ':a': 1 })
+      return updateWith(place, x`SET checkAt = ${5}`)
     },
-    units: { table: 1 },
-  },
-  {
-    says: 'An update that sets an index key to what it was takes no unit there.',
-    async request(place) {
+  ),
+  takes(
+    'An update that changes an index key takes two units there.',
+    { table: 1, check: 2 },
+    async (place) => {
       await place.put({ shard: place.shard, checkAt: 5 })
-      return updateConsumed(place, 'SET checkAt = :at', { ':at': 5 })
+      return updateWith(place, x`SET checkAt = ${6}`)
     },
-    units: { table: 1 },
-  },
-  {
-    says: 'An update that changes an index key takes two units there.',
-    async request(place) {
-      await place.put({ shard: place.shard, checkAt: 5 })
-      return updateConsumed(place, 'SET checkAt = :at', { ':at': 6 })
-    },
-    units: { table: 1, check: 2 },
-  },
-  {
-    says: 'An update that completes an index key takes one unit there.',
-    async request(place) {
+  ),
+  takes(
+    'An update that completes an index key takes one unit there.',
+    { table: 1, check: 1 },
+    async (place) => {
       await place.put({ shard: place.shard })
-      return updateConsumed(place, 'SET checkAt = :at', { ':at': 6 })
+      return updateWith(place, x`SET checkAt = ${6}`)
     },
-    units: { table: 1, check: 1 },
-  },
-  {
-    says: 'An update that removes an index key takes one unit there.',
-    async request(place) {
+  ),
+  takes(
+    'An update that removes an index key takes one unit there.',
+    { table: 1, check: 1 },
+    async (place) => {
       await place.put({ shard: place.shard, checkAt: 5 })
-      return updateConsumed(place, 'REMOVE checkAt')
+      return updateWith(place, 'REMOVE checkAt')
     },
-    units: { table: 1, check: 1 },
-  },
-  {
-    says: 'A delete takes one unit in each index the item was in.',
-    async request(place) {
+  ),
+  takes(
+    'A delete takes one unit in each index the item was in.',
+    { table: 1, check: 1, directory: 1 },
+    async (place) => {
       await place.put({ shard: place.shard, checkAt: 5 })
-      const Key = place.key()
-      const command = new DeleteCommand({ TableName: place.table, Key, ...wanted })
-      return (await place.dynamodb.send(command)).ConsumedCapacity
+      return place.delete(wanted)
     },
-    units: { table: 1, check: 1, directory: 1 },
-  },
-  {
-    says: 'Large items take one unit in an index of keys.',
-    request: (place) => putConsumed(place, { shard: place.shard, ...filled(place, 9 * kilobyte) }),
-    units: { table: 10, directory: 1 },
-  },
+  ),
+  takes('Large items take one unit in an index of keys.', { table: 10, directory: 1 }, (place) =>
+    putWith(place, { shard: place.shard, ...filled(place, 9 * kilobyte) }),
+  ),
 
   // Transactions
-  {
-    says: 'A transaction takes twice the units in the table, not in the indexes.',
-    async request(place) {
+  takes(
+    'A transaction takes twice the units in the table, not in the indexes.',
+    { table: 2, directory: 1 },
+    async (place) => {
       const Item = { ...place.key(), shard: place.shard, ...filled(place, kilobyte - 50) }
-      return transacted(place, [{ Put: { TableName: place.table, Item } }])
+      return place.transact([{ Put: { TableName: place.table, Item } }], wanted)
     },
-    units: { table: 2, directory: 1 },
-  },
-  {
-    says: 'A transaction rounds each item by itself.',
-    request: (place) =>
-      transacted(
-        place,
-        ['a', 'b'].map((sk) => ({
-          Put: { TableName: place.table, Item: { ...place.key(sk), a: text(kilobyte) } },
-        })),
-      ),
-    units: { table: 8 },
-  },
+  ),
+  takes('A transaction rounds each item by itself.', 8, (place) =>
+    place.transact(
+      ['a', 'b'].map((sk) => ({
+        Put: { TableName: place.table, Item: { ...place.key(sk), a: text(kilobyte) } },
+      })),
+      wanted,
+    ),
+  ),
 
   // Reads
-  {
-    says: 'A strong read takes one unit for each 4 KB.',
-    async request(place) {
-      await place.put(filled(place, 4 * kilobyte))
-      return getConsumed(place, true)
-    },
-    units: { table: 1 },
-  },
-  {
-    says: 'A strong read of one byte more takes two.',
-    async request(place) {
-      await place.put(filled(place, 4 * kilobyte + 1))
-      return getConsumed(place, true)
-    },
-    units: { table: 2 },
-  },
-  {
-    says: 'An eventually consistent read takes half of that.',
-    async request(place) {
-      await place.put(filled(place, 4 * kilobyte + 1))
-      return getConsumed(place, false)
-    },
-    units: { table: 1 },
-  },
-  {
-    says: 'A read of a missing item takes half a unit.',
-    request: (place) => getConsumed(place, false),
-    units: { table: 0.5 },
-  },
-  {
-    says: 'A strong read of a missing item takes a unit.',
-    request: (place) => getConsumed(place, true),
-    units: { table: 1 },
-  },
-  {
-    says: 'A projection is billed as the whole item.',
-    async request(place) {
-      await place.put(filled(place, 9 * kilobyte))
-      const input = { TableName: place.table, Key: place.key(), ConsistentRead: true, ...wanted }
-      const command = new GetCommand({ ...input, ProjectionExpression: 'sk' })
-      return (await place.dynamodb.send(command)).ConsumedCapacity
-    },
-    units: { table: 3 },
-    differs: { embedded: 'dynoxide bills what is returned' },
-  },
-  {
-    says: 'A query adds up its items before it rounds.',
-    async request(place) {
-      for (const sk of ['a', 'b', 'c']) await place.put({ sk, a: text(1000) })
-      return queried(place, { ConsistentRead: true })
-    },
-    units: { table: 1 },
-  },
-  {
-    says: 'A query of nothing takes half a unit.',
-    request: (place) => queried(place, {}),
-    units: { table: 0.5 },
-  },
-  {
-    says: 'A query is billed for what its filter drops.',
-    async request(place) {
-      for (const sk of ['a', 'b', 'c']) await place.put({ sk, a: text(5000), n: 1 })
-      return queried(place, {
-        FilterExpression: 'n = :two',
-        ExpressionAttributeValues: { ':pk': place.pk, ':two': 2 },
-      })
-    },
-    units: { table: 2 },
-  },
-  {
-    says: 'An index query is billed in the index.',
-    async request(place) {
-      await place.put({ shard: place.shard, checkAt: 5, ...filled(place, 9 * kilobyte) })
-      const output = await place.query({
-        IndexName: 'check',
-        KeyConditionExpression: '#shard = :shard',
-        ExpressionAttributeNames: { '#shard': 'shard' },
-        ExpressionAttributeValues: { ':shard': place.shard },
-        ...wanted,
-      })
-      return output.ConsumedCapacity
-    },
-    units: { table: 0, check: 0.5 },
-  },
+  takes('A strong read takes one unit for each 4 KB.', 1, async (place) => {
+    await place.put(filled(place, 4 * kilobyte))
+    return place.read('row', wanted)
+  }),
+  takes('A strong read of one byte more takes two.', 2, async (place) => {
+    await place.put(filled(place, 4 * kilobyte + 1))
+    return place.read('row', wanted)
+  }),
+  takes('An eventually consistent read takes half of that.', 1, async (place) => {
+    await place.put(filled(place, 4 * kilobyte + 1))
+    return place.read('row', { ConsistentRead: false, ...wanted })
+  }),
+  takes('A read of a missing item takes half a unit.', 0.5, (place) =>
+    place.read('row', { ConsistentRead: false, ...wanted }),
+  ),
+  takes('A strong read of a missing item takes a unit.', 1, (place) => place.read('row', wanted)),
+  takes('A query adds up its items before it rounds.', 1, async (place) => {
+    for (const sk of ['a', 'b', 'c']) await place.put({ sk, a: text(1000) })
+    return place.query({ ConsistentRead: true, ...wanted })
+  }),
+  takes('A query of nothing takes half a unit.', 0.5, (place) => place.query(wanted)),
+  takes('An index query is billed in the index.', { table: 0, check: 0.5 }, async (place) => {
+    await place.put({ shard: place.shard, checkAt: 5, ...filled(place, 9 * kilobyte) })
+    return place.inIndex('check', wanted)
+  }),
 
   // Batches
-  {
-    says: 'A batch write is billed item by item.',
-    async request(place) {
-      const requests = ['a', 'b'].map((sk) => ({
-        PutRequest: { Item: { ...place.key(sk), a: text(kilobyte) } },
-      }))
-      const RequestItems = { [place.table]: requests }
-      const command = new BatchWriteCommand({ RequestItems, ...wanted })
-      return (await place.dynamodb.send(command)).ConsumedCapacity?.[0]
-    },
-    units: { table: 4 },
-  },
-  {
-    says: 'A batch read is billed item by item.',
-    async request(place) {
-      await place.put({ sk: 'a', a: text(100) })
-      await place.put({ sk: 'b', a: text(5000) })
-      const Keys = ['a', 'b', 'missing'].map((sk) => place.key(sk))
-      const RequestItems = { [place.table]: { Keys, ConsistentRead: true } }
-      const command = new BatchGetCommand({ RequestItems, ...wanted })
-      return (await place.dynamodb.send(command)).ConsumedCapacity?.[0]
-    },
-    units: { table: 4 },
-  },
+  takes('A batch write is billed item by item.', 4, async (place) => {
+    const requests = ['a', 'b'].map((sk) => ({
+      PutRequest: { Item: { ...place.key(sk), a: text(kilobyte) } },
+    }))
+    return place.batchWrite(requests, wanted)
+  }),
+  takes('A batch read is billed item by item.', 4, async (place) => {
+    await place.put({ sk: 'a', a: text(100) })
+    await place.put({ sk: 'b', a: text(5000) })
+    const Keys = ['a', 'b', 'missing'].map((sk) => place.key(sk))
+    return place.batchGet({ Keys, ConsistentRead: true }, wanted)
+  }),
 ]
 
-type Actions = ConstructorParameters<typeof TransactWriteCommand>[0]['TransactItems']
-
-async function transacted(place: Place, actions: Actions): Promise<Consumed | undefined> {
-  const command = new TransactWriteCommand({ TransactItems: actions, ...wanted })
-  return (await place.dynamodb.send(command)).ConsumedCapacity?.[0]
-}
-
-async function queried(
-  place: Place,
-  more: Parameters<Place['query']>[0],
-): Promise<Consumed | undefined> {
-  const output = await place.query({
-    KeyConditionExpression: 'pk = :pk',
-    ExpressionAttributeValues: { ':pk': place.pk },
-    ...more,
-    ...wanted,
-  })
-  return output.ConsumedCapacity
-}
-
-async function run(place: Place, one: CapacityCase): Promise<void> {
-  const consumed = await one.request(place)
-  const { table, check = 0, directory = 0 } = one.units
-  const indexes = consumed?.GlobalSecondaryIndexes ?? {}
-  expect({
-    total: consumed?.CapacityUnits,
-    table: consumed?.Table?.CapacityUnits ?? 0,
-    check: indexes.check?.CapacityUnits ?? 0,
-    directory: indexes.directory?.CapacityUnits ?? 0,
-  }).toEqual({ total: table + check + directory, table, check, directory })
-}
-
-conformance('sizes', sizes, run)
-conformance('capacity', requests, run, [
+conformance('capacity', requests, [
   {
     by: 'bills transactions like plain writes',
     network: {

@@ -1,633 +1,159 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { expect } from 'vitest'
-import { type Case, conformance, tampering } from './conformance.ts'
-import { type Attributes, errorOf, expressionInput, outcomeOf, type Place } from './place.ts'
-
-interface ConditionCase extends Case {
-  /** The row before; without it there is none. */
-  readonly item?: Attributes
-  readonly condition: string
-  readonly names?: Record<string, string>
-  readonly values?: Attributes
-  readonly expected: 'holds' | 'fails' | 'invalid'
-}
+import { type Case, check, conformance, type Differs, tampering } from './conformance.ts'
+import { type Expression, name, x } from './expression.ts'
+import { type Attributes, errorOf, outcomeOf, type Place } from './place.ts'
 
 const bytes = (...values: number[]) => new Uint8Array(values)
 
-const cases: readonly ConditionCase[] = [
-  // Comparisons
-  {
-    says: 'A number equals the same number.',
-    item: { n: 5 },
-    condition: 'n = :n',
-    values: { ':n': 5 },
-    expected: 'holds',
-  },
-  {
-    says: 'A number does not equal another number.',
-    item: { n: 5 },
-    condition: 'n = :n',
-    values: { ':n': 6 },
-    expected: 'fails',
-  },
-  {
-    says: 'A number does not equal the string that looks like it.',
-    item: { n: 5 },
-    condition: 'n = :n',
-    values: { ':n': '5' },
-    expected: 'fails',
-  },
-  {
-    says: 'A number is unlike the string that looks like it.',
-    item: { n: 5 },
-    condition: 'n <> :n',
-    values: { ':n': '5' },
-    expected: 'holds',
-  },
-  {
-    says: 'A number written as a fraction equals itself.',
-    item: { n: 0.5 },
-    condition: 'n = :n',
-    values: { ':n': 0.5 },
-    expected: 'holds',
-  },
-  {
-    says: 'A missing attribute equals nothing.',
-    item: {},
-    condition: 'gone = :n',
-    values: { ':n': 5 },
-    expected: 'fails',
-  },
-  {
-    says: 'A missing attribute is unlike everything.',
-    item: {},
-    condition: 'gone <> :n',
-    values: { ':n': 5 },
-    expected: 'holds',
-  },
-  {
-    says: 'In a missing item every attribute is unlike everything.',
-    condition: 'pk <> :pk',
-    values: { ':pk': 'q' },
-    expected: 'holds',
-  },
-  {
-    says: 'A missing attribute is not less than a number.',
-    item: {},
-    condition: 'gone < :n',
-    values: { ':n': 5 },
-    expected: 'fails',
-  },
-  {
-    says: 'A missing attribute is not at least a number.',
-    item: {},
-    condition: 'gone >= :n',
-    values: { ':n': 5 },
-    expected: 'fails',
-  },
-  {
-    says: 'Less than is strict.',
-    item: { n: 5 },
-    condition: 'n < :n',
-    values: { ':n': 5 },
-    expected: 'fails',
-  },
-  {
-    says: 'Less than or equal admits the same.',
-    item: { n: 5 },
-    condition: 'n <= :n',
-    values: { ':n': 5 },
-    expected: 'holds',
-  },
-  {
-    says: 'Numbers are compared as numbers, not as text.',
-    item: { n: 9 },
-    condition: 'n < :n',
-    values: { ':n': 10 },
-    expected: 'holds',
-  },
-  {
-    says: 'Negative numbers are below zero.',
-    item: { n: -3 },
-    condition: 'n < :n',
-    values: { ':n': 0 },
-    expected: 'holds',
-  },
-  {
-    says: 'A string is not less than a number.',
-    item: { s: 'a' },
-    condition: 's < :n',
-    values: { ':n': 10 },
-    expected: 'fails',
-  },
-  {
-    says: 'Strings are ordered as text.',
-    item: { s: '10' },
-    condition: 's < :s',
-    values: { ':s': '9' },
-    expected: 'holds',
-  },
-  {
-    says: 'Strings are ordered by their UTF-8 bytes.',
-    item: { s: '\uffee' },
-    condition: 's < :s',
-    values: { ':s': '\u{1f600}' },
-    expected: 'holds',
-  },
-  {
-    says: 'A string is above its own prefix.',
-    item: { s: 'abc' },
-    condition: 's > :s',
-    values: { ':s': 'ab' },
-    expected: 'holds',
-  },
-  {
-    says: 'Bytes are ordered without a sign.',
-    item: { b: bytes(0xff) },
-    condition: 'b > :b',
-    values: { ':b': bytes(0x01) },
-    expected: 'holds',
-  },
-  {
-    says: 'Bytes equal the same bytes.',
-    item: { b: bytes(1, 2, 3) },
-    condition: 'b = :b',
-    values: { ':b': bytes(1, 2, 3) },
-    expected: 'holds',
-  },
-  {
-    says: 'Lists are equal entry by entry.',
-    item: { l: [1, 'a', { x: null }] },
-    condition: 'l = :l',
-    values: { ':l': [1, 'a', { x: null }] },
-    expected: 'holds',
-  },
-  {
-    says: 'Lists in another order are not equal.',
-    item: { l: [1, 2] },
-    condition: 'l = :l',
-    values: { ':l': [2, 1] },
-    expected: 'fails',
-  },
-  {
-    says: 'Maps are equal in whatever order their names were given.',
-    item: { m: { a: 1, b: true } },
-    condition: 'm = :m',
-    values: { ':m': { b: true, a: 1 } },
-    expected: 'holds',
-  },
-  {
-    says: 'A null equals null.',
-    item: { x: null },
-    condition: 'x = :x',
-    values: { ':x': null },
-    expected: 'holds',
-  },
-  {
-    says: 'Two attributes of one item can be compared.',
-    item: { a: 1, b: 2 },
-    condition: 'a < b',
-    expected: 'holds',
-  },
-  {
-    says: 'A value may stand on the left.',
-    item: { n: 5 },
-    condition: ':n < n',
-    values: { ':n': 4 },
-    expected: 'holds',
-  },
-  {
-    says: 'Only strings, numbers and bytes can be ordered.',
-    item: { n: 5 },
-    condition: 'n < :t',
-    values: { ':t': true },
-    expected: 'invalid',
-    differs: { embedded: 'dynoxide answers false instead of refusing' },
-  },
-  {
-    says: 'An attribute cannot be compared with itself.',
-    item: { n: 5 },
-    condition: 'n = n',
-    expected: 'invalid',
-    differs: { embedded: 'dynoxide compares it' },
-  },
+/** In place of an item: there is none. */
+const missing = undefined
 
-  // BETWEEN and IN
-  {
-    says: 'BETWEEN includes its lower bound.',
-    item: { n: 5 },
-    condition: 'n BETWEEN :low AND :high',
-    values: { ':low': 5, ':high': 9 },
-    expected: 'holds',
-  },
-  {
-    says: 'BETWEEN includes its upper bound.',
-    item: { n: 9 },
-    condition: 'n BETWEEN :low AND :high',
-    values: { ':low': 5, ':high': 9 },
-    expected: 'holds',
-  },
-  {
-    says: 'BETWEEN is false beyond its bounds.',
-    item: { n: 10 },
-    condition: 'n BETWEEN :low AND :high',
-    values: { ':low': 5, ':high': 9 },
-    expected: 'fails',
-  },
-  {
-    says: 'BETWEEN refuses bounds in the wrong order.',
-    item: { n: 6 },
-    condition: 'n BETWEEN :low AND :high',
-    values: { ':low': 9, ':high': 5 },
-    expected: 'invalid',
-  },
-  {
-    says: 'BETWEEN refuses bounds of two types.',
-    item: { n: 6 },
-    condition: 'n BETWEEN :low AND :high',
-    values: { ':low': 5, ':high': '9' },
-    expected: 'invalid',
-  },
-  {
-    says: 'BETWEEN binds closer than AND.',
-    item: { n: 5, m: 1 },
-    condition: 'n BETWEEN :low AND :high AND m = :low',
-    values: { ':low': 1, ':high': 9 },
-    expected: 'holds',
-  },
-  {
-    says: 'IN finds a value among several.',
-    item: { s: 'b' },
-    condition: 's IN (:a, :b)',
-    values: { ':a': 'a', ':b': 'b' },
-    expected: 'holds',
-  },
-  {
-    says: 'IN is false for a missing attribute.',
-    item: {},
-    condition: 'gone IN (:a)',
-    values: { ':a': 'a' },
-    expected: 'fails',
-  },
-  {
-    says: 'IN compares values of several types.',
-    item: { s: 'b' },
-    condition: 's IN (:one, :b)',
-    values: { ':one': 1, ':b': 'b' },
-    expected: 'holds',
-  },
-  {
-    says: 'IN takes 99 values.',
-    item: { n: 98 },
-    condition: `n IN (${Array.from({ length: 99 }, (_, i) => `:v${i}`).join(', ')})`,
-    values: Object.fromEntries(Array.from({ length: 99 }, (_, i) => [`:v${i}`, i])),
-    expected: 'holds',
-  },
-  {
-    says: 'IN takes no more than 100 values.',
-    item: { n: 1 },
-    condition: `n IN (${Array.from({ length: 101 }, (_, i) => `:v${i}`).join(', ')})`,
-    values: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`:v${i}`, i])),
-    expected: 'invalid',
-    differs: { embedded: 'dynoxide has no limit' },
-  },
+const condition =
+  (error: string) =>
+  (says: string, item: Attributes | undefined, condition: Expression, differs?: Differs): Case => {
+    async function test(place: Place) {
+      if (item !== undefined) await place.put(item)
+      const before = await place.get()
+      const UpdateExpression = x`SET touched = ${true}`
+      const update = place.update({ UpdateExpression, ConditionExpression: condition })
+      expect(await outcomeOf(update)).toBe(error)
+      const after = error === 'ok' ? { ...place.key(), ...before, touched: true } : before
+      expect(await place.get()).toEqual(after)
+    }
+    return check(says, test, differs)
+  }
+
+const holds = condition('ok')
+const fails = condition('ConditionalCheckFailedException')
+const invalid = condition('ValidationException')
+
+const cases: readonly Case[] = [
+  // Comparisons
+  holds('A number equals the same number.', { n: 5 }, x`n = ${5}`),
+  fails('A number does not equal another number.', { n: 5 }, x`n = ${6}`),
+  fails('A number does not equal the string that looks like it.', { n: 5 }, x`n = ${'5'}`),
+  holds('A number is unlike the string that looks like it.', { n: 5 }, x`n <> ${'5'}`),
+  holds('A number written as a fraction equals itself.', { n: 0.5 }, x`n = ${0.5}`),
+  fails('A missing attribute equals nothing.', {}, x`gone = ${5}`),
+  holds('A missing attribute is unlike everything.', {}, x`gone <> ${5}`),
+  holds('In a missing item every attribute is unlike everything.', missing, x`pk <> ${'q'}`),
+  fails('A missing attribute is not less than a number.', {}, x`gone < ${5}`),
+  fails('A missing attribute is not at least a number.', {}, x`gone >= ${5}`),
+  fails('Less than is strict.', { n: 5 }, x`n < ${5}`),
+  holds('Less than or equal admits the same.', { n: 5 }, x`n <= ${5}`),
+  holds('Numbers are compared as numbers, not as text.', { n: 9 }, x`n < ${10}`),
+  holds('Negative numbers are below zero.', { n: -3 }, x`n < ${0}`),
+  fails('A string is not less than a number.', { s: 'a' }, x`s < ${10}`),
+  holds('Strings are ordered as text.', { s: '10' }, x`s < ${'9'}`),
+  holds('Strings are ordered by their UTF-8 bytes.', { s: '\uffee' }, x`s < ${'\u{1f600}'}`),
+  holds('A string is above its own prefix.', { s: 'abc' }, x`s > ${'ab'}`),
+  holds('Bytes are ordered without a sign.', { b: bytes(0xff) }, x`b > ${bytes(0x01)}`),
+  holds('Bytes equal the same bytes.', { b: bytes(1, 2, 3) }, x`b = ${bytes(1, 2, 3)}`),
+  holds(
+    'Lists are equal entry by entry.',
+    { l: [1, 'a', { x: null }] },
+    x`l = ${[1, 'a', { x: null }]}`,
+  ),
+  fails('Lists in another order are not equal.', { l: [1, 2] }, x`l = ${[2, 1]}`),
+  holds(
+    'Maps are equal in whatever order their names were given.',
+    { m: { a: 1, b: true } },
+    x`m = ${{ b: true, a: 1 }}`,
+  ),
+  holds('A null equals null.', { x: null }, x`x = ${null}`),
+  holds('Two attributes of one item can be compared.', { a: 1, b: 2 }, 'a < b'),
+  holds('A value may stand on the left.', { n: 5 }, x`${4} < n`),
+  invalid('Only strings, numbers and bytes can be ordered.', { n: 5 }, x`n < ${true}`, {
+    embedded: 'dynoxide answers false instead of refusing',
+  }),
+  invalid('An attribute cannot be compared with itself.', { n: 5 }, 'n = n', {
+    embedded: 'dynoxide compares it',
+  }),
+
+  // BETWEEN
+  holds('BETWEEN includes its lower bound.', { n: 5 }, x`n BETWEEN ${5} AND ${9}`),
+  holds('BETWEEN includes its upper bound.', { n: 9 }, x`n BETWEEN ${5} AND ${9}`),
+  fails('BETWEEN is false beyond its bounds.', { n: 10 }, x`n BETWEEN ${5} AND ${9}`),
+  invalid('BETWEEN refuses bounds in the wrong order.', { n: 6 }, x`n BETWEEN ${9} AND ${5}`),
+  invalid('BETWEEN refuses bounds of two types.', { n: 6 }, x`n BETWEEN ${5} AND ${'9'}`),
+  holds('BETWEEN binds closer than AND.', { n: 5, m: 1 }, x`n BETWEEN ${1} AND ${9} AND m = ${1}`),
 
   // Logic
-  {
-    says: 'AND binds closer than OR.',
-    item: { n: 1 },
-    condition: 'n = :one OR n = :one AND n = :two',
-    values: { ':one': 1, ':two': 2 },
-    expected: 'holds',
-  },
-  {
-    says: 'Parentheses bind closest.',
-    item: { n: 1 },
-    condition: '(n = :one OR n = :one) AND n = :two',
-    values: { ':one': 1, ':two': 2 },
-    expected: 'fails',
-  },
-  {
-    says: 'NOT binds closer than AND.',
-    item: { n: 1 },
-    condition: 'NOT n = :two AND n = :one',
-    values: { ':one': 1, ':two': 2 },
-    expected: 'holds',
-  },
-  {
-    says: 'NOT turns the comparison with a missing attribute into true.',
-    item: {},
-    condition: 'NOT gone > :n',
-    values: { ':n': 0 },
-    expected: 'holds',
-  },
-  {
-    says: 'Keywords may be written in lower case.',
-    item: { n: 1 },
-    condition: 'not n = :two and (n between :one and :two or n in (:two))',
-    values: { ':one': 1, ':two': 2 },
-    expected: 'holds',
-  },
-  {
-    says: 'A single pair of parentheses around everything is allowed.',
-    item: { n: 1 },
-    condition: '(n = :one)',
-    values: { ':one': 1 },
-    expected: 'holds',
-  },
-  {
-    says: 'Parentheses around parentheses are refused.',
-    item: { n: 1 },
-    condition: '((n = :one))',
-    values: { ':one': 1 },
-    expected: 'invalid',
-  },
-  {
-    says: 'Two groups in parentheses may stand in a third.',
-    item: { n: 1 },
-    condition: '((n = :one) AND (n = :one OR n = :two))',
-    values: { ':one': 1, ':two': 2 },
-    expected: 'holds',
-  },
+  holds('AND binds closer than OR.', { n: 1 }, x`n = ${1} OR n = ${1} AND n = ${2}`),
+  fails('Parentheses bind closest.', { n: 1 }, x`(n = ${1} OR n = ${1}) AND n = ${2}`),
+  holds('NOT binds closer than AND.', { n: 1 }, x`NOT n = ${2} AND n = ${1}`),
+  holds('NOT turns the comparison with a missing attribute into true.', {}, x`NOT gone > ${0}`),
+  holds(
+    'Keywords may be written in lower case.',
+    { n: 1 },
+    x`not n = ${2} and (n between ${1} and ${2} or n = ${2})`,
+  ),
+  holds('A single pair of parentheses around everything is allowed.', { n: 1 }, x`(n = ${1})`),
+  invalid('Parentheses around parentheses are refused.', { n: 1 }, x`((n = ${1}))`),
+  holds(
+    'Two groups in parentheses may stand in a third.',
+    { n: 1 },
+    x`((n = ${1}) AND (n = ${1} OR n = ${2}))`,
+  ),
 
   // Functions
-  {
-    says: 'attribute_exists sees a null.',
-    item: { x: null },
-    condition: 'attribute_exists(x)',
-    expected: 'holds',
-  },
-  {
-    says: 'attribute_exists fails for a missing item.',
-    condition: 'attribute_exists(pk)',
-    expected: 'fails',
-  },
-  {
-    says: 'attribute_not_exists holds for a missing item.',
-    condition: 'attribute_not_exists(pk)',
-    expected: 'holds',
-  },
-  {
-    says: 'attribute_not_exists holds below a missing map.',
-    item: {},
-    condition: 'attribute_not_exists(m.part.deeper)',
-    expected: 'holds',
-  },
-  {
-    says: 'attribute_exists takes a path, not a value.',
-    item: {},
-    condition: 'attribute_exists(:v)',
-    values: { ':v': 1 },
-    expected: 'invalid',
-  },
-  {
-    says: 'attribute_type knows a list.',
-    item: { l: [] },
-    condition: 'attribute_type(l, :type)',
-    values: { ':type': 'L' },
-    expected: 'holds',
-  },
-  {
-    says: 'attribute_type tells bytes from text.',
-    item: { b: bytes(65) },
-    condition: 'attribute_type(b, :type)',
-    values: { ':type': 'S' },
-    expected: 'fails',
-  },
-  {
-    says: 'attribute_type refuses a type that does not exist.',
-    item: { l: [] },
-    condition: 'attribute_type(l, :type)',
-    values: { ':type': 'LIST' },
-    expected: 'invalid',
-    differs: { embedded: 'dynoxide answers false instead of refusing' },
-  },
-  {
-    says: 'attribute_type takes its type from a value only.',
-    item: { l: [], type2: 'L' },
-    condition: 'attribute_type(l, type2)',
-    expected: 'invalid',
-    differs: { embedded: 'dynoxide takes it from an attribute as well' },
-  },
-  {
-    says: 'begins_with compares two attributes.',
-    item: { s: 'hello', p: 'he' },
-    condition: 'begins_with(s, p)',
-    expected: 'holds',
-  },
-  {
-    says: 'begins_with compares the beginning of a string.',
-    item: { s: 'queue#7' },
-    condition: 'begins_with(s, :prefix)',
-    values: { ':prefix': 'queue#' },
-    expected: 'holds',
-  },
-  {
-    says: 'begins_with fails for a number.',
-    item: { s: 77 },
-    condition: 'begins_with(s, :prefix)',
-    values: { ':prefix': '7' },
-    expected: 'fails',
-  },
-  {
-    says: 'begins_with refuses a number as prefix.',
-    item: { s: '77' },
-    condition: 'begins_with(s, :prefix)',
-    values: { ':prefix': 7 },
-    expected: 'invalid',
-  },
-  {
-    says: 'contains finds part of a string.',
-    item: { s: 'abcd' },
-    condition: 'contains(s, :part)',
-    values: { ':part': 'bc' },
-    expected: 'holds',
-  },
-  {
-    says: 'contains finds an entry of a list.',
-    item: { l: ['a', 7] },
-    condition: 'contains(l, :entry)',
-    values: { ':entry': 7 },
-    expected: 'holds',
-  },
-  {
-    says: 'contains does not find part of an entry.',
-    item: { l: ['abc'] },
-    condition: 'contains(l, :entry)',
-    values: { ':entry': 'ab' },
-    expected: 'fails',
-  },
-  {
-    says: 'contains fails for a missing attribute.',
-    item: {},
-    condition: 'contains(gone, :entry)',
-    values: { ':entry': 'ab' },
-    expected: 'fails',
-  },
-  {
-    says: 'size counts the entries of a list.',
-    item: { l: [1, 2, 3] },
-    condition: 'size(l) = :three',
-    values: { ':three': 3 },
-    expected: 'holds',
-  },
-  {
-    says: 'size counts the names of a map.',
-    item: { m: { a: 1, b: 2 } },
-    condition: 'size(m) = :two',
-    values: { ':two': 2 },
-    expected: 'holds',
-  },
-  {
-    says: 'size counts the bytes of bytes.',
-    item: { b: bytes(1, 2, 3) },
-    condition: 'size(b) BETWEEN :three AND :three',
-    values: { ':three': 3 },
-    expected: 'holds',
-  },
-  {
-    says: 'size counts the characters of plain text.',
-    item: { s: 'four' },
-    condition: 'size(s) = :four',
-    values: { ':four': 4 },
-    expected: 'holds',
-  },
-  {
-    says: 'size of a missing list compares as false.',
-    item: {},
-    condition: 'size(gone) < :n',
-    values: { ':n': 5 },
-    expected: 'fails',
-  },
-  {
-    says: 'NOT size of a missing list is true, whatever it is compared with.',
-    item: {},
-    condition: 'NOT size(gone) > :n',
-    values: { ':n': 0 },
-    expected: 'holds',
-  },
-  {
-    says: 'size of a number compares as false.',
-    item: { n: 12345 },
-    condition: 'size(n) >= :n',
-    values: { ':n': 0 },
-    expected: 'fails',
-  },
-  {
-    says: 'size is no condition by itself.',
-    item: { l: [] },
-    condition: 'size(l)',
-    expected: 'invalid',
-  },
-  {
-    says: 'attribute_exists cannot be compared.',
-    item: { n: 1 },
-    condition: 'attribute_exists(n) = :yes',
-    values: { ':yes': true },
-    expected: 'invalid',
-  },
-  {
-    says: 'An attribute is no condition by itself.',
-    item: { t: true },
-    condition: 't',
-    expected: 'invalid',
-  },
-  {
-    says: 'Function names are told apart by case.',
-    item: { n: 1 },
-    condition: 'ATTRIBUTE_EXISTS(n)',
-    expected: 'invalid',
-    differs: { embedded: 'dynoxide takes any case' },
-  },
-  {
-    says: 'An unknown function is refused.',
-    item: { n: 1 },
-    condition: 'length(n)',
-    expected: 'invalid',
-  },
+  holds('attribute_exists sees a null.', { x: null }, 'attribute_exists(x)'),
+  fails('attribute_exists fails for a missing item.', missing, 'attribute_exists(pk)'),
+  holds('attribute_not_exists holds for a missing item.', missing, 'attribute_not_exists(pk)'),
+  holds(
+    'attribute_not_exists holds below a missing map.',
+    {},
+    'attribute_not_exists(m.part.deeper)',
+  ),
+  invalid('attribute_exists takes a path, not a value.', {}, x`attribute_exists(${1})`),
+  holds('contains finds part of a string.', { s: 'abcd' }, x`contains(s, ${'bc'})`),
+  holds('contains finds an entry of a list.', { l: ['a', 7] }, x`contains(l, ${7})`),
+  fails('contains does not find part of an entry.', { l: ['abc'] }, x`contains(l, ${'ab'})`),
+  fails('contains fails for a missing attribute.', {}, x`contains(gone, ${'ab'})`),
+  holds('size counts the entries of a list.', { l: [1, 2, 3] }, x`size(l) = ${3}`),
+  holds('size counts the names of a map.', { m: { a: 1, b: 2 } }, x`size(m) = ${2}`),
+  holds('size counts the bytes of bytes.', { b: bytes(1, 2, 3) }, x`size(b) BETWEEN ${3} AND ${3}`),
+  holds('size counts the characters of plain text.', { s: 'four' }, x`size(s) = ${4}`),
+  fails('size of a missing list compares as false.', {}, x`size(gone) < ${5}`),
+  holds(
+    'NOT size of a missing list is true, whatever it is compared with.',
+    {},
+    x`NOT size(gone) > ${0}`,
+  ),
+  fails('size of a number compares as false.', { n: 12345 }, x`size(n) >= ${0}`),
+  invalid('size is no condition by itself.', { l: [] }, 'size(l)'),
+  invalid('attribute_exists cannot be compared.', { n: 1 }, x`attribute_exists(n) = ${true}`),
+  invalid('An attribute is no condition by itself.', { t: true }, 't'),
+  invalid('Function names are told apart by case.', { n: 1 }, 'ATTRIBUTE_EXISTS(n)', {
+    embedded: 'dynoxide takes any case',
+  }),
+  invalid('An unknown function is refused.', { n: 1 }, 'length(n)'),
 
   // Paths
-  {
-    says: 'A path leads through maps.',
-    item: { m: { '5': { head: 7 } } },
-    condition: 'm.#five.head = :seven',
-    names: { '#five': '5' },
-    values: { ':seven': 7 },
-    expected: 'holds',
-  },
-  {
-    says: 'A path leads through lists.',
-    item: { l: [{ from: 1 }, { from: 4 }] },
-    condition: 'l[1].#from = :four',
-    names: { '#from': 'from' },
-    values: { ':four': 4 },
-    expected: 'holds',
-  },
-  {
-    says: 'A list has nothing beyond its end.',
-    item: { l: [1] },
-    condition: 'attribute_exists(l[1])',
-    expected: 'fails',
-  },
-  {
-    says: 'An index into a map leads nowhere.',
-    item: { m: { '0': 1 } },
-    condition: 'attribute_exists(m[0])',
-    expected: 'fails',
-  },
-  {
-    says: 'A name in a list leads nowhere.',
-    item: { l: [1] },
-    condition: 'attribute_exists(l.#zero)',
-    names: { '#zero': '0' },
-    expected: 'fails',
-  },
-  {
-    says: 'An alias may hold a dot, which is then part of the name.',
-    item: { 'a.b': 1, a: { b: 2 } },
-    condition: '#ab = :one',
-    names: { '#ab': 'a.b' },
-    values: { ':one': 1 },
-    expected: 'holds',
-  },
-  {
-    says: 'Names that every JavaScript object has are missing like any other.',
-    item: { m: {} },
-    condition: 'attribute_not_exists(#c) AND attribute_not_exists(m.toString)',
-    names: { '#c': 'constructor' },
-    expected: 'holds',
-  },
-  {
-    says: 'A condition may name the key.',
-    item: {},
-    condition: 'sk = :sk',
-    values: { ':sk': 'row' },
-    expected: 'holds',
-  },
+  holds('A path leads through maps.', { m: { '5': { head: 7 } } }, x`m.${name('5')}.head = ${7}`),
+  holds(
+    'A path leads through lists.',
+    { l: [{ from: 1 }, { from: 4 }] },
+    x`l[1].${name('from')} = ${4}`,
+  ),
+  fails('A list has nothing beyond its end.', { l: [1] }, 'attribute_exists(l[1])'),
+  fails('An index into a map leads nowhere.', { m: { '0': 1 } }, 'attribute_exists(m[0])'),
+  fails('A name in a list leads nowhere.', { l: [1] }, x`attribute_exists(l.${name('0')})`),
+  holds(
+    'An alias may hold a dot, which is then part of the name.',
+    { 'a.b': 1, a: { b: 2 } },
+    x`${name('a.b')} = ${1}`,
+  ),
+  holds(
+    'Names that every JavaScript object has are missing like any other.',
+    { m: {} },
+    x`attribute_not_exists(${name('constructor')}) AND attribute_not_exists(m.toString)`,
+  ),
+  holds('A condition may name the key.', {}, x`sk = ${'row'}`),
 ]
 
-async function run(place: Place, one: ConditionCase): Promise<void> {
-  if (one.item !== undefined) await place.put(one.item)
-  const before = await place.get()
-  const outcome = await outcomeOf(
-    place.update({
-      UpdateExpression: 'SET touched = :touched',
-      ConditionExpression: one.condition,
-      ...expressionInput({ ...one, values: { ':touched': true, ...one.values } }),
-    }),
-  )
-  const outcomes = {
-    holds: 'ok',
-    fails: 'ConditionalCheckFailedException',
-    invalid: 'ValidationException',
-  }
-  expect(outcome).toBe(outcomes[one.expected])
-  const after = one.expected === 'holds' ? { ...place.key(), ...before, touched: true } : before
-  expect(await place.get()).toEqual(after)
-}
-
-conformance('conditions', cases, run, [
+conformance('conditions', cases, [
   {
     by: 'ignores conditions',
     network: tampering((input) => {
@@ -637,119 +163,58 @@ conformance('conditions', cases, run, [
   },
 ])
 
-interface RequestCase extends Case {
-  readonly check: (place: Place) => Promise<void>
-}
-
-const requests: readonly RequestCase[] = [
-  {
-    says: 'A refused condition hands over the item as raw attribute values.',
-    async check(place) {
-      await place.put({ n: 5, l: ['a', null, true], m: { b: new Uint8Array([1]) } })
-      const error = await errorOf(
-        place.update({
-          UpdateExpression: 'SET n = :n',
-          ConditionExpression: 'n = :other',
-          ExpressionAttributeValues: { ':n': 1, ':other': 4 },
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      )
-      expect(error).toBeInstanceOf(ConditionalCheckFailedException)
-      expect((error as ConditionalCheckFailedException).Item).toEqual({
-        pk: { S: place.pk },
-        sk: { S: 'row' },
-        n: { N: '5' },
-        l: { L: [{ S: 'a' }, { NULL: true }, { BOOL: true }] },
-        m: { M: { b: { B: new Uint8Array([1]) } } },
-      })
-    },
-  },
-  {
-    says: 'A refused condition hands over nothing unless asked.',
-    async check(place) {
-      await place.put({ n: 5 })
-      const error = await errorOf(
-        place.put({ n: 6 }, { ConditionExpression: 'attribute_not_exists(pk)' }),
-      )
-      expect((error as ConditionalCheckFailedException).Item).toBeUndefined()
-      expect(await place.attributes()).toEqual({ n: 5 })
-    },
-  },
-  {
-    says: 'A refused condition on a missing item has no item to hand over.',
-    async check(place) {
-      const error = await errorOf(
-        place.update({
-          UpdateExpression: 'SET n = :n',
-          ConditionExpression: 'attribute_exists(pk)',
-          ExpressionAttributeValues: { ':n': 1 },
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      )
-      expect(error.name).toBe('ConditionalCheckFailedException')
-      expect((error as ConditionalCheckFailedException).Item).toBeUndefined()
-    },
-  },
-  {
-    says: 'A put replaces the whole item where its condition holds.',
-    async check(place) {
-      await place.put({ a: 1, b: 2 })
-      await place.put(
-        { c: 3 },
-        {
-          ConditionExpression: 'a = :one',
-          ExpressionAttributeValues: { ':one': 1 },
-        },
-      )
-      expect(await place.attributes()).toEqual({ c: 3 })
-    },
-  },
-  {
-    says: 'A delete is refused by its condition.',
-    async check(place) {
-      await place.put({ a: 1 })
-      const outcome = await outcomeOf(
-        place.dynamodb.send(
-          new DeleteCommand({
-            TableName: place.table,
-            Key: place.key(),
-            ConditionExpression: 'a = :two',
-            ExpressionAttributeValues: { ':two': 2 },
-          }),
-        ),
-      )
-      expect(outcome).toBe('ConditionalCheckFailedException')
-      expect(await place.attributes()).toEqual({ a: 1 })
-    },
-  },
-  {
-    says: 'A delete answers with the old item if asked.',
-    async check(place) {
-      await place.put({ a: 1 })
-      const { Attributes } = await place.dynamodb.send(
-        new DeleteCommand({ TableName: place.table, Key: place.key(), ReturnValues: 'ALL_OLD' }),
-      )
-      expect(Attributes).toEqual({ ...place.key(), a: 1 })
-      expect(await place.get()).toBeUndefined()
-    },
-  },
-  {
-    says: 'Deleting a missing item succeeds without attributes.',
-    async check(place) {
-      const { Attributes } = await place.dynamodb.send(
-        new DeleteCommand({ TableName: place.table, Key: place.key(), ReturnValues: 'ALL_OLD' }),
-      )
-      expect(Attributes).toBeUndefined()
-    },
-  },
-  {
-    says: 'A put answers with the item it replaced if asked.',
-    async check(place) {
-      await place.put({ a: 1 })
-      const { Attributes } = await place.put({ b: 2 }, { ReturnValues: 'ALL_OLD' })
-      expect(Attributes).toEqual({ ...place.key(), a: 1 })
-    },
-  },
+const requests: readonly Case[] = [
+  check('A refused condition hands over the item as raw attribute values.', async (place) => {
+    await place.put({ n: 5, l: ['a', null, true], m: { b: bytes(1) } })
+    const error = await errorOf(
+      place.update({
+        UpdateExpression: x`SET n = ${1}`,
+        ConditionExpression: x`n = ${4}`,
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    )
+    expect(error).toBeInstanceOf(ConditionalCheckFailedException)
+    expect((error as ConditionalCheckFailedException).Item).toEqual({
+      pk: { S: place.pk },
+      sk: { S: 'row' },
+      n: { N: '5' },
+      l: { L: [{ S: 'a' }, { NULL: true }, { BOOL: true }] },
+      m: { M: { b: { B: bytes(1) } } },
+    })
+  }),
+  check('A refused condition hands over nothing unless asked.', async (place) => {
+    await place.put({ n: 5 })
+    const ConditionExpression = 'attribute_not_exists(pk)'
+    const error = await errorOf(place.put({ n: 6 }, { ConditionExpression }))
+    expect((error as ConditionalCheckFailedException).Item).toBeUndefined()
+    expect(await place.attributes()).toEqual({ n: 5 })
+  }),
+  check('A refused condition on a missing item has no item to hand over.', async (place) => {
+    const error = await errorOf(
+      place.update({
+        UpdateExpression: x`SET n = ${1}`,
+        ConditionExpression: 'attribute_exists(pk)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    )
+    expect(error.name).toBe('ConditionalCheckFailedException')
+    expect((error as ConditionalCheckFailedException).Item).toBeUndefined()
+  }),
+  check('A put replaces the whole item where its condition holds.', async (place) => {
+    await place.put({ a: 1, b: 2 })
+    await place.put({ c: 3 }, { ConditionExpression: x`a = ${1}` })
+    expect(await place.attributes()).toEqual({ c: 3 })
+  }),
+  check('A delete is refused by its condition.', async (place) => {
+    await place.put({ a: 1 })
+    const outcome = await outcomeOf(place.delete({ ConditionExpression: x`a = ${2}` }))
+    expect(outcome).toBe('ConditionalCheckFailedException')
+    expect(await place.attributes()).toEqual({ a: 1 })
+  }),
+  check('Deleting a missing item succeeds without attributes.', async (place) => {
+    const { Attributes } = await place.delete()
+    expect(Attributes).toBeUndefined()
+  }),
 ]
 
-conformance('conditional requests', requests, (place, one) => one.check(place))
+conformance('conditional requests', requests)

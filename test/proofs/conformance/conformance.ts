@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Network } from '../../../testing/simulated/simulated-client.ts'
-import { Place } from './place.ts'
+import { outcomeOf, Place } from './place.ts'
 import { type OpenStore, openSimulated, openStore, type StoreName, storeNames } from './stores.ts'
 
 /** Runs a table of cases against every store, and shows that the table can fail. */
@@ -8,9 +8,29 @@ import { type OpenStore, openSimulated, openStore, type StoreName, storeNames } 
 export interface Case {
   /** A sentence that is true of DynamoDB (or S3). */
   readonly says: string
-  /** Why a store is excused: it differs from what AWS documents. */
-  readonly differs?: Partial<Record<StoreName, string>>
+  readonly check: Check
+  readonly differs?: Differs | undefined
 }
+
+export type Check = (place: Place) => Promise<void>
+
+/** Why a store is excused: it differs from what AWS documents. */
+export type Differs = Partial<Record<StoreName, string>>
+
+export const check = (says: string, check: Check, differs?: Differs): Case => ({
+  says,
+  check,
+  differs,
+})
+
+/** The request ends with this error, or with `ok`. */
+export const ends =
+  (outcome: string) =>
+  (says: string, request: (place: Place) => Promise<unknown>, differs?: Differs): Case =>
+    check(says, async (place) => expect(await outcomeOf(request(place))).toBe(outcome), differs)
+
+export const accepts = ends('ok')
+export const refuses = ends('ValidationException')
 
 /** A simulated store broken on purpose, and the case that must notice. */
 export interface Broken {
@@ -19,12 +39,9 @@ export interface Broken {
   readonly noticedBy: string
 }
 
-export type Run<C extends Case> = (place: Place, one: C) => Promise<void>
-
-export function conformance<C extends Case>(
+export function conformance(
   concept: string,
-  cases: readonly C[],
-  run: Run<C>,
+  cases: readonly Case[],
   broken: readonly Broken[] = [],
 ): void {
   for (const name of storeNames) {
@@ -35,17 +52,17 @@ export function conformance<C extends Case>(
       })
       afterAll(() => store?.close())
 
-      for (const one of cases) {
-        const reason = one.differs?.[name]
+      for (const { says, check, differs } of cases) {
+        const reason = differs?.[name]
         if (reason !== undefined) {
-          test.skip(`${one.says} (not here: ${reason})`)
+          test.skip(`${says} (not here: ${reason})`)
           continue
         }
-        test(one.says, async () => {
+        test(says, async () => {
           if (store === undefined) throw new Error('The store has not opened')
           const place = new Place(store)
           try {
-            await run(place, one)
+            await check(place)
           } finally {
             await place.clean()
           }
@@ -55,15 +72,15 @@ export function conformance<C extends Case>(
   }
 
   test(`${concept}: no two cases say the same`, () => {
-    const sentences = cases.map((one) => one.says)
+    const sentences = cases.map(({ says }) => says)
     expect(sentences).toEqual([...new Set(sentences)])
   })
 
   for (const { by, network, noticedBy } of broken) {
     test(`${concept}: a store that ${by} is noticed`, async () => {
-      const one = cases.find((candidate) => candidate.says === noticedBy)
-      if (one === undefined) throw new Error(`No case says "${noticedBy}"`)
-      await expect(run(new Place(openSimulated(network)), one)).rejects.toThrow()
+      const noticing = cases.find(({ says }) => says === noticedBy)
+      if (noticing === undefined) throw new Error(`No case says "${noticedBy}"`)
+      await expect(noticing.check(new Place(openSimulated(network)))).rejects.toThrow()
     })
   }
 }

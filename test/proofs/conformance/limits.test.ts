@@ -1,26 +1,12 @@
-import {
-  DeleteCommand,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
-import { expect } from 'vitest'
-import { type Case, conformance, tampering } from './conformance.ts'
-import { type Attributes, outcomeOf, type Place, text } from './place.ts'
+import { accepts, conformance, ends, refuses, tampering } from './conformance.ts'
+import { name, x } from './expression.ts'
+import { type Attributes, type Place, text } from './place.ts'
 
-/** What is refused before anything happens. */
+/** Requests that DynamoDB refuses before it does anything. */
 
-interface LimitCase extends Case {
-  readonly request: (place: Place) => Promise<unknown>
-  readonly expected: 'ok' | 'ValidationException' | 'ResourceNotFoundException' | 'Error'
-}
-
-const put = (place: Place, item: Attributes) =>
-  place.dynamodb.send(new PutCommand({ TableName: place.table, Item: item }))
-
-const get = (place: Place, key: Attributes) =>
-  place.dynamodb.send(new GetCommand({ TableName: place.table, Key: key }))
+const clientRefuses = ends('Error')
+const findsNoTable = ends('ResourceNotFoundException')
+const elsewhere = { TableName: 'missing-table' }
 
 const keyBytes = (place: Place) => 2 + place.pk.length + 2 + 'row'.length
 
@@ -30,343 +16,157 @@ const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)
 const comparisons = (count: number) =>
   Array.from({ length: count }, (_, i) => `n${i} <> :n`).join(' AND ')
 
-const condition = (place: Place, expression: string, values: Attributes = { ':n': 1 }) =>
-  place.put(
-    {},
-    {
-      ConditionExpression: expression,
-      ExpressionAttributeValues: values,
-    },
-  )
+const put =
+  (...input: Parameters<Place['put']>) =>
+  (place: Place) =>
+    place.put(...input)
 
-const cases: readonly LimitCase[] = [
-  // Items
-  {
-    says: 'An item may have 400 KB.',
-    request: (place) => place.put({ a: text(400 * 1024 - keyBytes(place) - 1) }),
-    expected: 'ok',
-  },
-  {
-    says: 'An item may not have one byte more.',
-    request: (place) => place.put({ a: text(400 * 1024 - keyBytes(place)) }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An update may not make an item grow over 400 KB.',
-    async request(place) {
-      await place.put({ a: text(300 * 1024) })
-      return place.update({
-        UpdateExpression: 'SET b = :b',
-        ExpressionAttributeValues: { ':b': text(100 * 1024) },
-      })
-    },
-    expected: 'ValidationException',
-  },
-  {
-    says: 'Values may be nested 31 deep.',
-    request: (place) => place.put({ a: nested(31) }),
-    expected: 'ok',
-  },
-  {
-    says: 'Values may not be nested 32 deep.',
-    request: (place) => place.put({ a: nested(32) }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An undefined attribute is left out by the client.',
-    request: (place) => place.put({ a: undefined }),
-    expected: 'ok',
-  },
-  {
-    says: 'An undefined value further down is refused by the client.',
-    request: (place) => place.put({ a: [undefined] }),
-    expected: 'Error',
-  },
-  {
-    says: 'A number beyond the safe integers is refused by the client.',
-    request: (place) => place.put({ a: 2 ** 53 }),
-    expected: 'Error',
-  },
-  {
-    says: 'Not a number is refused by the client.',
-    request: (place) => place.put({ a: Number.NaN }),
-    expected: 'Error',
-  },
-  {
-    says: 'A number too small to store is refused.',
-    request: (place) => place.put({ a: 1e-140 }),
-    expected: 'ValidationException',
-  },
+const update =
+  (...input: Parameters<Place['update']>) =>
+  (place: Place) =>
+    place.update(...input)
 
-  // Keys
-  {
-    says: 'A partition key may have 2,048 bytes.',
-    request: (place) => get(place, { pk: text(2048), sk: 'a' }),
-    expected: 'ok',
-  },
-  {
-    says: 'A partition key may not have 2,049 bytes.',
-    request: (place) => put(place, { pk: text(2049), sk: 'a' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A sort key may have 1,024 bytes.',
-    request: (place) => put(place, place.key(text(1024))),
-    expected: 'ok',
-  },
-  {
-    says: 'A sort key may not have 1,025 bytes.',
-    request: (place) => put(place, place.key(text(1025))),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A sort key is measured in bytes.',
-    request: (place) => put(place, place.key('ü'.repeat(513))),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty partition key is refused.',
-    request: (place) => put(place, { pk: '', sk: 'a' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty sort key is refused.',
-    request: (place) => put(place, place.key('')),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty key is refused by a read.',
-    request: (place) => get(place, place.key('')),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty key is refused by an update.',
-    request: (place) => place.update({ Key: place.key('') }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An item without its sort key is refused.',
-    request: (place) => put(place, { pk: place.pk }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A number as a key is refused.',
-    request: (place) => put(place, { pk: place.pk, sk: 5 }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A read by half a key is refused.',
-    request: (place) => get(place, { pk: place.pk }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A read by more than a key is refused.',
-    request: (place) => get(place, { ...place.key(), more: 1 }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A delete by a key of the wrong type is refused.',
-    request: (place) =>
-      place.dynamodb.send(
-        new DeleteCommand({ TableName: place.table, Key: { pk: place.pk, sk: 1 } }),
-      ),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A put of an index key of the wrong type is refused.',
-    request: (place) => place.put({ checkAt: 'soon' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An update of an index key to the wrong type is refused.',
-    request: (place) =>
-      place.update({
-        UpdateExpression: 'SET checkAt = :at',
-        ExpressionAttributeValues: { ':at': 'soon' },
-      }),
-    expected: 'ValidationException',
-  },
-
-  // Expressions
-  {
-    says: 'An expression may have 4 KB.',
-    request: (place) => condition(place, `n <> :n${' '.repeat(4096 - 7)}`),
-    expected: 'ok',
-  },
-  {
-    says: 'An expression may not have more than 4 KB.',
-    request: (place) => condition(place, `n <> :n${' '.repeat(4097 - 7)}`),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A condition of 150 comparisons has 299 operators, which is allowed.',
-    request: (place) => condition(place, comparisons(150)),
-    expected: 'ok',
-  },
-  {
-    says: 'A condition of 151 comparisons has 301 operators, which is refused.',
-    request: (place) => condition(place, comparisons(151)),
-    expected: 'ValidationException',
-    differs: { embedded: 'dynoxide does not count the operators of a condition' },
-  },
-  {
-    says: 'An update may not have more than 300 operators.',
-    request: (place) =>
-      place.update({
-        UpdateExpression: `SET ${Array.from({ length: 301 }, (_, i) => `a${i} = :n + :n`).join(',')}`,
-        ExpressionAttributeValues: { ':n': 1 },
-      }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty expression is refused.',
-    request: (place) => condition(place, '', { ':n': 1 }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An expression that breaks off is refused.',
-    request: (place) => condition(place, 'n <> :n AND'),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An expression with a stray character is refused.',
-    request: (place) => condition(place, 'n <> :n;'),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A condition cannot calculate.',
-    request: (place) => condition(place, 'n <> :n + :n'),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A literal number in a condition is refused.',
-    request: (place) => place.put({}, { ConditionExpression: 'n <> 5' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A reserved word as a name is refused.',
-    request: (place) => condition(place, 'shard <> :n'),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A reserved word in lower case inside a path is refused.',
-    request: (place) => condition(place, 'm.count <> :n'),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A reserved word behind an alias is allowed.',
-    request: (place) =>
-      place.put(
-        {},
-        {
-          ConditionExpression: '#status <> :n',
-          ExpressionAttributeNames: { '#status': 'status' },
-          ExpressionAttributeValues: { ':n': 1 },
-        },
-      ),
-    expected: 'ok',
-  },
-  {
-    says: 'A name that begins with a digit is refused.',
-    request: (place) => condition(place, 'm.5 <> :n'),
-    expected: 'ValidationException',
-  },
-
-  // Placeholders
-  {
-    says: 'A value that is not used is refused.',
-    request: (place) => condition(place, 'n <> :n', { ':n': 1, ':more': 2 }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A value that is not given is refused.',
-    request: (place) => condition(place, 'n <> :n AND n <> :more'),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A name that is not used is refused.',
-    request: (place) =>
-      place.update({
-        UpdateExpression: 'REMOVE a',
-        ExpressionAttributeNames: { '#b': 'b' },
-      }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A name that is not given is refused.',
-    request: (place) => place.update({ UpdateExpression: 'REMOVE #a' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty list of values is refused.',
-    request: (place) =>
-      place.update({ UpdateExpression: 'REMOVE a', ExpressionAttributeValues: {} }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An empty list of names is refused.',
-    request: (place) =>
-      place.update({ UpdateExpression: 'REMOVE a', ExpressionAttributeNames: {} }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'Values without an expression are refused.',
-    request: (place) => place.put({}, { ExpressionAttributeValues: { ':n': 1 } }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A value used by the condition alone counts as used.',
-    request: (place) =>
-      place.update({
-        UpdateExpression: 'REMOVE a',
-        ConditionExpression: 'n <> :n',
-        ExpressionAttributeValues: { ':n': 1 },
-      }),
-    expected: 'ok',
-  },
-
-  // Requests
-  {
-    says: 'A put cannot return what is new.',
-    request: (place) => place.put({}, { ReturnValues: 'ALL_NEW' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'An update in no section is refused.',
-    request: (place) =>
-      place.update({ UpdateExpression: 'a = :n', ExpressionAttributeValues: { ':n': 1 } }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A section of nothing is refused.',
-    request: (place) => place.update({ UpdateExpression: 'SET' }),
-    expected: 'ValidationException',
-  },
-  {
-    says: 'A missing table is not found.',
-    request: (place) =>
-      place.dynamodb.send(new GetCommand({ TableName: 'missing-table', Key: place.key() })),
-    expected: 'ResourceNotFoundException',
-  },
-  {
-    says: 'An update of a missing table is not found.',
-    request: (place) =>
-      place.dynamodb.send(new UpdateCommand({ TableName: 'missing-table', Key: place.key() })),
-    expected: 'ResourceNotFoundException',
-  },
-  {
-    says: 'A query without a condition is refused.',
-    request: (place) => place.dynamodb.send(new QueryCommand({ TableName: place.table })),
-    expected: 'ValidationException',
-  },
-]
+const condition = (expression: string, values: Attributes = { ':n': 1 }) =>
+  put({}, { ConditionExpression: expression, ExpressionAttributeValues: values })
 
 conformance(
   'limits',
-  cases,
-  async (place, one) => {
-    expect(await outcomeOf(one.request(place))).toBe(one.expected)
-  },
+  [
+    // Items
+    accepts('An item may have 400 KB.', (place) =>
+      place.put({ a: text(400 * 1024 - keyBytes(place) - 1) }),
+    ),
+    refuses('An item may not have one byte more.', (place) =>
+      place.put({ a: text(400 * 1024 - keyBytes(place)) }),
+    ),
+    refuses('An update may not make an item grow over 400 KB.', async (place) => {
+      await place.put({ a: text(300 * 1024) })
+      return place.update({ UpdateExpression: x`SET b = ${text(100 * 1024)}` })
+    }),
+    accepts('Values may be nested 31 deep.', put({ a: nested(31) })),
+    refuses('Values may not be nested 32 deep.', put({ a: nested(32) })),
+    accepts('An undefined attribute is left out by the client.', put({ a: undefined })),
+    clientRefuses(
+      'An undefined value further down is refused by the client.',
+      put({ a: [undefined] }),
+    ),
+    clientRefuses(
+      'A number beyond the safe integers is refused by the client.',
+      put({ a: 2 ** 53 }),
+    ),
+    clientRefuses('Not a number is refused by the client.', put({ a: Number.NaN })),
+    refuses('A number too small to store is refused.', put({ a: 1e-140 })),
+
+    // Keys
+    accepts('A partition key may have 2,048 bytes.', (place) =>
+      place.read('row', { Key: { pk: text(2048), sk: 'a' } }),
+    ),
+    refuses('A partition key may not have 2,049 bytes.', put({ pk: text(2049), sk: 'a' })),
+    accepts('A sort key may have 1,024 bytes.', put({ sk: text(1024) })),
+    refuses('A sort key may not have 1,025 bytes.', put({ sk: text(1025) })),
+    refuses('A sort key is measured in bytes.', put({ sk: 'ü'.repeat(513) })),
+    refuses('An empty partition key is refused.', put({ pk: '', sk: 'a' })),
+    refuses('An empty sort key is refused.', put({ sk: '' })),
+    refuses('An empty key is refused by a read.', (place) => place.get('')),
+    refuses('An empty key is refused by an update.', (place) =>
+      place.update({ Key: place.key('') }),
+    ),
+    refuses('An item without its sort key is refused.', put({ sk: undefined })),
+    refuses('A number as a key is refused.', put({ sk: 5 })),
+    refuses('A read by half a key is refused.', (place) =>
+      place.read('row', { Key: { pk: place.pk } }),
+    ),
+    refuses('A read by more than a key is refused.', (place) =>
+      place.read('row', { Key: { ...place.key(), more: 1 } }),
+    ),
+    refuses('A delete by a key of the wrong type is refused.', (place) =>
+      place.delete({ Key: { pk: place.pk, sk: 1 } }),
+    ),
+    refuses('A put of an index key of the wrong type is refused.', put({ checkAt: 'soon' })),
+    refuses(
+      'An update of an index key to the wrong type is refused.',
+      update({ UpdateExpression: x`SET checkAt = ${'soon'}` }),
+    ),
+
+    // Expressions
+    accepts('An expression may have 4 KB.', condition(`n <> :n${' '.repeat(4096 - 7)}`)),
+    refuses(
+      'An expression may not have more than 4 KB.',
+      condition(`n <> :n${' '.repeat(4097 - 7)}`),
+    ),
+    accepts(
+      'A condition of 150 comparisons has 299 operators, which is allowed.',
+      condition(comparisons(150)),
+    ),
+    refuses(
+      'A condition of 151 comparisons has 301 operators, which is refused.',
+      condition(comparisons(151)),
+      { embedded: 'dynoxide does not count the operators of a condition' },
+    ),
+    refuses(
+      'An update may not have more than 300 operators.',
+      update({
+        UpdateExpression: `SET ${Array.from({ length: 301 }, (_, i) => `a${i} = :n + :n`).join(',')}`,
+        ExpressionAttributeValues: { ':n': 1 },
+      }),
+    ),
+    refuses('An empty expression is refused.', condition('', { ':n': 1 })),
+    refuses('An expression that breaks off is refused.', condition('n <> :n AND')),
+    refuses('An expression with a stray character is refused.', condition('n <> :n;')),
+    refuses('A condition cannot calculate.', condition('n <> :n + :n')),
+    refuses(
+      'A literal number in a condition is refused.',
+      put({}, { ConditionExpression: 'n <> 5' }),
+    ),
+    refuses('A reserved word as a name is refused.', condition('shard <> :n')),
+    refuses('A reserved word in lower case inside a path is refused.', condition('m.count <> :n')),
+    accepts(
+      'A reserved word behind an alias is allowed.',
+      put({}, { ConditionExpression: x`${name('status')} <> ${1}` }),
+    ),
+    refuses('A name that begins with a digit is refused.', condition('m.5 <> :n')),
+
+    // Placeholders
+    refuses('A value that is not used is refused.', condition('n <> :n', { ':n': 1, ':more': 2 })),
+    refuses('A value that is not given is refused.', condition('n <> :n AND n <> :more')),
+    refuses(
+      'A name that is not used is refused.',
+      update({
+        UpdateExpression: 'REMOVE a',
+        ExpressionAttributeNames: { '#b': 'b' },
+      }),
+    ),
+    refuses('A name that is not given is refused.', update({ UpdateExpression: 'REMOVE #a' })),
+    refuses(
+      'An empty list of values is refused.',
+      update({ UpdateExpression: 'REMOVE a', ExpressionAttributeValues: {} }),
+    ),
+    refuses(
+      'An empty list of names is refused.',
+      update({ UpdateExpression: 'REMOVE a', ExpressionAttributeNames: {} }),
+    ),
+    refuses(
+      'Values without an expression are refused.',
+      put({}, { ExpressionAttributeValues: { ':n': 1 } }),
+    ),
+    accepts(
+      'A value used by the condition alone counts as used.',
+      update({ UpdateExpression: 'REMOVE a', ConditionExpression: x`n <> ${1}` }),
+    ),
+
+    // Requests
+    refuses('A put cannot return what is new.', put({}, { ReturnValues: 'ALL_NEW' })),
+    refuses(
+      'An update in no section is refused.',
+      update({ UpdateExpression: 'a = :n', ExpressionAttributeValues: { ':n': 1 } }),
+    ),
+    refuses('A section of nothing is refused.', update({ UpdateExpression: 'SET' })),
+    findsNoTable('A missing table is not found.', (place) => place.read('row', elsewhere)),
+    findsNoTable('An update of a missing table is not found.', update(elsewhere)),
+    refuses('A query without a condition is refused.', (place) =>
+      place.query({ KeyConditionExpression: undefined }),
+    ),
+  ],
   [
     {
       by: 'takes reserved words',

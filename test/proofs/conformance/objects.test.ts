@@ -1,5 +1,4 @@
 import {
-  DeleteObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
   NoSuchBucket,
@@ -7,12 +6,8 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { expect } from 'vitest'
-import { type Case, conformance } from './conformance.ts'
+import { type Case, check, conformance } from './conformance.ts'
 import { errorOf, outcomeOf, type Place } from './place.ts'
-
-interface ObjectCase extends Case {
-  readonly check: (objects: ReturnType<typeof objectsOf>) => Promise<void>
-}
 
 function objectsOf(place: Place) {
   const { s3, bucket: Bucket } = place.store
@@ -20,11 +15,11 @@ function objectsOf(place: Place) {
   return {
     put: (name: string, Body: string | Uint8Array) =>
       s3.send(new PutObjectCommand({ Bucket, Key: nameOf(name), Body })),
-    async get(name: string) {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: nameOf(name) }))
+    async get(name: string, Range?: string) {
+      const input = { Bucket, Key: nameOf(name), ...(Range !== undefined && { Range }) }
+      const { Body } = await s3.send(new GetObjectCommand(input))
       return Body?.transformToByteArray()
     },
-    delete: (name: string) => s3.send(new DeleteObjectCommand({ Bucket, Key: nameOf(name) })),
     deleteMany: (names: readonly string[]) => {
       const Objects = names.map((name) => ({ Key: nameOf(name) }))
       return s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
@@ -35,94 +30,67 @@ function objectsOf(place: Place) {
   }
 }
 
+const holds = (says: string, test: (objects: ReturnType<typeof objectsOf>) => Promise<void>) =>
+  check(says, (place) => test(objectsOf(place)))
+
 const bytes = (...values: number[]) => new Uint8Array(values)
 
-const cases: readonly ObjectCase[] = [
-  {
-    says: 'An object comes back as the bytes it was.',
-    async check({ put, get }) {
-      const every = Uint8Array.from({ length: 256 }, (_, i) => i)
-      await put('every', every)
-      expect(new Uint8Array((await get('every')) ?? [])).toEqual(every)
-    },
-  },
-  {
-    says: 'A string is stored as UTF-8.',
-    async check({ put, get }) {
-      await put('text', 'ü')
-      expect(new Uint8Array((await get('text')) ?? [])).toEqual(bytes(0xc3, 0xbc))
-    },
-  },
-  {
-    says: 'An empty object is an object.',
-    async check({ put, get }) {
-      await put('empty', bytes())
-      expect((await get('empty'))?.byteLength).toBe(0)
-    },
-  },
-  {
-    says: 'A missing object is NoSuchKey.',
-    async check({ get }) {
-      const error = await errorOf(get('missing'))
-      expect(error).toBeInstanceOf(NoSuchKey)
-      expect((error as NoSuchKey).$metadata.httpStatusCode).toBe(404)
-    },
-  },
-  {
-    says: 'A missing bucket is NoSuchBucket.',
-    async check({ getElsewhere }) {
-      const error = await errorOf(getElsewhere())
-      expect([error instanceof NoSuchBucket, error.name]).toContain('NoSuchBucket')
-    },
-  },
-  {
-    says: 'A second put replaces the first.',
-    async check({ put, get }) {
-      await put('twice', bytes(1, 2, 3))
-      await put('twice', bytes(4))
-      expect(new Uint8Array((await get('twice')) ?? [])).toEqual(bytes(4))
-    },
-  },
-  {
-    says: 'A deleted object is gone.',
-    async check(objects) {
-      await objects.put('gone', bytes(1))
-      await objects.delete('gone')
-      expect(await outcomeOf(objects.get('gone'))).toBe('NoSuchKey')
-    },
-  },
-  {
-    says: 'Deleting a missing object succeeds.',
-    async check(objects) {
-      expect(await outcomeOf(objects.delete('missing'))).toBe('ok')
-    },
-  },
-  {
-    says: 'Several objects can be deleted at once, missing ones too.',
-    async check(objects) {
-      await objects.put('a', bytes(1))
-      await objects.put('b', bytes(2))
-      await objects.put('c', bytes(3))
-      const { Deleted, Errors } = await objects.deleteMany(['a', 'b', 'missing'])
-      expect(Errors ?? []).toEqual([])
-      const deleted = Deleted?.map((one) => one.Key).sort()
-      expect(deleted).toEqual(['a', 'b', 'missing'].map(objects.nameOf))
-      expect(await outcomeOf(objects.get('a'))).toBe('NoSuchKey')
-      expect(await outcomeOf(objects.get('c'))).toBe('ok')
-    },
-  },
-  {
-    says: 'Keys may hold what a queue name may not.',
-    async check({ put, get }) {
-      for (const name of ['a b', 'ü', 'a%2Fb', 'a+b', 'dir', 'dir/child']) {
-        await put(name, name)
-        expect(Buffer.from((await get(name)) ?? []).toString()).toBe(name)
-      }
-    },
-  },
-  {
-    says: 'What is put is copied: changing the bytes later changes nothing.',
-    async check({ put, get }) {
+const cases: readonly Case[] = [
+  holds('An object comes back as the bytes it was.', async ({ put, get }) => {
+    const every = Uint8Array.from({ length: 256 }, (_, i) => i)
+    await put('every', every)
+    expect(new Uint8Array((await get('every')) ?? [])).toEqual(every)
+  }),
+  holds('A string is stored as UTF-8.', async ({ put, get }) => {
+    await put('text', 'ü')
+    expect(new Uint8Array((await get('text')) ?? [])).toEqual(bytes(0xc3, 0xbc))
+  }),
+  holds('An empty object is an object.', async ({ put, get }) => {
+    await put('empty', bytes())
+    expect((await get('empty'))?.byteLength).toBe(0)
+  }),
+  holds('A missing object is NoSuchKey.', async ({ get }) => {
+    const error = await errorOf(get('missing'))
+    expect(error).toBeInstanceOf(NoSuchKey)
+    expect((error as NoSuchKey).$metadata.httpStatusCode).toBe(404)
+  }),
+  holds('A missing bucket is NoSuchBucket.', async ({ getElsewhere }) => {
+    const error = await errorOf(getElsewhere())
+    expect([error instanceof NoSuchBucket, error.name]).toContain('NoSuchBucket')
+  }),
+  holds('A second put replaces the first.', async ({ put, get }) => {
+    await put('twice', bytes(1, 2, 3))
+    await put('twice', bytes(4))
+    expect(new Uint8Array((await get('twice')) ?? [])).toEqual(bytes(4))
+  }),
+  holds('A deleted object is gone.', async (objects) => {
+    await objects.put('gone', bytes(1))
+    await objects.deleteMany(['gone'])
+    expect(await outcomeOf(objects.get('gone'))).toBe('NoSuchKey')
+  }),
+  holds('Deleting a missing object succeeds.', async (objects) => {
+    expect(await outcomeOf(objects.deleteMany(['missing']))).toBe('ok')
+  }),
+  holds('Several objects can be deleted at once, missing ones too.', async (objects) => {
+    await objects.put('a', bytes(1))
+    await objects.put('b', bytes(2))
+    await objects.put('c', bytes(3))
+    const { Deleted, Errors } = await objects.deleteMany(['a', 'b', 'missing'])
+    expect(Errors ?? []).toEqual([])
+    const deleted = Deleted?.map((one) => one.Key).sort()
+    expect(deleted).toEqual(['a', 'b', 'missing'].map(objects.nameOf))
+    expect(await outcomeOf(objects.get('a'))).toBe('NoSuchKey')
+    expect(await outcomeOf(objects.get('c'))).toBe('ok')
+  }),
+  holds('Keys may hold what a queue name may not.', async ({ put, get }) => {
+    for (const name of ['a b', 'ü', 'a%2Fb', 'a+b', 'dir', 'dir/child']) {
+      await put(name, name)
+      expect(Buffer.from((await get(name)) ?? []).toString()).toBe(name)
+    }
+  }),
+  holds(
+    'What is put is copied: changing the bytes later changes nothing.',
+    async ({ put, get }) => {
       const body = bytes(1, 2, 3)
       await put('copied', body)
       body[0] = 9
@@ -131,18 +99,20 @@ const cases: readonly ObjectCase[] = [
       read[0] = 8
       expect((await get('copied'))?.[0]).toBe(1)
     },
-  },
-  {
-    says: 'A large object is stored whole.',
-    async check({ put, get }) {
-      await put('large', new Uint8Array(3_000_000).fill(7))
-      const read = await get('large')
-      expect([read?.byteLength, read?.[2_999_999]]).toEqual([3_000_000, 7])
-    },
-  },
+  ),
+  holds('A range is read by its first and its last byte.', async ({ put, get }) => {
+    await put('ranged', bytes(0, 1, 2, 3, 4))
+    expect(new Uint8Array((await get('ranged', 'bytes=1-3')) ?? [])).toEqual(bytes(1, 2, 3))
+    expect(new Uint8Array((await get('ranged', 'bytes=3-9')) ?? [])).toEqual(bytes(3, 4))
+  }),
+  holds('A large object is stored whole.', async ({ put, get }) => {
+    await put('large', new Uint8Array(3_000_000).fill(7))
+    const read = await get('large')
+    expect([read?.byteLength, read?.[2_999_999]]).toEqual([3_000_000, 7])
+  }),
 ]
 
-conformance('objects', cases, (place, one) => one.check(objectsOf(place)), [
+conformance('objects', cases, [
   {
     by: 'says that what it cannot find is empty',
     network: {

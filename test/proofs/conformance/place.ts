@@ -1,19 +1,35 @@
 import {
+  BatchGetCommand,
+  type BatchGetCommandInput,
+  BatchWriteCommand,
+  type BatchWriteCommandInput,
+  DeleteCommand,
+  type DeleteCommandInput,
+  type DeleteCommandOutput,
   GetCommand,
+  type GetCommandInput,
+  type GetCommandOutput,
   PutCommand,
   type PutCommandInput,
   QueryCommand,
   type QueryCommandInput,
   type QueryCommandOutput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
   UpdateCommand,
   type UpdateCommandInput,
   type UpdateCommandOutput,
 } from '@aws-sdk/lib-dynamodb'
+import { type Expression, name, sent, type Writable, x } from './expression.ts'
 import type { OpenStore } from './stores.ts'
 
 /** A corner of a store that belongs to one case: a partition, and a shard of the indexes. */
 
 export type Attributes = Record<string, unknown>
+export type Actions = NonNullable<TransactWriteCommandInput['TransactItems']>
+export type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string]
+type Update = NonNullable<Actions[number]['Update']>
+type KeysRequest = NonNullable<BatchGetCommandInput['RequestItems']>[string]
 
 let placesMade = 0
 const run = `${process.pid.toString(36)}${Date.now().toString(36)}`
@@ -57,16 +73,20 @@ export class Place {
     return { pk: this.pk, sk }
   }
 
-  put(attributes: Attributes = {}, more: Partial<PutCommandInput> = {}) {
+  put(attributes: Attributes = {}, more: Partial<Writable<PutCommandInput>> = {}) {
     const Item = { ...this.key(), ...attributes }
-    return this.dynamodb.send(new PutCommand({ TableName: this.table, Item, ...more }))
+    return this.dynamodb.send(
+      new PutCommand(sent<PutCommandInput>({ TableName: this.table, Item, ...more })),
+    )
+  }
+
+  read(sk = 'row', more: Partial<GetCommandInput> = {}): Promise<GetCommandOutput> {
+    const input = { TableName: this.table, Key: this.key(sk), ConsistentRead: true, ...more }
+    return this.dynamodb.send(new GetCommand(input))
   }
 
   async get(sk = 'row'): Promise<Attributes | undefined> {
-    const { Item } = await this.dynamodb.send(
-      new GetCommand({ TableName: this.table, Key: this.key(sk), ConsistentRead: true }),
-    )
-    return Item
+    return (await this.read(sk)).Item
   }
 
   /** The row without its key, for comparing with what a case says. */
@@ -77,29 +97,53 @@ export class Place {
     return attributes
   }
 
-  update(input: Partial<UpdateCommandInput>): Promise<UpdateCommandOutput> {
-    return this.dynamodb.send(
-      new UpdateCommand({ TableName: this.table, Key: this.key(), ...input }),
-    )
+  update(input: Partial<Writable<UpdateCommandInput>>): Promise<UpdateCommandOutput> {
+    const whole = sent<UpdateCommandInput>({ TableName: this.table, Key: this.key(), ...input })
+    return this.dynamodb.send(new UpdateCommand(whole))
   }
 
-  query(input: Partial<QueryCommandInput>): Promise<QueryCommandOutput> {
-    return this.dynamodb.send(new QueryCommand({ TableName: this.table, ...input }))
+  delete(more: Partial<Writable<DeleteCommandInput>> = {}): Promise<DeleteCommandOutput> {
+    const whole = sent<DeleteCommandInput>({ TableName: this.table, Key: this.key(), ...more })
+    return this.dynamodb.send(new DeleteCommand(whole))
+  }
+
+  /** Asks for this place's partition unless `more` says otherwise. */
+  query(more: Partial<Writable<QueryCommandInput>> = {}): Promise<QueryCommandOutput> {
+    const KeyConditionExpression = x`pk = ${this.pk}`
+    const input = { TableName: this.table, KeyConditionExpression, ...more }
+    return this.dynamodb.send(new QueryCommand(sent<QueryCommandInput>(input)))
+  }
+
+  /** Asks an index for this place's shard. */
+  inIndex(
+    IndexName: 'check' | 'directory',
+    more: Partial<Writable<QueryCommandInput>> = {},
+  ): Promise<QueryCommandOutput> {
+    const KeyConditionExpression = x`${name('shard')} = ${this.shard}`
+    return this.query({ IndexName, KeyConditionExpression, ...more })
+  }
+
+  transact(actions: Actions, more: Partial<TransactWriteCommandInput> = {}) {
+    return this.dynamodb.send(new TransactWriteCommand({ TransactItems: actions, ...more }))
+  }
+
+  updateAction(sk: string, UpdateExpression: Expression): Actions[number] {
+    const input = { TableName: this.table, Key: this.key(sk), UpdateExpression }
+    return { Update: sent<Update>(input) }
+  }
+
+  batchWrite(requests: WriteRequests, more: Partial<BatchWriteCommandInput> = {}) {
+    const RequestItems = { [this.table]: requests }
+    return this.dynamodb.send(new BatchWriteCommand({ RequestItems, ...more }))
+  }
+
+  batchGet(request: KeysRequest, more: Partial<BatchGetCommandInput> = {}) {
+    const RequestItems = { [this.table]: request }
+    return this.dynamodb.send(new BatchGetCommand({ RequestItems, ...more }))
   }
 
   async clean(): Promise<void> {
     await this.store.clean(this.partitionKeys, this.objectKeys)
-  }
-}
-
-/** Leaves parameters out that a case does not give: DynamoDB refuses empty ones. */
-export function expressionInput(given: {
-  readonly names?: Record<string, string> | undefined
-  readonly values?: Attributes | undefined
-}): Pick<UpdateCommandInput, 'ExpressionAttributeNames' | 'ExpressionAttributeValues'> {
-  return {
-    ...(given.names && { ExpressionAttributeNames: given.names }),
-    ...(given.values && { ExpressionAttributeValues: given.values }),
   }
 }
 

@@ -20,7 +20,7 @@ export interface OpenStore {
   readonly s3: ObjectSender
   readonly table: string
   readonly bucket: string
-  /** Deletes what a case has left behind, where the store outlives the tests. */
+  /** Deletes the rows and objects of a case from a store that outlives the tests. */
   clean(partitionKeys: Iterable<string>, objectKeys: Iterable<string>): Promise<void>
   close(): Promise<void>
 }

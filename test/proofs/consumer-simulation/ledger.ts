@@ -1,8 +1,8 @@
 import type { Item } from '../../../lambdas/consumer/item.ts'
 import type { PoppedItem } from '../../../lambdas/engine/queues.ts'
-import type { Random } from '../simulation/random.ts'
+import type { Random } from '../../../testing/random.ts'
 
-/** What was pushed, what handlers did, and what they must not have been asked to do. */
+/** The items pushed, the work of the handlers, and the calls that no handler should have got. */
 export class Ledger {
   readonly violations: string[] = []
   /** Numbers of items whose handler came to its end. */

@@ -1,6 +1,6 @@
 // A queue that fills while its consumer ends is picked up again, whatever dies on the way: no run
-// polls, and the world has no other way to be woken than by the events of its own writes. Where an event
-// is lost, or there was nobody yet to hear it, a reminder comes.
+// polls, so only the events of the queue's own writes can wake a consumer. Where an event is lost, or no
+// consumer was there yet to hear it, a reminder comes.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runSeed } from './run-seed.ts'

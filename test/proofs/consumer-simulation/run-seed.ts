@@ -1,20 +1,18 @@
 import type { Queues } from '../../../lambdas/engine/queues.ts'
-import { Random } from '../simulation/random.ts'
+import { Random } from '../../../testing/random.ts'
 import { Ledger } from './ledger.ts'
 import { type Odds, QUEUE, World } from './world.ts'
 
 export type SeedResult = {
-  readonly seed: number
   readonly violations: readonly string[]
   readonly history: readonly string[]
-  readonly pushed: number
   /** Endings of runs, and what else the seed has met, by name. */
   readonly met: ReadonlyMap<string, number>
 }
 
 /**
- * So long after the last push nothing may be left: failures, locks and sweeps are far over then, and
- * what was not heard has been announced again, a dozen times.
+ * This long after the last push nothing may be left: by then all failures, locks and sweeps are over,
+ * and the sweeper has announced an unheard queue a dozen times more.
  */
 const PATIENCE_MS = 10 * 60 * 60_000
 const SWEEP_EVERY_MS = 10_000
@@ -30,7 +28,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   const isExclusive = random.chance(0.6)
   const hasFaults = random.chance(0.5)
   const deliveriesMax = random.pick([Number.POSITIVE_INFINITY, 3])
-  /** The queue's own: every return of a lock counts, and nobody asks the consumer. */
+  /** The queue's own limit: it counts every return of a lock, whatever the consumer is set to. */
   const queueDeliveriesMax = random.pick([undefined, undefined, 1, 2, 3, 4, 6])
   const timeoutMs = random.pick([10_000, 10_000, 30_000])
   const unheard = random.chance(0.35)
@@ -93,7 +91,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   const push = async (nth: number): Promise<void> => {
     const engine = nth < eventsFromPush ? silent : producer
     if (eventsOff && nth === eventsFromPush) {
-      // The sweeper starts anew when its environment changes.
+      // A new setting starts a new sweeper.
       await sweeper.startTimers({ deadlineMs: Number.POSITIVE_INFINITY })
     }
     const items = Array.from({ length: random.pick([1, 1, 3]) }, () => {
@@ -167,10 +165,10 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   if (unheard !== undefined) meet(unheard)
   if (world.reminders > 0) meet('reminded')
   if (queueDeliveriesMax !== undefined) meet('limit of the queue')
-  return { seed, violations, history: world.history, pushed: ledger.pushed, met }
+  return { violations, history: world.history, met }
 }
 
-/** Somebody who takes one exclusive lock, settles it in one way or another, and never comes back. */
+/** A stranger takes one exclusive lock, acknowledges it or lets it expire, and never comes back. */
 function callOnce(world: World, random: Random, ledger: Ledger, queues: Queues): void {
   const { scheduler } = world
   const sleep = (ms: number): Promise<void> =>

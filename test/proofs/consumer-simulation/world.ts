@@ -13,13 +13,13 @@ import { decodeRecord, type StoredRecord } from '../../../lambdas/engine/core/st
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
 import { createLog } from '../../../lambdas/runtime/log.ts'
+import type { Random } from '../../../testing/random.ts'
 import { announcementsOf } from '../../../testing/simulated/announcements.ts'
 import type { Change } from '../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
 import { requestTimeout, throttling } from '../../../testing/simulated/faults.ts'
 import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
-import type { Random } from '../simulation/random.ts'
 import { Scheduler } from '../simulation/scheduler.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -28,7 +28,7 @@ const START_MS = 1_790_000_000_000
 const LATENCY_MS = 20
 
 export type Odds = {
-  /** Of a request: refused for now; carried out or not, and nobody is told. */
+  /** Odds for each request: throttled; and carried out or not, with the answer lost. */
   readonly throttled: number
   readonly lost: number
   /** Of a run: killed at some moment. */
@@ -48,7 +48,7 @@ type Environment = { busy: boolean; life: Life; engine: Queues }
 export class World {
   readonly scheduler = new Scheduler(START_MS)
   readonly store: SimulatedStore
-  /** What happened, for whoever replays a seed. */
+  /** What happened, to read when you replay a seed. */
   readonly history: string[] = []
   readonly #random: Random
   readonly #odds: Odds
@@ -62,7 +62,7 @@ export class World {
   #underWay = 0
   /** Nothing is called before: the consumer is not deployed yet. */
   deployedMs = 0
-  /** Announcements because nobody came. */
+  /** How often the sweeper announced the queue again because no consumer came. */
   reminders = 0
 
   constructor(options: {
@@ -149,7 +149,7 @@ export class World {
           if (!life.dead) tell()
         })
       scheduler.at(scheduler.nowMs + there, random.next(), false, () => {
-        // What a dead process had sent arrives, or does not.
+        // A request that a dead process had sent may arrive or not.
         if (life.dead && random.chance(0.3)) return
         let outcome: () => void = () => {}
         if (arrives) {
@@ -174,7 +174,7 @@ export class World {
     if (pk !== `q#${QUEUE}` || newItem === undefined) return
     const before = oldItem && decodeRecord(oldItem as unknown as StoredRecord)
     const after = decodeRecord(newItem as unknown as StoredRecord)
-    // Whoever works on purged items has no lock any more.
+    // A run that works on purged items has lost its lock.
     const isGone = (lockId: string): boolean => before?.locks.has(lockId) === true
     if (after.ended.some(({ lockId, ending }) => ending === 'purged' && isGone(lockId))) {
       this.#ledger.locksPurged()
@@ -243,7 +243,7 @@ export class World {
       scheduler.at(scheduler.nowMs, random.next(), true, () => this.#next())
       return true
     }
-    // As Lambda repeats what nobody waits for.
+    // As Lambda repeats asynchronous calls.
     const repeat = (): void => {
       if (call.failures < 2) this.#event({ failures: call.failures + 1 })
       else this.#ledger.gaveUp()
@@ -253,8 +253,8 @@ export class World {
       life.dead = true
       this.#ledger.died(name)
       this.#environments.splice(this.#environments.indexOf(environment), 1)
-      // Lambda would repeat this as well. Here only where no lock is left, once what was sent has
-      // landed: a lock says that somebody works here, or that its end will be an event.
+      // Lambda would repeat this as well. We repeat it only if no lock is left once all requests have
+      // landed: a lock means that a run is at work, or that the end of the lock will be an event.
       this.#underWay += 1
       scheduler.at(scheduler.nowMs + 10 * LATENCY_MS, random.next(), true, () => {
         this.#underWay -= 1

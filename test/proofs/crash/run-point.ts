@@ -14,7 +14,6 @@ export type Point = { readonly request: number; readonly how: Intervention }
 export type PointResult = {
   readonly requests: number
   readonly violation: World['violation']
-  readonly outcome: string
   readonly history: readonly string[]
 }
 
@@ -48,7 +47,7 @@ export async function runPoint(
       world.violated('a scenario is prepared', `${operation.command.verb} did not succeed`)
     }
   }
-  if (scenario.waitMs !== undefined) await driver.advance(scenario.waitMs)
+  if (scenario.waitMs > 0) await driver.advance(scenario.waitMs)
 
   const command = scenario.subject(state)
   let requests = 0
@@ -76,7 +75,6 @@ export async function runPoint(
   return {
     requests,
     violation: world.violation,
-    outcome: struck?.outcome?.kind ?? 'none',
     history: world.history.lines,
   }
 }

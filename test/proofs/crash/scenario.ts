@@ -12,16 +12,38 @@ export type Scenario = {
   readonly before: readonly Step[]
   readonly subject: Step
   /** The subject's engine prepared the state and remembers it; else it has just started. */
-  readonly warm?: boolean
+  readonly warm: boolean
   /** Time that passes before the subject. */
-  readonly waitMs?: number
+  readonly waitMs: number
   /** Requests that the path takes at least: a scenario that misses its path proves nothing. */
   readonly requestsMin: number
 }
 
+type Make = (
+  name: string,
+  before: readonly Step[],
+  subject: Step,
+  requestsMin: number,
+  waitMs?: number,
+) => Scenario
+
+const scenario =
+  (warm: boolean): Make =>
+  (name, before, subject, requestsMin, waitMs = 0) => ({
+    name,
+    before,
+    subject,
+    warm,
+    waitMs,
+    requestsMin,
+  })
+
+export const cold = scenario(false)
+export const warm = scenario(true)
+
 export type Step = (state: State) => Command
 
-/** What earlier steps have told. */
+/** What the callers have learnt from earlier steps. */
 export class State {
   readonly #knowledge = new Knowledge()
   #lock: KnownLock | undefined

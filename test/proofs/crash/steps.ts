@@ -1,5 +1,6 @@
 import type { ConfigurationChange } from '../../../lambdas/engine/core/configuration.ts'
 import type { PopRequest } from '../../../lambdas/engine/queues.ts'
+import type { Command } from '../simulation/command.ts'
 import { queue, type Step } from './scenario.ts'
 
 /** Steps that scenarios are made of. */
@@ -30,15 +31,24 @@ export const lock = (count = 1, request: PopRequest = {}): Step =>
 
 export const claim = (count = 1): Step => lock(count, { competing: true })
 
-export const acknowledge: Step = (state) => ({
-  verb: 'acknowledge',
-  queue,
-  request: { lockId: state.lock.lockId },
-})
+/** About the lock of the last pop. */
+export const ofLock =
+  (verb: 'acknowledge' | 'release' | 'deadLetter' | 'extend', more: object = {}): Step =>
+  (state) =>
+    ({ verb, queue, request: { lockId: state.lock.lockId, ...more } }) as Command
+
+/** About some of its items. */
+export const ofPart =
+  (verb: 'acknowledge' | 'release' | 'deadLetter', from: number, to: number): Step =>
+  ({ lock: { lockId, ids } }) => ({ verb, queue, request: { lockId, ids: ids.slice(from, to) } })
+
+export const acknowledge = ofLock('acknowledge')
+
+export const deadLetter = ofLock('deadLetter', { reason: 'broken' })
 
 export const configure =
-  (change: ConfigurationChange): Step =>
-  () => ({ verb: 'configure', queue, change })
+  (request: ConfigurationChange): Step =>
+  () => ({ verb: 'configure', queue, request })
 
 export const housekeep: Step = () => ({ verb: 'housekeep', queue })
 

@@ -1,5 +1,5 @@
-// Keeps an embedded DynamoDB on one port and one file, kills it when told to and starts it again.
-// A process of its own, so that it takes DynamoDB along whatever happens to the test.
+// Keeps an embedded DynamoDB on one port and one file; on request it kills it and starts it again. It is
+// a separate process so that DynamoDB ends with it, whatever happens to the test.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 

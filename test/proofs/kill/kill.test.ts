@@ -1,6 +1,6 @@
 // Producers, consumers and a keeper, killed with SIGKILL at random moments and started again, and
-// DynamoDB itself a few times. What they wrote down is then compared: nothing that was answered
-// may be lost, nothing that was acknowledged may come again.
+// DynamoDB itself a few times. Then we compare what they wrote down: no item whose push was answered
+// may be lost, and none that was acknowledged may come again.
 //
 // PUSHPOP_KILLS makes it longer; PUSHPOP_SEED chooses the same victims, not the same moments.
 
@@ -15,8 +15,9 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
 import { findDynoxide } from '../../../testing/embedded-dynamodb.ts'
-import { type Deliveries, type Finding, findFaults } from '../linearisability/deliveries.ts'
-import { seededRandom } from '../linearisability/random.ts'
+import { Random } from '../../../testing/random.ts'
+import { type Deliveries, type Finding, findFaults } from '../../support/deliveries.ts'
+import { namesIn } from '../../support/delivery-account.ts'
 import { nameOf } from '../linearisability/recorder.ts'
 import type { CreateQueues } from '../linearisability/worker.ts'
 import type { HostMessage } from './dynamodb-host.ts'
@@ -31,7 +32,7 @@ const engine =
 const DYNAMODB_KILLS = 4
 const TTL_SECONDS = 1
 const CHARACTERS = 300
-/** Most of them are to be at work while the next is killed, or the test only measures starting. */
+/** Most of them should be at work when we kill the next, or the test only measures starting. */
 const AT_WORK_MIN = 5
 const DRAIN_MS_MAX = 20_000
 
@@ -105,15 +106,14 @@ test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000
   const killedMs = performance.now()
   await drain()
 
-  const { byQueue, faults, refused } = readJournals(journals)
+  const { accounts, faults, refused } = readJournals(journals)
   const found: string[] = [...faults]
   const totals = { pushed: 0, unanswered: 0, delivered: 0, again: 0, acknowledged: 0, dead: 0 }
   const count: Partial<Record<Finding['kind'], number>> = {}
   for (const { name } of queues) {
-    const deliveries: Deliveries = {
-      ...(byQueue.get(name) ?? { pushes: [], pops: [], acknowledgements: [] }),
-      elsewhere: takenFrom(byQueue.get(`${name}-deadletter`)),
-    }
+    const { pushes, pops, acknowledgements, releases } = accounts.of(name)
+    const elsewhere = namesIn(accounts.of(`${name}-deadletter`))
+    const deliveries: Deliveries = { pushes, pops, acknowledgements, releases, elsewhere }
     for (const { kind, text } of findFaults(deliveries)) {
       count[kind] = (count[kind] ?? 0) + 1
       found.push(`${name}: ${kind}: ${text}`)
@@ -143,7 +143,7 @@ test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000
         const finished = (await engineHere.housekeep(name)).finished
         const { count: left, deadCount } = await engineHere.inspect(name, { consistent: true })
         if (left === 0 && deadCount === 0 && finished) break
-        // Not an error here: what is missing then is found missing.
+        // Not an error here: the checks will find what is missing.
         if (performance.now() > impatientAt) break
         await new Promise((resolve) => setTimeout(resolve, 100))
         await engineHere.returnExpiredLocks()
@@ -168,7 +168,7 @@ test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000
 })
 
 async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }> {
-  const random = seededRandom(seed)
+  const random = new Random(seed)
   const working = new Map<number, ChildProcess>()
   const all = new Set<ChildProcess>()
   let incarnations = 0
@@ -266,9 +266,6 @@ function forkScript(script: string, setting: unknown): ChildProcess {
     env: { ...process.env, NODE_COMPILE_CACHE: join(directory, 'compile-cache') },
   })
 }
-
-const takenFrom = (deadLetters: Deliveries | undefined): readonly string[] =>
-  deadLetters?.pops.flatMap(({ items }) => items.map(({ name }) => name)) ?? []
 
 function addTo(
   totals: Record<'pushed' | 'unanswered' | 'delivered' | 'again' | 'acknowledged' | 'dead', number>,

@@ -4,8 +4,9 @@
 import { flushCompileCache } from 'node:module'
 import type { PoppedItem as EngineItem, Queues } from '../../../lambdas/engine/queues.ts'
 import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { Random } from '../../../testing/random.ts'
 import { watchBackground } from '../linearisability/background.ts'
-import { seededRandom } from '../linearisability/random.ts'
+import { failureOf } from '../linearisability/failure.ts'
 import { nameOf, textOf } from '../linearisability/recorder.ts'
 import type { CreateQueues } from '../linearisability/worker.ts'
 import { openJournal, type Settling } from './records.ts'
@@ -28,7 +29,7 @@ export type ParticipantSetting = Endpoints & {
 
 const setting = JSON.parse(process.argv[2] ?? '{}') as ParticipantSetting
 const { name, characters, ttlSeconds } = setting
-const random = seededRandom(setting.seed)
+const random = new Random(setting.seed)
 const { createQueues } = (await import(setting.engine)) as { createQueues: CreateQueues }
 const { dynamodb, s3 } = connectEmbedded(setting)
 const { tableName, bucketName } = setting
@@ -122,7 +123,7 @@ async function consume() {
     }
   }
 
-  /** What it holds then. */
+  /** Returns what the consumer holds afterwards. */
   async function pop(queue: KillQueue, held: Held | undefined): Promise<Held | undefined> {
     const acknowledge = held && settlingOf(held)
     const call = journal.write({
@@ -216,19 +217,6 @@ async function keep() {
 function ignoreFailure(error: unknown) {
   const failure = failureOf(error)
   if (failure.kind === 'fault') journal.write(failure)
-}
-
-function failureOf(
-  error: unknown,
-):
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'refused'; readonly code: string }
-  | { readonly kind: 'fault'; readonly text: string } {
-  if (!(error instanceof Error) || error.name !== 'QueueError') {
-    return { kind: 'fault', text: error instanceof Error ? (error.stack ?? '') : String(error) }
-  }
-  const { code, outcome } = error as Error & { code: string; outcome?: 'unknown' }
-  return outcome === 'unknown' ? { kind: 'unknown' } : { kind: 'refused', code }
 }
 
 function sleep(ms: number) {

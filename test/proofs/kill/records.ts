@@ -1,15 +1,10 @@
-// What a process that may die at any moment wrote down: a line before each call that could have an
-// effect, and a line after its answer. A line is in the page cache when `write` returns, which no
-// kill takes back.
+// The journal of a process that may die at any moment: it writes a line before each call that could have
+// an effect, and a line after the answer. When `write` returns, the line is in the page cache, which
+// survives a kill.
 
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type {
-  AcknowledgeEvent,
-  Deliveries,
-  PopEvent,
-  PushEvent,
-} from '../linearisability/deliveries.ts'
+import { DeliveryAccounts } from '../../support/delivery-account.ts'
 
 export type PushedItem = { readonly name: string; readonly priority: number }
 export type PoppedItem = { readonly name: string; readonly deliveries: number }
@@ -57,30 +52,15 @@ export function openJournal(path: string): Journal {
 }
 
 export type Journals = {
-  readonly byQueue: ReadonlyMap<string, Deliveries>
+  readonly accounts: DeliveryAccounts
   readonly faults: readonly string[]
   readonly refused: Readonly<Record<string, number>>
 }
 
-type Mutable = {
-  pushes: PushEvent[]
-  pops: PopEvent[]
-  acknowledgements: AcknowledgeEvent[]
-  releases: { lockId: string; calledAt: number }[]
-}
-
 export function readJournals(directory: string): Journals {
-  const byQueue = new Map<string, Mutable>()
+  const accounts = new DeliveryAccounts()
   const faults: string[] = []
   const refused: Record<string, number> = {}
-  const of = (queue: string): Mutable => {
-    const known = byQueue.get(queue)
-    if (known !== undefined) return known
-    const made: Mutable = { pushes: [], pops: [], acknowledgements: [], releases: [] }
-    byQueue.set(queue, made)
-    return made
-  }
-
   for (const name of readdirSync(directory)) {
     const { calls, answers } = readLines(join(directory, name))
     for (const [number, call] of calls) {
@@ -94,21 +74,21 @@ export function readJournals(directory: string): Journals {
       const times = { calledAt: call.at, ...(isAnswered && { answeredAt: answer.at }) }
       switch (call.kind) {
         case 'intend':
-          of(call.queue).pushes.push({ items: call.items, ...times })
+          accounts.of(call.queue).pushes.push({ items: call.items, ...times })
           break
         case 'acknowledging':
-          of(call.queue).acknowledgements.push({ ...call.settling, ...times })
+          accounts.of(call.queue).acknowledgements.push({ ...call.settling, ...times })
           break
         case 'releasing':
-          of(call.queue).releases.push({ lockId: call.lockId, calledAt: call.at })
+          accounts.of(call.queue).releases.push({ lockId: call.lockId, calledAt: call.at })
           break
         case 'popping': {
           const popped = answer?.kind === 'popped' ? answer : undefined
           if (call.acknowledge && popped?.acknowledged !== false) {
-            of(call.queue).acknowledgements.push({ ...call.acknowledge, ...times })
+            accounts.of(call.queue).acknowledgements.push({ ...call.acknowledge, ...times })
           }
           if (popped === undefined || popped.items.length === 0) break
-          of(call.queue).pops.push({
+          accounts.of(call.queue).pops.push({
             items: popped.items,
             calledAt: call.at,
             answeredAt: popped.at,
@@ -134,7 +114,7 @@ export function readJournals(directory: string): Journals {
       }
     }
   }
-  return { byQueue, faults, refused }
+  return { accounts, faults, refused }
 }
 
 function readLines(path: string): { calls: Map<number, Line>; answers: Map<number, Line> } {

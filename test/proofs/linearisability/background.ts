@@ -3,13 +3,13 @@ export type Background = {
     error: unknown,
     context: { readonly queue: string; readonly step: string },
   ): void
-  /** Mistakes, whoever was in the way. */
+  /** Mistakes of the engine, which no other process explains. */
   readonly faults: string[]
   /** Steps that failed because another process was faster, or because a request was lost. */
   failed: number
 }
 
-/** What fails behind the answers: most of it may, and is tried again. */
+/** Watches background work: most of its failures are allowed, and the engine tries again. */
 export function watchBackground(onFault?: (text: string) => void): Background {
   const background: Background = {
     faults: [],

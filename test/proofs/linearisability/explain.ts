@@ -5,7 +5,7 @@ import type { RecordedCall } from './recorder.ts'
 
 const CALLS_SHOWN = 12
 
-/** What a person needs to see why there is no order: the end of the longest one, and who is stuck. */
+/** Shows why there is no order: the end of the longest one found, and the calls that fit nowhere. */
 export function explain(
   { plan, calls }: History,
   verdict: Exclude<Verdict<QueueState>, { kind: 'linearisable' }>,

@@ -1,19 +1,16 @@
 // Runs histories: forks the workers, lets all of them loose on one queue after the other, a few
 // queues at a time, and drains each queue at the end so that the last state is checked too.
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { type Connections, connectEmbedded } from '../../../testing/embedded.ts'
+import { Random } from '../../../testing/random.ts'
+import { startWorker } from '../../support/worker-process.ts'
 import { watchBackground } from './background.ts'
 import type { Style } from './player.ts'
-import { type Random, seededRandom } from './random.ts'
 import { createRecorder, type RecordedCall, type Recorder } from './recorder.ts'
-import type { CreateQueues, PlayedMessage, PlayMessage, WorkerSetting } from './worker.ts'
+import type { CreateQueues, Play, Played, WorkerSetting } from './worker.ts'
 
 export type Workers = {
-  play(message: PlayMessage): Promise<readonly (PlayedMessage & { kind: 'played' })[]>
-  readonly count: number
+  play(message: Play): Promise<readonly Played[]>
   stop(): Promise<void>
 }
 
@@ -46,57 +43,22 @@ export async function startWorkers(
   setting: Omit<WorkerSetting, 'name' | 'clockSkewMs'>,
   clockSkewMs: (worker: number) => number,
 ): Promise<Workers> {
-  const waiting = new Map<string, (message: PlayedMessage & { kind: 'played' }) => void>()
-  let lost: (error: Error) => void = () => {}
-  const death = new Promise<never>((_, reject) => {
-    lost = reject
-  })
-  death.catch(() => {})
-  let stopping = false
-
-  const children = await Promise.all(
-    Array.from({ length: count }, (_, index) => {
-      const own = { ...setting, name: `w${index}`, clockSkewMs: clockSkewMs(index) }
-      const child = fork(join(import.meta.dirname, 'worker.ts'), [JSON.stringify(own)], {
-        execArgv: [],
-        execPath: process.execPath,
-      })
-      return new Promise<ChildProcess>((resolve, reject) => {
-        child.on('message', (message: PlayedMessage) => {
-          if (message.kind === 'ready') resolve(child)
-          else waiting.get(`${index} ${message.queue}`)?.(message)
-        })
-        child.once('exit', (code, signal) => {
-          const error = new Error(`Cannot go on because worker ${index} ended: ${signal ?? code}`)
-          reject(error)
-          if (!stopping) lost(error)
-        })
-      })
-    }),
+  const workers = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      startWorker<Play, Played>(new URL('./worker.ts', import.meta.url), {
+        ...setting,
+        name: `w${index}`,
+        clockSkewMs: clockSkewMs(index),
+      }),
+    ),
   )
-
   return {
-    count,
     play: (message) =>
       Promise.all(
-        children.map((child, index) => {
-          const key = `${index} ${message.queue}`
-          const played = new Promise<PlayedMessage & { kind: 'played' }>((resolve) => {
-            waiting.set(key, resolve)
-          }).finally(() => waiting.delete(key))
-          child.send({ ...message, seed: message.seed + index })
-          return Promise.race([played, death])
-        }),
+        workers.map((worker, index) => worker.ask({ ...message, seed: message.seed + index })),
       ),
     async stop() {
-      stopping = true
-      await Promise.all(
-        children.map((child) => {
-          const exited = once(child, 'exit')
-          child.disconnect()
-          return exited
-        }),
-      )
+      await Promise.all(workers.map((worker) => worker.stop()))
     },
   }
 }
@@ -162,7 +124,7 @@ export async function createCoordinator(
 }
 
 async function prefill({ prefilled, seed, style }: HistoryPlan, recorder: Recorder) {
-  const random = seededRandom(seed)
+  const random = new Random(seed)
   for (let made = 0; made < prefilled; ) {
     const count = Math.min(prefilled - made, 1 + random.integer(8))
     const names = Array.from({ length: count }, (_, index) => `c-${made + index}`)
@@ -198,7 +160,7 @@ async function drain(recorder: Recorder, style: Style): Promise<boolean> {
 
 /** What a history is like, from its seed alone. */
 export function planHistory(index: number, seed: number): HistoryPlan {
-  const random = seededRandom(seed * 7919 + index * 104_729)
+  const random = new Random(seed * 7919 + index * 104_729)
   const burying = random.chance(0.25)
   const prefilled = random.chance(0.4) ? 12 + random.integer(20) : random.integer(6)
   const isSmall = !burying && random.chance(0.2)
@@ -234,7 +196,7 @@ export function planHistory(index: number, seed: number): HistoryPlan {
 /** Short locks, held for longer than they live now and then. */
 export function planShortLocks(index: number, seed: number): HistoryPlan {
   const plan = planHistory(index, seed + 1)
-  const random: Random = seededRandom(plan.seed)
+  const random: Random = new Random(plan.seed)
   return {
     ...plan,
     queue: `short-${index}`,

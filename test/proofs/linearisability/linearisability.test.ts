@@ -7,8 +7,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
+import { findFaults } from '../../support/deliveries.ts'
 import { checkHistory } from './checker.ts'
-import { findFaults } from './deliveries.ts'
 import { explain } from './explain.ts'
 import {
   type Coordinator,
@@ -75,7 +75,7 @@ describe(`histories of ${WORKERS} processes, seed ${seed}`, () => {
     const plans = Array.from({ length: historyCount }, (_, index) => planHistory(index, seed))
     const steps: number[] = []
     const { histories, problems } = await runAll(coordinator, plans, AT_ONCE, (history) => {
-      // After a fault anything goes, and an order of it is not worth the search.
+      // After a fault anything may happen, so a search for an order would be wasted.
       if (history.faults.length > 0) return history.faults
       const verdict = judge(history)
       steps.push(verdict.steps)
@@ -112,12 +112,12 @@ function judge({ plan, calls: recorded }: History) {
   const model = queueModel(plan.configuration)
   const verdict = checkHistory(model, calls, { precedence: precedenceOf(calls) })
   if (verdict.kind === 'linearisable') return verdict
-  // Without what the answers give away the search is long, but shows better where it ends.
+  // Without precedence the search takes long, but shows better where it ends.
   const plain = checkHistory(model, calls, { stepsMax: STEPS_TO_EXPLAIN })
   return plain.kind === 'undecided' ? verdict : plain
 }
 
-/** Only the times of the calls say what a purge cannot have seen yet. */
+/** Items that a purge may have missed: only the times of the calls show which. */
 function withSurvivors(calls: readonly RecordedCall[]): readonly RecordedCall[] {
   return calls.map((call) => {
     if (call.operation.kind !== 'purge') return call

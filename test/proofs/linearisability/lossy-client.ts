@@ -1,11 +1,11 @@
 // Loses answers, and makes requests late, between a client and its store: at the request handler,
-// so that whatever retries above it meets what it would meet on a bad network.
+// so that the SDK's retries above it see what they would see on a bad network.
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { S3Client } from '@aws-sdk/client-s3'
 
 export type Fault =
-  /** It took effect, and nobody was told. */
+  /** The request took effect; its answer never comes. */
   | { readonly kind: 'answer-lost' }
   /** It never arrived. */
   | { readonly kind: 'request-lost' }
@@ -15,13 +15,14 @@ export type Fault =
 export type Lossy = {
   /** The next requests meet these, in order; `undefined` lets one pass. */
   arm(faults: readonly (Fault | undefined)[]): void
-  /** Takes back what no request met. */
+  /** Removes the faults that no request has met. */
   disarm(): void
   /** Each request waits so long before it is sent. */
   delay(delayMs: (() => number) | undefined): void
   /** When everything late has arrived. */
   settled(): Promise<void>
-  readonly counts: { requests: number; faults: number }
+  /** How many requests have met one. */
+  faults(): number
 }
 
 type Handler = DynamoDBClient['config']['requestHandler']
@@ -30,7 +31,7 @@ export function lossyClients(clients: {
   readonly dynamodb: DynamoDBClient
   readonly s3: S3Client
 }): Lossy {
-  const counts = { requests: 0, faults: 0 }
+  let faults = 0
   const late = new Set<Promise<unknown>>()
   let armed: (Fault | undefined)[] = []
   let delayMs: (() => number) | undefined
@@ -38,12 +39,11 @@ export function lossyClients(clients: {
   function wrap(handler: Handler) {
     const send = handler.handle.bind(handler)
     handler.handle = async (request, options) => {
-      counts.requests += 1
       const fault = armed.shift()
       if (delayMs !== undefined) await sleep(delayMs())
       if (fault === undefined) return send(request, options)
 
-      counts.faults += 1
+      faults += 1
       switch (fault.kind) {
         case 'answer-lost':
           discard(await send(request, options))
@@ -68,8 +68,8 @@ export function lossyClients(clients: {
   wrap(clients.s3.config.requestHandler as Handler)
 
   return {
-    arm(faults) {
-      armed = [...faults]
+    arm(next) {
+      armed = [...next]
     },
     disarm() {
       armed = []
@@ -80,7 +80,7 @@ export function lossyClients(clients: {
     async settled() {
       await Promise.all(late)
     },
-    counts,
+    faults: () => faults,
   }
 }
 

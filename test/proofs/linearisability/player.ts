@@ -1,8 +1,8 @@
 // What one process does to one queue: a few operations chosen by a seed, with pauses between them,
 // some of them on a bad network.
 
+import type { Random } from '../../../testing/random.ts'
 import type { Fault, Lossy } from './lossy-client.ts'
-import type { Random } from './random.ts'
 import type { HeldLock, Recorder } from './recorder.ts'
 
 /** What the histories of a queue are like. */
@@ -104,7 +104,7 @@ export async function play({
     if (random.chance(whole) || lock.items.length < 2) {
       const outcome = await recorder.settle(verb, lock)
       forget(lock)
-      // Its answer may have got lost; repeating is what a consumer would do.
+      // The answer may be lost; a consumer would repeat the call.
       if (outcome === 'unknown' && verb === 'acknowledge') await recorder.settle(verb, lock)
       return
     }

@@ -1,4 +1,4 @@
-// What the answers give away about the order of a history, so that the search need not guess it.
+// Takes from the answers what they say about the order of a history, so that the search need not guess.
 // Only what holds in every order that the model could explain: a wrong pair here would call a
 // right history wrong, never a wrong one right.
 
@@ -46,7 +46,7 @@ export function precedenceOf(calls: readonly QueueCall[]): Precedence {
     }
   }
   close(before, calls)
-  // And whoever is handed the one behind for the first time came after whoever got the first.
+  // And the pop that first gets the later item comes after the pop that got the earlier one.
   for (const lane of laneOf.values()) {
     for (const a of lane) {
       for (const b of lane) {
@@ -59,7 +59,7 @@ export function precedenceOf(calls: readonly QueueCall[]): Precedence {
   return before
 }
 
-/** An item that was pushed once; of one whose push was repeated nobody knows which call it was. */
+/** Items that were pushed once; where a push was repeated, we cannot know which call pushed the item. */
 function pushesByName(calls: readonly QueueCall[]) {
   const pushOf = new Map<string, { push: number; place: number } | undefined>()
   for (const [push, { operation }] of calls.entries()) {

@@ -5,7 +5,7 @@
 // were asked for and there. Fewer only with `more: true` (the answer was full, or others were
 // taking items at the same moment), and then still the ones that come first, at least one.
 //
-// A purge takes all that was there when it was called; what is pushed while it runs may survive.
+// A purge takes every item that was there when it was called; items pushed while it runs may survive.
 
 import type { Model } from './checker.ts'
 
@@ -22,7 +22,7 @@ export type QueueOperation =
       readonly competing: boolean
       readonly acknowledge?: string
       readonly key?: string
-      /** What the model calls the lock if nobody was told its id. */
+      /** The model's name for the lock if no answer gave its id. */
       readonly attempt: string
     }
   | {
@@ -100,7 +100,7 @@ type Lock = {
   readonly key: string | undefined
 }
 type Ending = 'acknowledge' | 'release' | 'deadLetter' | 'purge'
-/** `items` is what a repeat is answered; unknown if the lock was settled bit by bit. */
+/** `items` is the answer to a repeat; unknown if the lock was settled bit by bit. */
 type Ended = { readonly id: string; readonly ending: Ending; readonly items: number | undefined }
 
 export type QueueState = {
@@ -265,7 +265,7 @@ function pop(state: QueueState, operation: Operation<'pop'>, answer: Answer): St
   return [take(before, operation, taken, lock)]
 }
 
-/** Nobody saw the answer: it may have been any number of items, fewer than asked for included. */
+/** The answer was lost: the pop may have taken any number of items, also fewer than it asked for. */
 function popUnseen(
   state: QueueState,
   before: QueueState,
@@ -387,7 +387,7 @@ function isAnswerOfDeadLock(
 
 function isRefusalOfEnded(ended: Ended, unknown: string, answer: QueueAnswer): boolean {
   if (answer.kind !== 'refused') return false
-  // Its items are back: whoever comes with it comes too late.
+  // Its items are back in the queue: the call comes too late.
   if (ended.ending === 'release') return answer.code === 'LOCK_EXPIRED'
   return answer.code === unknown || answer.code === 'LOCK_EXPIRED'
 }
@@ -562,7 +562,7 @@ function keyOf(state: QueueState): string {
   // Locks and keys are looked up by name: their order says nothing.
   const locks = state.locks.map((it) => `${it.id}/${it.expiresAtMs ?? ''}/${it.key ?? ''}`).sort()
   const ended = state.ended.map((it) => `${it.id}/${it.ending}/${it.items ?? ''}`)
-  // Their order matters only to who may be forgotten.
+  // Their order matters only once some may be forgotten.
   if (ended.length <= REMEMBERED) ended.sort()
   const keys = state.keys.map((it) => `${it.key}/${it.ids ?? ''}`).sort()
   return [lanes.join(';'), locks.join(), ended.join(), state.dead.join(), keys.join(';')].join('|')

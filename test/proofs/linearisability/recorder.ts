@@ -1,4 +1,4 @@
-// Does one operation on one queue and writes down what was asked, what was answered, and when.
+// Does one operation on one queue and records the request, the answer and their times.
 //
 // Times are CLOCK_MONOTONIC (process.hrtime): on Linux one clock for all processes of a machine,
 // and so on macOS and Windows; without that, histories of several processes could not be compared.
@@ -12,6 +12,7 @@ import type {
   SettleRequest,
 } from '../../../lambdas/engine/queues.ts'
 import type { Call } from './checker.ts'
+import { failureOf } from './failure.ts'
 import type { PoppedName, QueueAnswer, QueueOperation, SettleVerb } from './queue-model.ts'
 
 export type RecordedCall = Call<QueueOperation, QueueAnswer> & {
@@ -22,42 +23,19 @@ export type RecordedCall = Call<QueueOperation, QueueAnswer> & {
 
 export type HeldLock = {
   readonly id: string
-  readonly expiresAtMs: number
   readonly items: readonly { readonly name: string; readonly id: string }[]
 }
 
-export type Popped =
-  | { readonly kind: 'items'; readonly lock?: HeldLock; readonly itemsAcknowledged?: number }
-  | { readonly kind: 'empty' | 'locked' | 'refused' | 'unknown' }
-
-export type Recorder = {
-  readonly calls: readonly RecordedCall[]
-  /** What was thrown and is no QueueError: faults of the engine. */
-  readonly faults: readonly string[]
-  /** Calls that failed and say that they changed nothing, by code. */
-  readonly failures: Readonly<Record<string, number>>
-  push(
-    items: readonly { readonly name: string; readonly priority: number }[],
-    key?: string,
-  ): Promise<'pushed' | 'refused' | 'unknown'>
-  pop(request: PopRequest): Promise<Popped>
-  settle(
-    verb: SettleVerb,
-    lock: HeldLock | { readonly id: string },
-    names?: readonly string[],
-  ): Promise<'settled' | 'refused' | 'unknown'>
-  acknowledgeMany(lockIds: readonly string[]): Promise<void>
-  extend(lockId: string, ttlSeconds: number): Promise<void>
-  purge(priority?: number): Promise<void>
-  inspect(): Promise<void>
-  browse(limit: number): Promise<void>
-  housekeep(): Promise<boolean>
-  returnExpiredLocks(): Promise<void>
-  /** Takes everything out of the dead-letter queue. */
-  drainDeadLetters(): Promise<void>
+export type Popped = {
+  readonly kind: 'items' | 'empty' | 'locked' | 'refused' | 'unknown'
+  readonly lock?: HeldLock
 }
 
-export const nowNs = (): number => Number(process.hrtime.bigint())
+export type Recorder = ReturnType<typeof createRecorder>
+
+type Answered = 'answered' | 'refused' | 'unknown'
+
+const nowNs = (): number => Number(process.hrtime.bigint())
 
 /** A text that says which item it is, and shows damage. */
 export function textOf(name: string, characters: number): string {
@@ -69,29 +47,23 @@ export function nameOf(text: string, characters: number): string {
   return text === textOf(name, characters) ? name : `damaged ${text.slice(0, 60)}`
 }
 
-export function createRecorder(
-  queues: Queues,
-  queue: string,
-  worker: string,
-  characters: number,
-): Recorder {
+export function createRecorder(queues: Queues, queue: string, worker: string, characters: number) {
   const calls: RecordedCall[] = []
   const faults: string[] = []
   const failures: Record<string, number> = {}
   let attempts = 0
 
-  /** `undefined`: no answer, or one that says that nothing happened. */
+  /** An answer of `undefined`: nobody knows whether that operation took effect. */
   async function record<T>(
     operations: readonly QueueOperation[],
     run: () => Promise<T>,
-    toAnswers: (result: T) => readonly (QueueAnswer | undefined)[],
-  ): Promise<{ kind: 'answered'; result: T } | { kind: 'refused' | 'unknown' | 'failed' }> {
+    toAnswers: (result: T) => readonly (QueueAnswer | undefined)[] = () => [],
+  ): Promise<{ readonly kind: Answered; readonly result?: T }> {
     const calledAt = nowNs()
     const keep = (answers: readonly (QueueAnswer | undefined)[]) => {
-      const returnedAt = nowNs()
+      const times = { calledAt, returnedAt: nowNs(), returnedMs: Date.now() }
       for (const [index, operation] of operations.entries()) {
         const answer = answers[index]
-        const times = { calledAt, returnedAt, returnedMs: Date.now() }
         calls.push({ worker, operation, ...times, ...(answer && { answer }) })
       }
     }
@@ -101,24 +73,17 @@ export function createRecorder(
       return { kind: 'answered', result }
     } catch (error) {
       const failure = failureOf(error)
-      switch (failure.kind) {
-        case 'refused':
-          keep(operations.map(() => ({ kind: 'refused', code: failure.code })))
-          return { kind: 'refused' }
-        case 'unknown':
-          keep([])
-          return { kind: 'unknown' }
-        case 'nothing':
-          failures[failure.code] = (failures[failure.code] ?? 0) + 1
-          return { kind: 'failed' }
-        case 'fault':
-          faults.push(`${queue}: ${operations[0]?.kind ?? 'background'}: ${failure.text}`)
-          // It may have done anything.
-          keep([])
-          return { kind: 'unknown' }
-        default:
-          return failure satisfies never
+      if (failure.kind === 'refused' && mayBeRepeated.has(failure.code)) {
+        failures[failure.code] = (failures[failure.code] ?? 0) + 1
+      } else if (failure.kind === 'refused') {
+        keep(operations.map(() => ({ kind: 'refused', code: failure.code })))
+      } else {
+        // After a fault of the engine anything may have happened as well.
+        keep([])
+        const what = operations[0]?.kind ?? 'background'
+        if (failure.kind === 'fault') faults.push(`${queue}: ${what}: ${failure.text}`)
       }
+      return { kind: failure.kind === 'refused' ? 'refused' : 'unknown' }
     }
   }
 
@@ -130,25 +95,29 @@ export function createRecorder(
   })
 
   return {
-    calls,
-    faults,
-    failures,
+    calls: calls as readonly RecordedCall[],
+    /** What was thrown and is no QueueError: faults of the engine. */
+    faults: faults as readonly string[],
+    /** Calls that failed and say that they changed nothing, by code. */
+    failures: failures as Readonly<Record<string, number>>,
 
-    async push(items, key) {
+    async push(
+      items: readonly { readonly name: string; readonly priority: number }[],
+      key?: string,
+    ): Promise<Answered> {
       const request: PushRequest = {
         items: items.map(({ name, priority }) => ({ text: textOf(name, characters), priority })),
         ...(key !== undefined && { idempotencyKey: key }),
       }
-      const outcome = await record(
+      const { kind } = await record(
         [{ kind: 'push', items, ...(key !== undefined && { key }) }],
         () => queues.push(queue, request),
         ({ ids }) => [{ kind: 'pushed', ids }],
       )
-      if (outcome.kind === 'answered') return 'pushed'
-      return outcome.kind === 'unknown' ? 'unknown' : 'refused'
+      return kind
     },
 
-    async pop(request) {
+    async pop(request: PopRequest): Promise<Popped> {
       const operation: QueueOperation = {
         kind: 'pop',
         count: request.count ?? 1,
@@ -158,43 +127,35 @@ export function createRecorder(
         ...(request.acknowledge !== undefined && { acknowledge: request.acknowledge }),
         ...(request.idempotencyKey !== undefined && { key: request.idempotencyKey }),
       }
-      const outcome = await record(
+      const { kind, result } = await record(
         [operation],
         () => queues.pop(queue, request),
-        (result) => [answerOf(result, popped)],
+        (outcome) => [answerOf(outcome, popped)],
       )
-      if (outcome.kind === 'unknown') return { kind: 'unknown' }
-      if (outcome.kind !== 'answered') return { kind: 'refused' }
-      const { result } = outcome
-      if (result.kind !== 'items') return { kind: result.kind }
-      const items = result.items.map(popped)
-      return {
-        kind: 'items',
-        ...(result.lock && {
-          lock: { id: result.lock.id, expiresAtMs: result.lock.expiresAtMs, items },
-        }),
-        ...(result.itemsAcknowledged !== undefined && {
-          itemsAcknowledged: result.itemsAcknowledged,
-        }),
-      }
+      if (result === undefined) return { kind: kind === 'unknown' ? 'unknown' : 'refused' }
+      if (result.kind !== 'items' || result.lock === undefined) return { kind: result.kind }
+      return { kind: 'items', lock: { id: result.lock.id, items: result.items.map(popped) } }
     },
 
-    async settle(verb, lock, names) {
+    async settle(
+      verb: SettleVerb,
+      lock: HeldLock | { readonly id: string },
+      names?: readonly string[],
+    ): Promise<Answered> {
       const ids =
         names === undefined || !('items' in lock)
           ? undefined
           : lock.items.filter(({ name }) => names.includes(name)).map(({ id }) => id)
       const request: SettleRequest = { lockId: lock.id, ...(ids && { ids }) }
-      const outcome = await record(
+      const { kind } = await record(
         [{ kind: 'settle', verb, lockId: lock.id, ...(names && { names }) }],
         () => settleWith(queues, queue, verb, request),
         (items) => [{ kind: 'settled', items }],
       )
-      if (outcome.kind === 'answered') return 'settled'
-      return outcome.kind === 'unknown' ? 'unknown' : 'refused'
+      return kind
     },
 
-    async acknowledgeMany(lockIds) {
+    async acknowledgeMany(lockIds: readonly string[]): Promise<void> {
       await record(
         lockIds.map((lockId) => ({ kind: 'settle', verb: 'acknowledge', lockId })),
         () => queues.acknowledgeMany(queue, lockIds),
@@ -212,7 +173,7 @@ export function createRecorder(
       )
     },
 
-    async extend(lockId, ttlSeconds) {
+    async extend(lockId: string, ttlSeconds: number): Promise<void> {
       await record(
         [{ kind: 'extend', lockId }],
         () => queues.extend(queue, { lockId, ttlSeconds }),
@@ -220,7 +181,7 @@ export function createRecorder(
       )
     },
 
-    async purge(priority) {
+    async purge(priority?: number): Promise<void> {
       const request = priority === undefined ? {} : { priority }
       await record(
         [{ kind: 'purge', ...request }],
@@ -229,7 +190,7 @@ export function createRecorder(
       )
     },
 
-    async inspect() {
+    async inspect(): Promise<void> {
       await record(
         [{ kind: 'inspect' }],
         () => queues.inspect(queue, { consistent: true }),
@@ -248,7 +209,7 @@ export function createRecorder(
       )
     },
 
-    async browse(limit) {
+    async browse(limit: number): Promise<void> {
       await record(
         [{ kind: 'browse', limit }],
         () => queues.browse(queue, { limit }),
@@ -262,24 +223,17 @@ export function createRecorder(
       )
     },
 
-    async housekeep() {
-      const outcome = await record(
-        [],
-        () => queues.housekeep(queue),
-        () => [],
-      )
-      return outcome.kind === 'answered' && outcome.result.finished
+    async housekeep(): Promise<boolean> {
+      const { result } = await record([], () => queues.housekeep(queue))
+      return result?.finished ?? false
     },
 
-    async returnExpiredLocks() {
-      await record(
-        [],
-        () => queues.returnExpiredLocks({ queuesMax: 100 }),
-        () => [],
-      )
+    async returnExpiredLocks(): Promise<void> {
+      await record([], () => queues.returnExpiredLocks({ queuesMax: 100 }))
     },
 
-    async drainDeadLetters() {
+    /** Takes everything out of the dead-letter queue. */
+    async drainDeadLetters(): Promise<void> {
       await record(
         [{ kind: 'dead-letters' }],
         async () => {
@@ -315,48 +269,14 @@ async function settleWith(
 }
 
 function answerOf(result: PopOutcome, popped: (item: PoppedItem) => PoppedName): QueueAnswer {
-  switch (result.kind) {
-    case 'items':
-      return {
-        kind: 'items',
-        items: result.items.map(popped),
-        more: result.more,
-        ...(result.lock && {
-          lock: { id: result.lock.id, expiresAtMs: result.lock.expiresAtMs },
-        }),
-        ...(result.itemsAcknowledged !== undefined && {
-          itemsAcknowledged: result.itemsAcknowledged,
-        }),
-      }
-    case 'empty':
-      return {
-        kind: 'empty',
-        ...(result.itemsAcknowledged !== undefined && {
-          itemsAcknowledged: result.itemsAcknowledged,
-        }),
-      }
-    case 'locked':
-      return { kind: 'locked', expiresAtMs: result.expiresAtMs }
-    default:
-      return result satisfies never
-  }
+  if (result.kind === 'locked') return { kind: 'locked', expiresAtMs: result.expiresAtMs }
+  const { itemsAcknowledged } = result
+  const settled = itemsAcknowledged === undefined ? {} : { itemsAcknowledged }
+  if (result.kind === 'empty') return { kind: 'empty', ...settled }
+  const { id, expiresAtMs } = result.lock ?? {}
+  const lock = id === undefined || expiresAtMs === undefined ? {} : { lock: { id, expiresAtMs } }
+  return { kind: 'items', items: result.items.map(popped), more: result.more, ...lock, ...settled }
 }
 
-type Failure =
-  | { readonly kind: 'refused'; readonly code: string }
-  /** It may have taken effect, or may yet. */
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'nothing'; readonly code: string }
-  | { readonly kind: 'fault'; readonly text: string }
-
-/** By name and not by class: the engine may come from another folder. */
-function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) return { kind: 'fault', text: String(error) }
-  if (error.name !== 'QueueError') return { kind: 'fault', text: error.stack ?? error.message }
-  const { code, outcome } = error as Error & { code: string; outcome?: 'unknown' }
-  if (outcome === 'unknown') return { kind: 'unknown' }
-  if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
-    return { kind: 'nothing', code }
-  }
-  return { kind: 'refused', code }
-}
+/** They say that nothing happened, for a reason that passes. */
+const mayBeRepeated = new Set(['BUSY', 'STORE_UNAVAILABLE', 'SEGMENT_UNAVAILABLE'])

@@ -1,14 +1,12 @@
-import type { AcknowledgeEvent, Deliveries, PopEvent, PushEvent } from './deliveries.ts'
+import type { Deliveries } from '../../support/deliveries.ts'
+import { DeliveryAccount } from '../../support/delivery-account.ts'
 import type { RecordedCall } from './recorder.ts'
 
 /** The calls on one queue as what was pushed, delivered and settled. */
 export function toDeliveries(calls: readonly RecordedCall[], exclusive: boolean): Deliveries {
-  const pushes: PushEvent[] = []
-  const pops: PopEvent[] = []
-  const acknowledgements: AcknowledgeEvent[] = []
-  const releases: { lockId: string; calledAt: number }[] = []
+  const account = new DeliveryAccount()
+  const { pushes, pops, acknowledgements, releases } = account
   const elsewhere: string[] = []
-  let unseenTakes = false
   /** What is left under each lock, and what may be. */
   const locks = new Map<string, { left: Set<string>; unsure: Set<string> }>()
 
@@ -45,7 +43,9 @@ export function toDeliveries(calls: readonly RecordedCall[], exclusive: boolean)
         if (operation.acknowledge !== undefined && settles) {
           acknowledge(operation.acknowledge, undefined, { calledAt, ...answered })
         }
-        if (answer === undefined && !operation.requireAck) unseenTakes = true
+        if (answer === undefined && !operation.requireAck) {
+          account.tookUnseen({ least: 0, most: operation.count })
+        }
         if (answer?.kind !== 'items') break
         pops.push({
           items: answer.items,
@@ -81,5 +81,5 @@ export function toDeliveries(calls: readonly RecordedCall[], exclusive: boolean)
         operation satisfies never
     }
   }
-  return { pushes, pops, acknowledgements, releases, elsewhere, unseenTakes }
+  return { pushes, pops, acknowledgements, releases, unseen: account.unseen, elsewhere }
 }

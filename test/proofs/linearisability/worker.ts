@@ -3,10 +3,11 @@
 
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { Random } from '../../../testing/random.ts'
+import { serveQuestions, settingOfWorker } from '../../support/worker-process.ts'
 import { type Background, watchBackground } from './background.ts'
 import { type Lossy, lossyClients } from './lossy-client.ts'
 import { play, type Style } from './player.ts'
-import { seededRandom } from './random.ts'
 import { createRecorder, type RecordedCall } from './recorder.ts'
 
 export type WorkerSetting = Endpoints & {
@@ -18,26 +19,21 @@ export type WorkerSetting = Endpoints & {
   readonly clockSkewMs: number
 }
 
-export type PlayMessage = {
+export type Play = {
   readonly queue: string
   readonly seed: number
   readonly operations: number
   readonly style: Style
 }
 
-export type PlayedMessage =
-  | { readonly kind: 'ready' }
-  | {
-      readonly kind: 'played'
-      readonly queue: string
-      readonly calls: readonly RecordedCall[]
-      readonly engineFaults: readonly string[]
-      /** Since the last message: plays of one worker overlap. */
-      readonly backgroundFailed: number
-      readonly failures: Readonly<Record<string, number>>
-      readonly injected: number
-      readonly requests: number
-    }
+export type Played = {
+  readonly calls: readonly RecordedCall[]
+  readonly engineFaults: readonly string[]
+  /** Since the last answer: plays of one worker overlap. */
+  readonly backgroundFailed: number
+  readonly failures: Readonly<Record<string, number>>
+  readonly injected: number
+}
 
 export type CreateQueues = (options: {
   tableName: string
@@ -48,7 +44,7 @@ export type CreateQueues = (options: {
   onBackgroundError?: Background['onBackgroundError']
 }) => Queues
 
-const setting = JSON.parse(process.argv[2] ?? '{}') as WorkerSetting
+const setting = settingOfWorker<WorkerSetting>()
 const { createQueues } = (await import(setting.engine)) as { createQueues: CreateQueues }
 
 const background = watchBackground()
@@ -73,16 +69,16 @@ function connect(): { queues: Queues; lossy: Lossy; disconnect(): void } {
 
 const idle: ReturnType<typeof connect>[] = []
 
-async function playOn({ queue, seed, operations, style }: PlayMessage): Promise<PlayedMessage> {
+async function playOn({ queue, seed, operations, style }: Play): Promise<Played> {
   const connection = idle.pop() ?? connect()
   const { queues, lossy } = connection
-  const before = { ...lossy.counts }
+  const before = lossy.faults()
   const recorder = createRecorder(queues, queue, setting.name, style.characters)
   await play({
     style,
     operations,
     worker: setting.name,
-    random: seededRandom(seed),
+    random: new Random(seed),
     recorder,
     lossy,
   })
@@ -90,24 +86,12 @@ async function playOn({ queue, seed, operations, style }: PlayMessage): Promise<
   const backgroundFailed = background.failed
   background.failed = 0
   return {
-    kind: 'played',
-    queue,
     calls: recorder.calls,
     engineFaults: [...recorder.faults, ...background.faults.splice(0)],
     backgroundFailed,
     failures: recorder.failures,
-    injected: lossy.counts.faults - before.faults,
-    requests: lossy.counts.requests - before.requests,
+    injected: lossy.faults() - before,
   }
 }
 
-const tell = (message: PlayedMessage) => process.send?.(message)
-
-process.on('message', (message: PlayMessage) => {
-  playOn(message).then(tell, (error: unknown) => {
-    console.error(error)
-    process.exit(1)
-  })
-})
-process.on('disconnect', () => process.exit(0))
-tell({ kind: 'ready' })
+serveQuestions(playOn)

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { Random } from '../../../testing/random.ts'
 import { prepareProcess } from '../simulation/prepare-process.ts'
 import { drawProfile } from '../simulation/profile.ts'
-import { Random } from '../simulation/random.ts'
 import { type RunResult, runSeed } from '../simulation/run-seed.ts'
 import { isFocus, isInFocus } from './focus.ts'
 

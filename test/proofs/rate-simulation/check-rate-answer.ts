@@ -9,7 +9,7 @@ import { isFull, isIdle, type ReadRow } from './read-row.ts'
 const REMEMBERED_MAX_MS = 60_000 + 10_000
 const REMEMBERED_MIN_MS = 1_000 + 10_000
 
-/** What a process answered, held against what its writes did. */
+/** Compares what a process answered with what its writes did. */
 export function checkAdmission(
   world: World,
   model: RateModel,
@@ -74,7 +74,7 @@ function checkDenial(
     Math.max(REMEMBERED_MIN_MS, answer.windowMillis / 10 + 10_000),
   )
   const justified = statesSince(history, operation.startedMs - asLong).some((row) => {
-    // Under other rules it would be handed over; what it says then is not the model's to know.
+    // Under other rules the row would be handed over, and the model cannot know the answer.
     const asRuled =
       row.max === answer.limit &&
       row.windowMs === answer.windowMillis &&

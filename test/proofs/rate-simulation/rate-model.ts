@@ -12,8 +12,8 @@ export type Issue = {
   readonly operation: RateOperation
   givenUp: boolean
   /**
-   * It landed long after its window, when its row may have been forgotten: nobody may go on it, and
-   * so it may have been another's.
+   * It landed long after its window, when its row may have been forgotten: no caller may use it, so it may
+   * have been given to another.
    */
   readonly late: boolean
 }
@@ -126,7 +126,7 @@ export class RateModel {
     history.issues.push(issue)
   }
 
-  /** Behind what is open now stands a line of so many at most, whatever rules the first of it came under. */
+  /** The line is never longer than the longest that any settings allow. */
   #checkWait(
     { row, turnMs, operation }: Issue,
     before: ReadRow | undefined,
@@ -181,7 +181,7 @@ export class RateModel {
     if (last !== undefined) last.givenUp = true
   }
 
-  /** Whoever makes the row anew must not meet what was promised, by any clock. */
+  /** A row must live until all its promises are past, by any clock: a new row would not know them. */
   #checkTtl(history: RowHistory, row: ReadRow): void {
     this.#must((row.ttl === undefined) === row.configured, 'what is not configured goes', () =>
       show(row),
@@ -190,7 +190,7 @@ export class RateModel {
     for (const { turnMs, givenUp } of history.issues) {
       if (givenUp) continue
       const keptMs = turnMs + (1 + IDLE_WINDOWS) * row.windowMs
-      // What is past needs no keeping.
+      // Past turns need no row.
       if (keptMs < this.#world.scheduler.nowMs) continue
       this.#must(
         row.ttl * 1_000 >= keptMs,

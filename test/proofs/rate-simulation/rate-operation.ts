@@ -15,7 +15,7 @@ export type RateCommand =
   | { readonly verb: 'configurePatterns'; readonly patterns: readonly PatternInput[] }
   | { readonly verb: 'state'; readonly key: string }
 
-/** What the queues' simulation keeps of a call (its network counts and names by it), and ours. */
+/** The fields that the queues' simulation needs (its network counts and names calls by them), and ours. */
 export type RateOperation = Pick<
   Operation,
   'id' | 'writer' | 'startedMs' | 'clockMinMs' | 'clockMaxMs' | 'requests'

@@ -1,10 +1,8 @@
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
 import { createRateLimits, type RateLimits } from '../../../lambdas/rate/rate-limits.ts'
-import { Network } from '../simulation/network.ts'
-import { currentOperation, type Operation, readClock } from '../simulation/operation.ts'
-import type { Random } from '../simulation/random.ts'
-import { SkewedClock } from '../simulation/skewed-clock.ts'
-import { inLife, type Life, type World } from '../simulation/world.ts'
+import { Mortal, type MortalOptions } from '../simulation/mortal.ts'
+import { currentOperation, type Operation } from '../simulation/operation.ts'
+import type { Life, World } from '../simulation/world.ts'
 import {
   performRate,
   type RateCommand,
@@ -12,7 +10,7 @@ import {
   startRateOperation,
 } from './rate-operation.ts'
 
-export const HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 const secret = new TextEncoder().encode('the secret of a simulation')
 
 export type RateOutcome =
@@ -20,80 +18,46 @@ export type RateOutcome =
   | { readonly kind: 'refused'; readonly error: QueueError }
   | { readonly kind: 'broken'; readonly error: unknown }
 
-/** A limiter with a memory, a clock and randomness of its own; after a crash, a new one. */
+/** A process with a limiter, which does what callers ask of it. */
 export class RateProcess {
   readonly #world: World
-  readonly #random: Random
-  readonly #options: ProcessOptions
-  #life: Life
-  #limits: RateLimits
-  #lives = 0
-  #operations: () => number
-  /** Called after a crash, when the new process is there. */
-  onCrash: () => void = () => {}
+  readonly #process: Mortal<RateLimits>
+  readonly #nextId: () => number
+  readonly farOff: boolean
 
-  constructor(world: World, options: ProcessOptions, operations: () => number) {
+  constructor(
+    world: World,
+    { farOff, ...options }: MortalOptions & { readonly farOff: boolean },
+    nextId: () => number,
+  ) {
     this.#world = world
-    this.#options = options
-    this.#random = world.random.fork()
-    this.#operations = operations
-    const { life, limits } = this.#begin()
-    this.#life = life
-    this.#limits = limits
+    this.#nextId = nextId
+    this.farOff = farOff
+    this.#process = new Mortal(world, options, ({ network, clock, random }) => {
+      const offMs = farOff ? random.pick([-HOUR_MS, HOUR_MS]) : 0
+      return createRateLimits({
+        tableName: world.store.tableName,
+        dynamodb: network.dynamodb as never,
+        secret,
+        random: () => random.next(),
+        clock: { nowMs: () => clock.nowMs() + offMs, sleep: clock.sleep },
+      })
+    })
   }
 
   get life(): Life {
-    return this.#life
+    return this.#process.life
   }
 
-  get farOff(): boolean {
-    return this.#options.farOff
-  }
-
-  #begin(): { life: Life; limits: RateLimits } {
-    const { scheduler, store } = this.#world
-    const { name, skewMaxMs, clockJumps, farOff } = this.#options
-    this.#lives += 1
-    const life: Life = { name: `${name}.${this.#lives}`, dead: false, pausedUntilMs: 0 }
-    const network = new Network(this.#world, life, () => this.#crash())
-    const clock = new SkewedClock({
-      scheduler,
-      random: this.#random.fork(),
-      skewMaxMs,
-      jumps: clockJumps,
-      onRead: readClock,
-    })
-    const random = this.#random.fork()
-    const offMs = farOff ? this.#random.pick([-HOUR_MS, HOUR_MS]) : 0
-    const limits = createRateLimits({
-      tableName: store.tableName,
-      dynamodb: network.dynamodb as never,
-      secret,
-      random: () => random.next(),
-      clock: {
-        nowMs: () => clock.nowMs() + offMs,
-        sleep: (ms) =>
-          new Promise<void>((resolve) => {
-            inLife(this.#world, life, scheduler.nowMs + ms, resolve)
-          }),
-      },
-    })
-    return { life, limits }
-  }
-
-  #crash(): void {
-    this.#life.dead = true
-    const { life, limits } = this.#begin()
-    this.#life = life
-    this.#limits = limits
-    this.onCrash()
+  set onCrash(onCrash: () => void) {
+    this.#process.onCrash = onCrash
   }
 
   run(command: RateCommand, done: (operation: RateOperation, outcome: RateOutcome) => void): void {
     const { scheduler, history } = this.#world
-    const life = this.#life
+    const { life } = this
     const operation = startRateOperation(
-      this.#operations(),
+      this.#nextId(),
       life.name,
       command,
       scheduler.nowMs,
@@ -106,7 +70,7 @@ export class RateProcess {
       done(operation, outcome)
     }
     currentOperation.run(operation as unknown as Operation, () => {
-      performRate(this.#limits, command, Math.floor(scheduler.nowMs)).then(
+      performRate(this.#process.service, command, Math.floor(scheduler.nowMs)).then(
         (answer) => finish({ kind: 'answered', answer }),
         (error: unknown) =>
           finish(
@@ -115,13 +79,6 @@ export class RateProcess {
       )
     })
   }
-}
-
-export type ProcessOptions = {
-  readonly name: string
-  readonly skewMaxMs: number
-  readonly clockJumps: number
-  readonly farOff: boolean
 }
 
 function outcomeText(outcome: RateOutcome): string {

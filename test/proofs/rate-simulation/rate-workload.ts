@@ -1,5 +1,5 @@
 import type { Turn } from '../../../lambdas/rate/core/turn.ts'
-import type { Random } from '../simulation/random.ts'
+import type { Random } from '../../../testing/random.ts'
 import type { RateCommand } from './rate-operation.ts'
 import type { RateProfile } from './rate-profile.ts'
 

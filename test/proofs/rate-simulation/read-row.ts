@@ -1,8 +1,8 @@
 import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
 
 /**
- * A second, plainer reading of a stored row: what the model knows of slots and times it does not learn
- * from the code that it checks.
+ * A second, plainer reading of a stored row, so that the model does not learn about slots and times from
+ * the code that it checks.
  */
 export type ReadRow = {
   readonly epoch: string

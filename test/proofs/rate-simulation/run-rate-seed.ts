@@ -1,12 +1,14 @@
 import type { TicketState } from '../../../lambdas/rate/operations/tickets.ts'
 import type { Admission } from '../../../lambdas/rate/rate-limits.ts'
+import { Random } from '../../../testing/random.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
+import { Actors } from '../simulation/actors.ts'
+import { Driver } from '../simulation/driver.ts'
 import { noFaults } from '../simulation/faults.ts'
 import { History } from '../simulation/history.ts'
-import { Random } from '../simulation/random.ts'
 import { Scheduler } from '../simulation/scheduler.ts'
 import { Statistics } from '../simulation/statistics.ts'
-import { inLife, type World } from '../simulation/world.ts'
+import type { World } from '../simulation/world.ts'
 import { checkAdmission, checkVerified } from './check-rate-answer.ts'
 import { probe } from './probe.ts'
 import { RateModel } from './rate-model.ts'
@@ -23,7 +25,6 @@ export type RateRun = {
 }
 
 const START_MS = 1_790_000_000_123
-const STEPS_MAX = 100_000
 
 /** One seed: its world, its operations, the rest in which all lands, the probe, and the verdict. */
 export async function runRateSeed(seed: number, withHistory = false): Promise<RateRun> {
@@ -42,15 +43,13 @@ export class RateRunner {
   readonly #random: Random
   readonly #workload: RateWorkload
   #operations = 0
-  #left: number
-  #active = 0
+  readonly #driver: Driver
   /** Splits that a key may have had, as the model knows them. */
   #shards: number
 
   constructor(seed: number, profile: RateProfile, random: Random, withHistory: boolean) {
     this.profile = profile
     this.#random = random
-    this.#left = profile.operations
     this.#shards = Math.max(...profile.settings.map(({ shards = 1 }) => shards))
     const scheduler = new Scheduler(START_MS + random.between(0, 10_000))
     const store = new SimulatedStore({
@@ -83,6 +82,7 @@ export class RateRunner {
       },
     }
     this.world = world
+    this.#driver = new Driver(world)
     this.model = new RateModel(world, linesOf(profile))
     this.#workload = new RateWorkload(profile, random.fork())
   }
@@ -111,52 +111,25 @@ export class RateRunner {
     world.odds = profile.faults
     const processes = Array.from({ length: profile.processes }, (_, i) => this.process(`p${i + 1}`))
     if (profile.farOff) processes.push(this.process('off', { farOff: true }))
-    for (const process of processes) {
-      for (let i = 0; i < profile.concurrency; i += 1) this.#start(process)
-      process.onCrash = () => this.#restart(process)
-    }
-    await this.#until(() => this.#active === 0)
+    const random = this.#random
+    const actors = new Actors(world, processes, {
+      concurrency: profile.concurrency,
+      thinkMs: () => random.next() * (random.chance(0.08) ? profile.restMs : profile.thinkMaxMs),
+      act: (process, done) =>
+        process.run(this.#workload.next(), (operation, outcome) => {
+          this.check(operation, outcome)
+          done()
+        }),
+    })
+    actors.start(profile.operations)
+    await this.#driver.until(() => actors.done)
     world.odds = noFaults
     // All that was to land late has landed.
-    await this.#until(() => false)
+    await this.#driver.settle()
     if (profile.expiry === 'late' && this.#random.chance(0.5)) this.expire()
     // A clock that is set back in between would deny by itself.
     const steady = { clockJumps: 0 }
     await probe(this, this.process('warm', steady), this.process('cold', steady))
-  }
-
-  /** Every actor of a process that died begins anew; what it had under way is never heard of again. */
-  #restart(process: RateProcess): void {
-    this.#active -= this.#running.get(process) ?? 0
-    this.#running.set(process, 0)
-    for (let i = 0; i < this.profile.concurrency; i += 1) this.#start(process)
-  }
-
-  readonly #running = new Map<RateProcess, number>()
-
-  #start(process: RateProcess): void {
-    this.#active += 1
-    this.#running.set(process, (this.#running.get(process) ?? 0) + 1)
-    this.#next(process)
-  }
-
-  #next(process: RateProcess): void {
-    const { scheduler } = this.world
-    const { thinkMaxMs, restMs } = this.profile
-    const thinkMs = this.#random.next() * (this.#random.chance(0.08) ? restMs : thinkMaxMs)
-    inLife(this.world, process.life, scheduler.nowMs + thinkMs, () => {
-      if (this.#left <= 0) {
-        this.#active -= 1
-        this.#running.set(process, (this.#running.get(process) ?? 1) - 1)
-        return
-      }
-      this.#left -= 1
-      const command = this.#workload.next()
-      process.run(command, (operation, outcome) => {
-        this.check(operation, outcome)
-        this.#next(process)
-      })
-    })
   }
 
   async #configureFirst(admin: RateProcess): Promise<void> {
@@ -176,24 +149,12 @@ export class RateRunner {
       this.check(operation, came)
       outcome = came
     })
-    await this.#until(() => outcome !== undefined)
+    await this.#driver.until(() => outcome !== undefined)
     return outcome
   }
 
-  async advance(ms: number): Promise<void> {
-    const { scheduler } = this.world
-    let passed = false
-    scheduler.at(scheduler.nowMs + ms, 1, false, () => {
-      passed = true
-    })
-    await this.#until(() => passed)
-  }
-
-  async #until(done: () => boolean): Promise<void> {
-    const over = (): boolean => this.world.violation !== undefined
-    if (over()) return
-    const how = await this.world.scheduler.run(() => done() || over(), STEPS_MAX)
-    if (how === 'too many steps') this.world.violated('everything ends', how)
+  advance(ms: number): Promise<void> {
+    return this.#driver.advance(ms)
   }
 
   check(operation: RateOperation, outcome: RateOutcome): void {
@@ -213,7 +174,7 @@ export class RateRunner {
       statistics.count(`error ${code}`)
       const may = code === 'STORE_UNAVAILABLE' && (!this.profile.faultFree || operation.farOff)
       const tooDear = code === 'INVALID_PARAMETER' && outcome.error.field === 'cost'
-      // A change of settings under contention may be told to come back; a decision in calm weather not.
+      // A change of settings under contention may be BUSY; a decision in calm weather may not.
       if (may || tooDear || code === 'BUSY') return
       world.violated('errors have reasons', `#${operation.id} ${code}: ${message}`)
       return

@@ -1,35 +1,37 @@
-import type { Command } from './command.ts'
-import type { Operation } from './operation.ts'
-import type { Profile } from './profile.ts'
-import { inLife, type World } from './world.ts'
-import type { Writer } from './writer.ts'
+import { inLife, type Life, type World } from './world.ts'
 
-/** The writers at work: each runs a few operations at once, one after another, while any are left. */
-export class Actors {
+/** A process of a simulation, as far as its work needs it. */
+export type Actor = {
+  readonly life: Life
+  /** Called after a crash, when the new process is there. */
+  onCrash: () => void
+}
+
+type Slot<A> = { readonly actor: A; active: boolean }
+
+/** Processes at work: each does a few things at once, one after another, while any are left. */
+export class Actors<A extends Actor> {
   readonly #world: World
-  readonly #profile: Profile
-  readonly #slots: Slot[] = []
-  readonly #next: () => Command
-  readonly #learn: (operation: Operation) => void
+  readonly #slots: Slot<A>[]
+  readonly #thinkMs: () => number
+  readonly #act: (actor: A, done: () => void) => void
   #left = 0
 
   constructor(
     world: World,
-    profile: Profile,
-    writers: readonly Writer[],
-    next: () => Command,
-    learn: (operation: Operation) => void,
+    actors: readonly A[],
+    options: {
+      readonly concurrency: number
+      readonly thinkMs: () => number
+      readonly act: (actor: A, done: () => void) => void
+    },
   ) {
     this.#world = world
-    this.#profile = profile
-    this.#next = next
-    this.#learn = learn
-    for (const writer of writers) {
-      for (let i = 0; i < profile.concurrency; i += 1) {
-        this.#slots.push({ writer, active: false })
-      }
-      writer.onCrash = () => this.#restart(writer)
-    }
+    this.#thinkMs = options.thinkMs
+    this.#act = options.act
+    const slots = Array.from({ length: options.concurrency })
+    this.#slots = actors.flatMap((actor) => slots.map(() => ({ actor, active: false })))
+    for (const actor of actors) actor.onCrash = () => this.#restart(actor)
   }
 
   get done(): boolean {
@@ -40,38 +42,26 @@ export class Actors {
     this.#left = operations
     for (const slot of this.#slots) {
       slot.active = true
-      this.#schedule(slot, this.#think())
+      this.#schedule(slot, this.#thinkMs())
     }
   }
 
-  #think(): number {
-    const { random } = this.#world
-    return random.chance(0.05)
-      ? this.#profile.thinkMaxMs * 20 * random.next()
-      : this.#profile.thinkMaxMs * random.next()
-  }
-
-  #schedule(slot: Slot, afterMs: number): void {
+  #schedule(slot: Slot<A>, afterMs: number): void {
     const { scheduler } = this.#world
-    inLife(this.#world, slot.writer.life, scheduler.nowMs + afterMs, () => {
+    inLife(this.#world, slot.actor.life, scheduler.nowMs + afterMs, () => {
       if (this.#left <= 0) {
         slot.active = false
         return
       }
       this.#left -= 1
-      slot.writer.run(this.#next(), (operation) => {
-        this.#learn(operation)
-        this.#schedule(slot, this.#think())
-      })
+      this.#act(slot.actor, () => this.#schedule(slot, this.#thinkMs()))
     })
   }
 
-  #restart(writer: Writer): void {
+  #restart(actor: A): void {
     const afterMs = this.#world.random.pick([1, 100, 2_000])
     for (const slot of this.#slots) {
-      if (slot.writer === writer && slot.active) this.#schedule(slot, afterMs)
+      if (slot.actor === actor && slot.active) this.#schedule(slot, afterMs)
     }
   }
 }
-
-type Slot = { readonly writer: Writer; active: boolean }

@@ -1,53 +1,62 @@
-import type { ConfigurationChange } from '../../../lambdas/engine/core/configuration.ts'
-import type {
-  BrowseRequest,
-  HousekeepRequest,
-  PopRequest,
-  PushItem,
-  PushRequest,
-  SettleRequest,
-} from '../../../lambdas/engine/queues.ts'
+import type { HousekeepRequest, PushItem, Queues } from '../../../lambdas/engine/queues.ts'
+
+/** Verbs that ask something of one queue. */
+type QueueVerb =
+  | 'push'
+  | 'pop'
+  | 'acknowledge'
+  | 'acknowledgeMany'
+  | 'extend'
+  | 'release'
+  | 'deadLetter'
+  | 'inspect'
+  | 'browse'
+  | 'configure'
+  | 'purge'
+  | 'redrive'
+
+/** Verbs that a queue's name is enough for. */
+type PlainVerb = 'configuration'
+
+/** Verbs about all queues: `queue` is empty. */
+type ServiceVerb = 'list' | 'returnExpiredLocks' | 'announceWaiting'
+
+type TransactCommand = {
+  readonly verb: 'pushTransactItem'
+  readonly queue: string
+  readonly item: PushItem
+  /** Key of the caller's own row in the same transaction. */
+  readonly businessRow: string
+  /** The transaction is sent twice. */
+  readonly again?: boolean
+}
+
+type HousekeepCommand = {
+  readonly verb: 'housekeep'
+  readonly queue: string
+  readonly request?: HousekeepRequest
+}
+
+export type Verb =
+  | QueueVerb
+  | PlainVerb
+  | ServiceVerb
+  | TransactCommand['verb']
+  | HousekeepCommand['verb']
+
+export type CommandOf<V extends Verb> = V extends QueueVerb
+  ? {
+      readonly verb: V
+      readonly queue: string
+      readonly request: NonNullable<Parameters<Queues[V]>[1]>
+    }
+  : V extends PlainVerb
+    ? { readonly verb: V; readonly queue: string }
+    : V extends ServiceVerb
+      ? { readonly verb: V; readonly queue: '' }
+      : V extends 'housekeep'
+        ? HousekeepCommand
+        : TransactCommand
 
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
-export type Command =
-  | { readonly verb: 'push'; readonly queue: string; readonly request: PushRequest }
-  | {
-      readonly verb: 'pushTransactItem'
-      readonly queue: string
-      readonly item: PushItem
-      /** Key of the caller's own row in the same transaction. */
-      readonly businessRow: string
-      /** The transaction is sent twice. */
-      readonly again?: boolean
-    }
-  | { readonly verb: 'pop'; readonly queue: string; readonly request: PopRequest }
-  | { readonly verb: 'acknowledge'; readonly queue: string; readonly request: SettleRequest }
-  | {
-      readonly verb: 'acknowledgeMany'
-      readonly queue: string
-      readonly lockIds: readonly string[]
-    }
-  | {
-      readonly verb: 'extend'
-      readonly queue: string
-      readonly request: { readonly lockId: string; readonly ttlSeconds: number }
-    }
-  | { readonly verb: 'release'; readonly queue: string; readonly request: SettleRequest }
-  | {
-      readonly verb: 'deadLetter'
-      readonly queue: string
-      readonly request: SettleRequest & { readonly reason?: string }
-    }
-  | { readonly verb: 'inspect'; readonly queue: string; readonly consistent: boolean }
-  | { readonly verb: 'browse'; readonly queue: string; readonly request: BrowseRequest }
-  | { readonly verb: 'configuration'; readonly queue: string }
-  | { readonly verb: 'configure'; readonly queue: string; readonly change: ConfigurationChange }
-  | { readonly verb: 'purge'; readonly queue: string; readonly request: { priority?: number } }
-  | { readonly verb: 'redrive'; readonly queue: string; readonly request: { limit?: number } }
-  | { readonly verb: 'list'; readonly queue: '' }
-  | { readonly verb: 'housekeep'; readonly queue: string; readonly request?: HousekeepRequest }
-  | { readonly verb: 'returnExpiredLocks'; readonly queue: '' }
-  | { readonly verb: 'announceWaiting'; readonly queue: '' }
-
-export type Verb = Command['verb']
-export type CommandOf<V extends Verb> = Extract<Command, { readonly verb: V }>
+export type Command = { [V in Verb]: CommandOf<V> }[Verb]

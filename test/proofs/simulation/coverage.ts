@@ -2,8 +2,8 @@ import { faults } from './faults.ts'
 import type { Statistics } from './statistics.ts'
 
 /**
- * How often things must have happened over 5,000 seeds for the run to prove anything: about half
- * of what they do, so that a change of the workload that loses a path is noticed.
+ * A run that met less than this in 5,000 seeds proves nothing. The numbers are about half of the usual,
+ * so that we notice when a change of the workload loses a path.
  */
 const leastOf5000: Readonly<Record<string, number>> = {
   'path announced again': 1_000,
@@ -45,7 +45,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path under a pushLimit': 500,
 }
 
-/** What was seen too rarely, with how often; nothing where the run covered what it claims to. */
+/** Everything that the run met too rarely, and how often it did. */
 export function missingCoverage(statistics: Statistics, seeds: number): string[] {
   const scale = seeds / 5_000
   const missing: string[] = []

@@ -1,4 +1,4 @@
-import type { Random } from './random.ts'
+import type { Random } from '../../../testing/random.ts'
 
 /** Probabilities by kind: most per request, staleness per read. */
 export type FaultOdds = Readonly<Record<Fault, number>>

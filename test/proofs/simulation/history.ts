@@ -16,7 +16,7 @@ export class History {
     this.#startMs = options.nowMs()
   }
 
-  /** The line is built only when somebody will read it. */
+  /** Builds the line only while the history is on. */
   add(writer: string, line: () => string): void {
     if (!this.enabled) return
     const seconds = ((this.#nowMs() - this.#startMs) / 1_000).toFixed(3).padStart(10)

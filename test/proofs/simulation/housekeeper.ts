@@ -4,7 +4,7 @@ import { inLife, type World } from './world.ts'
 import type { Writer } from './writer.ts'
 
 /**
- * The stream and who reads it: a change whose new image has `work` makes it housekeep that queue.
+ * The stream and its reader: a change whose new image has `work` makes it housekeep that queue.
  * Events come late, out of order, more than once, or never.
  */
 export class Housekeeper {

@@ -1,10 +1,9 @@
+import type { Random } from '../../../testing/random.ts'
 import { requestTimeout } from '../../../testing/simulated/faults.ts'
 import type { DocumentSender, ObjectSender } from '../../../testing/simulated/simulated-client.ts'
 import type { SimulatedRequest } from '../../../testing/simulated/simulated-store.ts'
 import { show } from './history.ts'
 import { currentOperation } from './operation.ts'
-import type { Random } from './random.ts'
-import { rangedGet } from './ranged-get.ts'
 import { isWrite, planRequest } from './request-plan.ts'
 import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
 
@@ -101,7 +100,7 @@ export class Network {
   ): void {
     const { scheduler, random, history } = this.#world
     scheduler.at(atMs, random.next(), false, () => {
-      // What a dead writer had under way arrives, or does not.
+      // A request that a dead writer had sent may arrive or not.
       if (this.#life.dead && random.chance(0.3)) {
         history.add(sender.writer, () => `  ${request.name} of the dead is dropped`)
         return
@@ -118,7 +117,7 @@ export class Network {
         finish(this.#carryOut(request, sender))
         return
       }
-      // It holds its items for a while, whoever sent it and whether he still lives.
+      // It holds its items for a while, even if its sender has died.
       const begun = this.#attempt(request, sender, () => ({
         output: this.#world.store.begin(request),
       }))
@@ -140,7 +139,7 @@ export class Network {
   ): Outcome {
     const world = this.#world
     return this.#attempt(request, sender, () => {
-      const output = inAnyOrder(ranged(request, apply()), world.random)
+      const output = inAnyOrder(apply(), world.random)
       world.applied(request, sender)
       if (isWrite(request)) {
         world.history.add(sender.writer, () => `  ${operationName(sender)} ${request.name} applied`)
@@ -186,7 +185,8 @@ export class Network {
   }
 }
 
-/** A map of DynamoDB's has no order: locks come as they please. (Lanes do not, to JavaScript.) */
+/** Maps in DynamoDB have no order, so we turn the locks round. (Lanes have numbers for names, which
+ * JavaScript keeps in order.) */
 function inAnyOrder(output: unknown, random: Random): unknown {
   const { Item, Attributes } = output as { Item?: Row; Attributes?: Row }
   const record = Item ?? Attributes
@@ -212,8 +212,5 @@ const isConflict = (error: unknown): boolean => {
 
 const isLostRace = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException'
-
-const ranged = (request: SimulatedRequest, output: unknown): unknown =>
-  request.name === 'GetObjectCommand' ? rangedGet(request, output) : output
 
 const operationName = ({ operation }: Sender): string => `#${operation?.id ?? '?'}`

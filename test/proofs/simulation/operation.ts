@@ -11,7 +11,7 @@ export type Operation<C extends Command = Command> = {
   readonly startedMs: number
   /** Commits to any queue record before it was called. */
   readonly startedAtCommit: number
-  /** What the writer's clock answered while it ran: earliest and latest. */
+  /** The earliest and the latest that the writer's clock showed while it ran. */
   clockMinMs: number
   clockMaxMs: number
   requests: number
@@ -29,7 +29,7 @@ export type Outcome =
   /** Something that is none of our errors: always a fault of the engine. */
   | { readonly kind: 'broken'; readonly error: unknown }
 
-/** What an operation's requests did, told from the record before and after each of them. */
+/** The effects of an operation's requests, by the record before and after each of them. */
 export type Effects = {
   appended: number
   readonly takes: Take[]
@@ -46,8 +46,6 @@ export type Effects = {
 }
 
 export type Take = {
-  readonly queue: string
-  readonly born: string
   /** Absent where the items were settled as they were taken. */
   readonly lockId: string | undefined
   readonly stretches: readonly (Stretch & { readonly epoch: string })[]

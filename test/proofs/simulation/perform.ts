@@ -13,46 +13,11 @@ export function perform(
   command: Command,
   sendTransaction: SendBusinessTransaction,
 ): Promise<unknown> {
-  switch (command.verb) {
-    case 'push':
-      return queues.push(command.queue, command.request)
-    case 'pushTransactItem':
-      return transact(queues, command, sendTransaction)
-    case 'pop':
-      return queues.pop(command.queue, command.request)
-    case 'acknowledge':
-      return queues.acknowledge(command.queue, command.request)
-    case 'acknowledgeMany':
-      return queues.acknowledgeMany(command.queue, command.lockIds)
-    case 'extend':
-      return queues.extend(command.queue, command.request)
-    case 'release':
-      return queues.release(command.queue, command.request)
-    case 'deadLetter':
-      return queues.deadLetter(command.queue, command.request)
-    case 'inspect':
-      return queues.inspect(command.queue, { consistent: command.consistent })
-    case 'browse':
-      return queues.browse(command.queue, command.request)
-    case 'configuration':
-      return queues.configuration(command.queue)
-    case 'configure':
-      return queues.configure(command.queue, command.change)
-    case 'purge':
-      return queues.purge(command.queue, command.request)
-    case 'redrive':
-      return queues.redrive(command.queue, command.request)
-    case 'list':
-      return queues.list({})
-    case 'housekeep':
-      return queues.housekeep(command.queue, command.request)
-    case 'returnExpiredLocks':
-      return queues.returnExpiredLocks({})
-    case 'announceWaiting':
-      return queues.announceWaiting({})
-    default:
-      return command satisfies never
-  }
+  if (command.verb === 'pushTransactItem') return transact(queues, command, sendTransaction)
+  const { verb, queue } = command
+  const call = queues[verb] as (...request: unknown[]) => Promise<unknown>
+  if (queue === '') return call({})
+  return 'request' in command ? call(queue, command.request) : call(queue)
 }
 
 /** A caller that is not sure sends its transaction again, with the entry that it has; some always do. */

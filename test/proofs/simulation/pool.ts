@@ -1,6 +1,6 @@
-import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import type { Failure, Job, JobResult } from './messages.ts'
+import { startWorker } from '../../support/worker-process.ts'
+import type { Failure, Job, JobResult } from './serve-jobs.ts'
 import { Statistics } from './statistics.ts'
 
 export type PoolOptions = {
@@ -8,12 +8,12 @@ export type PoolOptions = {
   readonly seeds: number
   readonly operations: number
   readonly workers?: number
-  /** What the processes run, if not queues. */
-  readonly worker?: URL
+  /** The script that the processes run. */
+  readonly worker: URL
   /** Stop handing out seeds after this many have failed. */
   readonly failuresMax?: number
   readonly onProgress?: (done: number, failures: number) => void
-  /** At once: a long run may be watched. */
+  /** Called at once, so that you can watch a long run. */
   readonly onFailure?: (failure: Failure) => void
 }
 
@@ -35,13 +35,12 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
   const failuresMax = options.failuresMax ?? 20
   let done = 0
   const work = async (): Promise<void> => {
-    const worker = startWorker(options.worker ?? new URL('./worker.ts', import.meta.url))
+    const worker = await startWorker<Job, JobResult>(options.worker)
     try {
-      await worker.ready
       while (failures.length < failuresMax) {
         const { value: job } = jobs.next()
         if (job === undefined) return
-        const result = await worker.run(job)
+        const result = await worker.ask(job)
         statistics.add(result.statistics)
         failures.push(...result.failures)
         for (const failure of result.failures) options.onFailure?.(failure)
@@ -49,7 +48,7 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
         options.onProgress?.(done, failures.length)
       }
     } finally {
-      worker.stop()
+      await worker.stop()
     }
   }
   const workers = options.workers ?? availableParallelism()
@@ -61,28 +60,5 @@ export async function runSeeds(options: PoolOptions): Promise<PoolResult> {
 function* jobsOf({ from, seeds, operations }: PoolOptions): Generator<Job> {
   for (let at = from; at < from + seeds; at += SEEDS_PER_JOB) {
     yield { from: at, to: Math.min(at + SEEDS_PER_JOB, from + seeds), operations }
-  }
-}
-
-function startWorker(file: URL) {
-  const child = fork(file, { execArgv: [] })
-  let settle: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined
-  const next = (): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      settle = { resolve, reject }
-    })
-  child.on('message', (message) => settle?.resolve(message))
-  child.on('exit', (code) => settle?.reject(new Error(`A simulation worker ended with ${code}`)))
-  return {
-    ready: next(),
-    run: async (job: Job): Promise<JobResult> => {
-      const answer = next()
-      child.send(job)
-      return (await answer) as JobResult
-    },
-    stop: () => {
-      settle = undefined
-      child.kill()
-    },
   }
 }

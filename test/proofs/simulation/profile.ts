@@ -1,6 +1,6 @@
 import type { LimitInput } from '../../../lambdas/engine/core/configuration.ts'
+import type { Random } from '../../../testing/random.ts'
 import { drawFaults, type FaultOdds } from './faults.ts'
-import type { Random } from './random.ts'
 import { SKEW_MAX_MS } from './skewed-clock.ts'
 import { drawMixes, type Mix, sips } from './workload/mixes.ts'
 
@@ -22,7 +22,7 @@ export type Profile = {
   readonly clockJumps: number
   readonly itemBytes: readonly number[]
   readonly bulkItems: readonly [number, number]
-  /** Once so many items were drawn, bulk pushes are small: a run must end some day. */
+  /** After so many items, bulk pushes are small, so that a run comes to its end. */
   readonly itemsMax: number
   readonly popCounts: readonly number[]
   readonly competing: number
@@ -109,7 +109,7 @@ function drawUnlimited(random: Random): Omit<Profile, 'transactionMaxMs'> {
   }
 }
 
-/** What one item takes a second: as on AWS, or a third of it, so that fewer writers feel it. */
+/** Write units a second for one item: as on AWS, or a third of that, so that a few writers feel it. */
 function drawThrottle(random: Random): Profile['throttle'] {
   if (random.chance(0.6)) return undefined
   return {
@@ -134,7 +134,7 @@ function drawQueues(random: Random): QueueProfile[] {
   const queues: QueueProfile[] = []
   const count = random.pick([1, 1, 1, 2, 3])
   for (let i = 0; i < count; i += 1) {
-    // What was never configured is forgotten once it is empty, and made again.
+    // The engine forgets an empty queue that was never configured; a push makes it again.
     if (random.chance(0.3)) {
       queues.push({ queue: `q${i}` })
       continue

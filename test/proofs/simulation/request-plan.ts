@@ -1,3 +1,4 @@
+import type { Random } from '../../../testing/random.ts'
 import {
   connectionReset,
   internalServerError,
@@ -12,7 +13,6 @@ import {
 } from '../../../testing/simulated/faults.ts'
 import type { SimulatedRequest } from '../../../testing/simulated/simulated-store.ts'
 import type { Fault, FaultOdds } from './faults.ts'
-import type { Random } from './random.ts'
 
 /** When a request reaches the store, if at all, and what its sender hears when. */
 export type RequestPlan = {

@@ -1,3 +1,4 @@
+import { Random } from '../../../testing/random.ts'
 import { Actors } from './actors.ts'
 import { type Built, buildWorld } from './build-world.ts'
 import { drain } from './drain.ts'
@@ -7,7 +8,6 @@ import { type History, show } from './history.ts'
 import { checkEnd } from './model/check-end.ts'
 import { checkAllReadable } from './model/observer.ts'
 import { drawProfile, type Profile } from './profile.ts'
-import { Random } from './random.ts'
 import type { Statistics } from './statistics.ts'
 import { drawCommand } from './workload/draw-command.ts'
 import { Knowledge } from './workload/knowledge.ts'
@@ -45,9 +45,9 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   const driver = new Driver(world)
   world.history.add('', () => show(profile))
   const drainer = newWriter('drain')
-  for (const { queue, ...change } of profile.queues) {
-    if (Object.keys(change).length === 0) continue
-    await driver.call(drainer, { verb: 'configure', queue, change })
+  for (const { queue, ...request } of profile.queues) {
+    if (Object.keys(request).length === 0) continue
+    await driver.call(drainer, { verb: 'configure', queue, request })
   }
 
   world.odds = profile.faults
@@ -76,13 +76,15 @@ async function work(
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
-  const actors = new Actors(
-    world,
-    profile,
-    writers,
-    () => drawCommand({ profile, knowledge, random }, mix),
-    (operation) => learn(knowledge, operation),
-  )
+  const actors = new Actors(world, writers, {
+    concurrency: profile.concurrency,
+    thinkMs: () => profile.thinkMaxMs * (world.random.chance(0.05) ? 20 : 1) * world.random.next(),
+    act: (writer, done) =>
+      writer.run(drawCommand({ profile, knowledge, random }, mix), (operation) => {
+        learn(knowledge, operation)
+        done()
+      }),
+  })
   for (const era of profile.eras) {
     mix = era.mix
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
@@ -92,7 +94,7 @@ async function work(
     await driver.advance(era.restMs / 2)
     housekeeper?.sweep()
     await driver.advance(era.restMs / 2)
-    // The next era begins while the sweeper is at it, and forgets what was empty.
+    // The next era begins while the sweeper is at work and forgets empty queues.
     housekeeper?.sweep()
     housekeeper?.sweep()
     await driver.advance(random.next() * 30 * profile.latencyMaxMs)

@@ -1,6 +1,15 @@
-import type { Failure, Job, JobResult } from './messages.ts'
+import { serveQuestions } from '../../support/worker-process.ts'
 import { prepareProcess } from './prepare-process.ts'
 import { Statistics } from './statistics.ts'
+
+export type Job = { readonly from: number; readonly to: number; readonly operations: number }
+
+export type JobResult = {
+  readonly statistics: Readonly<Record<string, number>>
+  readonly failures: readonly Failure[]
+}
+
+export type Failure = { readonly seed: number; readonly rule: string; readonly explanation: string }
 
 type SeedResult = {
   readonly statistics: Statistics
@@ -11,25 +20,17 @@ type SeedResult = {
 export async function serveJobs(
   run: (seed: number, operations: number) => Promise<SeedResult>,
 ): Promise<void> {
-  const work = async (job: Job): Promise<JobResult> => {
+  await prepareProcess()
+  serveQuestions(async ({ from, to, operations }: Job): Promise<JobResult> => {
     const statistics = new Statistics()
     const failures: Failure[] = []
-    for (let seed = job.from; seed < job.to; seed += 1) {
-      const result = await run(seed, job.operations)
+    for (let seed = from; seed < to; seed += 1) {
+      const result = await run(seed, operations).catch((error: unknown) => {
+        throw new Error(`Cannot run seed ${seed}`, { cause: error })
+      })
       statistics.add(result.statistics.toJSON())
       if (result.violation !== undefined) failures.push({ seed, ...result.violation })
     }
-    return { job, statistics: statistics.toJSON(), failures }
-  }
-  await prepareProcess()
-  process.on('message', (job: Job) => {
-    work(job).then(
-      (result) => process.send?.(result),
-      (error: unknown) => {
-        console.error(`seeds ${job.from} to ${job.to}:`, error)
-        process.exit(70)
-      },
-    )
+    return { statistics: statistics.toJSON(), failures }
   })
-  process.send?.('ready')
 }

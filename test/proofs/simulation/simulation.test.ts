@@ -9,7 +9,8 @@ describe(`${seeds} seeds of ${operations} operations`, () => {
   let result: PoolResult
 
   beforeAll(async () => {
-    result = await runSeeds({ from: 1, seeds, operations, failuresMax: 5 })
+    const worker = new URL('./worker.ts', import.meta.url)
+    result = await runSeeds({ from: 1, seeds, operations, failuresMax: 5, worker })
   }, 600_000)
 
   it('keep every invariant of docs/architecture.md', () => {

@@ -1,12 +1,12 @@
-import type { Random } from './random.ts'
+import type { Random } from '../../../testing/random.ts'
 import type { Scheduler } from './scheduler.ts'
 
 export const SKEW_MAX_MS = 5_000
 
 /**
  * A writer's own clock: up to five seconds off, and set anew now and then, so it also runs
- * backwards. What it answers an operation is remembered: a rule about time must hold by one of
- * these readings.
+ * backwards. The operation remembers its readings: a rule about time must hold by one
+ * of them.
  */
 export class SkewedClock {
   readonly #scheduler: Scheduler

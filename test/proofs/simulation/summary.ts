@@ -1,7 +1,7 @@
 import type { PoolResult } from './pool.ts'
 
 /** The end of a run, as a page to read. */
-export function summary(result: PoolResult, operations: number): string {
+export function summary(result: PoolResult): string {
   const { statistics, failures, seconds, seeds } = result
   const lines: string[] = []
   const counts = Object.entries(statistics.toJSON())
@@ -17,10 +17,7 @@ export function summary(result: PoolResult, operations: number): string {
   lines.push('')
   for (const [name, count] of others) lines.push(`${name.padEnd(54)} ${String(count).padStart(10)}`)
   const rate = (seeds / seconds).toFixed(1)
-  lines.push(
-    '',
-    `${seeds} seeds of ${operations} operations in ${seconds.toFixed(1)} s: ${rate} seeds/s`,
-  )
+  lines.push('', `${seeds} seeds in ${seconds.toFixed(1)} s: ${rate} seeds/s`)
   for (const { seed, rule, explanation } of failures) {
     lines.push(`seed ${seed} VIOLATES ${rule}: ${explanation.slice(0, 300)}`)
   }

@@ -1,3 +1,4 @@
+import type { Random } from '../../../testing/random.ts'
 import type {
   SimulatedRequest,
   SimulatedStore,
@@ -5,7 +6,6 @@ import type {
 import type { FaultOdds } from './faults.ts'
 import type { History } from './history.ts'
 import type { Operation } from './operation.ts'
-import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Statistics } from './statistics.ts'
 
@@ -17,14 +17,14 @@ export type World = {
   readonly store: SimulatedStore
   readonly history: History
   readonly statistics: Statistics
-  /** Nothing ever fails in this world: whoever is told to try again was starved. */
+  /** Nothing ever fails in this world, so a call that must be tried again was starved. */
   readonly faultFree: boolean
-  /** Set anew when faults are switched off. */
+  /** Replaced when the faults are switched off. */
   odds: FaultOdds
   latencyMaxMs: number
   /** How long a transaction may hold its items; 0: not at all. */
   readonly transactionMaxMs: number
-  /** Who sent the request that the store carries out just now. */
+  /** The sender of the request that the store is carrying out. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */
   intervene: ((request: SimulatedRequest, sender: Sender) => Intervention | undefined) | undefined
@@ -44,7 +44,7 @@ export type Intervention =
 
 export type Sender = { readonly writer: string; readonly operation: Operation | undefined }
 
-/** One incarnation of a writer: what a crash ends and a pause freezes. */
+/** One life of a process: a crash ends it, a pause freezes it. */
 export type Life = {
   readonly name: string
   dead: boolean

@@ -6,86 +6,55 @@ import { countOperationPaths } from './count-operation-paths.ts'
 import { show } from './history.ts'
 import { checkAnswer } from './model/check-answer.ts'
 import type { Model } from './model/model.ts'
-import { Network } from './network.ts'
+import { Mortal, type MortalOptions, type Surroundings } from './mortal.ts'
 import {
   currentOperation,
   type Operation,
   type Outcome,
   outcomeOfError,
-  readClock,
   startOperation,
 } from './operation.ts'
 import { perform, type SendBusinessTransaction } from './perform.ts'
-import type { Random } from './random.ts'
-import { SkewedClock } from './skewed-clock.ts'
-import { inLife, type Life, type World } from './world.ts'
+import type { Life, World } from './world.ts'
 
-export type WriterOptions = {
-  readonly name: string
-  readonly skewMaxMs: number
-  readonly clockJumps: number
-}
+type Service = { readonly queues: Queues; readonly sendTransaction: SendBusinessTransaction }
 
-/** An engine with a memory, a clock and randomness of its own; after a crash, a new one. */
+/** A process with an engine, which does what callers ask of it. */
 export class Writer {
   readonly #world: World
   readonly #model: Model
-  readonly #options: WriterOptions
-  readonly #random: Random
+  readonly #process: Mortal<Service>
   readonly #running = new Set<Operation>()
-  #lives = 0
-  #life: Life
-  #queues: Queues
-  #sendTransaction: SendBusinessTransaction
-  /** Called after a crash, when the new engine is there. */
-  onCrash: () => void = () => {}
 
-  constructor(world: World, model: Model, options: WriterOptions) {
+  constructor(world: World, model: Model, options: MortalOptions) {
     this.#world = world
     this.#model = model
-    this.#options = options
-    this.#random = world.random.fork()
-    const { life, queues, sendTransaction } = this.#begin()
-    this.#life = life
-    this.#queues = queues
-    this.#sendTransaction = sendTransaction
+    this.#process = new Mortal(world, options, (surroundings) => this.#open(surroundings))
+    this.#process.onDeath = () => {
+      for (const operation of this.#running) {
+        operation.outcome = { kind: 'crashed' }
+        this.#count(operation, 'crashed')
+      }
+      this.#running.clear()
+    }
   }
 
   get life(): Life {
-    return this.#life
+    return this.#process.life
   }
 
-  #begin(): { life: Life; queues: Queues; sendTransaction: SendBusinessTransaction } {
-    const { scheduler, store } = this.#world
-    this.#lives += 1
-    const { name, skewMaxMs, clockJumps } = this.#options
-    const life: Life = {
-      name: this.#lives === 1 ? name : `${name}.${this.#lives}`,
-      dead: false,
-      pausedUntilMs: 0,
-    }
-    const network = new Network(this.#world, life, () => this.crash())
-    const clock = new SkewedClock({
-      scheduler,
-      random: this.#random.fork(),
-      skewMaxMs,
-      jumps: clockJumps,
-      onRead: readClock,
-    })
-    const random = this.#random.fork()
-    const { dynamodb, s3 } = network
+  set onCrash(onCrash: () => void) {
+    this.#process.onCrash = onCrash
+  }
+
+  #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
+    const { tableName, bucketName } = this.#world.store
     const queues = createQueues({
-      tableName: store.tableName,
-      bucketName: store.bucketName,
+      tableName,
+      bucketName,
       dynamodb,
       s3,
-      clock: {
-        nowMs: () => clock.nowMs(),
-        sleep: (ms: number) =>
-          new Promise<void>((resolve) => {
-            inLife(this.#world, life, scheduler.nowMs + ms, resolve)
-          }),
-      },
+      clock,
       random: () => random.next(),
       onBackgroundError: (error, { queue, step }) => {
         this.#world.statistics.count(`background ${step} failed`)
@@ -94,29 +63,14 @@ export class Writer {
         this.#world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
       },
     })
-    return { life, queues, sendTransaction: businessTransaction(dynamodb, store.tableName) }
-  }
-
-  /** Dies on the spot: what it has under way is never heard of again. */
-  crash(): void {
-    this.#life.dead = true
-    for (const operation of this.#running) {
-      operation.outcome = { kind: 'crashed' }
-      this.#count(operation, 'crashed')
-    }
-    this.#running.clear()
-    const next = this.#begin()
-    this.#life = next.life
-    this.#queues = next.queues
-    this.#sendTransaction = next.sendTransaction
-    this.onCrash()
+    return { queues, sendTransaction: businessTransaction(dynamodb, tableName) }
   }
 
   run(command: Command, done: (operation: Operation) => void): Operation {
     const { scheduler, history } = this.#world
     const operation = startOperation(
       this.#model.nextOperationId(),
-      this.#life.name,
+      this.life.name,
       command,
       scheduler.nowMs,
       this.#model.commits,
@@ -124,7 +78,8 @@ export class Writer {
     announcePush(this.#model, operation)
     this.#running.add(operation)
     history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
-    const life = this.#life
+    const { life } = this
+    const { queues, sendTransaction } = this.#process.service
     const finish = (outcome: Outcome): void => {
       if (life.dead) return
       this.#running.delete(operation)
@@ -133,7 +88,7 @@ export class Writer {
     }
     currentOperation.run(operation, () => {
       const atCommit = (): number => this.#model.commits
-      perform(this.#queues, command, this.#sendTransaction).then(
+      perform(queues, command, sendTransaction).then(
         (value) => finish({ kind: 'success', value, atCommit: atCommit() }),
         (error: unknown) => finish(outcomeOfError(error, atCommit())),
       )

@@ -1,11 +1,12 @@
-// 64 clients that know nothing of each other: they push, pop, acknowledge, extend, release, look and
-// hold the service to what it says.
+// 64 clients that know nothing of each other: they push, pop, acknowledge, extend, release and look, and
+// keep account of what the service answers.
 
-import type { Random } from '../simulation/random.ts'
+import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
+import type { Random } from '../../../testing/random.ts'
+import type { DeliveryAccounts, Outcome } from '../../support/delivery-account.ts'
 import { type Answer, HttpClient } from './http-client.ts'
-import type { Ledger } from './ledger.ts'
 
-/** Each queue is used in one way, so that it is known what must become of its items. */
+/** All clients use a queue in one way, so that we know what must become of its items. */
 export const queues = [
   { id: 'exclusive-1', competing: false, lock: true },
   { id: 'exclusive-2', competing: false, lock: true },
@@ -17,7 +18,7 @@ export const queues = [
 ] as const
 type Queue = (typeof queues)[number]
 
-/** What the API's page names, by status. Gateways have answers of their own, without a code. */
+/** The codes in the API's page, by status. A gateway's own answers have no code. */
 const documented: Readonly<Record<number, readonly string[]>> = {
   400: ['INVALID_LOCK_ID'],
   404: ['LOCK_NOT_FOUND'],
@@ -29,7 +30,9 @@ const documented: Readonly<Record<number, readonly string[]>> = {
 
 export type Soak = {
   readonly url: string
-  readonly ledger: Ledger
+  readonly accounts: DeliveryAccounts
+  /** Answers that the API's page does not allow. */
+  readonly violations: string[]
   readonly random: Random
   /** When a function is killed, the gateway answers in its place. */
   readonly gatewayAnswers: { count: number }
@@ -52,7 +55,7 @@ export async function client(soak: Soak, name: string, until: () => boolean): Pr
 /** Takes everything that is left, until the queue says so: locks left behind have to expire first. */
 export async function drain(soak: Soak, queue: Queue, deadLetters: boolean): Promise<void> {
   const http = new HttpClient(soak.url)
-  const id = deadLetters ? `${queue.id}-deadletter` : queue.id
+  const id = deadLetters ? deadLetterQueueOf(queue.id) : queue.id
   const untilMs = performance.now() + DRAIN_MS_MAX
   for (;;) {
     const found = await pop(soak, http, queue, true, deadLetters)
@@ -69,27 +72,26 @@ export async function drain(soak: Soak, queue: Queue, deadLetters: boolean): Pro
 const DRAIN_MS_MAX = 40_000
 
 async function push(soak: Soak, http: HttpClient, { id }: Queue, name: string): Promise<void> {
-  const { ledger, random } = soak
+  const { accounts, random } = soak
   const count = random.chance(0.8) ? 1 : random.between(2, 60)
   const items = Array.from({ length: count }, (_, index) => ({
     item: `${name}.${index} ${'x'.repeat(random.pick([0, 50, 300]))}`,
     priority: random.pick([0, 0, 1, 7]),
   }))
-  for (const { item } of items) ledger.pushing(id, item)
-  const answer = await call(soak, http, 'POST', `/queue/${id}/push`, { items })
-  const how = answer?.status === 200 ? 'yes' : isDefinite(answer) ? 'no' : 'perhaps'
-  for (const { item } of items) ledger.pushed(id, item, how)
+  const pushed = accounts
+    .of(id)
+    .pushing(items.map(({ item, priority }) => ({ name: item, priority })))
+  pushed(outcomeOf(await call(soak, http, 'POST', `/queue/${id}/push`, { items })))
 }
 
 async function pop(
   soak: Soak,
   http: HttpClient,
-  queue: Queue,
+  { id: queue, competing, lock }: Queue,
   draining = false,
   deadLetters = false,
 ): Promise<number> {
-  const { ledger, random } = soak
-  const { id, competing, lock } = queue
+  const { accounts, random } = soak
   const count = draining ? 100 : random.pick([1, 1, 5, 20])
   const ttl = random.pick([1, 2, 5])
   const query = new URLSearchParams({
@@ -97,59 +99,53 @@ async function pop(
     ...(lock && { require_ack: 'true', ttl_seconds: String(ttl) }),
     ...(competing && { allow_competing_consumers: 'true' }),
   })
-  const takenBefore = ledger.takenBefore(id)
-  const from = deadLetters ? `${id}-deadletter` : id
-  const answer = await call(soak, http, 'POST', `/queue/${from}/pop?${query}`)
+  const id = deadLetters ? deadLetterQueueOf(queue) : queue
+  const popped = accounts.of(id).popping()
+  const answer = await call(soak, http, 'POST', `/queue/${id}/pop?${query}`)
   if (answer?.status !== 200) {
-    if (!lock && !isDefinite(answer)) ledger.popLost(id, count)
+    if (!lock && outcomeOf(answer) === 'unknown') {
+      accounts.of(id).tookUnseen({ least: 0, most: count })
+    }
     return answer?.status === 423 ? -1 : 0
   }
-  const texts: string[] = answer.body.items
-  ledger.popped(id, texts, { takenBefore, locked: lock })
-  // Dead letters are in the order in which they were given up.
-  if (!deadLetters) checkOrder(soak, id, answer.body)
-  const lockId: string | undefined = answer.body.lock_id
-  if (lockId !== undefined)
-    await settle(soak, http, { id, from, lockId, texts, details: answer.body.details }, draining)
-  return texts.length
+  const { items, details, lock_id: lockId } = answer.body as PopBody
+  popped({
+    items: items.map((name, index) => ({ name, deliveries: details[index]?.deliveries ?? 0 })),
+    ...(lockId !== undefined && { lockId }),
+  })
+  if (lockId !== undefined) await settle(soak, http, { id, lockId, items, details }, draining)
+  return items.length
 }
 
-type Held = {
-  readonly id: string
-  /** The queue, or its dead-letter queue. */
-  readonly from: string
-  readonly lockId: string
-  readonly texts: readonly string[]
-  readonly details: readonly { readonly id: string }[]
+type PopBody = {
+  readonly items: readonly string[]
+  readonly details: readonly { readonly id: string; readonly deliveries: number }[]
+  readonly lock_id?: string
 }
+
+type Held = Pick<PopBody, 'items' | 'details'> & { readonly id: string; readonly lockId: string }
 
 async function settle(soak: Soak, http: HttpClient, held: Held, draining: boolean): Promise<void> {
-  const { ledger, random } = soak
-  const { id, from, lockId, texts, details } = held
+  const { accounts, random } = soak
+  const { id, lockId, items, details } = held
+  const post = (verb: string, body: object = {}) =>
+    call(soak, http, 'POST', `/queue/${id}/${verb}`, { lock_id: lockId, ...body })
   const what = draining ? 1 : random.next()
   // Forgotten, as by a consumer that died: the items come back.
   if (what < 0.06) return
   if (what < 0.12) {
-    await call(soak, http, 'POST', `/queue/${from}/release`, { lock_id: lockId })
+    await post('release')
     return
   }
   if (what < 0.15) {
-    const reason = 'as if it were poison'
-    await call(soak, http, 'POST', `/queue/${from}/dead-letter`, { lock_id: lockId, reason })
+    await post('dead-letter', { reason: 'as if it were poison' })
     return
   }
-  if (what < 0.2) {
-    await call(soak, http, 'POST', `/queue/${from}/extend-lock`, {
-      lock_id: lockId,
-      ttl_seconds: 2,
-    })
-  }
-  const part = what < 0.35 && texts.length > 1 ? Math.ceil(texts.length / 2) : undefined
+  if (what < 0.2) await post('extend-lock', { ttl_seconds: 2 })
+  const part = what < 0.35 && items.length > 1 ? Math.ceil(items.length / 2) : undefined
   const ids = part === undefined ? undefined : details.slice(0, part).map((detail) => detail.id)
-  const body = { lock_id: lockId, ...(ids !== undefined && { ids }) }
-  const answer = await call(soak, http, 'POST', `/queue/${from}/acknowledge`, body)
-  if (answer?.status === 200) ledger.acknowledged(id, texts.slice(0, part), 'yes')
-  else if (!isDefinite(answer)) ledger.acknowledged(id, texts.slice(0, part), 'perhaps')
+  const acknowledged = accounts.of(id).acknowledging(lockId, items.slice(0, part))
+  acknowledged(outcomeOf(await post('acknowledge', ids === undefined ? {} : { ids })))
 }
 
 async function look(soak: Soak, http: HttpClient, { id }: Queue): Promise<void> {
@@ -162,38 +158,12 @@ async function look(soak: Soak, http: HttpClient, { id }: Queue): Promise<void> 
   await call(soak, http, 'GET', path)
 }
 
-/** Best priority first, and what one client pushed in one call in its order. */
-function checkOrder(
-  { ledger }: Soak,
-  id: string,
-  body: { items: string[]; details: { priority: number; id: string }[] },
-): void {
-  const priorities = body.details.map(({ priority }) => priority)
-  if (priorities.some((priority, index) => priority < (priorities[index - 1] ?? 0))) {
-    ledger.violations.push(`${id} answered priorities ${priorities}`)
-  }
-  const last = new Map<string, number>()
-  for (const [index, text] of body.items.entries()) {
-    const [call, number] = splitLast(text.split(' ')[0] as string)
-    const key = `${call} ${priorities[index]}`
-    if (Number(number) <= (last.get(key) ?? -1)) {
-      const order = body.items.map((item, at) => `${item.split(' ')[0]}=${body.details[at]?.id}`)
-      ledger.violations.push(`${id} answered ${text} late: ${order.join(', ')}`)
-    }
-    last.set(key, Number(number))
-  }
+/** A refusal that names a code says that nothing was changed, unless it says otherwise. */
+function outcomeOf(answer: Answer | undefined): Outcome {
+  if (answer?.status === 200) return 'yes'
+  const isDefinite = answer?.body.error_code !== undefined && answer.body.outcome !== 'unknown'
+  return isDefinite ? 'no' : 'unknown'
 }
-
-const splitLast = (name: string): [string, string] => {
-  const at = name.lastIndexOf('.')
-  return [name.slice(0, at), name.slice(at + 1)]
-}
-
-/** A refusal that says that nothing was changed. */
-const isDefinite = (answer: Answer | undefined): boolean =>
-  answer?.body.error_code !== undefined &&
-  answer.body.outcome !== 'unknown' &&
-  answer.status !== 200
 
 async function call(
   soak: Soak,
@@ -209,7 +179,7 @@ async function call(
   if (answer === undefined || answer.status === 200) return answer
   if (code === '') soak.gatewayAnswers.count += 1
   else if (!documented[answer.status]?.includes(code)) {
-    soak.ledger.violations.push(`${key}: ${JSON.stringify(answer.body)}`)
+    soak.violations.push(`${key}: ${JSON.stringify(answer.body)}`)
   }
   return answer
 }

@@ -1,12 +1,12 @@
-// Stands between the functions and a store, and does to their requests what networks and services do:
-// throttles, refuses, breaks the connection before or after the request was carried out, is slow.
+// Stands between the functions and a store and treats requests as networks and services do: it throttles
+// and refuses them, delays them, or breaks the connection before or after the store has them.
 
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type Fault = 'throttled' | 'unsent' | 'unanswered' | 'failed' | 'done and failed' | 'slow'
 
-/** Of so many requests one meets it: often enough that each befalls every verb within seconds. */
+/** One request in so many meets the fault: often enough that each fault hits every verb within seconds. */
 const oneOf: Readonly<Record<Fault, number>> = {
   throttled: 40,
   unsent: 120,
@@ -79,7 +79,7 @@ export async function startFaultProxy(
   }
 
   const server = createServer((incoming, response) => {
-    // Whoever hung up does not wait for an answer.
+    // The client has hung up.
     handle(incoming, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

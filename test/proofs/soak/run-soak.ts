@@ -1,8 +1,10 @@
+import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
 import { startLocalStack } from '../../../local/start-local-stack.ts'
-import { Random } from '../simulation/random.ts'
+import { Random } from '../../../testing/random.ts'
+import { type Deliveries, findFaults } from '../../support/deliveries.ts'
+import { DeliveryAccounts, namesIn } from '../../support/delivery-account.ts'
 import { client, drain, queues, type Soak } from './clients.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
-import { Ledger } from './ledger.ts'
 
 export type SoakOptions = {
   readonly seconds: number
@@ -15,7 +17,11 @@ export type SoakOptions = {
 
 export type SoakReport = {
   readonly violations: readonly string[]
-  readonly counts: Ledger['counts']
+  readonly counts: {
+    readonly pushed: number
+    readonly deliveries: number
+    readonly perhaps: number
+  }
   readonly statuses: ReadonlyMap<string, number>
   readonly faults: ReadonlyMap<string, number>
   readonly kills: number
@@ -43,7 +49,8 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   try {
     const soak: Soak = {
       url: stack.url,
-      ledger: new Ledger(),
+      accounts: new DeliveryAccounts(),
+      violations: [],
       random,
       gatewayAnswers: { count: 0 },
       statuses: new Map(),
@@ -59,14 +66,15 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     for (const proxy of proxies) proxy.rest()
     await Promise.all(queues.map((queue) => drain(soak, queue, false)))
     await Promise.all(queues.filter(({ lock }) => lock).map((queue) => drain(soak, queue, true)))
-    soak.ledger.finish()
+    const found = queues.flatMap(({ id }) => faultsOf(soak, id))
     const faults = new Map<string, number>()
     for (const { seen } of proxies) {
       for (const [fault, count] of seen) faults.set(fault, (faults.get(fault) ?? 0) + count)
     }
     return {
-      violations: soak.ledger.violations,
-      counts: soak.ledger.counts,
+      // A broken service breaks everything: the first few tell what.
+      violations: [...soak.violations, ...found].slice(0, 50),
+      counts: countsOf(soak),
       statuses: soak.statuses,
       faults,
       kills,
@@ -76,6 +84,34 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     await stack.stop()
     await Promise.all(proxies.map((proxy) => proxy.close()))
   }
+}
+
+function faultsOf({ accounts }: Soak, queue: string): string[] {
+  const account = accounts.of(queue)
+  const dead = accounts.of(deadLetterQueueOf(queue))
+  const elsewhere = new Set(namesIn(dead))
+  const { pushes, pops, acknowledgements, unseen } = account
+  const own: Deliveries = { pushes, pops, acknowledgements, unseen, elsewhere: [...elsewhere] }
+  // We do not know when, and in what order, items came to the dead-letter queue.
+  const buried = pushes.flatMap(({ items, calledAt }) =>
+    items.filter(({ name }) => elsewhere.has(name)).map((item) => ({ items: [item], calledAt })),
+  )
+  const theirs = { pushes: buried, pops: dead.pops, acknowledgements: dead.acknowledgements }
+  return [...findFaults(own), ...findFaults(theirs)].map(
+    ({ kind, text }) => `${queue}: ${kind}: ${text}`,
+  )
+}
+
+function countsOf({ accounts }: Soak): SoakReport['counts'] {
+  const counts = { pushed: 0, deliveries: 0, perhaps: 0 }
+  for (const { id } of queues) {
+    const { pushes, pops } = accounts.of(id)
+    for (const { items, answeredAt } of pushes) {
+      counts[answeredAt === undefined ? 'perhaps' : 'pushed'] += items.length
+    }
+    counts.deliveries += namesIn({ pops }).length
+  }
+  return counts
 }
 
 async function killNowAndThen(

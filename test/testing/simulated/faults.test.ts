@@ -3,7 +3,6 @@ import {
   ProvisionedThroughputExceededException,
   ThrottlingException,
   TransactionConflictException,
-  TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb'
 import { GetObjectCommand, PutObjectCommand, S3ServiceException } from '@aws-sdk/client-s3'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
@@ -18,7 +17,6 @@ import {
   throttling,
   transactionCanceledByConflict,
   transactionConflict,
-  transactionInProgress,
 } from '../../../testing/simulated/faults.ts'
 import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
@@ -27,26 +25,17 @@ const put = (n: number) =>
   new PutCommand({ TableName: 'simulated', Item: { pk: 'q#a', sk: 'queue', n } })
 
 describe('faults look as the SDK reports them', () => {
-  const definite = [
-    [provisionedThroughputExceeded(), ProvisionedThroughputExceededException],
-    [throttling(), ThrottlingException],
-    [transactionConflict(), TransactionConflictException],
-    [transactionInProgress(), TransactionInProgressException],
-    [internalServerError(), InternalServerError],
-    [slowDown(), S3ServiceException],
-    [s3InternalError(), S3ServiceException],
-  ] as const
-  for (const [error, type] of definite) {
-    test(`${error.name} is a ${type.name}`, () => {
-      expect(error).toBeInstanceOf(type)
-      expect(error.$metadata.httpStatusCode).toBeGreaterThanOrEqual(400)
-    })
-  }
-
-  test('errors of the server are told from those of the client', () => {
-    expect(internalServerError().$fault).toBe('server')
-    expect(slowDown().$fault).toBe('server')
-    expect(transactionConflict().$fault).toBe('client')
+  test.each([
+    [provisionedThroughputExceeded(), ProvisionedThroughputExceededException, 'client'],
+    [throttling(), ThrottlingException, 'client'],
+    [transactionConflict(), TransactionConflictException, 'client'],
+    [internalServerError(), InternalServerError, 'server'],
+    [slowDown(), S3ServiceException, 'server'],
+    [s3InternalError(), S3ServiceException, 'server'],
+  ] as const)('%s is one of its own classes', (error, type, fault) => {
+    expect(error).toBeInstanceOf(type)
+    expect(error.$fault).toBe(fault)
+    expect(error.$metadata.httpStatusCode).toBeGreaterThanOrEqual(400)
   })
 
   test('a lost answer has the name the HTTP handler gives it', () => {
@@ -56,50 +45,40 @@ describe('faults look as the SDK reports them', () => {
 
   test('a transaction names the item that met another write', () => {
     const { CancellationReasons } = transactionCanceledByConflict(3, 1)
-    expect(CancellationReasons?.map((reason) => reason.Code)).toEqual([
-      'None',
-      'TransactionConflict',
-      'None',
-    ])
+    const codes = CancellationReasons?.map((reason) => reason.Code)
+    expect(codes).toEqual(['None', 'TransactionConflict', 'None'])
   })
 })
 
+function open(deliver: Network['deliver']) {
+  const store = new SimulatedStore()
+  return { store, ...createSimulatedClient(store, { deliver }) }
+}
+
 describe('the network decides', () => {
   test('a request may be applied and its answer lost', async () => {
-    const store = new SimulatedStore()
-    const network: Network = {
-      async deliver(_request, apply) {
-        apply()
-        throw requestTimeout()
-      },
-    }
-    const { dynamodb } = createSimulatedClient(store, network)
+    const { store, dynamodb } = open(async (_request, apply) => {
+      apply()
+      throw requestTimeout()
+    })
     await expect(dynamodb.send(put(1))).rejects.toThrow('timed out')
     expect(store.item('q#a', 'queue')).toMatchObject({ n: 1 })
   })
 
   test('a request may be refused without being applied', async () => {
-    const store = new SimulatedStore()
-    const network: Network = {
-      async deliver() {
-        throw throttling()
-      },
-    }
-    const { dynamodb } = createSimulatedClient(store, network)
+    const { store, dynamodb } = open(async () => {
+      throw throttling()
+    })
     await expect(dynamodb.send(put(1))).rejects.toBeInstanceOf(ThrottlingException)
     expect(store.item('q#a', 'queue')).toBeUndefined()
   })
 
   test('a request may be applied long after its answer was lost', async () => {
-    const store = new SimulatedStore()
     const late: (() => unknown)[] = []
-    const network: Network = {
-      async deliver(_request, apply) {
-        late.push(apply)
-        throw connectionReset()
-      },
-    }
-    const { dynamodb } = createSimulatedClient(store, network)
+    const { store, dynamodb } = open(async (_request, apply) => {
+      late.push(apply)
+      throw connectionReset()
+    })
     await expect(dynamodb.send(put(1))).rejects.toThrow('ECONNRESET')
     await createSimulatedClient(store).dynamodb.send(put(2))
     for (const apply of late) apply()
@@ -108,13 +87,10 @@ describe('the network decides', () => {
 
   test('the network sees which service and which command it carries', async () => {
     const seen: string[] = []
-    const network: Network = {
-      async deliver({ service, name }, apply) {
-        seen.push(`${service} ${name}`)
-        return apply()
-      },
-    }
-    const { dynamodb, s3 } = createSimulatedClient(new SimulatedStore(), network)
+    const { dynamodb, s3 } = open(async ({ service, name }, apply) => {
+      seen.push(`${service} ${name}`)
+      return apply()
+    })
     await dynamodb.send(put(1))
     await s3.send(new PutObjectCommand({ Bucket: 'simulated', Key: 'a', Body: 'x' }))
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: 'simulated', Key: 'a' }))

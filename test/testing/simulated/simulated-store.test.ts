@@ -6,6 +6,7 @@ import {
   PutCommand,
   QueryCommand,
   TransactWriteCommand,
+  type TransactWriteCommandInput,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, test } from 'vitest'
@@ -18,10 +19,20 @@ import { createSimulatedClient } from '../../../testing/simulated/simulated-clie
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { outcomeOf, text } from '../../proofs/conformance/place.ts'
 
-/** What the simulated store has beyond DynamoDB: time, old versions, a throttle, a stream. */
+/** The simulated store's own features: time, old versions, a throttle, a stream. */
 
 const key = { pk: 'q#a', sk: 'queue' }
 const TableName = 'simulated'
+
+const other = { ...key, sk: 'other' }
+type Actions = TransactWriteCommandInput['TransactItems']
+
+const addition = (n: number) => ({
+  TableName,
+  Key: key,
+  UpdateExpression: 'ADD n :n',
+  ExpressionAttributeValues: { ':n': n },
+})
 
 function open(options: Partial<DatabaseOptions> = {}) {
   const store = new SimulatedStore(options)
@@ -31,15 +42,10 @@ function open(options: Partial<DatabaseOptions> = {}) {
     dynamodb,
     put: (attributes: object = {}) =>
       dynamodb.send(new PutCommand({ TableName, Item: { ...key, ...attributes } })),
-    add: (n = 1) =>
-      dynamodb.send(
-        new UpdateCommand({
-          TableName,
-          Key: key,
-          UpdateExpression: 'ADD n :n',
-          ExpressionAttributeValues: { ':n': n },
-        }),
-      ),
+    add: (n = 1) => dynamodb.send(new UpdateCommand(addition(n))),
+    remove: (Key: object = key) => dynamodb.send(new DeleteCommand({ TableName, Key: { ...Key } })),
+    transact: (TransactItems: Actions, more: object = {}) =>
+      dynamodb.send(new TransactWriteCommand({ TransactItems, ...more })),
     async get(ConsistentRead = false) {
       const { Item } = await dynamodb.send(new GetCommand({ TableName, Key: key, ConsistentRead }))
       return Item
@@ -113,9 +119,9 @@ describe('stale reads', () => {
   })
 
   test('a deleted item can still be seen', async () => {
-    const { add, get, dynamodb } = stale(1)
+    const { add, get, remove } = stale(1)
     await add()
-    await dynamodb.send(new DeleteCommand({ TableName, Key: key }))
+    await remove()
     expect((await get())?.n).toBe(1)
     expect(await get(true)).toBeUndefined()
   })
@@ -168,10 +174,10 @@ describe('stale reads', () => {
   })
 
   test('many changes later nothing is left behind', async () => {
-    const { put, due, dynamodb, get } = stale(0)
+    const { put, due, remove, get } = stale(0)
     for (let i = 0; i < 3000; i++) {
       await put({ shard: 1, checkAt: i % 7 })
-      await dynamodb.send(new DeleteCommand({ TableName, Key: key }))
+      await remove()
     }
     expect([await due(10), await get()]).toEqual([[], undefined])
     await put({ shard: 1, checkAt: 3 })
@@ -213,10 +219,9 @@ describe('the throttle', () => {
   })
 
   test('another item is not concerned', async () => {
-    const { put, dynamodb } = throttled(0)
+    const { put } = throttled(0)
     await put({ a: text(2000) })
-    const Item = { ...key, sk: 'other' }
-    expect(await outcomeOf(dynamodb.send(new PutCommand({ TableName, Item })))).toBe('ok')
+    expect(await outcomeOf(put(other))).toBe('ok')
   })
 
   test('a refused condition is billed and counts', async () => {
@@ -239,20 +244,17 @@ describe('the throttle', () => {
   test('a throttled write of a batch is left unprocessed', async () => {
     const { put, dynamodb } = throttled(0)
     await put({ a: text(2000) })
-    const requests = [key, { ...key, sk: 'other' }].map((Item) => ({ PutRequest: { Item } }))
+    const requests = [key, other].map((Item) => ({ PutRequest: { Item } }))
     const command = new BatchWriteCommand({ RequestItems: { [TableName]: requests } })
     const { UnprocessedItems } = await dynamodb.send(command)
     expect(UnprocessedItems?.[TableName]).toEqual([{ PutRequest: { Item: key } }])
   })
 
   test('a throttled item cancels its transaction', async () => {
-    const { put, dynamodb, store } = throttled(0)
+    const { put, transact, store } = throttled(0)
     await put({ a: text(2000) })
-    const TransactItems = [key, { ...key, sk: 'other' }].map((Item) => ({
-      Put: { TableName, Item },
-    }))
-    const outcome = await outcomeOf(dynamodb.send(new TransactWriteCommand({ TransactItems })))
-    expect(outcome).toBe('TransactionCanceledException')
+    const puts = [key, other].map((Item) => ({ Put: { TableName, Item } }))
+    expect(await outcomeOf(transact(puts))).toBe('TransactionCanceledException')
     expect(store.item(key.pk, 'other')).toBeUndefined()
   })
 })
@@ -291,10 +293,10 @@ describe('the stream', () => {
   }
 
   test('tells each change with the item before and after', async () => {
-    const { changes, put, add, dynamodb } = recorded()
+    const { changes, put, add, remove } = recorded()
     await put({ n: 1 })
     await add()
-    await dynamodb.send(new DeleteCommand({ TableName, Key: key }))
+    await remove()
     expect(changes).toEqual([
       { ...key, oldItem: undefined, newItem: { ...key, n: 1 } },
       { ...key, oldItem: { ...key, n: 1 }, newItem: { ...key, n: 2 } },
@@ -303,27 +305,18 @@ describe('the stream', () => {
   })
 
   test('is silent about a write that changes nothing', async () => {
-    const { changes, put, add, dynamodb } = recorded()
+    const { changes, put, add, remove } = recorded()
     await put({ n: 1, list: [{ a: 1 }] })
     await put({ n: 1, list: [{ a: 1 }] })
     await add(0)
-    await dynamodb.send(new DeleteCommand({ TableName, Key: { ...key, sk: 'missing' } }))
+    await remove({ ...key, sk: 'missing' })
     expect(changes).toHaveLength(1)
   })
 
   test('is silent about a transaction that was cancelled', async () => {
-    const { changes, dynamodb } = recorded()
-    const TransactItems = [
-      { Put: { TableName, Item: key } },
-      {
-        ConditionCheck: {
-          TableName,
-          Key: { ...key, sk: 'missing' },
-          ConditionExpression: 'attribute_exists(pk)',
-        },
-      },
-    ]
-    await outcomeOf(dynamodb.send(new TransactWriteCommand({ TransactItems })))
+    const { changes, transact } = recorded()
+    const ConditionCheck = { TableName, Key: other, ConditionExpression: 'attribute_exists(pk)' }
+    await outcomeOf(transact([{ Put: { TableName, Item: key } }, { ConditionCheck }]))
     expect(changes).toEqual([])
   })
 })
@@ -348,33 +341,28 @@ describe('time to live', () => {
   })
 })
 
+test('what PushPop never asks for is refused, not ignored', async () => {
+  const { dynamodb } = open()
+  const command = new GetCommand({ TableName, Key: key, ProjectionExpression: 'n' })
+  await expect(async () => dynamodb.send(command)).rejects.toThrow(
+    'Cannot simulate ProjectionExpression because the store does not know it',
+  )
+})
+
 test('tokens are forgotten after ten minutes', async () => {
   let nowMs = 0
-  const { dynamodb, store } = open({ nowMs: () => nowMs })
-  const command = new TransactWriteCommand({
-    ClientRequestToken: 'token',
-    TransactItems: [
-      {
-        Update: {
-          TableName,
-          Key: key,
-          UpdateExpression: 'ADD n :n',
-          ExpressionAttributeValues: { ':n': 1 },
-        },
-      },
-    ],
-  })
-  await dynamodb.send(command)
+  const { transact, store } = open({ nowMs: () => nowMs })
+  const add = () => transact([{ Update: addition(1) }], { ClientRequestToken: 'token' })
+  await add()
   nowMs = 599_999
-  await dynamodb.send(command)
+  await add()
   expect(store.item(key.pk, key.sk)?.n).toBe(1)
   nowMs = 600_000
-  await dynamodb.send(command)
+  await add()
   expect(store.item(key.pk, key.sk)?.n).toBe(2)
 })
 
 describe('a transaction that takes its time', () => {
-  const other = { pk: 'q#b', sk: 'queue' }
   const transaction = (ConditionExpression?: string) => ({
     service: 'dynamodb' as const,
     name: 'TransactWriteCommand',
@@ -387,12 +375,11 @@ describe('a transaction that takes its time', () => {
   })
 
   test('refuses every other write of its items, and shows none of its own, until it is done', async () => {
-    const { store, put, add, get, dynamodb } = open()
+    const { store, put, add, get, remove } = open()
     await put({ n: 1 })
     const finish = store.begin(transaction())
     expect(await outcomeOf(add())).toBe('TransactionConflictException')
-    const deletion = dynamodb.send(new DeleteCommand({ TableName, Key: other }))
-    expect(await outcomeOf(deletion)).toBe('TransactionConflictException')
+    expect(await outcomeOf(remove(other))).toBe('TransactionConflictException')
     expect(await get(true)).toMatchObject({ n: 1 })
     finish()
     expect(await get(true)).toMatchObject({ n: 9 })

@@ -7,7 +7,7 @@ import type {
 import { addCharges, type Charge, consumedCapacity, noIndexes, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
 import { throughputExceeded, validationError } from './errors.ts'
-import { metadata, readProjection } from './item-requests.ts'
+import { metadata } from './item-requests.ts'
 import { type Key, readKey } from './key.ts'
 import type { Item } from './value.ts'
 import { type PreparedWrite, planWrite, prepareDelete, preparePut } from './write.ts'
@@ -98,7 +98,6 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
     )
   }
   refuseDuplicates(keys)
-  const project = readProjection(database, request)
   const consistent = request.ConsistentRead === true
 
   const items: Item[] = []
@@ -117,7 +116,7 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
     }
     bytes += size
     units += readUnits(size, consistent)
-    if (item !== undefined) items.push(project === undefined ? item : project(item))
+    if (item !== undefined) items.push(item)
   }
   if (unprocessed.length === keys.length) throw throughputExceeded()
   database.chargeRead(units)

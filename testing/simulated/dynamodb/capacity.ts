@@ -2,8 +2,8 @@ import type { ConsumedCapacity, ReturnConsumedCapacity } from '@aws-sdk/client-d
 
 /** What a request costs, in DynamoDB's units. */
 
-export const writeUnitBytes = 1024
-export const readUnitBytes = 4096
+const writeUnitBytes = 1024
+const readUnitBytes = 4096
 
 export function writeUnits(oldSize: number, newSize: number): number {
   return Math.max(1, Math.ceil(Math.max(oldSize, newSize) / writeUnitBytes))

@@ -7,7 +7,7 @@ import { type Row, Table, type TableShape } from './table.ts'
 import { equals, type Item, type Value } from './value.ts'
 import type { Stored, WritePlan } from './write.ts'
 
-/** What every request works with: the table, and what the simulation has plugged into it. */
+/** Every request works with this: the table, and what the simulation has plugged into it. */
 
 export interface Change {
   readonly pk: string
@@ -35,7 +35,6 @@ export interface DatabaseOptions {
   readonly nowMs: () => number
   /** How many versions back an eventually consistent read sees this row; 0 is current. */
   readonly staleness?: ((target: StaleTarget) => number) | undefined
-  readonly versionsMax?: number | undefined
   /** A version superseded longer ago than this is not seen any more. */
   readonly staleMsMax?: number | undefined
   readonly throttle?: ThrottleOptions | undefined
@@ -45,13 +44,12 @@ export interface DatabaseOptions {
 }
 
 export interface Meter {
-  requests: number
   writeUnits: number
   readUnits: number
   throttled: number
 }
 
-const versionsMaxUnlessSaid = 8
+const versionsMax = 8
 const staleMsMaxUnlessSaid = 2000
 const nothing: Stored = Object.freeze({ item: undefined, size: 0 })
 
@@ -59,9 +57,9 @@ export class Database {
   readonly shape: TableShape
   readonly table: Table
   readonly expressions = new Expressions()
-  readonly meter: Meter = { requests: 0, writeUnits: 0, readUnits: 0, throttled: 0 }
+  readonly meter: Meter = { writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
-  /** Items that a transaction is at work on, by what it names them. */
+  /** Items that a transaction holds. */
   private readonly held = new Set<string>()
   private readonly staleness: DatabaseOptions['staleness']
   private readonly throttle: ItemThrottle | undefined
@@ -77,7 +75,7 @@ export class Database {
     this.throttlesRead = options.throttlesRead
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
     const history = {
-      versionsMax: options.versionsMax ?? versionsMaxUnlessSaid,
+      versionsMax,
       keepMs: options.staleMsMax ?? staleMsMaxUnlessSaid,
       nowMs,
     }

@@ -12,7 +12,7 @@ import { type Item, toRawItem } from './value.ts'
 
 /** The errors DynamoDB itself answers with: definite, nothing was written. */
 
-export const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
+const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
 
 /** A refused condition is an everyday answer here: its stack trace would be half its price. */
 export function withoutStack<E extends Error>(make: () => E): E {
@@ -24,6 +24,17 @@ export function withoutStack<E extends Error>(make: () => E): E {
     Error.stackTraceLimit = limit
   }
 }
+
+type ErrorClass<E> = new (options: {
+  readonly $metadata: typeof noMetadata
+  readonly message: string
+}) => E
+
+/** Makes an error of the SDK's own class, as its deserialisers do. */
+export const errorOf =
+  <E extends Error>(Class: ErrorClass<E>, message: string, httpStatusCode = 400) =>
+  (): E =>
+    withoutStack(() => new Class({ $metadata: { ...noMetadata, httpStatusCode }, message }))
 
 export function validationError(message: string): DynamoDBServiceException {
   return new DynamoDBServiceException({
@@ -41,14 +52,12 @@ export function validationError(message: string): DynamoDBServiceException {
 export class ItemError extends DynamoDBServiceException {
   constructor(message: string) {
     super({ name: 'ValidationException', $fault: 'client', $metadata: noMetadata, message })
-    // The SDK's base class makes every error one of its own prototype.
+    // The SDK's base class gives every error its own prototype.
     Object.setPrototypeOf(this, ItemError.prototype)
   }
 }
 
-export function itemError(message: string): ItemError {
-  return new ItemError(message)
-}
+export const itemError = (message: string): ItemError => new ItemError(message)
 
 export function isValidationError(error: unknown): error is DynamoDBServiceException {
   return error instanceof DynamoDBServiceException && error.name === 'ValidationException'
@@ -56,15 +65,11 @@ export function isValidationError(error: unknown): error is DynamoDBServiceExcep
 
 export const conditionFailedMessage = 'The conditional request failed'
 
+const conditionalCheckFailed = errorOf(ConditionalCheckFailedException, conditionFailedMessage)
+
 /** `Item` is made when it is first looked at, as raw attribute values, as the SDK leaves it. */
 export function conditionFailed(item: Item | undefined): ConditionalCheckFailedException {
-  const error = withoutStack(
-    () =>
-      new ConditionalCheckFailedException({
-        $metadata: noMetadata,
-        message: conditionFailedMessage,
-      }),
-  )
+  const error = conditionalCheckFailed()
   if (item !== undefined) defineRawItem(error, item)
   return error
 }
@@ -104,31 +109,18 @@ export function transactionCanceled(
   )
 }
 
-export function throughputExceeded(): ProvisionedThroughputExceededException {
-  return withoutStack(
-    () =>
-      new ProvisionedThroughputExceededException({
-        $metadata: noMetadata,
-        message:
-          'The level of configured provisioned throughput for the table was exceeded. ' +
-          'Consider increasing your provisioning level with the UpdateTable API.',
-      }),
-  )
-}
+export const throughputExceeded = errorOf(
+  ProvisionedThroughputExceededException,
+  'The level of configured provisioned throughput for the table was exceeded. ' +
+    'Consider increasing your provisioning level with the UpdateTable API.',
+)
 
-export function idempotentParameterMismatch(): IdempotentParameterMismatchException {
-  return new IdempotentParameterMismatchException({
-    $metadata: noMetadata,
-    message: 'The request uses the same client token as a previous, but non-identical request.',
-  })
-}
+export const idempotentParameterMismatch = errorOf(
+  IdempotentParameterMismatchException,
+  'The request uses the same client token as a previous, but non-identical request.',
+)
 
-export function resourceNotFound(): ResourceNotFoundException {
-  return new ResourceNotFoundException({
-    $metadata: noMetadata,
-    message: 'Requested resource not found',
-  })
-}
+export const resourceNotFound = errorOf(ResourceNotFoundException, 'Requested resource not found')
 
 export const conflictReason = {
   Code: 'TransactionConflict',
@@ -136,14 +128,7 @@ export const conflictReason = {
 } as const
 
 /** A single write met a transaction on its item. */
-export const transactionConflict = (): TransactionConflictException =>
-  withoutStack(
-    () =>
-      new TransactionConflictException({
-        $metadata: noMetadata,
-        message: conflictReason.Message,
-      }),
-  )
+export const transactionConflict = errorOf(TransactionConflictException, conflictReason.Message)
 
 /** A transaction met another write on its item number `at`. */
 export const transactionCanceledByConflict = (

@@ -16,25 +16,14 @@ import {
   transactionConflict,
   validationError,
 } from './errors.ts'
-import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
-import type { Projection } from './expression/projection.ts'
 import { readKey } from './key.ts'
-import {
-  type PreparedWrite,
-  planWrite,
-  prepareDelete,
-  preparePut,
-  prepareUpdate,
-  refuseStrayPlaceholders,
-  returnedAttributes,
-} from './write.ts'
+import { type PreparedWrite, planWrite, prepareDelete, preparePut, prepareUpdate } from './write.ts'
 
 export const metadata = Object.freeze({ httpStatusCode: 200, requestId: 'simulated', attempts: 1 })
 
 export function getItem(database: Database, input: GetCommandInput): GetCommandOutput {
   database.requireTable(input.TableName)
   const key = readKey(input.Key)
-  const project = readProjection(database, input)
   const consistent = input.ConsistentRead === true
   if (!database.admitsRead({ ...key, index: undefined })) throw throughputExceeded()
   const row = database.table.row(key.pk, key.sk)
@@ -42,58 +31,35 @@ export function getItem(database: Database, input: GetCommandInput): GetCommandO
   const units = readUnits(size, consistent)
   database.chargeRead(units)
   const output: GetCommandOutput = { $metadata: metadata }
-  if (item !== undefined) output.Item = project === undefined ? item : project(item)
+  if (item !== undefined) output.Item = item
   const charge = { table: units, indexes: noIndexes }
   const capacity = consumedCapacity(database.shape.name, charge, input.ReturnConsumedCapacity)
   if (capacity !== undefined) output.ConsumedCapacity = capacity
   return output
 }
 
-export function readProjection(
-  database: Database,
-  input: {
-    readonly ProjectionExpression?: string | undefined
-    readonly ExpressionAttributeNames?: Record<string, string> | undefined
-  },
-): Projection | undefined {
-  const expression = input.ProjectionExpression
-  if (expression === undefined) {
-    refuseStrayPlaceholders(input, false)
-    return undefined
-  }
-  const placeholders = readPlaceholders(input)
-  const parsed = database.expressions.projection.get(expression, placeholders.names)
-  checkPlaceholders(placeholders, [parsed])
-  return parsed.meaning.project
-}
-
 export function putItem(database: Database, input: PutCommandInput): PutCommandOutput {
   database.requireTable(input.TableName)
-  requireReturnValues(input.ReturnValues, ['NONE', 'ALL_OLD'])
+  requireReturnValues(input.ReturnValues, ['NONE'])
   const prepared = preparePut(input, database.shape, database.expressions)
   return write(database, input, prepared)
 }
 
 export function updateItem(database: Database, input: UpdateCommandInput): UpdateCommandOutput {
   database.requireTable(input.TableName)
-  requireReturnValues(input.ReturnValues, [
-    'NONE',
-    'ALL_OLD',
-    'ALL_NEW',
-    'UPDATED_OLD',
-    'UPDATED_NEW',
-  ])
+  requireReturnValues(input.ReturnValues, ['NONE', 'ALL_NEW'])
   const prepared = prepareUpdate(input, database.expressions)
   return write(database, input, prepared)
 }
 
 export function deleteItem(database: Database, input: DeleteCommandInput): DeleteCommandOutput {
   database.requireTable(input.TableName)
-  requireReturnValues(input.ReturnValues, ['NONE', 'ALL_OLD'])
+  requireReturnValues(input.ReturnValues, ['NONE'])
   const prepared = prepareDelete(input, database.expressions)
   return write(database, input, prepared)
 }
 
+/** Those that PushPop asks for: DynamoDB knows more. */
 function requireReturnValues(wanted: string | undefined, allowed: readonly string[]): void {
   if (wanted !== undefined && !allowed.includes(wanted)) {
     throw validationError(`ReturnValues can only be ${allowed.join(' or ')}`)
@@ -114,7 +80,7 @@ function write(
     database.chargeRefused(key, plan.current, 1)
     throw conditionFailed(prepared.returnsItemOnFailure ? plan.current.item : undefined)
   }
-  const attributes = returnedAttributes(prepared, plan, input.ReturnValues)
+  const attributes = input.ReturnValues === 'ALL_NEW' ? plan.next.item : undefined
   const charge = database.commit(key, plan, 1)
   const output: UpdateCommandOutput = { $metadata: metadata }
   if (attributes !== undefined) output.Attributes = attributes

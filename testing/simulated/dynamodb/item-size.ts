@@ -5,7 +5,7 @@ import { type Item, isList, type Value } from './value.ts'
  * for numbers, 3 bytes for a container and 1 for each of its entries.
  */
 
-export const containerBytes = 3
+const containerBytes = 3
 export const entryBytes = 1
 
 export function textBytes(text: string): number {
@@ -56,7 +56,7 @@ export function attributeSize(name: string, value: Value): number {
 const numberSizeMax = 21
 
 /** One byte for every two significant digits, one for the exponent, one for a sign. */
-export function numberSize(value: number): number {
+function numberSize(value: number): number {
   if (value === 0) return 1
   const sign = value < 0 ? 1 : 0
   const pairs = Math.ceil(significantDigits(Math.abs(value)) / 2)

@@ -1,8 +1,12 @@
 import { validationError } from './errors.ts'
-import type { ConditionNode, Operand, Values } from './expression/condition.ts'
+import { requireBounds } from './expression/condition.ts'
+import type { Parser, Values } from './expression/parser.ts'
 import { compare, type Value } from './value.ts'
 
-/** KeyConditionExpression: one value of the hash key, and at most one stretch of the sort key. */
+/**
+ * KeyConditionExpression: one value of the hash key, and at most one stretch of the sort key. Those that
+ * PushPop asks for: DynamoDB knows more.
+ */
 
 export interface KeyRange {
   readonly hash: Value
@@ -12,122 +16,70 @@ export interface KeyRange {
   place(value: Value): number
 }
 
-type Stretch = Omit<KeyRange, 'hash'>
+export interface KeyClause {
+  readonly name: string
+  readonly operator: '=' | '<' | '<=' | 'BETWEEN'
+  /** Names of values: one, or two for BETWEEN. */
+  readonly bounds: readonly string[]
+}
 
-const everything: Stretch = { bounds: [], place: () => 0 }
+export function parseKeyCondition(parser: Parser): readonly KeyClause[] {
+  const clauses = [parseClause(parser)]
+  while (parser.takeKeyword('AND')) clauses.push(parseClause(parser))
+  parser.expectEnd()
+  return clauses
+}
 
-export function readKeyCondition(
-  node: ConditionNode,
+function parseClause(parser: Parser): KeyClause {
+  const [name, ...below] = parser.path().steps
+  if (typeof name !== 'string' || below.length > 0) {
+    throw parser.invalid('A key attribute is expected;')
+  }
+  if (parser.takeKeyword('BETWEEN')) {
+    const low = parser.value().name
+    if (!parser.takeKeyword('AND')) throw parser.syntaxError()
+    const high = parser.value().name
+    requireBounds(parser, low, high)
+    return { name, operator: 'BETWEEN', bounds: [low, high] }
+  }
+  const operator = (['=', '<', '<='] as const).find((symbol) => parser.take(symbol))
+  if (operator === undefined) throw parser.syntaxError()
+  return { name, operator, bounds: [parser.value().name] }
+}
+
+export function rangeOf(
+  clauses: readonly KeyClause[],
   values: Values,
   hashName: string,
   rangeName: string,
 ): KeyRange {
-  let hash: Value | undefined
-  let stretch: Stretch | undefined
-  for (const part of clauses(node)) {
-    const { name, clause } = readClause(part, values)
-    if (name === hashName && clause.kind === '=' && hash === undefined) {
-      hash = clause.value
-    } else if (name === rangeName && stretch === undefined) {
-      stretch = toStretch(clause)
-    } else if (name === hashName || name === rangeName) {
-      throw validationError('Query key condition not supported')
-    } else {
-      throw validationError(`Query condition missed key schema element: ${hashName}`)
-    }
-  }
-  if (hash === undefined) {
+  const [hash, ...hashesToo] = clauses.filter(({ name }) => name === hashName)
+  const [range, ...rangesToo] = clauses.filter(({ name }) => name === rangeName)
+  const isElsewhere = clauses.some(({ name }) => name !== hashName && name !== rangeName)
+  if (hash === undefined || isElsewhere) {
     throw validationError(`Query condition missed key schema element: ${hashName}`)
   }
-  return { hash, ...(stretch ?? everything) }
-}
-
-function clauses(node: ConditionNode): ConditionNode[] {
-  if (node.kind === 'and') return [...clauses(node.left), ...clauses(node.right)]
-  if (node.kind === 'or' || node.kind === 'not') {
-    throw validationError(
-      `Invalid operator used in KeyConditionExpression: ${node.kind.toUpperCase()}`,
-    )
+  if (hash.operator !== '=' || hashesToo.length > 0 || rangesToo.length > 0) {
+    throw validationError('Query key condition not supported')
   }
-  return [node]
-}
-
-type Clause =
-  | { readonly kind: '=' | '<' | '<=' | '>' | '>=' | 'begins'; readonly value: Value }
-  | { readonly kind: 'between'; readonly low: Value; readonly high: Value }
-
-function readClause(node: ConditionNode, values: Values): { name: string; clause: Clause } {
-  switch (node.kind) {
-    case 'compare':
-      if (node.comparator === '<>') break
-      return {
-        name: keyName(node.left),
-        clause: { kind: node.comparator, value: comparedValue(node.right, values) },
-      }
-    case 'between':
-      return {
-        name: keyName(node.operand),
-        clause: {
-          kind: 'between',
-          low: comparedValue(node.low, values),
-          high: comparedValue(node.high, values),
-        },
-      }
-    case 'begins':
-      return {
-        name: keyName(node.operand),
-        clause: { kind: 'begins', value: comparedValue(node.argument, values) },
-      }
-    default:
+  const bounds = (range?.bounds ?? []).map((name) => values[name] as Value)
+  return {
+    hash: values[hash.bounds[0] as string] as Value,
+    bounds,
+    place: range === undefined ? () => 0 : placeBy(range.operator, bounds),
   }
-  throw validationError('Invalid operator used in KeyConditionExpression')
 }
 
-function keyName(operand: Operand): string {
-  const name = operand.kind === 'path' && operand.steps.length === 1 ? operand.steps[0] : undefined
-  if (typeof name !== 'string') {
-    throw validationError('Invalid KeyConditionExpression: a key attribute is expected')
-  }
-  return name
-}
-
-function comparedValue(operand: Operand, values: Values): Value {
-  const value = operand.kind === 'value' ? values[operand.name] : undefined
-  if (value === undefined) {
-    throw validationError('Invalid condition in KeyConditionExpression: no value to compare with')
-  }
-  return value
-}
-
-function toStretch(clause: Clause): Stretch {
-  if (clause.kind === 'between') return between(clause.low, clause.high)
-  const bound = clause.value
-  const bounds = [bound]
-  switch (clause.kind) {
-    case '=':
-      return between(bound, bound)
-    case '>=':
-      return { bounds, place: (value) => (order(value, bound) >= 0 ? 0 : -1) }
-    case '>':
-      return { bounds, place: (value) => (order(value, bound) > 0 ? 0 : -1) }
-    case '<=':
-      return { bounds, place: (value) => (order(value, bound) <= 0 ? 0 : 1) }
+function placeBy(operator: KeyClause['operator'], bounds: readonly Value[]): KeyRange['place'] {
+  const [low, high = low] = bounds as [Value, Value?]
+  const order = (value: Value, bound: Value) => compare(value, bound) ?? Number.NaN
+  switch (operator) {
     case '<':
-      return { bounds, place: (value) => (order(value, bound) < 0 ? 0 : 1) }
-    case 'begins':
-      return { bounds, place: (value) => (begins(value, bound) ? 0 : order(value, bound)) }
+      return (value) => (order(value, low) < 0 ? 0 : 1)
+    case '<=':
+      return (value) => (order(value, low) <= 0 ? 0 : 1)
+    case '=':
+    case 'BETWEEN':
+      return (value) => (order(value, low) < 0 ? -1 : order(value, high) > 0 ? 1 : 0)
   }
-}
-
-function between(low: Value, high: Value): Stretch {
-  const place = (value: Value) => (order(value, low) < 0 ? -1 : order(value, high) > 0 ? 1 : 0)
-  return { bounds: [low, high], place }
-}
-
-function begins(value: Value, prefix: Value): boolean {
-  return typeof value === 'string' && typeof prefix === 'string' && value.startsWith(prefix)
-}
-
-function order(value: Value, bound: Value): number {
-  return compare(value, bound) ?? Number.NaN
 }

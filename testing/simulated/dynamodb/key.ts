@@ -54,7 +54,7 @@ function checkKeyText(name: 'pk' | 'sk', value: string): void {
   }
 }
 
-export function emptyKey(name: string): Error {
+function emptyKey(name: string): Error {
   return itemError(
     'One or more parameter values are not valid. The AttributeValue for a key attribute cannot ' +
       `contain an empty string value. Key: ${name}`,

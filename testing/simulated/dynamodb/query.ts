@@ -3,11 +3,10 @@ import type { TableIndex } from '../../../lambdas/foundation/table.ts'
 import { consumedCapacity, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
 import { throughputExceeded, validationError } from './errors.ts'
-import type { ConditionNode } from './expression/condition.ts'
 import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
 import { metadata } from './item-requests.ts'
 import { readKey, schemaMismatch } from './key.ts'
-import { type KeyRange, readKeyCondition } from './key-condition.ts'
+import { type KeyRange, rangeOf } from './key-condition.ts'
 import { sortedIndex } from './sorted.ts'
 import { compareEntries, type IndexEntry, type Row } from './table.ts'
 import { compareStrings, type Item, type Value } from './value.ts'
@@ -34,7 +33,7 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
   const index = readIndex(database, input)
   const hashName = index?.partitionKey.name ?? 'pk'
   const rangeName = index?.sortKey.name ?? 'sk'
-  const { range, filter, project, values } = readExpressions(database, input, hashName, rangeName)
+  const range = readRange(database, input, hashName, rangeName)
   requireKeyTypes(range, index)
   const consistent = input.ConsistentRead === true
   const target = { pk: range.hash, sk: undefined, index: index?.name }
@@ -44,16 +43,15 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
       ? tableSource(database, range.hash as string, consistent)
       : indexSource(database, index, range.hash)
   const page = readPage(source, range, input, startKey(input, index))
-  const items = filter === undefined ? page.items : page.items.filter((one) => filter(one, values))
   const units = readUnits(page.bytes, consistent)
   database.chargeRead(units)
 
   const output: QueryCommandOutput = {
     $metadata: metadata,
-    Count: items.length,
+    Items: page.items,
+    Count: page.items.length,
     ScannedCount: page.items.length,
   }
-  if (input.Select !== 'COUNT') output.Items = project === undefined ? items : items.map(project)
   if (page.lastKey !== undefined) output.LastEvaluatedKey = page.lastKey
   const charge =
     index === undefined
@@ -77,22 +75,15 @@ function readIndex(database: Database, input: QueryCommandInput): TableIndex | u
   if (input.ConsistentRead === true) {
     throw validationError('Consistent reads are not supported on global secondary indexes')
   }
-  if (input.Select === 'ALL_ATTRIBUTES') {
-    throw validationError(
-      'One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported ' +
-        `for global secondary index ${name} because its projection type is not ALL`,
-    )
-  }
   return index
 }
 
-function readExpressions(
+function readRange(
   database: Database,
   input: QueryCommandInput,
   hashName: string,
   rangeName: string,
-) {
-  const { expressions } = database
+): KeyRange {
   const placeholders = readPlaceholders(input)
   const { names, values } = placeholders
   if (input.KeyConditionExpression === undefined) {
@@ -100,33 +91,9 @@ function readExpressions(
       'Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.',
     )
   }
-  const keys = expressions.keyCondition.get(input.KeyConditionExpression, names)
-  const filter =
-    input.FilterExpression === undefined
-      ? undefined
-      : expressions.filter.get(input.FilterExpression, names)
-  const projection =
-    input.ProjectionExpression === undefined
-      ? undefined
-      : expressions.projection.get(input.ProjectionExpression, names)
-  checkPlaceholders(placeholders, [keys, filter, projection])
-  if (filter !== undefined) refuseKeysInFilter(filter.meaning.node, [hashName, rangeName])
-  const range = readKeyCondition(keys.meaning.node, values, hashName, rangeName)
-  const project = projection?.meaning.project
-  return { range, filter: filter?.meaning.test, project, values }
-}
-
-function refuseKeysInFilter(node: ConditionNode, keys: readonly string[]): void {
-  for (const part of Object.values(node)) {
-    if (typeof part !== 'object' || part === null) continue
-    if ('steps' in part && keys.includes(String(part.steps[0]))) {
-      throw validationError(
-        'Filter Expression can only contain non-primary key attributes: ' +
-          `Primary key attribute: ${String(part.steps[0])}`,
-      )
-    }
-    refuseKeysInFilter(part as ConditionNode, keys)
-  }
+  const keys = database.expressions.keyCondition.get(input.KeyConditionExpression, names)
+  checkPlaceholders(placeholders, [keys])
+  return rangeOf(keys.meaning, values, hashName, rangeName)
 }
 
 function requireKeyTypes(range: KeyRange, index: TableIndex | undefined): void {

@@ -112,7 +112,7 @@ export interface History {
   readonly nowMs: () => number
 }
 
-/** What history keeps beyond the current state, to be dropped once it is too old to be seen. */
+/** Kept for reads of the past, and dropped once too old to be seen. */
 type Leftover =
   | { readonly kind: 'deleted'; readonly row: Row }
   | { readonly kind: 'entry'; readonly row: Row; readonly index: Index; readonly image: Item }

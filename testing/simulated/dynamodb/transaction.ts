@@ -175,7 +175,7 @@ function checkToken(token: string | undefined): void {
   )
 }
 
-/** What is wrong with an item cancels; only the first such is found, and no condition is tried. */
+/** An invalid item cancels the transaction. DynamoDB names only the first and tries no condition. */
 function prepareActions(database: Database, actions: readonly Action[]): PreparedWrite[] {
   return actions.map((action, at) => {
     try {
@@ -190,7 +190,7 @@ function prepareActions(database: Database, actions: readonly Action[]): Prepare
   })
 }
 
-/** The limit is on what is sent, not on the items it changes. */
+/** The limit is on the request, not on the items it changes. */
 function payloadBytes(actions: readonly Action[], prepared: readonly PreparedWrite[]): number {
   let bytes = 0
   prepared.forEach(({ key, change, values }, i) => {

@@ -2,9 +2,9 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { itemError } from './errors.ts'
 
 /**
- * Values as the document client hands them over. Inside the store they are immutable: what comes
- * in is copied and frozen once, an update shares what it does not change, and what goes out is the
- * stored value itself (bytes cannot be frozen and are shared by convention).
+ * Values as the document client hands them over. Inside the store they are immutable: the store copies
+ * and freezes each value once, an update shares the parts it does not change, and a read returns the
+ * stored value itself (bytes cannot be frozen; nobody writes to them).
  */
 export type Value =
   | string
@@ -117,7 +117,7 @@ export function ingestItem(item: object): Item {
   return Object.freeze(copy)
 }
 
-export function toRaw(value: Value): AttributeValue {
+function toRaw(value: Value): AttributeValue {
   switch (typeof value) {
     case 'string':
       return { S: value }

@@ -1,14 +1,12 @@
-import type { ReturnValue } from '@aws-sdk/client-dynamodb'
 import { itemError, validationError } from './errors.ts'
-import type { Values } from './expression/condition.ts'
+import type { Condition } from './expression/condition.ts'
 import {
   checkPlaceholders,
   type Expressions,
   type Parsed,
-  type ParsedCondition,
   readPlaceholders,
 } from './expression/expressions.ts'
-import { compileProjection } from './expression/projection.ts'
+import type { Values } from './expression/parser.ts'
 import type { Update } from './expression/update.ts'
 import { attributeSize, itemSize } from './item-size.ts'
 import { checkIndexKeys, type Key, keyOfItem, readKey } from './key.ts'
@@ -22,7 +20,7 @@ import { type Item, ingestItem } from './value.ts'
 
 export interface PreparedWrite {
   readonly key: Key
-  readonly condition: Parsed<ParsedCondition> | undefined
+  readonly condition: Parsed<Condition> | undefined
   readonly values: Values
   readonly change: Change
   readonly returnsItemOnFailure: boolean
@@ -51,7 +49,7 @@ interface WriteInput {
   readonly ReturnValuesOnConditionCheckFailure?: 'ALL_OLD' | 'NONE' | undefined
 }
 
-export const itemBytesMax = 400 * 1024
+const itemBytesMax = 400 * 1024
 
 const emptyItem: Item = Object.freeze({})
 
@@ -130,10 +128,7 @@ function returnsOnFailure(input: WriteInput): boolean {
   return input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD'
 }
 
-export function refuseStrayPlaceholders(
-  input: WriteInput & { readonly ExpressionAttributeNames?: unknown },
-  hasExpression: boolean,
-): void {
+function refuseStrayPlaceholders(input: WriteInput, hasExpression: boolean): void {
   if (hasExpression) return
   for (const parameter of ['ExpressionAttributeNames', 'ExpressionAttributeValues'] as const) {
     if (input[parameter] !== undefined) {
@@ -145,7 +140,7 @@ export function refuseStrayPlaceholders(
 /** Throws the ValidationExceptions that only the item can show. */
 export function planWrite(prepared: PreparedWrite, old: Stored, shape: TableShape): WritePlan {
   const { condition, values, change } = prepared
-  if (condition !== undefined && !condition.meaning.test(old.item ?? emptyItem, values)) {
+  if (condition !== undefined && !condition.meaning(old.item ?? emptyItem, values)) {
     return { kind: 'refused', current: old }
   }
   switch (change.kind) {
@@ -179,33 +174,4 @@ function updated(
   }
   checkIndexKeys(shape, item)
   return { item, size }
-}
-
-/** What `ReturnValues` asks for; undefined where there is nothing to return. */
-export function returnedAttributes(
-  prepared: PreparedWrite,
-  plan: Extract<WritePlan, { readonly kind: 'write' }>,
-  wanted: ReturnValue | undefined,
-): Item | undefined {
-  switch (wanted) {
-    case 'ALL_OLD':
-      return plan.old.item
-    case 'ALL_NEW':
-      return plan.next.item
-    case 'UPDATED_OLD':
-      return touched(prepared, plan.old.item)
-    case 'UPDATED_NEW':
-      return touched(prepared, plan.next.item)
-    default:
-      return undefined
-  }
-}
-
-function touched(prepared: PreparedWrite, item: Item | undefined): Item | undefined {
-  const { change } = prepared
-  if (change.kind !== 'update' || change.update === undefined || item === undefined) {
-    return undefined
-  }
-  const part = compileProjection(change.update.paths)(item)
-  return Object.keys(part).length === 0 ? undefined : part
 }

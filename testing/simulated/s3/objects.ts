@@ -1,6 +1,4 @@
 import {
-  type DeleteObjectCommandInput,
-  type DeleteObjectCommandOutput,
   type DeleteObjectsCommandInput,
   type DeleteObjectsCommandOutput,
   type GetObjectCommandInput,
@@ -12,20 +10,15 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 
+import { withoutStack } from '../dynamodb/errors.ts'
+
 /** One bucket: whole objects, copied on the way in and on the way out. */
 
 const metadata = Object.freeze({ httpStatusCode: 200, requestId: 'simulated', attempts: 1 })
 const keyBytesMax = 1024
 const deletesMax = 1000
 
-export interface ObjectMeter {
-  puts: number
-  gets: number
-  deletes: number
-}
-
 export class Objects {
-  readonly meter: ObjectMeter = { puts: 0, gets: 0, deletes: 0 }
   private readonly bucket: string
   private readonly byKey = new Map<string, Uint8Array>()
 
@@ -43,14 +36,12 @@ export class Objects {
 
   put(input: PutObjectCommandInput): PutObjectCommandOutput {
     const key = this.check(input)
-    this.meter.puts++
     this.byKey.set(key, toBytes(input.Body))
     return { $metadata: metadata }
   }
 
   get(input: GetObjectCommandInput): GetObjectCommandOutput {
     const key = this.check(input)
-    this.meter.gets++
     const stored = this.byKey.get(key)
     if (stored === undefined) {
       throw new NoSuchKey({
@@ -58,14 +49,8 @@ export class Objects {
         message: 'The specified key does not exist.',
       })
     }
-    return { $metadata: metadata, ContentLength: stored.byteLength, Body: toBody(stored) }
-  }
-
-  delete(input: DeleteObjectCommandInput): DeleteObjectCommandOutput {
-    const key = this.check(input)
-    this.meter.deletes++
-    this.byKey.delete(key)
-    return { $metadata: { ...metadata, httpStatusCode: 204 } }
+    const body = within(stored, input.Range)
+    return { $metadata: metadata, ContentLength: body.byteLength, Body: toBody(body) }
   }
 
   deleteMany(input: DeleteObjectsCommandInput): DeleteObjectsCommandOutput {
@@ -74,10 +59,7 @@ export class Objects {
     if (keys.length === 0 || keys.length > deletesMax) {
       throw s3Error('MalformedXML', 400, 'The XML you provided was not well-formed')
     }
-    for (const key of keys) {
-      this.meter.deletes++
-      this.byKey.delete(key)
-    }
+    for (const key of keys) this.byKey.delete(key)
     const output: DeleteObjectsCommandOutput = { $metadata: metadata }
     if (input.Delete?.Quiet !== true) output.Deleted = keys.map((Key) => ({ Key }))
     return output
@@ -109,7 +91,8 @@ export class Objects {
 
 export function s3Error(name: string, httpStatusCode: number, message: string): S3ServiceException {
   const $fault = httpStatusCode >= 500 ? 'server' : 'client'
-  return new S3ServiceException({ name, $fault, $metadata: { httpStatusCode }, message })
+  const options = { name, $fault, $metadata: { httpStatusCode }, message } as const
+  return withoutStack(() => new S3ServiceException(options))
 }
 
 function toBytes(body: PutObjectCommandInput['Body']): Uint8Array {
@@ -117,6 +100,15 @@ function toBytes(body: PutObjectCommandInput['Body']): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body)
   if (body instanceof Uint8Array) return new Uint8Array(body)
   throw new Error('Cannot store this body because only strings and bytes are simulated')
+}
+
+/** `bytes=a-b`, both included, as far as there are so many. */
+function within(stored: Uint8Array, range: string | undefined): Uint8Array {
+  if (range === undefined) return stored
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? []
+  if (to === undefined)
+    throw new Error(`Cannot simulate the range ${range}: only bytes=a-b is known`)
+  return stored.subarray(Number(from), Number(to) + 1)
 }
 
 /** The part of the SDK's stream that a caller who wants the whole object uses. */

@@ -1,19 +1,17 @@
 import { type BatchReference, decodeReference } from '../../../../lambdas/engine/core/entry.ts'
 import { batchObjectKey, batchPartKey } from '../../../../lambdas/engine/core/keys.ts'
 import { unpack } from '../../../../lambdas/engine/store/codec.ts'
-import type { Objects } from '../../../../testing/simulated/s3/objects.ts'
-import type { Rows } from './rows.ts'
+import type { Model } from './model.ts'
 
 /** The entries of a batch as the store holds them now; undefined where a part is not there. */
 export function batchPart(
-  rows: Rows,
-  objects: Objects,
+  { rows, world }: Model,
   queue: string,
   reference: BatchReference,
   part: number,
 ): readonly string[] | undefined {
   if (reference.storage === 's3') {
-    const bytes = objects.bytes(batchObjectKey(queue, reference.batch))
+    const bytes = world.store.objects.bytes(batchObjectKey(queue, reference.batch))
     if (bytes === undefined) return undefined
     let from = 0
     for (let i = 0; i < part; i += 1) from += reference.partBytes[i] as number
@@ -25,14 +23,13 @@ export function batchPart(
 }
 
 export function hasBatchPart(
-  rows: Rows,
-  objects: Objects,
+  { rows, world }: Model,
   queue: string,
   reference: BatchReference,
   part: number,
 ): boolean {
   if (reference.storage === 's3') {
-    return objects.bytes(batchObjectKey(queue, reference.batch)) !== undefined
+    return world.store.objects.bytes(batchObjectKey(queue, reference.batch)) !== undefined
   }
   const { pk, sk } = batchPartKey(queue, reference.batch, part)
   return rows.row(pk, sk) !== undefined
@@ -40,8 +37,7 @@ export function hasBatchPart(
 
 /** All items that a reference makes part of a queue. */
 export function batchEntries(
-  rows: Rows,
-  objects: Objects,
+  model: Model,
   queue: string,
   entry: string,
 ): readonly string[] | undefined {
@@ -49,7 +45,7 @@ export function batchEntries(
   const entries: string[] = []
   const parts = Math.ceil(reference.count / reference.partItems)
   for (let part = 0; part < parts; part += 1) {
-    const some = batchPart(rows, objects, queue, reference, part)
+    const some = batchPart(model, queue, reference, part)
     if (some === undefined) return undefined
     entries.push(...some)
   }

@@ -1,15 +1,59 @@
-import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { ErrorCode } from '../../../../lambdas/foundation/errors.ts'
-import type { CommandOf } from '../command.ts'
+import type { Verb } from '../command.ts'
 import type { Operation } from '../operation.ts'
-import { checkLockAnswer, checkLockRefusal, checkManyAnswer } from './check-lock-answer.ts'
+import type { Answer, Refusal, Say } from './answer.ts'
+import {
+  checkAcknowledged,
+  checkCount,
+  checkExtended,
+  checkLockRefusal,
+  checkManyAcknowledged,
+} from './check-lock-answer.ts'
 import { checkLeftDry } from './check-marks.ts'
 import { checkPopped } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
 import type { Model } from './model.ts'
 
-/** Judges an answer by what the operation's requests really did, and by what was true meanwhile. */
+/** By verb; a verb that is not here answers nothing that a model could judge. */
+const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
+  push: checkPushed,
+  pushTransactItem: ({ operation, say }) => {
+    if (operation.effects.appended !== 1) say('a success has its effect', 'nothing was appended')
+  },
+  pop: (answer) => {
+    checkPopped(answer)
+    checkLeftDry(answer, answer.value)
+  },
+  acknowledge: checkAcknowledged,
+  acknowledgeMany: checkManyAcknowledged,
+  release: ({ operation: { command, effects }, value, say }) =>
+    checkCount(effects.releasedByLock.get(command.request.lockId), value.itemsReleased, say),
+  deadLetter: ({ operation: { command, effects }, value, say }) =>
+    checkCount(effects.buriedByLock.get(command.request.lockId), value.itemsDeadLettered, say),
+  extend: checkExtended,
+  purge: (answer) => {
+    const { operation, value, say } = answer
+    const { purged } = operation.effects
+    if (value.itemsPurged !== purged) {
+      say('a purge counts exactly', `${value.itemsPurged}, in truth ${purged}`)
+    }
+    checkLeftDry(answer, undefined)
+  },
+  redrive: ({ operation, value, say }) => {
+    const { redriven } = operation.effects
+    if (value.itemsRedriven !== redriven) {
+      say('a redrive counts exactly', `${value.itemsRedriven}, in truth ${redriven}`)
+    }
+  },
+  configure: ({ operation, say }) => {
+    const { configured } = operation.effects
+    if (configured !== 1) say('a success has its effect once', `configured ${configured} times`)
+  },
+  browse: checkBrowsed,
+  inspect: checkInspected,
+}
+
+/** Judges an answer by what the operation's requests did, and by what was true meanwhile. */
 export function checkAnswer(model: Model, operation: Operation): void {
   const { outcome, command } = operation
   if (outcome === undefined || outcome.kind === 'crashed' || outcome.kind === 'unknown') return
@@ -21,89 +65,24 @@ export function checkAnswer(model: Model, operation: Operation): void {
     return
   }
   if (outcome.kind === 'refused') {
+    const refusal = { model, operation, say, code: outcome.error.code }
     checkNothingDone(operation, say)
-    checkNotStarved(model, operation, outcome.error.code, say)
-    checkLockRefusal(model, operation, outcome.error.code, say)
-    checkRefusedKey(model, operation, outcome.error.code, say)
+    checkNotStarved(refusal)
+    checkLockRefusal(refusal)
+    checkRefusedKey(refusal)
     return
   }
-  const { value } = outcome
-  switch (command.verb) {
-    case 'push':
-      checkPushed(model, operation as Operation<CommandOf<'push'>>, value, say)
-      return
-    case 'pushTransactItem':
-      if (operation.effects.appended !== 1) say('a success has its effect', 'nothing was appended')
-      return
-    case 'pop':
-      checkPopped(model, operation as Operation<CommandOf<'pop'>>, value as PopOutcome, say)
-      checkLeftDry(
-        model.queue(command.queue),
-        operation as Operation<CommandOf<'pop'>>,
-        value as PopOutcome,
-        model.world.faultFree,
-        say,
-      )
-      return
-    case 'acknowledge':
-    case 'release':
-    case 'deadLetter':
-    case 'extend':
-      checkLockAnswer(model, operation, value, say)
-      return
-    case 'acknowledgeMany':
-      checkManyAnswer(model, operation as Operation<CommandOf<'acknowledgeMany'>>, value, say)
-      return
-    case 'purge': {
-      const { itemsPurged } = value as { itemsPurged: number }
-      if (itemsPurged !== operation.effects.purged) {
-        say('a purge counts exactly', `${itemsPurged}, in truth ${operation.effects.purged}`)
-      }
-      checkLeftDry(
-        model.queue(command.queue),
-        operation as Operation<CommandOf<'purge'>>,
-        undefined,
-        model.world.faultFree,
-        say,
-      )
-      return
-    }
-    case 'redrive': {
-      const { itemsRedriven } = value as { itemsRedriven: number }
-      if (itemsRedriven !== operation.effects.redriven) {
-        say('a redrive counts exactly', `${itemsRedriven}, in truth ${operation.effects.redriven}`)
-      }
-      return
-    }
-    case 'configure':
-      if (operation.effects.configured !== 1) {
-        say('a success has its effect once', `configured ${operation.effects.configured} times`)
-      }
-      return
-    case 'browse':
-      checkBrowsed(model, operation as Operation<CommandOf<'browse'>>, value, say)
-      return
-    case 'inspect':
-      checkInspected(model, operation as Operation<CommandOf<'inspect'>>, value, say)
-      return
-    default:
-  }
+  const check = checks[command.verb] as ((answer: Answer) => void) | undefined
+  check?.({ model, operation, value: outcome.value as Answer['value'], say })
 }
 
-/** The caller's own transaction may lose a race; nothing else is ever told to try again. */
-function checkNotStarved(
-  { world }: Model,
-  { command }: Operation,
-  code: ErrorCode,
-  say: Say,
-): void {
-  if (!world.faultFree || command.verb === 'pushTransactItem') return
+/** The caller's own transaction may lose a race; no other call may ask its caller to try again. */
+function checkNotStarved({ model, operation, code, say }: Refusal): void {
+  if (!model.world.faultFree || operation.command.verb === 'pushTransactItem') return
   if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
     say('no kind of request starves', code)
   }
 }
-
-export type Say = (rule: string, explanation: string) => void
 
 function checkNothingDone({ effects }: Operation, say: Say): void {
   const done = [

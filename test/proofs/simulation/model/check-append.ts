@@ -10,8 +10,8 @@ import type { LaneLog } from './lane-log.ts'
 import type { Model } from './model.ts'
 
 /**
- * Entries leave a tail as a prefix and come to it at the end; nothing between changes. What comes
- * is given its sequence number here, for ever.
+ * Entries leave a tail as a prefix and come to it at the end; nothing between changes. A new entry gets
+ * its sequence number here, once and for all.
  */
 export function checkTail(
   model: Model,
@@ -65,9 +65,7 @@ function withoutPrefix(model: Model, before: Lane, after: Lane): readonly string
 }
 
 function append(model: Model, log: LaneLog, entry: string): void {
-  const entries = isReference(entry)
-    ? batchEntries(model.rows, model.world.store.objects, log.queue, entry)
-    : [entry]
+  const entries = isReference(entry) ? batchEntries(model, log.queue, entry) : [entry]
   if (entries === undefined) {
     model.violated('every pointer has its object', `an appended batch is not there: ${entry}`)
     return

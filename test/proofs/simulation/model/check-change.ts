@@ -12,7 +12,7 @@ import { countPaths } from './count-paths.ts'
 import { changeOfLane, type LaneChange } from './lane-change.ts'
 import type { Model, QueueModel } from './model.ts'
 import { noteConfiguration, noteLocks } from './note-locks.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Snapshot, Write } from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */
 export function checkChange(
@@ -42,14 +42,15 @@ export function checkChange(
   if (before !== undefined && model.operation?.effects.appended !== pushed) {
     checkLimit(model, before, 'pushLimit', model.operation)
   }
-  if (before !== undefined) checkItems(model, queueModel, before, after)
+  if (before !== undefined) checkItems({ model, queue, before, after })
   noteConfiguration(model, before, after)
   noteLocks(model, queueModel, before, after)
   checkRecord(after.record, broken)
   notePointers(model, queue, before, after)
 }
 
-function checkItems(model: Model, { queue }: QueueModel, before: Snapshot, after: Snapshot): void {
+function checkItems(write: Write): void {
+  const { model, queue, before, after } = write
   const sameLocks = before.stored.K === after.stored.K && before.stored.F === after.stored.F
   const changes: LaneChange[] = []
   for (const [priority, lane] of before.record.lanes) {
@@ -64,10 +65,10 @@ function checkItems(model: Model, { queue }: QueueModel, before: Snapshot, after
     const change = changeOfLane(priority, view, kept ? after.view(priority) : undefined)
     changes.push(change)
     const log = model.log(queue, lane.epoch, priority)
-    if (log !== undefined) checkSettling(model, queue, before, change, log)
-    checkReturning(model, queue, before, after, change)
+    if (log !== undefined) checkSettling(write, change, log)
+    checkReturning(write, change)
   }
-  checkTaking(model, queue, before, after, changes)
+  checkTaking(write, changes)
 }
 
 type StoredLane = Snapshot['stored']['L'][string]
@@ -107,7 +108,7 @@ function checkForgotten(model: Model, { record }: Snapshot): void {
   }
 }
 
-/** What was sealed, offloaded or recalled is now to be read in another place. */
+/** Items that were sealed, offloaded or recalled must now be readable in another place. */
 function notePointers(
   model: Model,
   queue: string,

@@ -3,7 +3,7 @@ import { findStrays } from './find-strays.ts'
 import { isAnsweredWithSuccess } from './ledger.ts'
 import type { Model } from './model.ts'
 
-/** After the drain: where every pushed item has gone, and what is left in the store. */
+/** After the drain: where every pushed item went, and what the store still holds. */
 export function checkEnd(model: Model): void {
   const { world, ledger } = model
   for (const pushedBy of ledger.pushes()) {

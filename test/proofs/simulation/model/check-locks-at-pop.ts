@@ -2,15 +2,11 @@ import { intersect, none, type Ranges } from '../../../../lambdas/engine/core/ra
 import { isDone } from '../../../../lambdas/engine/core/record.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation } from '../operation.ts'
-import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Write } from './snapshot.ts'
 
-/** What a pop must not do beside other locks, and how long its own lives. */
+/** Other locks bind a pop; its own lock lives as long as the caller asked. */
 export function checkLocksAtPop(
-  model: Model,
-  queue: string,
-  before: Snapshot,
-  after: Snapshot,
+  { model, queue, before, after }: Write,
   operation: Operation<CommandOf<'pop'>>,
   lockId: string | undefined,
   takes: ReadonlyMap<number, Ranges>,

@@ -1,8 +1,6 @@
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
-import type { CommandOf } from '../command.ts'
-import type { Operation } from '../operation.ts'
-import type { Say } from './check-answer.ts'
+import type { Answer } from './answer.ts'
 import type { Model, QueueModel } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -45,7 +43,7 @@ export function checkMarks(
   else queueModel.silence ??= { sinceCommit: model.commits, by: model.operation }
 }
 
-/** Where the sweeper announces a queue again, somebody could take something, and nobody has. */
+/** The sweeper announces a queue again only if a consumer could take something and none has. */
 function checkReminder(
   model: Model,
   before: Snapshot | undefined,
@@ -69,21 +67,19 @@ function checkReminder(
 }
 
 /**
- * Nothing to pop, and no mark that says so: the next push would be no event. Whoever leaves a queue
- * like that marks it before he answers, and so does whoever finds it so.
+ * A queue with nothing to pop needs its mark, or the next push would be no event. The call that empties a
+ * queue sets the mark before it answers, and so does a call that finds the mark missing.
  */
 export function checkLeftDry(
-  { silence, queue }: QueueModel,
-  operation: Operation<CommandOf<'pop'> | CommandOf<'purge'>>,
+  { model, operation, say }: Answer<'pop'> | Answer<'purge'>,
   outcome: PopOutcome | undefined,
-  faultFree: boolean,
-  say: Say,
 ): void {
+  const { silence, queue } = model.queue(operation.command.queue)
   if (silence === undefined) return
   const found = outcome?.kind === 'empty' && silence.sinceCommit <= operation.startedAtCommit
   if (found) say('who finds nothing leaves the mark', queue)
   if (silence.by?.id !== operation.id) return
   // The mark may fail after the answer is certain; a pop says then that one should ask again.
-  const admitted = outcome?.kind === 'items' ? outcome.more : !faultFree
+  const admitted = outcome?.kind === 'items' ? outcome.more : !model.world.faultFree
   if (!admitted) say('who takes the last leaves the mark', queue)
 }

@@ -8,15 +8,11 @@ import {
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { isDone, stretchesIn } from '../../../../lambdas/engine/core/record.ts'
 import { showRanges } from './lane-view.ts'
-import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Write } from './snapshot.ts'
 
 /** First in, first out within a lane, and no lane passed over, by the record right before. */
 export function checkOrder(
-  model: Model,
-  queue: string,
-  before: Snapshot,
-  after: Snapshot,
+  { model, queue, before, after }: Write,
   takes: ReadonlyMap<number, Ranges>,
 ): void {
   const worst = Math.max(...takes.keys())

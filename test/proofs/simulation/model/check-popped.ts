@@ -4,12 +4,14 @@ import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
-import type { Say } from './check-answer.ts'
-import type { Model, QueueModel } from './model.ts'
+import type { Answer, Say } from './answer.ts'
+import type { QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
+type Items = Extract<PopOutcome, { kind: 'items' }>
 
-export function checkPopped(model: Model, operation: Pop, outcome: PopOutcome, say: Say): void {
+export function checkPopped(answer: Answer<'pop'>): void {
+  const { model, operation, value: outcome, say } = answer
   const { queue, request } = operation.command
   const queueModel = model.queue(queue)
   const take = operation.effects.takes[0]
@@ -22,7 +24,7 @@ export function checkPopped(model: Model, operation: Pop, outcome: PopOutcome, s
     else checkLocked(queueModel, operation, say)
     return
   }
-  checkTexts(model, operation, outcome, say)
+  checkTexts(answer, outcome)
   if (take !== undefined) {
     checkTaken(take, outcome, say)
   } else {
@@ -33,7 +35,7 @@ export function checkPopped(model: Model, operation: Pop, outcome: PopOutcome, s
   }
 }
 
-function checkTaken(take: Take, outcome: Extract<PopOutcome, { kind: 'items' }>, say: Say): void {
+function checkTaken(take: Take, outcome: Items, say: Say): void {
   const ids: string[] = []
   for (const { priority, epoch, from, to } of take.stretches) {
     for (const sequence of numbersOf([{ from, to }])) {
@@ -49,12 +51,7 @@ function checkTaken(take: Take, outcome: Extract<PopOutcome, { kind: 'items' }>,
   }
 }
 
-function checkTexts(
-  model: Model,
-  operation: Pop,
-  outcome: Extract<PopOutcome, { kind: 'items' }>,
-  say: Say,
-): void {
+function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): void {
   const { queue } = operation.command
   const own = operation.effects.takes.length > 0
   for (const { text, id, priority, deliveries, pushedAtMs } of outcome.items) {

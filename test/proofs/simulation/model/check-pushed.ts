@@ -1,18 +1,10 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
-import type { CommandOf } from '../command.ts'
-import type { Operation } from '../operation.ts'
-import type { Say } from './check-answer.ts'
+import type { Answer, Refusal } from './answer.ts'
 import type { Model } from './model.ts'
 
 /** The ids of a push lead to its items; repeats of one key all give the same ids. */
-export function checkPushed(
-  model: Model,
-  operation: Operation<CommandOf<'push'>>,
-  value: unknown,
-  say: Say,
-): void {
+export function checkPushed({ model, operation, value: { ids }, say }: Answer<'push'>): void {
   const { queue, request } = operation.command
-  const { ids } = value as { ids: readonly string[] }
   const { items, idempotencyKey } = request
   if (ids.length === 0 && idempotencyKey !== undefined) {
     // Its items were gone before it could look for them: allowed to one that went in blind.
@@ -52,12 +44,7 @@ export function checkPushed(
 }
 
 /** 422 only where the key was really used with another body. */
-export function checkRefusedKey(
-  model: Model,
-  { command }: Operation,
-  code: string,
-  say: Say,
-): void {
+export function checkRefusedKey({ model, operation: { command }, code, say }: Refusal): void {
   if (command.verb !== 'push' || code !== 'IDEMPOTENCY_CONFLICT') return
   const { items, idempotencyKey } = command.request
   for (const { key, queue, appended, texts } of model.ledger.pushes()) {

@@ -1,20 +1,12 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
-import type { BrowsePage, QueueState } from '../../../../lambdas/engine/queues.ts'
-import type { CommandOf } from '../command.ts'
-import type { Operation } from '../operation.ts'
-import type { Say } from './check-answer.ts'
-import type { Model } from './model.ts'
+import type { Answer } from './answer.ts'
 
-/** What was browsed was pushed, is where its id says, and comes in the order of pops. */
-export function checkBrowsed(
-  model: Model,
-  { command, startedAtCommit }: Operation<CommandOf<'browse'>>,
-  value: unknown,
-  say: Say,
-): void {
+/** Every item shown was pushed, is where its id says, and comes in the order of pops. */
+export function checkBrowsed({ model, operation, value, say }: Answer<'browse'>): void {
+  const { command, startedAtCommit } = operation
   let lastPriority = -1
   let lastSequence = -1
-  for (const { id, text, priority } of (value as BrowsePage).items) {
+  for (const { id, text, priority } of value.items) {
     const place = parseItemId(id)
     const known = place && model.log(command.queue, place.epoch, place.priority)
     const item = place && known?.places[place.sequence]
@@ -35,15 +27,9 @@ export function checkBrowsed(
 }
 
 /** A consistent answer's parts belong together. */
-export function checkInspected(
-  _model: Model,
-  { command }: Operation<CommandOf<'inspect'>>,
-  value: unknown,
-  say: Say,
-): void {
-  const state = value as QueueState
+export function checkInspected({ operation, value: state, say }: Answer<'inspect'>): void {
   const inLanes = state.lanes.reduce((sum, { count }) => sum + count, 0)
-  if (state.queue !== command.queue) say('inspect answers its queue', state.queue)
+  if (state.queue !== operation.command.queue) say('inspect answers its queue', state.queue)
   if (inLanes !== state.count || state.lockedCount > state.count) {
     say(
       'counts belong together',

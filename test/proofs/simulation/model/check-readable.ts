@@ -84,15 +84,14 @@ function coveredByBatch(
 ): Ranges {
   const reference = decodeReference(entry)
   const { partItems } = reference
-  const { objects } = model.world.store
   const covered: Range[] = []
   const last = Math.floor((to - 1 - start) / partItems)
   for (let part = Math.floor((from - start) / partItems); part <= last; part += 1) {
-    if (!hasBatchPart(model.rows, objects, log.queue, reference, part)) continue
+    if (!hasBatchPart(model, log.queue, reference, part)) continue
     const first = start + part * partItems
     covered.push({ from: Math.max(from, first), to: Math.min(to, first + partItems) })
     if (reference.storage === 's3') continue
-    const entries = batchPart(model.rows, objects, log.queue, reference, part) ?? []
+    const entries = batchPart(model, log.queue, reference, part) ?? []
     if (log.places[first]?.entry !== entries[0]) sayFalse(model, log, { from, to }, entry)
   }
   return normalised(covered)

@@ -14,7 +14,7 @@ import {
 
 export type Broken = (rule: string, explanation: string) => void
 
-/** What must hold of a record by itself, after every write. */
+/** Rules that a record keeps by itself, after every write. */
 export function checkRecord(record: QueueRecord, broken: Broken): void {
   let tailBytes = 0
   let unsettled = 0

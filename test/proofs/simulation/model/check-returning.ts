@@ -4,20 +4,14 @@ import type { Operation } from '../operation.ts'
 import { addTo } from './check-settling.ts'
 import type { LaneChange } from './lane-change.ts'
 import { showRanges } from './lane-view.ts'
-import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Write } from './snapshot.ts'
 
 /**
  * Items leave a lock unsettled when it expires by the writer's clock, or is released or
  * dead-lettered by name. Each return counts one delivery; too many make the item dead.
  */
-export function checkReturning(
-  model: Model,
-  queue: string,
-  before: Snapshot,
-  after: Snapshot,
-  change: LaneChange,
-): void {
+export function checkReturning(write: Write, change: LaneChange): void {
+  const { model, queue, before, after } = write
   const { operation } = model
   const locks = new Set([...change.givenBack.keys(), ...change.buried.keys()])
   for (const lockId of locks) {
@@ -39,15 +33,14 @@ export function checkReturning(
     if (byName) model.noteEffect(`lock ${lockId} gave back items`)
     if (released) addTo(operation?.effects.releasedByLock, lockId, countOf(back) + countOf(dead))
     if (buried) addTo(operation?.effects.buriedByLock, lockId, countOf(dead))
-    checkDeliveries(model, before, change, back, dead, buried)
+    checkDeliveries(write, change, back, dead, buried)
     const how = byName ? (released ? 'release' : 'dead-letter') : 'expiry'
     model.world.statistics.count(`path return by ${how}`)
   }
 }
 
 function checkDeliveries(
-  model: Model,
-  before: Snapshot,
+  { model, before }: Write,
   { priority, before: laneBefore, after: laneAfter }: LaneChange,
   back: Ranges,
   dead: Ranges,

@@ -5,13 +5,11 @@ import type { LaneLog } from './lane-log.ts'
 import { showRanges } from './lane-view.ts'
 import type { Fate } from './ledger.ts'
 import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Write } from './snapshot.ts'
 
-/** Items leave for good only by who may take them: a pop, an acknowledge, a purge, a move. */
+/** Only a pop, an acknowledge, a purge or a move takes items away for good. */
 export function checkSettling(
-  model: Model,
-  queue: string,
-  before: Snapshot,
+  { model, queue, before }: Write,
   change: LaneChange,
   log: LaneLog,
 ): void {
@@ -123,7 +121,7 @@ function acknowledges(operation: Operation | undefined, queue: string, lockId: s
     case 'acknowledge':
       return command.request.lockId === lockId
     case 'acknowledgeMany':
-      return command.lockIds.includes(lockId)
+      return command.request.includes(lockId)
     case 'pop':
       return command.request.acknowledge === lockId
     default:

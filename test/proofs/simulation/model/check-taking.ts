@@ -12,20 +12,14 @@ import { checkLimit } from './check-limits.ts'
 import { checkLocksAtPop } from './check-locks-at-pop.ts'
 import { checkOrder } from './check-order.ts'
 import type { LaneChange } from './lane-change.ts'
-import type { Model } from './model.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Write } from './snapshot.ts'
 
 /**
  * A pop takes the first visible items, best priority first, and passes over none: by the record
  * as it was at the moment of the write, whatever the pop had seen before.
  */
-export function checkTaking(
-  model: Model,
-  queue: string,
-  before: Snapshot,
-  after: Snapshot,
-  changes: readonly LaneChange[],
-): void {
+export function checkTaking(write: Write, changes: readonly LaneChange[]): void {
+  const { model, queue, before } = write
   const { operation } = model
   const takes = new Map<number, Ranges>()
   const lockIds = new Set<string | undefined>()
@@ -53,19 +47,17 @@ export function checkTaking(
   }
   const popping = operation as Operation<CommandOf<'pop'>>
   const lockId = [...lockIds][0]
-  noteTake(model, queue, after, popping, lockId, takes)
+  noteTake(write, popping, lockId, takes)
   checkLimit(model, before, 'popLimit', popping)
-  checkOrder(model, queue, before, after, takes)
-  checkLocksAtPop(model, queue, before, after, popping, lockId, takes)
+  checkOrder(write, takes)
+  checkLocksAtPop(write, popping, lockId, takes)
 }
 
 const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
   operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
 
 function noteTake(
-  model: Model,
-  queue: string,
-  after: Snapshot,
+  { model, queue, after }: Write,
   operation: Operation<CommandOf<'pop'>>,
   lockId: string | undefined,
   takes: ReadonlyMap<number, Ranges>,
@@ -88,5 +80,5 @@ function noteTake(
     model.violated('a pop takes once', `${queue}, again ${JSON.stringify(stretches)}`)
   }
   model.noteEffect(`items were taken from ${queue}`)
-  operation.effects.takes.push({ queue, born: after.record.born, lockId, stretches })
+  operation.effects.takes.push({ lockId, stretches })
 }

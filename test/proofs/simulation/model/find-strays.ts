@@ -35,7 +35,7 @@ export function findStrays(model: Model): string[] {
   const strays: string[] = []
   for (const pk of rows.partitions()) {
     if ((!pk.startsWith('s#') && !pk.startsWith('b#')) || known.has(pk)) continue
-    // The caller's transaction never came: documented, and nobody could know.
+    // The caller's transaction never came: this is documented, and the engine cannot know.
     if (model.batchWriters.get(pk)?.command.verb === 'pushTransactItem') continue
     for (const sk of rows.partition(pk)?.keys() ?? []) strays.push(`${pk}/${sk}`)
   }

@@ -17,14 +17,14 @@ export class Model {
   /** Writes to queue records so far. */
   commits = 0
   #operations = 0
-  /** What the request that is being carried out has touched, judged once it is done. */
+  /** Items that the request under way has touched; we judge them when it is done. */
   readonly touched = new Set<ItemRecord>()
   readonly touchedPushes = new Set<PushedBy>()
   readonly moved = new Set<ItemRecord>()
   /** Numbers whose items must still be readable after it. */
   readonly toRead = new Map<LaneLog, Range[]>()
   readonly #batches = new Map<string, AppendedBatch>()
-  /** Who wrote a batch, by the partition of its rows. */
+  /** The operation that wrote a batch, by the partition of its rows. */
   readonly batchWriters = new Map<string, Operation>()
 
   constructor(world: World) {
@@ -125,8 +125,6 @@ export type QueueModel = {
 
 export type LockModel = {
   readonly lockId: string
-  readonly madeAtCommit: number
-  readonly madeBy: Operation | undefined
   readonly keyHash: string | undefined
   changedAtCommit: number
   expiresAtMs: number

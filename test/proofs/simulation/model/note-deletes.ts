@@ -1,7 +1,7 @@
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import type { Model } from './model.ts'
 
-/** What was deleted may have been needed: notes which items must be readable without it. */
+/** Notes which items must still be readable after a row or an object was deleted. */
 export function noteDeletedRow(model: Model, pk: string, sk: string): void {
   const [kind, queue, ...rest] = pk.split('#') as [string, string, ...string[]]
   if (kind === 's') {
@@ -13,7 +13,6 @@ export function noteDeletedRow(model: Model, pk: string, sk: string): void {
 }
 
 export function noteDeletedObjects(model: Model, { name, input }: SimulatedRequest): void {
-  if (name === 'DeleteObjectCommand') noteObject(model, (input as { Key: string }).Key)
   if (name !== 'DeleteObjectsCommand') return
   const { Delete } = input as { Delete: { Objects: readonly { Key: string }[] } }
   for (const { Key } of Delete.Objects) noteObject(model, Key)

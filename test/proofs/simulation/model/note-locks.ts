@@ -17,8 +17,6 @@ export function noteLocks(
     if (known === undefined) {
       queueModel.locks.set(lockId, {
         lockId,
-        madeAtCommit: model.commits,
-        madeBy: operation,
         keyHash: lock.keyHash,
         changedAtCommit: model.commits,
         expiresAtMs: lock.expiresAtMs,

@@ -40,7 +40,7 @@ export function observeRequest(model: Model, request: SimulatedRequest): void {
   judgeTouched(model)
 }
 
-/** Everything that is stored, whoever touched it. */
+/** Checks everything that is stored. */
 export function checkAllReadable(model: Model): void {
   for (const { queue, current } of model.queues()) {
     for (const [priority, lane] of current?.record.lanes ?? []) {

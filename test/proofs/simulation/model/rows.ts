@@ -3,7 +3,7 @@ import { unpack } from '../../../../lambdas/engine/store/codec.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 
-/** What a row of a segment says: the entries themselves, or where in a batch they are. */
+/** A row of a segment: it holds the entries themselves, or says where in a batch they are. */
 export type ChunkRow = {
   readonly from: number
   readonly to: number

@@ -3,6 +3,15 @@ import type { StoredRecord } from '../../../../lambdas/engine/core/stored-record
 import { decodeRecord } from '../../../../lambdas/engine/core/stored-record.ts'
 import type { Item } from '../../../../testing/simulated/dynamodb/value.ts'
 import { type LaneView, viewLane } from './lane-view.ts'
+import type { Model } from './model.ts'
+
+/** One write to a queue record that was there and still is. */
+export type Write = {
+  readonly model: Model
+  readonly queue: string
+  readonly before: Snapshot
+  readonly after: Snapshot
+}
 
 /** A queue record at one moment: as stored, decoded, and its lanes as the model sees them. */
 export class Snapshot {

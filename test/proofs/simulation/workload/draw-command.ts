@@ -1,7 +1,7 @@
 import { deadLetterQueueOf } from '../../../../lambdas/foundation/queue-id.ts'
+import type { Random } from '../../../../testing/random.ts'
 import type { Command } from '../command.ts'
 import { drawLimit, type Profile, type QueueProfile } from '../profile.ts'
-import type { Random } from '../random.ts'
 import { drawPop } from './draw-pop.ts'
 import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
 import { drawSettling } from './draw-settling.ts'
@@ -47,13 +47,13 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
     case 'deadLetter':
       return drawSettling(draw, queue, drawn)
     case 'inspect':
-      return { verb: 'inspect', queue, consistent: random.chance(0.5) }
+      return { verb: 'inspect', queue, request: { consistent: random.chance(0.5) } }
     case 'browse':
       return { verb: 'browse', queue, request: { limit: random.pick([1, 5, 20, 100]) } }
     case 'configuration':
       return { verb: 'configuration', queue }
     case 'configure':
-      return { verb: 'configure', queue, change: drawConfiguration(profile, random) }
+      return { verb: 'configure', queue, request: drawConfiguration(profile, random) }
     case 'purge': {
       const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
       return { verb: 'purge', queue, request }

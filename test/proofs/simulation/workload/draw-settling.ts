@@ -37,11 +37,8 @@ export function drawSettling(
     case 'acknowledgeMany': {
       const others = [1, 2, 3].map(() => knowledge.lock(random, lock.queue)?.lockId)
       const lockIds = [lock.lockId, ...others, random.chance(0.1) ? unknownLock : undefined]
-      return {
-        verb,
-        queue: lock.queue,
-        lockIds: [...new Set(lockIds.filter((id) => id !== undefined))],
-      }
+      const request = [...new Set(lockIds.filter((id) => id !== undefined))]
+      return { verb, queue: lock.queue, request }
     }
     default:
       return verb satisfies never

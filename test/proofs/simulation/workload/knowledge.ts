@@ -1,7 +1,7 @@
 import type { PopRequest, PushRequest } from '../../../../lambdas/engine/queues.ts'
-import type { Random } from '../random.ts'
+import type { Random } from '../../../../testing/random.ts'
 
-/** What callers know from answers they got, shared by all: any consumer may end any lock. */
+/** What callers have learnt from answers. They share it: any consumer may end any lock. */
 export class Knowledge {
   readonly #locks: KnownLock[] = []
   readonly #ended: KnownLock[] = []
@@ -61,7 +61,7 @@ function filler(seed: number, bytes: number): string {
   return text.slice(0, bytes)
 }
 
-/** Every world begins at 1, and making them anew took a tenth of its time. */
+/** Every world begins at 1, and making the fillers again took a tenth of its time. */
 const fillers: string[] = []
 /** At most 8 MB: few worlds push more items, and most items are smaller. */
 const FILLERS_MAX = 2_000

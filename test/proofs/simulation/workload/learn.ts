@@ -43,7 +43,7 @@ function forgetNamed(knowledge: Knowledge, command: Operation['command']): void 
       if (command.request.ids === undefined) knowledge.forgetLock(command.request.lockId)
       return
     case 'acknowledgeMany':
-      for (const lockId of command.lockIds) knowledge.forgetLock(lockId)
+      for (const lockId of command.request) knowledge.forgetLock(lockId)
       return
     default:
   }

@@ -1,10 +1,10 @@
+import type { Random } from '../../../../testing/random.ts'
 import type { Verb } from '../command.ts'
-import type { Random } from '../random.ts'
 
 /** How often each kind of operation is drawn. */
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
-/** A verb, or a way to use one that deserves odds of its own. */
+/** A verb, or a way to use one that has its own odds. */
 export type Drawn = Verb | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop'
 
 const rare: Mix = {

@@ -1,81 +1,54 @@
 import { compare, equals, type Item, isList, isMap, typeOf, type Value } from '../value.ts'
-import { type Parser, type Path, samePath, type ValueReference } from './parser.ts'
+import { type Parser, type Path, samePath, type Values } from './parser.ts'
 import { compilePath } from './path.ts'
 
-/** ConditionExpression and FilterExpression: parsed to a tree, then to closures. */
+/** ConditionExpression: read into closures, as each part of it is parsed. */
 
-export type Values = Readonly<Record<string, Value>>
 export type Condition = (item: Item, values: Values) => boolean
-/** Refuses values that make the expression invalid whatever the item holds. */
-export type ValueCheck = (values: Values) => void
 
-export type Comparator = '=' | '<>' | '<' | '<=' | '>' | '>='
-export interface SizeOf {
-  readonly kind: 'size'
-  readonly of: Path | ValueReference
+type Read = (item: Item, values: Values) => Value | undefined
+
+/** One side of a comparison; some rules need to know its path, or the name of its value. */
+interface Operand {
+  readonly read: Read
+  readonly path?: Path
+  readonly value?: string
 }
-export type Operand = Path | ValueReference | SizeOf
 
-export type ConditionNode =
-  | { readonly kind: 'or' | 'and'; readonly left: ConditionNode; readonly right: ConditionNode }
-  | { readonly kind: 'not'; readonly inner: ConditionNode }
-  | {
-      readonly kind: 'compare'
-      readonly comparator: Comparator
-      readonly left: Operand
-      readonly right: Operand
-    }
-  | {
-      readonly kind: 'between'
-      readonly operand: Operand
-      readonly low: Operand
-      readonly high: Operand
-    }
-  | { readonly kind: 'in'; readonly operand: Operand; readonly candidates: readonly Operand[] }
-  | { readonly kind: 'exists'; readonly path: Path; readonly expected: boolean }
-  | { readonly kind: 'type'; readonly operand: Operand; readonly type: ValueReference }
-  | {
-      readonly kind: 'begins' | 'contains'
-      readonly operand: Operand
-      readonly argument: Operand
-    }
-
-const comparators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>='])
-/** The documentation says 100, which turns out to count the operand on the left as well. */
-const inCandidatesMax = 99
-const typeNames: ReadonlySet<string> = new Set('S SS N NS B BS BOOL NULL L M'.split(' '))
-
-export function parseCondition(parser: Parser): ConditionNode {
-  const node = parseOr(parser)
+export function parseCondition(parser: Parser): Condition {
+  const condition = parseOr(parser)
   parser.expectEnd()
-  return node
+  return condition
 }
 
-function parseOr(parser: Parser): ConditionNode {
-  let left = parseAnd(parser)
+function parseOr(parser: Parser): Condition {
+  let all = parseAnd(parser)
   while (parser.takeKeyword('OR')) {
     parser.countOperator()
-    left = { kind: 'or', left, right: parseAnd(parser) }
+    const [left, right] = [all, parseAnd(parser)]
+    all = (item, values) => left(item, values) || right(item, values)
   }
-  return left
+  return all
 }
 
-function parseAnd(parser: Parser): ConditionNode {
-  let left = parseNot(parser)
+function parseAnd(parser: Parser): Condition {
+  let all = parseNot(parser)
   while (parser.takeKeyword('AND')) {
     parser.countOperator()
-    left = { kind: 'and', left, right: parseNot(parser) }
+    const [left, right] = [all, parseNot(parser)]
+    all = (item, values) => left(item, values) && right(item, values)
   }
-  return left
+  return all
 }
 
-function parseNot(parser: Parser): ConditionNode {
+function parseNot(parser: Parser): Condition {
   if (!parser.takeKeyword('NOT')) return parsePrimary(parser)
   parser.countOperator()
-  return { kind: 'not', inner: parseNot(parser) }
+  const inner = parseNot(parser)
+  return (item, values) => !inner(item, values)
 }
 
-function parsePrimary(parser: Parser): ConditionNode {
+function parsePrimary(parser: Parser): Condition {
   if (parser.take('(')) {
     const redundant = parser.isSymbol('(')
     const inner = parseOr(parser)
@@ -87,202 +60,41 @@ function parsePrimary(parser: Parser): ConditionNode {
     parser.inParentheses.add(inner)
     return inner
   }
-  const token = parser.peek()
-  const after = parser.peekAfter()
-  const call = token.kind === 'word' && after.kind === 'symbol' && after.text === '('
-  if (call && token.text !== 'size') return parseFunction(parser, token.text)
-  return parseComparison(parser)
+  const name = parser.peekCall()
+  return name === undefined || name === 'size'
+    ? parseComparison(parser)
+    : parseFunction(parser, name)
 }
 
-function parseFunction(parser: Parser, name: string): ConditionNode {
-  parser.next()
-  parser.next()
-  parser.countOperator()
-  const node = parseCall(parser, name)
+function parseFunction(parser: Parser, name: string): Condition {
+  parser.takeCall()
+  const condition = parseArguments(parser, name)
   parser.expect(')')
-  return node
+  return condition
 }
 
-function parseCall(parser: Parser, name: string): ConditionNode {
+function parseArguments(parser: Parser, name: string): Condition {
   switch (name) {
     case 'attribute_exists':
-      return { kind: 'exists', path: parsePathOnly(parser, name), expected: true }
-    case 'attribute_not_exists':
-      return { kind: 'exists', path: parsePathOnly(parser, name), expected: false }
-    case 'attribute_type': {
-      const operand = parseOperand(parser)
-      parser.expect(',')
-      return { kind: 'type', operand, type: parser.value() }
+    case 'attribute_not_exists': {
+      if (parser.peek().kind === 'value') throw parser.pathRequired(name)
+      const read = compilePath(parser.path().steps)
+      const expected = name === 'attribute_exists'
+      return (item) => (read(item) !== undefined) === expected
     }
-    case 'begins_with':
     case 'contains': {
-      const operand = parseOperand(parser)
+      const whole = parseOperand(parser)
       parser.expect(',')
-      const argument = parseOperand(parser)
-      refuseSame(parser, name, operand, argument)
-      return { kind: name === 'contains' ? 'contains' : 'begins', operand, argument }
+      const part = parseOperand(parser)
+      refuseSame(parser, name, whole, part)
+      return (item, values) => {
+        const [a, b] = [whole.read(item, values), part.read(item, values)]
+        return a !== undefined && b !== undefined && contains(a, b)
+      }
     }
     default:
       throw parser.invalid(`Invalid function name; function: ${name}`)
   }
-}
-
-function parsePathOnly(parser: Parser, name: string): Path {
-  if (parser.peek().kind === 'value') {
-    throw parser.invalid(
-      `Operator or function requires a document path; operator or function: ${name}`,
-    )
-  }
-  return parser.path()
-}
-
-function parseComparison(parser: Parser): ConditionNode {
-  const operand = parseOperand(parser)
-  if (parser.takeKeyword('BETWEEN')) {
-    parser.countOperator()
-    const low = parseOperand(parser)
-    if (!parser.takeKeyword('AND')) throw parser.syntaxError()
-    return { kind: 'between', operand, low, high: parseOperand(parser) }
-  }
-  if (parser.takeKeyword('IN')) {
-    parser.countOperator()
-    return { kind: 'in', operand, candidates: parseCandidates(parser) }
-  }
-  const token = parser.next()
-  if (token.kind !== 'symbol' || !comparators.has(token.text)) throw parser.syntaxError()
-  parser.countOperator()
-  const right = parseOperand(parser)
-  refuseSame(parser, token.text, operand, right)
-  return { kind: 'compare', comparator: token.text as Comparator, left: operand, right }
-}
-
-function parseCandidates(parser: Parser): Operand[] {
-  parser.expect('(')
-  const candidates = [parseOperand(parser)]
-  while (parser.take(',')) candidates.push(parseOperand(parser))
-  parser.expect(')')
-  if (candidates.length > inCandidatesMax) {
-    throw parser.invalid('The IN operator has too many operands;')
-  }
-  return candidates
-}
-
-function refuseSame(parser: Parser, name: string, left: Operand, right: Operand): void {
-  if (left.kind === 'path' && right.kind === 'path' && samePath(left, right)) {
-    throw parser.invalid(
-      'The first operand must be distinct from the remaining operands for this operator or ' +
-        `function; operator: ${name}`,
-    )
-  }
-}
-
-function parseOperand(parser: Parser): Operand {
-  const token = parser.peek()
-  if (token.kind === 'value') return parser.value()
-  const after = parser.peekAfter()
-  if (token.kind === 'word' && after.kind === 'symbol' && after.text === '(') {
-    if (token.text !== 'size') {
-      throw parser.invalid(`The function is not allowed here; function: ${token.text}`)
-    }
-    parser.next()
-    parser.next()
-    parser.countOperator()
-    const of = parser.peek().kind === 'value' ? parser.value() : parser.path()
-    parser.expect(')')
-    return { kind: 'size', of }
-  }
-  return parser.path()
-}
-
-type Read = (item: Item, values: Values) => Value | undefined
-
-export function compileOperand(operand: Operand): Read {
-  switch (operand.kind) {
-    case 'value': {
-      const { name } = operand
-      return (_item, values) => values[name]
-    }
-    case 'path':
-      return compilePath(operand.steps)
-    case 'size': {
-      const read = compileOperand(operand.of)
-      return (item, values) => sizeOf(read(item, values))
-    }
-  }
-}
-
-function sizeOf(value: Value | undefined): number | undefined {
-  if (typeof value === 'string') return [...value].length
-  if (isList(value)) return value.length
-  if (value instanceof Uint8Array) return value.byteLength
-  return isMap(value) ? Object.keys(value).length : undefined
-}
-
-export function compileCondition(node: ConditionNode): Condition {
-  switch (node.kind) {
-    case 'or': {
-      const left = compileCondition(node.left)
-      const right = compileCondition(node.right)
-      return (item, values) => left(item, values) || right(item, values)
-    }
-    case 'and': {
-      const left = compileCondition(node.left)
-      const right = compileCondition(node.right)
-      return (item, values) => left(item, values) && right(item, values)
-    }
-    case 'not': {
-      const inner = compileCondition(node.inner)
-      return (item, values) => !inner(item, values)
-    }
-    case 'compare':
-      return compileComparison(node.comparator, node.left, node.right)
-    case 'between': {
-      const atLeast = compileComparison('>=', node.operand, node.low)
-      const atMost = compileComparison('<=', node.operand, node.high)
-      return (item, values) => atLeast(item, values) && atMost(item, values)
-    }
-    case 'in': {
-      const any = node.candidates.map((one) => compileComparison('=', node.operand, one))
-      return (item, values) => any.some((matches) => matches(item, values))
-    }
-    case 'exists': {
-      const read = compilePath(node.path.steps)
-      const { expected } = node
-      return (item) => (read(item) !== undefined) === expected
-    }
-    case 'type': {
-      const read = compileOperand(node.operand)
-      const { name } = node.type
-      return (item, values) => {
-        const value = read(item, values)
-        return value !== undefined && typeOf(value) === values[name]
-      }
-    }
-    case 'begins':
-      return compilePair(node.operand, node.argument, beginsWith)
-    case 'contains':
-      return compilePair(node.operand, node.argument, contains)
-  }
-}
-
-function compilePair(
-  left: Operand,
-  right: Operand,
-  test: (left: Value, right: Value) => boolean,
-): Condition {
-  const readLeft = compileOperand(left)
-  const readRight = compileOperand(right)
-  return (item, values) => {
-    const a = readLeft(item, values)
-    const b = readRight(item, values)
-    return a !== undefined && b !== undefined && test(a, b)
-  }
-}
-
-function beginsWith(value: Value, prefix: Value): boolean {
-  if (typeof value === 'string') return typeof prefix === 'string' && value.startsWith(prefix)
-  if (!(value instanceof Uint8Array && prefix instanceof Uint8Array)) return false
-  return Buffer.compare(value.subarray(0, prefix.byteLength), prefix) === 0
 }
 
 function contains(value: Value, part: Value): boolean {
@@ -292,16 +104,98 @@ function contains(value: Value, part: Value): boolean {
   return Buffer.from(value).includes(Buffer.from(part))
 }
 
-function compileComparison(comparator: Comparator, left: Operand, right: Operand): Condition {
-  const readLeft = compileOperand(left)
-  const readRight = compileOperand(right)
-  const test = comparisons[comparator]
-  return (item, values) => test(readLeft(item, values), readRight(item, values))
+function parseComparison(parser: Parser): Condition {
+  const left = parseOperand(parser)
+  if (parser.takeKeyword('BETWEEN')) {
+    parser.countOperator()
+    const low = parseOperand(parser)
+    if (!parser.takeKeyword('AND')) throw parser.syntaxError()
+    const high = parseOperand(parser)
+    for (const operand of [left, low, high]) requireOrdered(parser, operand, 'BETWEEN')
+    if (low.value !== undefined && high.value !== undefined) {
+      requireBounds(parser, low.value, high.value)
+    }
+    const [atLeast, atMost] = [compared(left, '>=', low), compared(left, '<=', high)]
+    return (item, values) => atLeast(item, values) && atMost(item, values)
+  }
+  const token = parser.next()
+  if (token.kind !== 'symbol' || !isComparator(token.text)) throw parser.syntaxError()
+  parser.countOperator()
+  const right = parseOperand(parser)
+  refuseSame(parser, token.text, left, right)
+  if (token.text !== '=' && token.text !== '<>') {
+    for (const operand of [left, right]) requireOrdered(parser, operand, token.text)
+  }
+  return compared(left, token.text, right)
 }
 
-function orderedBy(
-  holds: (order: number) => boolean,
-): (a: Value | undefined, b: Value | undefined) => boolean {
+function parseOperand(parser: Parser): Operand {
+  if (parser.peek().kind === 'value') {
+    const { name } = parser.value()
+    return { value: name, read: (_item, values) => values[name] }
+  }
+  const name = parser.peekCall()
+  if (name === undefined) {
+    const path = parser.path()
+    return { path, read: compilePath(path.steps) }
+  }
+  if (name !== 'size') {
+    throw parser.invalid(`The function is not allowed here; function: ${name}`)
+  }
+  parser.takeCall()
+  if (parser.peekCall() !== undefined) throw parser.syntaxError()
+  const { read } = parseOperand(parser)
+  parser.expect(')')
+  return { read: (item, values) => sizeOf(read(item, values)) }
+}
+
+function sizeOf(value: Value | undefined): number | undefined {
+  if (typeof value === 'string') return [...value].length
+  if (isList(value)) return value.length
+  if (value instanceof Uint8Array) return value.byteLength
+  return isMap(value) ? Object.keys(value).length : undefined
+}
+
+function refuseSame(parser: Parser, name: string, left: Operand, right: Operand): void {
+  if (left.path === undefined || right.path === undefined) return
+  if (!samePath(left.path, right.path)) return
+  throw parser.invalid(
+    'The first operand must be distinct from the remaining operands for this operator or ' +
+      `function; operator: ${name}`,
+  )
+}
+
+/** Only strings, numbers and bytes have an order. */
+function requireOrdered(parser: Parser, { value: name }: Operand, operator: string): void {
+  if (name === undefined) return
+  parser.checks.push((values) => {
+    const value = values[name]
+    if (value !== undefined && !['S', 'N', 'B'].includes(typeOf(value))) {
+      throw parser.wrongOperand(operator, typeOf(value))
+    }
+  })
+}
+
+export function requireBounds(parser: Parser, low: string, high: string): void {
+  parser.checks.push((values) => {
+    const order = compare(values[low] as Value, values[high] as Value)
+    if (order === undefined || order > 0) {
+      throw parser.invalid(
+        'The BETWEEN operator requires upper bound to be greater than or equal to lower bound ' +
+          'of the same type;',
+      )
+    }
+  })
+}
+
+function compared(left: Operand, comparator: Comparator, right: Operand): Condition {
+  const test = comparisons[comparator]
+  return (item, values) => test(left.read(item, values), right.read(item, values))
+}
+
+type Comparison = (a: Value | undefined, b: Value | undefined) => boolean
+
+function orderedBy(holds: (order: number) => boolean): Comparison {
   return (a, b) => {
     if (a === undefined || b === undefined) return false
     const order = compare(a, b)
@@ -309,9 +203,7 @@ function orderedBy(
   }
 }
 
-const comparisons: Readonly<
-  Record<Comparator, (a: Value | undefined, b: Value | undefined) => boolean>
-> = {
+const comparisons = {
   '=': (a, b) => a !== undefined && b !== undefined && equals(a, b),
   // Not the same, so true also for a missing attribute and for another type.
   '<>': (a, b) => a === undefined || b === undefined || !equals(a, b),
@@ -319,75 +211,8 @@ const comparisons: Readonly<
   '<=': orderedBy((order) => order <= 0),
   '>': orderedBy((order) => order > 0),
   '>=': orderedBy((order) => order >= 0),
-}
+} as const satisfies Record<string, Comparison>
 
-/** What is wrong with the values alone, found before any item is looked at. */
-export function checkCondition(node: ConditionNode, parser: Parser): ValueCheck[] {
-  switch (node.kind) {
-    case 'or':
-    case 'and':
-      return [...checkCondition(node.left, parser), ...checkCondition(node.right, parser)]
-    case 'not':
-      return checkCondition(node.inner, parser)
-    case 'compare':
-      if (node.comparator === '=' || node.comparator === '<>') return []
-      return [ordered(node.left), ordered(node.right)].flatMap((check) => check(node.comparator))
-    case 'between':
-      return [
-        ...[node.operand, node.low, node.high].flatMap((one) => ordered(one)('BETWEEN')),
-        boundsInOrder(node.low, node.high),
-      ]
-    case 'type': {
-      const { name } = node.type
-      return [
-        (values) => {
-          const type = values[name]
-          if (typeof type !== 'string' || !typeNames.has(type)) {
-            throw parser.invalid(`Invalid attribute type name found; type: ${String(type)}`)
-          }
-        },
-      ]
-    }
-    case 'begins':
-      return [node.operand, node.argument].flatMap((one) => textual(one))
-    default:
-      return []
-  }
+type Comparator = keyof typeof comparisons
 
-  function ordered(operand: Operand): (operator: string) => ValueCheck[] {
-    return (operator) => typed(operand, operator, 'S N B')
-  }
-
-  function textual(operand: Operand): ValueCheck[] {
-    return typed(operand, 'begins_with', 'S B')
-  }
-
-  function typed(operand: Operand, operator: string, types: string): ValueCheck[] {
-    if (operand.kind !== 'value') return []
-    const allowed = types.split(' ')
-    return [
-      (values) => {
-        const value = values[operand.name]
-        if (value !== undefined && !allowed.includes(typeOf(value))) {
-          throw parser.invalid(
-            'Incorrect operand type for operator or function; operator or function: ' +
-              `${operator}, operand type: ${typeOf(value)}`,
-          )
-        }
-      },
-    ]
-  }
-
-  function boundsInOrder(low: Operand, high: Operand): ValueCheck {
-    return (values) => {
-      if (low.kind !== 'value' || high.kind !== 'value') return
-      const order = compare(values[low.name] as Value, values[high.name] as Value)
-      if (order === undefined || order > 0) {
-        throw parser.invalid(
-          'The BETWEEN operator requires upper bound to be greater than or equal to lower bound ' +
-            'of the same type;',
-        )
-      }
-    }
-  }
-}
+const isComparator = (text: string): text is Comparator => Object.hasOwn(comparisons, text)

@@ -1,16 +1,8 @@
 import { validationError } from '../errors.ts'
+import { type KeyClause, parseKeyCondition } from '../key-condition.ts'
 import { ingest, type Value } from '../value.ts'
-import {
-  type Condition,
-  type ConditionNode,
-  checkCondition,
-  compileCondition,
-  parseCondition,
-  type ValueCheck,
-  type Values,
-} from './condition.ts'
-import { type Names, Parser, type Path } from './parser.ts'
-import { compileProjection, type Projection, parseProjection } from './projection.ts'
+import { type Condition, parseCondition } from './condition.ts'
+import { type Names, Parser, type ValueCheck, type Values } from './parser.ts'
 import { parseUpdate, type Update } from './update.ts'
 
 /** Each expression is parsed once for each set of names it is used with. */
@@ -22,28 +14,15 @@ export interface Parsed<T> {
   readonly valuesUsed: ReadonlySet<string>
 }
 
-export interface ParsedCondition {
-  readonly test: Condition
-  readonly node: ConditionNode
-}
-
-export interface ParsedProjection {
-  readonly project: Projection
-  readonly paths: readonly Path[]
-}
-
 const cacheMax = 4096
 
 class ParseCache<T> {
   private readonly byExpression = new Map<string, Map<string, Parsed<T>>>()
   private readonly what: string
-  private readonly parse: (parser: Parser) => { meaning: T; checks: readonly ValueCheck[] }
+  private readonly parse: (parser: Parser) => T
   private entries = 0
 
-  constructor(
-    what: string,
-    parse: (parser: Parser) => { meaning: T; checks: readonly ValueCheck[] },
-  ) {
+  constructor(what: string, parse: (parser: Parser) => T) {
     this.what = what
     this.parse = parse
   }
@@ -54,8 +33,8 @@ class ParseCache<T> {
     const known = variants?.get(key)
     if (known !== undefined) return known
     const parser = new Parser(expression, names, this.what)
-    const { meaning, checks } = this.parse(parser)
-    const { namesUsed, valuesUsed } = parser
+    const meaning = this.parse(parser)
+    const { checks, namesUsed, valuesUsed } = parser
     const parsed = { meaning, checks, namesUsed, valuesUsed }
     if (this.entries >= cacheMax) {
       this.byExpression.clear()
@@ -78,33 +57,14 @@ function namesKey(names: Names): string {
   return key
 }
 
-function conditionCache(what: string): ParseCache<ParsedCondition> {
-  return new ParseCache(what, (parser) => {
-    const node = parseCondition(parser)
-    const checks = checkCondition(node, parser)
-    return { meaning: { node, test: compileCondition(node) }, checks }
-  })
-}
-
 /** One per store: nothing is shared between two simulations in one process. */
 export class Expressions {
-  readonly condition = conditionCache('ConditionExpression')
-  readonly filter = conditionCache('FilterExpression')
-  readonly keyCondition = conditionCache('KeyConditionExpression')
-  readonly update: ParseCache<Update> = new ParseCache('UpdateExpression', (parser) => {
-    const update = parseUpdate(parser)
-    return { meaning: update, checks: update.checks }
-  })
-  readonly projection: ParseCache<ParsedProjection> = new ParseCache(
-    'ProjectionExpression',
-    (parser) => {
-      const paths = parseProjection(parser)
-      const project = compileProjection(paths, () =>
-        parser.invalid('Two document paths overlap with each other;'),
-      )
-      return { meaning: { project, paths }, checks: [] }
-    },
+  readonly condition: ParseCache<Condition> = new ParseCache('ConditionExpression', parseCondition)
+  readonly keyCondition: ParseCache<readonly KeyClause[]> = new ParseCache(
+    'KeyConditionExpression',
+    parseKeyCondition,
   )
+  readonly update: ParseCache<Update> = new ParseCache('UpdateExpression', parseUpdate)
 }
 
 export interface Placeholders {

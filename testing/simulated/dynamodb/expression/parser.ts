@@ -1,4 +1,5 @@
 import { isReservedWord } from '../reserved-words.ts'
+import type { Value } from '../value.ts'
 import { invalid, type Token, tokenize } from './tokens.ts'
 
 /** The shared ground of the three grammars: paths, values, operator counting, names used. */
@@ -8,11 +9,14 @@ export interface Path {
   readonly kind: 'path'
   readonly steps: readonly PathStep[]
 }
-export interface ValueReference {
+interface ValueReference {
   readonly kind: 'value'
   readonly name: string
 }
 export type Names = Readonly<Record<string, string>>
+export type Values = Readonly<Record<string, Value>>
+/** Refuses values that make the expression invalid whatever the item holds. */
+export type ValueCheck = (values: Values) => void
 
 const operatorsMax = 300
 const pathDepthMax = 32
@@ -20,7 +24,8 @@ const pathDepthMax = 32
 export class Parser {
   readonly namesUsed = new Set<string>()
   readonly valuesUsed = new Set<string>()
-  /** Nodes that stand in parentheses of their own. */
+  readonly checks: ValueCheck[] = []
+  /** Parts that stand in parentheses of their own. */
   readonly inParentheses = new Set<object>()
   readonly what: string
   private readonly tokens: readonly Token[]
@@ -38,8 +43,16 @@ export class Parser {
     return this.tokens[this.at] as Token
   }
 
-  peekAfter(): Token {
-    return this.tokens[this.at + 1] ?? { kind: 'end' }
+  /** The name of the function that is called here, if one is. */
+  peekCall(): string | undefined {
+    const [token, after] = [this.peek(), this.tokens[this.at + 1]]
+    const isCall = token.kind === 'word' && after?.kind === 'symbol' && after.text === '('
+    return isCall ? token.text : undefined
+  }
+
+  takeCall(): void {
+    this.at += 2
+    this.countOperator()
   }
 
   next(): Token {
@@ -86,6 +99,19 @@ export class Parser {
 
   invalid(problem: string): Error {
     return invalid(this.what, problem)
+  }
+
+  pathRequired(name: string): Error {
+    return this.invalid(
+      `Operator or function requires a document path; operator or function: ${name}`,
+    )
+  }
+
+  wrongOperand(operator: string, type: string): Error {
+    return this.invalid(
+      'Incorrect operand type for operator or function; operator or function: ' +
+        `${operator}, operand type: ${type}`,
+    )
   }
 
   countOperator(): void {

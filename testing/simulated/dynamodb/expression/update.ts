@@ -1,9 +1,7 @@
 import { validationError } from '../errors.ts'
 import { attributeSize, entryBytes, textBytes, valueSize } from '../item-size.ts'
 import { type Item, isList, isMap, typeOf, type Value } from '../value.ts'
-import { addNumbers } from './arithmetic.ts'
-import type { ValueCheck, Values } from './condition.ts'
-import type { Parser, Path, PathStep, ValueReference } from './parser.ts'
+import { type Parser, type Path, type PathStep, samePath, type Values } from './parser.ts'
 import { compilePath } from './path.ts'
 
 /**
@@ -12,23 +10,22 @@ import { compilePath } from './path.ts'
  * measuring it again.
  */
 
-type Expression =
-  | Path
-  | ValueReference
-  | { readonly kind: 'if_not_exists'; readonly path: Path; readonly fallback: Expression }
-  | { readonly kind: 'list_append'; readonly left: Expression; readonly right: Expression }
-  | { readonly kind: '+' | '-'; readonly left: Expression; readonly right: Expression }
-
 type Evaluate = (item: Item, values: Values) => Value
 
-type Action =
-  | { readonly kind: 'set' | 'add'; readonly evaluate: Evaluate; readonly appended?: Appended }
-  | { readonly kind: 'remove' }
-
-/** For `SET p = list_append(p, x)`: evaluates x alone, whose size is all that is added. */
-interface Appended {
+/** A part of a right-hand side, and what rules about the whole must know of it. */
+interface Term {
   readonly evaluate: Evaluate
+  /** The name of the value that it is. */
+  readonly value?: string
+  /** The path that it is, or that it heals. */
+  readonly path?: Path
+  /** Of list_append. */
+  readonly operands?: readonly [Term, Term]
 }
+
+type Action =
+  | { readonly kind: 'set' | 'add'; readonly evaluate: Evaluate; readonly appended?: Evaluate }
+  | { readonly kind: 'remove' }
 
 interface Branch {
   action?: Action
@@ -39,8 +36,6 @@ export interface Update {
   readonly topLevelNames: readonly string[]
   /** Nothing but removals: does not make an item that is missing. */
   readonly removesOnly: boolean
-  readonly paths: readonly Path[]
-  readonly checks: readonly ValueCheck[]
   apply(item: Item, values: Values): { readonly item: Item; readonly grownBytes: number }
 }
 
@@ -48,13 +43,8 @@ const sections = ['SET', 'REMOVE', 'ADD', 'DELETE'] as const
 
 export function parseUpdate(parser: Parser): Update {
   const root: Branch = { children: new Map() }
-  const paths: Path[] = []
-  const checks: ValueCheck[] = []
   const seen = new Set<string>()
-  const plant = (path: Path, action: Action): void => {
-    paths.push(path)
-    insert(parser, root, path, action)
-  }
+  const plant = (path: Path, action: Action): void => insert(parser, root, path, action)
   while (parser.peek().kind !== 'end') {
     const section = sections.find((keyword) => parser.takeKeyword(keyword))
     if (section === undefined) throw parser.syntaxError()
@@ -64,15 +54,13 @@ export function parseUpdate(parser: Parser): Update {
       )
     }
     seen.add(section)
-    do parseAction(parser, section, plant, checks)
+    do parseAction(parser, section, plant)
     while (parser.take(','))
   }
   const topLevelNames = [...root.children.keys()].map(String)
   return {
     topLevelNames,
     removesOnly: seen.size === 1 && seen.has('REMOVE'),
-    paths,
-    checks,
     apply(item, values) {
       const growth = { bytes: 0 }
       return { item: applyToItem(item, root, item, values, growth), grownBytes: growth.bytes }
@@ -84,14 +72,16 @@ function parseAction(
   parser: Parser,
   section: (typeof sections)[number],
   plant: (path: Path, action: Action) => void,
-  checks: ValueCheck[],
 ): void {
   const path = parser.path()
   switch (section) {
     case 'SET': {
       parser.expect('=')
-      const expression = parseSum(parser, checks)
-      plant(path, { kind: 'set', ...compileSet(path, expression) })
+      const { evaluate, operands } = parseSum(parser)
+      // Of `p = list_append(p, x)` the size of x alone is added.
+      const appends = operands?.[0].path !== undefined && samePath(operands[0].path, path)
+      const appended = appends ? operands?.[1].evaluate : undefined
+      plant(path, { kind: 'set', evaluate, ...(appended && { appended }) })
       return
     }
     case 'REMOVE':
@@ -100,7 +90,7 @@ function parseAction(
     case 'ADD': {
       parser.countOperator()
       const { name } = parser.value()
-      checks.push((values) => requireType(parser, values, name, 'N', 'ADD'))
+      requireType(parser, name, 'N', 'ADD')
       const read = compilePath(path.steps)
       plant(path, {
         kind: 'add',
@@ -116,83 +106,92 @@ function parseAction(
   }
 }
 
-function requireType(
-  parser: Parser,
-  values: Values,
-  name: string,
-  type: 'N' | 'L',
-  operator: string,
-): void {
-  const value = values[name]
-  if (value !== undefined && typeOf(value) !== type) {
-    throw parser.invalid(
-      'Incorrect operand type for operator or function; operator or function: ' +
-        `${operator}, operand type: ${typeOf(value)}`,
-    )
-  }
+function requireType(parser: Parser, name: string, type: 'N' | 'L', operator: string): void {
+  parser.checks.push((values) => {
+    const value = values[name]
+    if (value !== undefined && typeOf(value) !== type) {
+      throw parser.wrongOperand(operator, typeOf(value))
+    }
+  })
 }
 
-function parseSum(parser: Parser, checks: ValueCheck[]): Expression {
-  const left = parseTerm(parser, checks)
+function parseSum(parser: Parser): Term {
+  const left = parseTerm(parser)
   const kind = parser.take('+') ? '+' : parser.take('-') ? '-' : undefined
   if (kind === undefined) return left
   parser.countOperator()
-  const right = parseTerm(parser, checks)
+  const right = parseTerm(parser)
   for (const operand of [left, right]) {
-    if (operand.kind === 'list_append') {
+    if (operand.operands !== undefined) {
       throw parser.invalid(`Incorrect operand type for operator or function; operator: ${kind}`)
     }
-    if (operand.kind === 'value') {
-      checks.push((values) => requireType(parser, values, operand.name, 'N', kind))
-    }
+    if (operand.value !== undefined) requireType(parser, operand.value, 'N', kind)
   }
-  return { kind, left, right }
+  const sign = kind === '+' ? 1 : -1
+  return {
+    evaluate: (item, values) =>
+      sum(left.evaluate(item, values), right.evaluate(item, values), sign),
+  }
 }
 
-function parseTerm(parser: Parser, checks: ValueCheck[]): Expression {
-  const token = parser.peek()
-  if (token.kind === 'value') return parser.value()
+function parseTerm(parser: Parser): Term {
+  if (parser.peek().kind === 'value') {
+    const { name } = parser.value()
+    return { value: name, evaluate: (_item, values) => values[name] as Value }
+  }
   if (parser.take('(')) {
-    const inner = parseSum(parser, checks)
+    const inner = parseSum(parser)
     parser.expect(')')
     return inner
   }
-  const after = parser.peekAfter()
-  if (token.kind === 'word' && after.kind === 'symbol' && after.text === '(') {
-    return parseFunction(parser, token.text, checks)
-  }
-  return parser.path()
-}
-
-function parseFunction(parser: Parser, name: string, checks: ValueCheck[]): Expression {
-  parser.next()
-  parser.next()
-  parser.countOperator()
-  const call = parseCall(parser, name, checks)
+  const name = parser.peekCall()
+  if (name === undefined) return pathTerm(parser.path())
+  parser.takeCall()
+  const call = parseCall(parser, name)
   parser.expect(')')
   return call
 }
 
-function parseCall(parser: Parser, name: string, checks: ValueCheck[]): Expression {
+function pathTerm(path: Path): Term {
+  const read = compilePath(path.steps)
+  return {
+    path,
+    evaluate: (item) => {
+      const value = read(item)
+      if (value === undefined) {
+        throw validationError(
+          'The provided expression refers to an attribute that does not exist in the item',
+        )
+      }
+      return value
+    },
+  }
+}
+
+function parseCall(parser: Parser, name: string): Term {
   if (name === 'if_not_exists') {
-    if (parser.peek().kind === 'value') {
-      throw parser.invalid(
-        `Operator or function requires a document path; operator or function: ${name}`,
-      )
-    }
+    if (parser.peek().kind === 'value') throw parser.pathRequired(name)
     const path = parser.path()
     parser.expect(',')
-    return { kind: 'if_not_exists', path, fallback: parseTerm(parser, checks) }
+    const read = compilePath(path.steps)
+    const fallback = parseTerm(parser).evaluate
+    // A stored null is not missing: `??` would take it for that.
+    const evaluate: Evaluate = (item, values) => {
+      const value = read(item)
+      return value === undefined ? fallback(item, values) : value
+    }
+    return { path, evaluate }
   }
   if (name === 'list_append') {
-    const left = parseTerm(parser, checks)
+    const left = parseTerm(parser)
     parser.expect(',')
-    const right = parseTerm(parser, checks)
-    for (const operand of [left, right]) {
-      if (operand.kind !== 'value') continue
-      checks.push((values) => requireType(parser, values, operand.name, 'L', name))
+    const right = parseTerm(parser)
+    for (const { value } of [left, right]) {
+      if (value !== undefined) requireType(parser, value, 'L', name)
     }
-    return { kind: 'list_append', left, right }
+    const evaluate: Evaluate = (item, values) =>
+      append(left.evaluate(item, values), right.evaluate(item, values))
+    return { evaluate, operands: [left, right] }
   }
   throw parser.invalid(`Invalid function name; function: ${name}`)
 }
@@ -224,64 +223,6 @@ function overlap(parser: Parser): Error {
   )
 }
 
-function compileSet(
-  path: Path,
-  expression: Expression,
-): { evaluate: Evaluate; appended?: Appended } {
-  const evaluate = compile(expression)
-  if (expression.kind !== 'list_append') return { evaluate }
-  const { left, right } = expression
-  if (!readsOldList(left, path)) return { evaluate }
-  return { evaluate, appended: { evaluate: compile(right) } }
-}
-
-function readsOldList(expression: Expression, path: Path): boolean {
-  if (expression.kind === 'if_not_exists') return readsOldList(expression.path, path)
-  if (expression.kind !== 'path' || expression.steps.length !== path.steps.length) return false
-  return expression.steps.every((step, i) => step === path.steps[i])
-}
-
-function compile(expression: Expression): Evaluate {
-  switch (expression.kind) {
-    case 'value': {
-      const { name } = expression
-      return (_item, values) => values[name] as Value
-    }
-    case 'path': {
-      const read = compilePath(expression.steps)
-      return (item) => {
-        const value = read(item)
-        if (value === undefined) {
-          throw validationError(
-            'The provided expression refers to an attribute that does not exist in the item',
-          )
-        }
-        return value
-      }
-    }
-    case 'if_not_exists': {
-      const read = compilePath(expression.path.steps)
-      const fallback = compile(expression.fallback)
-      return (item, values) => {
-        const value = read(item)
-        return value === undefined ? fallback(item, values) : value // a stored null is not missing
-      }
-    }
-    case 'list_append': {
-      const left = compile(expression.left)
-      const right = compile(expression.right)
-      return (item, values) => append(left(item, values), right(item, values))
-    }
-    case '+':
-    case '-': {
-      const left = compile(expression.left)
-      const right = compile(expression.right)
-      const sign = expression.kind === '+' ? 1 : -1
-      return (item, values) => sum(left(item, values), right(item, values), sign)
-    }
-  }
-}
-
 function append(left: Value, right: Value): Value {
   if (!isList(left) || !isList(right)) throw wrongType()
   return Object.freeze(left.concat(right))
@@ -289,7 +230,10 @@ function append(left: Value, right: Value): Value {
 
 function sum(left: Value, right: Value, sign: 1 | -1): number {
   if (typeof left !== 'number' || typeof right !== 'number') throw wrongType()
-  return addNumbers(left, sign * right)
+  if (!Number.isInteger(left) || !Number.isInteger(right)) {
+    throw new Error(`Cannot add ${left} and ${right} because only whole numbers are simulated`)
+  }
+  return left + sign * right
 }
 
 function wrongType(): Error {
@@ -370,7 +314,7 @@ function growthOf(
   if (before === after) return 0
   if (before === undefined) return valueSize(after)
   if (action.appended === undefined) return valueSize(after) - valueSize(before)
-  const added = action.appended.evaluate(root, values) as readonly Value[]
+  const added = action.appended(root, values) as readonly Value[]
   let bytes = 0
   for (const entry of added) bytes += entryBytes + valueSize(entry)
   return bytes

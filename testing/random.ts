@@ -1,4 +1,4 @@
-/** Small, fast, and the same everywhere: sfc32, seeded through splitmix32. */
+/** Random numbers that a seed repeats, everywhere the same: sfc32, seeded through splitmix32. */
 export class Random {
   #a: number
   #b: number
@@ -37,7 +37,12 @@ export class Random {
 
   /** An integer from `min` to `max`, both included. */
   between(min: number, max: number): number {
-    return min + Math.floor(this.next() * (max - min + 1))
+    return min + this.integer(max - min + 1)
+  }
+
+  /** An integer from 0 up to, but not including, `below`. */
+  integer(below: number): number {
+    return Math.floor(this.next() * below)
   }
 
   chance(probability: number): boolean {
@@ -45,9 +50,10 @@ export class Random {
   }
 
   pick<T>(list: readonly T[]): T {
-    return list[Math.floor(this.next() * list.length)] as T
+    return list[this.integer(list.length)] as T
   }
 
+  /** One of the names, each as often as its weight says. */
   weighted<T extends string>(weights: Readonly<Partial<Record<T, number>>>): T {
     const entries = Object.entries(weights) as [T, number][]
     let total = 0
@@ -60,8 +66,14 @@ export class Random {
     return (entries.at(-1) as [T, number])[0]
   }
 
-  /** A stream of its own, so that what one part draws does not shift another's. */
+  /** A separate stream, so that one part's draws do not shift another's. */
   fork(): Random {
     return new Random(this.#bits())
   }
+}
+
+/** Just the generator. */
+export function seeded(seed: number): () => number {
+  const random = new Random(seed)
+  return () => random.next()
 }

@@ -1,10 +1,12 @@
-// What must hold of a queue's deliveries whatever the clock did to its locks: where locks expire,
-// and where processes die, no sequential model can say what the right answer was, but these can.
+// Rules that a queue's deliveries keep whatever the clock did to its locks. Where locks expire or processes
+// die, no sequential model can say which answer was right, but these rules still hold.
+
+import { sortedIndex } from '../../testing/simulated/dynamodb/sorted.ts'
 
 export type PushEvent = {
   readonly items: readonly { readonly name: string; readonly priority: number }[]
   readonly calledAt: number
-  /** Absent if nobody was answered. */
+  /** Absent if no answer came. */
   readonly answeredAt?: number
 }
 export type PopEvent = {
@@ -23,15 +25,19 @@ export type AcknowledgeEvent = {
   readonly calledAt: number
   readonly answeredAt?: number
 }
+export type ReleaseEvent = { readonly lockId: string; readonly calledAt: number }
+
 /** Of one queue. */
 export type Deliveries = {
   readonly pushes: readonly PushEvent[]
   readonly pops: readonly PopEvent[]
   readonly acknowledgements: readonly AcknowledgeEvent[]
   /** Calls that end a lock without settling anything. */
-  readonly releases?: readonly { readonly lockId: string; readonly calledAt: number }[]
-  /** Pops that nobody saw the answer of may have taken items for good. */
-  readonly unseenTakes?: boolean
+  readonly releases?: readonly ReleaseEvent[]
+  /** Calls that did not say which items they took for good: a purge, a pop whose answer was lost. */
+  readonly unseen?: { readonly least: number; readonly most: number }
+  /** Dead items may have come back to the queue: their deliveries count from one again, and they come last. */
+  readonly redriven?: boolean
   /** Where else an item may be at the end, such as the dead-letter queue. */
   readonly elsewhere?: readonly string[]
 }
@@ -53,8 +59,7 @@ export function findFaults(deliveries: Deliveries): readonly Finding[] {
     ...findInvented(deliveries),
     ...findLost(deliveries),
     ...findDeliveredAgain(deliveries),
-    ...findTwiceAtOnce(deliveries),
-    ...findOutOfOrder(deliveries),
+    ...(deliveries.redriven ? [] : [...findTwiceAtOnce(deliveries), ...findOutOfOrder(deliveries)]),
     ...findLockedTwice(deliveries),
     ...findInTwoPlaces(deliveries),
   ]
@@ -93,16 +98,21 @@ function findInvented({ pushes, pops }: Deliveries): Finding[] {
 
 /** Every answered push was settled by an answer, or may have been by a call that got none. */
 function findLost(deliveries: Deliveries): Finding[] {
-  if (deliveries.unseenTakes) return []
+  const { least, most } = deliveries.unseen ?? { least: 0, most: 0 }
   const settled = new Set(deliveries.elsewhere)
   for (const { names } of deliveries.acknowledgements) for (const name of names) settled.add(name)
   for (const { items, lockId } of deliveries.pops) {
     if (lockId === undefined) for (const { name } of items) settled.add(name)
   }
-  return deliveries.pushes
+  const missing = deliveries.pushes
     .filter(({ answeredAt }) => answeredAt !== undefined)
     .flatMap(({ items }) => items.filter(({ name }) => !settled.has(name)))
-    .map(({ name }) => ({ kind: 'lost', text: `${name} was pushed and is nowhere` }))
+  if (missing.length < least) {
+    const text = `${least} items were purged, and all but ${missing.length} are elsewhere`
+    return [{ kind: 'in two places', text }]
+  }
+  if (missing.length <= most) return []
+  return missing.map(({ name }) => ({ kind: 'lost', text: `${name} was pushed and is nowhere` }))
 }
 
 function findDeliveredAgain(deliveries: Deliveries): Finding[] {
@@ -117,7 +127,7 @@ function findDeliveredAgain(deliveries: Deliveries): Finding[] {
   )
 }
 
-/** Never in both: what is in the dead-letter queue was not settled here, and is there once. */
+/** A dead item was not settled here, and is in the dead-letter queue once. */
 function findInTwoPlaces(deliveries: Deliveries): Finding[] {
   const seen = new Set(goneByName(deliveries).keys())
   const findings: Finding[] = []
@@ -188,6 +198,8 @@ type Placed = {
   readonly priority: number
   readonly push: PushEvent
   readonly index: number
+  /** By the pop that handed it out for the first time. */
+  firstCalledAt: number
 }
 
 /**
@@ -198,33 +210,74 @@ function findOutOfOrder({ pushes, pops }: Deliveries): Finding[] {
   const placed = new Map<string, Placed>()
   for (const push of pushes) {
     for (const [index, { name, priority }] of push.items.entries()) {
-      placed.set(name, { name, priority, push, index })
+      placed.set(name, { name, priority, push, index, firstCalledAt: Number.NEGATIVE_INFINITY })
     }
   }
-  const firstCalledAt = new Map<string, number>()
   for (const { items, calledAt } of pops) {
-    for (const { name, deliveries } of items)
-      if (deliveries === 1) firstCalledAt.set(name, calledAt)
+    for (const { name, deliveries } of items) {
+      const item = placed.get(name)
+      if (item !== undefined && deliveries === 1) item.firstCalledAt = calledAt
+    }
   }
-  // Latest first: what was handed out after a pop is then a prefix.
-  const waiting = [...placed.values()]
-    .filter(({ name }) => firstCalledAt.has(name))
-    .sort((a, b) => firstCalledAt.get(b.name)! - firstCalledAt.get(a.name)!)
-
+  const lanes = lanesOf([...placed.values()])
   const findings: Finding[] = []
   for (const pop of pops) {
     const taken = pop.items.map(({ name }) => placed.get(name)).filter((item) => item !== undefined)
     findings.push(...findOutOfOrderWithin(taken))
-    for (const left of waiting) {
-      if (firstCalledAt.get(left.name)! <= pop.answeredAt) break
-      if ((left.push.answeredAt ?? Number.POSITIVE_INFINITY) >= pop.calledAt) continue
-      const overtaking = taken.find((item) => isAhead(left, item))
-      if (overtaking === undefined) continue
-      const text = `${overtaking.name} was delivered before ${left.name}, which was ahead of it`
+    for (const item of taken) {
+      const left = findOvertaken(item, pop, lanes, placed)
+      if (left === undefined) continue
+      const text = `${item.name} was delivered before ${left.name}, which was ahead of it`
       findings.push({ kind: 'out of order', text })
     }
   }
   return findings
+}
+
+/** Items of one priority by the answers to their pushes; for each, the one up to it that waited longest. */
+type LaneOrder = {
+  readonly priority: number
+  readonly items: readonly Placed[]
+  readonly longestWaiting: readonly Placed[]
+}
+
+const answeredAtOf = ({ push }: Placed): number => push.answeredAt ?? Number.POSITIVE_INFINITY
+
+function lanesOf(placed: readonly Placed[]): readonly LaneOrder[] {
+  return [...Map.groupBy(placed, ({ priority }) => priority)].map(([priority, lane]) => {
+    const items = lane.toSorted((a, b) => answeredAtOf(a) - answeredAtOf(b))
+    let longest = items[0] as Placed
+    const longestWaiting = items.map((item) => {
+      if (item.firstCalledAt > longest.firstCalledAt) longest = item
+      return longest
+    })
+    return { priority, items, longestWaiting }
+  })
+}
+
+function findOvertaken(
+  item: Placed,
+  pop: PopEvent,
+  lanes: readonly LaneOrder[],
+  placed: ReadonlyMap<string, Placed>,
+): Placed | undefined {
+  const isLeft = (other: Placed | undefined): other is Placed =>
+    other !== undefined && other.firstCalledAt > pop.answeredAt
+  for (const { priority, items, longestWaiting } of lanes) {
+    if (priority > item.priority) continue
+    // Pushes that overlap may have come in either order.
+    const until =
+      priority < item.priority ? pop.calledAt : Math.min(pop.calledAt, item.push.calledAt)
+    const ahead = sortedIndex(items, (other) => (answeredAtOf(other) < until ? -1 : 1))
+    const left = longestWaiting[ahead - 1]
+    if (isLeft(left)) return left
+  }
+  if (answeredAtOf(item) >= pop.calledAt) return undefined
+  return item.push.items
+    .slice(0, item.index)
+    .map(({ name }) => placed.get(name))
+    .filter(isLeft)
+    .find(({ priority }) => priority === item.priority)
 }
 
 function findOutOfOrderWithin(taken: readonly Placed[]): Finding[] {
@@ -245,7 +298,7 @@ function isAhead(a: Placed, b: Placed): boolean {
   return (a.push.answeredAt ?? Number.POSITIVE_INFINITY) < b.push.calledAt
 }
 
-/** While an exclusive lock lives nobody gets anything. */
+/** While an exclusive lock lives, no pop gets an item. */
 function findLockedTwice({ pops, acknowledgements, releases = [] }: Deliveries): Finding[] {
   const endedAt = new Map<string, number>()
   for (const { lockId, calledAt } of [...acknowledgements, ...releases]) {

@@ -125,6 +125,25 @@ const rows: readonly Row[] = [
     'in two places',
   ],
   [
+    'left behind by a better priority that had been there',
+    { pushes: [push(0, 'a1'), push(10, 'b0')], pops: [pop(20, 'a1'), pop(30, 'b0')] },
+    'out of order',
+  ],
+  [
+    'taken by a pop that got no answer',
+    { pushes: [push(0, 'a b')], unseen: { least: 0, most: 2 } },
+  ],
+  [
+    'more is gone than such a pop may have taken',
+    { pushes: [push(0, 'a b')], unseen: { least: 0, most: 1 } },
+    'lost',
+  ],
+  [
+    'purged, and delivered all the same',
+    { pushes: [push(0, 'a')], pops: [pop(10, 'a')], unseen: { least: 1, most: 1 } },
+    'in two places',
+  ],
+  [
     'delivered while an exclusive lock was live',
     {
       pushes: [push(0, 'a b')],
