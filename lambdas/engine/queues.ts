@@ -161,7 +161,7 @@ export interface Queues {
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
   /** Announces every queue that has items and nobody at work, for consumers that were mended or are new. */
   announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
-  /** Gives queues whose items came while events were off a timer; the sweeper does it when it starts. */
+  /** Gives a timer to queues whose items came without one; walks when that is due, which is once a day. */
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 

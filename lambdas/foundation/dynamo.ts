@@ -308,7 +308,7 @@ const unavailable = (cause: unknown): QueueError =>
     cause,
   })
 
-function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
+export function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
   // A raw client has a config and no marshalling yet; a document client or a simulation is as needed.
   const isRaw = 'config' in client && !('translateConfig' in (client.config as object))
   return isRaw

@@ -44,6 +44,19 @@ describe('Once events are turned on', () => {
     expect(sent).toEqual(['GetCommand'])
   })
 
+  it('a day later it is made again, for what an older engine has pushed meanwhile.', async () => {
+    const stage = await silentQueues(3)
+    await stage.engine().startTimers(inTime)
+    // An older engine makes a queue without a timer, as one without events does.
+    await push(stage.engine({ events: false }), 'later', named('a', 1))
+    stage.clock.pass(23 * 3_600_000)
+    expect(await stage.engine().startTimers(inTime)).toMatchObject({ queues: 0 })
+    stage.clock.pass(3_600_000)
+    expect(await stage.engine().startTimers(inTime)).toMatchObject({ queues: 4, started: 1 })
+    expect(await stage.engine().startTimers(inTime)).toMatchObject({ queues: 0, finished: true })
+    expect(await withoutTimer(stage)).toBe(0)
+  })
+
   it('a walk that was cut off goes on where it was.', async () => {
     const stage = await silentQueues(230)
     let walked = 0

@@ -122,6 +122,30 @@ export const reminderMutants: readonly Mutant[] = [
     killers: [test('test/engine/reminders.test.ts')],
   },
   {
+    name: 'timers-are-started-once-and-never-again',
+    rule: 'what an older engine pushed gets a timer within a day',
+    edits: [
+      edit(
+        'engine/operations/start-timers.ts',
+        '  return nowMs < doneMs + WALK_EVERY_MS ? undefined : walkStart\n',
+        '  return nowMs < doneMs || WALK_EVERY_MS > 0 ? undefined : walkStart\n',
+      ),
+    ],
+    killers: [test('test/engine/start-timers.test.ts')],
+  },
+  {
+    name: 'sweeper-asks-for-timers-once',
+    rule: 'what an older engine pushed gets a timer within a day',
+    edits: [
+      edit(
+        'background/sweep/sweeper.ts',
+        'askAtMs = clock.nowMs() + ASK_EVERY_MS',
+        'askAtMs = Number.POSITIVE_INFINITY * ASK_EVERY_MS',
+      ),
+    ],
+    killers: [test('test/background/sweeper.test.ts')],
+  },
+  {
     name: 'first-push-is-no-event',
     rule: 'the write that makes a queue with items is notable',
     edits: [edit('engine/store/append-update.ts', "  else stored.ev = 'y'\n", '')],
