@@ -251,7 +251,8 @@ export type BrowsePage = {
 }
 
 export type QueuePage = {
-  readonly queues: readonly { readonly queue: string; readonly count: number }[]
+  /** No count where the record could not be read: it is throttled, or of a newer format. */
+  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
   readonly cursor?: string
 }
 
@@ -278,11 +279,21 @@ export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
-  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
   readonly lagMs: number
-  readonly failed: readonly { readonly queue: string; readonly error: unknown }[]
+  readonly failed: readonly SweepFailure[]
   /** Something was left for the next run. */
   readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
 }
 
 export type AnnounceRequest = {
@@ -293,7 +304,7 @@ export type AnnounceRequest = {
   readonly deadlineMs?: number
 }
 export type AnnounceReport = {
-  /** Looked at. */
+  /** Looked at, whether or not they could be read. */
   readonly queues: number
   readonly announced: number
   /** Not announced because of an error; the errors went to `onBackgroundError`. */
@@ -305,6 +316,9 @@ export type AnnounceReport = {
 export type StartTimersReport = {
   readonly queues: number
   readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
   readonly finished: boolean
 }
 

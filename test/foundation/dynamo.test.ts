@@ -237,3 +237,50 @@ describe('A transaction', () => {
     expect(sent).toHaveLength(1)
   })
 })
+
+describe('A store with a deadline', () => {
+  it('is sent nothing more once the time is up, and what fails is definite.', async () => {
+    const { dynamo, sent } = scripted({})
+    for (const write of Object.values(writes)) {
+      await expect(write(dynamo.until(1_000))).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        outcome: undefined,
+      })
+    }
+    await expect(dynamo.until(1_000).get(key, true)).rejects.toThrow('store')
+    await expect(dynamo.until(1_000).transact({ TransactItems: [] })).rejects.toThrow('store')
+    expect(sent).toEqual([])
+    expect(await writes.update?.(dynamo.until(1_001))).toEqual({ kind: 'done' })
+  })
+
+  it('tells the store that it was made of when it was throttled.', async () => {
+    const { dynamo } = scripted(throttled(), {})
+    await writes.update?.(dynamo.until(2_000))
+    expect(dynamo.throttledSince(1_000)).toBe(true)
+  })
+})
+
+describe('What a batch can read', () => {
+  const other = { pk: 'a', sk: 'c' }
+  const part = (found: object[], left: object[]) => ({
+    Responses: { table: found },
+    UnprocessedKeys: left.length > 0 ? { table: { Keys: left } } : {},
+  })
+
+  it('is given, with the keys of what the store withholds.', async () => {
+    for (const refusal of [part([], [key]), throttled()]) {
+      const { dynamo } = scripted(part([other], [key]), refusal)
+      expect(await dynamo.getReadable([key, other], true)).toMatchObject({
+        rows: [other],
+        unread: { keys: [key], error: { code: 'STORE_UNAVAILABLE' } },
+      })
+    }
+  })
+
+  it('is not enough for somebody who needs all of it.', async () => {
+    const { dynamo } = scripted(part([other], [key]), part([], [key]))
+    await expect(dynamo.getMany([key, other], true)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+  })
+})

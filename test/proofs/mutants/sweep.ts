@@ -2,6 +2,7 @@
 import { edit, type Mutant, simulation, test } from './mutant.ts'
 
 const load = test('test/engine/sweep-load.test.ts')
+const sweep = test('test/engine/sweep.test.ts')
 
 /** What must not hold up what: locks, priorities, places. */
 export const sweepMutants: readonly Mutant[] = [
@@ -39,11 +40,67 @@ export const sweepMutants: readonly Mutant[] = [
     edits: [
       edit(
         'engine/operations/sweep.ts',
-        'dueQueues(engine, shards)',
-        'dueQueues(engine, allShards)',
+        'dueQueues(bounded, shards, mayGoOn)',
+        'dueQueues(bounded, allShards, mayGoOn)',
       ),
     ],
     killers: [load],
+  },
+  {
+    name: 'throttled-record-stops-the-sweep',
+    rule: 'one queue holds up no other',
+    edits: [
+      edit(
+        'foundation/dynamo.ts',
+        '      if (!(error instanceof QueueError)) throw error\n',
+        '      if (left.length > 0) throw error\n',
+      ),
+    ],
+    killers: [sweep],
+  },
+  {
+    name: 'shard-that-fails-stops-the-sweep',
+    rule: 'one shard holds up no other',
+    edits: [
+      edit(
+        'engine/operations/due-queues.ts',
+        "        yield { kind: 'shard-unread', shard, error }\n",
+        '        throw error\n',
+      ),
+    ],
+    killers: [sweep],
+  },
+  {
+    name: 'lag-is-blind-to-what-is-not-served',
+    rule: 'the lag tells of every queue that was met',
+    edits: [
+      edit(
+        'engine/operations/sweep.ts',
+        '  report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)\n',
+        '  void [engine, dueMs]\n',
+      ),
+    ],
+    killers: [sweep],
+  },
+  {
+    name: 'visit-goes-on-when-the-time-is-up',
+    rule: 'a sweep ends in time',
+    edits: [
+      edit(
+        'engine/operations/sweep.ts',
+        'dynamo: engine.dynamo.until(deadlineMs)',
+        'dynamo: engine.dynamo',
+      ),
+    ],
+    killers: [sweep],
+  },
+  {
+    name: 'time-that-is-up-is-a-failure',
+    rule: 'a sweep ends in time',
+    edits: [
+      edit('engine/operations/sweep-queue.ts', "    if (nowMs >= deadlineMs) return 'locks'\n", ''),
+    ],
+    killers: [sweep],
   },
   {
     name: 'dead-lane-that-cannot-move-stops-all',
