@@ -133,6 +133,7 @@ export class Dynamo {
   }
 
   async transact(input: TransactWriteCommandInput): Promise<Transacted> {
+    const beganMs = this.#clock.nowMs()
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
       try {
@@ -142,14 +143,15 @@ export class Dynamo {
         const failure = failureOf(error)
         if (failure === 'unknown') return { kind: 'unknown', cause: error }
         if (isPassing(failure)) {
-          await this.#backOff(attempt, error, failure)
+          await this.#backOff(attempt, error, failure, { beganMs })
           continue
         }
         if (failure !== 'cancelled') throw error
         const reasons = cancellationReasons(error)
         if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
         // Refused for now, and nothing changed.
-        await this.#backOff(attempt, error, isConflict(error) ? 'conflict' : 'throttled')
+        const why = isConflict(error) ? 'conflict' : 'throttled'
+        await this.#backOff(attempt, error, why, { beganMs })
       }
     }
   }
@@ -243,13 +245,14 @@ export class Dynamo {
         left = output.UnprocessedItems?.[this.tableName] ?? []
         if (left.length > 0) {
           const cause = new Error('BatchWriteItem left rows unprocessed')
-          await this.#backOff(attempt, cause, 'throttled', eager)
+          await this.#backOff(attempt, cause, 'throttled', { isEager: eager })
         }
       }
     }
   }
 
-  async #write(command: () => object, eager = false): Promise<Written> {
+  async #write(command: () => object, isEager = false): Promise<Written> {
+    const beganMs = this.#clock.nowMs()
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
       try {
@@ -268,7 +271,7 @@ export class Dynamo {
           case 'throttled':
           case 'conflict':
           case 'unsent':
-            await this.#backOff(attempt, error, failure, eager)
+            await this.#backOff(attempt, error, failure, { isEager, beganMs })
             break
           default:
             throw error
@@ -282,7 +285,8 @@ export class Dynamo {
     return this.#read<T>(command, eager)
   }
 
-  async #read<T>(command: () => object, eager = false): Promise<T> {
+  async #read<T>(command: () => object, isEager = false): Promise<T> {
+    const beganMs = this.#clock.nowMs()
     for (let attempt = 1, lost = 0; ; attempt += 1) {
       this.#checkDeadline()
       try {
@@ -292,7 +296,7 @@ export class Dynamo {
         if (!isPassing(failure)) throw error
         if (failure === 'unknown') lost += 1
         if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
-        await this.#backOff(attempt, error, failure, eager)
+        await this.#backOff(attempt, error, failure, { isEager, beganMs })
       }
     }
   }
@@ -301,11 +305,21 @@ export class Dynamo {
     attempt: number,
     cause: unknown,
     failure: Passing,
-    isEager = false,
+    {
+      isEager = false,
+      beganMs = this.#clock.nowMs(),
+    }: { readonly isEager?: boolean; readonly beganMs?: number } = {},
   ): Promise<void> {
-    if (failure === 'throttled') this.#lastThrottled.ms = this.#clock.nowMs()
-    const { attemptsMax, pauseMs } = patienceFor(failure, isEager)
-    if (attempt >= attemptsMax) throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
+    const nowMs = this.#clock.nowMs()
+    if (failure === 'throttled') this.#lastThrottled.ms = nowMs
+    const {
+      attemptsMax,
+      lastsMs = Number.POSITIVE_INFINITY,
+      pauseMs,
+    } = patienceFor(failure, isEager)
+    if (attempt >= attemptsMax || nowMs - beganMs >= lastsMs) {
+      throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
+    }
     await this.#clock.sleep(pauseMs(attempt, this.#random))
   }
 

@@ -47,7 +47,7 @@ export async function housekeepBatch(
       return
     }
     try {
-      const report = await queues.housekeep(queue)
+      const report = await queues.housekeep(queue, { leaveStuck: true })
       for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += report[name]
       if (!report.finished) unfinished += 1
     } catch (error) {

@@ -108,11 +108,79 @@ export const sweepMutants: readonly Mutant[] = [
     edits: [
       edit(
         'engine/operations/move-lanes.ts',
-        '      if (isOutage(error)) break\n',
+        '      if (isOutage(error) || failures.size >= failuresMax) break\n',
         '      break\n',
       ),
     ],
     killers: [test('test/engine/stuck-lanes.test.ts')],
+  },
+  {
+    name: 'each-stuck-priority-costs-a-request',
+    rule: 'what waits costs a call no more than one priority does',
+    edits: [
+      edit(
+        'engine/operations/move-lanes.ts',
+        '  return (priority) => !target.lanes.has(priority)\n',
+        '  return (priority) => !target.lanes.has(priority) && priority < 0\n',
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'cost a call')],
+  },
+  {
+    name: 'record-read-again-after-each-refusal',
+    rule: 'a refusal changes nothing',
+    edits: [
+      edit(
+        'engine/operations/move-lanes.ts',
+        '      if (!hasLost) continue\n',
+        '      void hasLost\n',
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'asks once for each')],
+  },
+  {
+    name: 'items-of-the-call-wait-for-their-turn',
+    rule: 'a call moves its own items first',
+    edits: [
+      edit('engine/operations/move-dead.ts', 'of [...first, ...all.slice', 'of [...all.slice'),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'own items first')],
+  },
+  {
+    name: 'stuck-priorities-tried-with-each-change',
+    rule: 'while stuck, dead items are left to the timer',
+    edits: [
+      edit(
+        'engine/operations/housekeep.ts',
+        'leaveStuck && wasStuckLately(engine, queue)',
+        'leaveStuck && wasStuckLately(engine, `${queue}!`)',
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'left to the timer')],
+  },
+  {
+    name: 'one-priority-in-s3-stops-all',
+    rule: 'a priority that fails is passed',
+    edits: [
+      edit(
+        'engine/operations/move-lanes.ts',
+        "codeOf(error) === 'STORE_UNAVAILABLE'",
+        "codeOf(error) === 'STORE_UNAVAILABLE' || codeOf(error) === 'SEGMENT_UNAVAILABLE'",
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'do not need it')],
+  },
+  {
+    name: 'each-priority-in-s3-is-asked-for',
+    rule: 'a priority that fails is passed, and all that would meet the same',
+    edits: [
+      edit(
+        'engine/operations/move-lanes.ts',
+        'items.some((range) => isInS3(lane, range))',
+        'items.every((range) => isInS3(lane, { ...range, to: range.from }))',
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'a redrive moves the priorities')],
   },
   {
     name: 'transaction-entry-passes-twice',
@@ -149,6 +217,24 @@ export const sweepMutants: readonly Mutant[] = [
       ),
     ],
     killers: [test('test/engine/transact-item.test.ts', 'passes once')],
+  },
+  {
+    name: 'transaction-entries-remembered-without-bound',
+    rule: 'the record bounds what it remembers',
+    edits: [
+      edit(
+        'engine/store/once-update.ts',
+        'size(u)<${update.value(TOKENS_MAX)}',
+        'size(u)<${update.value(TOKENS_MAX * 100)}',
+      ),
+    ],
+    killers: [test('test/engine/transact-item.test.ts', 'before any is used')],
+  },
+  {
+    name: 'transaction-entries-forgotten-in-one-update',
+    rule: '§10 expressions ≤ 4 KB',
+    edits: [edit('engine/core/limits.ts', 'TOKENS_PER_UPDATE = 200', 'TOKENS_PER_UPDATE = 20_000')],
+    killers: [test('test/engine/transact-item.test.ts', 'an older version')],
   },
   {
     name: 'record-of-any-format-is-written',
