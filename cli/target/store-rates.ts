@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { camelCased, snakeCased } from '../../lambdas/foundation/wire-names.ts'
 import {
   allowedBody,
   patternsBody,
   promisedBody,
   rateStateBody,
-  settingsBody,
   ticketBody,
 } from '../../lambdas/http/rate-bodies.ts'
-import { defaultSettings, type SettingsInput } from '../../lambdas/rate/core/settings.ts'
+import type { SettingsInput } from '../../lambdas/rate/core/settings.ts'
 import {
   type Admission,
   type AppliedSettings,
@@ -56,14 +56,14 @@ export function openStoreRates(
     state: async (key) => answer(rateStateBody(await limits.state(key))),
     configuration: async (key) => configurationAnswer(await limits.configuration(key)),
     configure: async (key, settings) =>
-      configurationAnswer(await limits.configure(key, settingsOf(settings))),
+      configurationAnswer(await limits.configure(key, camelCased(settings) as SettingsInput)),
     unconfigure: async (key) => configurationAnswer(await limits.unconfigure(key)),
     patterns: async () => patternsAnswer(await limits.patterns()),
     async configurePatterns(patterns, etag) {
       const inputs = patterns.map((pattern) => {
         const { prefix, ...settings } = objectFrom(pattern)
         // What it is, is checked there.
-        return { prefix: prefix as string, settings: settingsOf(settings) }
+        return { prefix: prefix as string, settings: camelCased(settings) as SettingsInput }
       })
       const ifMatch = etag === undefined ? undefined : Number(etag.replaceAll('"', ''))
       return patternsAnswer(await limits.configurePatterns(inputs, { ifMatch }))
@@ -121,7 +121,7 @@ const configurationAnswer = ({
   from,
   revision,
 }: AppliedSettings): Answer<ConfigurationBody> => ({
-  ...answer(settingsBody(settings)),
+  ...answer(snakeCased(settings)),
   etag: from === 'key' ? `"${revision}"` : NOT_ITS_OWN,
 })
 
@@ -129,19 +129,6 @@ const patternsAnswer = (patterns: Patterns): Answer<PatternsBody> => ({
   ...answer(patternsBody(patterns)),
   etag: `"${patterns.revision}"`,
 })
-
-/** `max_requests` and so on, as the engine names them; what it does not know it says itself. */
-function settingsOf(body: object): SettingsInput {
-  const named = Object.entries(body).map(([name, value]) => [engineNames.get(name) ?? name, value])
-  return Object.fromEntries(named) as SettingsInput
-}
-
-const engineNames = new Map(
-  Object.keys(defaultSettings).map((name) => [
-    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    name,
-  ]),
-)
 
 function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
   if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {

@@ -1,11 +1,5 @@
-import type {
-  Admission,
-  Patterns,
-  RateState,
-  Settings,
-  SettingsInput,
-  TicketState,
-} from '../rate/rate-limits.ts'
+import { snakeCased } from '../foundation/wire-names.ts'
+import type { Admission, Patterns, RateState, TicketState } from '../rate/rate-limits.ts'
 import { seconds } from './answer.ts'
 
 // The rate limiter's answers as the API tells them; the command line tells them alike.
@@ -35,7 +29,7 @@ export const promisedBody = ({
 export const rateStateBody = ({ key, from, settings, shards: rows }: RateState) => ({
   key,
   from,
-  configuration: settingsBody(settings),
+  configuration: snakeCased(settings),
   shards: rows.map(({ shard, limit, remaining, waiting, window, lastTurnMs }) => ({
     shard,
     limit,
@@ -47,7 +41,7 @@ export const rateStateBody = ({ key, from, settings, shards: rows }: RateState) 
 })
 
 export const patternsBody = ({ patterns }: Patterns) => ({
-  patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...settingsBody(settings) })),
+  patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) })),
 })
 
 export const ticketBody = (state: Exclude<TicketState, { kind: 'invalid' }>) => ({
@@ -61,26 +55,3 @@ const windowBody = ({ startMs, endMs }: { readonly startMs: number; readonly end
   start: seconds(startMs),
   end: seconds(endMs),
 })
-
-export const settingsBody = (settings: Settings) => ({
-  max_requests: settings.maxRequests,
-  max_requests_in_queue: settings.maxRequestsInQueue,
-  window_millis: settings.windowMillis,
-  algorithm: settings.algorithm,
-  burst: settings.burst,
-  shards: settings.shards,
-  allow_overrides: settings.allowOverrides,
-})
-
-type SettingsBody = { readonly [Name in keyof ReturnType<typeof settingsBody>]?: unknown }
-
-export const settingsInput = (body: SettingsBody): SettingsInput =>
-  ({
-    maxRequests: body.max_requests,
-    maxRequestsInQueue: body.max_requests_in_queue,
-    windowMillis: body.window_millis,
-    algorithm: body.algorithm,
-    burst: body.burst,
-    shards: body.shards,
-    allowOverrides: body.allow_overrides,
-  }) as SettingsInput

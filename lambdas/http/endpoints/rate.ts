@@ -1,5 +1,12 @@
+import { camelCased, snakeCased } from '../../foundation/wire-names.ts'
 import { HOLD_MS_DEFAULT, WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
-import type { AppliedSettings, Patterns, RateLimits, TicketState } from '../../rate/rate-limits.ts'
+import type {
+  AppliedSettings,
+  Patterns,
+  RateLimits,
+  SettingsInput,
+  TicketState,
+} from '../../rate/rate-limits.ts'
 import { type Answer, answer, ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'
@@ -8,8 +15,6 @@ import {
   patternsBody,
   promisedBody,
   rateStateBody,
-  settingsBody,
-  settingsInput,
   ticketBody,
 } from '../rate-bodies.ts'
 import { rateLimitHeaders, retryAfter } from '../rate-headers.ts'
@@ -109,8 +114,9 @@ export const rateEndpoints = (
 
   configureRate: endpoint(configureRateCall, async ({ key, body, header, receivedMs }) => {
     const ifMatch = await revisionFor(header('if-match'), () => ownRevisionOf(limits, key))
+    const settings = camelCased(body) as SettingsInput
     const request = { ifMatch, receivedMs }
-    return configurationAnswer(await limits.configure(key, settingsInput(body), request))
+    return configurationAnswer(await limits.configure(key, settings, request))
   }),
 
   unconfigureRate: endpoint(unconfigureRateCall, async ({ key, header, receivedMs }) => {
@@ -130,7 +136,7 @@ export const rateEndpoints = (
       })
       const patterns = body.patterns.map(({ prefix, ...settings }) => ({
         prefix,
-        settings: settingsInput(settings),
+        settings: camelCased(settings) as SettingsInput,
       }))
       return patternsAnswer(await limits.configurePatterns(patterns, { ifMatch, receivedMs }))
     },
@@ -160,7 +166,7 @@ const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =
 
 /** Every setting: what a GET gives, a PUT takes back. */
 const configurationAnswer = (applied: AppliedSettings): Answer =>
-  ok(settingsBody(applied.settings), { etag: `"${ownRevision(applied)}"` })
+  ok(snakeCased(applied.settings), { etag: `"${ownRevision(applied)}"` })
 
 const patternsAnswer = (patterns: Patterns): Answer =>
   ok(patternsBody(patterns), { etag: `"${patterns.revision}"` })
