@@ -58,7 +58,9 @@ export const configurationFields = {
 } as const
 
 export type ConfigurationName = keyof typeof configurationFields
-export const configurationNames = Object.keys(configurationFields) as readonly ConfigurationName[]
+export const configurationNames = /* @__PURE__ */ Object.keys(
+  configurationFields,
+) as readonly ConfigurationName[]
 
 export function changeConfiguration(
   current: Configuration,

@@ -1,4 +1,3 @@
-import type { SnakeCase } from '../../foundation/wire-names.ts'
 import {
   IN_LINE_DEFAULT,
   IN_LINE_MAX,
@@ -68,9 +67,11 @@ type ValueOf<F extends SettingField> = F extends { readonly of: readonly (infer 
 
 export type Settings = { readonly [Name in keyof Fields]: ValueOf<Fields[Name]> }
 export type SettingName = keyof Settings
-export type WireSettingName = SnakeCase<SettingName>
 
-export const settingNames = Object.keys(settingFields) as readonly SettingName[]
+export const settingNames = /* @__PURE__ */ Object.keys(settingFields) as readonly SettingName[]
+
+export const settingsOf = (pick: (name: SettingName) => unknown): Settings =>
+  Object.fromEntries(settingNames.map((name) => [name, pick(name)])) as Settings
 
 /** What a limit has that knows no line, shards and overrides: a queue's own. */
 export const guardNames = [

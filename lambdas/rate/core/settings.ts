@@ -1,6 +1,12 @@
 import { QueueError } from '../../foundation/errors.ts'
 import type { Rules } from './rules.ts'
-import { type SettingName, type Settings, settingFields, settingNames } from './setting-fields.ts'
+import {
+  type SettingName,
+  type Settings,
+  settingFields,
+  settingNames,
+  settingsOf,
+} from './setting-fields.ts'
 import { shareOf } from './shards.ts'
 
 export type { Settings }
@@ -14,16 +20,14 @@ export type SettingsInput = { readonly [Name in keyof Settings]?: Settings[Name]
 /** What one caller may ask for by himself, where the settings allow it. */
 export type Overrides = Pick<SettingsInput, 'maxRequests' | 'maxRequestsInQueue' | 'windowMillis'>
 
-const standards = Object.fromEntries(
-  settingNames.map((name) => [name, settingFields[name].standard]),
-) as Settings
-
 /** Of a key that nobody has configured: the sources' figures, or those that a caller brings. */
-export const defaultSettings: Settings = { ...standards, allowOverrides: true }
+export const defaultSettings = /* @__PURE__ */ settingsOf(
+  (name) => name === 'allowOverrides' || settingFields[name].standard,
+)
 
 /** Settings as they will be stored: whole, checked, and closed to overrides unless opened. */
 export function settingsFrom(input: SettingsInput): Settings {
-  const settings = { ...standards, ...withoutUndefined(input) }
+  const settings = { ...defaultSettings, allowOverrides: false, ...withoutUndefined(input) }
   for (const name of Object.keys(input)) {
     if (!(name in settingFields)) throw invalid(name, 'it is no setting of a rate limit')
   }

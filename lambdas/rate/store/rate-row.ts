@@ -1,7 +1,7 @@
 import type { Row } from '../../foundation/dynamo.ts'
 import { epochText, parseEpoch } from '../core/epoch.ts'
 import type { RateRow } from '../core/row.ts'
-import { type Settings, settingFields, settingNames } from '../core/setting-fields.ts'
+import { type Settings, settingFields, settingNames, settingsOf } from '../core/setting-fields.ts'
 import type { KeyConfiguration } from '../core/settings.ts'
 
 /**
@@ -58,9 +58,7 @@ export const encodeSettings = (settings: Settings): StoredSettings =>
   Object.fromEntries(settingNames.map((name) => [settingFields[name].stored, settings[name]]))
 
 export const decodeSettings = (stored: StoredSettings): Settings =>
-  Object.fromEntries(
-    settingNames.map((name) => [name, stored[settingFields[name].stored]]),
-  ) as Settings
+  settingsOf((name) => stored[settingFields[name].stored])
 
 export const encodeConfiguration = ({
   settings,
