@@ -10,7 +10,7 @@ export type Auth =
       readonly kind: 'iam'
       readonly credentials: Provided<AwsCredentials>
       /** Read off `….execute-api.REGION.amazonaws.com` unless given. */
-      readonly region?: string
+      readonly region?: string | undefined
     }
   | { readonly kind: 'token'; readonly token: Provided<string> }
   | { readonly kind: 'none' }

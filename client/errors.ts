@@ -96,11 +96,11 @@ export const isQueueLocked = (
 export const isOutcomeUnknown = (error: unknown): error is PushPopError =>
   isPushPopError(error) && error.outcome === 'unknown'
 
-/** An error in the service's own words. */
 /** The queue's own limit, which says how long: no trouble, and not to be hurried. */
 export const isAtLimit = (error: PushPopError): error is PushPopError & { retryAfterMs: number } =>
   error.code === 'RATE_LIMITED' && error.retryAfterMs !== undefined
 
+/** An error in the service's own words. */
 export function fromErrorBody(
   body: ErrorBody,
   status: number,

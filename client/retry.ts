@@ -66,21 +66,6 @@ export const afterLostAnswer = {
 
 export type Verb = keyof typeof afterLostAnswer
 
-const readingVerbs: readonly Verb[] = [
-  'inspect',
-  'peek',
-  'configuration',
-  'queues',
-  'health',
-  'rateState',
-  'verifyTicket',
-  'rateConfiguration',
-  'ratePatterns',
-]
-
-/** Only of what changes something the outcome can be unknown. */
-export const changes = (verb: Verb): boolean => !readingVerbs.includes(verb)
-
 export type Failure =
   /** The service said no: nothing was changed. */
   | { readonly kind: 'refused'; readonly error: PushPopError }

@@ -6,7 +6,6 @@ import { delay } from './delay.ts'
 import { isAtLimit, PushPopError } from './errors.ts'
 import { isRedirect, redirected } from './redirect.ts'
 import {
-  changes,
   type Failure,
   lockPauseMs,
   mayRepeat,
@@ -20,10 +19,10 @@ export type Call = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | undefined
   /** It carries what makes a second copy have no effect, or its effect is the caller's wish. */
-  readonly isRepeatable?: boolean
+  readonly isRepeatable?: boolean | undefined
   /** A rate limit's "no" (429, with `allowed`) is what was asked for; the gateway's own 429 is not. */
   readonly denialIsAnswer?: boolean
   /** How long the service may hold it before it answers. */
@@ -76,7 +75,8 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
     const result = await sendOnce(transport, call)
     if (result.kind === 'answer') return result
     const { error } = result
-    if (result.kind === 'lost' && changes(verb)) lost = true
+    // Only of what changes something the outcome can be unknown.
+    if (result.kind === 'lost' && call.method !== 'GET') lost = true
     if (error.code === 'ABORTED') throw told(error, sent, lost)
 
     const elapsedMs = performance.now() - startedAtMs

@@ -1,6 +1,7 @@
-import type { CallOptions } from '../queue.ts'
+import { snakeCased } from '../../lambdas/foundation/wire-names.ts'
+import type { CallOptions, MatchOptions } from '../queue.ts'
 import type { Send } from '../transport.ts'
-import { type MatchOptions, patternRequests, rateRequests } from './requests.ts'
+import { patternRequests, rateRequests } from './requests.ts'
 import {
   decisionOf,
   type GivenUp,
@@ -14,7 +15,6 @@ import {
   type RateState,
   rateConfigurationOf,
   rateStateOf,
-  settingsBodyOf,
   type TicketState,
   ticketStateOf,
 } from './views.ts'
@@ -23,24 +23,24 @@ import { type Waited, type WaitOptions, wait } from './wait.ts'
 /** Its limit is a request to the key: allowed where nothing is configured, or where that allows it. */
 export type DecideOptions = CallOptions & {
   /** A place in a coming window will do as well. Default false. */
-  readonly canWait?: boolean
+  readonly canWait?: boolean | undefined
   /**
    * How long the service may hold the call for its turn: 0–20,000, default 10,000. The service never holds a
    * call for longer than its own setting, 2,000 unless changed. `wait` sleeps here, for as long as you like.
    */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
   /** Requests it counts as, all in one window. Default 1. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** Who asks: in a key of several shards, one caller's requests keep their order. */
-  readonly caller?: string
-  readonly maxRequests?: number
-  readonly maxRequestsInQueue?: number
-  readonly windowMillis?: number
+  readonly caller?: string | undefined
+  readonly maxRequests?: number | undefined
+  readonly maxRequestsInQueue?: number | undefined
+  readonly windowMillis?: number | undefined
   /**
    * Ask again where the answer was lost. Each lost answer may have taken a slot, which stays empty then;
    * nobody goes twice. Default true; with false the error says `outcome: 'unknown'`.
    */
-  readonly repeatLost?: boolean
+  readonly repeatLost?: boolean | undefined
 }
 
 /** What is absent is as by default. */
@@ -78,8 +78,7 @@ export function rateOf(send: Send, key: string): RateLimit {
   const limit: RateLimit = {
     key,
     async decide({ repeatLost = true, signal, ...parameters } = {}) {
-      const options = { repeatLost, ...(signal !== undefined && { signal }) }
-      return decisionOf((await requests.decide(parameters, options)).body)
+      return decisionOf((await requests.decide(parameters, { repeatLost, signal })).body)
     },
     wait: (options) => wait(limit, options),
     verify: async (ticket, options) => ticketStateOf((await requests.verify(ticket, options)).body),
@@ -87,7 +86,7 @@ export function rateOf(send: Send, key: string): RateLimit {
     state: async (options) => rateStateOf((await requests.state(options)).body),
     configuration: async (options) => rateConfigurationOf(await requests.configuration(options)),
     configure: async (settings, options) =>
-      rateConfigurationOf(await requests.configure(settingsBodyOf(settings), options)),
+      rateConfigurationOf(await requests.configure(snakeCased(settings), options)),
     unconfigure: async (options) => rateConfigurationOf(await requests.unconfigure(options)),
   }
   return limit
@@ -98,7 +97,7 @@ export function ratePatternsOf(send: Send): RatePatternVerbs {
   return {
     ratePatterns: async (options) => patternsOf(await patterns(options)),
     async configureRatePatterns(inputs, options) {
-      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...settingsBodyOf(settings) }))
+      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) }))
       return patternsOf(await configurePatterns(bodies, options))
     },
   }

@@ -5,7 +5,7 @@ import type { Denied, Promised } from './views.ts'
 
 export type WaitOptions = Omit<DecideOptions, 'canWait' | 'maxWaitMs'> & {
   /** A turn that is later is answered at once, with its ticket. Default 60,000. */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
 }
 
 export type Waited = { readonly kind: 'allowed' } | Denied | Promised
@@ -35,7 +35,7 @@ export async function wait(
     const { ticket, waitMs } = decision
     await delay(Math.min(waitMs, TIMER_MS_MAX), signal)
     if (signal?.aborted) throw leaving(limit, ticket, signal)
-    const state = await limit.verify(ticket, signal === undefined ? {} : { signal })
+    const state = await limit.verify(ticket, { signal })
     switch (state.kind) {
       case 'ready':
         return { kind: 'allowed' }

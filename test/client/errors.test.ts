@@ -8,7 +8,7 @@ import {
   isQueueLocked,
   PushPopError,
 } from '../../client/index.ts'
-import { ms } from '../../client/views.ts'
+import { ms } from '../../client/view-of.ts'
 import { errorTable } from '../../lambdas/http/error-table.ts'
 import { answers, pops, type Reply, refuses, scripted, succeeds } from './scripted.ts'
 
