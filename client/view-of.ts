@@ -1,7 +1,7 @@
 // From the wire to the client's own words: camelCase, times in milliseconds, absent instead of null.
 // Never for items: what is in them is not ours.
 
-import { type CamelCase, camelCase } from '../lambdas/foundation/wire-names.ts'
+import { type CamelCase, camelCase } from '../lambdas/foundation/shared/wire-names.ts'
 
 /** The wire counts times in seconds and does not say so; here each names its unit. */
 const times = {

@@ -1,8 +1,8 @@
 // What the calls answer, in the words of the engine (docs/engine.md): camelCase, times in
 // milliseconds, absent instead of null.
 
-import type { CamelCased } from '../lambdas/foundation/wire-names.ts'
-import { snakeCased } from '../lambdas/foundation/wire-names.ts'
+import type { CamelCased } from '../lambdas/foundation/shared/wire-names.ts'
+import { snakeCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type {
   AcknowledgeAnswer,
   BrowseAnswer,

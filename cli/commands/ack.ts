@@ -1,4 +1,5 @@
 import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
+import { lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -74,11 +75,9 @@ async function acknowledgeOne(
   try {
     return { lockId, kind: 'acknowledged', ...(await queues.acknowledge(queue, { lockId })) }
   } catch (error) {
-    const code = codeOf(error)
-    if (code === 'LOCK_NOT_FOUND' || code === 'LOCK_EXPIRED' || code === 'INVALID_LOCK_ID') {
-      return { lockId, kind: 'refused', code, message: messageOf(error) }
-    }
-    throw error
+    const code = lostLockCodes.find((one) => one === codeOf(error))
+    if (code === undefined) throw error
+    return { lockId, kind: 'refused', code, message: messageOf(error) }
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { camelCased, snakeCased } from '../../lambdas/foundation/wire-names.ts'
+import { camelCased, snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import {
   allowedBody,
   patternsBody,

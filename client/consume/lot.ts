@@ -1,10 +1,10 @@
 // The items of one lock: worked in order, then settled by what became of each.
 
-import { shortenedReason } from '../../lambdas/engine/core/reason.ts'
+import type { HeldLock } from '../../lambdas/foundation/shared/hold-lock.ts'
+import { shortenedReason } from '../../lambdas/foundation/shared/reason.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
 import type { Queue } from '../queue.ts'
 import type { Item } from '../views.ts'
-import type { HeldLock } from './hold-lock.ts'
 import type { Handler } from './options.ts'
 import type { Shift } from './shift.ts'
 

@@ -1,4 +1,4 @@
-import { snakeCased } from '../../lambdas/foundation/wire-names.ts'
+import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import type { CallOptions, MatchOptions } from '../queue.ts'
 import type { Send } from '../transport.ts'
 import { patternRequests, rateRequests } from './requests.ts'

@@ -1,4 +1,4 @@
-import { snakeCased } from '../foundation/wire-names.ts'
+import { snakeCased } from '../foundation/shared/wire-names.ts'
 import type { Admission, Patterns, RateState, TicketState } from '../rate/rate-limits.ts'
 import { seconds } from './answer.ts'
 

@@ -1,5 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
-import { snakeCase } from '../../foundation/wire-names.ts'
+import { snakeCase } from '../../foundation/shared/wire-names.ts'
 import { type GuardLimit, guardNames } from '../../rate/core/setting-fields.ts'
 import { settingsFrom } from '../../rate/core/settings.ts'
 import {

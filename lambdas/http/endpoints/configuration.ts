@@ -1,5 +1,5 @@
 import { type Configuration, configurationNames } from '../../engine/core/configuration.ts'
-import { snakeCase, snakeCased } from '../../foundation/wire-names.ts'
+import { snakeCase, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { type Answer, ok } from '../answer.ts'
 
 /** Every setting, `null` where there is none: what a GET gives, a PUT takes back. */

@@ -1,6 +1,6 @@
 import type { ConfigurationChange } from '../../engine/core/configuration.ts'
 import type { Queues } from '../../engine/queues.ts'
-import { camelCased } from '../../foundation/wire-names.ts'
+import { camelCased } from '../../foundation/shared/wire-names.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'

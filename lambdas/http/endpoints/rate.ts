@@ -1,4 +1,4 @@
-import { camelCased, snakeCased } from '../../foundation/wire-names.ts'
+import { camelCased, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { HOLD_MS_DEFAULT, WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
 import type {
   AppliedSettings,

@@ -6,7 +6,7 @@ import {
   configurationFields,
   configurationNames,
 } from '../../engine/core/configuration.ts'
-import { type SnakeCase, snakeCase } from '../../foundation/wire-names.ts'
+import { type SnakeCase, snakeCase } from '../../foundation/shared/wire-names.ts'
 import { count } from './answer-fields.ts'
 import { described, integer, object } from './fields.ts'
 import { guardAnswers, guardEntries, maxRequests } from './settings.ts'

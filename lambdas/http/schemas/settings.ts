@@ -1,8 +1,8 @@
 // The settings of a rate limit as requests bring them and answers give them, from their one table.
 
 import * as v from 'valibot'
-import type { SnakeCase } from '../../foundation/wire-names.ts'
-import { snakeCase } from '../../foundation/wire-names.ts'
+import type { SnakeCase } from '../../foundation/shared/wire-names.ts'
+import { snakeCase } from '../../foundation/shared/wire-names.ts'
 import {
   guardNames,
   type SettingField,
