@@ -1,5 +1,6 @@
 // From any error to what is printed and returned.
 
+import { errorTable, type HttpErrorCode } from '../lambdas/http/error-table.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { Failure, hasCode, messageOf } from './failure.ts'
 import { awsError, isUnsent } from './target/aws-errors.ts'
@@ -13,37 +14,27 @@ export type Explained = {
   readonly retryable?: boolean
 }
 
-/** Codes of the service that blame what was asked, not how things stand. */
-const wrongInput = new Set([
-  'INVALID_QUEUE_ID',
-  'INVALID_JSON',
-  'INVALID_ITEM',
-  'INVALID_PRIORITY',
-  'INVALID_COUNT',
-  'INVALID_TTL',
-  'INVALID_PARAMETER',
-  'UNKNOWN_FIELD',
-  'ITEM_TOO_LARGE',
-  'BODY_TOO_LARGE',
-  'NOT_JSON',
-])
+/** The service's statuses, by what they blame: the request, or how things stand. */
+const exitCodeOfStatus: Readonly<Record<number, ExitCode>> = {
+  400: exitCodes.wrongUsage,
+  403: exitCodes.refused,
+  404: exitCodes.refused,
+  410: exitCodes.refused,
+  412: exitCodes.refused,
+  413: exitCodes.wrongUsage,
+  422: exitCodes.refused,
+  423: exitCodes.refused,
+  429: exitCodes.refused,
+}
 
-const refusals = new Set([
-  'INVALID_LOCK_ID',
-  'LOCK_NOT_FOUND',
-  'LOCK_EXPIRED',
-  'QUEUE_LOCKED',
-  'QUEUE_FULL',
-  'RATE_LIMITED',
-  'TOO_MANY_PRIORITIES',
-  'TOO_MANY_LOCKS',
-  'VERSION_MISMATCH',
-  'IDEMPOTENCY_CONFLICT',
-  'TICKET_NOT_FOUND',
-  'OVERRIDE_REFUSED',
-  'UNAUTHORIZED',
-  'FORBIDDEN',
-])
+/** What those do not say: a lock is a thing, no input; and the client's own codes have no status. */
+const exceptions: Readonly<Record<string, ExitCode>> = {
+  INVALID_LOCK_ID: exitCodes.refused,
+  NOT_FOUND: exitCodes.failed,
+  NOT_JSON: exitCodes.wrongUsage,
+  UNAUTHORIZED: exitCodes.refused,
+  FORBIDDEN: exitCodes.refused,
+}
 
 export function explain(error: unknown): Explained {
   if (error instanceof Failure) {
@@ -98,8 +89,8 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 export function exitCodeOf(code: string): ExitCode {
-  if (wrongInput.has(code)) return exitCodes.wrongUsage
-  return refusals.has(code) ? exitCodes.refused : exitCodes.failed
+  const row = Object.hasOwn(errorTable, code) ? errorTable[code as HttpErrorCode] : undefined
+  return exceptions[code] ?? exitCodeOfStatus[row?.status ?? 0] ?? exitCodes.failed
 }
 
 function faultOf(error: unknown): string {

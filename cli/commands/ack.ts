@@ -1,5 +1,6 @@
 import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
 import { lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
+import { text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -16,7 +17,7 @@ export const ack = command({
   summary: 'Acknowledges locks, or some items of one',
   words: [queueWord, { name: 'LOCK', kind: 'text', many: true }],
   options: {
-    ids: { kind: 'text', value: 'A,B', help: 'only these items of the lock, by their ids' },
+    ids: text('A,B', 'only these items of the lock, by their ids'),
   },
   notes: ['A lock that has expired or is not there is named, and the exit code is 4.'],
   examples: [

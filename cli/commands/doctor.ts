@@ -1,3 +1,4 @@
+import { flag } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -15,8 +16,8 @@ export const doctor = command({
   summary: 'Recounts a queue on its table and bucket, and repairs on request',
   words: [queueWord],
   options: {
-    scan: { kind: 'flag', help: 'look through the whole table for stray rows, and pay for that' },
-    repair: { kind: 'flag', help: 'delete strays that nothing can ever ask for again' },
+    scan: flag('look through the whole table for stray rows, and pay for that'),
+    repair: flag('delete strays that nothing can ever ask for again'),
   },
   notes: [
     'Needs --table and --bucket. Reads the record and every item that it says is there, and lists\n' +

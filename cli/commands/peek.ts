@@ -1,4 +1,5 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { age, counted } from '../console/amounts.ts'
@@ -26,14 +27,8 @@ export const peek = command({
   summary: 'Shows the next items without taking them',
   words: [queueWord],
   options: {
-    priority: { kind: 'integer', value: 'N', min: 0, max: PRIORITY_MAX, help: 'only these' },
-    limit: {
-      kind: 'integer',
-      value: 'N',
-      min: 1,
-      max: LIMIT_MAX,
-      help: `how many at most; ${LIMIT_STANDARD} is the default`,
-    },
+    priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+    limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
   examples: ['pushpop peek orders', 'pushpop peek orders --priority 5 --limit 500 --json'],
   async run({ given, words, io, isJson, interrupt, print, tell, paintOut, target }) {

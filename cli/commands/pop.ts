@@ -5,6 +5,7 @@ import {
 } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome } from '../../lambdas/engine/queues.ts'
 import { printable } from '../../local/console/terminal.ts'
+import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { clockTime, counted } from '../console/amounts.ts'
@@ -18,22 +19,20 @@ export const pop = command({
   summary: 'Takes the next items and prints them, one on each line',
   words: [queueWord],
   options: {
-    count: {
-      kind: 'integer',
-      value: 'N',
-      min: 1,
-      max: ITEMS_PER_POP_MAX,
-      help: `how many at most, up to ${ITEMS_PER_POP_MAX}; 1 is the default`,
-    },
-    ack: { kind: 'flag', help: 'lock them, and print the lock id; settle it with pushpop ack' },
-    ttl: {
-      kind: 'integer',
-      value: 'S',
-      min: 1,
-      max: LOCK_TTL_SECONDS_MAX,
-      help: `with --ack: seconds that the lock lives; ${LOCK_TTL_SECONDS_DEFAULT} is the default`,
-    },
-    competing: { kind: 'flag', help: 'pass by the locks of others and take what is free' },
+    count: integer(
+      'N',
+      1,
+      ITEMS_PER_POP_MAX,
+      `how many at most, up to ${ITEMS_PER_POP_MAX}; 1 is the default`,
+    ),
+    ack: flag('lock them, and print the lock id; settle it with pushpop ack'),
+    ttl: integer(
+      'S',
+      1,
+      LOCK_TTL_SECONDS_MAX,
+      `with --ack: seconds that the lock lives; ${LOCK_TTL_SECONDS_DEFAULT} is the default`,
+    ),
+    competing: flag('pass by the locks of others and take what is free'),
   },
   notes: [
     'Without --ack the items are gone from the queue when they are printed. Nothing there: exit\n' +

@@ -1,4 +1,5 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -11,8 +12,8 @@ export const purge = command({
   summary: 'Deletes all items of a queue, or of one priority; asks first',
   words: [queueWord],
   options: {
-    priority: { kind: 'integer', value: 'N', min: 0, max: PRIORITY_MAX, help: 'only these' },
-    yes: { kind: 'flag', help: 'do not ask; needed where there is no terminal' },
+    priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+    yes: flag('do not ask; needed where there is no terminal'),
   },
   notes: ['Items in locks are deleted too. Nothing brings them back: export them first.'],
   examples: ['pushpop purge orders', 'pushpop purge orders --priority 9 --yes'],

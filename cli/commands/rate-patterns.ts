@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import type { RatePatternsAnswer } from '../../client/api-types.ts'
+import { flag, text } from '../arguments/option-table.ts'
 import type { Context, Io } from '../command.ts'
 import { command } from '../command.ts'
 import { counted, grouped } from '../console/amounts.ts'
@@ -9,11 +11,11 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { Failure, interrupted, wrongUsage } from '../failure.ts'
 import { cannotRead } from '../lines/read-lines.ts'
 import { withRates } from '../target/open-rates.ts'
-import type { PatternBody, PatternsBody, Rates } from '../target/rates.ts'
+import type { Rates } from '../target/rates.ts'
 
 const options = {
-  file: { kind: 'text', value: 'F', help: 'with set: JSON in a file; stdin else, or with -' },
-  yes: { kind: 'flag', help: 'with set: do not ask; needed where there is no terminal' },
+  file: text('F', 'with set: JSON in a file; stdin else, or with -'),
+  yes: flag('with set: do not ask; needed where there is no terminal'),
 } as const
 
 type Run = Context<typeof options>
@@ -93,7 +95,7 @@ async function replace(
   return exitCodes.done
 }
 
-async function show({ io, print, tell, paintOut }: Run, { patterns }: PatternsBody) {
+async function show({ io, print, tell, paintOut }: Run, { patterns }: RatePatternsAnswer) {
   if (patterns.length === 0) return tell('There is no pattern yet.')
   const width = io.stdout.isTTY ? io.stdout.columns : undefined
   const [title = '', ...lines] = tableLines(columns, patterns.map(rowOf), width)
@@ -101,17 +103,15 @@ async function show({ io, print, tell, paintOut }: Run, { patterns }: PatternsBo
   for (const line of lines) await print(line)
 }
 
-const rowOf = (pattern: PatternBody): string[] => [
+const rowOf = (pattern: RatePatternsAnswer['patterns'][number]): string[] => [
   pattern.prefix === '' ? '(all)' : pattern.prefix,
-  amount(pattern.max_requests),
-  amount(pattern.window_millis),
-  amount(pattern.max_requests_in_queue),
-  pattern.algorithm ?? '',
-  amount(pattern.burst),
+  grouped(pattern.max_requests),
+  grouped(pattern.window_millis),
+  grouped(pattern.max_requests_in_queue),
+  pattern.algorithm,
+  grouped(pattern.burst),
   pattern.allow_overrides ? 'allowed' : '',
 ]
-
-const amount = (n: number | undefined): string => (n === undefined ? '' : grouped(n))
 
 /** `{"patterns": […]}`, or the list alone. What is in it is for the service to judge. */
 async function patternsIn(file: string | undefined, io: Io): Promise<readonly unknown[]> {

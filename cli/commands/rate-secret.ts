@@ -4,6 +4,7 @@ import {
   type SecretsChanged,
   type TicketSecrets,
 } from '../../lambdas/rate/ticket-secrets.ts'
+import { flag } from '../arguments/option-table.ts'
 import { type Context, command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
 import { ask } from '../console/confirm.ts'
@@ -13,7 +14,7 @@ import { isoTime } from '../rates/times.ts'
 import { awsOf, placeOf } from '../target/open-target.ts'
 
 const options = {
-  yes: { kind: 'flag', help: 'with forget: do not ask; needed where there is no terminal' },
+  yes: flag('with forget: do not ask; needed where there is no terminal'),
 } as const
 
 export const rateSecret = command({

@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { RateConfigurationAnswer, RatePatternsAnswer } from '../../client/api-types.ts'
 import { camelCased, snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import {
   allowedBody,
+  givenUpBody,
+  ownRevision,
   patternsBody,
   promisedBody,
   rateStateBody,
@@ -18,13 +21,7 @@ import {
 import { exitCodes } from '../exit-codes.ts'
 import { Failure, interrupted, wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'
-import {
-  type Answer,
-  type ConfigurationBody,
-  NOT_ITS_OWN,
-  type PatternsBody,
-  type Rates,
-} from './rates.ts'
+import type { Answer, Rates } from './rates.ts'
 import { type AwsSettings, fromAfar } from './store-target.ts'
 
 /** The rate limiter on the table itself; its secret for tickets is in the table. */
@@ -74,11 +71,9 @@ export function openStoreRates(
       return answer(ticketBody(state))
     },
     async giveUp(key, ticket) {
-      const { kind } = await limits.giveUp(key, ticket)
-      if (kind === 'invalid') throw ticketNotFound(key)
-      if (kind === 'given-up') return answer({ given_up: true })
-      const reason = kind === 'kept' ? 'others_wait_behind' : 'too_late'
-      return answer({ given_up: false, reason })
+      const outcome = await limits.giveUp(key, ticket)
+      if (outcome.kind === 'invalid') throw ticketNotFound(key)
+      return answer(givenUpBody(outcome))
     },
     asTyped,
     close: () => dynamodb.destroy(),
@@ -111,24 +106,17 @@ function decisionBody(
   }
 }
 
-function answer<Body>(body: object): Answer<Body> {
+function answer<Body>(body: object, revision?: number): Answer<Body> {
   const text = JSON.stringify(body)
-  return { body: JSON.parse(text) as Body, text }
+  const etag = revision === undefined ? undefined : `"${revision}"`
+  return { body: JSON.parse(text) as Body, text, etag }
 }
 
-const configurationAnswer = ({
-  settings,
-  from,
-  revision,
-}: AppliedSettings): Answer<ConfigurationBody> => ({
-  ...answer(snakeCased(settings)),
-  etag: from === 'key' ? `"${revision}"` : NOT_ITS_OWN,
-})
+const configurationAnswer = (applied: AppliedSettings) =>
+  answer<RateConfigurationAnswer>(snakeCased(applied.settings), ownRevision(applied))
 
-const patternsAnswer = (patterns: Patterns): Answer<PatternsBody> => ({
-  ...answer(patternsBody(patterns)),
-  etag: `"${patterns.revision}"`,
-})
+const patternsAnswer = (patterns: Patterns) =>
+  answer<RatePatternsAnswer>(patternsBody(patterns), patterns.revision)
 
 function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
   if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {

@@ -1,5 +1,12 @@
 import { snakeCased } from '../foundation/shared/wire-names.ts'
-import type { Admission, Patterns, RateState, TicketState } from '../rate/rate-limits.ts'
+import type {
+  Admission,
+  AppliedSettings,
+  GivenUp,
+  Patterns,
+  RateState,
+  TicketState,
+} from '../rate/rate-limits.ts'
 import { seconds } from './answer.ts'
 
 // The rate limiter's answers as the API tells them; the command line tells them alike.
@@ -50,6 +57,23 @@ export const ticketBody = (state: Exclude<TicketState, { kind: 'invalid' }>) => 
   good_until: seconds(state.turn.goodUntilMs),
   ...(state.kind === 'waiting' && { retry_after_ms: state.retryAfterMs }),
 })
+
+export const givenUpBody = ({ kind }: Exclude<GivenUp, { kind: 'invalid' }>) => {
+  switch (kind) {
+    case 'given-up':
+      return { given_up: true }
+    case 'kept':
+      return { given_up: false, reason: 'others_wait_behind' }
+    case 'too-late':
+      return { given_up: false, reason: 'too_late' }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The revision of the key's own configuration, 0 where it has none: an `ETag` and `If-Match` name it. */
+export const ownRevision = ({ from, revision }: AppliedSettings): number =>
+  from === 'key' ? revision : 0
 
 const windowBody = ({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }) => ({
   start: seconds(startMs),

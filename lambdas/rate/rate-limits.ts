@@ -52,6 +52,7 @@ export type {
   Admission,
   AdmitRequest,
   AppliedSettings,
+  GivenUp,
   Patterns,
   RateDecision,
   RateRequest,

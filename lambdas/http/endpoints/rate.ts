@@ -12,6 +12,8 @@ import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'
 import {
   allowedBody,
+  givenUpBody,
+  ownRevision,
   patternsBody,
   promisedBody,
   rateStateBody,
@@ -93,19 +95,9 @@ export const rateEndpoints = (
   }),
 
   giveUpTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
-    const { kind } = await limits.giveUp(key, ticket, { receivedMs })
-    switch (kind) {
-      case 'given-up':
-        return ok({ given_up: true })
-      case 'kept':
-        return ok({ given_up: false, reason: 'others_wait_behind' })
-      case 'too-late':
-        return ok({ given_up: false, reason: 'too_late' })
-      case 'invalid':
-        throw ticketNotFound()
-      default:
-        return kind satisfies never
-    }
+    const outcome = await limits.giveUp(key, ticket, { receivedMs })
+    if (outcome.kind === 'invalid') throw ticketNotFound()
+    return ok(givenUpBody(outcome))
   }),
 
   rateConfiguration: endpoint(rateConfigurationCall, async ({ key }) =>
@@ -159,8 +151,6 @@ const ticketAnswer = (state: Exclude<TicketState, { kind: 'invalid' }>): Answer 
     state.kind === 'waiting' ? { 'retry-after': retryAfter(state.retryAfterMs) } : {},
   )
 
-/** Of the key's own configuration, 0 where it has none: what an `ETag` says and `If-Match` is held to. */
-const ownRevision = ({ from, revision }: AppliedSettings): number => (from === 'key' ? revision : 0)
 const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =>
   ownRevision(await limits.configuration(key))
 
