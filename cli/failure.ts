@@ -8,7 +8,7 @@ export class Failure extends Error {
   constructor(
     exitCode: ExitCode,
     sentence: string,
-    details: { readonly code?: string; readonly cause?: unknown } = {},
+    details: { readonly code?: string | undefined; readonly cause?: unknown } = {},
   ) {
     super(sentence, details.cause === undefined ? undefined : { cause: details.cause })
     this.name = 'Failure'

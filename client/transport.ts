@@ -1,5 +1,6 @@
 // One call: sent, timed, and sent again where that is safe.
 
+import { present } from '../lambdas/foundation/shared/present.ts'
 import { type Answer, interpret } from './answer.ts'
 import type { Authorise } from './auth.ts'
 import { delay } from './delay.ts'
@@ -139,7 +140,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
       // Not `error`: fetch then fails as if the connection had broken. The client would send the call
       // again, could not say that nothing was changed, and a consumer would go on for ever.
       redirect: 'manual',
-      ...(body !== undefined && { body }),
+      ...present({ body }),
     })
     const text = await response.text()
     if (isRedirect(response)) return { kind: 'refused', error: redirected(url, response) }

@@ -41,7 +41,3 @@ function viewed(body: unknown): unknown {
 
 /** Epoch seconds as milliseconds: rounded, because 1709139275.123 * 1000 is not whole. */
 export const ms = (seconds: number): number => Math.round(seconds * 1000)
-
-/** With the tag of the answer, where there is one. */
-export const tagged = <T>(view: T, etag: string | undefined): T & { readonly etag?: string } =>
-  Object.assign({}, view, etag !== undefined && { etag })

@@ -1,6 +1,7 @@
 // What the calls answer, in the words of the engine (docs/engine.md): camelCase, times in
 // milliseconds, absent instead of null.
 
+import { present } from '../lambdas/foundation/shared/present.ts'
 import type { CamelCased } from '../lambdas/foundation/shared/wire-names.ts'
 import { snakeCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type {
@@ -14,7 +15,7 @@ import type {
 } from './api-types.ts'
 import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './raw-json.ts'
-import { ms, tagged, type View, viewOf } from './view-of.ts'
+import { ms, type View, viewOf } from './view-of.ts'
 
 export type Item<T> = {
   readonly value: T
@@ -103,12 +104,12 @@ export type QueueState = {
 export type QueueSummary = { readonly id: string; readonly count: number }
 
 export function poppedOf<T>(body: PopAnswer, text: string): Popped<T> {
-  return {
+  return present({
     items: itemsOf<T, PopAnswer['details'][number]>(body, text),
-    ...('lock_id' in body && { lock: lockOf(body) }),
+    lock: 'lock_id' in body ? lockOf(body) : undefined,
     more: body.more ?? false,
-    ...(body.items_acknowledged !== undefined && { itemsAcknowledged: body.items_acknowledged }),
-  }
+    itemsAcknowledged: body.items_acknowledged,
+  })
 }
 
 export const lockOf = (body: ExtendLockAnswer | Extract<PopAnswer, { locked: true }>): Lock => ({
@@ -117,10 +118,11 @@ export const lockOf = (body: ExtendLockAnswer | Extract<PopAnswer, { locked: tru
   ttlSeconds: body.ttl_seconds,
 })
 
-export const pageOf = <T>(body: BrowseAnswer, text: string): Page<T> => ({
-  items: itemsOf<T, BrowseAnswer['details'][number]>(body, text),
-  ...(body.cursor !== undefined && { cursor: body.cursor }),
-})
+export const pageOf = <T>(body: BrowseAnswer, text: string): Page<T> =>
+  present({
+    items: itemsOf<T, BrowseAnswer['details'][number]>(body, text),
+    cursor: body.cursor,
+  })
 
 type Detailed<D> = { readonly items: readonly unknown[]; readonly details: readonly D[] }
 
@@ -148,8 +150,10 @@ export const resultsOf = ({
         },
   )
 
-export const configurationOf = (body: ConfigurationAnswer, etag?: string): Configuration =>
-  tagged(viewOf(body), etag)
+export const configurationOf = (body: ConfigurationAnswer, etag?: string): Configuration => ({
+  ...viewOf(body),
+  ...present({ etag }),
+})
 
 /** A configuration is often sent back with one setting changed; its tag is not a setting. */
 export function configureBodyOf(change: ConfigurationChange & { readonly etag?: unknown }) {
@@ -157,5 +161,7 @@ export function configureBodyOf(change: ConfigurationChange & { readonly etag?: 
   return snakeCased(settings) satisfies ConfigureBody
 }
 
-export const stateOf = (body: InspectAnswer, etag?: string): QueueState =>
-  tagged(viewOf(body), etag)
+export const stateOf = (body: InspectAnswer, etag?: string): QueueState => ({
+  ...viewOf(body),
+  ...present({ etag }),
+})

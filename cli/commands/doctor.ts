@@ -9,7 +9,7 @@ import { repair } from '../doctor/repair.ts'
 import { openSurgery } from '../doctor/surgery.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
-import { placeOf } from '../target/open-target.ts'
+import { awsOf, placeOf } from '../target/open-target.ts'
 
 export const doctor = command({
   name: 'doctor',
@@ -35,10 +35,7 @@ export const doctor = command({
     if (place.kind !== 'store') {
       throw wrongUsage('The doctor works on the store itself: give --table and --bucket')
     }
-    const surgery = openSurgery(place, {
-      ...(given.profile !== undefined && { profile: given.profile }),
-      ...(given.region !== undefined && { region: given.region }),
-    })
+    const surgery = openSurgery(place, awsOf(given))
     const bar = progressBarOn(io.stderr, `Examining ${queue}`)
     try {
       const examination = await examine(surgery, queue, {

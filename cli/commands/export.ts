@@ -41,23 +41,14 @@ export const exportItems = command({
     if (resume && name === undefined)
       throw wrongUsage('Cannot resume because --resume needs --file')
     const queues = await target()
-    const start: ExportProgress = {
-      queue,
-      bytes: 0,
-      items: 0,
-      ...(priority !== undefined && { priority }),
-    }
+    const start: ExportProgress = { queue, bytes: 0, items: 0, priority }
     const from = resume && name !== undefined ? await progressOf(name, start) : start
     const file = name === undefined ? undefined : await openFile(name, from, resume === true)
     const bar = progressBarOn(io.stderr, 'Exporting')
     const { count } = await queues.inspect(queue)
     let { items, cursor } = from
     try {
-      const request = {
-        ...(priority !== undefined && { priority }),
-        ...(cursor !== undefined && { cursor }),
-      }
-      for await (const page of pagesOf(queues, queue, request)) {
+      for await (const page of pagesOf(queues, queue, { priority, cursor })) {
         if (interrupt.aborted) break
         const lines = page.items.map(itemLine)
         if (file !== undefined) await file.write(lines)

@@ -33,14 +33,12 @@ export const peek = command({
   examples: ['pushpop peek orders', 'pushpop peek orders --priority 5 --limit 500 --json'],
   async run({ given, words, io, isJson, interrupt, print, tell, paintOut, target }) {
     const [queue = ''] = words
-    const limit = given.limit ?? LIMIT_STANDARD
-    const priority = given.priority
-    const request = { limit, ...(priority !== undefined && { priority }) }
+    const { limit = LIMIT_STANDARD, priority } = given
     const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
     const rows: string[][] = []
     let shown = 0
     let isMore = false
-    for await (const { items, cursor } of pagesOf(await target(), queue, request)) {
+    for await (const { items, cursor } of pagesOf(await target(), queue, { limit, priority })) {
       if (interrupt.aborted) throw interrupted('Stopped.')
       for (const item of items) {
         if (isJson) await print(itemLine(item))

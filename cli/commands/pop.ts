@@ -4,6 +4,7 @@ import {
   LOCK_TTL_SECONDS_MAX,
 } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome } from '../../lambdas/engine/queues.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { printable } from '../../local/console/terminal.ts'
 import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
@@ -42,15 +43,12 @@ export const pop = command({
   async run({ given, words, isJson, interrupt, print, tell, paint, target }) {
     const [queue = ''] = words
     const queues = await target()
-    const outcome = await queues.pop(queue, {
-      count: given.count ?? 1,
-      requireAck: given.ack === true,
-      competing: given.competing === true,
-      ...(given.ttl !== undefined && { ttlSeconds: given.ttl }),
-    })
+    const { count = 1, ack: requireAck = false, competing = false, ttl: ttlSeconds } = given
+    const request = present({ count, requireAck, competing, ttlSeconds })
+    const outcome = await queues.pop(queue, request)
     if (outcome.kind === 'locked') throw queueLocked('pop', queue, outcome.expiresAtMs)
     if (outcome.kind === 'empty') {
-      if (isJson) await print(outcomeLine(outcome, given.ack === true))
+      if (isJson) await print(outcomeLine(outcome, requireAck))
       else tell(`Nothing to pop in ${queue}.`)
       return exitCodes.nothingThere
     }
@@ -63,7 +61,7 @@ export const pop = command({
       throw interrupted(`Stopped; ${counted(items.length, 'item')} went back to ${queue}.`)
     }
     try {
-      if (isJson) await print(outcomeLine(outcome, given.ack === true))
+      if (isJson) await print(outcomeLine(outcome, requireAck))
       else for (const { text } of items) await print(printable(onOneLine(text)))
     } catch (error) {
       // Nobody has read which lock it is: it would only stand in the way of others.
@@ -92,14 +90,11 @@ function outcomeLine(outcome: Exclude<PopOutcome, { kind: 'locked' }>, withLock:
     {
       count: items.length,
       details: items.map(detailsOf),
-      ...(outcome.kind === 'items' && outcome.more && { more: true }),
-      ...(lock !== undefined && {
-        locked: true,
-        lock_id: lock.id,
-        lock_expires_at: seconds(lock.expiresAtMs),
-        ttl_seconds: lock.ttlSeconds,
-      }),
-      ...(withLock && lock === undefined && { locked: false }),
+      more: (outcome.kind === 'items' && outcome.more) || undefined,
+      locked: withLock ? lock !== undefined : undefined,
+      lock_id: lock?.id,
+      lock_expires_at: lock && seconds(lock.expiresAtMs),
+      ttl_seconds: lock?.ttlSeconds,
     },
   )
 }

@@ -1,4 +1,5 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
@@ -39,7 +40,7 @@ export const purge = command({
         throw new Failure(exitCodes.refused, 'Nothing was deleted: that is not its name.')
       }
     }
-    const { itemsPurged } = await queues.purge(queue, priority === undefined ? {} : { priority })
+    const { itemsPurged } = await queues.purge(queue, present({ priority }))
     if (isJson) await print(JSON.stringify({ queue, items_purged: itemsPurged }))
     else tell(`Deleted ${counted(itemsPurged, 'item')} of ${queue}.`)
     return exitCodes.done

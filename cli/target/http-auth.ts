@@ -38,7 +38,7 @@ function iamAuth(url: string, aws: AwsSettings): Auth {
   return {
     kind: 'iam',
     credentials: async () => sdk.config.credentials(),
-    ...(region !== undefined && { region }),
+    region,
   }
 }
 

@@ -142,18 +142,17 @@ async function settleStep<T>(
   ids: readonly string[] | undefined,
   { counts }: Shift<T>,
 ): Promise<void> {
-  const some = ids === undefined ? {} : { ids }
   switch (kind) {
     case 'done':
-      await queue.acknowledge(lockId, some)
+      await queue.acknowledge(lockId, { ids })
       counts.acknowledged += all.length
       return
     case 'dead':
-      await queue.deadLetter(lockId, { ...some, reason })
+      await queue.deadLetter(lockId, { ids, reason })
       counts.deadLettered += all.length
       return
     case 'back':
-      await queue.release(lockId, some)
+      await queue.release(lockId, { ids })
       counts.released += all.length
       return
     default:

@@ -1,5 +1,6 @@
 // What the rate limiter answers, in the words of the engine (docs/rate-limits.md).
 
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import type {
   DecideRateAnswer,
   GiveUpTicketAnswer,
@@ -9,7 +10,7 @@ import type {
   VerifyTicketAnswer,
 } from '../api-types.ts'
 import type { Answered } from '../transport.ts'
-import { ms, tagged, type View, viewOf } from '../view-of.ts'
+import { ms, type View, viewOf } from '../view-of.ts'
 import type { DenialBody } from './requests.ts'
 
 /** By the service's clock. */
@@ -120,13 +121,14 @@ export function givenUpOf(body: GiveUpTicketAnswer): GivenUp {
 export const rateConfigurationOf = ({
   body,
   etag,
-}: Answered<RateConfigurationAnswer>): RateConfiguration => tagged({ settings: viewOf(body) }, etag)
+}: Answered<RateConfigurationAnswer>): RateConfiguration =>
+  present({ settings: viewOf(body), etag })
 
 export function patternsOf({ body, etag }: Answered<RatePatternsAnswer>): RatePatterns {
   const patterns = body.patterns.map(({ prefix, ...settings }) => {
     return { prefix, settings: viewOf(settings) }
   })
-  return tagged({ patterns }, etag)
+  return present({ patterns, etag })
 }
 
 export const rateStateOf = ({ configuration, ...state }: RateStateAnswer): RateState => ({

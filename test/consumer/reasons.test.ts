@@ -89,6 +89,6 @@ it('The client has that rule from the folder it shares, and nothing else of ours
     metafile: true,
   })
   const others = Object.keys(metafile.inputs).filter((path) => !path.startsWith('client/'))
-  const shared = ['hold-lock.ts', 'reason.ts', 'wire-names.ts']
+  const shared = ['hold-lock.ts', 'present.ts', 'reason.ts', 'wire-names.ts']
   expect(others.sort()).toEqual(shared.map((file) => `lambdas/foundation/shared/${file}`))
 })

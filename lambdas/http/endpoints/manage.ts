@@ -1,5 +1,6 @@
 import type { ConfigurationChange } from '../../engine/core/configuration.ts'
 import type { Queues } from '../../engine/queues.ts'
+import { present } from '../../foundation/shared/present.ts'
 import { camelCased } from '../../foundation/shared/wire-names.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
@@ -13,24 +14,16 @@ export const manageEndpoints = (queues: Queues) => ({
     const ifMatch = await revisionFor(header('if-match'), async () => {
       return (await queues.configuration(queue)).revision
     })
-    return configurationAnswer(
-      await queues.configure(queue, change, { ...(ifMatch !== undefined && { ifMatch }) }),
-    )
+    return configurationAnswer(await queues.configure(queue, change, present({ ifMatch })))
   }),
 
   purge: endpoint(purgeCall, async ({ queue, body }) => {
-    const { priority } = body
-    const { itemsPurged } = await queues.purge(queue, {
-      ...(priority !== undefined && { priority }),
-    })
+    const { itemsPurged } = await queues.purge(queue, present(body))
     return ok({ success: true, items_purged: itemsPurged })
   }),
 
   redrive: endpoint(redriveCall, async ({ queue, body }) => {
-    const { limit } = body
-    const { itemsRedriven, itemsLeft } = await queues.redrive(queue, {
-      ...(limit !== undefined && { limit }),
-    })
+    const { itemsRedriven, itemsLeft } = await queues.redrive(queue, present(body))
     return ok({ success: true, items_redriven: itemsRedriven, items_left: itemsLeft })
   }),
 })
