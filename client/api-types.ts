@@ -439,36 +439,7 @@ export type ConfigureBody = {
 }
 
 /** Change the configuration of a queue. */
-export type ConfigureAnswer = {
-  /** Items a segment, of lanes made from now on. */
-  readonly segment_size: number
-  /** Segments kept near the head before others go to S3. */
-  readonly buffer_segments: number
-  readonly max_deliveries: number | null
-  readonly capacity: number | null
-  /** How many calls may push. */
-  readonly push_limit: {
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-  } | null
-  /** How many calls may pop. */
-  readonly pop_limit: {
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-  } | null
-}
+export type ConfigureAnswer = ConfigurationAnswer
 
 export type PurgeBody = {
   /** Only these. Default: all. */
@@ -660,40 +631,10 @@ export type ConfigureRateBody = {
 }
 
 /** Give a rate limit a configuration of its own. */
-export type ConfigureRateAnswer = {
-  /** Requests that may go in one window. */
-  readonly max_requests: number
-  /** How long a window is. */
-  readonly window_millis: number
-  /** `smooth`: no double burst at a window’s edge. */
-  readonly algorithm: 'window' | 'smooth'
-  /** With `smooth`: requests that may go at once after a rest. */
-  readonly burst: number
-  /** Requests that may wait for later windows. */
-  readonly max_requests_in_queue: number
-  /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
-  readonly shards: number
-  /** Whether a call may bring its own limit. */
-  readonly allow_overrides: boolean
-}
+export type ConfigureRateAnswer = RateConfigurationAnswer
 
 /** Take a rate limit’s own configuration away. */
-export type UnconfigureRateAnswer = {
-  /** Requests that may go in one window. */
-  readonly max_requests: number
-  /** How long a window is. */
-  readonly window_millis: number
-  /** `smooth`: no double burst at a window’s edge. */
-  readonly algorithm: 'window' | 'smooth'
-  /** With `smooth`: requests that may go at once after a rest. */
-  readonly burst: number
-  /** Requests that may wait for later windows. */
-  readonly max_requests_in_queue: number
-  /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
-  readonly shards: number
-  /** Whether a call may bring its own limit. */
-  readonly allow_overrides: boolean
-}
+export type UnconfigureRateAnswer = RateConfigurationAnswer
 
 /** The configurations of prefixes. */
 export type RatePatternsAnswer = {
@@ -740,26 +681,7 @@ export type ConfigureRatePatternsBody = {
 }
 
 /** Replace the configurations of prefixes. */
-export type ConfigureRatePatternsAnswer = {
-  /** As they apply: the longest prefix first. */
-  readonly patterns: readonly {
-    readonly prefix: string
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-    /** Requests that may wait for later windows. */
-    readonly max_requests_in_queue: number
-    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
-    readonly shards: number
-    /** Whether a call may bring its own limit. */
-    readonly allow_overrides: boolean
-  }[]
-}
+export type ConfigureRatePatternsAnswer = RatePatternsAnswer
 
 /** Whether the service is up. */
 export type HealthAnswer = {
