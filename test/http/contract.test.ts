@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorTable } from '../../lambdas/http/error-table.ts'
 import type { CaseTools } from './call.ts'
+import { runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
-import { embeddedService, named, type Service } from './service.ts'
+import { embeddedService, type Service } from './service.ts'
 
 let service: Service
 let tools: CaseTools
@@ -15,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 describe.each(Object.entries(contractCases))('%s', (_, cases) => {
-  it.concurrent.each(named(cases))('%s.', (_, { run }) => run(tools))
+  it.concurrent.each(Object.entries(cases))('%s.', (_, run) => runCase(run, tools))
 })
 
 describe('All cases together', () => {

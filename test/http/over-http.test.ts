@@ -5,12 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorTable } from '../../lambdas/http/error-table.ts'
 import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
 import { type CaseTools, json } from './call.ts'
-import { inspect, lock, pushItems } from './cases/actions.ts'
+import { inspect, lock, pushItems, runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
 import { hostileCases } from './hostile/hostile-cases.ts'
 import { httpCall } from './http-call.ts'
-import { named } from './service.ts'
 
 let stack: LocalStack
 let tools: CaseTools
@@ -36,7 +35,7 @@ const changeOf = (queue: string) => ({
 })
 
 describe.each(Object.entries(contractCases))('%s', (_, cases) => {
-  it.each(named(cases))('%s.', (_, { run }) => run(tools))
+  it.each(Object.entries(cases))('%s.', (_, run) => runCase(run, tools))
 })
 
 describe('Hostile requests', () => {
