@@ -1,5 +1,13 @@
 import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
-import { type CallName, calls, type HostileCase, short, wrong } from './hostile-case.ts'
+import {
+  type CallName,
+  calls,
+  type HostileCase,
+  phrases,
+  short,
+  words,
+  wrong,
+} from './hostile-case.ts'
 
 const withBody: readonly CallName[] = [
   'push',
@@ -12,49 +20,15 @@ const withBody: readonly CallName[] = [
   'redrive',
 ]
 
-const noJson = [
-  '{',
-  '}',
-  '{}{}',
-  '{} x',
-  '{"a"}',
-  '{"a":}',
-  '{"a":1,}',
-  '{,"a":1}',
-  '{a:1}',
-  "{'a':1}",
-  '{"a":1 "b":2}',
-  '{"a":01}',
-  '{"a":+1}',
-  '{"a":.5}',
-  '{"a":5.}',
-  '{"a":1e}',
-  '{"a":0x1}',
-  '{"a":NaN}',
-  '{"a":Infinity}',
-  '{"a":-}',
-  '{"a":True}',
-  '{"a":undefined}',
-  '{"a":"\u0000"}',
-  '{"a":"\n"}',
-  '{"a":"\\x41"}',
-  '{"a":"\\u12"}',
-  '{"a":"\\u12G4"}',
-  '{"a":"\\"}',
-  '{"a":"unclosed}',
-  '{"a":[1,2}',
-  '{"a":[1 2]}',
-  '{"a":[,]}',
-  '{"a":{]}}',
-  '{/* comment */"a":1}',
-  '{"a":1}//',
-  '\ufeff{"a":1}',
-  '\u00a0{"a":1}',
-  '{"a"\u2003:1}',
-  '{"a":1}\u0000',
-  `{"a":${'['.repeat(1_000)}`,
-  `{"a":${'{"a":'.repeat(1_000)}1`,
-]
+const noJson = phrases(`
+  { ¦ } ¦ {}{} ¦ {} x ¦ {"a"} ¦ {"a":} ¦ {"a":1,} ¦ {,"a":1} ¦ {a:1} ¦ {'a':1} ¦ {"a":1 "b":2}
+  {"a":01} ¦ {"a":+1} ¦ {"a":.5} ¦ {"a":5.} ¦ {"a":1e} ¦ {"a":0x1} ¦ {"a":NaN}
+  {"a":Infinity} ¦ {"a":-} ¦ {"a":True} ¦ {"a":undefined} ¦ {"a":"\u0000"} ¦ {"a":"\n"}
+  {"a":"\\x41"} ¦ {"a":"\\u12"} ¦ {"a":"\\u12G4"} ¦ {"a":"\\"} ¦ {"a":"unclosed} ¦ {"a":[1,2}
+  {"a":[1 2]} ¦ {"a":[,]} ¦ {"a":{]}} ¦ {/* comment */"a":1} ¦ {"a":1}// ¦ \ufeff{"a":1}
+  \u00a0{"a":1} ¦ {"a"\u2003:1} ¦ {"a":1}\u0000 ¦ {"a":${'['.repeat(1_000)}
+  {"a":${'{"a":'.repeat(1_000)}1
+`)
 
 const noObject = ['null', 'true', '0', '"text"', '[]', '[{"item":1}]', '1e400', '""']
 
@@ -85,18 +59,11 @@ const twice: readonly (readonly [CallName, string])[] = [
 ]
 
 const unknownNames = [
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
   '',
-  'Item',
-  'item ',
-  'éléments',
-  '\u0000',
-  '\ud83c\udf88',
-  '<script>',
-  'x'.repeat(10_000),
+  ...phrases(`
+  __proto__ ¦ constructor ¦ toString ¦ hasOwnProperty ¦ Item ¦ item  ¦ éléments ¦ \u0000
+  \ud83c\udf88 ¦ <script> ¦ ${'x'.repeat(10_000)}
+`),
 ]
 
 const unknown = withBody.flatMap((name) =>
@@ -108,24 +75,10 @@ const unknown = withBody.flatMap((name) =>
   }),
 )
 
-const priorities = [
-  '-1',
-  '-0.5',
-  '0.5',
-  '1.0000001',
-  '2147483648',
-  '1e10',
-  '1e400',
-  '-1e400',
-  '9007199254740993',
-  '"1"',
-  'null',
-  'true',
-  '[]',
-  '[1]',
-  '{}',
-  '""',
-]
+const priorities = words(`
+  -1 -0.5 0.5 1.0000001 2147483648 1e10 1e400 -1e400 9007199254740993 "1" null true [] [1] {}
+  ""
+`)
 
 const items: readonly (readonly [string, HttpErrorCode])[] = [
   ['{}', 'INVALID_ITEM'],
@@ -166,21 +119,12 @@ const tooLarge = withBody
     }),
   )
 
-const types = [
-  'text/plain',
-  'text/json',
-  'application/x-www-form-urlencoded; charset=utf-8',
-  'multipart/form-data',
-  'application/octet-stream',
-  'application/json+x',
-  'application/ld+json',
-  'application/json; charset=utf-16',
-  'application/json; charset=iso-8859-1',
-  'application',
-  ',',
-  'application/json, text/plain',
-  '*/*',
-]
+const types = phrases(`
+  text/plain ¦ text/json ¦ application/x-www-form-urlencoded; charset=utf-8
+  multipart/form-data ¦ application/octet-stream ¦ application/json+x ¦ application/ld+json
+  application/json; charset=utf-16 ¦ application/json; charset=iso-8859-1 ¦ application ¦ ,
+  application/json, text/plain ¦ */*
+`)
 
 const mediaTypes = withBody.flatMap((name) =>
   types

@@ -57,3 +57,10 @@ export function wrong(
 /** A value, short enough for a name. */
 export const short = (text: string): string =>
   text.length <= 60 ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, 40))}…${text.length}`
+
+/** Between spaces and ends of lines. */
+export const words = (text: string): string[] => text.trim().split(/\s+/)
+
+/** With spaces in them: between bars and ends of lines. */
+export const phrases = (text: string): string[] =>
+  text.replace(/^\n {2}|\n$/g, '').split(/ ¦ |\n {2}/)

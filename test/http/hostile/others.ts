@@ -1,4 +1,12 @@
-import { type CallName, calls, type HostileCase, short, wrong } from './hostile-case.ts'
+import {
+  type CallName,
+  calls,
+  type HostileCase,
+  phrases,
+  short,
+  words,
+  wrong,
+} from './hostile-case.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']
 
@@ -28,37 +36,12 @@ const wrongMethods = [...allowed].flatMap(([address, right]) =>
     ),
 )
 
-const nowhere = [
-  '/',
-  '//',
-  '/queue',
-  '/queue/',
-  '/queue//push',
-  '/queue/x/',
-  '/queue/x/push/',
-  '/queue/x/push/y',
-  '/queue/x/Push',
-  '/queue/x/peek',
-  '/queue/x/%70ush%00',
-  '/queues/',
-  '/queues/x',
-  '/QUEUES',
-  '/healthz/',
-  '/rate',
-  '/rate/',
-  '/rate/x/',
-  '/rate/x/tickets',
-  '/rate/x/tickets/',
-  '/rate/x/tickets/y/z',
-  '/rate-config/',
-  '/health',
-  '/favicon.ico',
-  '/robots.txt',
-  '/.env',
-  '/queue/x/push.json',
-  '/%71ueue/x/push/..',
-  `/${'x'.repeat(5_000)}`,
-].map(
+const nowhere = words(`
+  / // /queue /queue/ /queue//push /queue/x/ /queue/x/push/ /queue/x/push/y /queue/x/Push
+  /queue/x/peek /queue/x/%70ush%00 /queues/ /queues/x /QUEUES /healthz/ /rate /rate/ /rate/x/
+  /rate/x/tickets /rate/x/tickets/ /rate/x/tickets/y/z /rate-config/ /health /favicon.ico
+  /robots.txt /.env /queue/x/push.json /%71ueue/x/push/.. /${'x'.repeat(5_000)}
+`).map(
   (at): HostileCase => ({
     name: `nothing at ${short(at)}`,
     method: 'GET',
@@ -79,75 +62,22 @@ const keyCases = keys.flatMap((key) => {
   ]
 })
 
-const tags = [
-  '0',
-  '1',
-  'latest',
-  '"1',
-  '1"',
-  '""1',
-  '"a" "b"',
-  ',',
-  '"1",',
-  'W/1',
-  'w/"1"',
-  "'1'",
-  '""""',
-]
-const staleTags = [
-  '"1"',
-  '"999"',
-  '"-1"',
-  '"01"',
-  '""',
-  '"a b"'.replace(' ', '_'),
-  'W/"0"',
-  '"0.0"',
-  '"1","2"',
-]
+const tags = phrases(`
+  0 ¦ 1 ¦ latest ¦ "1 ¦ 1" ¦ ""1 ¦ "a" "b" ¦ , ¦ "1", ¦ W/1 ¦ w/"1" ¦ '1' ¦ """"
+`)
+const staleTags = words(`
+  "1" "999" "-1" "01" "" ${'"a b"'.replace(' ', '_')} W/"0" "0.0" "1","2"
+`)
 
-const lockIds = [
-  '""',
-  '5',
-  'null',
-  'true',
-  '[]',
-  '["a"]',
-  '{}',
-  '{"$ne":""}',
-  `"${'x'.repeat(65)}"`,
-]
-const unknownLocks = [
-  '"AAAAAAAAAAA"',
-  '"x"',
-  '"../../.."',
-  '"\\u0000"',
-  '"🎈"',
-  '"\\ud800"',
-  '"AAAAAAAAAAAA"',
-  '" "',
-]
+const lockIds = words(`"" 5 null true [] ["a"] {} {"$ne":""} "${'x'.repeat(65)}"`)
+const unknownLocks = phrases(`
+  "AAAAAAAAAAA" ¦ "x" ¦ "../../.." ¦ "\\u0000" ¦ "🎈" ¦ "\\ud800" ¦ "AAAAAAAAAAAA" ¦ " "
+`)
 const settling: readonly CallName[] = ['acknowledge', 'release', 'deadLetter']
-const idLists = [
-  '[]',
-  'null',
-  '"x"',
-  '[1]',
-  '[""]',
-  '[null]',
-  '{}',
-  `[${Array(101).fill('"x"').join(',')}]`,
-  `["${'x'.repeat(65)}"]`,
-]
-const lockLists = [
-  '[]',
-  'null',
-  '"x"',
-  '[1]',
-  '[""]',
-  '{}',
-  `[${Array(101).fill('"x"').join(',')}]`,
-]
+const idLists = words(`
+  [] null "x" [1] [""] [null] {} [${Array(101).fill('"x"').join(',')}] ["${'x'.repeat(65)}"]
+`)
+const lockLists = words(`[] null "x" [1] [""] {} [${Array(101).fill('"x"').join(',')}]`)
 const ttls = ['null', '"5"', '1.5', '1e400', '-1e400', 'true', '[]', '[5]', '{}']
 const reasons = ['5', 'null', '[]', `"${'x'.repeat(257)}"`]
 
@@ -196,19 +126,11 @@ const lockCases = [
 
 const settings = ['segment_size', 'buffer_segments', 'max_deliveries', 'capacity']
 const limits = ['push_limit', 'pop_limit']
-const wrongLimits = [
-  '0',
-  '"5"',
-  'true',
-  '[]',
-  '1e400',
-  '{"max_requests":0}',
-  '{}',
-  '{"max_requests":9,"window_millis":1e400}',
-  '{"max_requests":9,"algorithm":"__proto__"}',
-  '{"max_requests":9,"burst":2}',
-  '{"max_requests":9,"max_requests":8}',
-]
+const wrongLimits = words(`
+  0 "5" true [] 1e400 {"max_requests":0} {} {"max_requests":9,"window_millis":1e400}
+  {"max_requests":9,"algorithm":"__proto__"} {"max_requests":9,"burst":2}
+  {"max_requests":9,"max_requests":8}
+`)
 const wrongSettings = ['0', '-1', '1.5', '"5"', 'true', '[]', '{}', '1e400', '1e15']
 
 export const otherCases: readonly HostileCase[] = [

@@ -1,44 +1,15 @@
 import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
 import { codeOf } from '../../../lambdas/http/request-error.ts'
-import { type CallName, callNames, type HostileCase, short, wrong } from './hostile-case.ts'
+import { type CallName, callNames, type HostileCase, short, words, wrong } from './hostile-case.ts'
 
 export const numbers = [
   '',
-  '+',
-  '-',
-  '1.5',
-  '1.0',
-  '1e2',
-  '%2B1',
-  '01',
-  '0x10',
-  '1_000',
-  '1,000',
-  'NaN',
-  'Infinity',
-  'null',
-  'true',
-  '%00',
-  '1%00',
-  '%EF%BC%91',
-  '1%20',
-  '%201',
-  '[]',
-  '1;2',
+  ...words(`
+  + - 1.5 1.0 1e2 %2B1 01 0x10 1_000 1,000 NaN Infinity null true %00 1%00 %EF%BC%91 1%20 %201
+  [] 1;2
+`),
 ]
-export const flags = [
-  '',
-  'True',
-  'FALSE',
-  '1',
-  '0',
-  'yes',
-  'on',
-  'null',
-  '%74rue%00',
-  'true,true',
-  '[]',
-]
+export const flags = ['', ...words(`True FALSE 1 0 yes on null %74rue%00 true,true []`)]
 
 const wrongCounts = [...numbers, '0', '-1', '101', '99999999999999999999', '-99999999999999999999']
 const wrongLimits = wrongCounts
@@ -55,18 +26,10 @@ const each = (
 
 const cursors = [
   '',
-  'AAAA',
-  '%00',
-  '../../etc',
-  'null',
-  '0',
-  'MC4u',
-  'MC5BQUFBQUFBQS4tMQ',
-  'MC5BQUFBQUFBQS4xLjI',
-  'LTEuQUFBQUFBQUEuMQ',
-  'MC5BQUFBQUFBIS4x',
-  'MC5BQUFBQUFBQS4xMjM0NTY3ODkwMTIz',
-  'x'.repeat(257),
+  ...words(`
+  AAAA %00 ../../etc null 0 MC4u MC5BQUFBQUFBQS4tMQ MC5BQUFBQUFBQS4xLjI LTEuQUFBQUFBQUEuMQ
+  MC5BQUFBQUFBIS4x MC5BQUFBQUFBQS4xMjM0NTY3ODkwMTIz ${'x'.repeat(257)}
+`),
 ]
 
 const listCursors = ['', '%00', 'L2V0Yw', 'YSBi', 'x'.repeat(257), 'ZQ%3D%0A%0A%FF', 'fn5-']
