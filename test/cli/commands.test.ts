@@ -1,33 +1,13 @@
 // Every command on both kinds of places: the API of a local stack, and a table and bucket.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jsonLines, type RunOptions, run } from './a-run.ts'
-import { type Started, startHttp, startStore } from './places.ts'
-
-const places = [
-  { name: 'an API', start: startHttp },
-  { name: 'a table and bucket', start: startStore },
-]
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { jsonLines } from './a-run.ts'
+import { places, type Started, useFolder, usePlace } from './places.ts'
 
 describe.each(places)('on $name', ({ start }) => {
-  let place: Started
-  let directory: string
-  let queues = 0
-  beforeAll(async () => {
-    place = await start()
-    directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-  })
-  afterAll(async () => {
-    await place.stop()
-    rmSync(directory, { recursive: true })
-  })
-  const queue = () => `q-${++queues}`
-  const file = (name: string) => join(directory, name)
-  const pushpop = ([name = '', ...args]: readonly string[], options?: RunOptions) =>
-    run([name, ...place.options, ...args], options)
+  const { queue, pushpop } = usePlace<Started>(start)
+  const file = useFolder()
 
   test('what is pushed is popped, byte for byte', async () => {
     const q = queue()

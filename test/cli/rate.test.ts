@@ -1,16 +1,13 @@
 // Rate limits: what is asked and how each answer is told, of a server that speaks by a script; then
 // every command on both kinds of places.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { withRates } from '../../cli/target/open-rates.ts'
 import { type RunOptions, run } from './a-run.ts'
-import { type Started, startHttp, startStore } from './places.ts'
+import { places, type Started, useFolder, usePlace, useServer } from './places.ts'
 
 type Scripted = {
   readonly status?: number
@@ -74,22 +71,10 @@ const error = (status: number, code: string, details: object = {}): Scripted => 
 })
 
 describe('over HTTP', () => {
-  let server: Server
-  let endpoint: string
-  let directory: string
   let script: Scripted[] = []
   let seen: Seen[] = []
-  beforeAll(async () => {
-    server = createServer(answerByScript)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-  })
-  afterAll(() => {
-    server.closeAllConnections()
-    server.close()
-    rmSync(directory, { recursive: true })
-  })
+  const endpoint = useServer(answerByScript)
+  const file = useFolder()
   beforeEach(() => {
     script = []
     seen = []
@@ -116,7 +101,7 @@ describe('over HTTP', () => {
     options?: RunOptions,
   ) => {
     script = [...answers]
-    return run([name, '--endpoint', endpoint, ...args], options)
+    return run([name, '--endpoint', endpoint(), ...args], options)
   }
   const asked = () => seen.map((request) => request.asked)
 
@@ -133,7 +118,7 @@ describe('over HTTP', () => {
     const options = ['--wait', '--max-wait', '5000', '--cost', '2', '--caller', 'a b&c']
     const limits = ['--max-requests', '5', '--max-in-line', '0', '--window', '100']
     await pushpop(['rate', 'k', ...options, ...limits], [go])
-    const query = Object.fromEntries(new URL((asked()[0] ?? '').slice(5), endpoint).searchParams)
+    const query = Object.fromEntries(new URL((asked()[0] ?? '').slice(5), endpoint()).searchParams)
     expect(query).toEqual({
       canWait: 'true',
       // The waiting is done here.
@@ -170,7 +155,7 @@ describe('over HTTP', () => {
       stdout: 'wait until 2023-11-14T22:13:32.250Z\n',
       stderr:
         'k has a place in line, behind 1,200 others. Its ticket says when it may go:\n' +
-        `  pushpop rate-ticket --endpoint ${endpoint} k WyJrIl0.c2ln\n`,
+        `  pushpop rate-ticket --endpoint ${endpoint()} k WyJrIl0.c2ln\n`,
     })
   })
 
@@ -373,9 +358,9 @@ describe('over HTTP', () => {
     const none = { body: { patterns: [] }, headers: { etag: '"0"' } }
     const set = ['rate-patterns', 'set', '--file']
     const written = (value: unknown) => {
-      const file = join(directory, `patterns-${seen.length}.json`)
-      writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value))
-      return file
+      const name = file(`patterns-${seen.length}.json`)
+      writeFileSync(name, typeof value === 'string' ? value : JSON.stringify(value))
+      return name
     }
 
     test('are shown', async () => {
@@ -393,9 +378,9 @@ describe('over HTTP', () => {
       { typed: 'y\n', code: 4, asks: 1, says: 'Nothing was replaced: that is not yes.' },
       { typed: '', code: 130, asks: 1, says: 'Nothing was replaced.' },
     ])('are replaced after a question: $says', async ({ typed, code, asks, says }) => {
-      const file = written({ patterns: [...patterns, { prefix: '' }] })
+      const holding = written({ patterns: [...patterns, { prefix: '' }] })
       const options = { isTTY: true, stdin: typed }
-      const ran = await pushpop([...set, file], [now, now], options)
+      const ran = await pushpop([...set, holding], [now, now], options)
       expect(ran).toMatchObject({ code, stdout: '' })
       expect(ran.stderr).toContain('This replaces 1 pattern by 2;')
       expect(ran.stderr).toContain(says)
@@ -464,21 +449,8 @@ describe('what is wrong with a command line is told in a sentence, with exit cod
   })
 })
 
-const places = [
-  { name: 'an API', start: startHttp },
-  { name: 'a table and bucket', start: startStore },
-]
-
 describe.each(places)('on $name', ({ start }) => {
-  let place: Started
-  let keys = 0
-  beforeAll(async () => {
-    place = await start()
-  })
-  afterAll(() => place.stop())
-  const key = () => `k-${++keys}`
-  const pushpop = ([name = '', ...args]: readonly string[], options?: RunOptions) =>
-    run([name, ...place.options, ...args], options)
+  const { place, queue: key, pushpop } = usePlace<Started>(start)
   const json = async (args: readonly string[]) => {
     const { code, stdout, stderr } = await pushpop([...args, '--json'])
     return { code, stderr, body: JSON.parse(stdout === '' ? 'null' : stdout) }
@@ -609,7 +581,7 @@ describe.each(places)('on $name', ({ start }) => {
       expect({ bad, ...refused }).toMatchObject({ code: 2, stdout: '' })
     }
 
-    const [first = '', value = '', , bucket] = place.options
+    const [first = '', value = '', , bucket] = place().options
     const given =
       first === '--endpoint' ? { endpoint: value } : { table: value, bucket: `${bucket}` }
     const io = { env: {}, interrupt: new AbortController().signal }

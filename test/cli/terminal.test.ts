@@ -1,22 +1,14 @@
 // Where somebody looks on: questions, progress, the other screen; and what only the engine can set up.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
-import { type RunOptions, run } from './a-run.ts'
-import { startStore } from './places.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Queues } from '../../lambdas/engine/queues.ts'
+import { queuesOn, startStore, usePlace } from './places.ts'
 
-let place: Awaited<ReturnType<typeof startStore>>
+const { place, queue, pushpop } = usePlace(startStore)
 let queues: Queues
-let count = 0
-beforeAll(async () => {
-  place = await startStore()
-  const { dynamodb, s3 } = place.store
-  queues = createQueues({ tableName: 'cli', bucketName: 'cli', dynamodb, s3 })
+beforeAll(() => {
+  queues = queuesOn(place())
 })
-afterAll(() => place.stop())
-const queue = () => `q-${++count}`
-const pushpop = ([name = '', ...args]: readonly string[], options?: RunOptions) =>
-  run([name, ...place.options, ...args], options)
 
 describe('purge', () => {
   test.each([

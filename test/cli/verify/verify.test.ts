@@ -1,8 +1,6 @@
 // `pushpop verify` against a sound service, and against services that break one promise each.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chosenChecks } from '../../../cli/verify/choose.ts'
 import { giveBackKeptQueue, takeKeptQueue } from '../../../cli/verify/kept-queue.ts'
@@ -16,6 +14,7 @@ import {
 } from '../../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
 import { type RunOptions, run } from '../a-run.ts'
+import { useFolder } from '../places.ts'
 import { type Fault, startBrokenService } from './broken-service.ts'
 import { faults, swapsTwo } from './faults.ts'
 
@@ -37,15 +36,11 @@ type Body = {
 }
 
 let stack: LocalStack
-let directory: string
 beforeAll(async () => {
   stack = await startLocalStack({ port: 0, scheduleSpeed: SCHEDULE_SPEED })
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
 })
-afterAll(async () => {
-  await stack?.stop()
-  rmSync(directory, { recursive: true })
-})
+afterAll(() => stack?.stop())
+const file = useFolder()
 
 const verify = (args: readonly string[], options?: RunOptions, url = stack.url) =>
   run(['verify', '--endpoint', url, ...args], options)
@@ -95,8 +90,8 @@ async function withFault<R>(fault: Fault, work: (url: string) => Promise<R>): Pr
 
 describe('a sound service', () => {
   test('keeps every promise, and its queues are left empty', async () => {
-    const file = join(directory, 'report.md')
-    const { code, body } = await verifyAsJson(['--report', file])
+    const report = file('report.md')
+    const { code, body } = await verifyAsJson(['--report', report])
     expect([...stepsWith(body, 'broken'), ...stepsWith(body, 'undecided')]).toEqual([])
     expect(stepsWith(body, 'skipped').map(({ name }) => name)).toEqual([
       'The list of queues is refused',
@@ -106,7 +101,7 @@ describe('a sound service', () => {
       'A push to an empty queue is announced',
     ])
     expect({ code, ...body }).toMatchObject({ code: 0, success: true, left_behind: [] })
-    expect(readFileSync(file, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
+    expect(readFileSync(report, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
 
     const left = await queuesLeft()
     expect(left.filter(({ count }) => count > 0)).toEqual([])
@@ -217,7 +212,7 @@ describe('the queues of a check', () => {
 })
 
 describe('a service that', () => {
-  test.concurrent.each(faults)('$fault is caught by $check', async ({ check, sentence, make }) => {
+  test.concurrent.each(faults)('%s is caught by %s', async (_, check, sentence, make) => {
     const verdict = await withFault(make(), (url) => playStep(url, check, sentence))
     expect(verdict).toMatchObject({ kind: 'broken', reason: expect.any(String) })
   })
