@@ -12,16 +12,16 @@ const file = useFolder()
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => `${n}\n`).join('')
 
 async function stateOf(q: string) {
-  const { stdout } = await pushpop(['stats', q, '--json'])
+  const { stdout } = await pushpop(`stats ${q} --json`)
   return JSON.parse(stdout).queues[0] as { count: number; locked_count: number }
 }
 
 describe('a drain', () => {
   test('that is interrupted acknowledges what it has written, and leaves no lock', async () => {
     const q = queue()
-    await pushpop(['push', q], { stdin: numbers(6_000) })
+    await pushpop(`push ${q}`, { stdin: numbers(6_000) })
     const lines = file(q)
-    const drain = spawned(['drain', q, '--file', lines])
+    const drain = spawned(`drain ${q} --file ${lines}`)
     await until(() => linesIn(lines) > 300)
     drain.child.kill('SIGINT')
     expect(await drain.ended).toBe(130)
@@ -33,11 +33,11 @@ describe('a drain', () => {
 
   test('that is killed again and again loses nothing and writes nothing twice', async () => {
     const q = queue()
-    await pushpop(['push', q], { stdin: numbers(3_000) })
+    await pushpop(`push ${q}`, { stdin: numbers(3_000) })
     const lines = file(q)
     for (let kill = 1; kill <= 4; kill += 1) {
       const before = linesIn(lines)
-      const drain = spawned(['drain', q, '--file', lines, '--append', '--competing'])
+      const drain = spawned(`drain ${q} --file ${lines} --append --competing`)
       await until(() => linesIn(lines) > before + 120 * kill)
       drain.child.kill('SIGKILL')
       await drain.ended
@@ -46,7 +46,7 @@ describe('a drain', () => {
       await delay(100)
       await endLocks(q)
     }
-    expect((await pushpop(['drain', q, '--file', lines, '--append'])).code).toBe(0)
+    expect((await pushpop(`drain ${q} --file ${lines} --append`)).code).toBe(0)
     const items = jsonLines(readFileSync(lines, 'utf8')).map(({ item }) => item as number)
     // Not in order: a drain that passes by the lock of a dead one takes what is behind it first.
     expect(items.toSorted((a, b) => a - b)).toEqual([...Array(3_000).keys()])
@@ -54,8 +54,8 @@ describe('a drain', () => {
 
   test('whose reader has gone gives back what it could not write', async () => {
     const q = queue()
-    await pushpop(['push', q], { stdin: numbers(2_000) })
-    const drain = spawned(['drain', q])
+    await pushpop(`push ${q}`, { stdin: numbers(2_000) })
+    const drain = spawned(`drain ${q}`)
     drain.child.stdout?.once('data', () => drain.child.stdout?.destroy())
     expect(await drain.ended).toBe(141)
     expect(drain.stderr()).toBe('')
@@ -66,16 +66,16 @@ describe('a drain', () => {
 
 test('A pop that is interrupted before its answer came gives back what it has locked.', async () => {
   const q = queue()
-  await pushpop(['push', q, '1', '2'])
+  await pushpop(`push ${q} 1 2`)
   const interrupt = AbortSignal.abort()
-  const popped = await pushpop(['pop', q, '--ack'], { interrupt })
+  const popped = await pushpop(`pop ${q} --ack`, { interrupt })
   expect(popped).toMatchObject({ code: 130, stdout: '' })
   expect(await stateOf(q)).toMatchObject({ count: 2, locked_count: 0 })
 })
 
 test('A push from a pipe sends what is there, and says where it was when it is interrupted.', async () => {
   const q = queue()
-  const push = spawned(['push', q])
+  const push = spawned(`push ${q}`)
   push.child.stdin?.write('1\n2\n')
   await until(async () => (await stateOf(q)).count === 2)
   push.child.kill('SIGINT')
@@ -100,13 +100,7 @@ test('A second Ctrl-C ends it at once.', async () => {
 })
 
 test('Where nothing answers, a sentence says what to do.', async () => {
-  const { code, stdout, stderr } = await run([
-    'push',
-    'q',
-    '1',
-    '--endpoint',
-    'http://localhost:8999',
-  ])
+  const { code, stdout, stderr } = await run('push q 1 --endpoint http://localhost:8999')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(
     /^Cannot reach http:\/\/localhost:8999 because nothing answers there; start/,

@@ -9,7 +9,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import { startLocalStack } from '../../local/start-local-stack.ts'
 import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
-import { type RunOptions, run, spawnCli } from './a-run.ts'
+import { type Line, type RunOptions, run, spawnCli, wordsOf } from './a-run.ts'
 
 export type Started = {
   /** What names the place on a command line. */
@@ -56,12 +56,15 @@ export function usePlace<P extends Started>(start: () => Promise<P>) {
     place = await start()
   })
   afterAll(() => place?.stop())
-  const placed = ([name = '', ...args]: readonly string[]) => [name, ...place.options, ...args]
+  const placed = (line: Line) => {
+    const [name = '', ...args] = wordsOf(line)
+    return [name, ...place.options, ...args]
+  }
   return {
     place: () => place,
     queue: () => `q-${++made}`,
-    pushpop: (args: readonly string[], options?: RunOptions) => run(placed(args), options),
-    spawned: (args: readonly string[]) => spawnCli(placed(args), { ...place.env }),
+    pushpop: (line: Line, options?: RunOptions) => run(placed(line), options),
+    spawned: (line: Line) => spawnCli(placed(line), { ...place.env }),
   }
 }
 

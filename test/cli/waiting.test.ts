@@ -26,8 +26,8 @@ const endpoint = useServer(({ url = '' }, response) => {
 
 test('says what it waits for, to a person only, and then goes', async () => {
   const [told, silent] = await Promise.all([
-    run(['pop', 'person', '--endpoint', endpoint()]),
-    run(['pop', 'script', '--json', '--endpoint', endpoint()]),
+    run(`pop person --endpoint ${endpoint()}`),
+    run(`pop script --json --endpoint ${endpoint()}`),
   ])
   expect(told.code).toBe(0)
   expect(told.stderr).toContain(`Waiting 2 s: ${refusal.message}\n`)

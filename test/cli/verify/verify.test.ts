@@ -13,7 +13,7 @@ import {
   type QueueSummary,
 } from '../../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
-import { type RunOptions, run } from '../a-run.ts'
+import { type Line, type RunOptions, run, wordsOf } from '../a-run.ts'
 import { useFolder } from '../places.ts'
 import { type Fault, startBrokenService } from './broken-service.ts'
 import { faults, swapsTwo } from './faults.ts'
@@ -42,11 +42,11 @@ beforeAll(async () => {
 afterAll(() => stack?.stop())
 const file = useFolder()
 
-const verify = (args: readonly string[], options?: RunOptions, url = stack.url) =>
-  run(['verify', '--endpoint', url, ...args], options)
+const verify = (line: Line, options?: RunOptions, url = stack.url) =>
+  run(['verify', '--endpoint', url, ...wordsOf(line)], options)
 
-async function verifyAsJson(args: readonly string[], options?: RunOptions, url = stack.url) {
-  const { code, stdout } = await verify([...args, '--json'], options, url)
+async function verifyAsJson(line: Line, options?: RunOptions, url = stack.url) {
+  const { code, stdout } = await verify([...wordsOf(line), '--json'], options, url)
   return { code, body: JSON.parse(stdout) as Body }
 }
 
@@ -91,7 +91,7 @@ async function withFault<R>(fault: Fault, work: (url: string) => Promise<R>): Pr
 describe('a sound service', () => {
   test('keeps every promise, and its queues are left empty', async () => {
     const report = file('report.md')
-    const { code, body } = await verifyAsJson(['--report', report])
+    const { code, body } = await verifyAsJson(`--report ${report}`)
     expect([...stepsWith(body, 'broken'), ...stepsWith(body, 'undecided')]).toEqual([])
     expect(stepsWith(body, 'skipped').map(({ name }) => name)).toEqual([
       'The list of queues is refused',
@@ -114,13 +114,13 @@ describe('a sound service', () => {
         deadCount: 0,
       })
     }
-    const again = await verifyAsJson(['--only', 'configuration'])
+    const again = await verifyAsJson('--only configuration')
     expect(again.code).toBe(0)
     expect(body.kept_queues).toEqual(expect.arrayContaining([...again.body.kept_queues]))
   })
 
   test('is told about as Markdown where stdout is no terminal, without its address', async () => {
-    const { code, stdout, stderr } = await verify(['--only', 'purge,events'])
+    const { code, stdout, stderr } = await verify('--only purge,events')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^## PushPop: 1 of 1 promise holds; 1 was skipped\n/)
     expect(stdout).toContain('| ✓ holds | **purge**: A purge empties')
@@ -130,7 +130,7 @@ describe('a sound service', () => {
   })
 
   test('is told about line by line on a terminal', async () => {
-    const { code, stdout } = await verify(['--only', 'purge'], { isTTY: true })
+    const { code, stdout } = await verify('--only purge', { isTTY: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^\S*✓\S* \S*purge .*2 of 2/)
     expect(stdout).toContain('1 of 1 promise holds.')
@@ -191,7 +191,7 @@ describe('the queues of a check', () => {
       throw new Error('lost')
     }
   const verifyOrder = (isLost: (path: string) => boolean) =>
-    withFault(losing(isLost), (url) => verifyAsJson(['--only', 'order'], {}, url))
+    withFault(losing(isLost), (url) => verifyAsJson('--only order', {}, url))
 
   test('are emptied though an answer is lost', async () => {
     const lost = new Set<string>()
@@ -219,7 +219,7 @@ describe('a service that', () => {
 
   test.concurrent('breaks a promise is told so, with what was found', async () => {
     const { code, stdout, stderr } = await withFault(swapsTwo(), (url) =>
-      verify(['--only', 'order,configuration'], {}, url),
+      verify('--only order,configuration', {}, url),
     )
     expect(code).toBe(5)
     expect(stdout).toMatch(/^## PushPop: 1 of 2 promises hold; 1 is broken\n/)
@@ -231,7 +231,7 @@ describe('a service that', () => {
 
   test.concurrent('answers without credentials is caught by authorisation', async () => {
     const env = { PUSHPOP_TOKEN: 'a-token' }
-    const { code, body } = await verifyAsJson(['--only', 'authorisation', '--auth', 'token'], {
+    const { code, body } = await verifyAsJson('--only authorisation --auth token', {
       env,
     })
     expect(code).toBe(5)
@@ -259,7 +259,7 @@ describe('a service that', () => {
     }
     const [address, { code, stdout }] = await withFault(fault, async (url) => [
       url,
-      await verify(['--only', 'purge'], {}, url),
+      await verify('--only purge', {}, url),
     ])
     expect(code).toBe(1)
     expect(stdout).toContain('NETWORK_ERROR: No answer came from the endpoint')
@@ -271,9 +271,7 @@ describe('a service that', () => {
       asked.url.pathname.endsWith('/pop')
         ? { status: 403, headers: {}, text: '{"message":"Forbidden"}' }
         : pass(asked)
-    const { code, body } = await withFault(fault, (url) =>
-      verifyAsJson(['--only', 'order'], {}, url),
-    )
+    const { code, body } = await withFault(fault, (url) => verifyAsJson('--only order', {}, url))
     expect({ code, ...body }).toMatchObject({ code: 1, success: false, broken: 0, undecided: 1 })
   })
 
@@ -285,7 +283,7 @@ describe('a service that', () => {
         ? { status: 403, headers: {}, text: '{"message":"Forbidden"}' }
         : pass({ url, ...rest })
     }
-    const { code, stdout } = await withFault(fault, (url) => verify(['--only', 'order'], {}, url))
+    const { code, stdout } = await withFault(fault, (url) => verify('--only order', {}, url))
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(asked.filter((path) => path.endsWith('/push'))).toEqual([])
   })
@@ -327,7 +325,7 @@ describe('a run that is interrupted', () => {
 
 describe('the command line', () => {
   test('lists the checks', async () => {
-    const { code, stdout } = await run(['verify', '--list'])
+    const { code, stdout } = await run('verify --list')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^CHECK +PROMISE\norder +First in, first out/)
   })
@@ -342,7 +340,7 @@ describe('the command line', () => {
   })
 
   test('says where nothing answers', async () => {
-    const { code, stderr } = await run(['verify', '--endpoint', 'http://localhost:8999'])
+    const { code, stderr } = await run('verify --endpoint http://localhost:8999')
     expect(code).toBe(1)
     expect(stderr).toContain('Cannot reach http://localhost:8999 because nothing answers there')
   })
