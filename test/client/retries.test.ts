@@ -1,9 +1,9 @@
 // Every verb against every way to fail: sent again or not, and what the error says.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Client, createClient, PushPopError } from '../../client/index.ts'
+import { type Client, type ClientOptions, PushPopError } from '../../client/index.ts'
 import { afterLostAnswer, lockPauseMs, pauseMs, type Verb } from '../../client/retry.ts'
-import { answers, breaks, hangs, type Reply, refuses, scripted, succeeds } from './scripted.ts'
+import { answers, breaks, clientOf, hangs, type Reply, refuses, succeeds } from './scripted.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
@@ -127,14 +127,13 @@ const final: Record<string, Reply> = {
 
 /** The call's outcome, however long its pauses are. */
 async function outcomeOf([, run]: Row, ...replies: Reply[]) {
-  const service = scripted(...replies)
-  const client = createClient({ url: 'http://service', fetch: service.fetch })
+  const { client, asked } = clientOf(replies)
   const outcome = run(client).then(
     () => 'success' as const,
     (error: unknown) => error as PushPopError,
   )
   await vi.runAllTimersAsync()
-  return { outcome: await outcome, asked: service.asked }
+  return { outcome: await outcome, asked }
 }
 
 describe.each(Object.entries(rows))('%s', (name, row) => {
@@ -203,11 +202,10 @@ describe('a key made for a call', () => {
 })
 
 describe('time', () => {
-  const run = (row: string, options: object, ...replies: Reply[]) => {
-    const service = scripted(...replies)
-    const client = createClient({ url: 'http://service', fetch: service.fetch, ...options })
+  const run = (row: string, options: Partial<ClientOptions>, ...replies: Reply[]) => {
+    const { client, asked } = clientOf(replies, options)
     const outcome = (rows[row] as Row)[1](client).catch((error: unknown) => error)
-    return { outcome, asked: service.asked }
+    return { outcome, asked }
   }
 
   test('Retry-After is waited for', async () => {
@@ -287,48 +285,44 @@ describe('a locked queue', () => {
 describe('a signal', () => {
   test('ends a request, whose outcome is unknown then', async () => {
     const stop = new AbortController()
-    const service = scripted(hangs)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const push = client.queue('q').push(1, { signal: stop.signal, idempotent: true })
+    const { queue, asked } = clientOf([hangs])
+    const push = queue.push(1, { signal: stop.signal, idempotent: true })
     const outcome = push.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     stop.abort(new Error('enough'))
     expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: 'unknown', attempts: 1 })
-    expect(service.asked).toHaveLength(1)
+    expect(asked).toHaveLength(1)
   })
 
   test('ends a pause, after a refusal with nothing changed', async () => {
     const stop = new AbortController()
-    const service = scripted(refuses(503, 'BUSY', {}, 5), succeeds)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const push = client.queue('q').push(1, { signal: stop.signal })
+    const { queue, asked } = clientOf([refuses(503, 'BUSY', {}, 5), succeeds])
+    const push = queue.push(1, { signal: stop.signal })
     const outcome = push.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     stop.abort()
     expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: undefined, attempts: 1 })
-    expect(service.asked).toHaveLength(1)
+    expect(asked).toHaveLength(1)
   })
 
   test('that came before sends nothing', async () => {
-    const service = scripted(succeeds)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const push = client.queue('q').push(1, { signal: AbortSignal.abort() })
+    const { queue, asked } = clientOf([succeeds])
+    const push = queue.push(1, { signal: AbortSignal.abort() })
     await expect(push).rejects.toMatchObject({ code: 'ABORTED', attempts: 0, outcome: undefined })
-    expect(service.asked).toHaveLength(0)
+    expect(asked).toHaveLength(0)
   })
 })
 
 describe('a hurry, as a consumer has it when it stops', () => {
   const hurried = async (options: object, ...replies: Reply[]) => {
     const hurry = new AbortController()
-    const service = scripted(...replies)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const pop = client.queue('q').pop({ ack: true, hurry: hurry.signal, ...options })
+    const { queue, asked } = clientOf(replies)
+    const pop = queue.pop({ ack: true, hurry: hurry.signal, ...options })
     const outcome = pop.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     hurry.abort()
     await vi.advanceTimersByTimeAsync(0)
-    return { outcome: await outcome, asked: service.asked }
+    return { outcome: await outcome, asked: asked }
   }
   const outcomeUnknown = refuses(503, 'STORE_UNAVAILABLE', { outcome: 'unknown' }, 5)
 
@@ -355,9 +349,8 @@ describe('a hurry, as a consumer has it when it stops', () => {
       new Promise((resolve) =>
         setTimeout(() => resolve(new Response('{"items":[],"details":[]}')), 3_000),
       )
-    const service = scripted(late)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const pop = client.queue('q').pop({ hurry: AbortSignal.abort() })
+    const { queue } = clientOf([late])
+    const pop = queue.pop({ hurry: AbortSignal.abort() })
     await vi.advanceTimersByTimeAsync(3_000)
     expect(await pop).toEqual({ items: [], more: false })
   })
