@@ -136,9 +136,7 @@ describe('the doctor', () => {
       code: 0,
       examination: { items_found: 88 },
     })
-    expect(await examine(neighbour, '--scan')).toMatchObject({
-      examination: { findings: [] },
-    })
+    expect(await examine(neighbour, '--scan')).toMatchObject({ examination: { findings: [] } })
   })
 })
 

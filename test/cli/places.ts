@@ -36,12 +36,7 @@ export async function startStore(): Promise<Started & { readonly store: Embedded
   }
   // The SDK reads the environment of the process, in a run within it too.
   Object.assign(process.env, env)
-  return {
-    store,
-    options: ['--table', 'cli', '--bucket', 'cli'],
-    env,
-    stop: () => store.stop(),
-  }
+  return { store, options: ['--table', 'cli', '--bucket', 'cli'], env, stop: () => store.stop() }
 }
 
 /** The engine on the same store. */

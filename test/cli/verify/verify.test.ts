@@ -163,10 +163,7 @@ describe('the queue whose settings are changed', () => {
       name: 'that is configured',
       touch: async (queue: Queue) => void (await queue.configure({ maxDeliveries: 7 })),
     },
-    {
-      name: 'that holds an item',
-      touch: async (queue: Queue) => void (await queue.push('mine')),
-    },
+    { name: 'that holds an item', touch: async (queue: Queue) => void (await queue.push('mine')) },
   ])('is none $name: a run, or a person, has it', async ({ touch }) => {
     const queue = client.queue(await take())
     await giveBackKeptQueue(client, queue.id, defaults)
@@ -231,9 +228,7 @@ describe('a service that', () => {
 
   test.concurrent('answers without credentials is caught by authorisation', async () => {
     const env = { PUSHPOP_TOKEN: 'a-token' }
-    const { code, body } = await verifyAsJson('--only authorisation --auth token', {
-      env,
-    })
+    const { code, body } = await verifyAsJson('--only authorisation --auth token', { env })
     expect(code).toBe(5)
     expect(stepsWith(body, 'broken')).toHaveLength(3)
   })

@@ -83,12 +83,7 @@ export const inspectCases: Cases = {
   }) => {
     for (const query of ['', 'consistent=true', 'consistent=false']) {
       const state = expectOk(await q.call('GET', '', { query }))
-      expect(state).toMatchObject({
-        version: 0,
-        count: 0,
-        priorities: [],
-        oldest_pushed_at: null,
-      })
+      expect(state).toMatchObject({ version: 0, count: 0, priorities: [], oldest_pushed_at: null })
     }
     expectOk(await q.call('GET', 'items'))
     expectOk(await q.call('GET', 'config'))

@@ -16,10 +16,7 @@ export const manageCases: Cases = {
     const first = { segment_size: 50, buffer_segments: 3, max_deliveries: 5, capacity: 1000 }
     const whole = { ...defaults, ...first }
     expect(expectOk(await q.configure(first))).toEqual(whole)
-    expect(expectOk(await q.configure({ capacity: 7 }))).toEqual({
-      ...whole,
-      capacity: 7,
-    })
+    expect(expectOk(await q.configure({ capacity: 7 }))).toEqual({ ...whole, capacity: 7 })
     const without = { max_deliveries: null, capacity: null }
     expect(expectOk(await q.configure(without))).toEqual({ ...whole, ...without })
     const answer = await q.call('GET', 'config')
@@ -29,18 +26,9 @@ export const manageCases: Cases = {
   'limits are whole once they are set, and replaced as a whole': async ({ q }) => {
     const pop_limit = { max_requests: 5, window_millis: 60_000, algorithm: 'smooth', burst: 2 }
     const set = await q.configure({ push_limit: { max_requests: 3 }, pop_limit })
-    const push_limit = {
-      max_requests: 3,
-      window_millis: 1_000,
-      algorithm: 'window',
-      burst: 1,
-    }
+    const push_limit = { max_requests: 3, window_millis: 1_000, algorithm: 'window', burst: 1 }
     expect(expectOk(set)).toEqual({ ...defaults, push_limit, pop_limit })
-    expect((await q.inspect()).configuration).toEqual({
-      ...defaults,
-      push_limit,
-      pop_limit,
-    })
+    expect((await q.inspect()).configuration).toEqual({ ...defaults, push_limit, pop_limit })
     const given = expectOk(await q.call('GET', 'config'))
     expect(expectOk(await q.configure(given))).toEqual(given)
     const other = expectOk(await q.configure({ pop_limit: { max_requests: 100 } }))

@@ -80,9 +80,7 @@ export const pushCases: Cases = {
   'an item of 256 KiB passes, and one of a byte more is 413 with the limit': async ({ q }) => {
     const large = `"${'x'.repeat(256 * 1024 - 2)}"`
     await q.push(`{"item":${large}}`)
-    const tooLarge = await q.call('POST', 'push', {
-      body: `{"item":${large} }`.replace('x', 'xx'),
-    })
+    const tooLarge = await q.call('POST', 'push', { body: `{"item":${large} }`.replace('x', 'xx') })
     expect(expectError(tooLarge, 413, 'ITEM_TOO_LARGE').limit_bytes).toBe(262_144)
     expect((await q.pop()).items[0]).toHaveLength(256 * 1024 - 2)
   },

@@ -57,12 +57,7 @@ export const settleCases: Cases = {
       items_acknowledged: 2,
       results: [
         { success: true, items_acknowledged: 2 },
-        {
-          lock_id: 'AAAAAAAAAAA',
-          success: false,
-          error_code: 'LOCK_NOT_FOUND',
-          retryable: false,
-        },
+        { lock_id: 'AAAAAAAAAAA', success: false, error_code: 'LOCK_NOT_FOUND', retryable: false },
       ],
     })
   },
