@@ -4,6 +4,7 @@ import type { CaseTools } from './call.ts'
 import { runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
+import { hostileCases } from './hostile/hostile-cases.ts'
 import { embeddedService, type Service } from './service.ts'
 
 let service: Service
@@ -30,7 +31,9 @@ describe('All cases together', () => {
   ]
 
   it('bring about every error code that a caller can bring about.', () => {
+    // Hostile requests, in their own test, bring about what is wrong with a request.
     const codes = new Set([...seen].map((one) => one.split(' ')[1]))
+    for (const { code } of hostileCases) codes.add(code)
     const missing = Object.keys(errorTable).filter((code) => !codes.has(code))
     expect(missing.sort()).toEqual(elsewhere.sort())
   })

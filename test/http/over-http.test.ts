@@ -2,13 +2,12 @@
 // runs: the synthesised functions in processes of their own, which share nothing but the stores.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { errorTable } from '../../lambdas/http/error-table.ts'
 import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
-import { type CaseTools, json } from './call.ts'
+import type { CaseTools } from './call.ts'
 import { inspect, lock, pushItems, runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
-import { hostileCases } from './hostile/hostile-cases.ts'
+import { surprisesOf } from './hostile/hostile-cases.ts'
 import { httpCall } from './http-call.ts'
 
 let stack: LocalStack
@@ -45,14 +44,7 @@ describe('Hostile requests', () => {
     await pushItems(call, queue, ['canary-item', 'b', 'c'])
     await lock(call, queue, 'ttl_seconds=300')
     const before = await inspect(call, queue)
-    const surprises: string[] = []
-    for (const { name, method, path, options, code } of hostileCases) {
-      const answer = await call(method, path(queue), options)
-      const isRight = answer.status === errorTable[code].status && json(answer).error_code === code
-      if (!isRight) surprises.push(`${name}: ${answer.status} ${answer.text.slice(0, 200)}`)
-      if (answer.text.includes('canary')) surprises.push(`${name}: tells an item`)
-    }
-    expect(surprises).toEqual([])
+    expect(await surprisesOf(call, queue)).toEqual([])
     expect(await inspect(call, queue)).toEqual(before)
   })
 })

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Cases, expectError, expectOk, lock, nowSeconds, on, path, pop } from './actions.ts'
+import { type Cases, expectError, expectOk, lock, nowSeconds, on, pop } from './actions.ts'
 
 export const popCases: Cases = {
   'a pop without acknowledgement takes the item for good': async ({ q }) => {
@@ -120,44 +120,6 @@ export const popCases: Cases = {
     )
     expect(settled.items_acknowledged).toBe(2)
   },
-  'a parameter given twice is refused, in the query, as a header or in both': async ({
-    call,
-    id,
-  }) => {
-    const at = path(id, 'pop')
-    const twice = await call('POST', at, { query: 'count=1&count=1' })
-    expect(expectError(twice, 400, 'INVALID_PARAMETER').message).toContain('count')
-    const both = await call('POST', at, { query: 'count=1', headers: { count: '1' } })
-    expectError(both, 400, 'INVALID_PARAMETER')
-    const headers = { 'require-ack': 'true,true' }
-    expectError(await call('POST', at, { headers }), 400, 'INVALID_PARAMETER')
-  },
-  'count must be an integer from 1 to 100, ttl_seconds an integer, flags true or false': async ({
-    call,
-    id,
-  }) => {
-    const at = path(id, 'pop')
-    const wrong = [
-      ...['0', '-1', '101', '1.0', '1e1', '', '%20', 'one', '0x1', '%D9%A3'].map(
-        (value) => [`count=${value}`, 'INVALID_COUNT'] as const,
-      ),
-      ...['1.5', '', 'soon', '1e2', 'NaN', 'Infinity'].map(
-        (value) => [`ttl_seconds=${value}`, 'INVALID_TTL'] as const,
-      ),
-      ...['True', '1', 'yes', '', 'null', 'TRUE'].flatMap((value) => [
-        [`require_ack=${value}`, 'INVALID_PARAMETER'] as const,
-        [`allow_competing_consumers=${value}`, 'INVALID_PARAMETER'] as const,
-      ]),
-      ['acknowledge=', 'INVALID_PARAMETER'],
-      ['counts=1', 'UNKNOWN_FIELD'],
-      ['Count=1', 'UNKNOWN_FIELD'],
-      ['toString=1', 'UNKNOWN_FIELD'],
-    ] as const
-    for (const [query, code] of wrong) {
-      const refused = expectError(await call('POST', at, { query }), 400, code)
-      expect(refused.message).toContain(query.split('=')[0])
-    }
-  },
   'a pop acknowledges another lock in the same write': async ({ q }) => {
     await q.pushItems(['a', 'b', 'c'])
     const first = await q.lock('count=2')
@@ -192,11 +154,6 @@ export const popCases: Cases = {
     expect(expectOk(await send())).toEqual(first)
     await q.post('acknowledge', { lock_id: first.lock_id })
     expect(expectOk(await send()).items).toEqual(['b'])
-  },
-  'a key on a pop without acknowledgement is refused': async ({ q }) => {
-    const headers = { 'Idempotency-Key': 'worker-1' }
-    const refused = await q.call('POST', 'pop', { headers })
-    expect(expectError(refused, 400, 'INVALID_PARAMETER').message).toContain('Idempotency-Key')
   },
   'an answer is full at 4 MiB, and says that there is more': async ({ q }) => {
     const item = 'x'.repeat(255_000)

@@ -49,10 +49,13 @@ export const rateCases: Cases = {
     expect(expectOk(second).remaining).toBe(0)
     expectHeaders(second, 'q=3;w=86400', 0)
   },
-  'a key that nobody has heard of has 100 a second': async ({ call, id }) => {
-    const answer = await decide(call, id)
-    expectOk(answer)
-    expectHeaders(answer, 'q=100;w=1', 99)
+  'a key that nobody has heard of has 100 a second': async ({ call, queue }) => {
+    for (;;) {
+      const answer = await decide(call, queue())
+      const { window } = expectOk(answer)
+      // On a busy machine its second may be over by now, and the answer may tell of the next.
+      if (nowSeconds() < window.end) return expectHeaders(answer, 'q=100;w=1', 99)
+    }
   },
   'a request beyond the limit is told when to come back': async ({ call, id: key }) => {
     expectOk(await decide(call, key, oneADay))

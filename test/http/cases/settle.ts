@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Cases, expectError, expectOk, nowSeconds, on, path, pop } from './actions.ts'
+import { type Cases, expectError, expectOk, nowSeconds, on, pop } from './actions.ts'
 
 export const settleCases: Cases = {
   'acknowledging a lock settles all of it': async ({ q }) => {
@@ -191,25 +191,5 @@ export const settleCases: Cases = {
       expectOk(await q.post('release', { lock_id }))
     }
     expect((await q.pop('count=5')).items).toEqual(['good'])
-  },
-  'a body that a lock needs must be there, and have a lock_id': async ({ q, call, id }) => {
-    for (const verb of ['acknowledge', 'extend-lock', 'release', 'dead-letter']) {
-      expectError(await call('POST', path(id, verb)), 400, 'INVALID_JSON')
-      const missing = expectError(await q.post(verb, {}), 400, 'INVALID_PARAMETER')
-      expect(missing.message).toContain('lock_id')
-      for (const lock_id of ['', 5, null, ['x'], 'x'.repeat(65)]) {
-        const body = { lock_id, ...(verb === 'extend-lock' && { ttl_seconds: 5 }) }
-        const wrong = expectError(await q.post(verb, body), 400, 'INVALID_PARAMETER')
-        expect(wrong.message).toContain('lock_id')
-      }
-      const unknown = await q.post(verb, { lock_id: 'x', ttl_seconds: 5, extra: 1 })
-      expectError(unknown, 400, 'UNKNOWN_FIELD')
-    }
-  },
-  'a reason is text of at most 256 characters': async ({ q }) => {
-    for (const reason of ['x'.repeat(257), 5, null]) {
-      const refused = await q.post('dead-letter', { lock_id: 'AAAAAAAAAAA', reason })
-      expect(expectError(refused, 400, 'INVALID_PARAMETER').message).toContain('reason')
-    }
   },
 }

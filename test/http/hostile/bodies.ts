@@ -1,6 +1,7 @@
 import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
 import {
   type CallName,
+  callNames,
   calls,
   type HostileCase,
   phrases,
@@ -71,7 +72,8 @@ const unknown = withBody.flatMap((name) =>
     const good = 'body' in calls[name] ? (calls[name] as { body: string }).body : '{}'
     const fields = good === '{}' ? '' : `${good.slice(1, -1)},`
     const body = `{${fields}${JSON.stringify(field)}:1}`
-    return wrong(name, `the field ${short(field)}`, 'UNKNOWN_FIELD', { body })
+    const names = JSON.stringify(field).slice(1, 60).replace(/"$/, '')
+    return wrong(name, `the field ${short(field)}`, 'UNKNOWN_FIELD', { body, names })
   }),
 )
 
@@ -80,7 +82,7 @@ const priorities = words(`
   ""
 `)
 
-const items: readonly (readonly [string, HttpErrorCode])[] = [
+const items: readonly (readonly [string, HttpErrorCode, string?])[] = [
   ['{}', 'INVALID_ITEM'],
   ['{"priority":1}', 'INVALID_ITEM'],
   ['{"items":[]}', 'INVALID_ITEM'],
@@ -95,7 +97,10 @@ const items: readonly (readonly [string, HttpErrorCode])[] = [
   ['{"items":[{"item":1},"x"]}', 'INVALID_ITEM'],
   ['{"items":[{"item":1},{"priority":2}]}', 'INVALID_ITEM'],
   ['{"items":[{"item":1,"priority":"2"}]}', 'INVALID_PRIORITY'],
-  ['{"items":[{"item":1,"items":[]}]}', 'UNKNOWN_FIELD'],
+  ['{"items":[{"item":1,"items":[]}]}', 'UNKNOWN_FIELD', 'items[0].items'],
+  ['{"items":[{"item":1,"ttl":2}]}', 'UNKNOWN_FIELD', 'items[0].ttl'],
+  ['{"items":[{"item":1},{"item":1,"item":2}]}', 'INVALID_PARAMETER', 'items[1].item'],
+  ['{"item":1,"priorty":2}', 'UNKNOWN_FIELD', 'priorty'],
   ['{"items":[{"item":1}],"priority":2}', 'UNKNOWN_FIELD'],
   ['{"item":1,"items":[{"item":1}]}', 'UNKNOWN_FIELD'],
   [`{"items":[${Array(1_001).fill('{"item":1}').join(',')}]}`, 'INVALID_ITEM'],
@@ -120,13 +125,14 @@ const tooLarge = withBody
   )
 
 const types = phrases(`
-  text/plain ¦ text/json ¦ application/x-www-form-urlencoded; charset=utf-8
+  text/plain ¦ text/json ¦ application/xml ¦ application/jsonp ¦ application/vnd.api+json
+  application/x-www-form-urlencoded; charset=utf-8
   multipart/form-data ¦ application/octet-stream ¦ application/json+x ¦ application/ld+json
   application/json; charset=utf-16 ¦ application/json; charset=iso-8859-1 ¦ application ¦ ,
   application/json, text/plain ¦ */*
 `)
 
-const mediaTypes = withBody.flatMap((name) =>
+const mediaTypes = callNames.flatMap((name) =>
   types
     // Called a form, a JSON object is taken for what it is: the sources' curl line does it.
     .filter((type) => name !== 'acknowledge' || !type.includes('form-urlencoded'))
@@ -141,8 +147,12 @@ const mediaTypes = withBody.flatMap((name) =>
 export const bodyCases: readonly HostileCase[] = [
   ...brokenBodies,
   ...unknown,
-  ...twice.map(([name, body]) => wrong(name, short(body), 'INVALID_PARAMETER', { body })),
-  ...items.map(([body, code]) => wrong('push', `the body ${short(body)}`, code, { body })),
+  ...twice.map(([name, body]) =>
+    wrong(name, short(body), 'INVALID_PARAMETER', { body, names: 'twice' }),
+  ),
+  ...items.map(([body, code, names]) =>
+    wrong('push', `the body ${short(body)}`, code, { body, names }),
+  ),
   ...priorities.flatMap((value) => [
     wrong('push', `the priority ${value}`, 'INVALID_PRIORITY', {
       body: `{"item":1,"priority":${value}}`,
@@ -154,8 +164,18 @@ export const bodyCases: readonly HostileCase[] = [
   ]),
   ...tooLarge,
   ...mediaTypes,
-  wrong('push', 'no body', 'INVALID_JSON', { body: '' }),
-  wrong('configure', 'no body', 'INVALID_JSON', { body: '' }),
+  ...withBody
+    .filter((name) => name !== 'purge' && name !== 'redrive')
+    .map((name) => wrong(name, 'no body', 'INVALID_JSON', { body: '' })),
+  ...(['acknowledge', 'extendLock', 'release', 'deadLetter'] as const).map((name) =>
+    wrong(name, 'an empty body', 'INVALID_PARAMETER', { body: '{}', names: 'lock_id' }),
+  ),
+  wrong('push', 'a body that is packed', 'UNSUPPORTED_MEDIA_TYPE', {
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  }),
+  wrong('push', 'an item in a form', 'UNSUPPORTED_MEDIA_TYPE', {
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  }),
   wrong('acknowledge', 'a form', 'UNSUPPORTED_MEDIA_TYPE', {
     body: 'lock_id=AAAAAAAAAAA',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },

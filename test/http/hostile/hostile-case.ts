@@ -9,6 +9,8 @@ export type HostileCase = {
   path(queue: string): string
   readonly options?: CallOptions
   readonly code: HttpErrorCode
+  /** What its message must name. */
+  readonly names?: string | undefined
 }
 
 export type CallName = keyof typeof calls
@@ -42,7 +44,7 @@ export function wrong(
   name: CallName,
   what: string,
   code: HttpErrorCode,
-  options: CallOptions = {},
+  { names, ...options }: CallOptions & Pick<HostileCase, 'names'> = {},
 ): HostileCase {
   const { method, suffix, body }: GoodCall = calls[name]
   return {
@@ -51,6 +53,7 @@ export function wrong(
     path: (queue) => `/queue/${queue}${suffix}`,
     options: { ...(body !== undefined && { body }), ...options },
     code,
+    names,
   }
 }
 

@@ -54,17 +54,24 @@ const keys = ['', 'x'.repeat(129), 'é', 'a\tb', '\u00a0', 'ÿ'.repeat(10)]
 const keyCases = keys.flatMap((key) => {
   const headers = { 'idempotency-key': key }
   return [
-    wrong('push', `the key ${short(key)}`, 'INVALID_PARAMETER', { headers }),
+    wrong('push', `the key ${short(key)}`, 'INVALID_PARAMETER', {
+      headers,
+      names: 'Idempotency-Key',
+    }),
     wrong('pop', `the key ${short(key)}`, 'INVALID_PARAMETER', {
       headers,
       query: 'require_ack=true&allow_competing_consumers=true',
+      names: 'Idempotency-Key',
     }),
   ]
 })
 
-const tags = phrases(`
-  0 ¦ 1 ¦ latest ¦ "1 ¦ 1" ¦ ""1 ¦ "a" "b" ¦ , ¦ "1", ¦ W/1 ¦ w/"1" ¦ '1' ¦ """"
-`)
+const tags = [
+  '',
+  ...phrases(`
+  0 ¦ 1 ¦ latest ¦ "1 ¦ 1" ¦ ""1 ¦ "a" "b" ¦ , ¦ "1", ¦ W/1 ¦ w/"1" ¦ '1' ¦ """" ¦ 5
+`),
+]
 const staleTags = words(`
   "1" "999" "-1" "01" "" ${'"a b"'.replace(' ', '_')} W/"0" "0.0" "1","2"
 `)
@@ -84,7 +91,10 @@ const reasons = ['5', 'null', '[]', `"${'x'.repeat(257)}"`]
 const lockCases = [
   ...settling.flatMap((name) => [
     ...lockIds.map((id) =>
-      wrong(name, `lock_id ${short(id)}`, 'INVALID_PARAMETER', { body: `{"lock_id":${id}}` }),
+      wrong(name, `lock_id ${short(id)}`, 'INVALID_PARAMETER', {
+        body: `{"lock_id":${id}}`,
+        names: 'lock_id',
+      }),
     ),
     ...unknownLocks.map((id) =>
       wrong(name, `the lock ${short(id)}`, 'INVALID_LOCK_ID', { body: `{"lock_id":${id}}` }),
@@ -95,6 +105,13 @@ const lockCases = [
       }),
     ),
   ]),
+  ...lockIds.map((id) => {
+    const body = `{"lock_id":${id},"ttl_seconds":5}`
+    return wrong('extendLock', `lock_id ${short(id)}`, 'INVALID_PARAMETER', {
+      body,
+      names: 'lock_id',
+    })
+  }),
   ...lockLists.map((ids) =>
     wrong('acknowledge', `lock_ids ${short(ids)}`, 'INVALID_PARAMETER', {
       body: `{"lock_ids":${ids}}`,
@@ -108,6 +125,7 @@ const lockCases = [
   ...reasons.map((reason) =>
     wrong('deadLetter', `reason ${short(reason)}`, 'INVALID_PARAMETER', {
       body: `{"lock_id":"AAAAAAAAAAA","reason":${reason}}`,
+      names: 'reason',
     }),
   ),
   wrong('acknowledge', 'lock_id and lock_ids', 'UNKNOWN_FIELD', {
@@ -121,10 +139,17 @@ const lockCases = [
   wrong('pop', 'a lock beside it', 'QUEUE_LOCKED'),
   wrong('pop', 'a key without a lock', 'INVALID_PARAMETER', {
     headers: { 'idempotency-key': 'k' },
+    names: 'Idempotency-Key',
   }),
 ]
 
-const settings = ['segment_size', 'buffer_segments', 'max_deliveries', 'capacity']
+/** Each with values that are no others' fault: its own bound, and what cannot be taken away. */
+const settings: Readonly<Record<string, readonly string[]>> = {
+  segment_size: ['251', 'null'],
+  buffer_segments: ['101', 'null'],
+  max_deliveries: ['1001'],
+  capacity: ['1000000000001'],
+}
 const limits = ['push_limit', 'pop_limit']
 const wrongLimits = words(`
   0 "5" true [] 1e400 {"max_requests":0} {} {"max_requests":9,"window_millis":1e400}
@@ -139,7 +164,10 @@ export const otherCases: readonly HostileCase[] = [
   ...keyCases,
   ...lockCases,
   ...tags.map((tag) =>
-    wrong('configure', `If-Match: ${tag}`, 'INVALID_PARAMETER', { headers: { 'if-match': tag } }),
+    wrong('configure', `If-Match: ${tag}`, 'INVALID_PARAMETER', {
+      headers: { 'if-match': tag },
+      names: 'If-Match',
+    }),
   ),
   ...staleTags.map((tag) =>
     wrong('configure', `stale If-Match: ${tag}`, 'VERSION_MISMATCH', {
@@ -151,13 +179,26 @@ export const otherCases: readonly HostileCase[] = [
       wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
     ),
   ),
-  ...settings.flatMap((name) =>
-    wrongSettings.map((value) =>
-      wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
-    ),
+  ...Object.entries(settings).flatMap(([name, own]) =>
+    [...wrongSettings, ...own].map((value) => {
+      const body = `{"${name}":${value}}`
+      return wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body, names: name })
+    }),
   ),
+  wrong('configure', 'segmentSize', 'UNKNOWN_FIELD', {
+    body: '{"segmentSize":5}',
+    names: 'segmentSize',
+  }),
+  {
+    ...wrong('configure', 'a dead-letter queue', 'INVALID_PARAMETER'),
+    path: (queue) => `/queue/${queue}-deadletter/config`,
+    options: { body: '{"max_deliveries":3}' },
+  },
   ...['0', '1001', '-1', '1.5', '"5"', 'null', '1e400'].map((limit) =>
-    wrong('redrive', `limit ${limit}`, 'INVALID_PARAMETER', { body: `{"limit":${limit}}` }),
+    wrong('redrive', `limit ${limit}`, 'INVALID_PARAMETER', {
+      body: `{"limit":${limit}}`,
+      names: 'limit',
+    }),
   ),
   wrong('redrive', 'a queue that is no dead-letter queue', 'INVALID_QUEUE_ID'),
 ]
