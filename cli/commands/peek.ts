@@ -3,7 +3,7 @@ import { integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { age, counted } from '../console/amounts.ts'
-import { type Column, tableLines } from '../console/table.ts'
+import { type Column, printTable } from '../console/table.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted } from '../failure.ts'
 import { itemLine, onOneLine } from '../lines/write-item.ts'
@@ -31,7 +31,8 @@ export const peek = command({
     limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
   examples: ['pushpop peek orders', 'pushpop peek orders --priority 5 --limit 500 --json'],
-  async run({ given, words, io, isJson, interrupt, print, tell, paintOut, target }) {
+  async run(context) {
+    const { given, words, io, isJson, interrupt, print, tell, target } = context
     const [queue = ''] = words
     const { limit = LIMIT_STANDARD, priority } = given
     const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
@@ -59,9 +60,7 @@ export const peek = command({
       return exitCodes.nothingThere
     }
     if (!isJson) {
-      const [title = '', ...lines] = tableLines(columns, rows, width)
-      await print(paintOut('dim', title))
-      for (const line of lines) await print(line)
+      await printTable(context, columns, rows)
       if (isMore) tell(`The first ${counted(shown, 'item')}; --limit shows more.`)
     }
     return exitCodes.done

@@ -5,10 +5,10 @@ import { flag, text } from '../arguments/option-table.ts'
 import type { Context, Io } from '../command.ts'
 import { command } from '../command.ts'
 import { counted, grouped } from '../console/amounts.ts'
-import { ask } from '../console/confirm.ts'
-import { type Column, tableLines } from '../console/table.ts'
+import { checkAskable, confirm, yes } from '../console/confirm.ts'
+import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { Failure, interrupted, wrongUsage } from '../failure.ts'
+import { interrupted, wrongUsage } from '../failure.ts'
 import { cannotRead } from '../lines/read-lines.ts'
 import { withRates } from '../target/open-rates.ts'
 import type { Rates } from '../target/rates.ts'
@@ -68,26 +68,18 @@ export const ratePatterns = command({
 })
 
 async function replace(
-  { given, io, isJson, interrupt, print, tell }: Run,
+  context: Run,
   rates: Rates,
   patterns: readonly unknown[],
 ): Promise<ExitCode> {
-  const isAskable = io.stdin.isTTY && io.stderr.isTTY
-  if (!given.yes && !isAskable) {
-    throw wrongUsage(
-      'Cannot replace the patterns because nobody can be asked here; --yes does not ask',
-    )
-  }
+  const { given, io, isJson, print, tell } = context
+  if (!given.yes) checkAskable(io, 'replace the patterns')
   const { body, etag } = await rates.patterns()
   const before = body.patterns.length
   const change = `${counted(before, 'pattern')} by ${grouped(patterns.length)}`
   if (!given.yes && before > 0) {
     tell(`This replaces ${change}; limits of keys that begin so change at once.`)
-    const typed = await ask(io, 'Type yes to go on: ')
-    if (interrupt.aborted || typed === undefined) throw interrupted('Nothing was replaced.')
-    if (typed.trim() !== 'yes') {
-      throw new Failure(exitCodes.refused, 'Nothing was replaced: that is not yes.')
-    }
+    await confirm(context, { ...yes, undone: 'Nothing was replaced' })
   }
   const { text } = await rates.configurePatterns(patterns, etag)
   if (isJson) await print(text)
@@ -95,12 +87,9 @@ async function replace(
   return exitCodes.done
 }
 
-async function show({ io, print, tell, paintOut }: Run, { patterns }: RatePatternsAnswer) {
-  if (patterns.length === 0) return tell('There is no pattern yet.')
-  const width = io.stdout.isTTY ? io.stdout.columns : undefined
-  const [title = '', ...lines] = tableLines(columns, patterns.map(rowOf), width)
-  await print(paintOut('dim', title))
-  for (const line of lines) await print(line)
+async function show(context: Run, { patterns }: RatePatternsAnswer) {
+  if (patterns.length === 0) return context.tell('There is no pattern yet.')
+  await printTable(context, columns, patterns.map(rowOf))
 }
 
 const rowOf = (pattern: RatePatternsAnswer['patterns'][number]): string[] => [

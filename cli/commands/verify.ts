@@ -85,19 +85,19 @@ export const verify = command({
   },
 })
 
-async function list({ isJson, print, paintOut }: Run, checks: readonly Check[]): Promise<void> {
-  if (isJson) {
+async function list(context: Run, checks: readonly Check[]): Promise<void> {
+  if (context.isJson) {
     const bodies = checks.map(({ name, promise, steps }) => ({
       name,
       promise,
       steps: Object.keys(steps),
     }))
-    return print(JSON.stringify({ checks: bodies }))
+    return context.print(JSON.stringify({ checks: bodies }))
   }
   const rows = checks.map(({ name, promise }) => [name, promise])
   const [title = '', ...lines] = tableLines([{ title: 'CHECK' }, { title: 'PROMISE' }], rows)
-  await print(paintOut('dim', title))
-  for (const line of lines) await print(line)
+  await context.print(context.paintOut('dim', title))
+  for (const line of lines) await context.print(line)
 }
 
 async function playThrough(

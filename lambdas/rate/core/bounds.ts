@@ -1,10 +1,5 @@
 /** Every bound of the rate limiter in one place, each with the reason for its number. */
 
-/** What the sources' limiter has unless told otherwise. */
-export const MAX_REQUESTS_DEFAULT = 100
-export const IN_LINE_DEFAULT = 400
-export const WINDOW_MS_DEFAULT = 1_000
-
 /** Slots since 1970 in windows of 100 ms stay below 2^53 with this many a window, past the year 2200. */
 export const MAX_REQUESTS_MAX = 100_000
 /** A waiter is a number, so a million of them cost what one does; more would wait for longer than anybody does. */

@@ -1,16 +1,13 @@
 import {
-  IN_LINE_DEFAULT,
   IN_LINE_MAX,
-  MAX_REQUESTS_DEFAULT,
   MAX_REQUESTS_MAX,
   SHARDS_MAX,
-  WINDOW_MS_DEFAULT,
   WINDOW_MS_MAX,
   WINDOW_MS_MIN,
 } from './bounds.ts'
 
 export type SettingField = {
-  /** What a setting is where a configuration does not name it. */
+  /** What a setting is where a configuration does not name it: the sources' figures. */
   readonly standard: number | string | boolean
   /** One letter, because every write pays for the bytes of the whole row. */
   readonly stored: string
@@ -26,26 +23,14 @@ export type SettingField = {
  * wire has the same names in snake_case, and the order of answers is this one.
  */
 export const settingFields = {
-  maxRequests: {
-    kind: 'integer',
-    min: 1,
-    max: MAX_REQUESTS_MAX,
-    standard: MAX_REQUESTS_DEFAULT,
-    stored: 'm',
-  },
+  maxRequests: { kind: 'integer', min: 1, max: MAX_REQUESTS_MAX, standard: 100, stored: 'm' },
   /** How many requests may wait for windows to come. */
-  maxRequestsInQueue: {
-    kind: 'integer',
-    min: 0,
-    max: IN_LINE_MAX,
-    standard: IN_LINE_DEFAULT,
-    stored: 'q',
-  },
+  maxRequestsInQueue: { kind: 'integer', min: 0, max: IN_LINE_MAX, standard: 400, stored: 'q' },
   windowMillis: {
     kind: 'integer',
     min: WINDOW_MS_MIN,
     max: WINDOW_MS_MAX,
-    standard: WINDOW_MS_DEFAULT,
+    standard: 1_000,
     stored: 'w',
   },
   algorithm: { kind: 'choice', of: ['window', 'smooth'], standard: 'window', stored: 'a' },
@@ -74,12 +59,7 @@ export const settingsOf = (pick: (name: SettingName) => unknown): Settings =>
   Object.fromEntries(settingNames.map((name) => [name, pick(name)])) as Settings
 
 /** What a limit has that knows no line, shards and overrides: a queue's own. */
-export const guardNames = [
-  'maxRequests',
-  'windowMillis',
-  'algorithm',
-  'burst',
-] as const satisfies readonly SettingName[]
+export const guardNames = ['maxRequests', 'windowMillis', 'algorithm', 'burst'] as const
 
 /** How many calls of one kind a queue takes. */
 export type GuardLimit = Pick<Settings, (typeof guardNames)[number]>
