@@ -9,7 +9,7 @@ export type Explained = {
   readonly exitCode: ExitCode
   readonly sentence: string
   readonly code: string
-  /** It may have been done all the same. */
+  /** The call may have had its effect. */
   readonly outcome?: 'unknown'
   readonly retryable?: boolean
 }
@@ -48,11 +48,11 @@ export function explain(error: unknown): Explained {
   if (hasCode(error, 'EPIPE') || hasCode(error, 'ERR_STREAM_DESTROYED')) {
     return { exitCode: exitCodes.readerGone, sentence: '', code: 'READER_GONE' }
   }
-  // The engine takes for a passing trouble what never left this machine: no region, no credentials.
+  // Without a region or credentials nothing left this machine; the engine takes that for a passing failure.
   const aws = awsError(error) ?? unsent(error)
   if (aws !== undefined) return aws
   const code = codeOf(error)
-  // What neither we nor the service have a name for is a fault: all there is to know helps then.
+  // An error that has no name with us or the service is a fault: print all that is known about it.
   if (code === undefined) {
     return { exitCode: exitCodes.failed, sentence: faultOf(error), code: 'FAULT' }
   }
@@ -61,7 +61,7 @@ export function explain(error: unknown): Explained {
   return { exitCode: exitCodeOf(code), sentence, code, ...doubts }
 }
 
-/** The engine says so itself; a connection that broke says only that. */
+/** The engine's message says so already; that of a broken connection does not. */
 const withDoubt = (message: string): string =>
   /whether/.test(message) ? message : `${message}; it may have been done all the same`
 
@@ -82,7 +82,7 @@ function doubtsOf(error: unknown): Pick<Explained, 'outcome' | 'retryable'> {
   }
 }
 
-/** The engine's errors and the client's carry codes of one table. */
+/** The engine's errors and the client's have codes from one table. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('retryable' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined

@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 
-/** What a person can act on: one sentence, and the exit code that goes with it. */
+/** A failure that a person can act on: one sentence, and its exit code. */
 export class Failure extends Error {
   readonly exitCode: ExitCode
   readonly code: string

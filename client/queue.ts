@@ -21,7 +21,7 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json }
 
-/** Ends a call at once. What changes something may have done so: the error says `outcome: 'unknown'`. */
+/** Ends a call at once. A call that changes something may have done so: its error says `outcome: 'unknown'`. */
 export type CallOptions = { readonly signal?: AbortSignal | undefined }
 
 /** Changes a configuration only if it is still the one with this `etag`. */
@@ -31,7 +31,7 @@ export type MatchOptions = CallOptions & { readonly ifMatch?: string | undefined
 export type KeyOptions = {
   /** Makes a key, so that this call may be sent again when its answer was lost. */
   readonly idempotent?: boolean | undefined
-  /** A key of one's own, which also works across processes: 1 to 128 printable characters. */
+  /** Your own key, which also works across processes: 1 to 128 printable characters. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -44,7 +44,7 @@ export type PopOptions = CallOptions &
   KeyOptions & {
     /** 1–100, default 1. */
     readonly count?: number | undefined
-    /** Lock the items until they are acknowledged. Without it they are gone when they are answered. */
+    /** Lock the items until they are acknowledged. Without it they are gone once the service answers. */
     readonly ack?: boolean | undefined
     /** How long the lock lives: 1–300, default 30. */
     readonly ttlSeconds?: number | undefined
@@ -52,9 +52,9 @@ export type PopOptions = CallOptions &
     readonly competing?: boolean | undefined
     /** A lock to acknowledge in the same request. */
     readonly acknowledge?: string | undefined
-    /** Wait so long for a queue that somebody else has locked. Default 0. */
+    /** How long to wait for a queue that somebody else has locked. Default 0. */
     readonly waitForLockMs?: number | undefined
-    /** From then on no pause is made; an answer under way is waited for. So `consume` stops. */
+    /** From then on the call makes no more pauses, but waits for an answer under way. `consume` stops this way. */
     readonly hurry?: AbortSignal | undefined
   }
 
@@ -95,7 +95,7 @@ export interface Queue<T = Json> {
     lockId: string,
     options?: SettleOptions & { readonly reason?: string | undefined },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
-  /** `oldest`: tell how old the oldest item is, also where that takes the service a read of each priority. */
+  /** `oldest`: also tell when the oldest item was pushed if that takes a read of each priority. */
   inspect(
     options?: CallOptions & {
       readonly consistent?: boolean | undefined
@@ -104,7 +104,7 @@ export interface Queue<T = Json> {
   ): Promise<QueueState>
   /** A page of the next items, without taking them. */
   peek(options?: PeekOptions): Promise<Page<T>>
-  /** All of the items, a page at a time, without taking them. */
+  /** All items, a page at a time, without taking them. */
   items(options?: PeekOptions): AsyncIterable<PeekedItem<T>>
   configuration(options?: CallOptions): Promise<Configuration>
   configure(change: ConfigurationChange, options?: MatchOptions): Promise<Configuration>

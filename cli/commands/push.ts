@@ -12,9 +12,9 @@ import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
 import { pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
 
-/** The service takes 128; the number of a batch is behind it. */
+/** The service takes 128; the number of the batch is appended. */
 const KEY_CHARACTERS_MAX = 110
-/** Long for lines that come in one go, short for who waits for a line of a pipe. */
+/** Long enough for lines that come in one go, short for a person who types one. */
 const PIPE_IDLE_MS = 300
 
 export const push = command({

@@ -7,10 +7,10 @@ import type { AwsSettings } from './store-target.ts'
 import type { State, Target } from './target.ts'
 import { reachable } from './unreachable.ts'
 
-/** Who waits so long wants to know what for. */
+/** A person who waits this long wants to know why. */
 const TOLD_FROM_MS = 1_000
 
-/** The HTTP client with the engine's verbs: what differs is how a queue is named in them. */
+/** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
 export function openHttpTarget(
   place: Extract<Place, { kind: 'http' }>,
   aws: AwsSettings,

@@ -1,4 +1,4 @@
-// The items of one lock: worked in order, then settled by what became of each.
+// The items of one lock: handled in order, then settled according to what became of each.
 
 import type { HeldLock } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { shortenedReason } from '../../lambdas/foundation/shared/reason.ts'
@@ -85,7 +85,7 @@ type Step = {
   readonly ids: readonly string[]
 }
 
-/** What to ask of the service: what was done first, because that must not be done again. */
+/** The requests that settle a lot. What is done comes first, because it must not be done again. */
 function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): Step[] {
   const idsWhere = (wanted: (verdict: Verdict) => boolean) =>
     items.filter((_, i) => wanted(verdicts[i] ?? back)).map(({ id }) => id)
@@ -101,7 +101,7 @@ function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): S
   return steps.filter(({ ids }) => ids.length > 0)
 }
 
-/** Settles a lot whose items fared differently; nothing is thrown, and the lock is over. */
+/** Settles a lot whose items fared differently. Throws nothing, and ends the lock. */
 export async function settleLot<T>(
   queue: Queue<T>,
   lot: Lot<T>,
@@ -112,8 +112,8 @@ export async function settleLot<T>(
   let refused = false
   try {
     for (const [at, step] of steps.entries()) {
-      // The last is about all that is left in the lock. What an earlier step failed to settle may be in
-      // there: that may come again, but not be dead-lettered with the others.
+      // The last step settles all that is left in the lock. That may include what an earlier step failed
+      // to settle: it may come again, but must not be dead-lettered with the others.
       const isRest = at === steps.length - 1 && (!refused || step.kind === 'back')
       const ids = isRest ? undefined : step.ids
       try {

@@ -20,7 +20,7 @@ import {
 } from './views.ts'
 import { type Waited, type WaitOptions, wait } from './wait.ts'
 
-/** Its limit is a request to the key: allowed where nothing is configured, or where that allows it. */
+/** A call may bring its own limit where the key is not configured, or its configuration allows that. */
 export type DecideOptions = CallOptions & {
   /** A place in a coming window will do as well. Default false. */
   readonly canWait?: boolean | undefined
@@ -31,13 +31,13 @@ export type DecideOptions = CallOptions & {
   readonly maxWaitMs?: number | undefined
   /** Requests it counts as, all in one window. Default 1. */
   readonly cost?: number | undefined
-  /** Who asks: in a key of several shards, one caller's requests keep their order. */
+  /** Names the caller: in a key of several shards, one caller's requests keep their order. */
   readonly caller?: string | undefined
   readonly maxRequests?: number | undefined
   readonly maxRequestsInQueue?: number | undefined
   readonly windowMillis?: number | undefined
   /**
-   * Ask again where the answer was lost. Each lost answer may have taken a slot, which stays empty then;
+   * Ask again if the answer was lost. Each lost answer may have taken a slot, which then stays empty;
    * nobody goes twice. Default true; with false the error says `outcome: 'unknown'`.
    */
   readonly repeatLost?: boolean | undefined
@@ -50,7 +50,7 @@ export interface RateLimit {
   readonly key: string
   /** Go, no, or a place in line. "No" is an answer, not an error. */
   decide(options?: DecideOptions): Promise<RateDecision>
-  /** The same for who can wait; the waiting is done here, for as long as one likes, and costs nothing. */
+  /** Like `decide`, for a caller that can wait: it waits here, for as long as you like, at no cost. */
   wait(options?: WaitOptions): Promise<Waited>
   verify(ticket: string, options?: CallOptions): Promise<TicketState>
   /** Leaves the line. The ticket must not be used then, whatever is answered. */

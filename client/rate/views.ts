@@ -19,14 +19,14 @@ export type RateWindow = { readonly startMs: number; readonly endMs: number }
 /** Go. */
 export type Allowed = {
   readonly kind: 'allowed'
-  /** What may still go in the window that is now. */
+  /** Requests that may still go in the current window. */
   readonly remaining: number
   readonly window: RateWindow
   /** How long the call was held for its turn. */
   readonly waitedMs: number
 }
 
-/** The window is full; for who can wait, the line. */
+/** The window is full; for a caller that can wait, the line is. */
 export type Denied = { readonly kind: 'denied'; readonly retryAfterMs: number }
 
 /** A place in line: go at its turn, once. */
@@ -50,11 +50,11 @@ export type TicketState = {
   | { readonly kind: 'waiting'; readonly retryAfterMs: number }
   /** Go, once. */
   | { readonly kind: 'ready' }
-  /** Its time is over: whoever did not go asks again. */
+  /** Its time is over: if you did not go, ask again. */
   | { readonly kind: 'over' }
 )
 
-/** Whatever it is, the ticket must not be used any more. */
+/** In every case the ticket must not be used any more. */
 export type GivenUp =
   /** The place is another's now. */
   | { readonly kind: 'given-up' }

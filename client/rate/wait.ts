@@ -10,9 +10,9 @@ export type WaitOptions = Omit<DecideOptions, 'canWait' | 'maxWaitMs'> & {
 
 export type Waited = { readonly kind: 'allowed' } | Denied | Promised
 
-/** As long as one call is tried. */
+/** As long as one call is retried. */
 const WAIT_MS = 60_000
-/** What a timer can do: a longer one ends at once. */
+/** The longest timer: a longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
@@ -52,7 +52,7 @@ export async function wait(
   return decision.kind === 'allowed' ? { kind: 'allowed' } : decision
 }
 
-/** The place is given up in passing: an abort does not wait for that, nor fail by it. */
+/** Gives the place up on the way: an abort does not wait for that, and does not fail if it fails. */
 function leaving({ giveUp }: Pick<RateLimit, 'giveUp'>, ticket: string, signal: AbortSignal) {
   giveUp(ticket).catch(() => {})
   return new PushPopError('ABORTED', 'The wait was given up because its signal was aborted', {

@@ -32,7 +32,7 @@ import {
 } from '../schemas/rate.ts'
 
 export type RateEndpointsOptions = {
-  /** We hold no call for longer, whatever it asks for: a later turn is answered by a ticket. */
+  /** We hold no call for longer, whatever it asks for: for a later turn it gets a ticket. */
   readonly holdMsMax?: number
   readonly nowMs?: () => number
 }

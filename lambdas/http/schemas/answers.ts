@@ -1,5 +1,5 @@
-// What every call answers with. No function loads this: the OpenAPI page is made from it, and the
-// tests hold every answer against it.
+// What every call answers. No function loads this: the OpenAPI page is made from it, and the tests
+// compare every answer with it.
 
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../error-table.ts'

@@ -1,5 +1,5 @@
-// The fields that several calls share. Each has its own sentence for what is wrong with it: the
-// library's would repeat the value.
+// The fields that several calls share. Each has its own sentence about what is wrong with it, because
+// the library's would repeat the value.
 
 import * as v from 'valibot'
 import { PRIORITY_MAX } from '../../engine/core/limits.ts'
@@ -41,7 +41,7 @@ export const optional = <S extends v.GenericSchema>(schema: S, description: stri
 
 export const priority = () => described(integer(0, PRIORITY_MAX), '0 is served first. Default 0.')
 
-/** Ours have 11 characters; whatever else is asked for is not there, and need not be long. */
+/** Ours have 11 characters; any other cannot be found, and need not be longer. */
 const LOCK_ID_CHARACTERS_MAX = 64
 export const lockId = () =>
   described(text(1, LOCK_ID_CHARACTERS_MAX), 'The id of a lock, as the pop gave it.')

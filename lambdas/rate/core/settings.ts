@@ -11,13 +11,13 @@ import { shareOf } from './shards.ts'
 
 export type { Settings }
 
-/** A key's own settings, and when they were made: the greater revision is the newer. */
+/** A key's own settings, and when they were made: the greater revision is newer. */
 export type KeyConfiguration = { readonly settings: Settings; readonly revision: number }
 
-/** What is absent is as by default. */
+/** What is absent has its default. */
 export type SettingsInput = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
 
-/** What one caller may ask for by himself, where the settings allow it. */
+/** The limit that a call may bring, where the settings allow that. */
 export type Overrides = Pick<SettingsInput, 'maxRequests' | 'maxRequestsInQueue' | 'windowMillis'>
 
 /** Of a key that nobody has configured: the sources' figures, or those that a caller brings. */
@@ -49,7 +49,7 @@ export function settingsFrom(input: SettingsInput): Settings {
   return settings
 }
 
-/** The settings as one caller wants them, or the name of what he may not change. */
+/** The settings as one call wants them, or the name of the field that it may not change. */
 export function overridden(
   settings: Settings,
   overrides: Overrides,
