@@ -29,7 +29,7 @@ export type Context<T extends OptionTable> = {
   readonly io: Io
   readonly isJson: boolean
   readonly interrupt: AbortSignal
-  /** Prints a line of the result to stdout. Resolves when the system has it, rejects if nobody reads it. */
+  /** Prints a line of the result. Resolves when the system has it, rejects if nobody reads it. */
   print(line: string): Promise<void>
   /** A line for a person, to stderr. */
   tell(line: string): void

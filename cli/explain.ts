@@ -48,7 +48,7 @@ export function explain(error: unknown): Explained {
   if (hasCode(error, 'EPIPE') || hasCode(error, 'ERR_STREAM_DESTROYED')) {
     return { exitCode: exitCodes.readerGone, sentence: '', code: 'READER_GONE' }
   }
-  // Without a region or credentials nothing left this machine; the engine takes that for a passing failure.
+  // Without a region or credentials nothing was sent; the engine takes that for a passing failure.
   const aws = awsError(error) ?? unsent(error)
   if (aws !== undefined) return aws
   const code = codeOf(error)

@@ -54,7 +54,7 @@ export type PopOptions = CallOptions &
     readonly acknowledge?: string | undefined
     /** How long to wait for a queue that somebody else has locked. Default 0. */
     readonly waitForLockMs?: number | undefined
-    /** From then on the call makes no more pauses, but waits for an answer under way. `consume` stops this way. */
+    /** From then on the call makes no pause, but waits for an answer under way: `consume` stops so. */
     readonly hurry?: AbortSignal | undefined
   }
 

@@ -74,7 +74,7 @@ export type Failure =
 
 export type Repeatability = {
   readonly verb: Verb
-  /** It has an idempotency key (`with-key`) or a revision (`with-if-match`), or the caller asked for repeats. */
+  /** It has a key (`with-key`) or a revision (`with-if-match`), or the caller asked for repeats. */
   readonly isRepeatable: boolean
 }
 

@@ -31,7 +31,7 @@ export function openHttpRates(
   const { patterns, configurePatterns } = patternRequests(send)
   return {
     decide(key, request) {
-      // Asking again after a lost answer would take another place: the script gets the error and decides.
+      // To ask again after a lost answer would take another place: the script gets the error.
       if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
       // Not interrupted by Ctrl-C: that is the moment to give the place up.
       const { giveUp } = rateRequests(connected.send, key)

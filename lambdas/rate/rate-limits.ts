@@ -97,7 +97,7 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
 export interface RateLimits {
   /** Lets a request go, denies it, or promises it a turn: at once. */
   decide(key: string, request?: RateRequest): Promise<RateDecision>
-  /** The same, but holds the call until its turn if that comes soon enough, and gives a ticket if not. */
+  /** The same, but holds the call for a turn that comes soon enough, and gives a ticket for others. */
   admit(key: string, request?: AdmitRequest): Promise<Admission>
   state(key: string): Promise<RateState>
   configuration(key: string): Promise<AppliedSettings>
