@@ -86,6 +86,18 @@ export const lostAnswerMutants: readonly Mutant[] = [
     killers: [test('test/proofs/mutants/answers.test.ts')],
   },
   {
+    name: 'doubt-ended-by-a-record-that-cannot-be-read',
+    rule: '§5.5 a lost answer is never guessed',
+    edits: [
+      edit(
+        engine,
+        '    return seen(engine, queue, row)\n  } catch (error) {\n    throw outcomeUnknown(queue, error)\n',
+        '    return seen(engine, queue, row)\n  } catch (error) {\n    throw error\n',
+      ),
+    ],
+    killers: [test('test/engine/doubt.test.ts', 'newer format')],
+  },
+  {
     name: 'append-not-found-is-sent-again',
     rule: '§5.5 an append not found: no retry, it may still land',
     edits: [
@@ -353,5 +365,25 @@ async function popApart(
     rule: '§7 acknowledge repeated: the first answer again',
     edits: [edit('engine/core/locks.ts', 'ended: ended.slice(-ENDED_KEPT)', 'ended: []')],
     killers: [test('test/engine/core/locks.test.ts')],
+  },
+  {
+    name: 'conflict-of-transactions-taken-for-throttling',
+    rule: '0008 a conflict passes within milliseconds',
+    edits: [
+      edit(
+        'foundation/dynamo.ts',
+        "failure === 'conflict' ? conflictPatience : steadyPatience",
+        'steadyPatience',
+      ),
+    ],
+    killers: [test('test/engine/transaction-conflicts.test.ts')],
+  },
+  {
+    name: 'conflict-of-transactions-not-recognised',
+    rule: '0008 a conflict passes within milliseconds',
+    edits: [
+      edit('foundation/dynamo.ts', "isConflict(error) ? 'conflict' : 'throttled'", "'throttled'"),
+    ],
+    killers: [test('test/engine/transaction-conflicts.test.ts')],
   },
 ]
