@@ -12,13 +12,13 @@ export type Terminal = Writable & {
   readonly rows?: number
 }
 
-/** What a run is connected to; the process in earnest, streams of their own in a test. */
+/** What a run is connected to: the process's own streams, or a test's. */
 export type Io = {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Terminal
   readonly stderr: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Ctrl-C, once: end what is going on and leave nothing behind. */
+  /** The first Ctrl-C: finish what is going on and leave nothing behind. */
   readonly interrupt: AbortSignal
 }
 
@@ -29,7 +29,7 @@ export type Context<T extends OptionTable> = {
   readonly io: Io
   readonly isJson: boolean
   readonly interrupt: AbortSignal
-  /** A line of the result, to stdout; resolves when the system has it, rejects if nobody reads. */
+  /** Prints a line of the result. Resolves when the system has it, rejects if nobody reads it. */
   print(line: string): Promise<void>
   /** A line for a person, to stderr. */
   tell(line: string): void

@@ -1,5 +1,6 @@
 // From any error to what is printed and returned.
 
+import { errorTable, type HttpErrorCode } from '../lambdas/http/error-table.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { Failure, hasCode, messageOf } from './failure.ts'
 import { awsError, isUnsent } from './target/aws-errors.ts'
@@ -8,42 +9,32 @@ export type Explained = {
   readonly exitCode: ExitCode
   readonly sentence: string
   readonly code: string
-  /** It may have been done all the same. */
+  /** The call may have had its effect. */
   readonly outcome?: 'unknown'
   readonly retryable?: boolean
 }
 
-/** Codes of the service that blame what was asked, not how things stand. */
-const wrongInput = new Set([
-  'INVALID_QUEUE_ID',
-  'INVALID_JSON',
-  'INVALID_ITEM',
-  'INVALID_PRIORITY',
-  'INVALID_COUNT',
-  'INVALID_TTL',
-  'INVALID_PARAMETER',
-  'UNKNOWN_FIELD',
-  'ITEM_TOO_LARGE',
-  'BODY_TOO_LARGE',
-  'NOT_JSON',
-])
+/** The service's statuses, by what they blame: the request, or how things stand. */
+const exitCodeOfStatus: Readonly<Record<number, ExitCode>> = {
+  400: exitCodes.wrongUsage,
+  403: exitCodes.refused,
+  404: exitCodes.refused,
+  410: exitCodes.refused,
+  412: exitCodes.refused,
+  413: exitCodes.wrongUsage,
+  422: exitCodes.refused,
+  423: exitCodes.refused,
+  429: exitCodes.refused,
+}
 
-const refusals = new Set([
-  'INVALID_LOCK_ID',
-  'LOCK_NOT_FOUND',
-  'LOCK_EXPIRED',
-  'QUEUE_LOCKED',
-  'QUEUE_FULL',
-  'RATE_LIMITED',
-  'TOO_MANY_PRIORITIES',
-  'TOO_MANY_LOCKS',
-  'VERSION_MISMATCH',
-  'IDEMPOTENCY_CONFLICT',
-  'TICKET_NOT_FOUND',
-  'OVERRIDE_REFUSED',
-  'UNAUTHORIZED',
-  'FORBIDDEN',
-])
+/** What those do not say: a lock is a thing, no input; and the client's own codes have no status. */
+const exceptions: Readonly<Record<string, ExitCode>> = {
+  INVALID_LOCK_ID: exitCodes.refused,
+  NOT_FOUND: exitCodes.failed,
+  NOT_JSON: exitCodes.wrongUsage,
+  UNAUTHORIZED: exitCodes.refused,
+  FORBIDDEN: exitCodes.refused,
+}
 
 export function explain(error: unknown): Explained {
   if (error instanceof Failure) {
@@ -57,11 +48,11 @@ export function explain(error: unknown): Explained {
   if (hasCode(error, 'EPIPE') || hasCode(error, 'ERR_STREAM_DESTROYED')) {
     return { exitCode: exitCodes.readerGone, sentence: '', code: 'READER_GONE' }
   }
-  // The engine takes for a passing trouble what never left this machine: no region, no credentials.
+  // Without a region or credentials nothing was sent; the engine takes that for a passing failure.
   const aws = awsError(error) ?? unsent(error)
   if (aws !== undefined) return aws
   const code = codeOf(error)
-  // What neither we nor the service have a name for is a fault: all there is to know helps then.
+  // An error that has no name with us or the service is a fault: print all that is known about it.
   if (code === undefined) {
     return { exitCode: exitCodes.failed, sentence: faultOf(error), code: 'FAULT' }
   }
@@ -70,7 +61,7 @@ export function explain(error: unknown): Explained {
   return { exitCode: exitCodeOf(code), sentence, code, ...doubts }
 }
 
-/** The engine says so itself; a connection that broke says only that. */
+/** The engine's message says so already; that of a broken connection does not. */
 const withDoubt = (message: string): string =>
   /whether/.test(message) ? message : `${message}; it may have been done all the same`
 
@@ -91,15 +82,15 @@ function doubtsOf(error: unknown): Pick<Explained, 'outcome' | 'retryable'> {
   }
 }
 
-/** The engine's errors and the client's carry codes of one table. */
+/** The engine's errors and the client's have codes from one table. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('retryable' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
 
 export function exitCodeOf(code: string): ExitCode {
-  if (wrongInput.has(code)) return exitCodes.wrongUsage
-  return refusals.has(code) ? exitCodes.refused : exitCodes.failed
+  const row = Object.hasOwn(errorTable, code) ? errorTable[code as HttpErrorCode] : undefined
+  return exceptions[code] ?? exitCodeOfStatus[row?.status ?? 0] ?? exitCodes.failed
 }
 
 function faultOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 
-/** What a person can act on: one sentence, and the exit code that goes with it. */
+/** A failure that a person can act on: one sentence, and its exit code. */
 export class Failure extends Error {
   readonly exitCode: ExitCode
   readonly code: string
@@ -8,7 +8,7 @@ export class Failure extends Error {
   constructor(
     exitCode: ExitCode,
     sentence: string,
-    details: { readonly code?: string; readonly cause?: unknown } = {},
+    details: { readonly code?: string | undefined; readonly cause?: unknown } = {},
   ) {
     super(sentence, details.cause === undefined ? undefined : { cause: details.cause })
     this.name = 'Failure'

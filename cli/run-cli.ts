@@ -21,10 +21,10 @@ import { version } from './version.ts'
 const START_SUMMARY = 'Runs PushPop on this machine'
 
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
-  // Whoever reads may go before us: what then fails is the write, which is awaited.
+  // The reader may close the pipe first; our write then fails, and we handle that.
   for (const stream of [io.stdout, io.stderr]) stream.on('error', () => {})
   try {
-    // zstd, for a table of one's own, and `JSON.rawJSON`, for numbers as they are.
+    // For zstd, which reading a table needs, and for `JSON.rawJSON`, which keeps numbers as they are.
     needNode('22.15', 'the command line')
     return await dispatch(args, io)
   } catch (error) {
@@ -54,7 +54,7 @@ async function dispatch([name, ...rest]: readonly string[], io: Io): Promise<Exi
 async function run(command: Command, args: readonly string[], io: Io): Promise<ExitCode> {
   const behind = args.indexOf('--')
   const options = behind < 0 ? args : args.slice(0, behind)
-  // Also where the rest is wrong: who asks for help is not told off first.
+  // Before anything else is checked: somebody who asks for help should not get an error first.
   if (options.includes('--help') || options.includes('-h')) {
     await write(io.stdout, `${helpOf(command)}\n`)
     return exitCodes.done
@@ -84,7 +84,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<E
   } finally {
     await opened?.then(
       (target) => target.close(),
-      // Could not be opened: that is told where it was asked for.
+      // If it could not be opened, the command that asked for it has failed with that error.
       () => {},
     )
   }
@@ -110,7 +110,7 @@ async function commandNamed(name: string): Promise<Command> {
   throw wrongUsage(`There is no command ${JSON.stringify(name)}; ${hint}`)
 }
 
-/** Sentences go to stderr, as JSON where that was asked for: stdout is the result's alone. */
+/** Sentences go to stderr, with --json as JSON: stdout is for the result alone. */
 function report(error: unknown, io: Io, asJson: boolean): ExitCode {
   const { exitCode, sentence, code, outcome, retryable } = explain(error)
   if (exitCode === exitCodes.readerGone) return exitCode

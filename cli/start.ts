@@ -4,8 +4,8 @@ import { failed } from './failure.ts'
 import { needNode } from './node-version.ts'
 
 /**
- * What the stack on one machine takes beside the package, and the binary of its DynamoDB. They do not
- * come along, because a program that pushes and pops needs none of these 190 MB.
+ * What the stack on one machine needs beside this package, and the binary of its DynamoDB. They are not
+ * dependencies, because a program that pushes and pops needs none of these 190 MB.
  */
 const stores = ['@20minutes/s3rver']
 const cdk = ['aws-cdk-lib', 'constructs']
@@ -18,9 +18,9 @@ export async function start(args: readonly string[]): Promise<ExitCode> {
 }
 
 function checkWhatItNeeds(args: readonly string[]): void {
-  // Lambda's own, for which the functions are bundled, and what s3rver asks for.
+  // The functions are bundled for Lambda's Node, which is also the one that s3rver needs.
   needNode('24.0', 'the stack on one machine')
-  // An app of one's own finds the CDK by itself, where it is.
+  // Your own CDK app brings its CDK.
   const isOwnApp = args.some((arg) => arg === '--app' || arg.startsWith('--app='))
   const missing = [...stores, ...(isOwnApp ? [] : cdk)].filter((name) => !isInstalled(name))
   const emulator = missingEmulator()
@@ -37,8 +37,8 @@ function checkWhatItNeeds(args: readonly string[]): void {
 }
 
 /**
- * The embedded DynamoDB: a package for each platform. Optional for npm, so that the same project can
- * be installed on another one.
+ * The embedded DynamoDB has a package for each platform. It is optional for npm, so that the same
+ * project can be installed on another platform.
  */
 function missingEmulator(): string | undefined {
   if (process.env.PUSHPOP_DYNAMODB_ENDPOINT || findDynoxide(process)) return undefined

@@ -36,7 +36,7 @@ export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Fail
   return fromElsewhere(raw, retryAfterMs, isObject ? said(body) : undefined)
 }
 
-/** What the gateway answers by itself, before the service was asked. */
+/** What the gateway answers by itself, without asking the service. */
 const gatewaySays: Readonly<Record<number, { code: ErrorCode; message: string }>> = {
   401: { code: 'UNAUTHORIZED', message: 'The signature or token is missing, wrong or too old' },
   403: { code: 'FORBIDDEN', message: 'These credentials do not allow this call' },

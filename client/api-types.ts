@@ -324,22 +324,24 @@ export type InspectAnswer = {
     readonly capacity: number | null
     /** How many calls may push. */
     readonly push_limit: {
-      /** A window. */
+      /** Requests that may go in one window. */
       readonly max_requests: number
       /** How long a window is. */
       readonly window_millis: number
+      /** `smooth`: no double burst at a window’s edge. */
       readonly algorithm: 'window' | 'smooth'
-      /** Of `smooth`: at once, after a rest. */
+      /** With `smooth`: requests that may go at once after a rest. */
       readonly burst: number
     } | null
     /** How many calls may pop. */
     readonly pop_limit: {
-      /** A window. */
+      /** Requests that may go in one window. */
       readonly max_requests: number
       /** How long a window is. */
       readonly window_millis: number
+      /** `smooth`: no double burst at a window’s edge. */
       readonly algorithm: 'window' | 'smooth'
-      /** Of `smooth`: at once, after a rest. */
+      /** With `smooth`: requests that may go at once after a rest. */
       readonly burst: number
     } | null
   }
@@ -387,22 +389,24 @@ export type ConfigurationAnswer = {
   readonly capacity: number | null
   /** How many calls may push. */
   readonly push_limit: {
-    /** A window. */
+    /** Requests that may go in one window. */
     readonly max_requests: number
     /** How long a window is. */
     readonly window_millis: number
+    /** `smooth`: no double burst at a window’s edge. */
     readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
+    /** With `smooth`: requests that may go at once after a rest. */
     readonly burst: number
   } | null
   /** How many calls may pop. */
   readonly pop_limit: {
-    /** A window. */
+    /** Requests that may go in one window. */
     readonly max_requests: number
     /** How long a window is. */
     readonly window_millis: number
+    /** `smooth`: no double burst at a window’s edge. */
     readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
+    /** With `smooth`: requests that may go at once after a rest. */
     readonly burst: number
   } | null
 }
@@ -420,7 +424,7 @@ export type ConfigureBody = {
     readonly window_millis?: number
     /** `smooth`: no double burst at a window’s edge. Default `window`. */
     readonly algorithm?: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. Default 1. */
+    /** With `smooth`: requests that may go at once after a rest. Default 1. */
     readonly burst?: number
   } | null
   readonly pop_limit?: {
@@ -429,40 +433,13 @@ export type ConfigureBody = {
     readonly window_millis?: number
     /** `smooth`: no double burst at a window’s edge. Default `window`. */
     readonly algorithm?: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. Default 1. */
+    /** With `smooth`: requests that may go at once after a rest. Default 1. */
     readonly burst?: number
   } | null
 }
 
 /** Change the configuration of a queue. */
-export type ConfigureAnswer = {
-  /** Items a segment, of lanes made from now on. */
-  readonly segment_size: number
-  /** Segments kept near the head before others go to S3. */
-  readonly buffer_segments: number
-  readonly max_deliveries: number | null
-  readonly capacity: number | null
-  /** How many calls may push. */
-  readonly push_limit: {
-    /** A window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
-    readonly burst: number
-  } | null
-  /** How many calls may pop. */
-  readonly pop_limit: {
-    /** A window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
-    readonly burst: number
-  } | null
-}
+export type ConfigureAnswer = ConfigurationAnswer
 
 export type PurgeBody = {
   /** Only these. Default: all. */
@@ -563,17 +540,19 @@ export type RateStateAnswer = {
   /** Where the configuration comes from: the first of these that there is. */
   readonly from: 'key' | 'pattern' | 'default'
   readonly configuration: {
-    /** A window. */
+    /** Requests that may go in one window. */
     readonly max_requests: number
     /** How long a window is. */
     readonly window_millis: number
+    /** `smooth`: no double burst at a window’s edge. */
     readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
+    /** With `smooth`: requests that may go at once after a rest. */
     readonly burst: number
-    /** Promised beyond the window that is now. */
+    /** Requests that may wait for later windows. */
     readonly max_requests_in_queue: number
-    /** Parts with an order and a share of the limit each. */
+    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
     readonly shards: number
+    /** Whether a call may bring its own limit. */
     readonly allow_overrides: boolean
   }
   readonly shards: readonly {
@@ -618,85 +597,63 @@ export type GiveUpTicketAnswer =
 
 /** The configuration that applies to a rate limit. */
 export type RateConfigurationAnswer = {
-  /** A window. */
+  /** Requests that may go in one window. */
   readonly max_requests: number
   /** How long a window is. */
   readonly window_millis: number
+  /** `smooth`: no double burst at a window’s edge. */
   readonly algorithm: 'window' | 'smooth'
-  /** Of `smooth`: at once, after a rest. */
+  /** With `smooth`: requests that may go at once after a rest. */
   readonly burst: number
-  /** Promised beyond the window that is now. */
+  /** Requests that may wait for later windows. */
   readonly max_requests_in_queue: number
-  /** Parts with an order and a share of the limit each. */
+  /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
   readonly shards: number
+  /** Whether a call may bring its own limit. */
   readonly allow_overrides: boolean
 }
 
 export type ConfigureRateBody = {
-  /** A window. Default 100. */
+  /** Requests that may go in one window. Default 100. */
   readonly max_requests?: number
   /** How long a window is. Default 1,000. */
   readonly window_millis?: number
   /** `smooth`: no double burst at a window’s edge. Default `window`. */
   readonly algorithm?: 'window' | 'smooth'
-  /** Of `smooth`: at once, after a rest. Default 1. */
+  /** With `smooth`: requests that may go at once after a rest. Default 1. */
   readonly burst?: number
-  /** Promised beyond the window that is now. Default 400. */
+  /** Requests that may wait for later windows. Default 400. */
   readonly max_requests_in_queue?: number
-  /** Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1. */
+  /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. Default 1. */
   readonly shards?: number
-  /** Whether a call may bring a limit of its own. Default false. */
+  /** Whether a call may bring its own limit. Default false. */
   readonly allow_overrides?: boolean
 }
 
 /** Give a rate limit a configuration of its own. */
-export type ConfigureRateAnswer = {
-  /** A window. */
-  readonly max_requests: number
-  /** How long a window is. */
-  readonly window_millis: number
-  readonly algorithm: 'window' | 'smooth'
-  /** Of `smooth`: at once, after a rest. */
-  readonly burst: number
-  /** Promised beyond the window that is now. */
-  readonly max_requests_in_queue: number
-  /** Parts with an order and a share of the limit each. */
-  readonly shards: number
-  readonly allow_overrides: boolean
-}
+export type ConfigureRateAnswer = RateConfigurationAnswer
 
 /** Take a rate limit’s own configuration away. */
-export type UnconfigureRateAnswer = {
-  /** A window. */
-  readonly max_requests: number
-  /** How long a window is. */
-  readonly window_millis: number
-  readonly algorithm: 'window' | 'smooth'
-  /** Of `smooth`: at once, after a rest. */
-  readonly burst: number
-  /** Promised beyond the window that is now. */
-  readonly max_requests_in_queue: number
-  /** Parts with an order and a share of the limit each. */
-  readonly shards: number
-  readonly allow_overrides: boolean
-}
+export type UnconfigureRateAnswer = RateConfigurationAnswer
 
 /** The configurations of prefixes. */
 export type RatePatternsAnswer = {
   /** As they apply: the longest prefix first. */
   readonly patterns: readonly {
     readonly prefix: string
-    /** A window. */
+    /** Requests that may go in one window. */
     readonly max_requests: number
     /** How long a window is. */
     readonly window_millis: number
+    /** `smooth`: no double burst at a window’s edge. */
     readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
+    /** With `smooth`: requests that may go at once after a rest. */
     readonly burst: number
-    /** Promised beyond the window that is now. */
+    /** Requests that may wait for later windows. */
     readonly max_requests_in_queue: number
-    /** Parts with an order and a share of the limit each. */
+    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
     readonly shards: number
+    /** Whether a call may bring its own limit. */
     readonly allow_overrides: boolean
   }[]
 }
@@ -706,42 +663,25 @@ export type ConfigureRatePatternsBody = {
   readonly patterns: readonly {
     /** For all keys that begin so; empty for all keys. */
     readonly prefix: string
-    /** A window. Default 100. */
+    /** Requests that may go in one window. Default 100. */
     readonly max_requests?: number
     /** How long a window is. Default 1,000. */
     readonly window_millis?: number
     /** `smooth`: no double burst at a window’s edge. Default `window`. */
     readonly algorithm?: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. Default 1. */
+    /** With `smooth`: requests that may go at once after a rest. Default 1. */
     readonly burst?: number
-    /** Promised beyond the window that is now. Default 400. */
+    /** Requests that may wait for later windows. Default 400. */
     readonly max_requests_in_queue?: number
-    /** Parts with an order and a share of the limit each. Default 1; of a pattern it must be 1. */
+    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. Default 1. */
     readonly shards?: number
-    /** Whether a call may bring a limit of its own. Default false. */
+    /** Whether a call may bring its own limit. Default false. */
     readonly allow_overrides?: boolean
   }[]
 }
 
 /** Replace the configurations of prefixes. */
-export type ConfigureRatePatternsAnswer = {
-  /** As they apply: the longest prefix first. */
-  readonly patterns: readonly {
-    readonly prefix: string
-    /** A window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    readonly algorithm: 'window' | 'smooth'
-    /** Of `smooth`: at once, after a rest. */
-    readonly burst: number
-    /** Promised beyond the window that is now. */
-    readonly max_requests_in_queue: number
-    /** Parts with an order and a share of the limit each. */
-    readonly shards: number
-    readonly allow_overrides: boolean
-  }[]
-}
+export type ConfigureRatePatternsAnswer = RatePatternsAnswer
 
 /** Whether the service is up. */
 export type HealthAnswer = {

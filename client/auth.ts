@@ -4,13 +4,13 @@ import { type AwsCredentials, signedHeaders } from './sigv4.ts'
 
 export type Provided<T> = T | (() => T | Promise<T>)
 
-/** How the service is told who asks. A function is asked for every request: it does the caching. */
+/** How a request proves who sends it. A function is called for each request, and may cache. */
 export type Auth =
   | {
       readonly kind: 'iam'
       readonly credentials: Provided<AwsCredentials>
       /** Read off `….execute-api.REGION.amazonaws.com` unless given. */
-      readonly region?: string
+      readonly region?: string | undefined
     }
   | { readonly kind: 'token'; readonly token: Provided<string> }
   | { readonly kind: 'none' }
@@ -22,7 +22,7 @@ export type UnsignedRequest = {
   readonly body: string | undefined
 }
 
-/** Gives a request the headers that say who asks. */
+/** Returns a request's headers together with those that prove who sends it. */
 export type Authorise = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>
 
 export function authoriser(auth: Auth, base: URL, nowMs: () => number): Authorise {

@@ -12,13 +12,13 @@ export type ClientOptions = {
   readonly retry?: RetryOptions
 }
 
-/** What every verb is sent by. */
+/** The one function that sends every verb. */
 export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
   const base = new URL(options.url)
   const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
   const send = sender({
     base,
-    // Looked up for each call, so that whoever replaces it is heard.
+    // Looked up for each call, so that replacing the global `fetch` has an effect.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     authorise: authoriser(auth, base, Date.now),
     timeoutMs,

@@ -1,3 +1,4 @@
+import { type LostLockCode, lostLockCodes } from '../lambdas/foundation/shared/hold-lock.ts'
 import type { ErrorBody, ErrorCode as ServiceErrorCode } from './api-types.ts'
 
 /** What the gateway says without a code of ours, and what goes wrong on this side of the wire. */
@@ -78,13 +79,11 @@ export function isPushPopError<C extends ErrorCode = ErrorCode>(
   return codes.length === 0 || (codes as readonly ErrorCode[]).includes(error.code)
 }
 
-const lockCodes = ['LOCK_EXPIRED', 'LOCK_NOT_FOUND', 'INVALID_LOCK_ID'] as const
-
 /** The lock is not there any more: its items are back, settled or moved. */
 export const isLockLost = (
   error: unknown,
-): error is PushPopError & { readonly code: (typeof lockCodes)[number] } =>
-  isPushPopError(error, ...lockCodes)
+): error is PushPopError & { readonly code: LostLockCode } =>
+  isPushPopError(error, ...lostLockCodes)
 
 /** Another consumer holds the queue, until `lockExpiresAtMs` at most. */
 export const isQueueLocked = (
@@ -96,11 +95,11 @@ export const isQueueLocked = (
 export const isOutcomeUnknown = (error: unknown): error is PushPopError =>
   isPushPopError(error) && error.outcome === 'unknown'
 
-/** An error in the service's own words. */
 /** The queue's own limit, which says how long: no trouble, and not to be hurried. */
 export const isAtLimit = (error: PushPopError): error is PushPopError & { retryAfterMs: number } =>
   error.code === 'RATE_LIMITED' && error.retryAfterMs !== undefined
 
+/** An error in the service's own words. */
 export function fromErrorBody(
   body: ErrorBody,
   status: number,

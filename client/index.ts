@@ -9,9 +9,9 @@ import type { Send } from './transport.ts'
 import type { QueueSummary } from './views.ts'
 
 export type QueuesOptions = CallOptions & {
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Queues a page, 1–100. Default 100. */
-  readonly pageSize?: number
+  readonly pageSize?: number | undefined
 }
 
 export interface Client extends RatePatternVerbs {
@@ -78,6 +78,7 @@ export type {
   ExtendedLock,
   Json,
   KeyOptions,
+  MatchOptions,
   PeekOptions,
   PopOptions,
   PushItem,
@@ -86,7 +87,6 @@ export type {
   SettleOptions,
 } from './queue.ts'
 export type { DecideOptions, RateLimit, RateSettingsInput } from './rate/limit.ts'
-export type { MatchOptions } from './rate/requests.ts'
 export type {
   Allowed,
   Denied,

@@ -15,14 +15,14 @@ import type {
   ReleaseAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
-import type { CallOptions, KeyOptions, Queue, SettleOptions } from './queue.ts'
+import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
 import { textOf } from './raw-json.ts'
 import type { Verb } from './retry.ts'
 import type { Call, Send } from './transport.ts'
 import {
   configurationOf,
   configureBodyOf,
-  ms,
+  lockOf,
   pageOf,
   poppedOf,
   resultsOf,
@@ -37,22 +37,24 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
     send({ verb, method: 'POST', path: `${path}/${action}`, ...request })
   const get = (verb: Verb, below: string, request: Request) =>
     send({ verb, method: 'GET', path: `${path}${below}`, ...request })
-  const settle = async (verb: Verb, action: string, body: object, options: CallOptions) =>
-    (await post(verb, action, { body: JSON.stringify(body), ...signalOf(options) })).body
+  const settle = async <Body>(verb: Verb, action: string, fields: object, options: CallOptions) => {
+    const body = JSON.stringify(fields)
+    return (await post(verb, action, { body, signal: options.signal })).body as Body
+  }
 
   return {
     id,
     async push(item, options = {}) {
-      const body = pushText({ item, ...options })
-      const answer = await post('push', 'push', { body, ...keyOf(options), ...signalOf(options) })
+      const body = pushText({ item, priority: options.priority })
+      const answer = await post('push', 'push', { body, ...keyOf(options) })
       const [itemId] = (answer.body as PushAnswer).ids
       return itemId === undefined ? {} : { id: itemId }
     },
     async pushMany(items, options = {}) {
       const body = `{"items":[${items.map(pushText).join(',')}]}`
-      const request = { body, ...keyOf(options), ...signalOf(options) }
-      const answer = (await post('pushMany', 'push', request)).body as PushAnswer
-      return { itemsPushed: answer.items_pushed, ids: answer.ids }
+      const answer = await post('pushMany', 'push', { body, ...keyOf(options) })
+      const { items_pushed: itemsPushed, ids } = answer.body as PushAnswer
+      return { itemsPushed, ids }
     },
     async pop(options = {}) {
       const { count, ack, ttlSeconds, competing, acknowledge, waitForLockMs, hurry } = options
@@ -65,84 +67,71 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
           acknowledge,
         },
         ...keyOf(options),
-        ...signalOf(options),
         holdsLock: acknowledge !== undefined,
         waitForLockMs,
         hurry,
       })
       return poppedOf<T>(answer.body as PopAnswer, answer.text)
     },
-    async acknowledge(lockId, options = {}) {
-      const body = await settle('acknowledge', 'acknowledge', someOf(lockId, options), options)
-      return { itemsAcknowledged: (body as AcknowledgeAnswer).items_acknowledged }
+    async acknowledge(lock_id, { ids, ...options } = {}) {
+      const body = await settle<AcknowledgeAnswer>(
+        'acknowledge',
+        'acknowledge',
+        { lock_id, ids },
+        options,
+      )
+      return { itemsAcknowledged: body.items_acknowledged }
     },
-    async acknowledgeMany(lockIds, options = {}) {
-      const body = await settle('acknowledgeMany', 'acknowledge', { lock_ids: lockIds }, options)
-      return resultsOf(body as Extract<AcknowledgeAnswer, { results: unknown }>)
+    async acknowledgeMany(lock_ids, options = {}) {
+      return resultsOf(await settle('acknowledgeMany', 'acknowledge', { lock_ids }, options))
     },
-    async extend(lockId, ttlSeconds, options = {}) {
-      const request = { lock_id: lockId, ttl_seconds: ttlSeconds }
-      const body = (await settle('extend', 'extend-lock', request, options)) as ExtendLockAnswer
-      return {
-        lockId: body.lock_id,
-        expiresAtMs: ms(body.lock_expires_at),
-        ttlSeconds: body.ttl_seconds,
-      }
+    async extend(lock_id, ttl_seconds, options = {}) {
+      const request = { lock_id, ttl_seconds }
+      const body = await settle<ExtendLockAnswer>('extend', 'extend-lock', request, options)
+      const { id: lockId, ...life } = lockOf(body)
+      return { lockId, ...life }
     },
-    async release(lockId, options = {}) {
-      const body = await settle('release', 'release', someOf(lockId, options), options)
-      return { itemsReleased: (body as ReleaseAnswer).items_released }
+    async release(lock_id, { ids, ...options } = {}) {
+      const body = await settle<ReleaseAnswer>('release', 'release', { lock_id, ids }, options)
+      return { itemsReleased: body.items_released }
     },
-    async deadLetter(lockId, options = {}) {
-      const { reason } = options
-      const request = { ...someOf(lockId, options), ...(reason !== undefined && { reason }) }
-      const body = (await settle('deadLetter', 'dead-letter', request, options)) as DeadLetterAnswer
+    async deadLetter(lock_id, { ids, reason, ...options } = {}) {
+      const request = { lock_id, ids, reason }
+      const body = await settle<DeadLetterAnswer>('deadLetter', 'dead-letter', request, options)
       return {
         itemsDeadLettered: body.items_dead_lettered,
         deadLetterQueue: body.dead_letter_queue,
       }
     },
-    async inspect(options = {}) {
-      const query = { consistent: options.consistent, oldest: options.oldest }
-      const { body, etag } = await get('inspect', '', { query, ...signalOf(options) })
+    async inspect({ signal, consistent, oldest } = {}) {
+      const { body, etag } = await get('inspect', '', { query: { consistent, oldest }, signal })
       return stateOf(body as InspectAnswer, etag)
     },
-    async peek(options = {}) {
-      const { priority, limit, cursor } = options
+    async peek({ signal, priority, limit, cursor } = {}) {
       const query = { priority, limit, cursor }
-      const { body, text } = await get('peek', '/items', { query, ...signalOf(options) })
+      const { body, text } = await get('peek', '/items', { query, signal })
       return pageOf<T>(body as BrowseAnswer, text)
     },
-    async configuration(options = {}) {
-      const { body, etag } = await get('configuration', '/config', signalOf(options))
+    async configuration({ signal } = {}) {
+      const { body, etag } = await get('configuration', '/config', { signal })
       return configurationOf(body as ConfigurationAnswer, etag)
     },
     async configure(change, options = {}) {
-      const { ifMatch } = options
       const { body, etag } = await send({
         verb: 'configure',
         method: 'PUT',
         path: `${path}/config`,
         body: JSON.stringify(configureBodyOf(change)),
-        ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch }, isRepeatable: true }),
-        ...signalOf(options),
+        ...matchOf(options),
       })
       return configurationOf(body as ConfigureAnswer, etag)
     },
-    async purge(options = {}) {
-      const { priority } = options
-      const body = await settle(
-        'purge',
-        'purge',
-        priority === undefined ? {} : { priority },
-        options,
-      )
-      return { itemsPurged: (body as PurgeAnswer).items_purged }
+    async purge({ priority, ...options } = {}) {
+      const body = await settle<PurgeAnswer>('purge', 'purge', { priority }, options)
+      return { itemsPurged: body.items_purged }
     },
-    async redrive(options = {}) {
-      const { limit } = options
-      const request = limit === undefined ? {} : { limit }
-      const body = (await settle('redrive', 'redrive', request, options)) as RedriveAnswer
+    async redrive({ limit, ...options } = {}) {
+      const body = await settle<RedriveAnswer>('redrive', 'redrive', { limit }, options)
       return { itemsRedriven: body.items_redriven, itemsLeft: body.items_left }
     },
   }
@@ -158,22 +147,23 @@ function pathOf(id: string): string {
   )
 }
 
-function pushText({ item, priority }: { item: unknown; priority?: number }): string {
+function pushText({ item, priority }: { item: unknown; priority?: number | undefined }): string {
   const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`
   return `{"item":${textOf(item)}${rest}}`
 }
 
-const someOf = (lockId: string, { ids }: SettleOptions): object => ({
-  lock_id: lockId,
-  ...(ids !== undefined && { ids }),
-})
-
-const signalOf = ({ signal }: CallOptions): Request => (signal === undefined ? {} : { signal })
-
-function keyOf({ idempotent, idempotencyKey }: KeyOptions): Request {
+function keyOf({ idempotent, idempotencyKey, signal }: KeyOptions & CallOptions): Request {
   const key = idempotencyKey ?? (idempotent ? newKey() : undefined)
-  return key === undefined ? {} : { headers: { 'idempotency-key': key }, isRepeatable: true }
+  return key === undefined
+    ? { signal }
+    : { signal, headers: { 'idempotency-key': key }, isRepeatable: true }
 }
+
+/** A revision makes a second copy of a change have no effect. */
+export const matchOf = ({ ifMatch, signal }: MatchOptions): Request =>
+  ifMatch === undefined
+    ? { signal }
+    : { signal, headers: { 'if-match': ifMatch }, isRepeatable: true }
 
 /** Not `crypto.randomUUID`, which pages have under https alone. */
 export function newKey(): string {

@@ -21,48 +21,51 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json }
 
-/** Ends a call at once. What changes something may have done so: the error says `outcome: 'unknown'`. */
-export type CallOptions = { readonly signal?: AbortSignal }
+/** Ends a call at once. A call that changes something may have done so: its error says `outcome: 'unknown'`. */
+export type CallOptions = { readonly signal?: AbortSignal | undefined }
+
+/** Changes a configuration only if it is still the one with this `etag`. */
+export type MatchOptions = CallOptions & { readonly ifMatch?: string | undefined }
 
 /** A key makes repeats of a request have one effect. A push with one costs two to three times as much. */
 export type KeyOptions = {
   /** Makes a key, so that this call may be sent again when its answer was lost. */
-  readonly idempotent?: boolean
-  /** A key of one's own, which also works across processes: 1 to 128 printable characters. */
-  readonly idempotencyKey?: string
+  readonly idempotent?: boolean | undefined
+  /** Your own key, which also works across processes: 1 to 128 printable characters. */
+  readonly idempotencyKey?: string | undefined
 }
 
-export type PushOptions = CallOptions & KeyOptions & { readonly priority?: number }
+export type PushOptions = CallOptions & KeyOptions & { readonly priority?: number | undefined }
 
-export type PushItem<T> = { readonly item: T | RawJson; readonly priority?: number }
+export type PushItem<T> = { readonly item: T | RawJson; readonly priority?: number | undefined }
 
 export type PopOptions = CallOptions &
   /** Only with `ack`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */
   KeyOptions & {
     /** 1–100, default 1. */
-    readonly count?: number
-    /** Lock the items until they are acknowledged. Without it they are gone when they are answered. */
-    readonly ack?: boolean
+    readonly count?: number | undefined
+    /** Lock the items until they are acknowledged. Without it they are gone once the service answers. */
+    readonly ack?: boolean | undefined
     /** How long the lock lives: 1–300, default 30. */
-    readonly ttlSeconds?: number
+    readonly ttlSeconds?: number | undefined
     /** Pass by live locks and take what is free. */
-    readonly competing?: boolean
+    readonly competing?: boolean | undefined
     /** A lock to acknowledge in the same request. */
-    readonly acknowledge?: string
-    /** Wait so long for a queue that somebody else has locked. Default 0. */
-    readonly waitForLockMs?: number
-    /** From then on no pause is made; an answer under way is waited for. So `consume` stops. */
-    readonly hurry?: AbortSignal
+    readonly acknowledge?: string | undefined
+    /** How long to wait for a queue that somebody else has locked. Default 0. */
+    readonly waitForLockMs?: number | undefined
+    /** From then on the call makes no pause, but waits for an answer under way: `consume` stops so. */
+    readonly hurry?: AbortSignal | undefined
   }
 
 /** `ids`: some of the lock's items. Default all. */
-export type SettleOptions = CallOptions & { readonly ids?: readonly string[] }
+export type SettleOptions = CallOptions & { readonly ids?: readonly string[] | undefined }
 
 export type PeekOptions = CallOptions & {
-  readonly priority?: number
+  readonly priority?: number | undefined
   /** 1–100, default 20. */
-  readonly limit?: number
-  readonly cursor?: string
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 export interface Queue<T = Json> {
@@ -90,27 +93,27 @@ export interface Queue<T = Json> {
   release(lockId: string, options?: SettleOptions): Promise<{ readonly itemsReleased: number }>
   deadLetter(
     lockId: string,
-    options?: SettleOptions & { readonly reason?: string },
+    options?: SettleOptions & { readonly reason?: string | undefined },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
-  /** `oldest`: tell how old the oldest item is, also where that takes the service a read of each priority. */
+  /** `oldest`: also tell when the oldest item was pushed if that takes a read of each priority. */
   inspect(
-    options?: CallOptions & { readonly consistent?: boolean; readonly oldest?: boolean },
+    options?: CallOptions & {
+      readonly consistent?: boolean | undefined
+      readonly oldest?: boolean | undefined
+    },
   ): Promise<QueueState>
   /** A page of the next items, without taking them. */
   peek(options?: PeekOptions): Promise<Page<T>>
-  /** All of the items, a page at a time, without taking them. */
+  /** All items, a page at a time, without taking them. */
   items(options?: PeekOptions): AsyncIterable<PeekedItem<T>>
   configuration(options?: CallOptions): Promise<Configuration>
-  configure(
-    change: ConfigurationChange,
-    options?: CallOptions & { readonly ifMatch?: string },
-  ): Promise<Configuration>
+  configure(change: ConfigurationChange, options?: MatchOptions): Promise<Configuration>
   purge(
-    options?: CallOptions & { readonly priority?: number },
+    options?: CallOptions & { readonly priority?: number | undefined },
   ): Promise<{ readonly itemsPurged: number }>
   /** On a dead-letter queue. */
   redrive(
-    options?: CallOptions & { readonly limit?: number },
+    options?: CallOptions & { readonly limit?: number | undefined },
   ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
   /** Works the queue until its signal is aborted. */
   consume(handler: Handler<T>, options?: ConsumeOptions<T>): Promise<Consumed>
@@ -131,7 +134,7 @@ export function queueOf<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T>
     async *items(options: PeekOptions = {}) {
       let cursor = options.cursor
       do {
-        const page = await verbs.peek({ ...options, ...(cursor !== undefined && { cursor }) })
+        const page = await verbs.peek({ ...options, cursor })
         yield* page.items
         cursor = page.cursor
       } while (cursor !== undefined)

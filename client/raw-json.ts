@@ -1,5 +1,5 @@
-// An item is its text (number spelling, key order and all), and `JSON.parse` and `JSON.stringify`
-// would make another of it. So items go out as text, and their texts are cut out of what comes in.
+// An item is its text, with its spelling of numbers and its order of keys; `JSON.parse` and
+// `JSON.stringify` would change it. So items go out as text, and we cut their texts out of answers.
 
 import { PushPopError } from './errors.ts'
 
@@ -9,7 +9,7 @@ const made = new WeakSet<object>()
 export type RawJson = { readonly text: string }
 
 export function rawJson(text: string): RawJson {
-  // Whatever was no single value could smuggle fields of its own into the request.
+  // Text that is not one single value could smuggle other fields into the request.
   try {
     JSON.parse(text)
   } catch (cause) {

@@ -1,5 +1,5 @@
-// The client follows no redirect: a token or a signature is for the one address it was given, and
-// following some redirects turns a POST into a GET.
+// The client follows no redirect: a token or signature is meant for the one address we were given, and
+// following some redirects would turn a POST into a GET.
 
 import { PushPopError } from './errors.ts'
 
@@ -9,7 +9,7 @@ type Redirected = Pick<Response, 'type' | 'status' | 'headers'>
 export const isRedirect = ({ type, status }: Redirected): boolean =>
   type === 'opaqueredirect' || (status >= 300 && status < 400)
 
-/** PushPop sends none. Another server did, and sent the call away instead of carrying it out. */
+/** PushPop never redirects: another server did, and did not carry out the call. */
 export function redirected(url: URL, answer: Redirected): PushPopError {
   const to = originIn(answer.headers.get('location'), url) ?? 'another address'
   return new PushPopError(
@@ -20,7 +20,7 @@ export function redirected(url: URL, answer: Redirected): PushPopError {
   )
 }
 
-/** The rest of it may be a secret: single sign-on puts its state there. */
+/** Only its origin: the rest may be a secret, such as the state of single sign-on. */
 function originIn(location: string | null, base: URL): string | undefined {
   if (location === null) return undefined
   try {

@@ -1,22 +1,22 @@
-// What is sent again, and when. Two questions, and each has its own answer: may this call be sent
-// again at all (a table of verbs), and is it worth it (attempts, time, what the service asked for).
+// What is sent again, and when. Two questions: may this call be sent again at all (a table of verbs),
+// and is it worth it (attempts, time, what the service asked for)?
 
 import type { PushPopError } from './errors.ts'
 
 export type RetryOptions = {
-  /** Sendings of one call, the first included; 1 for none again. Default 5. */
+  /** How often one call is sent at most; 1: never again. Default 5. */
   readonly attemptsMax?: number
-  /** No sending begins later than this after the first. Default 60,000. */
+  /** The last sending begins within this time after the first. Default 60,000. */
   readonly totalMs?: number
-  /** Called before each pause that a call is sent again after. */
+  /** Called before each pause that comes before another sending. */
   readonly onRetry?: (error: PushPopError, pauseMs: number) => void
 }
 
 export type RetryPolicy = Required<RetryOptions>
 
-/** With the pauses below some 3 s of trouble are sat out, which a throttled table or a deploy takes. */
+/** With the pauses below this covers some 3 s, as long as a throttled table or a deployment takes. */
 const ATTEMPTS_MAX = 5
-/** Two answers that do not come (`timeoutMs`) are as long as anybody waits. */
+/** As long as two answers that never come (`timeoutMs`): nobody waits longer. */
 const TOTAL_MS = 60_000
 
 export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => ({
@@ -66,21 +66,6 @@ export const afterLostAnswer = {
 
 export type Verb = keyof typeof afterLostAnswer
 
-const readingVerbs: readonly Verb[] = [
-  'inspect',
-  'peek',
-  'configuration',
-  'queues',
-  'health',
-  'rateState',
-  'verifyTicket',
-  'rateConfiguration',
-  'ratePatterns',
-]
-
-/** Only of what changes something the outcome can be unknown. */
-export const changes = (verb: Verb): boolean => !readingVerbs.includes(verb)
-
 export type Failure =
   /** The service said no: nothing was changed. */
   | { readonly kind: 'refused'; readonly error: PushPopError }
@@ -89,7 +74,7 @@ export type Failure =
 
 export type Repeatability = {
   readonly verb: Verb
-  /** An idempotency key for `with-key`, a revision for `with-if-match`, the word of who asks. */
+  /** It has a key (`with-key`) or a revision (`with-if-match`), or the caller asked for repeats. */
   readonly isRepeatable: boolean
 }
 
@@ -98,7 +83,7 @@ export function mayRepeat(
   { verb, isRepeatable }: Repeatability,
 ): boolean {
   if (!error.retryable) return false
-  // Who asked for it waits for a lock, and not by this rule: a lock may live for minutes.
+  // A caller may ask to wait for a lock, but not by this rule: a lock may live for minutes.
   if (error.code === 'QUEUE_LOCKED') return false
   return kind === 'refused' || isRepeatable || afterLostAnswer[verb] === 'always'
 }

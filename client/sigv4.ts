@@ -1,5 +1,6 @@
 // AWS Signature Version 4 with WebCrypto, for the service `execute-api`.
 
+import { present } from '../lambdas/foundation/shared/present.ts'
 import type { UnsignedRequest } from './auth.ts'
 
 export type AwsCredentials = {
@@ -27,7 +28,7 @@ export async function signedHeaders(request: SigningRequest): Promise<Record<str
   const headers: Record<string, string> = {
     ...request.headers,
     'x-amz-date': time,
-    ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+    ...present({ 'x-amz-security-token': sessionToken }),
   }
   // `host` is signed and not set: fetch does that, and a page may not.
   const signed = Object.entries({ ...headers, host: url.host })

@@ -1,12 +1,12 @@
 // One call: sent, timed, and sent again where that is safe.
 
+import { present } from '../lambdas/foundation/shared/present.ts'
 import { type Answer, interpret } from './answer.ts'
 import type { Authorise } from './auth.ts'
 import { delay } from './delay.ts'
 import { isAtLimit, PushPopError } from './errors.ts'
 import { isRedirect, redirected } from './redirect.ts'
 import {
-  changes,
   type Failure,
   lockPauseMs,
   mayRepeat,
@@ -20,21 +20,21 @@ export type Call = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-  /** It carries what makes a second copy have no effect, or its effect is the caller's wish. */
-  readonly isRepeatable?: boolean
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | undefined
+  /** It has a key or revision that makes a second copy harmless, or the caller accepts one. */
+  readonly isRepeatable?: boolean | undefined
   /** A rate limit's "no" (429, with `allowed`) is what was asked for; the gateway's own 429 is not. */
   readonly denialIsAnswer?: boolean
   /** How long the service may hold it before it answers. */
   readonly heldMs?: number
-  /** It acknowledges a lock, which must not be held while the queue's limit is waited for. */
+  /** It acknowledges a lock, which nobody must hold while waiting for the queue's limit. */
   readonly holdsLock?: boolean
   /** How long a locked queue is waited for. */
   readonly waitForLockMs?: number | undefined
-  /** Gives up, whatever may have happened. */
+  /** Gives up at once, whatever may have happened. */
   readonly signal?: AbortSignal | undefined
-  /** No more pauses from then on; a lost answer is still asked for once. */
+  /** No more pauses from then on, but one more request if an answer was lost. */
   readonly hurry?: AbortSignal | undefined
 }
 
@@ -48,13 +48,13 @@ export type Transport = {
 
 export type Send = (call: Call) => Promise<Answer>
 
-/** Nothing checks it: the service is held to docs/openapi.json by tests of its own. */
+/** Nothing checks this here: the service's own tests hold it to docs/openapi.json. */
 export type Answered<Body> = Answer & { readonly body: Body }
 
-/** A second more than the gateway waits for the service: what would come after it says so itself. */
+/** A second longer than the gateway waits for the service; then the gateway answers by itself. */
 export const TIMEOUT_MS = 31_000
 
-/** What is held takes longer by that, but never longer than the gateway waits. */
+/** A held call may take that much longer, but never longer than the gateway waits. */
 const answerMs = ({ timeoutMs }: Transport, { heldMs = 0 }: Call): number =>
   Math.max(timeoutMs, Math.min(timeoutMs + heldMs, TIMEOUT_MS))
 
@@ -76,7 +76,8 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
     const result = await sendOnce(transport, call)
     if (result.kind === 'answer') return result
     const { error } = result
-    if (result.kind === 'lost' && changes(verb)) lost = true
+    // Only of what changes something the outcome can be unknown.
+    if (result.kind === 'lost' && call.method !== 'GET') lost = true
     if (error.code === 'ABORTED') throw told(error, sent, lost)
 
     const elapsedMs = performance.now() - startedAtMs
@@ -105,7 +106,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
   }
 }
 
-/** Once an answer was lost, no later refusal says that nothing was changed. */
+/** Once an answer was lost, a later refusal does not mean that nothing was changed. */
 function told(error: PushPopError, sent: number, lost: boolean): PushPopError {
   const outcome = lost || error.outcome === 'unknown' ? 'unknown' : undefined
   return Object.assign(error, { attempts: sent, outcome })
@@ -139,7 +140,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
       // Not `error`: fetch then fails as if the connection had broken. The client would send the call
       // again, could not say that nothing was changed, and a consumer would go on for ever.
       redirect: 'manual',
-      ...(body !== undefined && { body }),
+      ...present({ body }),
     })
     const text = await response.text()
     if (isRedirect(response)) return { kind: 'refused', error: redirected(url, response) }

@@ -1,16 +1,21 @@
 // What the calls answer, in the words of the engine (docs/engine.md): camelCase, times in
 // milliseconds, absent instead of null.
 
+import { present } from '../lambdas/foundation/shared/present.ts'
+import type { CamelCased } from '../lambdas/foundation/shared/wire-names.ts'
+import { snakeCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type {
   AcknowledgeAnswer,
   BrowseAnswer,
   ConfigurationAnswer,
   ConfigureBody,
+  ExtendLockAnswer,
   InspectAnswer,
   PopAnswer,
 } from './api-types.ts'
 import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './raw-json.ts'
+import { ms, type View, viewOf } from './view-of.ts'
 
 export type Item<T> = {
   readonly value: T
@@ -59,37 +64,15 @@ export type AcknowledgeResult =
     }
 
 /** How many calls of one kind a queue takes; beyond it they are refused with `RATE_LIMITED`. */
-export type QueueLimit = {
-  readonly maxRequests: number
-  /** 1,000, unless given. */
-  readonly windowMillis?: number
-  /** `window`, unless given. */
-  readonly algorithm?: 'window' | 'smooth'
-  /** Of `smooth`: 1, unless given. */
-  readonly burst?: number
-}
+export type QueueLimit = CamelCased<NonNullable<ConfigureBody['push_limit']>>
 
-export type Configuration = {
-  readonly segmentSize: number
-  readonly bufferSegments: number
-  readonly maxDeliveries?: number
-  readonly capacity?: number
-  readonly pushLimit?: Required<QueueLimit>
-  readonly popLimit?: Required<QueueLimit>
+export type Configuration = View<ConfigurationAnswer> & {
   /** For `ifMatch`. */
   readonly etag?: string
 }
 
-/** What is left out stays; `null` takes a setting away. */
-export type ConfigurationChange = {
-  readonly segmentSize?: number
-  readonly bufferSegments?: number
-  readonly maxDeliveries?: number | null
-  readonly capacity?: number | null
-  /** Replaced as a whole. */
-  readonly pushLimit?: QueueLimit | null
-  readonly popLimit?: QueueLimit | null
-}
+/** What is left out stays; `null` takes a setting away. A limit is replaced as a whole. */
+export type ConfigurationChange = CamelCased<ConfigureBody>
 
 export type QueueState = {
   readonly id: string
@@ -122,45 +105,40 @@ export type QueueState = {
 export type QueueSummary = { readonly id: string; readonly count?: number }
 
 export function poppedOf<T>(body: PopAnswer, text: string): Popped<T> {
-  return {
-    items: itemsOf<T>(body, text),
-    ...('lock_id' in body && {
-      lock: {
-        id: body.lock_id,
-        expiresAtMs: ms(body.lock_expires_at),
-        ttlSeconds: body.ttl_seconds,
-      },
-    }),
+  return present({
+    items: itemsOf<T, PopAnswer['details'][number]>(body, text),
+    lock: 'lock_id' in body ? lockOf(body) : undefined,
     more: body.more ?? false,
-    ...(body.items_acknowledged !== undefined && { itemsAcknowledged: body.items_acknowledged }),
-  }
-}
-
-export function pageOf<T>(body: BrowseAnswer, text: string): Page<T> {
-  const items = itemsOf<T>(body, text).map((item, i) => {
-    return { ...item, state: body.details[i]?.state ?? ('ready' as const) }
+    itemsAcknowledged: body.items_acknowledged,
   })
-  return { items, ...(body.cursor !== undefined && { cursor: body.cursor }) }
 }
 
-function itemsOf<T>({ items, details }: Pick<PopAnswer, 'items' | 'details'>, body: string) {
+export const lockOf = (body: ExtendLockAnswer | Extract<PopAnswer, { locked: true }>): Lock => ({
+  id: body.lock_id,
+  expiresAtMs: ms(body.lock_expires_at),
+  ttlSeconds: body.ttl_seconds,
+})
+
+export const pageOf = <T>(body: BrowseAnswer, text: string): Page<T> =>
+  present({
+    items: itemsOf<T, BrowseAnswer['details'][number]>(body, text),
+    cursor: body.cursor,
+  })
+
+type Detailed<D> = { readonly items: readonly unknown[]; readonly details: readonly D[] }
+
+function itemsOf<T, D extends object>({ items, details }: Detailed<D>, body: string) {
   const texts = itemTexts(body)
-  return details.map(({ id, priority, pushed_at, deliveries, reason }, i): Item<T> => {
-    return {
-      value: items[i] as T,
-      text: texts[i] ?? JSON.stringify(items[i]),
-      id,
-      priority,
-      pushedAtMs: ms(pushed_at),
-      deliveries,
-      ...(reason !== undefined && { reason }),
-    }
-  })
+  return details.map((detail, i) => ({
+    value: items[i] as T,
+    text: texts[i] ?? JSON.stringify(items[i]),
+    ...viewOf(detail),
+  }))
 }
 
-type ManyAnswer = Extract<AcknowledgeAnswer, { readonly results: unknown }>
-
-export const resultsOf = ({ results }: ManyAnswer): AcknowledgeResult[] =>
+export const resultsOf = ({
+  results,
+}: Extract<AcknowledgeAnswer, { readonly results: unknown }>): AcknowledgeResult[] =>
   results.map((it) =>
     it.success
       ? { lockId: it.lock_id, kind: 'acknowledged', itemsAcknowledged: it.items_acknowledged }
@@ -173,75 +151,18 @@ export const resultsOf = ({ results }: ManyAnswer): AcknowledgeResult[] =>
         },
   )
 
-export function configurationOf(body: ConfigurationAnswer, etag?: string): Configuration {
-  return {
-    segmentSize: body.segment_size,
-    bufferSegments: body.buffer_segments,
-    ...(body.max_deliveries !== null && { maxDeliveries: body.max_deliveries }),
-    ...(body.capacity !== null && { capacity: body.capacity }),
-    // A service that was deployed before there were limits says nothing of them.
-    ...(body.push_limit && { pushLimit: limitOf(body.push_limit) }),
-    ...(body.pop_limit && { popLimit: limitOf(body.pop_limit) }),
-    ...(etag !== undefined && { etag }),
-  }
-}
-
-export const configureBodyOf = (change: ConfigurationChange): ConfigureBody => ({
-  ...(change.segmentSize !== undefined && { segment_size: change.segmentSize }),
-  ...(change.bufferSegments !== undefined && { buffer_segments: change.bufferSegments }),
-  ...(change.maxDeliveries !== undefined && { max_deliveries: change.maxDeliveries }),
-  ...(change.capacity !== undefined && { capacity: change.capacity }),
-  ...(change.pushLimit !== undefined && { push_limit: limitBodyOf(change.pushLimit) }),
-  ...(change.popLimit !== undefined && { pop_limit: limitBodyOf(change.popLimit) }),
+export const configurationOf = (body: ConfigurationAnswer, etag?: string): Configuration => ({
+  ...viewOf(body),
+  ...present({ etag }),
 })
 
-type LimitBody = NonNullable<ConfigurationAnswer['push_limit']>
-
-const limitOf = (body: LimitBody): Required<QueueLimit> => ({
-  maxRequests: body.max_requests,
-  windowMillis: body.window_millis,
-  algorithm: body.algorithm,
-  burst: body.burst,
-})
-
-const limitBodyOf = (limit: QueueLimit | null): ConfigureBody['push_limit'] & (object | null) =>
-  limit && {
-    max_requests: limit.maxRequests,
-    ...(limit.windowMillis !== undefined && { window_millis: limit.windowMillis }),
-    ...(limit.algorithm !== undefined && { algorithm: limit.algorithm }),
-    ...(limit.burst !== undefined && { burst: limit.burst }),
-  }
-
-export function stateOf(body: InspectAnswer, etag?: string): QueueState {
-  const { oldest_pushed_at: oldest } = body
-  return {
-    id: body.id,
-    version: body.version,
-    count: body.count,
-    lockedCount: body.locked_count,
-    deadCount: body.dead_count,
-    ...(typeof oldest === 'number' && { oldestPushedAtMs: ms(oldest) }),
-    priorities: body.priorities.map((it) => ({
-      priority: it.priority,
-      count: it.count,
-      headSegment: it.head_segment,
-      tailSegment: it.tail_segment,
-      ...(it.head_offloaded_segment !== null && {
-        headOffloadedSegment: it.head_offloaded_segment,
-      }),
-      ...(it.tail_offloaded_segment !== null && {
-        tailOffloadedSegment: it.tail_offloaded_segment,
-      }),
-    })),
-    locks: body.locks.map((it) => ({
-      expiresAtMs: ms(it.lock_expires_at),
-      count: it.count,
-      priorities: it.priorities,
-    })),
-    configuration: configurationOf(body.configuration),
-    ...(etag !== undefined && { etag }),
-  }
+/** A configuration is often sent back with one setting changed; its tag is not a setting. */
+export function configureBodyOf(change: ConfigurationChange & { readonly etag?: unknown }) {
+  const { etag: _, ...settings } = change
+  return snakeCased(settings) satisfies ConfigureBody
 }
 
-/** Epoch seconds as milliseconds: rounded, because 1709139275.123 * 1000 is not whole. */
-export const ms = (seconds: number): number => Math.round(seconds * 1000)
+export const stateOf = (body: InspectAnswer, etag?: string): QueueState => ({
+  ...viewOf(body),
+  ...present({ etag }),
+})

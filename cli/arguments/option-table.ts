@@ -22,6 +22,18 @@ type ValueOf<O extends Option> = O extends FlagOption
       ? O['of'][number]
       : string
 
+export const flag = (help: string): FlagOption => ({ kind: 'flag', help })
+export const text = (value: string, help: string): TextOption => ({ kind: 'text', value, help })
+export const integer = (value: string, min: number, max: number, help: string): IntegerOption => ({
+  kind: 'integer',
+  value,
+  min,
+  max,
+  help,
+})
+export const choice = <const C extends readonly string[]>(of: C, help: string) =>
+  ({ kind: 'choice', of, help }) as const
+
 /** What was given; an option that was not is absent. */
 export type Given<T extends OptionTable> = { readonly [K in keyof T]?: ValueOf<T[K]> }
 

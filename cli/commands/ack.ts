@@ -1,4 +1,6 @@
 import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
+import { lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
+import { text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -15,7 +17,7 @@ export const ack = command({
   summary: 'Acknowledges locks, or some items of one',
   words: [queueWord, { name: 'LOCK', kind: 'text', many: true }],
   options: {
-    ids: { kind: 'text', value: 'A,B', help: 'only these items of the lock, by their ids' },
+    ids: text('A,B', 'only these items of the lock, by their ids'),
   },
   notes: ['A lock that has expired or is not there is named, and the exit code is 4.'],
   examples: [
@@ -74,11 +76,9 @@ async function acknowledgeOne(
   try {
     return { lockId, kind: 'acknowledged', ...(await queues.acknowledge(queue, { lockId })) }
   } catch (error) {
-    const code = codeOf(error)
-    if (code === 'LOCK_NOT_FOUND' || code === 'LOCK_EXPIRED' || code === 'INVALID_LOCK_ID') {
-      return { lockId, kind: 'refused', code, message: messageOf(error) }
-    }
-    throw error
+    const code = lostLockCodes.find((one) => one === codeOf(error))
+    if (code === undefined) throw error
+    return { lockId, kind: 'refused', code, message: messageOf(error) }
   }
 }
 

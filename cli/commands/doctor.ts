@@ -1,3 +1,4 @@
+import { flag } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -8,15 +9,15 @@ import { repair } from '../doctor/repair.ts'
 import { openSurgery } from '../doctor/surgery.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
-import { placeOf } from '../target/open-target.ts'
+import { awsOf, placeOf } from '../target/open-target.ts'
 
 export const doctor = command({
   name: 'doctor',
   summary: 'Recounts a queue on its table and bucket, and repairs on request',
   words: [queueWord],
   options: {
-    scan: { kind: 'flag', help: 'look through the whole table for stray rows, and pay for that' },
-    repair: { kind: 'flag', help: 'delete strays that nothing can ever ask for again' },
+    scan: flag('look through the whole table for stray rows, and pay for that'),
+    repair: flag('delete strays that nothing can ever ask for again'),
   },
   notes: [
     'Needs --table and --bucket. Reads the record and every item that it says is there, and lists\n' +
@@ -34,10 +35,7 @@ export const doctor = command({
     if (place.kind !== 'store') {
       throw wrongUsage('The doctor works on the store itself: give --table and --bucket')
     }
-    const surgery = openSurgery(place, {
-      ...(given.profile !== undefined && { profile: given.profile }),
-      ...(given.region !== undefined && { region: given.region }),
-    })
+    const surgery = openSurgery(place, awsOf(given))
     const bar = progressBarOn(io.stderr, `Examining ${queue}`)
     try {
       const examination = await examine(surgery, queue, {

@@ -1,3 +1,4 @@
+import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -17,10 +18,10 @@ export const drain = command({
   summary: 'Takes all items and writes them as JSON lines; nothing is lost on the way',
   words: [queueWord],
   options: {
-    file: { kind: 'text', value: 'F', help: 'write to F instead of stdout' },
-    append: { kind: 'flag', help: 'with --file: go on behind what F holds' },
-    limit: { kind: 'integer', value: 'N', min: 1, max: LIMIT_MAX, help: 'how many at most' },
-    competing: { kind: 'flag', help: 'pass by the locks of others and take what is free' },
+    file: text('F', 'write to F instead of stdout'),
+    append: flag('with --file: go on behind what F holds'),
+    limit: integer('N', 1, LIMIT_MAX, 'how many at most'),
+    competing: flag('pass by the locks of others and take what is free'),
   },
   notes: [
     'A line is {"item", "priority", "id", "pushed_at", "deliveries"}, which import reads. Items are\n' +

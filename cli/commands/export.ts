@@ -1,4 +1,5 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -21,9 +22,9 @@ export const exportItems = command({
   summary: 'Copies all items into JSON lines and leaves them where they are',
   words: [queueWord],
   options: {
-    file: { kind: 'text', value: 'F', help: 'write to F instead of stdout' },
-    priority: { kind: 'integer', value: 'N', min: 0, max: PRIORITY_MAX, help: 'only these' },
-    resume: { kind: 'flag', help: 'with --file: go on where an export into F was cut off' },
+    file: text('F', 'write to F instead of stdout'),
+    priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+    resume: flag('with --file: go on where an export into F was cut off'),
   },
   notes: [
     'A line is {"item", "priority", "id", "pushed_at", "deliveries", "state"}, which import reads.\n' +
@@ -40,23 +41,14 @@ export const exportItems = command({
     if (resume && name === undefined)
       throw wrongUsage('Cannot resume because --resume needs --file')
     const queues = await target()
-    const start: ExportProgress = {
-      queue,
-      bytes: 0,
-      items: 0,
-      ...(priority !== undefined && { priority }),
-    }
+    const start: ExportProgress = { queue, bytes: 0, items: 0, priority }
     const from = resume && name !== undefined ? await progressOf(name, start) : start
     const file = name === undefined ? undefined : await openFile(name, from, resume === true)
     const bar = progressBarOn(io.stderr, 'Exporting')
     const { count } = await queues.inspect(queue)
     let { items, cursor } = from
     try {
-      const request = {
-        ...(priority !== undefined && { priority }),
-        ...(cursor !== undefined && { cursor }),
-      }
-      for await (const page of pagesOf(queues, queue, request)) {
+      for await (const page of pagesOf(queues, queue, { priority, cursor })) {
         if (interrupt.aborted) break
         const lines = page.items.map(itemLine)
         if (file !== undefined) await file.write(lines)

@@ -1,3 +1,4 @@
+import { flag, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -15,8 +16,8 @@ export const importItems = command({
   summary: 'Pushes the JSON lines of drain or export, each with its priority',
   words: [queueWord],
   options: {
-    file: { kind: 'text', value: 'F', help: 'read F instead of stdin' },
-    again: { kind: 'flag', help: 'push also what an import of the same lines pushed before' },
+    file: text('F', 'read F instead of stdin'),
+    again: flag('push also what an import of the same lines pushed before'),
   },
   notes: [
     'Cut off, it is simply repeated: what it pushed already it does not push again, for 24 hours\n' +

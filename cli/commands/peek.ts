@@ -1,8 +1,9 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { age, counted } from '../console/amounts.ts'
-import { type Column, tableLines } from '../console/table.ts'
+import { type Column, printTable } from '../console/table.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted } from '../failure.ts'
 import { itemLine, onOneLine } from '../lines/write-item.ts'
@@ -26,26 +27,19 @@ export const peek = command({
   summary: 'Shows the next items without taking them',
   words: [queueWord],
   options: {
-    priority: { kind: 'integer', value: 'N', min: 0, max: PRIORITY_MAX, help: 'only these' },
-    limit: {
-      kind: 'integer',
-      value: 'N',
-      min: 1,
-      max: LIMIT_MAX,
-      help: `how many at most; ${LIMIT_STANDARD} is the default`,
-    },
+    priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+    limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
   examples: ['pushpop peek orders', 'pushpop peek orders --priority 5 --limit 500 --json'],
-  async run({ given, words, io, isJson, interrupt, print, tell, paintOut, target }) {
+  async run(context) {
+    const { given, words, io, isJson, interrupt, print, tell, target } = context
     const [queue = ''] = words
-    const limit = given.limit ?? LIMIT_STANDARD
-    const priority = given.priority
-    const request = { limit, ...(priority !== undefined && { priority }) }
+    const { limit = LIMIT_STANDARD, priority } = given
     const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
     const rows: string[][] = []
     let shown = 0
     let isMore = false
-    for await (const { items, cursor } of pagesOf(await target(), queue, request)) {
+    for await (const { items, cursor } of pagesOf(await target(), queue, { limit, priority })) {
       if (interrupt.aborted) throw interrupted('Stopped.')
       for (const item of items) {
         if (isJson) await print(itemLine(item))
@@ -66,9 +60,7 @@ export const peek = command({
       return exitCodes.nothingThere
     }
     if (!isJson) {
-      const [title = '', ...lines] = tableLines(columns, rows, width)
-      await print(paintOut('dim', title))
-      for (const line of lines) await print(line)
+      await printTable(context, columns, rows)
       if (isMore) tell(`The first ${counted(shown, 'item')}; --limit shows more.`)
     }
     return exitCodes.done

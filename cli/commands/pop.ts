@@ -4,7 +4,9 @@ import {
   LOCK_TTL_SECONDS_MAX,
 } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome } from '../../lambdas/engine/queues.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { printable } from '../../local/console/terminal.ts'
+import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { clockTime, counted } from '../console/amounts.ts'
@@ -18,22 +20,20 @@ export const pop = command({
   summary: 'Takes the next items and prints them, one on each line',
   words: [queueWord],
   options: {
-    count: {
-      kind: 'integer',
-      value: 'N',
-      min: 1,
-      max: ITEMS_PER_POP_MAX,
-      help: `how many at most, up to ${ITEMS_PER_POP_MAX}; 1 is the default`,
-    },
-    ack: { kind: 'flag', help: 'lock them, and print the lock id; settle it with pushpop ack' },
-    ttl: {
-      kind: 'integer',
-      value: 'S',
-      min: 1,
-      max: LOCK_TTL_SECONDS_MAX,
-      help: `with --ack: seconds that the lock lives; ${LOCK_TTL_SECONDS_DEFAULT} is the default`,
-    },
-    competing: { kind: 'flag', help: 'pass by the locks of others and take what is free' },
+    count: integer(
+      'N',
+      1,
+      ITEMS_PER_POP_MAX,
+      `how many at most, up to ${ITEMS_PER_POP_MAX}; 1 is the default`,
+    ),
+    ack: flag('lock them, and print the lock id; settle it with pushpop ack'),
+    ttl: integer(
+      'S',
+      1,
+      LOCK_TTL_SECONDS_MAX,
+      `with --ack: seconds that the lock lives; ${LOCK_TTL_SECONDS_DEFAULT} is the default`,
+    ),
+    competing: flag('pass by the locks of others and take what is free'),
   },
   notes: [
     'Without --ack the items are gone from the queue when they are printed. Nothing there: exit\n' +
@@ -43,15 +43,12 @@ export const pop = command({
   async run({ given, words, isJson, interrupt, print, tell, paint, target }) {
     const [queue = ''] = words
     const queues = await target()
-    const outcome = await queues.pop(queue, {
-      count: given.count ?? 1,
-      requireAck: given.ack === true,
-      competing: given.competing === true,
-      ...(given.ttl !== undefined && { ttlSeconds: given.ttl }),
-    })
+    const { count = 1, ack: requireAck = false, competing = false, ttl: ttlSeconds } = given
+    const request = present({ count, requireAck, competing, ttlSeconds })
+    const outcome = await queues.pop(queue, request)
     if (outcome.kind === 'locked') throw queueLocked('pop', queue, outcome.expiresAtMs)
     if (outcome.kind === 'empty') {
-      if (isJson) await print(outcomeLine(outcome, given.ack === true))
+      if (isJson) await print(outcomeLine(outcome, requireAck))
       else tell(`Nothing to pop in ${queue}.`)
       return exitCodes.nothingThere
     }
@@ -64,7 +61,7 @@ export const pop = command({
       throw interrupted(`Stopped; ${counted(items.length, 'item')} went back to ${queue}.`)
     }
     try {
-      if (isJson) await print(outcomeLine(outcome, given.ack === true))
+      if (isJson) await print(outcomeLine(outcome, requireAck))
       else for (const { text } of items) await print(printable(onOneLine(text)))
     } catch (error) {
       // Nobody has read which lock it is: it would only stand in the way of others.
@@ -93,14 +90,11 @@ function outcomeLine(outcome: Exclude<PopOutcome, { kind: 'locked' }>, withLock:
     {
       count: items.length,
       details: items.map(detailsOf),
-      ...(outcome.kind === 'items' && outcome.more && { more: true }),
-      ...(lock !== undefined && {
-        locked: true,
-        lock_id: lock.id,
-        lock_expires_at: seconds(lock.expiresAtMs),
-        ttl_seconds: lock.ttlSeconds,
-      }),
-      ...(withLock && lock === undefined && { locked: false }),
+      more: (outcome.kind === 'items' && outcome.more) || undefined,
+      locked: withLock ? lock !== undefined : undefined,
+      lock_id: lock?.id,
+      lock_expires_at: lock && seconds(lock.expiresAtMs),
+      ttl_seconds: lock?.ttlSeconds,
     },
   )
 }

@@ -1,4 +1,5 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -11,9 +12,9 @@ import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
 import { pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
 
-/** The service takes 128; the number of a batch is behind it. */
+/** The service takes 128; the number of the batch is appended. */
 const KEY_CHARACTERS_MAX = 110
-/** Long for lines that come in one go, short for who waits for a line of a pipe. */
+/** Long enough for lines that come in one go, short for a person who types one. */
 const PIPE_IDLE_MS = 300
 
 export const push = command({
@@ -21,20 +22,10 @@ export const push = command({
   summary: 'Pushes items: arguments, or a file or stdin with one on each line',
   words: [queueWord, { name: 'ITEM', kind: 'text', optional: true, many: true }],
   options: {
-    file: { kind: 'text', value: 'F', help: 'read lines from F; - is stdin' },
-    text: { kind: 'flag', help: 'each argument or line is a text, not JSON' },
-    priority: {
-      kind: 'integer',
-      value: 'N',
-      min: 0,
-      max: PRIORITY_MAX,
-      help: '0 is served first, and is the default',
-    },
-    key: {
-      kind: 'text',
-      value: 'K',
-      help: 'an idempotency key: pushed once, however often this is repeated in 24 hours',
-    },
+    file: text('F', 'read lines from F; - is stdin'),
+    text: flag('each argument or line is a text, not JSON'),
+    priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
+    key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
   notes: [
     'Items go in order, up to 1,000 and 2.5 MiB a push; each push is all or nothing. A line that is\n' +

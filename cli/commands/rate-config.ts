@@ -1,45 +1,18 @@
-import { MAX_REQUESTS_MAX, SHARDS_MAX } from '../../lambdas/rate/core/bounds.ts'
+import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import { keyWord } from '../arguments/read-words.ts'
-import type { Context } from '../command.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
-import { limitOptions } from '../rates/limit-options.ts'
 import { settingLines } from '../rates/setting-lines.ts'
+import { settingOptions, settingsIn } from '../rates/setting-options.ts'
 import { withRates } from '../target/open-rates.ts'
-import { NOT_ITS_OWN, type SettingsBody } from '../target/rates.ts'
-
-const options = {
-  ...limitOptions,
-  algorithm: {
-    kind: 'choice',
-    of: ['window', 'smooth'],
-    help: 'window is the default; smooth spreads requests evenly over it',
-  },
-  burst: {
-    kind: 'integer',
-    value: 'N',
-    min: 1,
-    max: MAX_REQUESTS_MAX,
-    help: 'of smooth: how many may go at once after a rest; 1 is the default',
-  },
-  shards: {
-    kind: 'integer',
-    value: 'N',
-    min: 1,
-    max: SHARDS_MAX,
-    help: `rows that a hot key is split into, up to ${SHARDS_MAX}; each has its own order`,
-  },
-  'allow-overrides': { kind: 'flag', help: 'a request may ask for another limit than this' },
-} as const
-
-type Run = Context<typeof options>
+import { NOT_ITS_OWN } from '../target/rates.ts'
 
 export const rateConfig = command({
   name: 'rate-config',
   summary: "Shows, sets or removes a rate limit's own configuration",
   words: [keyWord, { name: 'show|set|remove', kind: 'text', optional: true }],
-  options,
+  options: settingOptions,
   notes: [
     'set replaces all of it: what is not named is as by default. After remove, the limit of its\n' +
       'prefix applies again, or the default. A turn that was promised never changes.',
@@ -51,7 +24,7 @@ export const rateConfig = command({
   ],
   async run({ given, words, io, isJson, print, tell }) {
     const [key = '', verb = 'show'] = words
-    const settings = settingsOf(given)
+    const settings = snakeCased(settingsIn(given))
     const isNamed = Object.keys(settings).length > 0
     if (verb !== 'show' && verb !== 'set' && verb !== 'remove') {
       throw wrongUsage(
@@ -77,17 +50,3 @@ export const rateConfig = command({
     return exitCodes.done
   },
 })
-
-function settingsOf(given: Run['given']): SettingsBody {
-  const { algorithm, burst, shards, window } = given
-  const [maxRequests, maxInLine] = [given['max-requests'], given['max-in-line']]
-  return {
-    ...(maxRequests !== undefined && { max_requests: maxRequests }),
-    ...(maxInLine !== undefined && { max_requests_in_queue: maxInLine }),
-    ...(window !== undefined && { window_millis: window }),
-    ...(algorithm !== undefined && { algorithm }),
-    ...(burst !== undefined && { burst }),
-    ...(shards !== undefined && { shards }),
-    ...(given['allow-overrides'] && { allow_overrides: true }),
-  }
-}

@@ -1,19 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import type { RatePatternsAnswer } from '../../client/api-types.ts'
+import { flag, text } from '../arguments/option-table.ts'
 import type { Context, Io } from '../command.ts'
 import { command } from '../command.ts'
 import { counted, grouped } from '../console/amounts.ts'
-import { ask } from '../console/confirm.ts'
-import { type Column, tableLines } from '../console/table.ts'
+import { checkAskable, confirm, yes } from '../console/confirm.ts'
+import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { Failure, interrupted, wrongUsage } from '../failure.ts'
+import { interrupted, wrongUsage } from '../failure.ts'
 import { cannotRead } from '../lines/read-lines.ts'
 import { withRates } from '../target/open-rates.ts'
-import type { PatternBody, PatternsBody, Rates } from '../target/rates.ts'
+import type { Rates } from '../target/rates.ts'
 
 const options = {
-  file: { kind: 'text', value: 'F', help: 'with set: JSON in a file; stdin else, or with -' },
-  yes: { kind: 'flag', help: 'with set: do not ask; needed where there is no terminal' },
+  file: text('F', 'with set: JSON in a file; stdin else, or with -'),
+  yes: flag('with set: do not ask; needed where there is no terminal'),
 } as const
 
 type Run = Context<typeof options>
@@ -66,26 +68,18 @@ export const ratePatterns = command({
 })
 
 async function replace(
-  { given, io, isJson, interrupt, print, tell }: Run,
+  context: Run,
   rates: Rates,
   patterns: readonly unknown[],
 ): Promise<ExitCode> {
-  const isAskable = io.stdin.isTTY && io.stderr.isTTY
-  if (!given.yes && !isAskable) {
-    throw wrongUsage(
-      'Cannot replace the patterns because nobody can be asked here; --yes does not ask',
-    )
-  }
+  const { given, io, isJson, print, tell } = context
+  if (!given.yes) checkAskable(io, 'replace the patterns')
   const { body, etag } = await rates.patterns()
   const before = body.patterns.length
   const change = `${counted(before, 'pattern')} by ${grouped(patterns.length)}`
   if (!given.yes && before > 0) {
     tell(`This replaces ${change}; limits of keys that begin so change at once.`)
-    const typed = await ask(io, 'Type yes to go on: ')
-    if (interrupt.aborted || typed === undefined) throw interrupted('Nothing was replaced.')
-    if (typed.trim() !== 'yes') {
-      throw new Failure(exitCodes.refused, 'Nothing was replaced: that is not yes.')
-    }
+    await confirm(context, { ...yes, undone: 'Nothing was replaced' })
   }
   const { text } = await rates.configurePatterns(patterns, etag)
   if (isJson) await print(text)
@@ -93,25 +87,20 @@ async function replace(
   return exitCodes.done
 }
 
-async function show({ io, print, tell, paintOut }: Run, { patterns }: PatternsBody) {
-  if (patterns.length === 0) return tell('There is no pattern yet.')
-  const width = io.stdout.isTTY ? io.stdout.columns : undefined
-  const [title = '', ...lines] = tableLines(columns, patterns.map(rowOf), width)
-  await print(paintOut('dim', title))
-  for (const line of lines) await print(line)
+async function show(context: Run, { patterns }: RatePatternsAnswer) {
+  if (patterns.length === 0) return context.tell('There is no pattern yet.')
+  await printTable(context, columns, patterns.map(rowOf))
 }
 
-const rowOf = (pattern: PatternBody): string[] => [
+const rowOf = (pattern: RatePatternsAnswer['patterns'][number]): string[] => [
   pattern.prefix === '' ? '(all)' : pattern.prefix,
-  amount(pattern.max_requests),
-  amount(pattern.window_millis),
-  amount(pattern.max_requests_in_queue),
-  pattern.algorithm ?? '',
-  amount(pattern.burst),
+  grouped(pattern.max_requests),
+  grouped(pattern.window_millis),
+  grouped(pattern.max_requests_in_queue),
+  pattern.algorithm,
+  grouped(pattern.burst),
   pattern.allow_overrides ? 'allowed' : '',
 ]
-
-const amount = (n: number | undefined): string => (n === undefined ? '' : grouped(n))
 
 /** `{"patterns": […]}`, or the list alone. What is in it is for the service to judge. */
 async function patternsIn(file: string | undefined, io: Io): Promise<readonly unknown[]> {

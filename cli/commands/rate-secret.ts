@@ -5,16 +5,17 @@ import {
   type TicketSecrets,
   type TicketSecretVerbs,
 } from '../../lambdas/rate/ticket-secrets.ts'
+import { flag } from '../arguments/option-table.ts'
 import { type Context, command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
-import { ask } from '../console/confirm.ts'
+import { checkAskable, confirm, yes } from '../console/confirm.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { Failure, interrupted, wrongUsage } from '../failure.ts'
+import { Failure, wrongUsage } from '../failure.ts'
 import { isoTime } from '../rates/times.ts'
 import { awsOf, placeOf } from '../target/open-target.ts'
 
 const options = {
-  yes: { kind: 'flag', help: 'with forget: do not ask; needed where there is no terminal' },
+  yes: flag('with forget: do not ask; needed where there is no terminal'),
 } as const
 
 export const rateSecret = command({
@@ -47,7 +48,11 @@ export const rateSecret = command({
     if (place.kind !== 'store') {
       throw wrongUsage('The secret is in the table itself: give --table and --bucket')
     }
-    if (verb === 'forget' && !given.yes) await confirm(context)
+    if (verb === 'forget' && !given.yes) {
+      checkAskable(io, 'forget')
+      context.tell('This makes all tickets void that the former secrets have signed.')
+      await confirm(context, { ...yes, undone: 'Nothing was forgotten' })
+    }
     const dynamodb = new DynamoDBClient({ ...awsOf(given), maxAttempts: 1 })
     try {
       const secrets = createTicketSecrets({ tableName: place.table, dynamodb })
@@ -61,17 +66,6 @@ export const rateSecret = command({
 })
 
 type Run = Context<typeof options>
-
-async function confirm({ io, tell, interrupt }: Run): Promise<void> {
-  if (!io.stdin.isTTY || !io.stderr.isTTY) {
-    throw wrongUsage('Cannot forget because nobody can be asked here; --yes does not ask')
-  }
-  tell('This makes all tickets void that the former secrets have signed.')
-  const typed = await ask(io, 'Type yes to go on: ')
-  if (interrupt.aborted || typed === undefined) throw interrupted('Nothing was forgotten.')
-  if (typed.trim() === 'yes') return
-  throw new Failure(exitCodes.refused, 'Nothing was forgotten: that is not yes.')
-}
 
 function settledOf(verb: string, change: SecretsChanged): TicketSecrets | undefined {
   switch (change.kind) {

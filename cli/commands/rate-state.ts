@@ -1,7 +1,7 @@
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { grouped } from '../console/amounts.ts'
-import { type Column, tableLines } from '../console/table.ts'
+import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { settingLines } from '../rates/setting-lines.ts'
 import { isoTime } from '../rates/times.ts'
@@ -23,7 +23,8 @@ export const rateState = command({
   options: {},
   notes: ['WAITING are places promised for windows to come.'],
   examples: ['pushpop rate-state partner-api'],
-  async run({ given, words, io, isJson, print, paintOut }): Promise<ExitCode> {
+  async run(context): Promise<ExitCode> {
+    const { given, words, io, isJson, print } = context
     const [key = ''] = words
     const { body, text } = await withRates({ given, io }, (rates) => rates.state(key))
     if (isJson) {
@@ -38,12 +39,9 @@ export const rateState = command({
       isoTime(shard.window.end),
       shard.last_turn === null ? '' : isoTime(shard.last_turn),
     ])
-    const width = io.stdout.isTTY ? io.stdout.columns : undefined
-    const [title = '', ...lines] = tableLines(columns, rows, width)
     for (const line of settingLines({ ...body.configuration, from: body.from })) await print(line)
     await print('')
-    await print(paintOut('dim', title))
-    for (const line of lines) await print(line)
+    await printTable(context, columns, rows)
     return exitCodes.done
   },
 })

@@ -1,10 +1,11 @@
+import type { GiveUpTicketAnswer, VerifyTicketAnswer } from '../../client/api-types.ts'
+import { flag } from '../arguments/option-table.ts'
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
 import { isoTime } from '../rates/times.ts'
 import { withRates } from '../target/open-rates.ts'
-import type { GiveUpBody, TicketBody } from '../target/rates.ts'
 
 /** What is signed, and its signature. */
 const ticketForm = /^[\w-]+\.[\w-]+$/
@@ -14,7 +15,7 @@ export const rateTicket = command({
   summary: "Verifies a ticket of a rate limit's line, or gives its place up",
   words: [keyWord, { name: 'TICKET', kind: 'text' }],
   options: {
-    'give-up': { kind: 'flag', help: 'leave the line; the ticket must not be used then' },
+    'give-up': flag('leave the line; the ticket must not be used then'),
   },
   notes: [
     'Prints ready (exit code 0: go), waiting until a time (6), or over (4: ask again). A ticket\n' +
@@ -54,22 +55,22 @@ export const rateTicket = command({
 const shown = {
   waiting: {
     colour: 'yellow',
-    says: (body: TicketBody) => `waiting until ${isoTime(body.not_before)}`,
+    says: (body: VerifyTicketAnswer) => `waiting until ${isoTime(body.not_before)}`,
     exitCode: exitCodes.notYet,
   },
   ready: {
     colour: 'green',
-    says: (body: TicketBody) => `ready until ${isoTime(body.good_until)}`,
+    says: (body: VerifyTicketAnswer) => `ready until ${isoTime(body.good_until)}`,
     exitCode: exitCodes.done,
   },
   over: {
     colour: 'red',
-    says: (body: TicketBody) => `over since ${isoTime(body.good_until)}`,
+    says: (body: VerifyTicketAnswer) => `over since ${isoTime(body.good_until)}`,
     exitCode: exitCodes.refused,
   },
 } as const
 
-function givenUpSentence(body: GiveUpBody): string {
+function givenUpSentence(body: GiveUpTicketAnswer): string {
   if (body.given_up) return 'Gave the place up; it is free for another.'
   switch (body.reason) {
     case 'others_wait_behind':

@@ -4,12 +4,13 @@ import {
   WAIT_MS_DEFAULT,
   WAIT_MS_MAX,
 } from '../../lambdas/rate/core/bounds.ts'
+import { flag, integer, text } from '../arguments/option-table.ts'
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted, grouped } from '../console/amounts.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
-import { limitOptions } from '../rates/limit-options.ts'
+import { limitOptions, settingsIn } from '../rates/setting-options.ts'
 import { isoTime, pause } from '../rates/times.ts'
 import { withRates } from '../target/open-rates.ts'
 import type { DecisionBody } from '../target/rates.ts'
@@ -19,22 +20,15 @@ export const rate = command({
   summary: 'Asks a rate limit: go, no, or wait until',
   words: [keyWord],
   options: {
-    wait: { kind: 'flag', help: 'take a place in line where the window is full' },
-    'max-wait': {
-      kind: 'integer',
-      value: 'MS',
-      min: 0,
-      max: WAIT_MS_MAX,
-      help: `with --wait: how long to wait for the turn; ${WAIT_MS_DEFAULT} is the default`,
-    },
-    cost: {
-      kind: 'integer',
-      value: 'N',
-      min: 1,
-      max: MAX_REQUESTS_MAX,
-      help: 'for how many requests it counts; 1 is the default',
-    },
-    caller: { kind: 'text', value: 'C', help: 'who asks: keeps his order where a key has shards' },
+    wait: flag('take a place in line where the window is full'),
+    'max-wait': integer(
+      'MS',
+      0,
+      WAIT_MS_MAX,
+      `with --wait: how long to wait for the turn; ${WAIT_MS_DEFAULT} is the default`,
+    ),
+    cost: integer('N', 1, MAX_REQUESTS_MAX, 'for how many requests it counts; 1 is the default'),
+    caller: text('C', 'who asks: keeps his order where a key has shards'),
     ...limitOptions,
   },
   notes: [
@@ -64,9 +58,7 @@ export const rate = command({
         maxWaitMs: given['max-wait'],
         cost: given.cost,
         caller,
-        maxRequests: given['max-requests'],
-        maxRequestsInQueue: given['max-in-line'],
-        windowMillis: given.window,
+        ...settingsIn(given),
       })
       if (isJson) {
         await print(text)

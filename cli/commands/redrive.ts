@@ -3,6 +3,7 @@ import {
   isDeadLetterQueue,
   originOf,
 } from '../../lambdas/foundation/queue-id.ts'
+import { integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -19,7 +20,7 @@ export const redrive = command({
   summary: 'Moves dead-lettered items back to the queue they came from',
   words: [queueWord],
   options: {
-    limit: { kind: 'integer', value: 'N', min: 1, max: LIMIT_MAX, help: 'how many at most' },
+    limit: integer('N', 1, LIMIT_MAX, 'how many at most'),
   },
   notes: [
     'QUEUE is the dead-letter queue or the one it belongs to. Items go to the end of their priority,\n' +

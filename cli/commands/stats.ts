@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { stateBody } from '../../lambdas/http/state-body.ts'
+import { flag, integer, text } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'
 import { clockTime, counted } from '../console/amounts.ts'
@@ -15,22 +16,15 @@ const LIMIT_MAX = 1_000
 const EVERY_SECONDS_STANDARD = 2
 
 const options = {
-  prefix: { kind: 'text', value: 'P', help: 'only queues whose ids begin so' },
-  limit: {
-    kind: 'integer',
-    value: 'N',
-    min: 1,
-    max: LIMIT_MAX,
-    help: `how many queues at most; ${LIMIT_STANDARD} is the default`,
-  },
-  watch: { kind: 'flag', help: 'again and again, until Ctrl-C; with --json a line each time' },
-  every: {
-    kind: 'integer',
-    value: 'S',
-    min: 1,
-    max: 3_600,
-    help: `with --watch: seconds between; ${EVERY_SECONDS_STANDARD} is the default`,
-  },
+  prefix: text('P', 'only queues whose ids begin so'),
+  limit: integer('N', 1, LIMIT_MAX, `how many queues at most; ${LIMIT_STANDARD} is the default`),
+  watch: flag('again and again, until Ctrl-C; with --json a line each time'),
+  every: integer(
+    'S',
+    1,
+    3_600,
+    `with --watch: seconds between; ${EVERY_SECONDS_STANDARD} is the default`,
+  ),
 } as const
 
 type Run = Context<typeof options>

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { flag, integer, text } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'
 import { tableLines } from '../console/table.ts'
@@ -23,16 +24,15 @@ const AT_ONCE_STANDARD = 6
 const AT_ONCE_MAX = 64
 
 const options = {
-  only: { kind: 'text', value: 'NAMES', help: 'some checks only: --only order,text' },
-  list: { kind: 'flag', help: 'list the checks and what each promises' },
-  report: { kind: 'text', value: 'FILE', help: 'write the report there, as Markdown' },
-  'at-once': {
-    kind: 'integer',
-    value: 'N',
-    min: 1,
-    max: AT_ONCE_MAX,
-    help: `calls under way at a time; ${AT_ONCE_STANDARD} is the default`,
-  },
+  only: text('NAMES', 'some checks only: --only order,text'),
+  list: flag('list the checks and what each promises'),
+  report: text('FILE', 'write the report there, as Markdown'),
+  'at-once': integer(
+    'N',
+    1,
+    AT_ONCE_MAX,
+    `calls under way at a time; ${AT_ONCE_STANDARD} is the default`,
+  ),
 } as const
 
 type Run = Context<typeof options>
@@ -86,19 +86,19 @@ export const verify = command({
   },
 })
 
-async function list({ isJson, print, paintOut }: Run, checks: readonly Check[]): Promise<void> {
-  if (isJson) {
+async function list(context: Run, checks: readonly Check[]): Promise<void> {
+  if (context.isJson) {
     const bodies = checks.map(({ name, promise, steps }) => ({
       name,
       promise,
       steps: Object.keys(steps),
     }))
-    return print(JSON.stringify({ checks: bodies }))
+    return context.print(JSON.stringify({ checks: bodies }))
   }
   const rows = checks.map(({ name, promise }) => [name, promise])
   const [title = '', ...lines] = tableLines([{ title: 'CHECK' }, { title: 'PROMISE' }], rows)
-  await print(paintOut('dim', title))
-  for (const line of lines) await print(line)
+  await context.print(context.paintOut('dim', title))
+  for (const line of lines) await context.print(line)
 }
 
 async function playThrough(

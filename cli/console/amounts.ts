@@ -21,7 +21,7 @@ export function age(ms: number): string {
   return `${seconds} s`
 }
 
-/** `10:04:12`, in the time zone of whoever looks. */
+/** `10:04:12`, in the reader's time zone. */
 export const clockTime = (ms: number): string => {
   const time = new Date(ms)
   return [time.getHours(), time.getMinutes(), time.getSeconds()]

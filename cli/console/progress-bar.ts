@@ -2,16 +2,16 @@ import type { Terminal } from '../command.ts'
 import { writeQuietly } from './write.ts'
 
 export type ProgressBar = {
-  /** `done` and `total` in the same unit, bytes say; without a total it only counts. */
+  /** `done` and `total` are in one unit, such as bytes; without a total the bar only counts. */
   at(done: number, total: number | undefined, note: string): void
   clear(): void
 }
 
 const BAR_CELLS = 24
-/** More often than the eye takes in would only slow down what it shows. */
+/** Drawing more often than the eye can follow would only slow down the work. */
 const DRAW_EVERY_MS = 80
 
-/** A line that is rewritten, for who looks on; nothing for a file. */
+/** A line that is rewritten in place, on a terminal only. */
 export function progressBarOn(
   terminal: Terminal,
   label: string,

@@ -1,4 +1,6 @@
 import { printable } from '../../local/console/terminal.ts'
+import type { OptionTable } from '../arguments/option-table.ts'
+import type { Context } from '../command.ts'
 
 export type Column = { readonly title: string; readonly align?: 'right' }
 
@@ -24,4 +26,16 @@ export function tableLines(
       .trimEnd()
     return line.length > widthMax ? `${line.slice(0, widthMax - 1)}…` : line
   })
+}
+
+/** Prints a table as wide as the terminal allows, its title dimmed. */
+export async function printTable(
+  { io, print, paintOut }: Pick<Context<OptionTable>, 'io' | 'print' | 'paintOut'>,
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : undefined
+  const [title = '', ...lines] = tableLines(columns, rows, width)
+  await print(paintOut('dim', title))
+  for (const line of lines) await print(line)
 }

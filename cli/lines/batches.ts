@@ -23,11 +23,11 @@ const AROUND_ITEM_BYTES = 40
 const BATCH_BYTES_MAX = PUSH_BYTES_MAX - 1_024
 
 /**
- * As many items as one push takes. Where a batch ends depends on the items before it alone: the
- * same input makes the same batches each time, which is what their idempotency keys rely on.
+ * As many items as one push takes. Where a batch ends depends only on the items before it: the same
+ * input makes the same batches each time, and their idempotency keys rely on that.
  *
- * With `idleMs` a batch also ends when nothing has come for so long: of a pipe that goes on for ever
- * nobody wants to wait for the thousandth line.
+ * With `idleMs` a batch also ends when nothing has come for that long: nobody wants to wait for the
+ * thousandth line of a slow pipe.
  */
 export async function* batchesOf(
   items: AsyncIterable<LineItem>,
@@ -54,7 +54,7 @@ export async function* batchesOf(
       next = iterator.next()
     }
   } finally {
-    // Whoever stops early closes what the lines come from.
+    // If the reader stops early, this closes the source of the lines.
     await iterator.return?.(undefined)
   }
   if (batch.length > 0) yield batchOf(batch, bytes)

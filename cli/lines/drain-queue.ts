@@ -1,5 +1,5 @@
-// A queue into lines: locked, written, and acknowledged only then. Killed at any moment, an item is
-// in the queue, in the lines, or in both; never in neither.
+// Drains a queue into lines. Items are locked, written, and only then acknowledged: if the process is
+// killed at any moment, each item is in the queue, in the lines, or in both; never in neither.
 
 import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome, PoppedItem } from '../../lambdas/engine/queues.ts'
@@ -13,7 +13,7 @@ export type DrainRun = {
   readonly limit: number
   readonly competing: boolean
   readonly interrupt: AbortSignal
-  /** Resolves when the items are where they are to be, for good. */
+  /** Resolves when the items are safely where they belong. */
   write(items: readonly PoppedItem[]): Promise<void>
   onDrained(count: number): void
 }
@@ -50,7 +50,7 @@ export async function drainQueue(run: DrainRun): Promise<{ drained: number }> {
   return { drained }
 }
 
-/** Where the pop that was to acknowledge fails, the acknowledgement is tried once more by itself. */
+/** If the pop that should acknowledge is refused, the acknowledgement is sent once more by itself. */
 async function popNext(
   { target, queue, competing }: DrainRun,
   count: number,
@@ -59,7 +59,7 @@ async function popNext(
   const request = { count, requireAck: true, ttlSeconds: TTL_SECONDS, competing }
   if (written === undefined) return target.pop(queue, request)
   const popped = await target.pop(queue, { ...request, acknowledge: written.id })
-  // Locked by somebody else: then nothing of this pop was done, the acknowledgement included.
+  // Somebody else has the lock: then this pop did nothing, and acknowledged nothing.
   if (popped.kind === 'locked') await target.acknowledge(queue, { lockId: written.id })
   return popped
 }
@@ -72,8 +72,8 @@ async function writeOrRelease(
   try {
     await holding(target, queue, lockId, () => write(items))
   } catch (error) {
-    // The disk is full, or who reads has gone: others may have the items at once. That they cannot
-    // be told so as well says less than why they are not written.
+    // The disk is full, or the reader has gone: others may have the items at once. If that fails too,
+    // its error says less than the first one.
     await target.release(queue, { lockId }).catch(() => {})
     throw error
   }

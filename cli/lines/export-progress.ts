@@ -5,9 +5,9 @@ import { hasCode, wrongUsage } from '../failure.ts'
 
 export type ExportProgress = {
   readonly queue: string
-  readonly priority?: number
+  readonly priority?: number | undefined
   /** The next page; absent while there was none. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
   /** Of the file, up to the last whole page. */
   readonly bytes: number
   readonly items: number

@@ -1,4 +1,4 @@
-// A file that lines are added to, and that has them for good before anybody is told so.
+// A file that lines are added to. A write resolves only when the lines are safely on the disk.
 
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { failed, hasCode, wrongUsage } from '../failure.ts'
@@ -13,8 +13,8 @@ export type LineFile = {
 }
 
 /**
- * A new file, or one with nothing in it, as a run leaves that came to nothing. What holds something is
- * somebody's, and is not written over.
+ * A new file, or an empty one that a failed run left behind. A file with something in it belongs to
+ * somebody and is not overwritten.
  */
 export async function createLineFile(name: string, hint: string): Promise<LineFile> {
   try {
@@ -33,7 +33,7 @@ async function isEmpty(name: string): Promise<boolean> {
   return found.isFile() && found.size === 0
 }
 
-/** Goes on behind `bytes`: what a run that was cut off wrote beyond is taken away. */
+/** Continues after `bytes`: what an interrupted run wrote beyond that is cut off. */
 export async function reopenLineFile(name: string, bytes: number): Promise<LineFile> {
   try {
     const handle = await open(name, 'r+')
@@ -61,7 +61,7 @@ function lineFileOn(name: string, handle: FileHandle, from: number): LineFile {
         }
         await handle.sync()
       } catch (error) {
-        // Half a line would spoil the next run's; that the disk is full does not hinder this.
+        // Half a line would spoil the next run's first one. A full disk does not prevent this.
         await handle.truncate(bytes).catch(() => {})
         throw cannotWrite(name, error)
       }

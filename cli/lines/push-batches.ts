@@ -2,6 +2,7 @@
 // was pushed when something goes wrong.
 
 import type { PushItem } from '../../lambdas/engine/queues.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { counted, grouped } from '../console/amounts.ts'
 import type { ProgressBar } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -35,12 +36,9 @@ export async function pushBatches(run: PushRun): Promise<{ itemsPushed: number }
   try {
     for await (const batch of batchesOf(run.items, run.idleMs)) {
       if (interrupt.aborted) break
-      const key = run.keyOf(batch, index)
-      const items: PushItem[] = batch.items.map(({ text, priority }) => ({
-        text,
-        ...(priority !== undefined && { priority }),
-      }))
-      const request = { items, ...(key !== undefined && { idempotencyKey: key }) }
+      const idempotencyKey = run.keyOf(batch, index)
+      const items: PushItem[] = batch.items.map(({ text, priority }) => present({ text, priority }))
+      const request = present({ items, idempotencyKey })
       const { ids } = await target.push(queue, request).catch((error: unknown) => {
         throw notPushed(run, batch, itemsPushed, lastLine, error)
       })
@@ -83,7 +81,7 @@ function notPushed(run: PushRun, batch: Batch, pushed: number, last: number, err
     code === undefined ? exitCodes.failed : exitCodeOf(code),
     `Cannot push ${lines} of ${run.source} because of this: ${messageOf(error)}. ` +
       `${sentenceOfDone(run, pushed, last)}${doubt}`,
-    { cause: error, ...(code !== undefined && { code }) },
+    { cause: error, code },
   )
 }
 

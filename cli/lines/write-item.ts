@@ -17,8 +17,8 @@ export const detailsOf = ({ id, priority, pushedAtMs, deliveries, reason, state 
   id,
   pushed_at: seconds(pushedAtMs),
   deliveries,
-  ...(state !== undefined && { state }),
-  ...(reason !== undefined && { reason }),
+  state,
+  reason,
 })
 
 /**

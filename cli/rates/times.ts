@@ -1,6 +1,6 @@
 import { grouped } from '../console/amounts.ts'
 
-/** Of the API's epoch seconds; a window may be a tenth of one. */
+/** From the API's epoch seconds, with milliseconds: a window may be a tenth of a second. */
 export const isoTime = (seconds: number): string =>
   new Date(Math.round(seconds * 1000)).toISOString()
 

@@ -18,7 +18,7 @@ export function httpAuth(
     case 'none':
       return { kind: 'none' }
     case 'token':
-      // Not as an option: all processes of a machine can read each other's.
+      // Not an option: every process on a machine can read the options of the others.
       if (!token) throw wrongUsage('--auth token needs the token in the variable PUSHPOP_TOKEN')
       return { kind: 'token', token }
     case 'iam':
@@ -29,8 +29,8 @@ export function httpAuth(
 }
 
 /**
- * A client of the SDK knows how to find credentials: environment, profile, single sign-on, a role.
- * It is asked for them and never sends anything, so that no other package is needed for this.
+ * The SDK's client knows how to find credentials: environment, profile, single sign-on, a role. We ask
+ * it for them and never send anything with it; so no other package is needed.
  */
 function iamAuth(url: string, aws: AwsSettings): Auth {
   const sdk = new DynamoDBClient(aws)
@@ -38,13 +38,13 @@ function iamAuth(url: string, aws: AwsSettings): Auth {
   return {
     kind: 'iam',
     credentials: async () => sdk.config.credentials(),
-    ...(region !== undefined && { region }),
+    region,
   }
 }
 
 /**
- * Of an address of API Gateway the client reads it itself. Behind a name of one's own it is what
- * the environment says, as for the AWS CLI.
+ * The client reads the region from an address of API Gateway. Behind your own domain name it comes
+ * from the environment, as for the AWS CLI.
  */
 function regionIn(url: string): string | undefined {
   if (/\.execute-api\./.test(new URL(url).hostname)) return undefined

@@ -10,7 +10,7 @@ import type { AwsSettings } from './store-target.ts'
 import { whereNobodyAnswers } from './unreachable.ts'
 import { waitForTurn } from './wait-for-turn.ts'
 
-/** The client's requests, whose answers `--json` prints as they come. */
+/** The client's requests; `--json` prints their answers as they come. */
 export function openHttpRates(
   place: Extract<Place, { kind: 'http' }>,
   aws: AwsSettings,
@@ -31,9 +31,9 @@ export function openHttpRates(
   const { patterns, configurePatterns } = patternRequests(send)
   return {
     decide(key, request) {
-      // A second request after a lost answer would take another place: a script is told, and decides.
+      // To ask again after a lost answer would take another place: the script gets the error.
       if (!request.canWait) return limit(key).decide(request, { repeatLost: false })
-      // Without the interrupt: Ctrl-C is when it has to give its place up.
+      // Not interrupted by Ctrl-C: that is the moment to give the place up.
       const { giveUp } = rateRequests(connected.send, key)
       return waitForTurn({ ...limit(key), giveUp }, request, interrupt)
     },

@@ -1,15 +1,16 @@
 import { createClient, isQueueLocked, rawJson } from '../../client/index.ts'
 import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { httpAuth } from './http-auth.ts'
 import type { Place } from './open-target.ts'
 import type { AwsSettings } from './store-target.ts'
 import type { State, Target } from './target.ts'
 import { reachable } from './unreachable.ts'
 
-/** Who waits so long wants to know what for. */
+/** A person who waits this long wants to know why. */
 const TOLD_FROM_MS = 1_000
 
-/** The HTTP client with the engine's verbs: what differs is how a queue is named in them. */
+/** The HTTP client behind the engine's verbs, which take the queue as their first argument. */
 export function openHttpTarget(
   place: Extract<Place, { kind: 'http' }>,
   aws: AwsSettings,
@@ -29,14 +30,8 @@ export function openHttpTarget(
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
     push(queue, { items, idempotencyKey }) {
-      const entries = items.map(({ text, priority }) => ({
-        item: rawJson(text),
-        ...(priority !== undefined && { priority }),
-      }))
-      return queueOf(queue).pushMany(
-        entries,
-        idempotencyKey === undefined ? {} : { idempotencyKey },
-      )
+      const entries = items.map(({ text, priority }) => ({ item: rawJson(text), priority }))
+      return queueOf(queue).pushMany(entries, { idempotencyKey })
     },
     async pop(queue, { requireAck = false, idempotencyKey: _, ...request } = {}) {
       try {
@@ -44,27 +39,25 @@ export function openHttpTarget(
           ...request,
           ack: requireAck,
           // A lock whose id was lost on the way would hold the queue until it expires: with a key
-          // the client asks again, and is told.
-          ...(requireAck && { idempotent: true }),
+          // the client asks again, and gets it.
+          idempotent: requireAck,
         })
         const { items, itemsAcknowledged } = popped
         if (items.length > 0) return { kind: 'items', ...popped }
-        return { kind: 'empty', ...(itemsAcknowledged !== undefined && { itemsAcknowledged }) }
+        return present({ kind: 'empty' as const, itemsAcknowledged })
       } catch (error) {
         if (!isQueueLocked(error)) throw error
         return { kind: 'locked', expiresAtMs: error.lockExpiresAtMs ?? Date.now() }
       }
     },
-    acknowledge: (queue, { lockId, ids }) =>
-      queueOf(queue).acknowledge(lockId, ids === undefined ? {} : { ids }),
+    acknowledge: (queue, { lockId, ids }) => queueOf(queue).acknowledge(lockId, { ids }),
     async acknowledgeMany(queue, lockIds) {
       const results = await queueOf(queue).acknowledgeMany(lockIds)
       // The service refuses a lock with no other codes than the engine does.
       return results as readonly AcknowledgeResult[]
     },
     extend: (queue, { lockId, ttlSeconds }) => queueOf(queue).extend(lockId, ttlSeconds),
-    release: (queue, { lockId, ids }) =>
-      queueOf(queue).release(lockId, ids === undefined ? {} : { ids }),
+    release: (queue, { lockId, ids }) => queueOf(queue).release(lockId, { ids }),
     browse: (queue, request) => queueOf(queue).peek(request),
     purge: (queue, request) => queueOf(queue).purge(request),
     redrive: (queue, request) => queueOf(queue).redrive(request),
@@ -73,7 +66,7 @@ export function openHttpTarget(
       return { queue: id, lanes: priorities, ...state }
     },
     async *queues({ prefix }) {
-      for await (const { id } of client.queues(prefix === undefined ? {} : { prefix })) yield id
+      for await (const { id } of client.queues({ prefix })) yield id
     },
     name: url,
     asTyped,

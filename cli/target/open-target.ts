@@ -1,4 +1,5 @@
 import { isLoopback } from '../../client/address.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { Given } from '../arguments/option-table.ts'
 import { ENDPOINT_STANDARD, type TargetOptions } from '../arguments/target-options.ts'
 import { wrongUsage } from '../failure.ts'
@@ -72,10 +73,8 @@ function checkUrl(url: string): void {
   )
 }
 
-export const awsOf = ({ profile, region }: Given<TargetOptions>): AwsSettings => ({
-  ...(profile !== undefined && { profile }),
-  ...(region !== undefined && { region }),
-})
+export const awsOf = ({ profile, region }: Given<TargetOptions>): AwsSettings =>
+  present({ profile, region })
 
 /** `tell`: what takes its time, for a person. */
 export async function openTarget(

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { RateConfigurationAnswer, RatePatternsAnswer } from '../../client/api-types.ts'
+import { camelCased, snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
 import {
   allowedBody,
+  givenUpBody,
+  ownRevision,
   patternsBody,
   promisedBody,
   rateStateBody,
-  settingsBody,
   ticketBody,
 } from '../../lambdas/http/rate-bodies.ts'
-import { defaultSettings, type SettingsInput } from '../../lambdas/rate/core/settings.ts'
+import type { SettingsInput } from '../../lambdas/rate/core/settings.ts'
 import {
   type Admission,
   type AppliedSettings,
@@ -18,13 +21,7 @@ import {
 import { exitCodes } from '../exit-codes.ts'
 import { Failure, interrupted, wrongUsage } from '../failure.ts'
 import type { Place } from './open-target.ts'
-import {
-  type Answer,
-  type ConfigurationBody,
-  NOT_ITS_OWN,
-  type PatternsBody,
-  type Rates,
-} from './rates.ts'
+import type { Answer, Rates } from './rates.ts'
 import { type AwsSettings, fromAfar } from './store-target.ts'
 
 /** The rate limiter on the table itself; its secret for tickets is in the table. */
@@ -56,14 +53,14 @@ export function openStoreRates(
     state: async (key) => answer(rateStateBody(await limits.state(key))),
     configuration: async (key) => configurationAnswer(await limits.configuration(key)),
     configure: async (key, settings) =>
-      configurationAnswer(await limits.configure(key, settingsOf(settings))),
+      configurationAnswer(await limits.configure(key, camelCased(settings) as SettingsInput)),
     unconfigure: async (key) => configurationAnswer(await limits.unconfigure(key)),
     patterns: async () => patternsAnswer(await limits.patterns()),
     async configurePatterns(patterns, etag) {
       const inputs = patterns.map((pattern) => {
         const { prefix, ...settings } = objectFrom(pattern)
         // What it is, is checked there.
-        return { prefix: prefix as string, settings: settingsOf(settings) }
+        return { prefix: prefix as string, settings: camelCased(settings) as SettingsInput }
       })
       const ifMatch = etag === undefined ? undefined : Number(etag.replaceAll('"', ''))
       return patternsAnswer(await limits.configurePatterns(inputs, { ifMatch }))
@@ -74,11 +71,9 @@ export function openStoreRates(
       return answer(ticketBody(state))
     },
     async giveUp(key, ticket) {
-      const { kind } = await limits.giveUp(key, ticket)
-      if (kind === 'invalid') throw ticketNotFound(key)
-      if (kind === 'given-up') return answer({ given_up: true })
-      const reason = kind === 'kept' ? 'others_wait_behind' : 'too_late'
-      return answer({ given_up: false, reason })
+      const outcome = await limits.giveUp(key, ticket)
+      if (outcome.kind === 'invalid') throw ticketNotFound(key)
+      return answer(givenUpBody(outcome))
     },
     asTyped,
     close: () => dynamodb.destroy(),
@@ -111,37 +106,17 @@ function decisionBody(
   }
 }
 
-function answer<Body>(body: object): Answer<Body> {
+function answer<Body>(body: object, revision?: number): Answer<Body> {
   const text = JSON.stringify(body)
-  return { body: JSON.parse(text) as Body, text }
+  const etag = revision === undefined ? undefined : `"${revision}"`
+  return { body: JSON.parse(text) as Body, text, etag }
 }
 
-const configurationAnswer = ({
-  settings,
-  from,
-  revision,
-}: AppliedSettings): Answer<ConfigurationBody> => ({
-  ...answer(settingsBody(settings)),
-  etag: from === 'key' ? `"${revision}"` : NOT_ITS_OWN,
-})
+const configurationAnswer = (applied: AppliedSettings) =>
+  answer<RateConfigurationAnswer>(snakeCased(applied.settings), ownRevision(applied))
 
-const patternsAnswer = (patterns: Patterns): Answer<PatternsBody> => ({
-  ...answer(patternsBody(patterns)),
-  etag: `"${patterns.revision}"`,
-})
-
-/** `max_requests` and so on, as the engine names them; what it does not know it says itself. */
-function settingsOf(body: object): SettingsInput {
-  const named = Object.entries(body).map(([name, value]) => [engineNames.get(name) ?? name, value])
-  return Object.fromEntries(named) as SettingsInput
-}
-
-const engineNames = new Map(
-  Object.keys(defaultSettings).map((name) => [
-    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    name,
-  ]),
-)
+const patternsAnswer = (patterns: Patterns) =>
+  answer<RatePatternsAnswer>(patternsBody(patterns), patterns.revision)
 
 function objectFrom(pattern: unknown): Readonly<Record<string, unknown>> {
   if (typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern)) {

@@ -5,6 +5,7 @@ import {
   createRequestHandler,
   type RequestHandler,
 } from '../../lambdas/foundation/network/request-handler.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { Place } from './open-target.ts'
 import type { Target } from './target.ts'
 
@@ -55,11 +56,7 @@ const PAGE_MAX = 100
 async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<string> {
   let cursor: string | undefined
   do {
-    const page = await queues.list({
-      limit: PAGE_MAX,
-      ...(prefix !== undefined && { prefix }),
-      ...(cursor !== undefined && { cursor }),
-    })
+    const page = await queues.list(present({ limit: PAGE_MAX, prefix, cursor }))
     for (const { queue } of page.queues) yield queue
     cursor = page.cursor
   } while (cursor !== undefined)

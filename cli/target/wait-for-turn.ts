@@ -1,9 +1,9 @@
 import type { VerifyTicketAnswer } from '../../client/api-types.ts'
 import { delay } from '../../client/delay.ts'
-import type { rateRequests } from '../../client/rate/requests.ts'
+import type { DecideRequest, rateRequests } from '../../client/rate/requests.ts'
 import { WAIT_MS_DEFAULT } from '../../lambdas/rate/core/bounds.ts'
 import { type Failure, interrupted } from '../failure.ts'
-import type { Answer, DecideRequest, DecisionBody } from './rates.ts'
+import type { Answer, DecisionBody } from './rates.ts'
 
 /** A timer may be early, or this machine's clock faster than the service's; not so often in a row. */
 const SLEEPS_MAX = 20

@@ -1,4 +1,4 @@
-// Who looks at an empty queue, and how often: one worker for all of them, ever more seldom.
+// Decides which worker looks at an empty queue, and how often: one for all of them, less and less often.
 
 import { delay } from '../delay.ts'
 
@@ -12,7 +12,7 @@ export type Idle = {
 }
 
 export function idleQueue(stop: AbortSignal, idleMsMax: number): Idle {
-  /** The one that looks; the others wait to be woken. */
+  /** The worker that looks; the others wait until it wakes them. */
   let scout: number | undefined
   let emptyLooks = 0
   let wake = new AbortController()
@@ -35,7 +35,7 @@ export function idleQueue(stop: AbortSignal, idleMsMax: number): Idle {
   }
 }
 
-/** Twice as long each time, to a bound, by up to half less: many consumers must not come at once. */
+/** Doubles up to a bound, minus up to half at random: many consumers must not come at once. */
 export function idlePauseMs(emptyLooks: number, idleMsMax: number, random = Math.random): number {
   const bound = Math.min(idleMsMax, FIRST_PAUSE_MS * 2 ** (emptyLooks - 1))
   return bound * (0.5 + random() / 2)

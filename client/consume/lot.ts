@@ -1,10 +1,10 @@
-// The items of one lock: worked in order, then settled by what became of each.
+// The items of one lock: handled in order, then settled according to what became of each.
 
-import { shortenedReason } from '../../lambdas/engine/core/reason.ts'
+import type { HeldLock } from '../../lambdas/foundation/shared/hold-lock.ts'
+import { shortenedReason } from '../../lambdas/foundation/shared/reason.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
 import type { Queue } from '../queue.ts'
 import type { Item } from '../views.ts'
-import type { HeldLock } from './hold-lock.ts'
 import type { Handler } from './options.ts'
 import type { Shift } from './shift.ts'
 
@@ -85,7 +85,7 @@ type Step = {
   readonly ids: readonly string[]
 }
 
-/** What to ask of the service: what was done first, because that must not be done again. */
+/** The requests that settle a lot. What is done comes first, because it must not be done again. */
 function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): Step[] {
   const idsWhere = (wanted: (verdict: Verdict) => boolean) =>
     items.filter((_, i) => wanted(verdicts[i] ?? back)).map(({ id }) => id)
@@ -101,7 +101,7 @@ function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): S
   return steps.filter(({ ids }) => ids.length > 0)
 }
 
-/** Settles a lot whose items fared differently; nothing is thrown, and the lock is over. */
+/** Settles a lot whose items fared differently. Throws nothing, and ends the lock. */
 export async function settleLot<T>(
   queue: Queue<T>,
   lot: Lot<T>,
@@ -112,8 +112,8 @@ export async function settleLot<T>(
   let refused = false
   try {
     for (const [at, step] of steps.entries()) {
-      // The last is about all that is left in the lock. What an earlier step failed to settle may be in
-      // there: that may come again, but not be dead-lettered with the others.
+      // The last step settles all that is left in the lock. That may include what an earlier step failed
+      // to settle: it may come again, but must not be dead-lettered with the others.
       const isRest = at === steps.length - 1 && (!refused || step.kind === 'back')
       const ids = isRest ? undefined : step.ids
       try {
@@ -142,18 +142,17 @@ async function settleStep<T>(
   ids: readonly string[] | undefined,
   { counts }: Shift<T>,
 ): Promise<void> {
-  const some = ids === undefined ? {} : { ids }
   switch (kind) {
     case 'done':
-      await queue.acknowledge(lockId, some)
+      await queue.acknowledge(lockId, { ids })
       counts.acknowledged += all.length
       return
     case 'dead':
-      await queue.deadLetter(lockId, { ...some, reason })
+      await queue.deadLetter(lockId, { ids, reason })
       counts.deadLettered += all.length
       return
     case 'back':
-      await queue.release(lockId, some)
+      await queue.release(lockId, { ids })
       counts.released += all.length
       return
     default:

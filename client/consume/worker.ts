@@ -7,13 +7,13 @@
 // Only in `taking` with `acknowledge` and in `working` a lock is held. A stop ends every pause at
 // once; an answer that is on its way then is waited for, and its items are given back.
 
+import { holdLock } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { delay } from '../delay.ts'
 import { isAtLimit, isLockLost, isQueueLocked, PushPopError } from '../errors.ts'
 import type { Queue } from '../queue.ts'
 import { newKey } from '../queue-calls.ts'
 import { lockPauseMs, pauseMs } from '../retry.ts'
-import type { Popped } from '../views.ts'
-import { holdLock } from './hold-lock.ts'
+import type { Lock, Popped } from '../views.ts'
 import type { Idle } from './idle.ts'
 import { type Lot, settleLot, workLot } from './lot.ts'
 import type { Handler } from './options.ts'
@@ -55,8 +55,8 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
         ttlSeconds,
         competing,
         hurry: stop,
-        ...(finished !== undefined && { acknowledge: finished.lock.id }),
-        ...(key !== undefined && { idempotencyKey: key }),
+        acknowledge: finished?.lock.id,
+        idempotencyKey: key,
       })
     } catch (error) {
       if (!(error instanceof PushPopError)) throw error
@@ -95,8 +95,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
       continue
     }
     idle.foundItems(number)
-    const onTrouble = (error: PushPopError) => shift.report({ kind: 'request', error })
-    const lot = { items, lock: holdLock(queue, lock, sinceMs, onTrouble) }
+    const lot = { items, lock: held(options, lock, sinceMs) }
     const verdicts = await workLot(lot, handler, shift)
     if (lot.lock.lost.aborted) {
       shift.report({ kind: 'lock-lost', items, error: lot.lock.lost.reason })
@@ -115,6 +114,17 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
   if (finished !== undefined) await acknowledgeAlone(queue, finished, shift)
   if (mayHold && key !== undefined) await giveBack(options, key)
 }
+
+const held = <T>({ queue, shift }: WorkerOptions<T>, { id, ttlSeconds }: Lock, sinceMs: number) =>
+  holdLock(id, {
+    ttlSeconds,
+    sinceMs,
+    nowMs: () => performance.now(),
+    sleep: delay,
+    extend: (signal) => queue.extend(id, ttlSeconds, { signal }),
+    onTrouble: (error) => shift.report({ kind: 'request', error: error as PushPopError }),
+    isLost: isLockLost,
+  })
 
 /** Asks for the lock that may be there, to release it. It may be a new one: it is released as well. */
 async function giveBack<T>(options: WorkerOptions<T>, idempotencyKey: string): Promise<void> {

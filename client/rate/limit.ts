@@ -1,6 +1,7 @@
-import type { CallOptions } from '../queue.ts'
+import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
+import type { CallOptions, MatchOptions } from '../queue.ts'
 import type { Send } from '../transport.ts'
-import { type MatchOptions, patternRequests, rateRequests } from './requests.ts'
+import { patternRequests, rateRequests } from './requests.ts'
 import {
   decisionOf,
   type GivenUp,
@@ -14,33 +15,32 @@ import {
   type RateState,
   rateConfigurationOf,
   rateStateOf,
-  settingsBodyOf,
   type TicketState,
   ticketStateOf,
 } from './views.ts'
 import { type Waited, type WaitOptions, wait } from './wait.ts'
 
-/** Its limit is a request to the key: allowed where nothing is configured, or where that allows it. */
+/** A call may bring its own limit where the key is not configured, or its configuration allows that. */
 export type DecideOptions = CallOptions & {
   /** A place in a coming window will do as well. Default false. */
-  readonly canWait?: boolean
+  readonly canWait?: boolean | undefined
   /**
    * How long the service may hold the call for its turn: 0–20,000, default 10,000. The service never holds a
    * call for longer than its own setting, 2,000 unless changed. `wait` sleeps here, for as long as you like.
    */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
   /** Requests it counts as, all in one window. Default 1. */
-  readonly cost?: number
-  /** Who asks: in a key of several shards, one caller's requests keep their order. */
-  readonly caller?: string
-  readonly maxRequests?: number
-  readonly maxRequestsInQueue?: number
-  readonly windowMillis?: number
+  readonly cost?: number | undefined
+  /** Names the caller: in a key of several shards, one caller's requests keep their order. */
+  readonly caller?: string | undefined
+  readonly maxRequests?: number | undefined
+  readonly maxRequestsInQueue?: number | undefined
+  readonly windowMillis?: number | undefined
   /**
-   * Ask again where the answer was lost. Each lost answer may have taken a slot, which stays empty then;
+   * Ask again if the answer was lost. Each lost answer may have taken a slot, which then stays empty;
    * nobody goes twice. Default true; with false the error says `outcome: 'unknown'`.
    */
-  readonly repeatLost?: boolean
+  readonly repeatLost?: boolean | undefined
 }
 
 /** What is absent is as by default. */
@@ -50,7 +50,7 @@ export interface RateLimit {
   readonly key: string
   /** Go, no, or a place in line. "No" is an answer, not an error. */
   decide(options?: DecideOptions): Promise<RateDecision>
-  /** The same for who can wait; the waiting is done here, for as long as one likes, and costs nothing. */
+  /** Like `decide`, for a caller that can wait: it waits here, for as long as you like, at no cost. */
   wait(options?: WaitOptions): Promise<Waited>
   verify(ticket: string, options?: CallOptions): Promise<TicketState>
   /** Leaves the line. The ticket must not be used then, whatever is answered. */
@@ -78,8 +78,7 @@ export function rateOf(send: Send, key: string): RateLimit {
   const limit: RateLimit = {
     key,
     async decide({ repeatLost = true, signal, ...parameters } = {}) {
-      const options = { repeatLost, ...(signal !== undefined && { signal }) }
-      return decisionOf((await requests.decide(parameters, options)).body)
+      return decisionOf((await requests.decide(parameters, { repeatLost, signal })).body)
     },
     wait: (options) => wait(limit, options),
     verify: async (ticket, options) => ticketStateOf((await requests.verify(ticket, options)).body),
@@ -87,7 +86,7 @@ export function rateOf(send: Send, key: string): RateLimit {
     state: async (options) => rateStateOf((await requests.state(options)).body),
     configuration: async (options) => rateConfigurationOf(await requests.configuration(options)),
     configure: async (settings, options) =>
-      rateConfigurationOf(await requests.configure(settingsBodyOf(settings), options)),
+      rateConfigurationOf(await requests.configure(snakeCased(settings), options)),
     unconfigure: async (options) => rateConfigurationOf(await requests.unconfigure(options)),
   }
   return limit
@@ -98,7 +97,7 @@ export function ratePatternsOf(send: Send): RatePatternVerbs {
   return {
     ratePatterns: async (options) => patternsOf(await patterns(options)),
     async configureRatePatterns(inputs, options) {
-      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...settingsBodyOf(settings) }))
+      const bodies = inputs.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) }))
       return patternsOf(await configurePatterns(bodies, options))
     },
   }

@@ -14,11 +14,10 @@ import type {
   VerifyTicketAnswer,
 } from '../api-types.ts'
 import { PushPopError } from '../errors.ts'
-import type { CallOptions } from '../queue.ts'
+import type { CallOptions, MatchOptions } from '../queue.ts'
+import { matchOf } from '../queue-calls.ts'
 import type { Verb } from '../retry.ts'
 import type { Answered, Call, Send } from '../transport.ts'
-
-export type MatchOptions = CallOptions & { readonly ifMatch?: string | undefined }
 
 /** What a 429 of the limiter says, and the gateway's own does not. */
 export type DenialBody = {
@@ -27,8 +26,10 @@ export type DenialBody = {
   readonly retry_after_ms: number
 }
 
-type Parameters = { readonly [Name in keyof DecideRateParameters]: Possibly<Name> }
-type Possibly<Name extends keyof DecideRateParameters> = DecideRateParameters[Name] | undefined
+/** Named as the API's parameters. */
+export type DecideRequest = {
+  readonly [Name in keyof DecideRateParameters]: DecideRateParameters[Name] | undefined
+}
 
 /** How long a call that can wait is held at most, as the service has it. */
 const HELD_MS = 10_000
@@ -38,10 +39,10 @@ export function rateRequests(send: Send, key: string) {
   const config = `${path}/config`
   const ticketPath = (ticket: string) => `${path}/tickets/${ticketSegment(ticket)}`
   const get = <Body>(verb: Verb, path: string, options: CallOptions) =>
-    ask<Body>(send, { verb, method: 'GET', path, ...signalOf(options) })
+    ask<Body>(send, { verb, method: 'GET', path, signal: options.signal })
   return {
     decide: (
-      query: Parameters,
+      query: DecideRequest,
       { repeatLost, ...options }: CallOptions & { readonly repeatLost: boolean },
     ) =>
       ask<DecideRateAnswer | DenialBody>(send, {
@@ -52,7 +53,7 @@ export function rateRequests(send: Send, key: string) {
         heldMs: query.canWait ? (query.maxWaitMs ?? HELD_MS) : 0,
         denialIsAnswer: true,
         isRepeatable: repeatLost,
-        ...signalOf(options),
+        signal: options.signal,
       }),
     state: (options: CallOptions = {}) => get<RateStateAnswer>('rateState', path, options),
     verify: async (ticket: string, options: CallOptions = {}) =>
@@ -62,7 +63,7 @@ export function rateRequests(send: Send, key: string) {
         verb: 'giveUpTicket',
         method: 'DELETE',
         path: ticketPath(ticket),
-        ...signalOf(options),
+        signal: options.signal,
       }),
     configuration: (options: CallOptions = {}) =>
       get<RateConfigurationAnswer>('rateConfiguration', config, options),
@@ -91,7 +92,7 @@ export const patternRequests = (send: Send) => ({
       verb: 'ratePatterns',
       method: 'GET',
       path: '/rate-config',
-      ...signalOf(options),
+      signal: options.signal,
     }),
   configurePatterns: (patterns: readonly unknown[], options: MatchOptions = {}) =>
     ask<ConfigureRatePatternsAnswer>(send, {
@@ -104,13 +105,6 @@ export const patternRequests = (send: Send) => ({
 })
 
 const ask = <Body>(send: Send, call: Call) => send(call) as Promise<Answered<Body>>
-
-const signalOf = ({ signal }: CallOptions) => (signal === undefined ? {} : { signal })
-
-const matchOf = ({ ifMatch, ...options }: MatchOptions) => ({
-  ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch }, isRepeatable: true }),
-  ...signalOf(options),
-})
 
 /** The service judges a key and a ticket; these alone would not reach it, because they change the address. */
 const isLost = (segment: string) => segment === '' || segment === '.' || segment === '..'

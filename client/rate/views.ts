@@ -1,7 +1,7 @@
 // What the rate limiter answers, in the words of the engine (docs/rate-limits.md).
 
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import type {
-  ConfigureRateBody,
   DecideRateAnswer,
   GiveUpTicketAnswer,
   RateConfigurationAnswer,
@@ -10,7 +10,7 @@ import type {
   VerifyTicketAnswer,
 } from '../api-types.ts'
 import type { Answered } from '../transport.ts'
-import { ms } from '../views.ts'
+import { ms, type View, viewOf } from '../view-of.ts'
 import type { DenialBody } from './requests.ts'
 
 /** By the service's clock. */
@@ -19,14 +19,14 @@ export type RateWindow = { readonly startMs: number; readonly endMs: number }
 /** Go. */
 export type Allowed = {
   readonly kind: 'allowed'
-  /** What may still go in the window that is now. */
+  /** Requests that may still go in the current window. */
   readonly remaining: number
   readonly window: RateWindow
   /** How long the call was held for its turn. */
   readonly waitedMs: number
 }
 
-/** The window is full; for who can wait, the line. */
+/** The window is full; for a caller that can wait, the line is. */
 export type Denied = { readonly kind: 'denied'; readonly retryAfterMs: number }
 
 /** A place in line: go at its turn, once. */
@@ -50,11 +50,11 @@ export type TicketState = {
   | { readonly kind: 'waiting'; readonly retryAfterMs: number }
   /** Go, once. */
   | { readonly kind: 'ready' }
-  /** Its time is over: whoever did not go asks again. */
+  /** Its time is over: if you did not go, ask again. */
   | { readonly kind: 'over' }
 )
 
-/** Whatever it is, the ticket must not be used any more. */
+/** In every case the ticket must not be used any more. */
 export type GivenUp =
   /** The place is another's now. */
   | { readonly kind: 'given-up' }
@@ -63,17 +63,7 @@ export type GivenUp =
   /** The turn has come. */
   | { readonly kind: 'too-late' }
 
-export type RateSettings = {
-  readonly maxRequests: number
-  readonly maxRequestsInQueue: number
-  readonly windowMillis: number
-  readonly algorithm: 'window' | 'smooth'
-  /** Of `smooth`: requests that may go at once after a rest. */
-  readonly burst: number
-  readonly shards: number
-  /** Whether a call may bring a limit of its own. */
-  readonly allowOverrides: boolean
-}
+export type RateSettings = View<RateConfigurationAnswer>
 
 /** The settings that apply, whether they are the key's own or not. */
 export type RateConfiguration = {
@@ -110,7 +100,7 @@ export type RateState = {
 export function decisionOf(body: DecideRateAnswer | DenialBody): RateDecision {
   if (body.allowed) {
     const { remaining, window, waited_ms: waitedMs } = body
-    return { kind: 'allowed', remaining, window: windowOf(window), waitedMs }
+    return { kind: 'allowed', remaining, window: viewOf(window), waitedMs }
   }
   if (body.ticket === undefined) return { kind: 'denied', retryAfterMs: body.retry_after_ms }
   const { ticket, not_before, retry_after_ms: waitMs, position } = body
@@ -118,8 +108,8 @@ export function decisionOf(body: DecideRateAnswer | DenialBody): RateDecision {
 }
 
 export function ticketStateOf(body: VerifyTicketAnswer): TicketState {
-  const { state: kind, not_before, good_until, retry_after_ms: retryAfterMs = 0 } = body
-  const turn = { notBeforeMs: ms(not_before), goodUntilMs: ms(good_until) }
+  const { state: kind, retry_after_ms: retryAfterMs = 0, ...times } = body
+  const turn = viewOf(times)
   return kind === 'waiting' ? { kind, turn, retryAfterMs } : { kind, turn }
 }
 
@@ -128,62 +118,20 @@ export function givenUpOf(body: GiveUpTicketAnswer): GivenUp {
   return { kind: body.reason === 'too_late' ? 'too-late' : 'kept' }
 }
 
-export const settingsOf = (body: RateConfigurationAnswer): RateSettings => ({
-  maxRequests: body.max_requests,
-  maxRequestsInQueue: body.max_requests_in_queue,
-  windowMillis: body.window_millis,
-  algorithm: body.algorithm,
-  burst: body.burst,
-  shards: body.shards,
-  allowOverrides: body.allow_overrides,
-})
-
-export const settingsBodyOf = (settings: Partial<RateSettings>): ConfigureRateBody => ({
-  ...(settings.maxRequests !== undefined && { max_requests: settings.maxRequests }),
-  ...(settings.maxRequestsInQueue !== undefined && {
-    max_requests_in_queue: settings.maxRequestsInQueue,
-  }),
-  ...(settings.windowMillis !== undefined && { window_millis: settings.windowMillis }),
-  ...(settings.algorithm !== undefined && { algorithm: settings.algorithm }),
-  ...(settings.burst !== undefined && { burst: settings.burst }),
-  ...(settings.shards !== undefined && { shards: settings.shards }),
-  ...(settings.allowOverrides !== undefined && { allow_overrides: settings.allowOverrides }),
-})
-
 export const rateConfigurationOf = ({
   body,
   etag,
-}: Answered<RateConfigurationAnswer>): RateConfiguration => ({
-  settings: settingsOf(body),
-  ...(etag !== undefined && { etag }),
-})
+}: Answered<RateConfigurationAnswer>): RateConfiguration =>
+  present({ settings: viewOf(body), etag })
 
-export const patternsOf = ({ body, etag }: Answered<RatePatternsAnswer>): RatePatterns => ({
-  patterns: body.patterns.map(({ prefix, ...settings }) => ({
-    prefix,
-    settings: settingsOf(settings),
-  })),
-  ...(etag !== undefined && { etag }),
-})
+export function patternsOf({ body, etag }: Answered<RatePatternsAnswer>): RatePatterns {
+  const patterns = body.patterns.map(({ prefix, ...settings }) => {
+    return { prefix, settings: viewOf(settings) }
+  })
+  return present({ patterns, etag })
+}
 
-export const rateStateOf = ({ key, from, configuration, shards }: RateStateAnswer): RateState => ({
-  key,
-  from,
-  settings: settingsOf(configuration),
-  shards: shards.map(({ last_turn, window, ...shard }) => ({
-    ...shard,
-    window: windowOf(window),
-    ...(last_turn !== null && { lastTurnMs: ms(last_turn) }),
-  })),
-})
-
-const windowOf = ({
-  start,
-  end,
-}: {
-  readonly start: number
-  readonly end: number
-}): RateWindow => ({
-  startMs: ms(start),
-  endMs: ms(end),
+export const rateStateOf = ({ configuration, ...state }: RateStateAnswer): RateState => ({
+  ...viewOf(state),
+  settings: viewOf(configuration),
 })

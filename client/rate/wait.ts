@@ -5,14 +5,14 @@ import type { Denied, Promised } from './views.ts'
 
 export type WaitOptions = Omit<DecideOptions, 'canWait' | 'maxWaitMs'> & {
   /** A turn that is later is answered at once, with its ticket. Default 60,000. */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
 }
 
 export type Waited = { readonly kind: 'allowed' } | Denied | Promised
 
-/** As long as one call is tried. */
+/** As long as one call is retried. */
 const WAIT_MS = 60_000
-/** What a timer can do: a longer one ends at once. */
+/** The longest timer: a longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
@@ -35,7 +35,7 @@ export async function wait(
     const { ticket, waitMs } = decision
     await delay(Math.min(waitMs, TIMER_MS_MAX), signal)
     if (signal?.aborted) throw leaving(limit, ticket, signal)
-    const state = await limit.verify(ticket, signal === undefined ? {} : { signal })
+    const state = await limit.verify(ticket, { signal })
     switch (state.kind) {
       case 'ready':
         return { kind: 'allowed' }
@@ -52,7 +52,7 @@ export async function wait(
   return decision.kind === 'allowed' ? { kind: 'allowed' } : decision
 }
 
-/** The place is given up in passing: an abort does not wait for that, nor fail by it. */
+/** Gives the place up on the way: an abort does not wait for that, and does not fail if it fails. */
 function leaving({ giveUp }: Pick<RateLimit, 'giveUp'>, ticket: string, signal: AbortSignal) {
   giveUp(ticket).catch(() => {})
   return new PushPopError('ABORTED', 'The wait was given up because its signal was aborted', {

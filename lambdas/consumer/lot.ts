@@ -1,9 +1,10 @@
 // The items of one lock: handed to the handler, then settled by what became of each.
 
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
+import type { HeldLock } from '../foundation/shared/hold-lock.ts'
 import { describeError } from '../runtime/log.ts'
 import type { HandlerContext, HandlerResult } from './handler.ts'
-import { type HeldLock, isLockLost } from './hold-lock.ts'
+import { isLockLost } from './hold-lock.ts'
 import { insist } from './insist.ts'
 import type { Item } from './item.ts'
 import { END_MS } from './pace.ts'

@@ -1,6 +1,6 @@
 // What becomes of each item of a batch, once its handler has ended. Pure.
 
-import { shortenedReason } from '../engine/core/reason.ts'
+import { shortenedReason } from '../foundation/shared/reason.ts'
 import type { HandlerResult, Marks } from './handler.ts'
 import type { Item } from './item.ts'
 

@@ -13,7 +13,7 @@ import type { PopOutcome } from '../engine/queues.ts'
 import { QueueError } from '../foundation/errors.ts'
 import { randomText } from '../foundation/random-text.ts'
 import { describeError } from '../runtime/log.ts'
-import { holdLock, isLockLost } from './hold-lock.ts'
+import { heldLock, isLockLost } from './hold-lock.ts'
 import { insist, isPassing } from './insist.ts'
 import { itemOf } from './item.ts'
 import { type Lot, settle, workLot } from './lot.ts'
@@ -102,7 +102,7 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
     }
     const items = popped.items.map(itemOf)
     if (popped.more || items.length === (alone ? 1 : batchSize)) run.foundPlenty()
-    const lock = holdLock(edge, queue, popped.lock.id, { ttlSeconds: lockTtlSeconds, sinceMs })
+    const lock = heldLock(edge, queue, popped.lock.id, { ttlSeconds: lockTtlSeconds, sinceMs })
     const lot: Lot = { items, lock }
     const verdicts = await workLot(run, lot)
     // In a batch one item may be the death of all: what failed comes back one by one.

@@ -8,8 +8,8 @@ export type Answer = {
 type Headers = Readonly<Record<string, string>>
 
 /**
- * No answer may be kept by anything on its way: two equal requests rarely have equal answers. And
- * nothing may take an item's text for a page.
+ * Nothing on the way may cache an answer: two equal requests rarely have equal answers. And nothing may
+ * take an item's text for a page.
  */
 const everyAnswer: Headers = {
   'content-type': 'application/json; charset=utf-8',

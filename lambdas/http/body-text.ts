@@ -18,7 +18,7 @@ export function bodyText(event: RawBody, bytesMax: number): string | undefined {
 }
 
 function decoded(body: string, bytesMax: number): string {
-  // Three bytes for four characters: a body that is too large is not even decoded.
+  // Four characters are three bytes: we do not even decode a body that is too large.
   if (body.length * 0.75 > bytesMax + 4) throw tooLarge(bytesMax)
   const bytes = Buffer.from(body, 'base64')
   if (bytes.length > bytesMax) throw tooLarge(bytesMax)
@@ -36,7 +36,7 @@ function checked(body: string, bytesMax: number): string {
   return body
 }
 
-/** Keeps a byte order mark, for the reader to refuse: JSON has none. */
+/** Keeps a byte order mark, so that the reader refuses it: JSON has none. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const notText = (): RequestError =>

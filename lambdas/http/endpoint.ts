@@ -23,7 +23,7 @@ export type Endpoint = {
   act(request: CheckedRequest<Call>): Promise<Answer>
 }
 
-/** Ties what a call takes to what it does, so that the one knows the types of the other. */
+/** Ties what a call takes to what it does, so that the code knows the types of its request. */
 export function endpoint<const C extends Call>(
   call: C,
   act: (request: CheckedRequest<C>) => Promise<Answer>,

@@ -6,7 +6,7 @@ import { QueueLocked } from './queue-locked.ts'
 import { retryAfter } from './rate-headers.ts'
 import { RequestError } from './request-error.ts'
 
-/** The time is nearly up: what is under way goes on without an audience, or is frozen with us. */
+/** The time is nearly up: the work under way goes on unheard, or is frozen with the process. */
 export class OutOfTime extends Error {
   constructor() {
     super('The invocation ran out of time')
@@ -18,7 +18,7 @@ export type ErrorAnswer = { readonly code: HttpErrorCode; readonly answer: Answe
 
 type Extra = Readonly<Record<string, unknown>>
 
-/** The one shape of every error: what happened, what to do, and nothing of how we are made. */
+/** The one shape of every error: what happened and what to do, and nothing of our internals. */
 export function errorAnswer(error: unknown, requestId: string, changes: boolean): ErrorAnswer {
   if (error instanceof RequestError) {
     const { field, headers, limitBytes, retryable = false } = error.details
@@ -41,7 +41,7 @@ export function errorAnswer(error: unknown, requestId: string, changes: boolean)
   }
   if (error instanceof QueueLocked) {
     const { expiresAtMs, message } = error
-    // A whole second more than is left: who comes back then finds it open.
+    // Rounded up to a whole second: a caller that comes back then finds the queue open.
     const left = Math.max(1, Math.ceil((expiresAtMs - Date.now()) / 1000))
     const extra = { lock_expires_at: seconds(expiresAtMs), hint: waitOrCompete }
     return refuse('QUEUE_LOCKED', message, true, requestId, extra, { 'retry-after': String(left) })
@@ -50,7 +50,7 @@ export function errorAnswer(error: unknown, requestId: string, changes: boolean)
     const extra = changes ? { outcome: 'unknown', hint: repeatSafely } : {}
     return refuse('STORE_UNAVAILABLE', tookTooLong, true, requestId, extra)
   }
-  // Not to be repeated: what fails for no known reason may have happened, and will fail again.
+  // Not retryable: what fails for an unknown reason may have had its effect, and will fail again.
   return refuse('INTERNAL', ours, false, requestId, {})
 }
 
@@ -60,7 +60,7 @@ const tookTooLong = 'The store took too long; try again in a moment'
 const repeatSafely =
   'It may have happened. A push or pop with an Idempotency-Key can be repeated safely; any other may happen twice'
 
-/** Where the sources print a sentence, it is theirs; what the engine knows beyond it is the hint. */
+/** Where the sources print a sentence, we answer with theirs; what the engine adds is the hint. */
 const sourcesSay: Partial<Record<HttpErrorCode, string>> = {
   LOCK_EXPIRED: 'Lock has expired',
   LOCK_NOT_FOUND: 'No active lock found',

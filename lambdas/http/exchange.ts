@@ -16,11 +16,11 @@ export type Exchange = {
   readonly startedMs: number
   readonly tally: Tally
   target?: Target
-  /** Set once it is known to be an id: what is not may be anything, and belongs into no log. */
+  /** Set once it is known to be an id: anything else may be a secret and belongs in no log. */
   queue?: string
   /** Of a rate limit, once it is known to be one. */
   rateKey?: string
-  /** Whatever came in its place: nobody knows yet whether it is one. */
+  /** The text in its place: nobody has checked yet whether it is a ticket. */
   ticket?: string
   parameters?: Record<string, unknown>
   /** The body's text, then what it says. */

@@ -3,7 +3,7 @@ import { RequestError } from './request-error.ts'
 /**
  * Reads strict JSON (RFC 8259) once, from left to right, and hands over values as the text they
  * are: parsed and printed again `1.0` would be `1`, `1e400` would be `null`, and of two equal names
- * one would vanish. It says where a text stops being JSON, and never what stands there.
+ * one would vanish. It says where a text stops being JSON, and never what is there.
  */
 export class JsonReader {
   readonly #text: string

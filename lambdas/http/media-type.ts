@@ -1,14 +1,14 @@
 import { RequestError } from './request-error.ts'
 
 /**
- * `json` is as it looks. `curl` too: the sources' own line for a late acknowledgement is
- * `curl -d '{…}'` without a header, which curl sends as a form, and they promise an answer to it.
+ * `json` is what it says. `json-or-curl` also takes the sources' own line for a late acknowledgement:
+ * `curl -d '{…}'` without a header, which curl sends as a form, and which they promise to answer.
  */
 export type MediaTypes = 'json' | 'json-or-curl'
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** What a body says it is, before anybody reads it. */
+/** Checks what a body says it is, before we read it. */
 export function checkMediaType(headers: Headers, accepted: MediaTypes): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '')
     .split(';')
@@ -25,7 +25,7 @@ const FORM = 'application/x-www-form-urlencoded'
 const isUtf8 = (parameter: string): boolean =>
   !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter)
 
-/** Called a form and not an object of JSON, it is a form. */
+/** A body that is called a form and is no JSON object is really a form. */
 export function checkNoForm(headers: Headers, text: string): void {
   const isForm = headers['content-type']?.trim().toLowerCase().startsWith(FORM)
   if (isForm && !text.trimStart().startsWith('{')) throw unsupported()

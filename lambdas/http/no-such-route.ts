@@ -2,7 +2,7 @@ import type { HttpEvent } from './exchange.ts'
 import { RequestError } from './request-error.ts'
 import { routes } from './routes.ts'
 
-/** What to say to a request that no route takes: another method would do, or nothing is there. */
+/** The error for a request that no route takes: use another method, or nothing is there. */
 export function noSuchRoute(event: HttpEvent): RequestError {
   const methods = routes
     .filter(({ path }) => matches(path, pathOf(event)))

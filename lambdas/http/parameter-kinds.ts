@@ -6,7 +6,7 @@ type Schema = v.GenericSchema & {
   readonly wrapped?: Schema
 }
 
-/** What each parameter's text is to be read as, by the type its schema begins with. */
+/** How to read each parameter's text: by the type that its schema begins with. */
 export function parameterKinds(schema: ObjectSchema): ParameterKinds {
   const entries = Object.entries(schema.entries)
   return Object.fromEntries(entries.map(([name, entry]) => [name, kindOf(entry as Schema)]))

@@ -8,8 +8,8 @@ export type ParameterKinds = Readonly<Record<string, ParameterKind>>
 type Headers = Readonly<Record<string, string | undefined>>
 
 /**
- * Parameters by name, from the raw query string, because the gateway's own reading joins a
- * parameter that is given twice with a comma, as if it had been one.
+ * Parameters by name, from the raw query string: the gateway joins a parameter that is given twice with
+ * a comma, as if it were one.
  */
 export function queryParameters(rawQuery: string | undefined): Map<string, string> {
   const found = new Map<string, string>()
@@ -41,7 +41,7 @@ export function addHeaderParameters(
   }
 }
 
-/** Texts as what they stand for; what stands for nothing stays text, for its schema to refuse. */
+/** Turns texts into values; a text that is no such value stays text, and its schema refuses it. */
 export function typedParameters(
   texts: ReadonlyMap<string, string>,
   kinds: ParameterKinds,
@@ -56,7 +56,7 @@ export function typedParameters(
 
 const integerForm = /^-?(0|[1-9]\d*)$/
 
-/** However long: what is beyond exact numbers is beyond every bound as well. */
+/** Of any length: a number beyond exact integers is beyond every bound as well. */
 function integer(text: string): number | string {
   if (!integerForm.test(text)) return text
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))

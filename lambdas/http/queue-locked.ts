@@ -1,4 +1,4 @@
-/** An expected outcome, and yet an error to whoever asked: 423 with the time it lasts at most. */
+/** An expected outcome, but an error to the caller: 423 with the time that the lock lasts at most. */
 export class QueueLocked extends Error {
   readonly expiresAtMs: number
 

@@ -1,9 +1,10 @@
+import { snakeCased } from '../foundation/shared/wire-names.ts'
 import type {
   Admission,
+  AppliedSettings,
+  GivenUp,
   Patterns,
   RateState,
-  Settings,
-  SettingsInput,
   TicketState,
 } from '../rate/rate-limits.ts'
 import { seconds } from './answer.ts'
@@ -35,7 +36,7 @@ export const promisedBody = ({
 export const rateStateBody = ({ key, from, settings, shards: rows }: RateState) => ({
   key,
   from,
-  configuration: settingsBody(settings),
+  configuration: snakeCased(settings),
   shards: rows.map(({ shard, limit, remaining, waiting, window, lastTurnMs }) => ({
     shard,
     limit,
@@ -47,7 +48,7 @@ export const rateStateBody = ({ key, from, settings, shards: rows }: RateState) 
 })
 
 export const patternsBody = ({ patterns }: Patterns) => ({
-  patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...settingsBody(settings) })),
+  patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...snakeCased(settings) })),
 })
 
 export const ticketBody = (state: Exclude<TicketState, { kind: 'invalid' }>) => ({
@@ -57,30 +58,24 @@ export const ticketBody = (state: Exclude<TicketState, { kind: 'invalid' }>) => 
   ...(state.kind === 'waiting' && { retry_after_ms: state.retryAfterMs }),
 })
 
+export const givenUpBody = ({ kind }: Exclude<GivenUp, { kind: 'invalid' }>) => {
+  switch (kind) {
+    case 'given-up':
+      return { given_up: true }
+    case 'kept':
+      return { given_up: false, reason: 'others_wait_behind' }
+    case 'too-late':
+      return { given_up: false, reason: 'too_late' }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The revision of the key's own configuration, 0 where it has none: an `ETag` and `If-Match` name it. */
+export const ownRevision = ({ from, revision }: AppliedSettings): number =>
+  from === 'key' ? revision : 0
+
 const windowBody = ({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }) => ({
   start: seconds(startMs),
   end: seconds(endMs),
 })
-
-export const settingsBody = (settings: Settings) => ({
-  max_requests: settings.maxRequests,
-  max_requests_in_queue: settings.maxRequestsInQueue,
-  window_millis: settings.windowMillis,
-  algorithm: settings.algorithm,
-  burst: settings.burst,
-  shards: settings.shards,
-  allow_overrides: settings.allowOverrides,
-})
-
-type SettingsBody = { readonly [Name in keyof ReturnType<typeof settingsBody>]?: unknown }
-
-export const settingsInput = (body: SettingsBody): SettingsInput =>
-  ({
-    maxRequests: body.max_requests,
-    maxRequestsInQueue: body.max_requests_in_queue,
-    windowMillis: body.window_millis,
-    algorithm: body.algorithm,
-    burst: body.burst,
-    shards: body.shards,
-    allowOverrides: body.allow_overrides,
-  }) as SettingsInput

@@ -5,7 +5,7 @@ export const retryAfter = (ms: number): string => String(Math.max(1, Math.ceil(m
 
 /**
  * `RateLimit-Policy` and `RateLimit` by draft-ietf-httpapi-ratelimit-headers-10. Both count whole
- * seconds, so a shorter window is told as one of a second.
+ * seconds, so a shorter window is shown as one of a second.
  */
 export const rateLimitHeaders = (
   { limit, windowMillis, remaining }: Standing,

@@ -6,7 +6,7 @@ export type RequestErrorDetails = {
   readonly headers?: Readonly<Record<string, string>>
   /** What the limit was, in bytes. */
   readonly limitBytes?: number
-  /** The same request may succeed later; unless said it never does. */
+  /** The same request may succeed later. Without this it never will. */
   readonly retryable?: true
   /** More fields of the answer. */
   readonly extra?: Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { QueueState } from '../engine/queues.ts'
 import { seconds } from './answer.ts'
 
-/** A queue's state as the API tells it; its configuration is told beside it. */
+/** A queue's state as the API answers it; the configuration is a field beside it. */
 export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => ({
   id: state.queue,
   version: state.version,
@@ -24,7 +24,7 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
   })),
 })
 
-/** `null`: nothing waits. Left out: telling would take more reads, which nobody asked for. */
+/** `null`: nothing waits. Left out: finding out would take more reads, which nobody asked for. */
 function oldestField({ oldestPushedAtMs, count }: Pick<QueueState, 'oldestPushedAtMs' | 'count'>) {
   if (oldestPushedAtMs !== undefined) return { oldest_pushed_at: seconds(oldestPushedAtMs) }
   return count === 0 ? { oldest_pushed_at: null } : {}

@@ -18,7 +18,7 @@ export type { Overrides } from './core/settings.ts'
 export type { Turn } from './core/turn.ts'
 export type { ConfigureRequest } from './operations/configure.ts'
 export type { SecretSource } from './operations/secrets-reader.ts'
-export type { GivenUp, TicketRequest } from './operations/tickets.ts'
+export type { TicketRequest } from './operations/tickets.ts'
 export * from './rate-limits.ts'
 export {
   createTicketSecrets,

@@ -37,11 +37,11 @@ export type RateLimitsOptions = {
   readonly dynamodb: DynamoDBClient | DocumentPort
   /**
    * Signs tickets; 16 bytes or more, the same in every process. A function is called when a ticket
-   * first needs it; unless given, the secret is a row of the table, made by whoever needs it first and
-   * changed by `pushpop rate-secret`.
+   * first needs it. Without one the secret is a row of the table: the first process that needs it makes
+   * it, and `pushpop rate-secret` changes it.
    */
   readonly secret?: SecretSource | undefined
-  /** Signed tickets before: still good, so that a secret can be changed. */
+  /** These signed tickets before, and their tickets stay good: so a secret can be changed. */
   readonly formerSecrets?: readonly Uint8Array[] | undefined
   readonly clock?: Clock | undefined
   /** [0, 1); it spreads pauses, and callers without a name over shards. */
@@ -52,6 +52,7 @@ export type {
   Admission,
   AdmitRequest,
   AppliedSettings,
+  GivenUp,
   Patterns,
   RateDecision,
   RateRequest,
@@ -94,9 +95,9 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
  * anything else thrown is a fault of ours.
  */
 export interface RateLimits {
-  /** Goes, is denied, or is promised a turn: answered at once. */
+  /** Lets a request go, denies it, or promises it a turn: at once. */
   decide(key: string, request?: RateRequest): Promise<RateDecision>
-  /** The same, held until the turn where it comes soon enough, and with a ticket where it does not. */
+  /** The same, but holds the call for a turn that comes soon enough, and gives a ticket for others. */
   admit(key: string, request?: AdmitRequest): Promise<Admission>
   state(key: string): Promise<RateState>
   configuration(key: string): Promise<AppliedSettings>

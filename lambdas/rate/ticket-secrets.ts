@@ -17,7 +17,7 @@ export type TicketSecretsOptions = Pick<RateLimitsOptions, 'tableName' | 'dynamo
   readonly clock?: Clock | undefined
 }
 
-/** The table's own secrets: they sign the tickets of rate limits, unless the caller brings a secret. */
+/** The secrets in the table. They sign the tickets of rate limits, unless the caller brings a secret. */
 export function createTicketSecrets(options: TicketSecretsOptions): TicketSecretVerbs {
   const { tableName, clock = systemClock } = options
   const { port, nowMs } = storeTime(options.dynamodb, clock)
@@ -33,7 +33,7 @@ export function createTicketSecrets(options: TicketSecretsOptions): TicketSecret
 export interface TicketSecretVerbs {
   /** By the store's clock, once it has answered; changes go by that, because ours may be wrong. */
   nowMs(): number
-  /** Nothing where no ticket has been signed yet. */
+  /** Undefined before the first ticket is signed. */
   read(): Promise<TicketSecrets | undefined>
   /** Makes a new secret. It begins to sign when every process knows it, and tickets stay good. */
   rotate(): Promise<SecretsChanged>

@@ -32,33 +32,47 @@ export type OpenApi = {
   readonly components: { readonly schemas: { readonly Error: Schema } }
 }
 
-const heading = `// What goes over the wire, from docs/openapi.json by \`npm run client-types\`. Not to be edited.
-`
+const heading =
+  '// What goes over the wire, from docs/openapi.json by `npm run client-types`. Not to be edited.\n'
 
 export function apiTypes({ paths, components }: OpenApi): string {
-  const declarations = [
-    declaration('ErrorBody', components.schemas.Error, 'Every error of the service.'),
+  const declare = declarations()
+  const types = [
+    declare('ErrorBody', components.schemas.Error, 'Every error of the service.'),
     `/** What the service can answer instead. */\nexport type ErrorCode = ErrorBody['error_code']\n`,
   ]
-  for (const operations of Object.values(paths)) {
-    for (const operation of Object.values(operations)) {
-      declarations.push(...typesOf(operation))
-    }
-  }
-  return [heading, ...declarations].join('\n')
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  for (const operation of operations) types.push(...typesOf(operation, declare))
+  return [heading, ...types].join('\n')
 }
 
-function typesOf({ operationId, summary, parameters, requestBody, responses }: Operation) {
+type Declare = (name: string, schema: Schema, comment?: string) => string
+
+/** Declares types; one that is as another before it is another name of that. */
+function declarations(): Declare {
+  const names = new Map<string, string>()
+  return (name, schema, comment = schema.description) => {
+    const type = typeOf(schema, '')
+    const same = names.get(type)
+    names.set(type, same ?? name)
+    return `${comment === undefined ? '' : `/** ${comment} */\n`}export type ${name} = ${same ?? type}\n`
+  }
+}
+
+function typesOf(
+  { operationId, summary, parameters, requestBody, responses }: Operation,
+  declare: Declare,
+): string[] {
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1)
   const query = (parameters ?? []).filter((it) => it.in === 'query')
   const types: string[] = []
   if (query.length > 0) {
     const properties = Object.fromEntries(query.map((it) => [it.name, described(it)]))
-    types.push(declaration(`${name}Parameters`, { type: 'object', properties }))
+    types.push(declare(`${name}Parameters`, { type: 'object', properties }))
   }
   const body = requestBody?.content['application/json'].schema
-  if (body !== undefined) types.push(declaration(`${name}Body`, body))
-  types.push(declaration(`${name}Answer`, answerOf(responses), `${summary}.`))
+  if (body !== undefined) types.push(declare(`${name}Body`, body))
+  types.push(declare(`${name}Answer`, answerOf(responses), `${summary}.`))
   return types
 }
 
@@ -72,9 +86,6 @@ const described = ({ schema, description }: Parameter): Schema => ({
   ...schema,
   ...(description !== undefined && { description }),
 })
-
-const declaration = (name: string, schema: Schema, comment = schema.description): string =>
-  `${comment === undefined ? '' : `/** ${comment} */\n`}export type ${name} = ${typeOf(schema, '')}\n`
 
 export function typeOf(schema: Schema, indent: string): string {
   const { anyOf = schema.oneOf, type } = schema

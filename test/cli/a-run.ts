@@ -18,13 +18,19 @@ export type RunOptions = {
   readonly onStdout?: (text: string) => void
 }
 
-export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+/** The words of a command line; a list where one has a space in it. */
+export type Line = string | readonly string[]
+
+export const wordsOf = (line: Line): readonly string[] =>
+  typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line
+
+export async function run(line: Line, options: RunOptions = {}): Promise<Ran> {
   const { stdin = '', env = {}, isTTY = false, interrupt = new AbortController().signal } = options
   const out = collected(isTTY, options.onStdout)
   const err = collected(isTTY)
   const input = Object.assign(Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]), { isTTY })
   const io = { stdin: input, stdout: out.stream, stderr: err.stream, env, interrupt }
-  const code = await runCli(args, io)
+  const code = await runCli(wordsOf(line), io)
   return { code, stdout: out.text(), stderr: err.text() }
 }
 

@@ -9,63 +9,54 @@ import { run, spawnCli } from './a-run.ts'
 
 describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
   test.each([
-    { args: ['psuh', 'q'], says: 'There is no command "psuh"; did you mean push?' },
-    { args: ['xyzzy'], says: 'There is no command "xyzzy"; pushpop help lists them' },
-    { args: ['push'], says: 'Cannot push because QUEUE is missing; see: pushpop help push' },
-    {
-      args: ['push', 'q', '1', '--prioriti', '4'],
-      says: 'Cannot push because there is no option --prioriti; did you mean --priority?',
-    },
-    {
-      args: ['pop', 'q', '--wholly-else'],
-      says: 'Cannot pop because there is no option --wholly-else; see: pushpop help pop',
-    },
-    {
-      args: ['push', 'q', '-5'],
-      says: 'Cannot push because there is no option -5 (a word that begins with - goes behind --); see: pushpop help push',
-    },
-    { args: ['pop', 'q', '--count'], says: '--count needs a value: --count N' },
-    { args: ['pop', 'q', '--count', '--ack'], says: '--count needs a value: --count N' },
-    { args: ['pop', 'q', '--count=0'], says: '--count must be an integer from 1 to 100, not "0"' },
-    { args: ['pop', 'q', '--count', '1.5'], says: 'must be an integer from 1 to 100, not "1.5"' },
-    { args: ['push', 'q', '1', '--priority', '-1'], says: '--priority must be an integer from 0' },
-    { args: ['pop', 'q', '--ack=yes'], says: '--ack takes no value' },
-    {
-      args: ['pop', 'q', '--auth', 'basic'],
-      says: '--auth must be iam, token or none, not "basic"',
-    },
-    { args: ['pop', 'a/b'], says: '"a/b" is no queue id' },
-    { args: ['pop', 'a', 'b'], says: '"b" is one word too many' },
-    { args: ['ack', 'q'], says: 'Cannot ack because LOCK is missing' },
-    { args: ['ack', 'q', 'A', 'B', '--ids', 'x'], says: '--ids goes with one lock' },
-    { args: ['push', 'q', '1', '--file', 'x'], says: 'items and --file contradict each other' },
-    { args: ['push', 'q', '1', '--key', 'ä'], says: '--key must be 1 to 110 printable ASCII' },
-    { args: ['drain', 'q', '--append'], says: '--append needs --file' },
-    { args: ['export', 'q', '--resume'], says: '--resume needs --file' },
-    { args: ['purge', 'q'], says: 'nobody can be asked here; --yes does not ask' },
-    { args: ['stats', '--watch'], says: 'stdout is no terminal' },
-    { args: ['stats', 'q', '--prefix', 'a'], says: 'queues and --prefix contradict each other' },
-    { args: ['doctor', 'q'], says: 'give --table and --bucket' },
-    { args: ['pop', 'q', '--table', 't'], says: '--table needs --bucket' },
-    { args: ['pop', 'q', '--bucket', 'b'], says: '--bucket needs --table' },
-    { args: ['pop', 'q', '--endpoint', 'localhost:1'], says: 'must be an address such as http' },
-    {
-      args: ['pop', 'q', '--table', 't', '--endpoint', 'http://h'],
-      says: '--endpoint and --table contradict each other',
-    },
-    {
-      args: ['pop', 'q', '--auth', 'token'],
-      says: 'needs the token in the variable PUSHPOP_TOKEN',
-    },
-  ])('$args', async ({ args, says }) => {
-    const { code, stdout, stderr } = await run(args)
+    ['psuh q', 'There is no command "psuh"; did you mean push?'],
+    ['xyzzy', 'There is no command "xyzzy"; pushpop help lists them'],
+    ['push', 'Cannot push because QUEUE is missing; see: pushpop help push'],
+    [
+      'push q 1 --prioriti 4',
+      'Cannot push because there is no option --prioriti; did you mean --priority?',
+    ],
+    [
+      'pop q --wholly-else',
+      'Cannot pop because there is no option --wholly-else; see: pushpop help pop',
+    ],
+    [
+      'push q -5',
+      'Cannot push because there is no option -5 (a word that begins with - goes behind --); see: pushpop help push',
+    ],
+    ['pop q --count', '--count needs a value: --count N'],
+    ['pop q --count --ack', '--count needs a value: --count N'],
+    ['pop q --count=0', '--count must be an integer from 1 to 100, not "0"'],
+    ['pop q --count 1.5', 'must be an integer from 1 to 100, not "1.5"'],
+    ['push q 1 --priority -1', '--priority must be an integer from 0'],
+    ['pop q --ack=yes', '--ack takes no value'],
+    ['pop q --auth basic', '--auth must be iam, token or none, not "basic"'],
+    ['pop a/b', '"a/b" is no queue id'],
+    ['pop a b', '"b" is one word too many'],
+    ['ack q', 'Cannot ack because LOCK is missing'],
+    ['ack q A B --ids x', '--ids goes with one lock'],
+    ['push q 1 --file x', 'items and --file contradict each other'],
+    ['push q 1 --key ä', '--key must be 1 to 110 printable ASCII'],
+    ['drain q --append', '--append needs --file'],
+    ['export q --resume', '--resume needs --file'],
+    ['purge q', 'nobody can be asked here; --yes does not ask'],
+    ['stats --watch', 'stdout is no terminal'],
+    ['stats q --prefix a', 'queues and --prefix contradict each other'],
+    ['doctor q', 'give --table and --bucket'],
+    ['pop q --table t', '--table needs --bucket'],
+    ['pop q --bucket b', '--bucket needs --table'],
+    ['pop q --endpoint localhost:1', 'must be an address such as http'],
+    ['pop q --table t --endpoint http://h', '--endpoint and --table contradict each other'],
+    ['pop q --auth token', 'needs the token in the variable PUSHPOP_TOKEN'],
+  ])('%s', async (line, says) => {
+    const { code, stdout, stderr } = await run(line)
     expect(stderr).toContain(says)
     expect(stderr.trimEnd()).not.toContain('\n')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 
   test('as JSON where that was asked for, on stderr', async () => {
-    const { code, stdout, stderr } = await run(['pop', 'q', '--json', '--cuont', '1'])
+    const { code, stdout, stderr } = await run('pop q --json --cuont 1')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(JSON.parse(stderr)).toMatchObject({ success: false, error_code: 'WRONG_USAGE' })
   })
@@ -79,11 +70,11 @@ describe('help', () => {
   })
 
   test.each(Object.keys(commands))('%s has a page with an example', async (name) => {
-    const asked = await run(['help', name])
+    const asked = await run(`help ${name}`)
     expect(asked.code).toBe(0)
     expect(asked.stdout).toMatch(/Examples?:\n\n( {2}.*pushpop .*\n)+$/)
     // In the middle of a line that is wrong, too.
-    expect(await run([name, '--nonsense', '--help'])).toEqual(asked)
+    expect(await run(`${name} --nonsense --help`)).toEqual(asked)
     for (const line of asked.stdout.split('\n')) expect(line.length).toBeLessThan(116)
   })
 
@@ -94,7 +85,7 @@ describe('help', () => {
     }
     const page = (name: string) =>
       readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8')
-    const inHelp = listed((await run(['help'])).stdout, 'Exit codes: ')
+    const inHelp = listed((await run('help')).stdout, 'Exit codes: ')
     const inTable = listed(page('cli.md'), '| Exit code | |')
     const inDecision = listed(page('decisions/0017-the-command-line.md'), '**Exit codes ')
     for (const code of Object.values(exitCodes)) {
@@ -105,7 +96,7 @@ describe('help', () => {
   })
 
   test('says what version it is', async () => {
-    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 })
 

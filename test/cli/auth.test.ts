@@ -1,30 +1,17 @@
 // What is sent to an address: a signature, a token, or nothing.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { spawnCli } from './a-run.ts'
+import { useFolder, useServer } from './places.ts'
 
-let server: Server
-let endpoint: string
-let directory: string
 let seen: IncomingHttpHeaders[] = []
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    seen.push(request.headers)
-    response.setHeader('content-type', 'application/json')
-    response.end('{"items":[],"count":0,"details":[]}')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-})
-afterAll(() => {
-  server.close()
-  rmSync(directory, { recursive: true })
+const file = useFolder()
+const endpoint = useServer((request, response) => {
+  seen.push(request.headers)
+  response.setHeader('content-type', 'application/json')
+  response.end('{"items":[],"count":0,"details":[]}')
 })
 beforeEach(() => {
   seen = []
@@ -39,7 +26,7 @@ const clean = {
 }
 
 async function pop(options: readonly string[], env: Record<string, string>) {
-  const popped = spawnCli(['pop', 'q', '--endpoint', endpoint, ...options], { ...clean, ...env })
+  const popped = spawnCli(['pop', 'q', '--endpoint', endpoint(), ...options], { ...clean, ...env })
   const code = await popped.ended
   return { code, stderr: popped.stderr(), authorization: seen[0]?.authorization }
 }
@@ -55,11 +42,14 @@ describe('a call', () => {
   })
 
   test('is signed with the credentials of an AWS profile', async () => {
-    const file = join(directory, 'credentials')
-    writeFileSync(file, '[shop]\naws_access_key_id = AKIASHOP\naws_secret_access_key = secret\n')
+    const credentials = file('credentials')
+    writeFileSync(
+      credentials,
+      '[shop]\naws_access_key_id = AKIASHOP\naws_secret_access_key = secret\n',
+    )
     const { code, authorization } = await pop(
       ['--auth', 'iam', '--profile', 'shop', '--region', 'eu-west-1'],
-      { AWS_SHARED_CREDENTIALS_FILE: file },
+      { AWS_SHARED_CREDENTIALS_FILE: credentials },
     )
     expect(code).toBe(3)
     expect(authorization).toMatch(
@@ -68,7 +58,7 @@ describe('a call', () => {
   })
 
   test('without credentials, or without a region, is not sent', async () => {
-    const missing = await pop(['--auth', 'iam', '--region', 'eu-west-1'], { HOME: directory })
+    const missing = await pop(['--auth', 'iam', '--region', 'eu-west-1'], { HOME: file('') })
     expect(missing).toMatchObject({ code: 4, authorization: undefined })
     expect(missing.stderr).toContain('Cannot find AWS credentials')
     const nowhere = await pop(['--auth', 'iam'], {})
@@ -77,7 +67,7 @@ describe('a call', () => {
   })
 
   test('to a table without a region, or one that is not there, says so', async () => {
-    const env = { ...clean, HOME: directory, AWS_CONFIG_FILE: join(directory, 'none') }
+    const env = { ...clean, HOME: file(''), AWS_CONFIG_FILE: file('none') }
     const nowhere = spawnCli(['stats', '--table', 't', '--bucket', 'b'], env)
     expect(await nowhere.ended).toBe(2)
     expect(nowhere.stderr()).toContain('Cannot tell the AWS region')

@@ -1,33 +1,13 @@
 // Every command on both kinds of places: the API of a local stack, and a table and bucket.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { jsonLines, type RunOptions, run } from './a-run.ts'
-import { type Started, startHttp, startStore } from './places.ts'
-
-const places = [
-  { name: 'an API', start: startHttp },
-  { name: 'a table and bucket', start: startStore },
-]
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { jsonLines } from './a-run.ts'
+import { places, type Started, useFolder, usePlace } from './places.ts'
 
 describe.each(places)('on $name', ({ start }) => {
-  let place: Started
-  let directory: string
-  let queues = 0
-  beforeAll(async () => {
-    place = await start()
-    directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-  })
-  afterAll(async () => {
-    await place.stop()
-    rmSync(directory, { recursive: true })
-  })
-  const queue = () => `q-${++queues}`
-  const file = (name: string) => join(directory, name)
-  const pushpop = ([name = '', ...args]: readonly string[], options?: RunOptions) =>
-    run([name, ...place.options, ...args], options)
+  const { queue, pushpop } = usePlace<Started>(start)
+  const file = useFolder()
 
   test('what is pushed is popped, byte for byte', async () => {
     const q = queue()
@@ -37,130 +17,130 @@ describe.each(places)('on $name', ({ start }) => {
       stdout: '',
       stderr: `Pushed 3 items to ${q}.\n`,
     })
-    expect(await pushpop(['pop', q, '--count', '5'])).toEqual({
+    expect(await pushpop(`pop ${q} --count 5`)).toEqual({
       code: 0,
       stdout: `${items.join('\n')}\n`,
       stderr: '',
     })
-    expect(await pushpop(['pop', q])).toMatchObject({ code: 3, stdout: '' })
+    expect(await pushpop(`pop ${q}`)).toMatchObject({ code: 3, stdout: '' })
   })
 
   test('priority 0 comes first, and texts need no quotes', async () => {
     const q = queue()
-    await pushpop(['push', q, 'later', '--text', '--priority', '7'])
-    await pushpop(['push', q], { stdin: '"now"\n\n"then"\n' })
-    const { stdout } = await pushpop(['pop', q, '--count', '3'])
+    await pushpop(`push ${q} later --text --priority 7`)
+    await pushpop(`push ${q}`, { stdin: '"now"\n\n"then"\n' })
+    const { stdout } = await pushpop(`pop ${q} --count 3`)
     expect(stdout).toBe('"now"\n"then"\n"later"\n')
   })
 
   test('a bad line is named before anything of its push is sent', async () => {
     const q = queue()
     const lines = Array.from({ length: 1_499 }, (_, n) => String(n))
-    const first = await pushpop(['push', q], { stdin: '1\n2\n{bad\n4\n' })
+    const first = await pushpop(`push ${q}`, { stdin: '1\n2\n{bad\n4\n' })
     expect(first).toMatchObject({ code: 2, stdout: '' })
     expect(first.stderr).toContain('Cannot push line 3 of stdin because it is not JSON')
     expect(first.stderr).toContain('Nothing was pushed.')
 
     writeFileSync(file('bad'), `${[...lines, 'bad'].join('\n')}\n`)
-    const second = await pushpop(['push', q, '--file', file('bad')])
+    const second = await pushpop(`push ${q} --file ${file('bad')}`)
     expect(second.stderr).toContain('Cannot push line 1,500 of')
     expect(second.stderr).toContain('Pushed before: 1,000 items, up to line 1,000')
-    expect((await pushpop(['pop', q, '--json'])).stdout).toContain('"items":[0]')
+    expect((await pushpop(`pop ${q} --json`)).stdout).toContain('"items":[0]')
   })
 
   test('a key pushes once', async () => {
     const q = queue()
     const stdin = Array.from({ length: 1_200 }, (_, n) => `${n}\n`).join('')
     for (let time = 1; time <= 2; time += 1) {
-      const { stdout } = await pushpop(['push', q, '--key', 'k', '--json'], { stdin })
+      const { stdout } = await pushpop(`push ${q} --key k --json`, { stdin })
       expect(jsonLines(stdout).map((it) => it.items_pushed)).toEqual([1_000, 200])
     }
-    const { stdout } = await pushpop(['stats', q, '--json'])
+    const { stdout } = await pushpop(`stats ${q} --json`)
     expect(JSON.parse(stdout).queues).toMatchObject([{ id: q, count: 1_200 }])
-    const other = await pushpop(['push', q, '--key', 'k'], { stdin: '7\n' })
+    const other = await pushpop(`push ${q} --key k`, { stdin: '7\n' })
     expect(other).toMatchObject({ code: 4, stdout: '' })
   })
 
   test('a lock is printed, stands in the way, and is settled', async () => {
     const q = queue()
-    await pushpop(['push', q, '1', '2', '3'])
-    const locked = await pushpop(['pop', q, '--ack', '--count', '2', '--ttl', '60', '--json'])
+    await pushpop(`push ${q} 1 2 3`)
+    const locked = await pushpop(`pop ${q} --ack --count 2 --ttl 60 --json`)
     expect(locked).toMatchObject({ code: 0, stderr: '' })
     const answer = JSON.parse(locked.stdout)
     expect(answer).toMatchObject({ items: [1, 2], count: 2, locked: true, ttl_seconds: 60 })
     expect(answer.details).toMatchObject([{ priority: 0, deliveries: 1 }, { deliveries: 1 }])
 
-    const refused = await pushpop(['pop', q, '--json'])
+    const refused = await pushpop(`pop ${q} --json`)
     expect(refused).toMatchObject({ code: 4, stdout: '' })
     expect(JSON.parse(refused.stderr)).toMatchObject({ error_code: 'QUEUE_LOCKED' })
-    expect(await pushpop(['pop', q, '--competing'])).toMatchObject({ code: 0, stdout: '3\n' })
+    expect(await pushpop(`pop ${q} --competing`)).toMatchObject({ code: 0, stdout: '3\n' })
 
     const [first] = answer.details
-    const some = await pushpop(['ack', q, '--ids', first.id, '--', answer.lock_id])
+    const some = await pushpop(`ack ${q} --ids ${first.id} -- ${answer.lock_id}`)
     expect(some).toMatchObject({ code: 0, stderr: `Acknowledged 1 item of ${q}.\n` })
-    const rest = await pushpop(['ack', q, '--', answer.lock_id, 'AAAAAAAAAAA'])
+    const rest = await pushpop(`ack ${q} -- ${answer.lock_id} AAAAAAAAAAA`)
     expect(rest.code).toBe(4)
     expect(rest.stderr).toContain('AAAAAAAAAAA: ')
     expect(rest.stderr).toContain(`Acknowledged 1 item of ${q}.`)
-    expect((await pushpop(['ack', q, 'AAAAAAAAAAA'])).code).toBe(4)
+    expect((await pushpop(`ack ${q} AAAAAAAAAAA`)).code).toBe(4)
   })
 
   test('peek shows page after page and takes nothing', async () => {
     const q = queue()
     const stdin = Array.from({ length: 250 }, (_, n) => `{"n":${n}}\n`).join('')
-    await pushpop(['push', q, '--priority', '3'], { stdin })
-    await pushpop(['push', q, '"first"'])
-    const { stdout, code } = await pushpop(['peek', q, '--limit', '230', '--json'])
+    await pushpop(`push ${q} --priority 3`, { stdin })
+    await pushpop(`push ${q} "first"`)
+    const { stdout, code } = await pushpop(`peek ${q} --limit 230 --json`)
     const items = jsonLines(stdout)
     expect(code).toBe(0)
     expect(items).toHaveLength(230)
     expect(items[0]).toMatchObject({ item: 'first', priority: 0, state: 'ready', deliveries: 0 })
     expect(items[229]).toMatchObject({ item: { n: 228 }, priority: 3 })
-    const table = await pushpop(['peek', q, '--priority', '3', '--limit', '2'])
+    const table = await pushpop(`peek ${q} --priority 3 --limit 2`)
     expect(table.stdout).toMatch(/^PRIORITY {2}STATE .*\n +3 {2}ready .*\{"n":0\}\n.*\{"n":1\}\n$/)
-    expect((await pushpop(['peek', queue()])).code).toBe(3)
+    expect((await pushpop(`peek ${queue()}`)).code).toBe(3)
   })
 
   test('drain writes lines and leaves nothing; import brings them back, once', async () => {
     const [q, copy] = [queue(), queue()]
     const items = Array.from({ length: 1_050 }, (_, n) => `{"n":${n}.0}`)
-    await pushpop(['push', q, '--priority', '2'], { stdin: items.join('\n') })
-    await pushpop(['push', q, '1e400'])
-    const drained = await pushpop(['drain', q, '--file', file(q), '--json'])
+    await pushpop(`push ${q} --priority 2`, { stdin: items.join('\n') })
+    await pushpop(`push ${q} 1e400`)
+    const drained = await pushpop(`drain ${q} --file ${file(q)} --json`)
     expect(JSON.parse(drained.stdout)).toMatchObject({ items_drained: 1_051 })
     const lines = readFileSync(file(q), 'utf8').trimEnd().split('\n')
     expect(lines[0]).toMatch(
       /^\{"item":1e400,"priority":0,"id":"[^"]+","pushed_at":[\d.]+,"deliveries":1\}$/,
     )
     expect(lines.slice(1).map((line) => line.slice(8, line.indexOf(',"p')))).toEqual(items)
-    expect((await pushpop(['pop', q])).code).toBe(3)
-    expect(await pushpop(['drain', q])).toMatchObject({ code: 0, stdout: '' })
-    const again = await pushpop(['drain', q, '--file', file(q)])
+    expect((await pushpop(`pop ${q}`)).code).toBe(3)
+    expect(await pushpop(`drain ${q}`)).toMatchObject({ code: 0, stdout: '' })
+    const again = await pushpop(`drain ${q} --file ${file(q)}`)
     expect(again).toMatchObject({ code: 2, stdout: '' })
 
     for (let time = 1; time <= 2; time += 1) {
-      const { stdout } = await pushpop(['import', copy, '--file', file(q), '--json'])
+      const { stdout } = await pushpop(`import ${copy} --file ${file(q)} --json`)
       expect(JSON.parse(stdout)).toMatchObject({ items_imported: 1_051, pushes: 2 })
     }
-    const exported = await pushpop(['export', copy])
+    const exported = await pushpop(`export ${copy}`)
     const back = exported.stdout.trimEnd().split('\n')
     expect(back.map((line) => line.slice(0, line.indexOf(',"id"')))).toEqual(
       lines.map((line) => line.slice(0, line.indexOf(',"id"'))),
     )
-    await pushpop(['import', copy, '--file', file(q), '--again'])
-    const { queues: states } = JSON.parse((await pushpop(['stats', copy, '--json'])).stdout)
+    await pushpop(`import ${copy} --file ${file(q)} --again`)
+    const { queues: states } = JSON.parse((await pushpop(`stats ${copy} --json`)).stdout)
     expect(states).toMatchObject([{ count: 2_102, priorities: [{ count: 2 }, { count: 2_100 }] }])
   })
 
   test('drain goes on behind what a file holds, without what is in it already', async () => {
     const q = queue()
-    await pushpop(['push', q, '1', '2', '3'])
-    await pushpop(['export', q, '--file', file(q)])
+    await pushpop(`push ${q} 1 2 3`)
+    await pushpop(`export ${q} --file ${file(q)}`)
     const whole = readFileSync(file(q), 'utf8').replaceAll(',"state":"ready"', '')
     const [first = '', second = ''] = whole.split('\n')
     // As a drain leaves it that was killed in the middle of its second line.
     writeFileSync(file(q), `${first}\n${second.slice(0, 20)}`)
-    const { code } = await pushpop(['drain', q, '--file', file(q), '--append'])
+    const { code } = await pushpop(`drain ${q} --file ${file(q)} --append`)
     expect(code).toBe(0)
     const lines = jsonLines(readFileSync(file(q), 'utf8'))
     expect(lines.map(({ item }) => item)).toEqual([1, 2, 3])
@@ -168,14 +148,14 @@ describe.each(places)('on $name', ({ start }) => {
 
   test('drain stops at its limit, and stands back from the lock of another', async () => {
     const q = queue()
-    await pushpop(['push', q, '1', '2', '3'])
-    expect((await pushpop(['drain', q, '--limit', '1', '--json'])).stdout).toContain('"item":1')
-    await pushpop(['pop', q, '--ack'])
-    expect((await pushpop(['drain', q])).code).toBe(4)
+    await pushpop(`push ${q} 1 2 3`)
+    expect((await pushpop(`drain ${q} --limit 1 --json`)).stdout).toContain('"item":1')
+    await pushpop(`pop ${q} --ack`)
+    expect((await pushpop(`drain ${q}`)).code).toBe(4)
     // It came to nothing, and is not in the way of the next.
-    expect((await pushpop(['drain', q, '--file', file(q)])).code).toBe(4)
-    expect((await pushpop(['drain', q, '--file', file(q)])).code).toBe(4)
-    expect((await pushpop(['drain', q, '--competing'])).stdout).toContain('"item":3')
+    expect((await pushpop(`drain ${q} --file ${file(q)}`)).code).toBe(4)
+    expect((await pushpop(`drain ${q} --file ${file(q)}`)).code).toBe(4)
+    expect((await pushpop(`drain ${q} --competing`)).stdout).toContain('"item":3')
   })
 
   test('an import names a line that drain did not write', async () => {
@@ -186,7 +166,7 @@ describe.each(places)('on $name', ({ start }) => {
       ['{"item":1', 'it is not JSON'],
       ['{"item":1,"priority":-1}', 'its "priority" is not an integer'],
     ]) {
-      const { code, stderr } = await pushpop(['import', q], { stdin: `{"item":1}\n${line}\n` })
+      const { code, stderr } = await pushpop(`import ${q}`, { stdin: `{"item":1}\n${line}\n` })
       expect(code).toBe(2)
       expect(stderr).toContain(says)
       expect(stderr).toContain('Nothing was pushed.')
@@ -196,49 +176,49 @@ describe.each(places)('on $name', ({ start }) => {
   test('an export that was cut off goes on where it was', async () => {
     const q = queue()
     const stdin = Array.from({ length: 350 }, (_, n) => `${n}\n`).join('')
-    await pushpop(['push', q], { stdin })
-    await pushpop(['export', q, '--file', file('whole')])
+    await pushpop(`push ${q}`, { stdin })
+    await pushpop(`export ${q} --file ${file('whole')}`)
     const whole = readFileSync(file('whole'), 'utf8')
     expect(whole.trimEnd().split('\n')).toHaveLength(350)
 
     const ending = new AbortController()
     // The second page has come, and is written before anybody asks.
-    const cut = await pushpop(['export', q, '--file', file('cut')], {
+    const cut = await pushpop(`export ${q} --file ${file('cut')}`, {
       interrupt: abortedAfter(ending, 2),
     })
     expect(cut).toMatchObject({ code: 130, stdout: '' })
     expect(readFileSync(file('cut'), 'utf8').length).toBeLessThan(whole.length)
     writeFileSync(file('cut'), 'half a line', { flag: 'a' })
-    const { code } = await pushpop(['export', q, '--file', file('cut'), '--resume'])
+    const { code } = await pushpop(`export ${q} --file ${file('cut')} --resume`)
     expect(code).toBe(0)
     expect(readFileSync(file('cut'), 'utf8')).toBe(whole)
-    const over = await pushpop(['export', q, '--file', file('cut'), '--resume'])
+    const over = await pushpop(`export ${q} --file ${file('cut')} --resume`)
     expect(over.stderr).toContain('that export is done')
   })
 
   test('redrive brings back what was dead-lettered; items pushed by hand stay', async () => {
     const q = queue()
-    await pushpop(['push', `${q}-deadletter`, '1'])
-    const { stdout } = await pushpop(['redrive', q, '--json'])
+    await pushpop(`push ${q}-deadletter 1`)
+    const { stdout } = await pushpop(`redrive ${q} --json`)
     expect(JSON.parse(stdout)).toMatchObject({ items_redriven: 0, items_left: 1 })
   })
 
   test('purge deletes all, or one priority', async () => {
     const q = queue()
-    await pushpop(['push', q, '1', '2'])
-    await pushpop(['push', q, '3', '--priority', '9'])
-    const some = await pushpop(['purge', q, '--priority', '9', '--yes', '--json'])
+    await pushpop(`push ${q} 1 2`)
+    await pushpop(`push ${q} 3 --priority 9`)
+    const some = await pushpop(`purge ${q} --priority 9 --yes --json`)
     expect(JSON.parse(some.stdout)).toEqual({ queue: q, items_purged: 1 })
-    const rest = await pushpop(['purge', q, '--yes'])
+    const rest = await pushpop(`purge ${q} --yes`)
     expect(rest).toEqual({ code: 0, stdout: '', stderr: `Deleted 2 items of ${q}.\n` })
   })
 
   test('stats show queues by prefix, and their priorities', async () => {
     const q = `stats-${queue()}`
-    await pushpop(['push', q, '1', '2'])
-    await pushpop(['push', q, '3', '--priority', '9'])
-    await pushpop(['pop', q, '--ack'])
-    const { stdout } = await pushpop(['stats', '--prefix', 'stats-'])
+    await pushpop(`push ${q} 1 2`)
+    await pushpop(`push ${q} 3 --priority 9`)
+    await pushpop(`pop ${q} --ack`)
+    const { stdout } = await pushpop('stats --prefix stats-')
     const [title, total, ...lanes] = stdout.trimEnd().split('\n')
     expect(title).toMatch(/^QUEUE +PRIORITY +COUNT +LOCKED +DEAD +OLDEST +SEGMENTS +OFFLOADED$/)
     expect(total).toMatch(new RegExp(`^${q} +3 +1 +\\d+ s$`))
@@ -246,25 +226,23 @@ describe.each(places)('on $name', ({ start }) => {
       expect.stringMatching(/^ +0 +2 +0$/),
       expect.stringMatching(/^ +9 +1 +0$/),
     ])
-    expect((await pushpop(['stats', '--prefix', 'no-such'])).stderr).toBe(
-      'There is no queue yet.\n',
-    )
+    expect((await pushpop('stats --prefix no-such')).stderr).toBe('There is no queue yet.\n')
   })
 
   test('with --json, stdout is JSON and stderr is empty', async () => {
     const q = queue()
     const runs = [
-      await pushpop(['push', q, '1', '--json']),
-      await pushpop(['peek', q, '--json']),
-      await pushpop(['stats', '--json']),
-      await pushpop(['export', q, '--json']),
-      await pushpop(['export', q, '--file', file('json'), '--json']),
-      await pushpop(['drain', q, '--json']),
-      await pushpop(['import', q, '--file', file('json'), '--json']),
-      await pushpop(['pop', q, '--json']),
-      await pushpop(['pop', q, '--json']),
-      await pushpop(['redrive', q, '--json']),
-      await pushpop(['purge', q, '--yes', '--json']),
+      await pushpop(`push ${q} 1 --json`),
+      await pushpop(`peek ${q} --json`),
+      await pushpop('stats --json'),
+      await pushpop(`export ${q} --json`),
+      await pushpop(`export ${q} --file ${file('json')} --json`),
+      await pushpop(`drain ${q} --json`),
+      await pushpop(`import ${q} --file ${file('json')} --json`),
+      await pushpop(`pop ${q} --json`),
+      await pushpop(`pop ${q} --json`),
+      await pushpop(`redrive ${q} --json`),
+      await pushpop(`purge ${q} --yes --json`),
     ]
     for (const { stdout, stderr } of runs) {
       expect(jsonLines(stdout).length).toBeGreaterThan(0)

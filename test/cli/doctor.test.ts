@@ -6,33 +6,22 @@ import {
   ScanCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { straysOf } from '../../cli/doctor/strays.ts'
 import { readProgress } from '../../cli/lines/export-progress.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
-import { run } from './a-run.ts'
-import { startStore } from './places.ts'
+import type { Queues } from '../../lambdas/engine/queues.ts'
+import { queuesOn, startStore, usePlace } from './places.ts'
 
-let place: Awaited<ReturnType<typeof startStore>>
+const { place, queue: newQueue, pushpop } = usePlace(startStore)
 let documents: DynamoDBDocumentClient
 let queues: Queues
-let count = 0
-beforeAll(async () => {
-  place = await startStore()
-  const { dynamodb, s3 } = place.store
-  documents = DynamoDBDocumentClient.from(dynamodb)
-  queues = createQueues({ tableName: 'cli', bucketName: 'cli', dynamodb, s3 })
+beforeAll(() => {
+  documents = DynamoDBDocumentClient.from(place().store.dynamodb)
+  queues = queuesOn(place())
 })
-afterAll(() => place.stop())
 
 async function examine(queue: string, ...options: string[]) {
-  const { code, stdout, stderr } = await run([
-    'doctor',
-    ...place.options,
-    queue,
-    '--json',
-    ...options,
-  ])
+  const { code, stdout, stderr } = await pushpop(['doctor', queue, '--json', ...options])
   expect(stderr).toBe('')
   const examination: Record<string, unknown> = JSON.parse(stdout)
   return { code, examination }
@@ -40,8 +29,7 @@ async function examine(queue: string, ...options: string[]) {
 
 /** Long: segments in S3, chunks, a batch, a tail, holes and a lock. */
 async function longQueue(): Promise<string> {
-  count += 1
-  const queue = `long-${count}`
+  const queue = newQueue()
   await queues.configure(queue, { segmentSize: 10 })
   const text = JSON.stringify('x'.repeat(300))
   for (let push = 0; push < 6; push += 1) {
@@ -123,7 +111,7 @@ describe('the doctor', () => {
       d: Buffer.from('1:x'),
     }
     await documents.send(new PutCommand({ TableName: 'cli', Item: stray }))
-    const { s3 } = place.store
+    const { s3 } = place().store
     for (const Key of [`${queue}/aaaaaaaa/0/3`, `${queue}/batch/aaaaaaaa`]) {
       await s3.send(new PutObjectCommand({ Bucket: 'cli', Key, Body: '1:x' }))
     }
@@ -148,9 +136,7 @@ describe('the doctor', () => {
       code: 0,
       examination: { items_found: 88 },
     })
-    expect(await examine(neighbour, '--scan')).toMatchObject({
-      examination: { findings: [] },
-    })
+    expect(await examine(neighbour, '--scan')).toMatchObject({ examination: { findings: [] } })
   })
 })
 

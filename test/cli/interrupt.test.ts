@@ -1,48 +1,31 @@
 // Ctrl-C, kill -9 and readers that go away: no lock is left behind, and no item is lost.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { until } from '../local/a-stack.ts'
-import { jsonLines, run, type Spawned, spawnCli } from './a-run.ts'
-import { type Started, startStore } from './places.ts'
+import { jsonLines, run, spawnCli } from './a-run.ts'
+import { startStore, useFolder, usePlace } from './places.ts'
 
-let place: Started
-let directory: string
-let queues = 0
-beforeAll(async () => {
-  place = await startStore()
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-})
-afterAll(async () => {
-  await place.stop()
-  rmSync(directory, { recursive: true })
-})
-
-const queue = () => `q-${++queues}`
-const here = ([name = '', ...args]: readonly string[], stdin = '') =>
-  run([name, ...place.options, ...args], { stdin })
-const spawned = ([name = '', ...args]: readonly string[]): Spawned =>
-  spawnCli([name, ...place.options, ...args], { ...place.env })
+const { queue, pushpop, spawned } = usePlace(startStore)
+const file = useFolder()
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => `${n}\n`).join('')
 
 async function stateOf(q: string) {
-  const { stdout } = await here(['stats', q, '--json'])
+  const { stdout } = await pushpop(`stats ${q} --json`)
   return JSON.parse(stdout).queues[0] as { count: number; locked_count: number }
 }
 
 describe('a drain', () => {
   test('that is interrupted acknowledges what it has written, and leaves no lock', async () => {
     const q = queue()
-    await here(['push', q], numbers(6_000))
-    const file = join(directory, q)
-    const drain = spawned(['drain', q, '--file', file])
-    await until(() => linesIn(file) > 300)
+    await pushpop(`push ${q}`, { stdin: numbers(6_000) })
+    const lines = file(q)
+    const drain = spawned(`drain ${q} --file ${lines}`)
+    await until(() => linesIn(lines) > 300)
     drain.child.kill('SIGINT')
     expect(await drain.ended).toBe(130)
-    const written = linesIn(file)
+    const written = linesIn(lines)
     expect(drain.stderr()).toMatch(/^Stopped\. Drained [\d,]+ items of q-\d+; the rest/)
     expect(await stateOf(q)).toMatchObject({ count: 6_000 - written, locked_count: 0 })
     expect(written).toBeLessThan(6_000)
@@ -50,12 +33,12 @@ describe('a drain', () => {
 
   test('that is killed again and again loses nothing and writes nothing twice', async () => {
     const q = queue()
-    await here(['push', q], numbers(3_000))
-    const file = join(directory, q)
+    await pushpop(`push ${q}`, { stdin: numbers(3_000) })
+    const lines = file(q)
     for (let kill = 1; kill <= 4; kill += 1) {
-      const before = linesIn(file)
-      const drain = spawned(['drain', q, '--file', file, '--append', '--competing'])
-      await until(() => linesIn(file) > before + 120 * kill)
+      const before = linesIn(lines)
+      const drain = spawned(`drain ${q} --file ${lines} --append --competing`)
+      await until(() => linesIn(lines) > before + 120 * kill)
       drain.child.kill('SIGKILL')
       await drain.ended
       // What it held is given back by hand here: nobody wants to wait a minute for it. A request
@@ -63,16 +46,16 @@ describe('a drain', () => {
       await delay(100)
       await endLocks(q)
     }
-    expect((await here(['drain', q, '--file', file, '--append'])).code).toBe(0)
-    const items = jsonLines(readFileSync(file, 'utf8')).map(({ item }) => item as number)
+    expect((await pushpop(`drain ${q} --file ${lines} --append`)).code).toBe(0)
+    const items = jsonLines(readFileSync(lines, 'utf8')).map(({ item }) => item as number)
     // Not in order: a drain that passes by the lock of a dead one takes what is behind it first.
     expect(items.toSorted((a, b) => a - b)).toEqual([...Array(3_000).keys()])
   })
 
   test('whose reader has gone gives back what it could not write', async () => {
     const q = queue()
-    await here(['push', q], numbers(2_000))
-    const drain = spawned(['drain', q])
+    await pushpop(`push ${q}`, { stdin: numbers(2_000) })
+    const drain = spawned(`drain ${q}`)
     drain.child.stdout?.once('data', () => drain.child.stdout?.destroy())
     expect(await drain.ended).toBe(141)
     expect(drain.stderr()).toBe('')
@@ -83,16 +66,16 @@ describe('a drain', () => {
 
 test('A pop that is interrupted before its answer came gives back what it has locked.', async () => {
   const q = queue()
-  await here(['push', q, '1', '2'])
+  await pushpop(`push ${q} 1 2`)
   const interrupt = AbortSignal.abort()
-  const popped = await run(['pop', ...place.options, q, '--ack'], { interrupt })
+  const popped = await pushpop(`pop ${q} --ack`, { interrupt })
   expect(popped).toMatchObject({ code: 130, stdout: '' })
   expect(await stateOf(q)).toMatchObject({ count: 2, locked_count: 0 })
 })
 
 test('A push from a pipe sends what is there, and says where it was when it is interrupted.', async () => {
   const q = queue()
-  const push = spawned(['push', q])
+  const push = spawned(`push ${q}`)
   push.child.stdin?.write('1\n2\n')
   await until(async () => (await stateOf(q)).count === 2)
   push.child.kill('SIGINT')
@@ -117,13 +100,7 @@ test('A second Ctrl-C ends it at once.', async () => {
 })
 
 test('Where nothing answers, a sentence says what to do.', async () => {
-  const { code, stdout, stderr } = await run([
-    'push',
-    'q',
-    '1',
-    '--endpoint',
-    'http://localhost:8999',
-  ])
+  const { code, stdout, stderr } = await run('push q 1 --endpoint http://localhost:8999')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(
     /^Cannot reach http:\/\/localhost:8999 because nothing answers there; start/,

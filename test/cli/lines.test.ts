@@ -1,8 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { age } from '../../cli/console/amounts.ts'
 import { barLine } from '../../cli/console/progress-bar.ts'
 import { tableLines } from '../../cli/console/table.ts'
@@ -12,9 +10,9 @@ import { readStored } from '../../cli/lines/item-text.ts'
 import { LINE_BYTES_MAX, readLines } from '../../cli/lines/read-lines.ts'
 import { itemLine, withItems } from '../../cli/lines/write-item.ts'
 import { writtenBefore } from '../../cli/lines/written-before.ts'
+import { useFolder } from './places.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-afterAll(() => rmSync(directory, { recursive: true }))
+const file = useFolder()
 
 async function listed<T>(all: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
@@ -134,7 +132,7 @@ describe('a line of an item', () => {
   )
 
   test('is found at the end of a file by its id, whatever the item holds', async () => {
-    const name = join(directory, 'before')
+    const name = file('before')
     const looksAlike = '{"item":{"x":1},"priority":0,"id":"no-0-0","pushed_at":1,"deliveries":1}'
     const lines = [
       itemLine({ ...item, id: 'one-0-0' }),
@@ -145,7 +143,7 @@ describe('a line of an item', () => {
     const before = await writtenBefore(name)
     expect([...(before?.ids ?? [])]).toEqual(['one-0-0', 'two-0-0', 'three-0-0'])
     expect(readFileSync(name).subarray(before?.bytes).toString()).toBe('{"item":')
-    expect(await writtenBefore(join(directory, 'none'))).toBeUndefined()
+    expect(await writtenBefore(file('none'))).toBeUndefined()
   })
 })
 

@@ -1,7 +1,15 @@
 // The two kinds of places that every command works on, on this machine.
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import { startLocalStack } from '../../local/start-local-stack.ts'
 import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { type Line, type RunOptions, run, spawnCli, wordsOf } from './a-run.ts'
 
 export type Started = {
   /** What names the place on a command line. */
@@ -28,10 +36,53 @@ export async function startStore(): Promise<Started & { readonly store: Embedded
   }
   // The SDK reads the environment of the process, in a run within it too.
   Object.assign(process.env, env)
+  return { store, options: ['--table', 'cli', '--bucket', 'cli'], env, stop: () => store.stop() }
+}
+
+/** The engine on the same store. */
+export const queuesOn = ({ store: { dynamodb, s3 } }: { readonly store: Embedded }): Queues =>
+  createQueues({ tableName: 'cli', bucketName: 'cli', dynamodb, s3 })
+
+/** A place for all tests of a file, or of one `describe`, and what they do on it. */
+export function usePlace<P extends Started>(start: () => Promise<P>) {
+  let place: P
+  let made = 0
+  beforeAll(async () => {
+    place = await start()
+  })
+  afterAll(() => place?.stop())
+  const placed = (line: Line) => {
+    const [name = '', ...args] = wordsOf(line)
+    return [name, ...place.options, ...args]
+  }
   return {
-    store,
-    options: ['--table', 'cli', '--bucket', 'cli'],
-    env,
-    stop: () => store.stop(),
+    place: () => place,
+    queue: () => `q-${++made}`,
+    pushpop: (line: Line, options?: RunOptions) => run(placed(line), options),
+    spawned: (line: Line) => spawnCli(placed(line), { ...place.env }),
   }
 }
+
+/** The path of a file in a folder that goes away with the tests. */
+export function useFolder(): (name: string) => string {
+  const folder = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  return (name) => join(folder, name)
+}
+
+/** A server that answers as it is told, and its address. */
+export function useServer(listener: RequestListener): () => string {
+  const server = createServer(listener)
+  beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** The two kinds of places that every command works on. */
+export const places = [
+  { name: 'an API', start: startHttp },
+  { name: 'a table and bucket', start: startStore },
+] as const

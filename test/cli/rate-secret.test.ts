@@ -1,7 +1,7 @@
 // The secret of tickets, changed under a service that runs: the command on its table, and the functions.
 
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
 import { rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
@@ -10,21 +10,14 @@ import { createLog } from '../../lambdas/runtime/log.ts'
 import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'
 import { handlerCall } from '../http/handler-call.ts'
 import { handlersOn } from '../http/service.ts'
-import { run } from './a-run.ts'
-import { startStore } from './places.ts'
+import { startStore, usePlace } from './places.ts'
 
-let place: Awaited<ReturnType<typeof startStore>>
-beforeAll(async () => {
-  place = await startStore()
-})
-afterAll(() => {
-  vi.useRealTimers()
-  return place.stop()
-})
+const { place, pushpop: cli } = usePlace(startStore)
+afterAll(() => void vi.useRealTimers())
 
 /** The deployed function, a process of its own. */
 function service() {
-  const documents = DynamoDBDocumentClient.from(place.store.dynamodb) as unknown as DocumentPort
+  const documents = DynamoDBDocumentClient.from(place().store.dynamodb) as unknown as DocumentPort
   const limits = createRateLimitsOn({ PUSHPOP_TABLE: 'cli' }, documents)
   const log = createLog({ level: 'error', service: 'x', write: () => {} })
   const handlers = { Rate: httpHandler('Rate', log, rateEndpoints(limits)) }
@@ -44,7 +37,7 @@ function service() {
   }
 }
 
-const pushpop = (...args: string[]) => run(['rate-secret', ...place.options, ...args])
+const pushpop = (...args: string[]) => cli(['rate-secret', ...args])
 
 test('is changed with one command, and tickets stay good until they end', async () => {
   expect(await pushpop('rotate')).toEqual({

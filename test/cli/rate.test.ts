@@ -1,16 +1,13 @@
 // Rate limits: what is asked and how each answer is told, of a server that speaks by a script; then
 // every command on both kinds of places.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { withRates } from '../../cli/target/open-rates.ts'
-import { type RunOptions, run } from './a-run.ts'
-import { type Started, startHttp, startStore } from './places.ts'
+import { type Line, type RunOptions, run, wordsOf } from './a-run.ts'
+import { places, type Started, useFolder, usePlace, useServer } from './places.ts'
 
 type Scripted = {
   readonly status?: number
@@ -74,22 +71,10 @@ const error = (status: number, code: string, details: object = {}): Scripted => 
 })
 
 describe('over HTTP', () => {
-  let server: Server
-  let endpoint: string
-  let directory: string
   let script: Scripted[] = []
   let seen: Seen[] = []
-  beforeAll(async () => {
-    server = createServer(answerByScript)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-  })
-  afterAll(() => {
-    server.closeAllConnections()
-    server.close()
-    rmSync(directory, { recursive: true })
-  })
+  const endpoint = useServer(answerByScript)
+  const file = useFolder()
   beforeEach(() => {
     script = []
     seen = []
@@ -110,18 +95,15 @@ describe('over HTTP', () => {
     response.end(typeof next.body === 'string' ? next.body : JSON.stringify(next.body))
   }
 
-  const pushpop = (
-    [name = '', ...args]: readonly string[],
-    answers: readonly Scripted[],
-    options?: RunOptions,
-  ) => {
+  const pushpop = (line: Line, answers: readonly Scripted[], options?: RunOptions) => {
+    const [name = '', ...args] = wordsOf(line)
     script = [...answers]
-    return run([name, '--endpoint', endpoint, ...args], options)
+    return run([name, '--endpoint', endpoint(), ...args], options)
   }
   const asked = () => seen.map((request) => request.asked)
 
   test('go is 0, and asks for no more than was given', async () => {
-    expect(await pushpop(['rate', 'k'], [go])).toEqual({
+    expect(await pushpop('rate k', [go])).toEqual({
       code: 0,
       stdout: 'go\n',
       stderr: 'k goes; 1,099 left in this window.\n',
@@ -133,7 +115,7 @@ describe('over HTTP', () => {
     const options = ['--wait', '--max-wait', '5000', '--cost', '2', '--caller', 'a b&c']
     const limits = ['--max-requests', '5', '--max-in-line', '0', '--window', '100']
     await pushpop(['rate', 'k', ...options, ...limits], [go])
-    const query = Object.fromEntries(new URL((asked()[0] ?? '').slice(5), endpoint).searchParams)
+    const query = Object.fromEntries(new URL((asked()[0] ?? '').slice(5), endpoint()).searchParams)
     expect(query).toEqual({
       canWait: 'true',
       // The waiting is done here.
@@ -148,29 +130,29 @@ describe('over HTTP', () => {
 
   test('a turn that was waited for says how long', async () => {
     const held = { body: { allowed: true, remaining: 0, window: {}, waited_ms: 1_234 } }
-    const { stdout, stderr } = await pushpop(['rate', 'k', '--wait'], [held])
+    const { stdout, stderr } = await pushpop('rate k --wait', [held])
     expect(stdout).toBe('go\n')
     expect(stderr).toBe('k goes after 1.3 s in line; 0 left in this window.\n')
   })
 
   test('no is 4, and is not asked again', async () => {
-    expect(await pushpop(['rate', 'k'], [no, go])).toEqual({
+    expect(await pushpop('rate k', [no, go])).toEqual({
       code: 4,
       stdout: 'no\n',
       stderr: 'k must not go because this window is full; try again in 640 ms.\n',
     })
-    const waiting = await pushpop(['rate', 'k', '--wait'], [no, go])
+    const waiting = await pushpop('rate k --wait', [no, go])
     expect(waiting.stderr).toContain('because the line of those who wait is full')
     expect(seen).toHaveLength(2)
   })
 
   test('a ticket is 6, with the line that verifies it', async () => {
-    expect(await pushpop(['rate', 'k', '--wait'], [later])).toEqual({
+    expect(await pushpop('rate k --wait', [later])).toEqual({
       code: 6,
       stdout: 'wait until 2023-11-14T22:13:32.250Z\n',
       stderr:
         'k has a place in line, behind 1,200 others. Its ticket says when it may go:\n' +
-        `  pushpop rate-ticket --endpoint ${endpoint} k WyJrIl0.c2ln\n`,
+        `  pushpop rate-ticket --endpoint ${endpoint()} k WyJrIl0.c2ln\n`,
     })
   })
 
@@ -183,7 +165,7 @@ describe('over HTTP', () => {
     const verified = 'GET /rate/k/tickets/WyJrIl0.c2ln'
 
     test('is waited for, and its ticket verified', async () => {
-      const ran = await pushpop(['rate', 'k', '--wait'], [soon, ticket('ready')])
+      const ran = await pushpop('rate k --wait', [soon, ticket('ready')])
       expect(ran).toEqual({
         code: 0,
         stdout: 'go\n',
@@ -193,7 +175,7 @@ describe('over HTTP', () => {
     })
 
     test('is a go in --json too, with its ticket', async () => {
-      const ran = await pushpop(['rate', 'k', '--wait', '--json'], [soon, ticket('ready')])
+      const ran = await pushpop('rate k --wait --json', [soon, ticket('ready')])
       expect({ ...ran, stdout: JSON.parse(ran.stdout) }).toEqual({
         code: 0,
         stdout: {
@@ -210,12 +192,12 @@ describe('over HTTP', () => {
     test('is slept on for where it woke too soon, and asked for again where it woke too late', async () => {
       const early = ticket('waiting', { retry_after_ms: 5 })
       const script = [soon, early, ticket('over'), soon, ticket('ready')]
-      expect((await pushpop(['rate', 'k', '--wait'], script)).code).toBe(0)
+      expect((await pushpop('rate k --wait', script)).code).toBe(0)
       expect(asked()).toEqual([decided, verified, verified, decided, verified])
     })
 
     test('but not within --max-wait is a ticket', async () => {
-      const ran = await pushpop(['rate', 'k', '--wait', '--max-wait', '19'], [soon])
+      const ran = await pushpop('rate k --wait --max-wait 19', [soon])
       expect(ran).toMatchObject({ code: 6, stdout: expect.stringMatching(/^wait until /) })
       expect(asked()).toEqual([decided])
     })
@@ -224,7 +206,7 @@ describe('over HTTP', () => {
   test('with --json each answer is printed as it came', async () => {
     const codes = { go: 0, no: 4, later: 6 }
     for (const [name, answer] of Object.entries({ go, no, later })) {
-      const { code, stdout, stderr } = await pushpop(['rate', 'k', '--wait', '--json'], [answer])
+      const { code, stdout, stderr } = await pushpop('rate k --wait --json', [answer])
       const { body } = answer
       const line = typeof body === 'string' ? body : JSON.stringify(body)
       expect({ code, stdout, stderr }).toEqual({
@@ -236,12 +218,12 @@ describe('over HTTP', () => {
   })
 
   test('what is refused or wrong is told, and has the exit code of its kind', async () => {
-    const refused = await pushpop(['rate', 'k'], [error(403, 'OVERRIDE_REFUSED')])
+    const refused = await pushpop('rate k', [error(403, 'OVERRIDE_REFUSED')])
     expect(refused).toEqual({ code: 4, stdout: '', stderr: 'It is OVERRIDE_REFUSED\n' })
-    expect((await pushpop(['rate', 'k'], [error(400, 'INVALID_PARAMETER')])).code).toBe(2)
+    expect((await pushpop('rate k', [error(400, 'INVALID_PARAMETER')])).code).toBe(2)
     const forbidden = { status: 403, body: { message: 'Forbidden' } }
-    expect((await pushpop(['rate', 'k'], [forbidden])).code).toBe(4)
-    const json = await pushpop(['rate', 'k', '--json'], [error(500, 'INTERNAL')])
+    expect((await pushpop('rate k', [forbidden])).code).toBe(4)
+    const json = await pushpop('rate k --json', [error(500, 'INTERNAL')])
     expect({ code: json.code, stdout: json.stdout }).toEqual({ code: 1, stdout: '' })
     expect(JSON.parse(json.stderr)).toMatchObject({ error_code: 'INTERNAL', outcome: 'unknown' })
   })
@@ -249,26 +231,26 @@ describe('over HTTP', () => {
   test('trouble that passes is asked again, unless a place may have been taken', async () => {
     const busy = error(503, 'BUSY', { retryable: true })
     const throttled = { status: 429, body: { message: 'Too Many Requests' } }
-    expect((await pushpop(['rate', 'k'], [busy, throttled, go])).code).toBe(0)
+    expect((await pushpop('rate k', [busy, throttled, go])).code).toBe(0)
     expect(seen).toHaveLength(3)
     const lost = error(503, 'STORE_UNAVAILABLE', { retryable: true, outcome: 'unknown' })
-    const doubtful = await pushpop(['rate', 'k'], [lost, go])
+    const doubtful = await pushpop('rate k', [lost, go])
     expect(doubtful).toMatchObject({ code: 1, stdout: '' })
     expect(doubtful.stderr).toContain('it may have been done all the same')
     expect(seen).toHaveLength(4)
-    const looked = await pushpop(['rate-config', 'k', '--json'], [lost, { body: settings }])
+    const looked = await pushpop('rate-config k --json', [lost, { body: settings }])
     expect(looked.code).toBe(0)
   })
 
   test('nobody there is told as everywhere', async () => {
-    const { code, stderr } = await run(['rate', 'k', '--endpoint', 'http://localhost:8999'])
+    const { code, stderr } = await run('rate k --endpoint http://localhost:8999')
     expect(code).toBe(1)
     expect(stderr).toContain('Cannot reach http://localhost:8999 because nothing answers there')
   })
 
   test('Ctrl-C ends a call that is held', async () => {
     const ending = new AbortController()
-    const held = pushpop(['rate', 'k', '--wait'], [], { interrupt: ending.signal })
+    const held = pushpop('rate k --wait', [], { interrupt: ending.signal })
     await expect.poll(() => seen.length).toBe(1)
     ending.abort()
     const { code, stderr } = await held
@@ -277,13 +259,13 @@ describe('over HTTP', () => {
   })
 
   test('carries the token', async () => {
-    await pushpop(['rate', 'k'], [go], { env: { PUSHPOP_TOKEN: 'abc' } })
+    await pushpop('rate k', [go], { env: { PUSHPOP_TOKEN: 'abc' } })
     expect(seen[0]?.headers.authorization).toBe('Bearer abc')
   })
 
   test('a ticket is ready (0), waiting (6) or over (4); another is refused (4)', async () => {
     const ticket = (state: string) => ({ body: { state, not_before: 12.25, good_until: 22.5 } })
-    const verify = (answer: Scripted) => pushpop(['rate-ticket', 'k', 'WyJrIl0.c2ln'], [answer])
+    const verify = (answer: Scripted) => pushpop('rate-ticket k WyJrIl0.c2ln', [answer])
     expect(await verify(ticket('ready'))).toEqual({
       code: 0,
       stdout: 'ready until 1970-01-01T00:00:22.500Z\n',
@@ -302,8 +284,7 @@ describe('over HTTP', () => {
   })
 
   test('a place is given up, or it is said why not', async () => {
-    const giveUp = (body: object) =>
-      pushpop(['rate-ticket', 'k', 'WyJrIl0.c2ln', '--give-up'], [{ body }])
+    const giveUp = (body: object) => pushpop('rate-ticket k WyJrIl0.c2ln --give-up', [{ body }])
     expect(await giveUp({ given_up: true })).toEqual({
       code: 0,
       stdout: '',
@@ -319,7 +300,7 @@ describe('over HTTP', () => {
 
   test('a configuration is shown, set and removed', async () => {
     const own = { body: settings, headers: { etag: '"17"' } }
-    const shown = await pushpop(['rate-config', 'k'], [own])
+    const shown = await pushpop('rate-config k', [own])
     expect(shown).toMatchObject({ code: 0, stderr: '' })
     expect(shown.stdout.split('\n').slice(0, 2)).toEqual([
       'max_requests           100',
@@ -329,10 +310,9 @@ describe('over HTTP', () => {
     const more = ['--max-in-line', '0', '--window', '60000', '--allow-overrides']
     const set = await pushpop(['rate-config', 'k', 'set', ...args, ...more], [own])
     expect(set).toMatchObject({ code: 0, stderr: 'Configured k.\n' })
-    const removed = await pushpop(
-      ['rate-config', 'k', 'remove'],
-      [{ body: settings, headers: { etag: '"0"' } }],
-    )
+    const removed = await pushpop('rate-config k remove', [
+      { body: settings, headers: { etag: '"0"' } },
+    ])
     expect(removed.stderr).toBe('k has no configuration of its own; this applies.\n')
     expect(asked()).toEqual(['GET /rate/k/config', 'PUT /rate/k/config', 'DELETE /rate/k/config'])
     expect(seen[1]?.body).toEqual({
@@ -353,7 +333,7 @@ describe('over HTTP', () => {
       { shard: 1, limit: 50, remaining: 50, waiting: 0, window, last_turn: null },
     ]
     const body = { key: 'k', from: 'key', configuration: settings, shards }
-    const { code, stdout } = await pushpop(['rate-state', 'k'], [{ body }])
+    const { code, stdout } = await pushpop('rate-state k', [{ body }])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^max_requests +100\n/)
     expect(stdout).toMatch(/\nfrom +key\n\n/)
@@ -362,7 +342,7 @@ describe('over HTTP', () => {
       '    0     50          0    1,200  1970-01-01T00:00:11.000Z  1970-01-01T00:00:34.500Z',
       '    1     50         50        0  1970-01-01T00:00:11.000Z',
     ])
-    expect((await pushpop(['rate-state', 'k', '--json'], [{ body }])).stdout).toBe(
+    expect((await pushpop('rate-state k --json', [{ body }])).stdout).toBe(
       `${JSON.stringify(body)}\n`,
     )
   })
@@ -373,19 +353,19 @@ describe('over HTTP', () => {
     const none = { body: { patterns: [] }, headers: { etag: '"0"' } }
     const set = ['rate-patterns', 'set', '--file']
     const written = (value: unknown) => {
-      const file = join(directory, `patterns-${seen.length}.json`)
-      writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value))
-      return file
+      const name = file(`patterns-${seen.length}.json`)
+      writeFileSync(name, typeof value === 'string' ? value : JSON.stringify(value))
+      return name
     }
 
     test('are shown', async () => {
-      const { stdout } = await pushpop(['rate-patterns'], [now])
+      const { stdout } = await pushpop('rate-patterns', [now])
       expect(stdout.split('\n')).toEqual([
         'PREFIX  REQUESTS  MILLIS  IN LINE  ALGORITHM  BURST  OVERRIDES',
         'user-        100   1,000      400  window         1',
         '',
       ])
-      expect((await pushpop(['rate-patterns'], [none])).stderr).toBe('There is no pattern yet.\n')
+      expect((await pushpop('rate-patterns', [none])).stderr).toBe('There is no pattern yet.\n')
     })
 
     test.each([
@@ -393,9 +373,9 @@ describe('over HTTP', () => {
       { typed: 'y\n', code: 4, asks: 1, says: 'Nothing was replaced: that is not yes.' },
       { typed: '', code: 130, asks: 1, says: 'Nothing was replaced.' },
     ])('are replaced after a question: $says', async ({ typed, code, asks, says }) => {
-      const file = written({ patterns: [...patterns, { prefix: '' }] })
+      const holding = written({ patterns: [...patterns, { prefix: '' }] })
       const options = { isTTY: true, stdin: typed }
-      const ran = await pushpop([...set, file], [now, now], options)
+      const ran = await pushpop([...set, holding], [now, now], options)
       expect(ran).toMatchObject({ code, stdout: '' })
       expect(ran.stderr).toContain('This replaces 1 pattern by 2;')
       expect(ran.stderr).toContain(says)
@@ -410,11 +390,11 @@ describe('over HTTP', () => {
 
     test('come from stdin as well, which cannot answer then', async () => {
       const stdin = JSON.stringify(patterns)
-      const unasked = await pushpop(['rate-patterns', 'set'], [now], { stdin })
+      const unasked = await pushpop('rate-patterns set', [now], { stdin })
       expect(unasked.code).toBe(2)
       expect(unasked.stderr).toContain('nobody can be asked here; --yes does not ask')
       expect(seen).toEqual([])
-      const json = await pushpop(['rate-patterns', 'set', '--yes', '--json'], [now, now], { stdin })
+      const json = await pushpop('rate-patterns set --yes --json', [now, now], { stdin })
       expect(json).toEqual({ code: 0, stdout: `${JSON.stringify({ patterns })}\n`, stderr: '' })
     })
 
@@ -438,49 +418,33 @@ describe('over HTTP', () => {
 
 describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
   test.each([
-    { args: ['rate'], says: 'Cannot rate because KEY is missing' },
-    { args: ['rate', 'a/b'], says: `"a/b" is no rate limit's key` },
-    { args: ['rate', 'k', '--max-wait', '5'], says: '--max-wait goes with --wait' },
-    { args: ['rate', 'k', '--caller', 'x'.repeat(257)], says: '--caller has 256 characters' },
-    { args: ['rate', 'k', '--window', '99'], says: 'from 100 to 86400000, not "99"' },
-    { args: ['rate-config', 'k', 'put'], says: '"put" is none of show, set and remove' },
-    { args: ['rate-config', 'k', 'set'], says: 'set needs a setting' },
-    { args: ['rate-config', 'k', '--shards', '2'], says: 'settings go with set, not with show' },
-    { args: ['rate-patterns', 'put'], says: '"put" is neither show nor set' },
-    { args: ['rate-patterns', '--yes'], says: '--file and --yes go with set' },
-    { args: ['rate-secret', 'change'], says: '"change" is none of show, rotate and forget' },
-    { args: ['rate-secret', 'rotate', '--yes'], says: '--yes goes with forget, not with rotate' },
-    { args: ['rate-secret', 'rotate'], says: 'in the table itself: give --table and --bucket' },
-    {
-      args: ['rate-secret', 'forget', '--table', 'T', '--bucket', 'B'],
-      says: 'nobody can be asked here; --yes does not ask',
-    },
-    { args: ['rate-ticket', 'k', '..'], says: '".." is no ticket' },
-  ])('$args', async ({ args, says }) => {
-    const { code, stdout, stderr } = await run(args)
+    ['rate', 'Cannot rate because KEY is missing'],
+    ['rate a/b', `"a/b" is no rate limit's key`],
+    ['rate k --max-wait 5', '--max-wait goes with --wait'],
+    [`rate k --caller ${'x'.repeat(257)}`, '--caller has 256 characters'],
+    ['rate k --window 99', 'from 100 to 86400000, not "99"'],
+    ['rate-config k put', '"put" is none of show, set and remove'],
+    ['rate-config k set', 'set needs a setting'],
+    ['rate-config k --shards 2', 'settings go with set, not with show'],
+    ['rate-patterns put', '"put" is neither show nor set'],
+    ['rate-patterns --yes', '--file and --yes go with set'],
+    ['rate-secret change', '"change" is none of show, rotate and forget'],
+    ['rate-secret rotate --yes', '--yes goes with forget, not with rotate'],
+    ['rate-secret rotate', 'in the table itself: give --table and --bucket'],
+    ['rate-secret forget --table T --bucket B', 'nobody can be asked here; --yes does not ask'],
+    ['rate-ticket k ..', '".." is no ticket'],
+  ])('%s', async (line, says) => {
+    const { code, stdout, stderr } = await run(line)
     expect(stderr).toContain(says)
     expect(stderr.trimEnd()).not.toContain('\n')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 })
 
-const places = [
-  { name: 'an API', start: startHttp },
-  { name: 'a table and bucket', start: startStore },
-]
-
 describe.each(places)('on $name', ({ start }) => {
-  let place: Started
-  let keys = 0
-  beforeAll(async () => {
-    place = await start()
-  })
-  afterAll(() => place.stop())
-  const key = () => `k-${++keys}`
-  const pushpop = ([name = '', ...args]: readonly string[], options?: RunOptions) =>
-    run([name, ...place.options, ...args], options)
-  const json = async (args: readonly string[]) => {
-    const { code, stdout, stderr } = await pushpop([...args, '--json'])
+  const { place, queue: key, pushpop } = usePlace<Started>(start)
+  const json = async (line: Line) => {
+    const { code, stdout, stderr } = await pushpop([...wordsOf(line), '--json'])
     return { code, stderr, body: JSON.parse(stdout === '' ? 'null' : stdout) }
   }
 
@@ -491,11 +455,11 @@ describe.each(places)('on $name', ({ start }) => {
       code: 0,
       body: { max_requests: 2, window_millis: 86_400_000, max_requests_in_queue: 3, shards: 1 },
     })
-    const decided = await json(['rate', k])
+    const decided = await json(`rate ${k}`)
     expect(decided).toMatchObject({ code: 0, stderr: '', body: { allowed: true, remaining: 1 } })
     expect(decided.body.window.end - decided.body.window.start).toBe(86_400)
-    expect((await pushpop(['rate', k])).stdout).toBe('go\n')
-    const denied = await json(['rate', k])
+    expect((await pushpop(`rate ${k}`)).stdout).toBe('go\n')
+    const denied = await json(`rate ${k}`)
     expect(denied).toMatchObject({
       code: 4,
       stderr: '',
@@ -505,62 +469,62 @@ describe.each(places)('on $name', ({ start }) => {
 
     const tickets: string[] = []
     for (let position = 1; position <= 2; position += 1) {
-      const { code, body } = await json(['rate', k, '--wait'])
+      const { code, body } = await json(`rate ${k} --wait`)
       expect({ code, body }).toMatchObject({ code: 6, body: { allowed: false, position } })
       expect(body.not_before).toBe(decided.body.window.end)
       tickets.push(body.ticket)
     }
-    const told = await pushpop(['rate', k, '--wait'])
+    const told = await pushpop(`rate ${k} --wait`)
     expect(told.stdout).toMatch(/^wait until [\dT:.-]+Z\n$/)
     expect(told.stderr).toContain('behind 2 others')
-    expect((await pushpop(['rate', k, '--wait'])).code).toBe(4)
+    expect((await pushpop(`rate ${k} --wait`)).code).toBe(4)
 
-    const state = await json(['rate-state', k])
+    const state = await json(`rate-state ${k}`)
     expect(state).toMatchObject({
       code: 0,
       body: { key: k, from: 'key', configuration: { max_requests: 2 } },
     })
     expect(state.body.shards).toMatchObject([{ limit: 2, remaining: 0, waiting: 3 }])
-    expect((await pushpop(['rate-state', k])).stdout).toMatch(/\n +0 +2 +0 +3 /)
+    expect((await pushpop(`rate-state ${k}`)).stdout).toMatch(/\n +0 +2 +0 +3 /)
 
     const [first = '', second = ''] = tickets
-    expect(await json(['rate-ticket', k, first])).toMatchObject({
+    expect(await json(`rate-ticket ${k} ${first}`)).toMatchObject({
       code: 6,
       body: { state: 'waiting', not_before: decided.body.window.end },
     })
-    expect((await pushpop(['rate-ticket', k, second])).stdout).toMatch(/^waiting until /)
-    expect((await pushpop(['rate-ticket', key(), first])).code).toBe(4)
-    const forged = await pushpop(['rate-ticket', k, `${first.split('.')[0]}.AAAA`, '--json'])
+    expect((await pushpop(`rate-ticket ${k} ${second}`)).stdout).toMatch(/^waiting until /)
+    expect((await pushpop(`rate-ticket ${key()} ${first}`)).code).toBe(4)
+    const forged = await pushpop(`rate-ticket ${k} ${first.split('.')[0]}.AAAA --json`)
     expect(forged).toMatchObject({ code: 4, stdout: '' })
     expect(JSON.parse(forged.stderr)).toMatchObject({ error_code: 'TICKET_NOT_FOUND' })
-    expect(await json(['rate-ticket', k, first, '--give-up'])).toMatchObject({
+    expect(await json(`rate-ticket ${k} ${first} --give-up`)).toMatchObject({
       code: 4,
       body: { given_up: false, reason: 'others_wait_behind' },
     })
     const last = told.stderr.trim().split(' ').at(-1) ?? ''
-    expect((await pushpop(['rate-ticket', k, last, '--give-up'])).code).toBe(0)
-    expect((await json(['rate-state', k])).body.shards).toMatchObject([{ waiting: 2 }])
+    expect((await pushpop(`rate-ticket ${k} ${last} --give-up`)).code).toBe(0)
+    expect((await json(`rate-state ${k}`)).body.shards).toMatchObject([{ waiting: 2 }])
   })
 
   test('a turn that comes soon is waited for', async () => {
     const k = key()
     // Long enough for two calls to come in one window on a busy machine, too.
-    await pushpop(['rate-config', k, 'set', '--max-requests', '1', '--window', '2000'])
-    await pushpop(['rate', k])
-    const waits = await Promise.all([json(['rate', k, '--wait']), json(['rate', k, '--wait'])])
+    await pushpop(`rate-config ${k} set --max-requests 1 --window 2000`)
+    await pushpop(`rate ${k}`)
+    const waits = await Promise.all([json(`rate ${k} --wait`), json(`rate ${k} --wait`)])
     for (const { code, body } of waits) expect({ code, body }).toMatchObject({ code: 0 })
     expect(waits.some(({ body }) => body.waited_ms > 0)).toBe(true)
   })
 
   test('Ctrl-C ends the wait for a turn', async () => {
     const k = key()
-    await pushpop(['rate-config', k, 'set', '--max-requests', '1', '--window', '10000'])
+    await pushpop(`rate-config ${k} set --max-requests 1 --window 10000`)
     const ending = new AbortController()
     const calls = [1, 2, 3].map(() =>
-      pushpop(['rate', k, '--wait', '--max-wait', '20000'], { interrupt: ending.signal }),
+      pushpop(`rate ${k} --wait --max-wait 20000`, { interrupt: ending.signal }),
     )
     // Of three at least one waits, wherever a window ends.
-    const waiting = async () => (await json(['rate-state', k])).body.shards[0].waiting
+    const waiting = async () => (await json(`rate-state ${k}`)).body.shards[0].waiting
     await expect.poll(waiting, { timeout: 8_000 }).toBeGreaterThan(0)
     ending.abort()
     const ended = await Promise.all(calls)
@@ -570,52 +534,52 @@ describe.each(places)('on $name', ({ start }) => {
 
   test('a limit of the request is refused where the key has one; removed, it is not', async () => {
     const k = key()
-    const set = await pushpop(['rate-config', k, 'set', '--max-requests', '7'])
+    const set = await pushpop(`rate-config ${k} set --max-requests 7`)
     expect(set).toMatchObject({ code: 0, stderr: `Configured ${k}.\n` })
-    const refused = await pushpop(['rate', k, '--max-requests', '8', '--json'])
+    const refused = await pushpop(`rate ${k} --max-requests 8 --json`)
     expect(refused).toMatchObject({ code: 4, stdout: '' })
     expect(JSON.parse(refused.stderr)).toMatchObject({ error_code: 'OVERRIDE_REFUSED' })
-    const removed = await pushpop(['rate-config', k, 'remove'])
+    const removed = await pushpop(`rate-config ${k} remove`)
     expect(removed).toMatchObject({
       code: 0,
       stderr: `${k} has no configuration of its own; this applies.\n`,
     })
     expect(removed.stdout).toMatch(/^max_requests +100\n/)
-    expect((await pushpop(['rate', k, '--max-requests', '8'])).code).toBe(0)
+    expect((await pushpop(`rate ${k} --max-requests 8`)).code).toBe(0)
   })
 
   test('what is wrong is told: a cost above the limit, a burst of a window', async () => {
-    expect((await pushpop(['rate', key(), '--cost', '101'])).code).toBe(2)
-    expect((await pushpop(['rate-config', key(), 'set', '--burst', '2'])).code).toBe(2)
+    expect((await pushpop(`rate ${key()} --cost 101`)).code).toBe(2)
+    expect((await pushpop(`rate-config ${key()} set --burst 2`)).code).toBe(2)
   })
 
   test('patterns are replaced and apply', async () => {
-    expect(await pushpop(['rate-patterns'])).toMatchObject({ code: 0, stdout: '' })
+    expect(await pushpop('rate-patterns')).toMatchObject({ code: 0, stdout: '' })
     const stdin = '[{"prefix":"p-","max_requests":3},{"prefix":"p-1","max_requests":1}]'
-    const set = await pushpop(['rate-patterns', 'set', '--yes'], { stdin })
+    const set = await pushpop('rate-patterns set --yes', { stdin })
     expect(set).toEqual({ code: 0, stdout: '', stderr: 'Replaced 0 patterns by 2.\n' })
-    const { body } = await json(['rate-patterns'])
+    const { body } = await json('rate-patterns')
     expect(body.patterns).toMatchObject([
       { prefix: 'p-1', max_requests: 1 },
       { prefix: 'p-', max_requests: 3, window_millis: 1_000 },
     ])
-    const applies = await json(['rate-config', 'p-2'])
+    const applies = await json('rate-config p-2')
     expect(applies.body).toMatchObject({ max_requests: 3, allow_overrides: false })
     // As it was shown it is taken back.
-    const again = await pushpop(['rate-patterns', 'set', '--yes'], { stdin: JSON.stringify(body) })
+    const again = await pushpop('rate-patterns set --yes', { stdin: JSON.stringify(body) })
     expect(again).toMatchObject({ code: 0, stderr: 'Replaced 2 patterns by 2.\n' })
     for (const bad of ['[{"prefix":"p/"}]', '[{"prefix":"p","colour":1}]', '[7]']) {
-      const refused = await pushpop(['rate-patterns', 'set', '--yes'], { stdin: bad })
+      const refused = await pushpop('rate-patterns set --yes', { stdin: bad })
       expect({ bad, ...refused }).toMatchObject({ code: 2, stdout: '' })
     }
 
-    const [first = '', value = '', , bucket] = place.options
+    const [first = '', value = '', , bucket] = place().options
     const given =
       first === '--endpoint' ? { endpoint: value } : { table: value, bucket: `${bucket}` }
     const io = { env: {}, interrupt: new AbortController().signal }
     await withRates({ given, io }, async (rates) => {
       const { etag } = await rates.patterns()
-      await pushpop(['rate-patterns', 'set', '--yes'], { stdin })
+      await pushpop('rate-patterns set --yes', { stdin })
       const late = rates.configurePatterns([], etag)
       await expect(late).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
     })

@@ -1,22 +1,14 @@
 // Where somebody looks on: questions, progress, the other screen; and what only the engine can set up.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
-import { type RunOptions, run } from './a-run.ts'
-import { startStore } from './places.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Queues } from '../../lambdas/engine/queues.ts'
+import { queuesOn, startStore, usePlace } from './places.ts'
 
-let place: Awaited<ReturnType<typeof startStore>>
+const { place, queue, pushpop } = usePlace(startStore)
 let queues: Queues
-let count = 0
-beforeAll(async () => {
-  place = await startStore()
-  const { dynamodb, s3 } = place.store
-  queues = createQueues({ tableName: 'cli', bucketName: 'cli', dynamodb, s3 })
+beforeAll(() => {
+  queues = queuesOn(place())
 })
-afterAll(() => place.stop())
-const queue = () => `q-${++count}`
-const pushpop = ([name = '', ...args]: readonly string[], options?: RunOptions) =>
-  run([name, ...place.options, ...args], options)
 
 describe('purge', () => {
   test.each([
@@ -25,8 +17,8 @@ describe('purge', () => {
     { typed: () => '', code: 130, left: 2, says: 'Nothing was deleted' },
   ])('asks for the name: $says, $code', async ({ typed, code, left, says }) => {
     const q = queue()
-    await pushpop(['push', q, '1', '2'])
-    const purged = await pushpop(['purge', q], { isTTY: true, stdin: typed(q) })
+    await pushpop(`push ${q} 1 2`)
+    const purged = await pushpop(`purge ${q}`, { isTTY: true, stdin: typed(q) })
     expect(purged).toMatchObject({ code, stdout: '' })
     expect(purged.stderr).toContain(`This deletes 2 items of`)
     expect(purged.stderr).toContain(says)
@@ -37,10 +29,10 @@ describe('purge', () => {
 describe('stats --watch', () => {
   test('draws on the other screen, again and again, and gives the first one back', async () => {
     const q = queue()
-    await pushpop(['push', q, '1'])
+    await pushpop(`push ${q} 1`)
     const ending = new AbortController()
     let drawn = 0
-    const { code, stdout } = await pushpop(['stats', q, '--watch', '--every', '1'], {
+    const { code, stdout } = await pushpop(`stats ${q} --watch --every 1`, {
       isTTY: true,
       interrupt: ending.signal,
       onStdout(text) {
@@ -58,7 +50,7 @@ describe('stats --watch', () => {
     const q = queue()
     const ending = new AbortController()
     let lines = 0
-    const { stdout } = await pushpop(['stats', q, '--watch', '--every', '1', '--json'], {
+    const { stdout } = await pushpop(`stats ${q} --watch --every 1 --json`, {
       interrupt: ending.signal,
       onStdout() {
         lines += 1
@@ -77,9 +69,9 @@ describe('stats --watch', () => {
 test('Progress is drawn where somebody looks on, and taken away.', async () => {
   const q = queue()
   const stdin = Array.from({ length: 2_000 }, (_, n) => `${n}\n`).join('')
-  const { stderr } = await pushpop(['push', q], { stdin: '1' })
+  const { stderr } = await pushpop(`push ${q}`, { stdin: '1' })
   expect(stderr).toBe(`Pushed 1 item to ${q}.\n`)
-  const drawn = await pushpop(['push', q, '--file', '-'], { stdin, isTTY: true })
+  const drawn = await pushpop(`push ${q} --file -`, { stdin, isTTY: true })
   expect(drawn.stderr).toContain('\r\u001b[2KPushing  1,000 items')
   expect(drawn.stderr.endsWith(`\r\u001b[2KPushed 2,000 items to ${q}.\n`)).toBe(true)
 })
@@ -93,14 +85,14 @@ test('Redrive moves what was dead-lettered back, in as many calls as it takes.',
     await queues.deadLetter(q, { lockId: lockId ?? '', reason: 'bad' })
   }
   await queues.housekeep(q)
-  const some = await pushpop(['redrive', q, '--limit', '20'])
+  const some = await pushpop(`redrive ${q} --limit 20`)
   expect(some).toEqual({
     code: 0,
     stdout: '',
     stderr: `Moved 20 items back to ${q}; 100 items left.\n`,
   })
-  const rest = await pushpop(['redrive', `${q}-deadletter`, '--json'])
+  const rest = await pushpop(`redrive ${q}-deadletter --json`)
   expect(JSON.parse(rest.stdout)).toMatchObject({ items_redriven: 100, items_left: 0 })
-  const { stdout } = await pushpop(['pop', q, '--count', '3'])
+  const { stdout } = await pushpop(`pop ${q} --count 3`)
   expect(stdout).toBe('0\n1\n2\n')
 })

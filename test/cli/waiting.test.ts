@@ -1,9 +1,8 @@
 // A call that the service asks to come again later.
 
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { run } from './a-run.ts'
+import { useServer } from './places.ts'
 
 const refusal = {
   success: false,
@@ -17,25 +16,18 @@ const refusal = {
 const details = '{"id":"a-0-0","priority":0,"pushed_at":1,"deliveries":1}'
 const popped = `{"items":[7],"count":1,"details":[${details}]}`
 
-let server: Server
-let endpoint: string
-beforeAll(async () => {
-  const refused = new Set<string>()
-  server = createServer(({ url = '' }, response) => {
-    response.setHeader('content-type', 'application/json')
-    response.statusCode = refused.has(url) ? 200 : 429
-    response.end(refused.has(url) ? popped : JSON.stringify(refusal))
-    refused.add(url)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const refused = new Set<string>()
+const endpoint = useServer(({ url = '' }, response) => {
+  response.setHeader('content-type', 'application/json')
+  response.statusCode = refused.has(url) ? 200 : 429
+  response.end(refused.has(url) ? popped : JSON.stringify(refusal))
+  refused.add(url)
 })
-afterAll(() => server.close())
 
 test('says what it waits for, to a person only, and then goes', async () => {
   const [told, silent] = await Promise.all([
-    run(['pop', 'person', '--endpoint', endpoint]),
-    run(['pop', 'script', '--json', '--endpoint', endpoint]),
+    run(`pop person --endpoint ${endpoint()}`),
+    run(`pop script --json --endpoint ${endpoint()}`),
   ])
   expect(told.code).toBe(0)
   expect(told.stderr).toContain(`Waiting 2 s: ${refusal.message}\n`)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { isLoopback } from '../../client/address.ts'
 import { type Auth, createClient } from '../../client/index.ts'
 import { run } from '../cli/a-run.ts'
-import { scripted, succeeds } from './scripted.ts'
+import { clientOf, succeeds } from './scripted.ts'
 
 const here = [
   'http://localhost:8000',
@@ -62,16 +62,16 @@ describe.each(withCredentials)('a client with $kind', (auth) => {
   })
 
   test.each([...here, 'https://queue.example.com'])('is made for %s', async (url) => {
-    const service = scripted(succeeds)
-    await createClient({ url, auth, fetch: service.fetch }).health()
-    expect(service.asked[0]?.headers.get('authorization')).toMatch(/^(Bearer|AWS4-HMAC-SHA256) /)
+    const { client, asked } = clientOf([succeeds], { url, auth })
+    await client.health()
+    expect(asked[0]?.headers.get('authorization')).toMatch(/^(Bearer|AWS4-HMAC-SHA256) /)
   })
 })
 
 test('A client without credentials may speak plain http', async () => {
-  const service = scripted(succeeds)
-  await createClient({ url: 'http://queue.example.com', fetch: service.fetch }).health()
-  expect(service.asked[0]?.headers.has('authorization')).toBe(false)
+  const { client, asked } = clientOf([succeeds], { url: 'http://queue.example.com' })
+  await client.health()
+  expect(asked[0]?.headers.has('authorization')).toBe(false)
 })
 
 describe('The command line', () => {

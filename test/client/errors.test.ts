@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import {
-  createClient,
   type ErrorCode,
   isLockLost,
   isOutcomeUnknown,
@@ -8,16 +7,11 @@ import {
   isQueueLocked,
   PushPopError,
 } from '../../client/index.ts'
-import { ms } from '../../client/views.ts'
+import { ms } from '../../client/view-of.ts'
 import { errorTable } from '../../lambdas/http/error-table.ts'
-import { answers, pops, type Reply, refuses, scripted, succeeds } from './scripted.ts'
+import { answers, clientOf, pops, type Reply, refuses, succeeds } from './scripted.ts'
 
-const clientOf = (...replies: Reply[]) => {
-  const service = scripted(...replies)
-  const retry = { attemptsMax: 1 }
-  const client = createClient({ url: 'http://service/stage/', fetch: service.fetch, retry })
-  return { queue: client.queue('q'), client, asked: service.asked }
-}
+const once = (...replies: Reply[]) => clientOf(replies, { retry: { attemptsMax: 1 } })
 
 const failureOf = async (call: Promise<unknown>): Promise<PushPopError> => {
   const error = await call.then(
@@ -30,7 +24,7 @@ const failureOf = async (call: Promise<unknown>): Promise<PushPopError> => {
 
 describe('an error of the service', () => {
   test.each(Object.entries(errorTable))('is typed: %s', async (code, { status }) => {
-    const { queue } = clientOf(refuses(status, code))
+    const { queue } = once(refuses(status, code))
     const error = await failureOf(queue.push(1))
     expect(error).toMatchObject({ code, status, requestId: 'r1', name: 'PushPopError' })
     expect(isPushPopError(error, code as ErrorCode)).toBe(true)
@@ -38,7 +32,7 @@ describe('an error of the service', () => {
   })
 
   test('has all that the service says', async () => {
-    const { queue } = clientOf(
+    const { queue } = once(
       refuses(413, 'ITEM_TOO_LARGE', { field: 'item', limit_bytes: 262144, hint: 'Less' }),
     )
     expect(await failureOf(queue.push(1))).toMatchObject({
@@ -53,7 +47,7 @@ describe('an error of the service', () => {
 
   test('has a guard for each thing that one does about it', async () => {
     const of = (status: number, code: string, more = {}) =>
-      failureOf(clientOf(refuses(status, code, more)).queue.pop())
+      failureOf(once(refuses(status, code, more)).queue.pop())
     expect(isLockLost(await of(410, 'LOCK_EXPIRED'))).toBe(true)
     expect(isLockLost(await of(404, 'LOCK_NOT_FOUND'))).toBe(true)
     expect(isLockLost(await of(404, 'NOT_FOUND'))).toBe(false)
@@ -75,7 +69,7 @@ describe('an answer from elsewhere', () => {
     ['a list', 200, '"ok"', 'UNEXPECTED_ANSWER'],
   ]
   test.each(cases)('%s', async (_, status, body, code) => {
-    const { queue } = clientOf(answers(status, body, { 'apigw-requestid': 'g1' }))
+    const { queue } = once(answers(status, body, { 'apigw-requestid': 'g1' }))
     const error = await failureOf(queue.push(1))
     expect(error).toMatchObject({ code, status })
     expect(error.message).not.toContain('teapot')
@@ -85,7 +79,7 @@ describe('an answer from elsewhere', () => {
 
 describe('a request', () => {
   test('is what the contract says', async () => {
-    const { queue, asked } = clientOf(succeeds)
+    const { queue, asked } = once(succeeds)
     await queue.push({ a: 1 }, { priority: 5 })
     await queue.pop({ count: 2, ack: true, ttlSeconds: 9, competing: true, acknowledge: 'L' })
     await queue.peek()
@@ -104,45 +98,36 @@ describe('a request', () => {
   })
 
   test('carries the token of the moment', async () => {
-    const service = scripted(succeeds)
     let n = 0
     const token = async () => `t${++n}`
-    const options = {
-      url: 'https://s',
-      fetch: service.fetch,
-      auth: { kind: 'token', token } as const,
-    }
-    const client = createClient(options)
+    const auth = { kind: 'token', token } as const
+    const { client, asked } = clientOf([succeeds], { url: 'https://s', auth })
     await client.health()
     await client.health()
-    expect(service.asked.map(({ headers }) => headers.get('authorization'))).toEqual([
+    expect(asked.map(({ headers }) => headers.get('authorization'))).toEqual([
       'Bearer t1',
       'Bearer t2',
     ])
   })
 
   test('whose token cannot be had is not sent', async () => {
-    const service = scripted(succeeds)
     const token = () => Promise.reject(new Error('no session'))
-    const client = createClient({
-      url: 'https://s',
-      fetch: service.fetch,
-      auth: { kind: 'token', token },
-    })
+    const auth = { kind: 'token', token } as const
+    const { client, asked } = clientOf([succeeds], { url: 'https://s', auth })
     const error = await failureOf(client.health())
     expect(error).toMatchObject({ code: 'UNAUTHORIZED', outcome: undefined })
     expect(error.message).toBe('Cannot get the token: no session')
-    expect(service.asked).toHaveLength(0)
+    expect(asked).toHaveLength(0)
   })
 
   test.each(['', '.', '..'])('for queue "%s" would go elsewhere, and is refused', (id) => {
-    expect(() => clientOf().client.queue(id)).toThrow(
+    expect(() => once().client.queue(id)).toThrow(
       expect.objectContaining({ code: 'INVALID_QUEUE_ID', field: 'id' }),
     )
   })
 
   test('for any other id gets to the service as it is', async () => {
-    const { client, asked } = clientOf(succeeds)
+    const { client, asked } = once(succeeds)
     await client.queue('a/b?c#d').inspect()
     expect(asked[0]?.url.pathname).toBe('/stage/queue/a%2Fb%3Fc%23d')
   })
@@ -151,7 +136,7 @@ describe('a request', () => {
 test('times are whole milliseconds', async () => {
   expect(ms(1.001)).toBe(1001)
   const lock = { locked: true, lock_id: 'L', lock_expires_at: 1709139275.123, ttl_seconds: 30 }
-  const popped = await clientOf(pops('1', lock)).queue.pop({ ack: true })
+  const popped = await once(pops('1', lock)).queue.pop({ ack: true })
   expect(popped).toEqual({
     items: [
       { value: 1, text: '1', id: 'i1', priority: 0, pushedAtMs: 1709139275123, deliveries: 1 },

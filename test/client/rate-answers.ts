@@ -1,7 +1,6 @@
 // The rate limiter's answers, for a service that answers by a script.
 
-import { createClient } from '../../client/index.ts'
-import { answers, type Reply, refuses, scripted } from './scripted.ts'
+import { answers, clientOf, type Reply, refuses } from './scripted.ts'
 
 export const window = { start: 10.001, end: 11.001 }
 
@@ -26,10 +25,8 @@ export const later = (waitMs: number) =>
 export const ticket = (state: string, waitMs?: number) =>
   answers(200, { state, not_before: 12.25, good_until: 22.5, retry_after_ms: waitMs })
 
-export function clientOf(...replies: Reply[]) {
-  const service = scripted(...replies)
-  const client = createClient({ url: 'http://service/stage', fetch: service.fetch })
-  const asked = () =>
-    service.asked.map(({ method, url }) => `${method} ${url.pathname}${url.search}`)
-  return { client, limit: client.rate('k'), asked, requests: service.asked }
+export function rateOf(...replies: Reply[]) {
+  const { asked: requests, ...scripted } = clientOf(replies)
+  const asked = () => requests.map(({ method, url }) => `${method} ${url.pathname}${url.search}`)
+  return { ...scripted, asked, requests }
 }

@@ -2,9 +2,9 @@
 // and how a turn is waited for.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createClient, PushPopError } from '../../client/index.ts'
-import { clientOf, go, later, no, throttle, ticket } from './rate-answers.ts'
-import { answers, hangs, type Reply, refuses, scripted, succeeds } from './scripted.ts'
+import { PushPopError } from '../../client/index.ts'
+import { go, later, no, rateOf, throttle, ticket } from './rate-answers.ts'
+import { answers, clientOf, hangs, type Reply, refuses, succeeds } from './scripted.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 test('the gateway’s own 429 is asked again, the limiter’s is not', async () => {
-  const { limit, asked } = clientOf(throttle, throttle, no, go)
+  const { limit, asked } = rateOf(throttle, throttle, no, go)
   const decision = limit.decide()
   await vi.runAllTimersAsync()
   expect(await decision).toEqual({ kind: 'denied', retryAfterMs: 640 })
@@ -22,7 +22,7 @@ test('the gateway’s own 429 is asked again, the limiter’s is not', async () 
 })
 
 test('a 429 of the limiter that answers another verb is a refusal', async () => {
-  const { client, asked } = clientOf(no, no, succeeds)
+  const { client, asked } = rateOf(no, no, succeeds)
   const pushed = client.queue('q').push(1)
   await vi.runAllTimersAsync()
   expect(await pushed).toEqual({ id: 'i1' })
@@ -38,9 +38,8 @@ test.each([
   { timeoutMs: 31_000, options: { canWait: true, maxWaitMs: 20_000 }, waits: 31_000 },
   { timeoutMs: 60_000, options: { canWait: true, maxWaitMs: 20_000 }, waits: 60_000 },
 ])('an answer has its time and that of the hold: $options of $timeoutMs', async (row) => {
-  const { fetch } = scripted(hangs)
-  const client = createClient({ url: 'http://service', fetch, timeoutMs: row.timeoutMs })
-  const decision = client.rate('k').decide({ ...row.options, repeatLost: false })
+  const { limit } = clientOf([hangs], { timeoutMs: row.timeoutMs })
+  const decision = limit.decide({ ...row.options, repeatLost: false })
   const failure = decision.catch((error: unknown) => error)
   const startedAtMs = performance.now()
   await vi.runAllTimersAsync()
@@ -59,7 +58,7 @@ describe('wait', () => {
         return reply(...call)
       }
     })
-    const { limit, requests } = clientOf(...timed)
+    const { limit, requests } = rateOf(...timed)
     const outcome = limit.wait(options).catch((error: unknown) => error)
     await vi.runAllTimersAsync()
     const names = requests.map(({ method }) => method)
@@ -144,7 +143,7 @@ describe('wait', () => {
     ['nor fails by it', refuses(400, 'INVALID_PARAMETER')],
   ])('that is aborted %s', async (_, reply) => {
     const stop = new AbortController()
-    const { limit, asked } = clientOf(later(9_000), reply)
+    const { limit, asked } = rateOf(later(9_000), reply)
     const outcome = limit.wait({ signal: stop.signal }).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(100)
     stop.abort(new Error('enough'))
@@ -163,7 +162,7 @@ describe('wait', () => {
 
   test('that is aborted while its ticket is verified ends as well', async () => {
     const stop = new AbortController()
-    const { limit, asked } = clientOf(later(9_000), hangs)
+    const { limit, asked } = rateOf(later(9_000), hangs)
     const outcome = limit.wait({ signal: stop.signal }).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(9_000)
     expect(asked()).toHaveLength(2)
@@ -173,7 +172,7 @@ describe('wait', () => {
   })
 
   test('that was aborted before takes no place', async () => {
-    const { limit, asked } = clientOf(go)
+    const { limit, asked } = rateOf(go)
     const wait = limit.wait({ signal: AbortSignal.abort() })
     await expect(wait).rejects.toMatchObject({ code: 'ABORTED', attempts: 0, outcome: undefined })
     expect(asked()).toEqual([])

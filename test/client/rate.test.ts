@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../client/index.ts'
-import { clientOf, go, later, no, ticket, window } from './rate-answers.ts'
+import { go, later, no, rateOf, ticket, window } from './rate-answers.ts'
 import { answers, type Reply, refuses, succeeds } from './scripted.ts'
 
 const settings = {
@@ -57,7 +57,7 @@ describe('each verb is a request of the contract', () => {
     ],
   ]
   test.each(rows)('%s', async (line, call, body, ifMatch) => {
-    const { client, requests, asked } = clientOf(succeeds)
+    const { client, requests, asked } = rateOf(succeeds)
     await call(client)
     expect(asked()).toEqual([line.replace(' ', ' /stage')])
     const [sent] = requests
@@ -68,7 +68,7 @@ describe('each verb is a request of the contract', () => {
   test.each(['', '.', '..'])(
     'key or ticket "%s" would go elsewhere, and is refused',
     async (it) => {
-      const { client, limit, asked } = clientOf(succeeds)
+      const { client, limit, asked } = rateOf(succeeds)
       const wrongKey = expect.objectContaining({ code: 'INVALID_PARAMETER', field: 'key' })
       expect(() => client.rate(it)).toThrow(wrongKey)
       await expect(limit.verify(it)).rejects.toMatchObject({ code: 'TICKET_NOT_FOUND' })
@@ -175,7 +175,7 @@ describe('each answer is a value in the words of the engine', () => {
     ],
   ]
   test.each(rows)('%s', async (_, reply, call, value) => {
-    const { client, asked } = clientOf(reply)
+    const { client, asked } = rateOf(reply)
     expect(await call(client)).toStrictEqual(value)
     expect(asked()).toHaveLength(1)
   })
@@ -185,7 +185,7 @@ describe('each answer is a value in the words of the engine', () => {
     [404, 'TICKET_NOT_FOUND'],
     [412, 'VERSION_MISMATCH'],
   ])('but what nobody expects is thrown: %i %s', async (status, code) => {
-    const { limit } = clientOf(refuses(status, code))
+    const { limit } = rateOf(refuses(status, code))
     await expect(limit.decide()).rejects.toMatchObject({ code, status, outcome: undefined })
   })
 })

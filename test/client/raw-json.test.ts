@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createClient, rawJson } from '../../client/index.ts'
+import { rawJson } from '../../client/index.ts'
 import { itemTexts } from '../../client/raw-json.ts'
-import { pops, scripted, succeeds } from './scripted.ts'
+import { clientOf, pops, succeeds } from './scripted.ts'
 
 describe('texts cut out of an answer', () => {
   test('are those that were put in, whatever they are', () => {
@@ -52,14 +52,8 @@ describe('texts cut out of an answer', () => {
 })
 
 describe('an item', () => {
-  const clientOf = (...replies: Parameters<typeof scripted>) => {
-    const service = scripted(...replies)
-    const client = createClient({ url: 'http://s', fetch: service.fetch })
-    return { queue: client.queue<unknown>('q'), asked: service.asked }
-  }
-
   test('that JavaScript would round is sent and told as it is', async () => {
-    const { queue, asked } = clientOf(succeeds, pops('{"n":12345678901234567890,"x":1.10}'))
+    const { queue, asked } = clientOf([succeeds, pops('{"n":12345678901234567890,"x":1.10}')])
     await queue.push(rawJson('12345678901234567890'))
     expect(asked[0]?.body).toBe('{"item":12345678901234567890}')
     const { items } = await queue.pop()
@@ -67,7 +61,7 @@ describe('an item', () => {
   })
 
   test('with a field "text" is no raw JSON', async () => {
-    const { queue, asked } = clientOf(succeeds)
+    const { queue, asked } = clientOf([succeeds])
     await queue.pushMany([{ item: { text: '1' } }, { item: rawJson('1'), priority: 2 }])
     expect(asked[0]?.body).toBe('{"items":[{"item":{"text":"1"}},{"item":1,"priority":2}]}')
   })
@@ -79,7 +73,7 @@ describe('an item', () => {
   })
 
   test('that is no JSON is refused before anything is sent', async () => {
-    const { queue, asked } = clientOf(succeeds)
+    const { queue, asked } = clientOf([succeeds])
     const cycle: Record<string, unknown> = {}
     cycle.self = cycle
     for (const item of [undefined, () => 1, Symbol('x'), 1n, cycle]) {

@@ -1,9 +1,9 @@
 // Every verb against every way to fail: sent again or not, and what the error says.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Client, createClient, PushPopError } from '../../client/index.ts'
-import { afterLostAnswer, changes, lockPauseMs, pauseMs, type Verb } from '../../client/retry.ts'
-import { answers, breaks, hangs, type Reply, refuses, scripted, succeeds } from './scripted.ts'
+import { type Client, type ClientOptions, PushPopError } from '../../client/index.ts'
+import { afterLostAnswer, lockPauseMs, pauseMs, type Verb } from '../../client/retry.ts'
+import { answers, breaks, clientOf, hangs, type Reply, refuses, succeeds } from './scripted.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-type Row = { readonly verb: Verb; readonly run: (client: Client) => Promise<unknown> }
+type Row = readonly [Verb, (client: Client) => Promise<unknown>]
 
 const queue = (client: Client) => client.queue('q')
 const limit = (client: Client) => client.rate('k')
@@ -24,88 +24,74 @@ async function all(list: AsyncIterable<unknown>) {
 
 /** By hand, and not from the table in client/retry.ts: two who say the same. */
 const repeatedWhateverFails: Record<string, Row> = {
-  'push, idempotent': {
-    verb: 'push',
-    run: (c) => queue(c).push(1, { idempotent: true }),
-  },
-  'push with a key': { verb: 'push', run: (c) => queue(c).push(1, { idempotencyKey: 'k' }) },
-  'pushMany, idempotent': {
-    verb: 'pushMany',
-    run: (c) => queue(c).pushMany([{ item: 1 }], { idempotent: true }),
-  },
-  'pop with a lock, idempotent': {
-    verb: 'pop',
-    run: (c) => queue(c).pop({ ack: true, idempotent: true }),
-  },
-  acknowledge: { verb: 'acknowledge', run: (c) => queue(c).acknowledge(lock) },
-  'acknowledge of some': {
-    verb: 'acknowledge',
-    run: (c) => queue(c).acknowledge(lock, { ids: ['i1'] }),
-  },
-  acknowledgeMany: { verb: 'acknowledgeMany', run: (c) => queue(c).acknowledgeMany([lock]) },
-  extend: { verb: 'extend', run: (c) => queue(c).extend(lock, 30) },
-  release: { verb: 'release', run: (c) => queue(c).release(lock) },
-  deadLetter: { verb: 'deadLetter', run: (c) => queue(c).deadLetter(lock, { reason: 'r' }) },
-  'configure with ifMatch': {
-    verb: 'configure',
-    run: (c) => queue(c).configure({ capacity: 1 }, { ifMatch: '"1"' }),
-  },
-  inspect: { verb: 'inspect', run: (c) => queue(c).inspect() },
-  peek: { verb: 'peek', run: (c) => queue(c).peek() },
-  items: { verb: 'peek', run: (c) => all(queue(c).items()) },
-  configuration: { verb: 'configuration', run: (c) => queue(c).configuration() },
-  queues: { verb: 'queues', run: (c) => all(c.queues()) },
-  health: { verb: 'health', run: (c) => c.health() },
-  decide: { verb: 'decideRate', run: (c) => limit(c).decide({ canWait: true }) },
-  wait: { verb: 'decideRate', run: (c) => limit(c).wait() },
-  'state of a rate limit': { verb: 'rateState', run: (c) => limit(c).state() },
-  verify: { verb: 'verifyTicket', run: (c) => limit(c).verify('t') },
-  'configuration of a rate limit': {
-    verb: 'rateConfiguration',
-    run: (c) => limit(c).configuration(),
-  },
-  'configure with ifMatch, of a rate limit': {
-    verb: 'configureRate',
-    run: (c) => limit(c).configure({ burst: 1 }, { ifMatch: '"1"' }),
-  },
-  'unconfigure with ifMatch': {
-    verb: 'unconfigureRate',
-    run: (c) => limit(c).unconfigure({ ifMatch: '"1"' }),
-  },
-  ratePatterns: { verb: 'ratePatterns', run: (c) => c.ratePatterns() },
-  'configureRatePatterns with ifMatch': {
-    verb: 'configureRatePatterns',
-    run: (c) => c.configureRatePatterns([], { ifMatch: '"1"' }),
-  },
+  'push, idempotent': ['push', (c) => queue(c).push(1, { idempotent: true })],
+  'push with a key': ['push', (c) => queue(c).push(1, { idempotencyKey: 'k' })],
+  'pushMany, idempotent': [
+    'pushMany',
+    (c) => queue(c).pushMany([{ item: 1 }], { idempotent: true }),
+  ],
+  'pop with a lock, idempotent': ['pop', (c) => queue(c).pop({ ack: true, idempotent: true })],
+  acknowledge: ['acknowledge', (c) => queue(c).acknowledge(lock)],
+  'acknowledge of some': ['acknowledge', (c) => queue(c).acknowledge(lock, { ids: ['i1'] })],
+  acknowledgeMany: ['acknowledgeMany', (c) => queue(c).acknowledgeMany([lock])],
+  extend: ['extend', (c) => queue(c).extend(lock, 30)],
+  release: ['release', (c) => queue(c).release(lock)],
+  deadLetter: ['deadLetter', (c) => queue(c).deadLetter(lock, { reason: 'r' })],
+  'configure with ifMatch': [
+    'configure',
+    (c) => queue(c).configure({ capacity: 1 }, { ifMatch: '"1"' }),
+  ],
+  inspect: ['inspect', (c) => queue(c).inspect()],
+  peek: ['peek', (c) => queue(c).peek()],
+  items: ['peek', (c) => all(queue(c).items())],
+  configuration: ['configuration', (c) => queue(c).configuration()],
+  queues: ['queues', (c) => all(c.queues())],
+  health: ['health', (c) => c.health()],
+  decide: ['decideRate', (c) => limit(c).decide({ canWait: true })],
+  wait: ['decideRate', (c) => limit(c).wait()],
+  'state of a rate limit': ['rateState', (c) => limit(c).state()],
+  verify: ['verifyTicket', (c) => limit(c).verify('t')],
+  'configuration of a rate limit': ['rateConfiguration', (c) => limit(c).configuration()],
+  'configure with ifMatch, of a rate limit': [
+    'configureRate',
+    (c) => limit(c).configure({ burst: 1 }, { ifMatch: '"1"' }),
+  ],
+  'unconfigure with ifMatch': ['unconfigureRate', (c) => limit(c).unconfigure({ ifMatch: '"1"' })],
+  ratePatterns: ['ratePatterns', (c) => c.ratePatterns()],
+  'configureRatePatterns with ifMatch': [
+    'configureRatePatterns',
+    (c) => c.configureRatePatterns([], { ifMatch: '"1"' }),
+  ],
 }
 
 const repeatedIfRefused: Record<string, Row> = {
-  push: { verb: 'push', run: (c) => queue(c).push(1) },
-  pushMany: { verb: 'pushMany', run: (c) => queue(c).pushMany([{ item: 1 }]) },
-  pop: { verb: 'pop', run: (c) => queue(c).pop() },
-  'pop with a lock': { verb: 'pop', run: (c) => queue(c).pop({ ack: true }) },
-  'pop that acknowledges': {
-    verb: 'pop',
-    run: (c) => queue(c).pop({ ack: true, acknowledge: lock }),
-  },
-  configure: { verb: 'configure', run: (c) => queue(c).configure({ capacity: 1 }) },
-  purge: { verb: 'purge', run: (c) => queue(c).purge() },
-  redrive: { verb: 'redrive', run: (c) => queue(c).redrive() },
-  'decide, not to be repeated': {
-    verb: 'decideRate',
-    run: (c) => limit(c).decide({ repeatLost: false }),
-  },
-  giveUp: { verb: 'giveUpTicket', run: (c) => limit(c).giveUp('t') },
-  'configure of a rate limit': {
-    verb: 'configureRate',
-    run: (c) => limit(c).configure({ burst: 1 }),
-  },
-  unconfigure: { verb: 'unconfigureRate', run: (c) => limit(c).unconfigure() },
-  configureRatePatterns: {
-    verb: 'configureRatePatterns',
-    run: (c) => c.configureRatePatterns([]),
-  },
+  push: ['push', (c) => queue(c).push(1)],
+  pushMany: ['pushMany', (c) => queue(c).pushMany([{ item: 1 }])],
+  pop: ['pop', (c) => queue(c).pop()],
+  'pop with a lock': ['pop', (c) => queue(c).pop({ ack: true })],
+  'pop that acknowledges': ['pop', (c) => queue(c).pop({ ack: true, acknowledge: lock })],
+  configure: ['configure', (c) => queue(c).configure({ capacity: 1 })],
+  purge: ['purge', (c) => queue(c).purge()],
+  redrive: ['redrive', (c) => queue(c).redrive()],
+  'decide, not to be repeated': ['decideRate', (c) => limit(c).decide({ repeatLost: false })],
+  giveUp: ['giveUpTicket', (c) => limit(c).giveUp('t')],
+  'configure of a rate limit': ['configureRate', (c) => limit(c).configure({ burst: 1 })],
+  unconfigure: ['unconfigureRate', (c) => limit(c).unconfigure()],
+  configureRatePatterns: ['configureRatePatterns', (c) => c.configureRatePatterns([])],
 }
+
+/** Only what reads is certain to have changed nothing. */
+const reads: readonly Verb[] = [
+  'configuration',
+  'health',
+  'inspect',
+  'peek',
+  'queues',
+  'rateConfiguration',
+  'ratePatterns',
+  'rateState',
+  'verifyTicket',
+]
 
 const rows = { ...repeatedWhateverFails, ...repeatedIfRefused }
 
@@ -140,18 +126,19 @@ const final: Record<string, Reply> = {
 }
 
 /** The call's outcome, however long its pauses are. */
-async function outcomeOf({ run }: Row, ...replies: Reply[]) {
-  const service = scripted(...replies)
-  const client = createClient({ url: 'http://service', fetch: service.fetch })
+async function outcomeOf([, run]: Row, ...replies: Reply[]) {
+  const { client, asked } = clientOf(replies)
   const outcome = run(client).then(
     () => 'success' as const,
     (error: unknown) => error as PushPopError,
   )
   await vi.runAllTimersAsync()
-  return { outcome: await outcome, asked: service.asked }
+  return { outcome: await outcome, asked }
 }
 
 describe.each(Object.entries(rows))('%s', (name, row) => {
+  const [verb] = row
+
   test.each(Object.entries(refusals))('is sent again after %s', async (_, reply) => {
     const { outcome, asked } = await outcomeOf(row, reply, succeeds)
     expect(outcome).toBe('success')
@@ -162,7 +149,7 @@ describe.each(Object.entries(rows))('%s', (name, row) => {
     const { outcome, asked } = await outcomeOf(row, reply, succeeds)
     expect(asked).toHaveLength(1)
     expect(outcome).toBeInstanceOf(PushPopError)
-    const unknown = code === 'INTERNAL' && changes(row.verb)
+    const unknown = code === 'INTERNAL' && !reads.includes(verb)
     expect(outcome).toMatchObject({ attempts: 1, outcome: unknown ? 'unknown' : undefined })
   })
 
@@ -192,21 +179,14 @@ describe.each(Object.entries(rows))('%s', (name, row) => {
     const { outcome } = await outcomeOf(row, breaks, refuses(410, 'LOCK_EXPIRED'))
     expect(outcome).toMatchObject({
       code: 'LOCK_EXPIRED',
-      outcome: changes(row.verb) ? 'unknown' : undefined,
+      outcome: reads.includes(verb) ? undefined : 'unknown',
     })
   })
 })
 
 test('the table has every verb, each in a row above', () => {
-  const verbs = new Set(Object.values(rows).map(({ verb }) => verb))
+  const verbs = new Set(Object.values(rows).map(([verb]) => verb))
   expect([...verbs].sort()).toEqual(Object.keys(afterLostAnswer).sort())
-})
-
-test('only what reads is certain to have changed nothing', () => {
-  const queueReads = ['configuration', 'health', 'inspect', 'peek', 'queues']
-  const rateReads = ['rateConfiguration', 'ratePatterns', 'rateState', 'verifyTicket']
-  const verbs = Object.keys(afterLostAnswer) as Verb[]
-  expect(verbs.filter((verb) => !changes(verb)).sort()).toEqual([...queueReads, ...rateReads])
 })
 
 describe('a key made for a call', () => {
@@ -222,11 +202,10 @@ describe('a key made for a call', () => {
 })
 
 describe('time', () => {
-  const run = (row: string, options: object, ...replies: Reply[]) => {
-    const service = scripted(...replies)
-    const client = createClient({ url: 'http://service', fetch: service.fetch, ...options })
-    const outcome = (rows[row] as Row).run(client).catch((error: unknown) => error)
-    return { outcome, asked: service.asked }
+  const run = (row: string, options: Partial<ClientOptions>, ...replies: Reply[]) => {
+    const { client, asked } = clientOf(replies, options)
+    const outcome = (rows[row] as Row)[1](client).catch((error: unknown) => error)
+    return { outcome, asked }
   }
 
   test('Retry-After is waited for', async () => {
@@ -289,13 +268,13 @@ describe('a locked queue', () => {
   const locked = refuses(423, 'QUEUE_LOCKED', { lock_expires_at: 1709139275.5 }, 30)
 
   test('is waited for if asked', async () => {
-    const row: Row = { verb: 'pop', run: (c) => queue(c).pop({ waitForLockMs: 60_000 }) }
+    const row: Row = ['pop', (c) => queue(c).pop({ waitForLockMs: 60_000 })]
     const replies = Array.from({ length: 8 }, () => locked)
     expect((await outcomeOf(row, ...replies, succeeds)).outcome).toBe('success')
   })
 
   test('is not waited for longer than asked', async () => {
-    const row: Row = { verb: 'pop', run: (c) => queue(c).pop({ waitForLockMs: 3_000 }) }
+    const row: Row = ['pop', (c) => queue(c).pop({ waitForLockMs: 3_000 })]
     const startedAtMs = performance.now()
     const { outcome } = await outcomeOf(row, locked)
     expect(outcome).toMatchObject({ code: 'QUEUE_LOCKED', lockExpiresAtMs: 1709139275500 })
@@ -306,48 +285,44 @@ describe('a locked queue', () => {
 describe('a signal', () => {
   test('ends a request, whose outcome is unknown then', async () => {
     const stop = new AbortController()
-    const service = scripted(hangs)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const push = client.queue('q').push(1, { signal: stop.signal, idempotent: true })
+    const { queue, asked } = clientOf([hangs])
+    const push = queue.push(1, { signal: stop.signal, idempotent: true })
     const outcome = push.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     stop.abort(new Error('enough'))
     expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: 'unknown', attempts: 1 })
-    expect(service.asked).toHaveLength(1)
+    expect(asked).toHaveLength(1)
   })
 
   test('ends a pause, after a refusal with nothing changed', async () => {
     const stop = new AbortController()
-    const service = scripted(refuses(503, 'BUSY', {}, 5), succeeds)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const push = client.queue('q').push(1, { signal: stop.signal })
+    const { queue, asked } = clientOf([refuses(503, 'BUSY', {}, 5), succeeds])
+    const push = queue.push(1, { signal: stop.signal })
     const outcome = push.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     stop.abort()
     expect(await outcome).toMatchObject({ code: 'ABORTED', outcome: undefined, attempts: 1 })
-    expect(service.asked).toHaveLength(1)
+    expect(asked).toHaveLength(1)
   })
 
   test('that came before sends nothing', async () => {
-    const service = scripted(succeeds)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const push = client.queue('q').push(1, { signal: AbortSignal.abort() })
+    const { queue, asked } = clientOf([succeeds])
+    const push = queue.push(1, { signal: AbortSignal.abort() })
     await expect(push).rejects.toMatchObject({ code: 'ABORTED', attempts: 0, outcome: undefined })
-    expect(service.asked).toHaveLength(0)
+    expect(asked).toHaveLength(0)
   })
 })
 
 describe('a hurry, as a consumer has it when it stops', () => {
   const hurried = async (options: object, ...replies: Reply[]) => {
     const hurry = new AbortController()
-    const service = scripted(...replies)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const pop = client.queue('q').pop({ ack: true, hurry: hurry.signal, ...options })
+    const { queue, asked } = clientOf(replies)
+    const pop = queue.pop({ ack: true, hurry: hurry.signal, ...options })
     const outcome = pop.catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(5)
     hurry.abort()
     await vi.advanceTimersByTimeAsync(0)
-    return { outcome: await outcome, asked: service.asked }
+    return { outcome: await outcome, asked: asked }
   }
   const outcomeUnknown = refuses(503, 'STORE_UNAVAILABLE', { outcome: 'unknown' }, 5)
 
@@ -374,9 +349,8 @@ describe('a hurry, as a consumer has it when it stops', () => {
       new Promise((resolve) =>
         setTimeout(() => resolve(new Response('{"items":[],"details":[]}')), 3_000),
       )
-    const service = scripted(late)
-    const client = createClient({ url: 'http://service', fetch: service.fetch })
-    const pop = client.queue('q').pop({ hurry: AbortSignal.abort() })
+    const { queue } = clientOf([late])
+    const pop = queue.pop({ hurry: AbortSignal.abort() })
     await vi.advanceTimersByTimeAsync(3_000)
     expect(await pop).toEqual({ items: [], more: false })
   })

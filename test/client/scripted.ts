@@ -1,5 +1,7 @@
 // A service that answers from a script, and remembers what it was asked.
 
+import { type ClientOptions, createClient } from '../../client/index.ts'
+
 export type Asked = {
   readonly method: string
   readonly url: URL
@@ -29,6 +31,13 @@ export function scripted(...replies: Reply[]): Scripted {
       return reply(one, signal ?? new AbortController().signal)
     },
   }
+}
+
+/** A client of such a service. */
+export function clientOf(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
+  const { fetch, asked } = scripted(...replies)
+  const client = createClient({ url: 'http://service/stage/', fetch, ...options })
+  return { client, queue: client.queue<unknown>('q'), limit: client.rate('k'), asked }
 }
 
 export const answers =

@@ -77,7 +77,7 @@ it('Whatever the reason, both keep the same, and the service takes it.', async (
   )
 })
 
-it('The client has that rule from the engine, and nothing else of it.', async () => {
+it('The client has that rule from the folder it shares, and nothing else of ours.', async () => {
   const root = join(import.meta.dirname, '../..')
   const { metafile } = await build({
     absWorkingDir: root,
@@ -89,5 +89,6 @@ it('The client has that rule from the engine, and nothing else of it.', async ()
     metafile: true,
   })
   const others = Object.keys(metafile.inputs).filter((path) => !path.startsWith('client/'))
-  expect(others).toEqual(['lambdas/engine/core/reason.ts'])
+  const shared = ['hold-lock.ts', 'present.ts', 'reason.ts', 'wire-names.ts']
+  expect(others.sort()).toEqual(shared.map((file) => `lambdas/foundation/shared/${file}`))
 })

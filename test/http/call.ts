@@ -31,12 +31,6 @@ export type CaseTools = {
   readonly housekeep?: (queue: string) => Promise<unknown>
 }
 
-/** One promise of the API. Its name is a sentence. */
-export type Case = {
-  readonly name: string
-  run(tools: CaseTools): Promise<void>
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: an answer is looked into, and not passed on.
 export type Json = any
 

@@ -1,7 +1,7 @@
 // Every row and rule of the API as cases that need nothing but a way to make a request: run here
 // against the handlers, and over real HTTP against the stack on one machine.
 
-import type { Case } from './call.ts'
+import type { Cases } from './cases/actions.ts'
 import { inspectCases } from './cases/inspect.ts'
 import { manageCases } from './cases/manage.ts'
 import { popCases } from './cases/pop.ts'
@@ -11,7 +11,7 @@ import { requestCases } from './cases/requests.ts'
 import { settleCases } from './cases/settle.ts'
 import { sourceCases } from './cases/sources.ts'
 
-export const contractCases: Readonly<Record<string, readonly Case[]>> = {
+export const contractCases: Readonly<Record<string, Cases>> = {
   'The sources': sourceCases,
   Push: pushCases,
   Pop: popCases,

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorTable } from '../../lambdas/http/error-table.ts'
 import type { CaseTools } from './call.ts'
+import { runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
-import { embeddedService, named, type Service } from './service.ts'
+import { hostileCases } from './hostile/hostile-cases.ts'
+import { embeddedService, type Service } from './service.ts'
 
 let service: Service
 let tools: CaseTools
@@ -15,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 describe.each(Object.entries(contractCases))('%s', (_, cases) => {
-  it.concurrent.each(named(cases))('%s.', (_, { run }) => run(tools))
+  it.concurrent.each(Object.entries(cases))('%s.', (_, run) => runCase(run, tools))
 })
 
 describe('All cases together', () => {
@@ -29,7 +31,9 @@ describe('All cases together', () => {
   ]
 
   it('bring about every error code that a caller can bring about.', () => {
+    // Hostile requests, in their own test, bring about what is wrong with a request.
     const codes = new Set([...seen].map((one) => one.split(' ')[1]))
+    for (const { code } of hostileCases) codes.add(code)
     const missing = Object.keys(errorTable).filter((code) => !codes.has(code))
     expect(missing.sort()).toEqual(elsewhere.sort())
   })

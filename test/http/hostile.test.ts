@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { errorTable } from '../../lambdas/http/error-table.ts'
-import { type Call, json } from './call.ts'
+import type { Call } from './call.ts'
 import { inspect, lock, pushItems } from './cases/actions.ts'
 import { documented } from './documented.ts'
-import { hostileCases } from './hostile/hostile-cases.ts'
+import { hostileCases, surprisesOf } from './hostile/hostile-cases.ts'
 import { embeddedService, type Service } from './service.ts'
 
 let service: Service
@@ -25,16 +24,7 @@ describe('Hostile requests', () => {
 
   it('get the error they deserve, in its shape, and change nothing.', async () => {
     const before = await inspect(call, queue)
-    const surprises: string[] = []
-    for (const { name, method, path, options, code } of hostileCases) {
-      const answer = await call(method, path(queue), options)
-      const body = json(answer)
-      const isRight = body.error_code === code && answer.status === errorTable[code].status
-      if (!isRight) surprises.push(`${name}: ${answer.status} ${answer.text.slice(0, 200)}`)
-      if (answer.text.includes('canary')) surprises.push(`${name}: tells an item`)
-      if (answer.text.length > 1_000) surprises.push(`${name}: a long answer`)
-    }
-    expect(surprises).toEqual([])
+    expect(await surprisesOf(call, queue)).toEqual([])
     expect(await inspect(call, queue)).toEqual(before)
   })
 

@@ -2,15 +2,13 @@
 // runs: the synthesised functions in processes of their own, which share nothing but the stores.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { errorTable } from '../../lambdas/http/error-table.ts'
 import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
-import { type CaseTools, json } from './call.ts'
-import { inspect, lock, pushItems } from './cases/actions.ts'
+import type { CaseTools } from './call.ts'
+import { inspect, lock, pushItems, runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'
 import { documented } from './documented.ts'
-import { hostileCases } from './hostile/hostile-cases.ts'
+import { surprisesOf } from './hostile/hostile-cases.ts'
 import { httpCall } from './http-call.ts'
-import { named } from './service.ts'
 
 let stack: LocalStack
 let tools: CaseTools
@@ -36,7 +34,7 @@ const changeOf = (queue: string) => ({
 })
 
 describe.each(Object.entries(contractCases))('%s', (_, cases) => {
-  it.each(named(cases))('%s.', (_, { run }) => run(tools))
+  it.each(Object.entries(cases))('%s.', (_, run) => runCase(run, tools))
 })
 
 describe('Hostile requests', () => {
@@ -46,14 +44,7 @@ describe('Hostile requests', () => {
     await pushItems(call, queue, ['canary-item', 'b', 'c'])
     await lock(call, queue, 'ttl_seconds=300')
     const before = await inspect(call, queue)
-    const surprises: string[] = []
-    for (const { name, method, path, options, code } of hostileCases) {
-      const answer = await call(method, path(queue), options)
-      const isRight = answer.status === errorTable[code].status && json(answer).error_code === code
-      if (!isRight) surprises.push(`${name}: ${answer.status} ${answer.text.slice(0, 200)}`)
-      if (answer.text.includes('canary')) surprises.push(`${name}: tells an item`)
-    }
-    expect(surprises).toEqual([])
+    expect(await surprisesOf(call, queue)).toEqual([])
     expect(await inspect(call, queue)).toEqual(before)
   })
 })

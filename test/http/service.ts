@@ -19,7 +19,7 @@ import { createQueuesOn } from '../../lambdas/runtime/services.ts'
 import { startEmbedded } from '../../testing/embedded.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
-import type { Case, CaseTools } from './call.ts'
+import type { CaseTools } from './call.ts'
 import { type Handlers, handlerCall } from './handler-call.ts'
 
 export type Service = CaseTools & {
@@ -98,7 +98,3 @@ export function simulatedService(): Service {
   const documents = dynamodb as unknown as DocumentPort
   return serviceOn(documents, s3 as unknown as ObjectPort, undefined, clock)
 }
-
-/** Case by case, so that a name twice is noticed where the cases are put together. */
-export const named = (cases: readonly Case[]): [string, Case][] =>
-  cases.map((one) => [one.name, one])

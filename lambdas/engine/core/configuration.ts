@@ -1,5 +1,6 @@
 import { QueueError } from '../../foundation/errors.ts'
-import type { GuardLimit } from '../../rate/core/guard-limit.ts'
+import { snakeCase } from '../../foundation/shared/wire-names.ts'
+import { type GuardLimit, guardNames } from '../../rate/core/setting-fields.ts'
 import { settingsFrom } from '../../rate/core/settings.ts'
 import {
   BUFFER_SEGMENTS_DEFAULT,
@@ -46,41 +47,43 @@ export const defaultConfiguration: Configuration = {
   bufferSegments: BUFFER_SEGMENTS_DEFAULT,
 }
 
-const settings = {
-  segmentSize: { field: 'segment_size', min: 1, max: SEGMENT_SIZE_MAX, removable: false },
-  bufferSegments: { field: 'buffer_segments', min: 1, max: BUFFER_SEGMENTS_MAX, removable: false },
-  maxDeliveries: { field: 'max_deliveries', min: 1, max: MAX_DELIVERIES_MAX, removable: true },
-  capacity: { field: 'capacity', min: 1, max: ROOM_UNLIMITED / 1000, removable: true },
+/** Every setting of a queue, once; the wire has the same names in snake_case. */
+export const configurationFields = {
+  segmentSize: { kind: 'integer', max: SEGMENT_SIZE_MAX, removable: false },
+  bufferSegments: { kind: 'integer', max: BUFFER_SEGMENTS_MAX, removable: false },
+  maxDeliveries: { kind: 'integer', max: MAX_DELIVERIES_MAX, removable: true },
+  capacity: { kind: 'integer', max: ROOM_UNLIMITED / 1000, removable: true },
+  pushLimit: { kind: 'limit', removable: true },
+  popLimit: { kind: 'limit', removable: true },
 } as const
 
-const limits = { pushLimit: 'push_limit', popLimit: 'pop_limit' } as const
+export type ConfigurationName = keyof typeof configurationFields
+export const configurationNames = /* @__PURE__ */ Object.keys(
+  configurationFields,
+) as readonly ConfigurationName[]
 
 export function changeConfiguration(
   current: Configuration,
   change: ConfigurationChange,
 ): Configuration {
   const next: Record<string, unknown> = { ...current, revision: current.revision + 1 }
-  for (const [name, { field, min, max, removable }] of Object.entries(settings)) {
-    const value = change[name as keyof typeof settings]
+  for (const name of configurationNames) {
+    const field = configurationFields[name]
+    const value: unknown = change[name]
     if (value === undefined) continue
-    if (value === null && removable) {
-      delete next[name]
-      continue
-    }
-    if (value === null || !Number.isInteger(value) || value < min || value > max) {
-      throw invalid(
-        field,
-        `Cannot set ${field} to ${value} because it must be an integer from ${min} to ${max}`,
-      )
-    }
-    next[name] = value
-  }
-  for (const [name, field] of Object.entries(limits)) {
-    const value = change[name as keyof typeof limits]
-    if (value === null) delete next[name]
-    else if (value !== undefined) next[name] = limitFrom(field, value)
+    if (value === null && field.removable) delete next[name]
+    else if (field.kind === 'limit') next[name] = limitFrom(snakeCase(name), value as LimitInput)
+    else next[name] = integerFrom(snakeCase(name), value, field.max)
   }
   return next as unknown as Configuration
+}
+
+function integerFrom(field: string, value: unknown, max: number): number {
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max) return Number(value)
+  throw invalid(
+    field,
+    `Cannot set ${field} to ${value} because it must be an integer from 1 to ${max}`,
+  )
 }
 
 /** A limit whole and checked. */
@@ -88,7 +91,8 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
   if (typeof input !== 'object') {
     throw invalid(field, `Cannot set ${field} to ${input} because it must be an object or null`)
   }
-  const foreign = Object.keys(input).find((name) => !limitNames.has(name))
+  const names: readonly string[] = guardNames
+  const foreign = Object.keys(input).find((name) => !names.includes(name))
   if (foreign !== undefined) {
     throw invalid(`${field}.${snakeCase(foreign)}`, `A ${field} has no ${snakeCase(foreign)}`)
   }
@@ -104,18 +108,8 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
   }
 }
 
-const limitNames: ReadonlySet<string> = new Set<keyof GuardLimit>([
-  'maxRequests',
-  'windowMillis',
-  'algorithm',
-  'burst',
-])
-
 const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
-
-const snakeCase = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 export const isLimited = ({ pushLimit, popLimit }: Configuration): boolean =>
   pushLimit !== undefined || popLimit !== undefined

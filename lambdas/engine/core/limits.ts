@@ -115,7 +115,7 @@ export const ROOM_UNLIMITED = 1_000_000_000_000_000
 
 /** Shards of the sweeper's and the directory's index: 16 × 1,000 index writes a second. */
 export const SHARDS = 16
-export { REASON_CHARACTERS_MAX } from './reason.ts'
+export { REASON_CHARACTERS_MAX } from '../../foundation/shared/reason.ts'
 /** Reasons that wait in the record before a dead-letter call first helps to move them. */
 export const REASON_BYTES_MAX = 16 * 1024
 /** What is kept of a reason where those cannot move: 2,000 of them are 128 KB at worst. */

@@ -1,5 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
-import type { GuardLimit } from '../../rate/core/guard-limit.ts'
+import type { GuardLimit } from '../../rate/core/setting-fields.ts'
 import { type Configuration, defaultConfiguration } from './configuration.ts'
 import { unflatten } from './ranges.ts'
 import {

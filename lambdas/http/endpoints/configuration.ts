@@ -1,25 +1,12 @@
-import type { Configuration } from '../../engine/core/configuration.ts'
+import { type Configuration, configurationNames } from '../../engine/core/configuration.ts'
+import { snakeCase, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { type Answer, ok } from '../answer.ts'
 
 /** Every setting, `null` where there is none: what a GET gives, a PUT takes back. */
-export const configurationBody = (configuration: Configuration) => ({
-  segment_size: configuration.segmentSize,
-  buffer_segments: configuration.bufferSegments,
-  max_deliveries: configuration.maxDeliveries ?? null,
-  capacity: configuration.capacity ?? null,
-  push_limit: limitBody(configuration.pushLimit),
-  pop_limit: limitBody(configuration.popLimit),
-})
-
-const limitBody = (limit: Configuration['pushLimit']) =>
-  limit === undefined
-    ? null
-    : {
-        max_requests: limit.maxRequests,
-        window_millis: limit.windowMillis,
-        algorithm: limit.algorithm,
-        burst: limit.burst,
-      }
+export const configurationBody = (configuration: Configuration) =>
+  Object.fromEntries(
+    configurationNames.map((name) => [snakeCase(name), snakeCased(configuration[name] ?? null)]),
+  )
 
 export const configurationAnswer = (configuration: Configuration): Answer =>
   ok(configurationBody(configuration), { etag: `"${configuration.revision}"` })

@@ -1,4 +1,5 @@
 import type { Queues } from '../../engine/queues.ts'
+import { present } from '../../foundation/shared/present.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { browseCall, configurationCall, inspectCall, listCall } from '../schemas/inspect.ts'
@@ -17,12 +18,7 @@ export const inspectEndpoints = (queues: Queues) => ({
   }),
 
   browse: endpoint(browseCall, async ({ queue, parameters }) => {
-    const { priority, limit, cursor } = parameters
-    const page = await queues.browse(queue, {
-      ...(priority !== undefined && { priority }),
-      ...(limit !== undefined && { limit }),
-      ...(cursor !== undefined && { cursor }),
-    })
+    const page = await queues.browse(queue, present(parameters))
     const details = page.items.map((item) => `{${detailFields(item)},"state":"${item.state}"}`)
     const next = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
     const { items } = page
@@ -36,18 +32,10 @@ export const inspectEndpoints = (queues: Queues) => ({
   ),
 
   list: endpoint(listCall, async ({ parameters }) => {
-    const { prefix, limit, cursor } = parameters
-    const page = await queues.list({
-      ...(prefix !== undefined && { prefix }),
-      ...(limit !== undefined && { limit }),
-      ...(cursor !== undefined && { cursor }),
-    })
+    const page = await queues.list(present(parameters))
     return ok({
-      queues: page.queues.map(({ queue, count }) => ({
-        id: queue,
-        ...(count !== undefined && { count }),
-      })),
-      ...(page.cursor !== undefined && { cursor: page.cursor }),
+      queues: page.queues.map(({ queue, count }) => ({ id: queue, count })),
+      cursor: page.cursor,
     })
   }),
 })

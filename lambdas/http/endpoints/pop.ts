@@ -1,4 +1,5 @@
 import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
+import { present } from '../../foundation/shared/present.ts'
 import type { Tally } from '../../runtime/tally.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
@@ -7,17 +8,17 @@ import { popCall } from '../schemas/pop.ts'
 
 export const popEndpoints = (queues: Queues) => ({
   pop: endpoint(popCall, async ({ queue, parameters, header, tally, receivedMs }) => {
-    const idempotencyKey = header('idempotency-key')
     const { count, require_ack: requireAck = false, ttl_seconds: ttlSeconds } = parameters
-    const outcome = await queues.pop(queue, {
+    const request = present({
       requireAck,
-      receivedMs,
       competing: parameters.allow_competing_consumers ?? false,
-      ...(count !== undefined && { count }),
-      ...(ttlSeconds !== undefined && { ttlSeconds }),
-      ...(parameters.acknowledge !== undefined && { acknowledge: parameters.acknowledge }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      count,
+      ttlSeconds,
+      acknowledge: parameters.acknowledge,
+      idempotencyKey: header('idempotency-key'),
+      receivedMs,
     })
+    const outcome = await queues.pop(queue, request)
     if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
     countPop(tally, outcome)
     return outcome.kind === 'items' ? popped(outcome) : nothingPopped(outcome, requireAck)
@@ -46,7 +47,7 @@ const nothingPopped = ({ itemsAcknowledged }: Empty, requireAck: boolean): Answe
     count: 0,
     ...(requireAck && { locked: false }),
     details: [],
-    ...(itemsAcknowledged !== undefined && { items_acknowledged: itemsAcknowledged }),
+    items_acknowledged: itemsAcknowledged,
   })
 
 export const itemTexts = (items: readonly PoppedItem[]): string =>

@@ -1,15 +1,22 @@
+import { camelCased, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { HOLD_MS_DEFAULT, WAIT_MS_DEFAULT } from '../../rate/core/bounds.ts'
-import type { AppliedSettings, Patterns, RateLimits, TicketState } from '../../rate/rate-limits.ts'
+import type {
+  AppliedSettings,
+  Patterns,
+  RateLimits,
+  SettingsInput,
+  TicketState,
+} from '../../rate/rate-limits.ts'
 import { type Answer, answer, ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'
 import {
   allowedBody,
+  givenUpBody,
+  ownRevision,
   patternsBody,
   promisedBody,
   rateStateBody,
-  settingsBody,
-  settingsInput,
   ticketBody,
 } from '../rate-bodies.ts'
 import { rateLimitHeaders, retryAfter } from '../rate-headers.ts'
@@ -25,7 +32,7 @@ import {
 } from '../schemas/rate.ts'
 
 export type RateEndpointsOptions = {
-  /** We hold no call for longer, whatever it asks for: a later turn is answered by a ticket. */
+  /** We hold no call for longer, whatever it asks for: for a later turn it gets a ticket. */
   readonly holdMsMax?: number
   readonly nowMs?: () => number
 }
@@ -88,19 +95,9 @@ export const rateEndpoints = (
   }),
 
   giveUpTicket: endpoint(ticketCall, async ({ key, ticket, receivedMs }) => {
-    const { kind } = await limits.giveUp(key, ticket, { receivedMs })
-    switch (kind) {
-      case 'given-up':
-        return ok({ given_up: true })
-      case 'kept':
-        return ok({ given_up: false, reason: 'others_wait_behind' })
-      case 'too-late':
-        return ok({ given_up: false, reason: 'too_late' })
-      case 'invalid':
-        throw ticketNotFound()
-      default:
-        return kind satisfies never
-    }
+    const outcome = await limits.giveUp(key, ticket, { receivedMs })
+    if (outcome.kind === 'invalid') throw ticketNotFound()
+    return ok(givenUpBody(outcome))
   }),
 
   rateConfiguration: endpoint(rateConfigurationCall, async ({ key }) =>
@@ -109,8 +106,9 @@ export const rateEndpoints = (
 
   configureRate: endpoint(configureRateCall, async ({ key, body, header, receivedMs }) => {
     const ifMatch = await revisionFor(header('if-match'), () => ownRevisionOf(limits, key))
+    const settings = camelCased(body) as SettingsInput
     const request = { ifMatch, receivedMs }
-    return configurationAnswer(await limits.configure(key, settingsInput(body), request))
+    return configurationAnswer(await limits.configure(key, settings, request))
   }),
 
   unconfigureRate: endpoint(unconfigureRateCall, async ({ key, header, receivedMs }) => {
@@ -130,7 +128,7 @@ export const rateEndpoints = (
       })
       const patterns = body.patterns.map(({ prefix, ...settings }) => ({
         prefix,
-        settings: settingsInput(settings),
+        settings: camelCased(settings) as SettingsInput,
       }))
       return patternsAnswer(await limits.configurePatterns(patterns, { ifMatch, receivedMs }))
     },
@@ -153,14 +151,12 @@ const ticketAnswer = (state: Exclude<TicketState, { kind: 'invalid' }>): Answer 
     state.kind === 'waiting' ? { 'retry-after': retryAfter(state.retryAfterMs) } : {},
   )
 
-/** Of the key's own configuration, 0 where it has none: what an `ETag` says and `If-Match` is held to. */
-const ownRevision = ({ from, revision }: AppliedSettings): number => (from === 'key' ? revision : 0)
 const ownRevisionOf = async (limits: RateLimits, key: string): Promise<number> =>
   ownRevision(await limits.configuration(key))
 
 /** Every setting: what a GET gives, a PUT takes back. */
 const configurationAnswer = (applied: AppliedSettings): Answer =>
-  ok(settingsBody(applied.settings), { etag: `"${ownRevision(applied)}"` })
+  ok(snakeCased(applied.settings), { etag: `"${ownRevision(applied)}"` })
 
 const patternsAnswer = (patterns: Patterns): Answer =>
   ok(patternsBody(patterns), { etag: `"${patterns.revision}"` })

@@ -1,4 +1,5 @@
 import type { AcknowledgeResult, Queues, SettleRequest } from '../../engine/queues.ts'
+import { present } from '../../foundation/shared/present.ts'
 import { type Answer, ok, seconds } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { acknowledgeCall, deadLetterCall, extendLockCall, releaseCall } from '../schemas/settle.ts'
@@ -39,10 +40,9 @@ export const settleEndpoints = (queues: Queues) => ({
   }),
 
   deadLetter: endpoint(deadLetterCall, async ({ queue, body, tally }) => {
-    const { itemsDeadLettered, deadLetterQueue } = await queues.deadLetter(queue, {
-      ...lockOf(body),
-      ...(body.reason !== undefined && { reason: body.reason }),
-    })
+    const { reason } = body
+    const request = { ...lockOf(body), ...present({ reason }) }
+    const { itemsDeadLettered, deadLetterQueue } = await queues.deadLetter(queue, request)
     tally.count('ItemsDeadLettered', itemsDeadLettered)
     return ok({
       success: true,
@@ -54,15 +54,12 @@ export const settleEndpoints = (queues: Queues) => ({
 
 type LockBody = { readonly lock_id: string; readonly ids?: readonly string[] | undefined }
 
-const lockOf = ({ lock_id: lockId, ids }: LockBody): SettleRequest => ({
-  lockId,
-  ...(ids !== undefined && { ids }),
-})
+const lockOf = ({ lock_id: lockId, ids }: LockBody): SettleRequest => present({ lockId, ids })
 
 const acknowledgedBy = (results: readonly AcknowledgeResult[]): number =>
   results.reduce((n, it) => n + (it.kind === 'acknowledged' ? it.itemsAcknowledged : 0), 0)
 
-/** `success` only if all were: who looks at nothing else must not lose the one that was not. */
+/** `success` only if all were: a caller that looks at nothing else must not miss one that was not. */
 function acknowledgedMany(results: readonly AcknowledgeResult[]): Answer {
   const refused = results.filter(({ kind }) => kind === 'refused').length
   return ok({

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
+import { described } from './fields.ts'
 
 export const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description))
+  described(v.pipe(v.number(), v.integer(), v.minValue(0)), description)
 
 export const time = (description: string) =>
-  v.pipe(v.number(), v.description(`${description} Epoch seconds with a fraction.`))
+  described(v.number(), `${description} Epoch seconds with a fraction.`)

@@ -1,24 +1,23 @@
-// What every call answers with. No function loads this: the OpenAPI page is made from it, and the
-// tests hold every answer against it.
+// What every call answers. No function loads this: the OpenAPI page is made from it, and the tests
+// compare every answer with it.
 
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../error-table.ts'
 import { count, time } from './answer-fields.ts'
-import { limitEntries } from './rate-answers.ts'
+import { configurationAnswers } from './configuration.ts'
+import { described } from './fields.ts'
 
 const success = v.literal(true)
-const id = () => v.pipe(v.string(), v.description('Opaque; the same at push, peek and pop.'))
+const id = () => described(v.string(), 'Opaque; the same at push, peek and pop.')
 const lockId = () =>
-  v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{11}$/), v.description('8 random bytes, URL-safe.'))
+  described(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{11}$/)), '8 random bytes, URL-safe.')
 
 export const pushed = v.strictObject({
   success,
   items_pushed: count('How many items.'),
-  ids: v.pipe(
+  ids: described(
     v.array(id()),
-    v.description(
-      'In the order of the request. Empty when a repeated push comes so late that its items are gone.',
-    ),
+    'In the order of the request. Empty when a repeated push comes so late that its items are gone.',
   ),
 })
 
@@ -27,24 +26,22 @@ const detailEntries = {
   priority: count('0 is served first.'),
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
-  reason: v.optional(v.pipe(v.string(), v.description('Why it was dead-lettered.'))),
+  reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
 }
 const details = v.strictObject(detailEntries)
-const items = v.pipe(v.array(v.any()), v.description('The items’ own JSON, byte for byte.'))
+const items = described(v.array(v.any()), 'The items’ own JSON, byte for byte.')
 
 const popEntries = {
   items,
   count: count('How many items.'),
-  details: v.pipe(v.array(details), v.description('`details[i]` belongs to `items[i]`.')),
-  more: v.optional(
-    v.pipe(v.literal(true), v.description('The answer was full before `count` was reached.')),
-  ),
+  details: described(v.array(details), '`details[i]` belongs to `items[i]`.'),
+  more: v.optional(described(v.literal(true), 'The answer was full before `count` was reached.')),
   items_acknowledged: v.optional(count('Of the lock that `acknowledge` named.')),
 }
 
 export const popped = v.union([
-  v.pipe(v.strictObject(popEntries), v.description('Without `require_ack`.')),
-  v.pipe(
+  described(v.strictObject(popEntries), 'Without `require_ack`.'),
+  described(
     v.strictObject({
       ...popEntries,
       locked: v.literal(true),
@@ -52,11 +49,11 @@ export const popped = v.union([
       lock_expires_at: time('When the items come back by themselves.'),
       ttl_seconds: count('The value used.'),
     }),
-    v.description('With `require_ack`.'),
+    'With `require_ack`.',
   ),
-  v.pipe(
+  described(
     v.strictObject({ ...popEntries, locked: v.literal(false) }),
-    v.description('With `require_ack`, and nothing to pop.'),
+    'With `require_ack`, and nothing to pop.',
   ),
 ])
 
@@ -83,15 +80,15 @@ const lockResult = v.union([
 ])
 
 export const acknowledged = v.union([
-  v.pipe(acknowledgedOne, v.description('For `lock_id`.')),
-  v.pipe(
+  described(acknowledgedOne, 'For `lock_id`.'),
+  described(
     v.strictObject({
-      success: v.pipe(v.boolean(), v.description('Whether every lock was acknowledged.')),
+      success: described(v.boolean(), 'Whether every lock was acknowledged.'),
       message: v.string(),
       items_acknowledged: count('Over all locks.'),
-      results: v.pipe(v.array(lockResult), v.description('In the order of `lock_ids`.')),
+      results: described(v.array(lockResult), 'In the order of `lock_ids`.'),
     }),
-    v.description('For `lock_ids`.'),
+    'For `lock_ids`.',
   ),
 ])
 
@@ -111,19 +108,9 @@ export const deadLettered = v.strictObject({
 })
 
 const segment = (description: string) =>
-  v.pipe(v.nullable(v.pipe(v.number(), v.integer())), v.description(description))
+  described(v.nullable(v.pipe(v.number(), v.integer())), description)
 
-const limit = (description: string) =>
-  v.pipe(v.nullable(v.strictObject(limitEntries)), v.description(description))
-
-export const configuration = v.strictObject({
-  segment_size: count('Items a segment, of lanes made from now on.'),
-  buffer_segments: count('Segments kept near the head before others go to S3.'),
-  max_deliveries: v.nullable(count('An item that comes back this often is dead-lettered.')),
-  capacity: v.nullable(count('Items the queue may hold.')),
-  push_limit: limit('How many calls may push.'),
-  pop_limit: limit('How many calls may pop.'),
-})
+export const configuration = v.strictObject(configurationAnswers())
 
 export const queueState = v.strictObject({
   id: v.string(),
@@ -148,7 +135,7 @@ export const queueState = v.strictObject({
       tail_offloaded_segment: segment('The last segment in S3; `null` if none is.'),
     }),
   ),
-  locks: v.pipe(
+  locks: described(
     v.array(
       v.strictObject({
         lock_expires_at: time('When its items come back.'),
@@ -156,7 +143,7 @@ export const queueState = v.strictObject({
         priorities: v.array(v.number()),
       }),
     ),
-    v.description('Live ones. Never their ids.'),
+    'Live ones. Never their ids.',
   ),
   configuration,
 })
@@ -167,7 +154,7 @@ export const page = v.strictObject({
   details: v.array(
     v.strictObject({ ...detailEntries, state: v.picklist(['ready', 'locked'] as const) }),
   ),
-  cursor: v.optional(v.pipe(v.string(), v.description('For the next page; absent on the last.'))),
+  cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })
 
 export const purged = v.strictObject({ success, items_purged: count('How many items.') })
@@ -187,7 +174,7 @@ export const queueList = v.strictObject({
       ),
     }),
   ),
-  cursor: v.optional(v.pipe(v.string(), v.description('For the next page; absent on the last.'))),
+  cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })
 
 export const healthy = v.strictObject({ status: v.literal('ok') })
@@ -197,18 +184,16 @@ const errorCodes = Object.keys(errorTable) as [HttpErrorCode, ...HttpErrorCode[]
 export const error = v.strictObject({
   success: v.literal(false),
   error_code: v.picklist(errorCodes),
-  message: v.pipe(v.string(), v.description('What to do; it names the field that is wrong.')),
-  retryable: v.pipe(v.boolean(), v.description('Whether the same request may succeed later.')),
+  message: described(v.string(), 'What to do; it names the field that is wrong.'),
+  retryable: described(v.boolean(), 'Whether the same request may succeed later.'),
   request_id: v.string(),
-  field: v.optional(v.pipe(v.string(), v.description('The field, parameter or header.'))),
+  field: v.optional(described(v.string(), 'The field, parameter or header.')),
   limit_bytes: v.optional(count('With 413.')),
   lock_expires_at: v.optional(time('With 423.')),
   outcome: v.optional(
-    v.pipe(v.literal('unknown'), v.description('The change may have been made all the same.')),
+    described(v.literal('unknown'), 'The change may have been made all the same.'),
   ),
-  allowed: v.optional(
-    v.pipe(v.literal(false), v.description('With `RATE_LIMITED`, of a rate limit’s key.')),
-  ),
+  allowed: v.optional(described(v.literal(false), 'With `RATE_LIMITED`, of a rate limit’s key.')),
   retry_after_ms: v.optional(count('With `RATE_LIMITED`.')),
-  hint: v.optional(v.pipe(v.string(), v.description('More on what happened, and on what to do.'))),
+  hint: v.optional(described(v.string(), 'More on what happened, and on what to do.')),
 })

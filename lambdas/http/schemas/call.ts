@@ -4,14 +4,14 @@ import type { MediaTypes } from '../media-type.ts'
 
 export type ObjectSchema = v.StrictObjectSchema<v.ObjectEntries, string>
 
-/** What a call takes, as data: what checks a request and what the OpenAPI page shows are one. */
+/** What a call takes, as data: it checks requests and makes the OpenAPI page. */
 export type Call = {
   /** Query parameters; a call without any refuses them all. */
   readonly parameters?: ObjectSchema
   /** They may also come as headers. */
   readonly parametersAsHeaders?: true
   readonly body?: BodyCall
-  /** Takes whatever comes, and looks at none of it. */
+  /** Takes any request, and checks nothing. */
   readonly unchecked?: true
   /** Headers with a meaning here. */
   readonly headers?: readonly ('Idempotency-Key' | 'If-Match')[]
@@ -20,7 +20,7 @@ export type Call = {
 export type BodyCall = {
   readonly kind: 'optional' | 'required'
   readonly schema: ObjectSchema
-  /** Another form of the body, told by this field. */
+  /** Another form of the body, which has this field. */
   readonly or?: { readonly field: string; readonly schema: ObjectSchema }
   readonly bytesMax: number
   readonly raw?: RawFields

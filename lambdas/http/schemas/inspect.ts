@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
 import type { Call } from './call.ts'
-import { cursor, flag, object, pageLimit, priority, text } from './fields.ts'
+import { cursor, flag, object, optional, pageLimit, priority, text } from './fields.ts'
 
 const PAGE_MAX = 100
 /** The longest queue id: 100 characters and `-deadletter`. */
@@ -9,26 +9,20 @@ const QUEUE_ID_CHARACTERS_MAX = 111
 
 export const inspectCall = {
   parameters: object({
-    consistent: v.optional(
-      v.pipe(
-        flag(),
-        v.description('Sees every write that was answered, for twice the price. Default false.'),
-      ),
+    consistent: optional(
+      flag(),
+      'Sees every write that was answered, for twice the price. Default false.',
     ),
-    oldest: v.optional(
-      v.pipe(
-        flag(),
-        v.description(
-          'Tells when the oldest item was pushed, also where that takes a read of each priority. Default false.',
-        ),
-      ),
+    oldest: optional(
+      flag(),
+      'Tells when the oldest item was pushed, also where that takes a read of each priority. Default false.',
     ),
   }),
 } as const satisfies Call
 
 export const browseCall = {
   parameters: object({
-    priority: v.optional(v.pipe(priority(), v.description('Only these. Default: all, in order.'))),
+    priority: optional(priority(), 'Only these. Default: all, in order.'),
     limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
     cursor: v.optional(cursor()),
   }),
@@ -38,9 +32,7 @@ export const configurationCall = {} as const satisfies Call
 
 export const listCall = {
   parameters: object({
-    prefix: v.optional(
-      v.pipe(text(0, QUEUE_ID_CHARACTERS_MAX), v.description('Only ids that begin so.')),
-    ),
+    prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids that begin so.'),
     limit: v.optional(pageLimit(PAGE_MAX)),
     cursor: v.optional(cursor()),
   }),

@@ -2,20 +2,17 @@ import * as v from 'valibot'
 import { ITEMS_PER_PUSH_MAX } from '../../engine/core/limits.ts'
 import { PUSH_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { object, priority } from './fields.ts'
+import { described, list, object, priority } from './fields.ts'
 
 /** Kept as its text: nothing here looks into it, so anything may be in it. */
-const item = () => v.pipe(v.any(), v.description('Any JSON value, up to 256 KiB of text.'))
+const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
 
 const one = object({ item: item(), priority: v.optional(priority()) })
 
-const sentence = `must be 1 to ${ITEMS_PER_PUSH_MAX} objects with an item each`
 const many = object({
-  items: v.pipe(
-    v.array(one, sentence),
-    v.minLength(1, sentence),
-    v.maxLength(ITEMS_PER_PUSH_MAX, sentence),
-    v.description('All of them are pushed, or none.'),
+  items: described(
+    list(one, 1, ITEMS_PER_PUSH_MAX, 'objects with an item each'),
+    'All of them are pushed, or none.',
   ),
 })
 

@@ -2,10 +2,9 @@ import * as v from 'valibot'
 import { REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { itemIds, lockId, object, text, ttlSeconds } from './fields.ts'
+import { described, itemIds, list, lockId, object, optional, text, ttlSeconds } from './fields.ts'
 
 const LOCKS_MAX = 100
-const sentence = `must be 1 to ${LOCKS_MAX} lock ids`
 
 const oneLock = object({ lock_id: lockId(), ids: v.optional(itemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
@@ -17,11 +16,9 @@ export const acknowledgeCall = {
     or: {
       field: 'lock_ids',
       schema: object({
-        lock_ids: v.pipe(
-          v.array(lockId(), sentence),
-          v.minLength(1, sentence),
-          v.maxLength(LOCKS_MAX, sentence),
-          v.description('Each is settled for itself, and has a result of its own.'),
+        lock_ids: described(
+          list(lockId(), 1, LOCKS_MAX, 'lock ids'),
+          'Each is settled for itself, and has a result of its own.',
         ),
       }),
     },
@@ -41,9 +38,7 @@ export const deadLetterCall = {
     schema: object({
       lock_id: lockId(),
       ids: v.optional(itemIds()),
-      reason: v.optional(
-        v.pipe(text(0, REASON_CHARACTERS_MAX), v.description('Kept with the items.')),
-      ),
+      reason: optional(text(0, REASON_CHARACTERS_MAX), 'Kept with the items.'),
     }),
   },
 } as const satisfies Call

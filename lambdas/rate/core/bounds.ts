@@ -1,13 +1,8 @@
 /** Every bound of the rate limiter in one place, each with the reason for its number. */
 
-/** What the sources' limiter has unless told otherwise. */
-export const MAX_REQUESTS_DEFAULT = 100
-export const IN_LINE_DEFAULT = 400
-export const WINDOW_MS_DEFAULT = 1_000
-
 /** Slots since 1970 in windows of 100 ms stay below 2^53 with this many a window, past the year 2200. */
 export const MAX_REQUESTS_MAX = 100_000
-/** A waiter is a number, so a million of them cost what one does; more would wait for longer than anybody does. */
+/** A waiter is a number, so a million cost what one does; more would wait longer than anybody would. */
 export const IN_LINE_MAX = 1_000_000
 /** Below a tenth of a second a window is as long as a few requests to the store. */
 export const WINDOW_MS_MIN = 100
@@ -43,7 +38,7 @@ export const CLOCKS_APART_MAX_MS = CLOCK_BEHIND_MAX_MS + CLOCK_AHEAD_MAX_MS
 /** An idle key is forgotten after three windows (the sources' figure), by the slowest clock. */
 export const IDLE_WINDOWS = 3
 
-/** How long a process uses the patterns it has read: what a changed pattern may take to be felt. */
+/** How long a process uses the patterns it has read: a change may take this long to have an effect. */
 export const PATTERNS_KEPT_MS = 30_000
 /**
  * What an answer may take on its way back, after its slot's window has ended. A slot that comes later

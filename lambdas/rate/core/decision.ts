@@ -28,7 +28,7 @@ export type SlotWrite = {
   readonly cursor: { readonly kind: 'add' | 'set'; readonly value: number }
   readonly width: number
   readonly atMs: number
-  /** Absent where the row is to stay. */
+  /** Absent where the row must stay. */
   readonly ttl: number | undefined
   readonly condition: SlotCondition
   /** Where the write changes the rules: what the cursor cannot say. */
@@ -55,11 +55,11 @@ export type Decision =
     }
   | { readonly kind: 'write'; readonly write: SlotWrite }
 
-/** What is guessed about how the row has moved on; a wrong guess costs a request and nothing else. */
+/** Guesses about how the row has moved on; a wrong guess costs a request and nothing else. */
 export type Guess = {
-  /** How far its cursor may have come, where the rules change: that write must know where it is. */
+  /** How far its cursor may have come. A write that changes the rules must know where it is. */
   readonly slack?: number
-  /** Others use the row too: a window that we have not begun, one of them has. */
+  /** Others use the row too: if we have not begun a window, one of them has. */
   readonly begun?: boolean
 }
 
@@ -106,7 +106,7 @@ function decideRuled(seen: RateRow, ask: Ask, nowMs: number, begun: boolean): De
   const floor = floorAt(epoch, nowMs)
   const atMs = Math.max(seen.atMs, windowStartMs(epoch, nowMs))
   const isOver = seen.cursor < floor
-  // Begun by somebody else, or so we guess: a blind write then finds it open, or tells that it is not.
+  // Somebody else has begun it, or so we guess: a blind write finds it open, or fails and says so.
   const isBegun = isOver && begun && epoch.rules.algorithm === 'window'
   if (isOver && !isBegun) return { kind: 'write', write: begin(epoch, ask, nowMs, atMs) }
   const row = isBegun ? { ...seen, cursor: floor } : seen
@@ -117,7 +117,7 @@ function decideRuled(seen: RateRow, ask: Ask, nowMs: number, begun: boolean): De
   const width = widthOf(epoch, ask.cost)
   const condition: SlotCondition = {
     epochText: epochText(epoch),
-    // What is skipped is the rest of one window; what is added to must have room in its window.
+    // A write that skips passes the rest of one window; a write that adds needs room in its window.
     cursorMin: skips ? position - ask.cost + 1 : Math.max(floor, windowFrom(row, ask)),
     cursorMax: skips ? position - 1 : Math.min(last, windowTo(row, ask)),
     orAbsent: false,
@@ -144,14 +144,14 @@ function windowTo(row: RateRow, ask: Ask): number {
 
 /** The rules change with the request that meets them: one write for both. */
 function decideUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: number): Decision {
-  // As though the slack were used up: what came meanwhile then is counted, and some slots are lost.
+  // As though the slack were used up: this counts what came meanwhile, and loses some slots.
   const cursorMax = row.cursor + slack
   const next = handOver({ ...row, cursor: cursorMax }, ask, nowMs)
   const { epoch } = next
   const floor = Math.max(next.cursor, floorAt(epoch, nowMs))
   const position = fittingPosition(epoch, floor, ask.cost)
   if (position > lastFor(epoch, ask, nowMs)) {
-    // What nobody has taken yet is no reason to deny.
+    // Slots that nobody has taken yet are no reason to deny.
     if (slack > 0) return decideUnderOtherRules(row, ask, nowMs, 0)
     return denied(epoch, ask, nowMs, position)
   }

@@ -5,7 +5,7 @@ import { overMs } from './ruler.ts'
 import type { KeyConfiguration } from './settings.ts'
 
 /**
- * Everything there is of a key, or of one shard of it:
+ * Everything that is stored of a key, or of one of its shards:
  *
  *   absent ── first request ──▶ cursor in the window that is now
  *   cursor ── taken ──▶ cursor + cost ── window over, request ──▶ cursor of the window that is now
@@ -18,13 +18,13 @@ export type RateRow = Issued & {
   readonly atMs: number
   /** Turns that were given back. A ticket names the count it was issued under. */
   readonly giveUps: number
-  /** The key's own settings, on the row of its first shard: whoever writes there learns them. */
+  /** The key's own settings, on the row of its first shard: every writer there reads them. */
   readonly configuration: KeyConfiguration | undefined
 }
 
 /**
- * Three windows after the last that may have been promised, by the slowest clock: whoever makes the
- * row anew is then sure to begin behind everything that was promised before.
+ * Three windows after the last that may have been promised, by the slowest clock: a process that then
+ * makes the row anew is sure to begin after everything that was promised before.
  */
 export function ttlSeconds(epoch: Epoch, lastPosition: number): number {
   const idleMs = IDLE_WINDOWS * epoch.rules.windowMs

@@ -50,7 +50,7 @@ export function turnMs(epoch: Epoch, position: number, cost: number): number {
     : startMs + Math.max(0, Math.ceil((position - spare(epoch, cost)) / rules.maxRequests))
 }
 
-/** When this position opens, to those who may wait in a line of so many, or to those who do not (0). */
+/** When this position opens, for callers in a line of this length, or (0) for those that do not wait. */
 export function opensMs(epoch: Epoch, position: number, cost: number, inLine: number): number {
   const { rules, startMs } = epoch
   if (isWindow(epoch)) {

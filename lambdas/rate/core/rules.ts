@@ -1,4 +1,6 @@
-export type Algorithm = 'window' | 'smooth'
+import type { Settings } from './setting-fields.ts'
+
+export type Algorithm = Settings['algorithm']
 
 /** What one row's ruler is made of: a key's share, where the key is split into shards. */
 export type Rules = {

@@ -1,5 +1,5 @@
-import type { GuardLimit } from '../core/guard-limit.ts'
 import { guardKey } from '../core/keys.ts'
+import type { GuardLimit } from '../core/setting-fields.ts'
 import { settingsFrom } from '../core/settings.ts'
 import { type Allowed, type Denied, decideChecked } from './decide.ts'
 import type { KnownSettings } from './known-settings.ts'

@@ -1,8 +1,8 @@
 import type { Row } from '../../foundation/dynamo.ts'
 import { epochText, parseEpoch } from '../core/epoch.ts'
 import type { RateRow } from '../core/row.ts'
-import type { Algorithm } from '../core/rules.ts'
-import type { KeyConfiguration, Settings } from '../core/settings.ts'
+import { type Settings, settingFields, settingNames, settingsOf } from '../core/setting-fields.ts'
+import type { KeyConfiguration } from '../core/settings.ts'
 
 /**
  * A row as it is stored. One letter each, because every write pays for the bytes of the whole row; and
@@ -21,15 +21,8 @@ export type StoredRateRow = {
   readonly ttl?: number
 }
 
-export type StoredSettings = {
-  readonly m: number
-  readonly q: number
-  readonly w: number
-  readonly a: Algorithm
-  readonly b: number
-  readonly n: number
-  readonly o: boolean
-}
+/** By the letters of the table of settings. */
+export type StoredSettings = Readonly<Record<string, Settings[keyof Settings]>>
 export type StoredConfiguration = StoredSettings & { readonly r: number }
 
 export function decodeRateRow(row: Row): RateRow {
@@ -61,25 +54,11 @@ export const encodeRateRow = ({
   ...(configuration && { k: encodeConfiguration(configuration) }),
 })
 
-export const encodeSettings = (settings: Settings): StoredSettings => ({
-  m: settings.maxRequests,
-  q: settings.maxRequestsInQueue,
-  w: settings.windowMillis,
-  a: settings.algorithm,
-  b: settings.burst,
-  n: settings.shards,
-  o: settings.allowOverrides,
-})
+export const encodeSettings = (settings: Settings): StoredSettings =>
+  Object.fromEntries(settingNames.map((name) => [settingFields[name].stored, settings[name]]))
 
-export const decodeSettings = ({ m, q, w, a, b, n, o }: StoredSettings): Settings => ({
-  maxRequests: m,
-  maxRequestsInQueue: q,
-  windowMillis: w,
-  algorithm: a,
-  burst: b,
-  shards: n,
-  allowOverrides: o,
-})
+export const decodeSettings = (stored: StoredSettings): Settings =>
+  settingsOf((name) => stored[settingFields[name].stored])
 
 export const encodeConfiguration = ({
   settings,

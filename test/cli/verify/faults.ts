@@ -2,14 +2,8 @@
 
 import type { Answered, Asked, Fault } from './broken-service.ts'
 
-export type FaultCase = {
-  readonly fault: string
-  readonly check: string
-  /** The beginning of the sentence that does not hold. */
-  readonly sentence: string
-  /** Made anew for each run: a fault may remember. */
-  readonly make: () => Fault
-}
+/** What is broken, the check that notices, the beginning of its sentence, and the fault, made anew. */
+export type FaultCase = readonly [fault: string, check: string, sentence: string, make: () => Fault]
 
 type Body = Record<string, unknown>
 
@@ -98,113 +92,93 @@ const losesOne = (): Fault => async (asked, pass) => {
 const withoutField = ({ field: _, ...body }: Body): Body => body
 
 export const faults: readonly FaultCase[] = [
-  {
-    fault: 'swaps two items of a pop',
-    check: 'order',
-    sentence: 'Items of one bulk push',
-    make: swapsTwo,
-  },
-  { fault: 'swaps two items of a pop', check: 'long-queue', sentence: '600 items', make: swapsTwo },
-  {
-    fault: 'loses an item of a bulk push',
-    check: 'order',
-    sentence: 'Items of one bulk push',
-    make: losesOne,
-  },
-  {
-    fault: 'knows no priorities',
-    check: 'order',
-    sentence: 'A better priority that comes late',
-    make: asking('push', ({ body, ...asked }) => {
+  ['swaps two items of a pop', 'order', 'Items of one bulk push', swapsTwo],
+  ['swaps two items of a pop', 'long-queue', '600 items', swapsTwo],
+  ['loses an item of a bulk push', 'order', 'Items of one bulk push', losesOne],
+  [
+    'knows no priorities',
+    'order',
+    'A better priority that comes late',
+    asking('push', ({ body, ...asked }) => {
       return { ...asked, body: body.replaceAll(/"priority":\d+/g, '"priority":5') }
     }),
-  },
-  {
-    fault: 'parses items and writes them anew',
-    check: 'text',
-    sentence: 'Numbers keep their spelling',
-    make: saying((body) => body),
-  },
-  {
-    fault: 'lets an exclusive pop pass by a lock',
-    check: 'locks',
-    sentence: 'Another pop is refused',
-    make: asking('pop', (asked) =>
+  ],
+  [
+    'parses items and writes them anew',
+    'text',
+    'Numbers keep their spelling',
+    saying((body) => body),
+  ],
+  [
+    'lets an exclusive pop pass by a lock',
+    'locks',
+    'Another pop is refused',
+    asking('pop', (asked) =>
       withQuery(asked, (query) => query.set('allow_competing_consumers', 'true')),
     ),
-  },
-  {
-    fault: 'says nothing of when a lock ends',
-    check: 'locks',
-    sentence: 'Another pop is refused',
-    make: answering(({ headers: { 'retry-after': _, ...headers }, ...answer }) => ({
+  ],
+  [
+    'says nothing of when a lock ends',
+    'locks',
+    'Another pop is refused',
+    answering(({ headers: { 'retry-after': _, ...headers }, ...answer }) => ({
       ...answer,
       headers,
     })),
-  },
-  {
-    fault: 'extends no lock',
-    check: 'locks',
-    sentence: 'A lock that is extended',
-    make: pretending('extend-lock', ({ body }) => ({
+  ],
+  [
+    'extends no lock',
+    'locks',
+    'A lock that is extended',
+    pretending('extend-lock', ({ body }) => ({
       success: true,
       lock_expires_at: Date.now() / 1_000 + 60,
       ...parsed(body),
     })),
-  },
-  {
-    fault: 'releases nothing',
-    check: 'locks',
-    sentence: 'Released items',
-    make: pretending('release', () => ({ success: true, items_released: 2 })),
-  },
-  {
-    fault: 'gives items to two consumers',
-    check: 'competing',
-    sentence: 'Locks that are taken at the same time',
-    make: popsTwice,
-  },
-  {
-    fault: 'drops acknowledgements',
-    check: 'acknowledge',
-    sentence: 'An acknowledged item does not',
-    make: pretending('acknowledge', () => ({ success: true, items_acknowledged: 2 })),
-  },
-  {
-    fault: 'drops the acknowledgement of a pop',
-    check: 'acknowledge',
-    sentence: 'The next pop acknowledges',
-    make: asking('pop', (asked) => withQuery(asked, (query) => query.delete('acknowledge'))),
-  },
-  {
-    fault: 'loses the reasons of dead letters',
-    check: 'dead-letters',
-    sentence: 'A call moves some items',
-    make: sending('dead-letter', ({ reason: _, ...body }) => body),
-  },
-  {
-    fault: 'redrives nothing',
-    check: 'dead-letters',
-    sentence: 'A redrive puts them back',
-    make: pretending('redrive', () => ({ success: true, items_redriven: 1, items_left: 3 })),
-  },
-  {
-    fault: 'knows no idempotency keys',
-    check: 'idempotency',
-    sentence: 'A push that is repeated',
-    make: asking('push', (asked) => without(asked, 'idempotency-key')),
-  },
-  {
-    fault: 'delivers a pop twice',
-    check: 'concurrency',
-    sentence: 'Many producers and competing consumers',
-    make: popsTwice,
-  },
-  {
-    fault: 'loses an item in a while',
-    check: 'concurrency',
-    sentence: 'Many queues at once',
-    make: () => {
+  ],
+  [
+    'releases nothing',
+    'locks',
+    'Released items',
+    pretending('release', () => ({ success: true, items_released: 2 })),
+  ],
+  ['gives items to two consumers', 'competing', 'Locks that are taken at the same time', popsTwice],
+  [
+    'drops acknowledgements',
+    'acknowledge',
+    'An acknowledged item does not',
+    pretending('acknowledge', () => ({ success: true, items_acknowledged: 2 })),
+  ],
+  [
+    'drops the acknowledgement of a pop',
+    'acknowledge',
+    'The next pop acknowledges',
+    asking('pop', (asked) => withQuery(asked, (query) => query.delete('acknowledge'))),
+  ],
+  [
+    'loses the reasons of dead letters',
+    'dead-letters',
+    'A call moves some items',
+    sending('dead-letter', ({ reason: _, ...body }) => body),
+  ],
+  [
+    'redrives nothing',
+    'dead-letters',
+    'A redrive puts them back',
+    pretending('redrive', () => ({ success: true, items_redriven: 1, items_left: 3 })),
+  ],
+  [
+    'knows no idempotency keys',
+    'idempotency',
+    'A push that is repeated',
+    asking('push', (asked) => without(asked, 'idempotency-key')),
+  ],
+  ['delivers a pop twice', 'concurrency', 'Many producers and competing consumers', popsTwice],
+  [
+    'loses an item in a while',
+    'concurrency',
+    'Many queues at once',
+    () => {
       let pushes = 0
       return (asked, pass) => {
         if (!isTo(asked, 'push')) return pass(asked)
@@ -214,68 +188,58 @@ export const faults: readonly FaultCase[] = [
           : pass(asked)
       }
     },
-  },
-  {
-    fault: 'answers 200 for a full queue',
-    check: 'bounds',
-    sentence: 'A full queue refuses',
-    make: answering((answer) =>
+  ],
+  [
+    'answers 200 for a full queue',
+    'bounds',
+    'A full queue refuses',
+    answering((answer) =>
       parsed(answer.text).error_code === 'QUEUE_FULL'
         ? ok({ items_pushed: 1, ids: ['a'] })
         : answer,
     ),
-  },
-  {
-    fault: 'names no field',
-    check: 'input',
-    sentence: 'A priority below 0',
-    make: saying(withoutField),
-  },
-  {
-    fault: 'leaves unknown addresses to the gateway',
-    check: 'input',
-    sentence: 'An address that is none',
-    make: answering((answer) =>
+  ],
+  ['names no field', 'input', 'A priority below 0', saying(withoutField)],
+  [
+    'leaves unknown addresses to the gateway',
+    'input',
+    'An address that is none',
+    answering((answer) =>
       answer.status === 404 ? { ...answer, text: '{"message":"Not Found"}' } : answer,
     ),
-  },
-  {
-    fault: 'changes settings at any revision',
-    check: 'configuration',
-    sentence: 'A change at another revision',
-    make: asking('config', (asked) => without(asked, 'if-match')),
-  },
-  {
-    fault: 'keeps to no push_limit',
-    check: 'queue-limits',
-    sentence: 'A push beyond push_limit',
-    make: sending('config', ({ push_limit: _, ...body }) => body),
-  },
-  {
-    fault: 'lets everybody go',
-    check: 'rate-limits',
-    sentence: 'Two calls may go',
-    make: () => (asked, pass) => {
+  ],
+  [
+    'changes settings at any revision',
+    'configuration',
+    'A change at another revision',
+    asking('config', (asked) => without(asked, 'if-match')),
+  ],
+  [
+    'keeps to no push_limit',
+    'queue-limits',
+    'A push beyond push_limit',
+    sending('config', ({ push_limit: _, ...body }) => body),
+  ],
+  [
+    'lets everybody go',
+    'rate-limits',
+    'Two calls may go',
+    () => (asked, pass) => {
       if (asked.method !== 'POST' || !asked.url.pathname.startsWith('/rate/')) return pass(asked)
       return pass(withQuery(asked, (query) => query.delete('maxRequests')))
     },
-  },
-  {
-    fault: 'purges all priorities',
-    check: 'purge',
-    sentence: 'The items of one priority',
-    make: sending('purge', () => ({})),
-  },
-  {
-    fault: 'begins anew with each cursor',
-    check: 'looking',
-    sentence: 'A browse shows all items',
-    make: asking('items', (asked) => withQuery(asked, (query) => query.delete('cursor'))),
-  },
-  {
-    fault: 'lists all queues, whatever the prefix',
-    check: 'looking',
-    sentence: 'A queue that nobody has used',
-    make: asking('queues', (asked) => withQuery(asked, (query) => query.delete('prefix'))),
-  },
+  ],
+  ['purges all priorities', 'purge', 'The items of one priority', sending('purge', () => ({}))],
+  [
+    'begins anew with each cursor',
+    'looking',
+    'A browse shows all items',
+    asking('items', (asked) => withQuery(asked, (query) => query.delete('cursor'))),
+  ],
+  [
+    'lists all queues, whatever the prefix',
+    'looking',
+    'A queue that nobody has used',
+    asking('queues', (asked) => withQuery(asked, (query) => query.delete('prefix'))),
+  ],
 ]

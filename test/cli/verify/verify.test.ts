@@ -1,8 +1,6 @@
 // `pushpop verify` against a sound service, and against services that break one promise each.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chosenChecks } from '../../../cli/verify/choose.ts'
 import { giveBackKeptPair, type KeptPair, takeKeptPair } from '../../../cli/verify/kept-queue.ts'
@@ -14,7 +12,8 @@ import {
   type QueueSummary,
 } from '../../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
-import { type RunOptions, run } from '../a-run.ts'
+import { type Line, type RunOptions, run, wordsOf } from '../a-run.ts'
+import { useFolder } from '../places.ts'
 import { type Fault, startBrokenService } from './broken-service.ts'
 import { faults, swapsTwo } from './faults.ts'
 
@@ -36,21 +35,17 @@ type Body = {
 }
 
 let stack: LocalStack
-let directory: string
 beforeAll(async () => {
   stack = await startLocalStack({ port: 0, scheduleSpeed: SCHEDULE_SPEED })
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
 })
-afterAll(async () => {
-  await stack?.stop()
-  rmSync(directory, { recursive: true })
-})
+afterAll(() => stack?.stop())
+const file = useFolder()
 
-const verify = (args: readonly string[], options?: RunOptions, url = stack.url) =>
-  run(['verify', '--endpoint', url, ...args], options)
+const verify = (line: Line, options?: RunOptions, url = stack.url) =>
+  run(['verify', '--endpoint', url, ...wordsOf(line)], options)
 
-async function verifyAsJson(args: readonly string[], options?: RunOptions, url = stack.url) {
-  const { code, stdout } = await verify([...args, '--json'], options, url)
+async function verifyAsJson(line: Line, options?: RunOptions, url = stack.url) {
+  const { code, stdout } = await verify([...wordsOf(line), '--json'], options, url)
   return { code, body: JSON.parse(stdout) as Body }
 }
 
@@ -94,8 +89,8 @@ async function withFault<R>(fault: Fault, work: (url: string) => Promise<R>): Pr
 
 describe('a sound service', () => {
   test('keeps every promise, and its queues are left empty', async () => {
-    const file = join(directory, 'report.md')
-    const { code, body } = await verifyAsJson(['--report', file])
+    const report = file('report.md')
+    const { code, body } = await verifyAsJson(`--report ${report}`)
     expect([...stepsWith(body, 'broken'), ...stepsWith(body, 'undecided')]).toEqual([])
     expect(stepsWith(body, 'skipped').map(({ name }) => name)).toEqual([
       'The list of queues is refused',
@@ -105,7 +100,7 @@ describe('a sound service', () => {
       'A push to an empty queue is announced',
     ])
     expect({ code, ...body }).toMatchObject({ code: 0, success: true, left_behind: [] })
-    expect(readFileSync(file, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
+    expect(readFileSync(report, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
 
     const left = await queuesLeft()
     expect(left.filter(({ count }) => count !== 0)).toEqual([])
@@ -118,13 +113,13 @@ describe('a sound service', () => {
         deadCount: 0,
       })
     }
-    const again = await verifyAsJson(['--only', 'configuration'])
+    const again = await verifyAsJson('--only configuration')
     expect(again.code).toBe(0)
     expect(body.kept_queues).toEqual(expect.arrayContaining([...again.body.kept_queues]))
   })
 
   test('is told about as Markdown where stdout is no terminal, without its address', async () => {
-    const { code, stdout, stderr } = await verify(['--only', 'purge,events'])
+    const { code, stdout, stderr } = await verify('--only purge,events')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^## PushPop: 1 of 1 promise holds; 1 was skipped\n/)
     expect(stdout).toContain('| ✓ holds | **purge**: A purge empties')
@@ -134,7 +129,7 @@ describe('a sound service', () => {
   })
 
   test('is told about line by line on a terminal', async () => {
-    const { code, stdout } = await verify(['--only', 'purge'], { isTTY: true })
+    const { code, stdout } = await verify('--only purge', { isTTY: true })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^\S*✓\S* \S*purge .*2 of 2/)
     expect(stdout).toContain('1 of 1 promise holds.')
@@ -248,7 +243,7 @@ describe('the queues of a check', () => {
       throw new Error('lost')
     }
   const verifyOrder = (isLost: (path: string) => boolean) =>
-    withFault(losing(isLost), (url) => verifyAsJson(['--only', 'order'], {}, url))
+    withFault(losing(isLost), (url) => verifyAsJson('--only order', {}, url))
 
   test('are emptied though an answer is lost', async () => {
     const lost = new Set<string>()
@@ -269,14 +264,14 @@ describe('the queues of a check', () => {
 })
 
 describe('a service that', () => {
-  test.concurrent.each(faults)('$fault is caught by $check', async ({ check, sentence, make }) => {
+  test.concurrent.each(faults)('%s is caught by %s', async (_, check, sentence, make) => {
     const verdict = await withFault(make(), (url) => playStep(url, check, sentence))
     expect(verdict).toMatchObject({ kind: 'broken', reason: expect.any(String) })
   })
 
   test.concurrent('breaks a promise is told so, with what was found', async () => {
     const { code, stdout, stderr } = await withFault(swapsTwo(), (url) =>
-      verify(['--only', 'order,configuration'], {}, url),
+      verify('--only order,configuration', {}, url),
     )
     expect(code).toBe(5)
     expect(stdout).toMatch(/^## PushPop: 1 of 2 promises hold; 1 is broken\n/)
@@ -288,9 +283,7 @@ describe('a service that', () => {
 
   test.concurrent('answers without credentials is caught by authorisation', async () => {
     const env = { PUSHPOP_TOKEN: 'a-token' }
-    const { code, body } = await verifyAsJson(['--only', 'authorisation', '--auth', 'token'], {
-      env,
-    })
+    const { code, body } = await verifyAsJson('--only authorisation --auth token', { env })
     expect(code).toBe(5)
     expect(stepsWith(body, 'broken')).toHaveLength(3)
   })
@@ -316,7 +309,7 @@ describe('a service that', () => {
     }
     const [address, { code, stdout }] = await withFault(fault, async (url) => [
       url,
-      await verify(['--only', 'purge'], {}, url),
+      await verify('--only purge', {}, url),
     ])
     expect(code).toBe(1)
     expect(stdout).toContain('NETWORK_ERROR: No answer came from the endpoint')
@@ -328,9 +321,7 @@ describe('a service that', () => {
       asked.url.pathname.endsWith('/pop')
         ? { status: 403, headers: {}, text: '{"message":"Forbidden"}' }
         : pass(asked)
-    const { code, body } = await withFault(fault, (url) =>
-      verifyAsJson(['--only', 'order'], {}, url),
-    )
+    const { code, body } = await withFault(fault, (url) => verifyAsJson('--only order', {}, url))
     expect({ code, ...body }).toMatchObject({ code: 1, success: false, broken: 0, undecided: 1 })
   })
 
@@ -342,7 +333,7 @@ describe('a service that', () => {
         ? { status: 403, headers: {}, text: '{"message":"Forbidden"}' }
         : pass({ url, ...rest })
     }
-    const { code, stdout } = await withFault(fault, (url) => verify(['--only', 'order'], {}, url))
+    const { code, stdout } = await withFault(fault, (url) => verify('--only order', {}, url))
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(asked.filter((path) => path.endsWith('/push'))).toEqual([])
   })
@@ -384,7 +375,7 @@ describe('a run that is interrupted', () => {
 
 describe('the command line', () => {
   test('lists the checks', async () => {
-    const { code, stdout } = await run(['verify', '--list'])
+    const { code, stdout } = await run('verify --list')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^CHECK +PROMISE\norder +First in, first out/)
   })
@@ -399,7 +390,7 @@ describe('the command line', () => {
   })
 
   test('says where nothing answers', async () => {
-    const { code, stderr } = await run(['verify', '--endpoint', 'http://localhost:8999'])
+    const { code, stderr } = await run('verify --endpoint http://localhost:8999')
     expect(code).toBe(1)
     expect(stderr).toContain('Cannot reach http://localhost:8999 because nothing answers there')
   })

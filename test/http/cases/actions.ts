@@ -1,5 +1,12 @@
 import { expect } from 'vitest'
-import { type Call, type HttpAnswer, type Json, json } from '../call.ts'
+import {
+  type Call,
+  type CallOptions,
+  type CaseTools,
+  type HttpAnswer,
+  type Json,
+  json,
+} from '../call.ts'
 
 /** What cases do over and over. */
 
@@ -42,3 +49,32 @@ export function expectError(answer: HttpAnswer, status: number, code: string): J
 }
 
 export const nowSeconds = (): number => Date.now() / 1000
+
+/** The same on one queue. */
+export const on = (call: Call, queue: string) => ({
+  call: (method: string, verb: string, options?: CallOptions) =>
+    call(method, path(queue, verb), options),
+  push: (body: unknown) => push(call, queue, body),
+  pushItems: (items: readonly unknown[], priority?: number) =>
+    pushItems(call, queue, items, priority),
+  pop: (query?: string) => pop(call, queue, query),
+  lock: (query?: string) => lock(call, queue, query),
+  post: (verb: string, body?: unknown) => post(call, queue, verb, body),
+  inspect: () => inspect(call, queue),
+  configure: (change: unknown, ifMatch?: string) => {
+    const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch }
+    return call('PUT', path(queue, 'config'), { body: JSON.stringify(change), headers })
+  },
+})
+
+/** A promise of the API, tried on a queue or key that no other has used. */
+export type Case = (
+  tools: CaseTools & { readonly id: string; readonly q: ReturnType<typeof on> },
+) => Promise<void>
+/** By name; a name is a sentence. */
+export type Cases = Readonly<Record<string, Case>>
+
+export function runCase(run: Case, tools: CaseTools): Promise<void> {
+  const id = tools.queue()
+  return run({ ...tools, id, q: on(tools.call, id) })
+}

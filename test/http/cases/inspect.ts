@@ -1,244 +1,168 @@
 import { expect } from 'vitest'
-import type { Case } from '../call.ts'
-import {
-  expectError,
-  expectOk,
-  inspect,
-  lock,
-  path,
-  pop,
-  post,
-  push,
-  pushItems,
-} from './actions.ts'
+import { type Cases, expectOk, path, pop, pushItems } from './actions.ts'
 
-export const inspectCases: readonly Case[] = [
-  {
-    name: 'a queue tells its version, counts, age, priorities, locks and configuration',
-    async run({ call, queue }) {
-      const id = queue()
-      await pushItems(call, id, ['a', 'b'], 3)
-      await pushItems(call, id, ['c'], 9)
-      const { lock_expires_at, details } = await lock(call, id)
-      const answer = await call('GET', path(id), { query: 'consistent=true' })
-      expect(expectOk(answer)).toEqual({
-        id,
-        version: expect.any(Number),
-        count: 3,
-        locked_count: 1,
-        dead_count: 0,
-        oldest_pushed_at: details[0].pushed_at,
-        priorities: [
-          {
-            priority: 3,
-            count: 2,
-            head_segment: 0,
-            tail_segment: 0,
-            head_offloaded_segment: null,
-            tail_offloaded_segment: null,
-          },
-          {
-            priority: 9,
-            count: 1,
-            head_segment: 0,
-            tail_segment: 0,
-            head_offloaded_segment: null,
-            tail_offloaded_segment: null,
-          },
-        ],
-        locks: [{ lock_expires_at, count: 1, priorities: [3] }],
-        configuration: {
-          segment_size: 100,
-          buffer_segments: 1,
-          max_deliveries: null,
-          capacity: null,
-          push_limit: null,
-          pop_limit: null,
+export const inspectCases: Cases = {
+  'a queue tells its version, counts, age, priorities, locks and configuration': async ({
+    q,
+    id,
+  }) => {
+    await q.pushItems(['a', 'b'], 3)
+    await q.pushItems(['c'], 9)
+    const { lock_expires_at, details } = await q.lock()
+    const answer = await q.call('GET', '', { query: 'consistent=true' })
+    expect(expectOk(answer)).toEqual({
+      id,
+      version: expect.any(Number),
+      count: 3,
+      locked_count: 1,
+      dead_count: 0,
+      oldest_pushed_at: details[0].pushed_at,
+      priorities: [
+        {
+          priority: 3,
+          count: 2,
+          head_segment: 0,
+          tail_segment: 0,
+          head_offloaded_segment: null,
+          tail_offloaded_segment: null,
         },
-      })
-    },
+        {
+          priority: 9,
+          count: 1,
+          head_segment: 0,
+          tail_segment: 0,
+          head_offloaded_segment: null,
+          tail_offloaded_segment: null,
+        },
+      ],
+      locks: [{ lock_expires_at, count: 1, priorities: [3] }],
+      configuration: {
+        segment_size: 100,
+        buffer_segments: 1,
+        max_deliveries: null,
+        capacity: null,
+        push_limit: null,
+        pop_limit: null,
+      },
+    })
   },
-  {
-    name: 'a queue never tells the id of a lock',
-    async run({ call, queue }) {
-      const id = queue()
-      await push(call, id, { item: 1 })
-      const { lock_id } = await lock(call, id)
-      for (const at of [path(id), path(id, 'items'), path(id, 'config')]) {
-        expect((await call('GET', at)).text).not.toContain(lock_id)
-      }
-    },
+  'a queue never tells the id of a lock': async ({ q, call, id }) => {
+    await q.push({ item: 1 })
+    const { lock_id } = await q.lock()
+    for (const at of [path(id), path(id, 'items'), path(id, 'config')]) {
+      expect((await call('GET', at)).text).not.toContain(lock_id)
+    }
   },
-  {
-    name: 'the tag of a queue changes with everything that happens to it, and with nothing else',
-    async run({ call, queue }) {
-      const id = queue()
-      const tag = async () => {
-        const answer = await call('GET', path(id), { query: 'consistent=true' })
-        return answer.headers.etag as string
-      }
-      const tags = [await tag()]
-      const note = async (work: Promise<unknown>) => {
-        await work
-        tags.push(await tag())
-        expect(await tag()).toBe(tags.at(-1))
-      }
-      await note(pushItems(call, id, ['a', 'b', 'c']))
-      await note(pushItems(call, id, ['d']))
-      const { lock_id } = await lock(call, id, 'allow_competing_consumers=true')
-      await note(Promise.resolve())
-      await note(post(call, id, 'acknowledge', { lock_id }))
-      await note(pop(call, id))
-      await note(call('PUT', path(id, 'config'), { body: '{"capacity":9}' }))
-      expect(new Set(tags).size).toBe(tags.length)
-      for (const one of tags) expect(one).toMatch(/^"[^"]+"$/)
-    },
+  'the tag of a queue changes with everything that happens to it, and with nothing else': async ({
+    q,
+  }) => {
+    const tag = async () => {
+      const answer = await q.call('GET', '', { query: 'consistent=true' })
+      return answer.headers.etag as string
+    }
+    const tags = [await tag()]
+    const note = async (work: Promise<unknown>) => {
+      await work
+      tags.push(await tag())
+      expect(await tag()).toBe(tags.at(-1))
+    }
+    await note(q.pushItems(['a', 'b', 'c']))
+    await note(q.pushItems(['d']))
+    const { lock_id } = await q.lock('allow_competing_consumers=true')
+    await note(Promise.resolve())
+    await note(q.post('acknowledge', { lock_id }))
+    await note(q.pop())
+    await note(q.call('PUT', 'config', { body: '{"capacity":9}' }))
+    expect(new Set(tags).size).toBe(tags.length)
+    for (const one of tags) expect(one).toMatch(/^"[^"]+"$/)
   },
-  {
-    name: 'a queue that nobody pushed to is empty, and looking at it changes nothing',
-    async run({ call, queue }) {
-      const id = queue()
-      for (const query of ['', 'consistent=true', 'consistent=false']) {
-        const state = expectOk(await call('GET', path(id), { query }))
-        expect(state).toMatchObject({
-          version: 0,
-          count: 0,
-          priorities: [],
-          oldest_pushed_at: null,
-        })
-      }
-      expectOk(await call('GET', path(id, 'items')))
-      expectOk(await call('GET', path(id, 'config')))
-      const listed = expectOk(await call('GET', '/queues', { query: `prefix=${id}` }))
-      expect(listed.queues.map((it: { id: string }) => it.id)).not.toContain(id)
-    },
+  'a queue that nobody pushed to is empty, and looking at it changes nothing': async ({
+    q,
+    call,
+    id,
+  }) => {
+    for (const query of ['', 'consistent=true', 'consistent=false']) {
+      const state = expectOk(await q.call('GET', '', { query }))
+      expect(state).toMatchObject({ version: 0, count: 0, priorities: [], oldest_pushed_at: null })
+    }
+    expectOk(await q.call('GET', 'items'))
+    expectOk(await q.call('GET', 'config'))
+    const listed = expectOk(await call('GET', '/queues', { query: `prefix=${id}` }))
+    expect(listed.queues.map((it: { id: string }) => it.id)).not.toContain(id)
   },
-  {
-    name: 'a long queue tells which of its segments are in S3',
-    async run({ call, queue, housekeep }) {
-      if (housekeep === undefined) return
-      const id = queue()
-      expectOk(await call('PUT', path(id, 'config'), { body: '{"segment_size":10}' }))
-      const items = [...Array(80).keys()].map((n) => `${n}: ${'x'.repeat(300)}`)
-      for (const item of items) await push(call, id, { item })
-      await housekeep(id)
-      const { priorities } = await inspect(call, id)
-      expect(priorities).toMatchObject([
-        { count: 80, head_segment: 0, tail_segment: 7, head_offloaded_segment: 2 },
-      ])
-      expect(priorities[0].tail_offloaded_segment).toBeGreaterThanOrEqual(4)
-      const all = await pop(call, id, 'count=100')
-      expect(all.items).toEqual(items)
-    },
+  'a long queue tells which of its segments are in S3': async ({ q, id, housekeep }) => {
+    if (housekeep === undefined) return
+    expectOk(await q.call('PUT', 'config', { body: '{"segment_size":10}' }))
+    const items = [...Array(80).keys()].map((n) => `${n}: ${'x'.repeat(300)}`)
+    for (const item of items) await q.push({ item })
+    await housekeep(id)
+    const { priorities } = await q.inspect()
+    expect(priorities).toMatchObject([
+      { count: 80, head_segment: 0, tail_segment: 7, head_offloaded_segment: 2 },
+    ])
+    expect(priorities[0].tail_offloaded_segment).toBeGreaterThanOrEqual(4)
+    const all = await q.pop('count=100')
+    expect(all.items).toEqual(items)
   },
-  {
-    name: 'a look shows the next items in pop order, with their state and deliveries',
-    async run({ call, queue }) {
-      const id = queue()
-      await pushItems(call, id, ['c'], 1)
-      await pushItems(call, id, ['a', 'b'], 0)
-      await lock(call, id)
-      const look = () => call('GET', path(id, 'items'))
-      const first = await look()
-      const { items, count, details, cursor } = expectOk(first)
-      expect({ items, count, cursor }).toEqual({
-        items: ['a', 'b', 'c'],
-        count: 3,
-        cursor: undefined,
-      })
-      const short = details.map((it: Record<string, unknown>) => [
-        it.priority,
-        it.state,
-        it.deliveries,
-      ])
-      expect(short).toEqual([
-        [0, 'locked', 1],
-        [0, 'ready', 0],
-        [1, 'ready', 0],
-      ])
-      expect((await look()).text).toBe(first.text)
-    },
+  'a look shows the next items in pop order, with their state and deliveries': async ({ q }) => {
+    await q.pushItems(['c'], 1)
+    await q.pushItems(['a', 'b'], 0)
+    await q.lock()
+    const look = () => q.call('GET', 'items')
+    const first = await look()
+    const { items, count, details, cursor } = expectOk(first)
+    expect({ items, count, cursor }).toEqual({
+      items: ['a', 'b', 'c'],
+      count: 3,
+      cursor: undefined,
+    })
+    const short = details.map((it: Record<string, unknown>) => [
+      it.priority,
+      it.state,
+      it.deliveries,
+    ])
+    expect(short).toEqual([
+      [0, 'locked', 1],
+      [0, 'ready', 0],
+      [1, 'ready', 0],
+    ])
+    expect((await look()).text).toBe(first.text)
   },
-  {
-    name: 'a look goes page by page, and keeps to a priority if asked',
-    async run({ call, queue }) {
-      const id = queue()
-      const texts = [...Array(45).keys()].map((n) => `i${n}`)
-      await pushItems(call, id, texts, 0)
-      await pushItems(call, id, ['other'], 4)
-      const pages: string[][] = []
-      let cursor: string | undefined
-      do {
-        const query: string = cursor === undefined ? '' : `cursor=${encodeURIComponent(cursor)}`
-        const page = expectOk(await call('GET', path(id, 'items'), { query }))
-        pages.push(page.items)
-        cursor = page.cursor
-      } while (cursor !== undefined)
-      expect(pages.map((page) => page.length)).toEqual([20, 20, 6])
-      expect(pages.flat()).toEqual([...texts, 'other'])
-      const only = expectOk(await call('GET', path(id, 'items'), { query: 'priority=4&limit=1' }))
-      expect(only.items).toEqual(['other'])
-    },
+  'a look goes page by page, and keeps to a priority if asked': async ({ q }) => {
+    const texts = [...Array(45).keys()].map((n) => `i${n}`)
+    await q.pushItems(texts, 0)
+    await q.pushItems(['other'], 4)
+    const pages: string[][] = []
+    let cursor: string | undefined
+    do {
+      const query: string = cursor === undefined ? '' : `cursor=${encodeURIComponent(cursor)}`
+      const page = expectOk(await q.call('GET', 'items', { query }))
+      pages.push(page.items)
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    expect(pages.map((page) => page.length)).toEqual([20, 20, 6])
+    expect(pages.flat()).toEqual([...texts, 'other'])
+    const only = expectOk(await q.call('GET', 'items', { query: 'priority=4&limit=1' }))
+    expect(only.items).toEqual(['other'])
   },
-  {
-    name: 'what a look cannot go by is refused by name',
-    async run({ call, queue }) {
-      const at = path(queue(), 'items')
-      const wrong = [
-        ['limit=0', 'INVALID_PARAMETER'],
-        ['limit=101', 'INVALID_PARAMETER'],
-        ['limit=many', 'INVALID_PARAMETER'],
-        ['priority=-1', 'INVALID_PRIORITY'],
-        ['priority=2147483648', 'INVALID_PRIORITY'],
-        ['cursor=', 'INVALID_PARAMETER'],
-        ['cursor=forged', 'INVALID_PARAMETER'],
-        ['count=5', 'UNKNOWN_FIELD'],
-      ] as const
-      for (const [query, code] of wrong) {
-        const refused = expectError(await call('GET', at, { query }), 400, code)
-        expect(refused.message).toContain(query.split('=')[0])
-      }
-    },
+  'queues are listed by id with their counts, a page at a time': async ({ call, id }) => {
+    const prefix = `${id}.`
+    const ids = ['a', 'B', 'c', 'd', 'e'].map((letter) => prefix + letter)
+    for (const id of ids) await pushItems(call, id, ['x', 'y'])
+    await pop(call, `${prefix}c`)
+    const found: { id: string; count: number }[] = []
+    let cursor: string | undefined
+    do {
+      const next: string = cursor === undefined ? '' : `&cursor=${cursor}`
+      const query = `prefix=${prefix}&limit=2${next}`
+      const page = expectOk(await call('GET', '/queues', { query }))
+      expect(page.queues.length).toBeLessThanOrEqual(2)
+      found.push(...page.queues)
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    expect(found).toEqual([...ids].sort().map((id) => ({ id, count: id.endsWith('c') ? 1 : 2 })))
   },
-  {
-    name: 'queues are listed by id with their counts, a page at a time',
-    async run({ call, queue }) {
-      const prefix = `${queue()}.`
-      const ids = ['a', 'B', 'c', 'd', 'e'].map((letter) => prefix + letter)
-      for (const id of ids) await pushItems(call, id, ['x', 'y'])
-      await pop(call, `${prefix}c`)
-      const found: { id: string; count: number }[] = []
-      let cursor: string | undefined
-      do {
-        const next: string = cursor === undefined ? '' : `&cursor=${cursor}`
-        const query = `prefix=${prefix}&limit=2${next}`
-        const page = expectOk(await call('GET', '/queues', { query }))
-        expect(page.queues.length).toBeLessThanOrEqual(2)
-        found.push(...page.queues)
-        cursor = page.cursor
-      } while (cursor !== undefined)
-      expect(found).toEqual([...ids].sort().map((id) => ({ id, count: id.endsWith('c') ? 1 : 2 })))
-    },
+  'health is open, short, and asks for nothing': async ({ call }) => {
+    expect((await call('GET', '/healthz')).text).toBe('{"status":"ok"}')
   },
-  {
-    name: 'what a list cannot go by is refused by name',
-    async run({ call }) {
-      const wrong = ['limit=0', 'limit=101', 'limit=1.5', 'prefix=a%2Fb', 'cursor=%2B', 'cursor=']
-      for (const query of wrong) {
-        const refused = expectError(
-          await call('GET', '/queues', { query }),
-          400,
-          'INVALID_PARAMETER',
-        )
-        expect(refused.message).toContain(query.split('=')[0])
-      }
-      expectError(await call('GET', '/queues', { query: 'all=true' }), 400, 'UNKNOWN_FIELD')
-    },
-  },
-  {
-    name: 'health is open, short, and asks for nothing',
-    async run({ call }) {
-      expect((await call('GET', '/healthz')).text).toBe('{"status":"ok"}')
-    },
-  },
-]
+}

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Call, Case, HttpAnswer } from '../call.ts'
-import { expectError, expectOk, nowSeconds } from './actions.ts'
+import type { Call, HttpAnswer } from '../call.ts'
+import { type Cases, expectError, expectOk, nowSeconds } from './actions.ts'
 
 const at = (key: string, more = ''): string => `/rate/${key}${more}`
 const decide = (call: Call, key: string, query = '') => call('POST', at(key), { query })
@@ -35,63 +35,52 @@ function expectHeaders({ headers }: HttpAnswer, policy: string, remaining: numbe
   expect(headers.ratelimit).toMatch(new RegExp(`^"default";r=${remaining};t=[1-9]\\d*$`))
 }
 
-export const rateCases: readonly Case[] = [
-  {
-    name: 'a request within the limit may go, and is told what is left',
-    async run({ call, queue }) {
-      const key = queue()
-      const query = 'maxRequests=3&windowMillis=86400000'
-      const first = await decide(call, key, query)
-      const body = expectOk(first)
-      expect(body).toMatchObject({ allowed: true, remaining: 2, waited_ms: 0 })
-      expect(body.request_id).toBe(first.headers['x-request-id'])
-      expect(body.window.end - body.window.start).toBe(86_400)
-      expect(body.window.start).toBeLessThanOrEqual(nowSeconds())
-      expectHeaders(first, 'q=3;w=86400', 2)
-      const second = await decide(call, key, `${query}&cost=2`)
-      expect(expectOk(second).remaining).toBe(0)
-      expectHeaders(second, 'q=3;w=86400', 0)
-    },
+export const rateCases: Cases = {
+  'a request within the limit may go, and is told what is left': async ({ call, id: key }) => {
+    const query = 'maxRequests=3&windowMillis=86400000'
+    const first = await decide(call, key, query)
+    const body = expectOk(first)
+    expect(body).toMatchObject({ allowed: true, remaining: 2, waited_ms: 0 })
+    expect(body.request_id).toBe(first.headers['x-request-id'])
+    expect(body.window.end - body.window.start).toBe(86_400)
+    expect(body.window.start).toBeLessThanOrEqual(nowSeconds())
+    expectHeaders(first, 'q=3;w=86400', 2)
+    const second = await decide(call, key, `${query}&cost=2`)
+    expect(expectOk(second).remaining).toBe(0)
+    expectHeaders(second, 'q=3;w=86400', 0)
   },
-  {
-    name: 'a key that nobody has heard of has 100 a second',
-    async run({ call, queue }) {
+  'a key that nobody has heard of has 100 a second': async ({ call, queue }) => {
+    for (;;) {
       const answer = await decide(call, queue())
-      expectOk(answer)
-      expectHeaders(answer, 'q=100;w=1', 99)
-    },
+      const { window } = expectOk(answer)
+      // On a busy machine its second may be over by now, and the answer may tell of the next.
+      if (nowSeconds() < window.end) return expectHeaders(answer, 'q=100;w=1', 99)
+    }
   },
-  {
-    name: 'a request beyond the limit is told when to come back',
-    async run({ call, queue }) {
-      const key = queue()
-      expectOk(await decide(call, key, oneADay))
-      const answer = await decide(call, key, oneADay)
-      const body = expectError(answer, 429, 'RATE_LIMITED')
-      expect(body).toMatchObject({ allowed: false, retryable: true })
-      expect(Number(answer.headers['retry-after'])).toBe(Math.ceil(body.retry_after_ms / 1000))
-      expectHeaders(answer, 'q=1;w=86400', 0)
-    },
+  'a request beyond the limit is told when to come back': async ({ call, id: key }) => {
+    expectOk(await decide(call, key, oneADay))
+    const answer = await decide(call, key, oneADay)
+    const body = expectError(answer, 429, 'RATE_LIMITED')
+    expect(body).toMatchObject({ allowed: false, retryable: true })
+    expect(Number(answer.headers['retry-after'])).toBe(Math.ceil(body.retry_after_ms / 1000))
+    expectHeaders(answer, 'q=1;w=86400', 0)
   },
-  {
-    name: 'one that may wait is held until its turn, and one window has no more than its limit',
-    async run({ call, queue }) {
-      const key = queue()
-      const query = 'maxRequests=1&windowMillis=300&canWait=true'
-      const starts: number[] = []
-      for (let n = 1; n <= 4; n += 1) {
-        const body = expectOk(await decide(call, key, query))
-        expect(body.window.start).toBeLessThanOrEqual(nowSeconds())
-        starts.push(body.window.start)
-      }
-      expect(new Set(starts).size).toBe(4)
-      expect(starts.toSorted((a, b) => a - b)).toEqual(starts)
-    },
+  'one that may wait is held until its turn, and one window has no more than its limit': async ({
+    call,
+    id: key,
+  }) => {
+    const query = 'maxRequests=1&windowMillis=300&canWait=true'
+    const starts: number[] = []
+    for (let n = 1; n <= 4; n += 1) {
+      const body = expectOk(await decide(call, key, query))
+      expect(body.window.start).toBeLessThanOrEqual(nowSeconds())
+      starts.push(body.window.start)
+    }
+    expect(new Set(starts).size).toBe(4)
+    expect(starts.toSorted((a, b) => a - b)).toEqual(starts)
   },
-  {
-    name: 'one whose turn comes too late gets a ticket, which can be looked at by its own key only',
-    async run({ call, queue }) {
-      const key = queue()
+  'one whose turn comes too late gets a ticket, which can be looked at by its own key only':
+    async ({ call, queue, id: key }) => {
       expectOk(await decide(call, key, oneADay))
       const { ticket, answer } = await ticketOf(call, key)
       const body = JSON.parse(answer.text)
@@ -113,163 +102,137 @@ export const rateCases: readonly Case[] = [
         }
       }
     },
+  'a place is given up only where nobody waits behind it': async ({ call, id: key }) => {
+    expectOk(await decide(call, key, oneADay))
+    const first = await ticketOf(call, key)
+    const second = await ticketOf(call, key)
+    expect([first.position, second.position]).toEqual([1, 2])
+    const giveUp = async (ticket: string) =>
+      expectOk(await call('DELETE', at(key, `/tickets/${ticket}`)))
+    expect(await giveUp(first.ticket)).toEqual({ given_up: false, reason: 'others_wait_behind' })
+    expect(await giveUp(second.ticket)).toEqual({ given_up: true })
+    expect((await ticketOf(call, key)).position).toBe(2)
   },
-  {
-    name: 'a place is given up only where nobody waits behind it',
-    async run({ call, queue }) {
-      const key = queue()
-      expectOk(await decide(call, key, oneADay))
-      const first = await ticketOf(call, key)
-      const second = await ticketOf(call, key)
-      expect([first.position, second.position]).toEqual([1, 2])
-      const giveUp = async (ticket: string) =>
-        expectOk(await call('DELETE', at(key, `/tickets/${ticket}`)))
-      expect(await giveUp(first.ticket)).toEqual({ given_up: false, reason: 'others_wait_behind' })
-      expect(await giveUp(second.ticket)).toEqual({ given_up: true })
-      expect((await ticketOf(call, key)).position).toBe(2)
-    },
+  'a line that is full is a denial': async ({ call, id: key }) => {
+    const query = `${oneADay}&maxRequestsInQueue=1&canWait=true&maxWaitMs=0`
+    const statuses = []
+    for (let n = 1; n <= 3; n += 1) statuses.push((await decide(call, key, query)).status)
+    expect(statuses).toEqual([200, 202, 429])
   },
-  {
-    name: 'a line that is full is a denial',
-    async run({ call, queue }) {
-      const key = queue()
-      const query = `${oneADay}&maxRequestsInQueue=1&canWait=true&maxWaitMs=0`
-      const statuses = []
-      for (let n = 1; n <= 3; n += 1) statuses.push((await decide(call, key, query)).status)
-      expect(statuses).toEqual([200, 202, 429])
-    },
+  'a ticket whose turn has come is ready, then cannot be given up': async ({
+    call,
+    id: key,
+    pass,
+  }) => {
+    const query = 'maxRequests=1&windowMillis=500&canWait=true&maxWaitMs=0'
+    let answer = await decide(call, key, query)
+    while (answer.status === 200) answer = await decide(call, key, query)
+    const { ticket, retry_after_ms: waitMs } = JSON.parse(answer.text)
+    await pass(waitMs + 50)
+    const address = at(key, `/tickets/${ticket}`)
+    const state = await call('GET', address)
+    expect(expectOk(state).state).toBe('ready')
+    expect(state.headers['retry-after']).toBeUndefined()
+    const late = { given_up: false, reason: 'too_late' }
+    expect(expectOk(await call('DELETE', address))).toEqual(late)
   },
-  {
-    name: 'a ticket whose turn has come is ready, then cannot be given up',
-    async run({ call, queue, pass }) {
-      const key = queue()
-      const query = 'maxRequests=1&windowMillis=500&canWait=true&maxWaitMs=0'
-      let answer = await decide(call, key, query)
-      while (answer.status === 200) answer = await decide(call, key, query)
-      const { ticket, retry_after_ms: waitMs } = JSON.parse(answer.text)
-      await pass(waitMs + 50)
-      const address = at(key, `/tickets/${ticket}`)
-      const state = await call('GET', address)
-      expect(expectOk(state).state).toBe('ready')
-      expect(state.headers['retry-after']).toBeUndefined()
-      const late = { given_up: false, reason: 'too_late' }
-      expect(expectOk(await call('DELETE', address))).toEqual(late)
-    },
+  'the state of a limit is told, and nothing changed by looking': async ({ call, id: key }) => {
+    const state = async () => expectOk(await call('GET', at(key)))
+    expect(await state()).toMatchObject({ key, from: 'default', configuration: defaults })
+    expectOk(await configure(call, key, { max_requests: 2, window_millis: 86_400_000 }))
+    expectOk(await decide(call, key))
+    const shard = { shard: 0, limit: 2, remaining: 1, waiting: 0, last_turn: null }
+    const first = await state()
+    expect(first).toMatchObject({ from: 'key', shards: [shard] })
+    expect(await state()).toEqual(first)
+    expectOk(await decide(call, key))
+    const held = await decide(call, key, 'canWait=true')
+    const { not_before } = JSON.parse(held.text)
+    const waits = { remaining: 0, waiting: 1, last_turn: not_before }
+    expect(await state()).toMatchObject({ shards: [waits] })
   },
-  {
-    name: 'the state of a limit is told, and nothing changed by looking',
-    async run({ call, queue }) {
-      const key = queue()
-      const state = async () => expectOk(await call('GET', at(key)))
-      expect(await state()).toMatchObject({ key, from: 'default', configuration: defaults })
-      expectOk(await configure(call, key, { max_requests: 2, window_millis: 86_400_000 }))
-      expectOk(await decide(call, key))
-      const shard = { shard: 0, limit: 2, remaining: 1, waiting: 0, last_turn: null }
-      const first = await state()
-      expect(first).toMatchObject({ from: 'key', shards: [shard] })
-      expect(await state()).toEqual(first)
-      expectOk(await decide(call, key))
-      const held = await decide(call, key, 'canWait=true')
-      const { not_before } = JSON.parse(held.text)
-      const waits = { remaining: 0, waiting: 1, last_turn: not_before }
-      expect(await state()).toMatchObject({ shards: [waits] })
-    },
+  'a key that is configured does not let a call choose, unless told so': async ({
+    call,
+    id: key,
+  }) => {
+    expectOk(await configure(call, key, { max_requests: 5 }))
+    for (const field of ['maxRequests', 'maxRequestsInQueue', 'windowMillis']) {
+      const refused = expectError(await decide(call, key, `${field}=101`), 403, 'OVERRIDE_REFUSED')
+      expect(refused).toMatchObject({ field, retryable: false })
+    }
+    expectOk(await decide(call, key, 'maxRequests=5'))
+    expectOk(await configure(call, key, { max_requests: 5, allow_overrides: true }))
+    const own = await decide(call, key, 'maxRequests=7')
+    expectOk(own)
+    expect(own.headers['ratelimit-policy']).toBe('"default";q=7;w=1')
   },
-  {
-    name: 'a key that is configured does not let a call choose, unless told so',
-    async run({ call, queue }) {
-      const key = queue()
-      expectOk(await configure(call, key, { max_requests: 5 }))
-      for (const field of ['maxRequests', 'maxRequestsInQueue', 'windowMillis']) {
-        const refused = expectError(
-          await decide(call, key, `${field}=101`),
-          403,
-          'OVERRIDE_REFUSED',
-        )
-        expect(refused).toMatchObject({ field, retryable: false })
-      }
-      expectOk(await decide(call, key, 'maxRequests=5'))
-      expectOk(await configure(call, key, { max_requests: 5, allow_overrides: true }))
-      const own = await decide(call, key, 'maxRequests=7')
-      expectOk(own)
-      expect(own.headers['ratelimit-policy']).toBe('"default";q=7;w=1')
-    },
+  'a limit’s configuration is replaced whole, at the revision that If-Match names': async ({
+    call,
+    id: key,
+  }) => {
+    const get = () => call('GET', at(key, '/config'))
+    expect(expectOk(await get())).toEqual(defaults)
+    expect((await get()).headers.etag).toBe('"0"')
+    const own = { ...defaults, allow_overrides: false }
+    const smooth = { max_requests: 10, algorithm: 'smooth', burst: 5 }
+    expect(expectOk(await configure(call, key, smooth, '"0"'))).toEqual({ ...own, ...smooth })
+    expectError(await configure(call, key, {}, '"0"'), 412, 'VERSION_MISMATCH')
+    const { etag = '' } = (await get()).headers
+    expectOk(await configure(call, key, { shards: 4 }, `"7", ${etag}`))
+    const given = expectOk(await get())
+    expect(given).toEqual({ ...own, shards: 4 })
+    expect(expectOk(await configure(call, key, given))).toEqual(given)
+    expect(expectOk(await call('GET', at(key))).shards).toHaveLength(4)
+    const stale = { headers: { 'If-Match': etag } }
+    expectError(await call('DELETE', at(key, '/config'), stale), 412, 'VERSION_MISMATCH')
+    expect(expectOk(await call('DELETE', at(key, '/config')))).toEqual(defaults)
+    expect(expectOk(await call('DELETE', at(key, '/config')))).toEqual(defaults)
   },
-  {
-    name: 'a limit’s configuration is replaced whole, at the revision that If-Match names',
-    async run({ call, queue }) {
-      const key = queue()
-      const get = () => call('GET', at(key, '/config'))
-      expect(expectOk(await get())).toEqual(defaults)
-      expect((await get()).headers.etag).toBe('"0"')
-      const own = { ...defaults, allow_overrides: false }
-      const smooth = { max_requests: 10, algorithm: 'smooth', burst: 5 }
-      expect(expectOk(await configure(call, key, smooth, '"0"'))).toEqual({ ...own, ...smooth })
-      expectError(await configure(call, key, {}, '"0"'), 412, 'VERSION_MISMATCH')
-      const { etag = '' } = (await get()).headers
-      expectOk(await configure(call, key, { shards: 4 }, `"7", ${etag}`))
-      const given = expectOk(await get())
-      expect(given).toEqual({ ...own, shards: 4 })
-      expect(expectOk(await configure(call, key, given))).toEqual(given)
-      expect(expectOk(await call('GET', at(key))).shards).toHaveLength(4)
-      const stale = { headers: { 'If-Match': etag } }
-      expectError(await call('DELETE', at(key, '/config'), stale), 412, 'VERSION_MISMATCH')
-      expect(expectOk(await call('DELETE', at(key, '/config')))).toEqual(defaults)
-      expect(expectOk(await call('DELETE', at(key, '/config')))).toEqual(defaults)
-    },
+  'the longest prefix that a key begins with says what applies to it': async ({ call, queue }) => {
+    const prefix = `${queue()}.`
+    const patterns = [
+      { prefix, max_requests: 20 },
+      { prefix: `${prefix}free.`, max_requests: 2 },
+    ]
+    const put = (body: unknown, headers = {}) =>
+      call('PUT', '/rate-config', { body: JSON.stringify(body), headers })
+    const before = await call('GET', '/rate-config')
+    expectOk(before)
+    const changed = await put({ patterns }, { 'If-Match': before.headers.etag as string })
+    const applied = expectOk(changed)
+    expect(applied.patterns.map((one: { prefix: string }) => one.prefix)).toEqual([
+      `${prefix}free.`,
+      prefix,
+    ])
+    expect(expectOk(await call('GET', '/rate-config'))).toEqual(applied)
+    const stale = { 'If-Match': before.headers.etag as string }
+    expectError(await put({ patterns: [] }, stale), 412, 'VERSION_MISMATCH')
+    const limitOf = async (key: string) => {
+      const state = expectOk(await call('GET', at(key)))
+      return [state.from, state.configuration.max_requests]
+    }
+    expect(await limitOf(`${prefix}free.1`)).toEqual(['pattern', 2])
+    expect(await limitOf(`${prefix}paid`)).toEqual(['pattern', 20])
+    expect(await limitOf(queue())).toEqual(['default', 100])
+    expectOk(await configure(call, `${prefix}paid`, { max_requests: 21 }))
+    expect(await limitOf(`${prefix}paid`)).toEqual(['key', 21])
+    expect((await call('GET', at(`${prefix}free.1`, '/config'))).headers.etag).toBe('"0"')
+    expect(expectOk(await put({ patterns: [] }))).toEqual({ patterns: [] })
   },
-  {
-    name: 'the longest prefix that a key begins with says what applies to it',
-    async run({ call, queue }) {
-      const prefix = `${queue()}.`
-      const patterns = [
-        { prefix, max_requests: 20 },
-        { prefix: `${prefix}free.`, max_requests: 2 },
-      ]
-      const put = (body: unknown, headers = {}) =>
-        call('PUT', '/rate-config', { body: JSON.stringify(body), headers })
-      const before = await call('GET', '/rate-config')
-      expectOk(before)
-      const changed = await put({ patterns }, { 'If-Match': before.headers.etag as string })
-      const applied = expectOk(changed)
-      expect(applied.patterns.map((one: { prefix: string }) => one.prefix)).toEqual([
-        `${prefix}free.`,
-        prefix,
-      ])
-      expect(expectOk(await call('GET', '/rate-config'))).toEqual(applied)
-      const stale = { 'If-Match': before.headers.etag as string }
-      expectError(await put({ patterns: [] }, stale), 412, 'VERSION_MISMATCH')
-      const limitOf = async (key: string) => {
-        const state = expectOk(await call('GET', at(key)))
-        return [state.from, state.configuration.max_requests]
-      }
-      expect(await limitOf(`${prefix}free.1`)).toEqual(['pattern', 2])
-      expect(await limitOf(`${prefix}paid`)).toEqual(['pattern', 20])
-      expect(await limitOf(queue())).toEqual(['default', 100])
-      expectOk(await configure(call, `${prefix}paid`, { max_requests: 21 }))
-      expect(await limitOf(`${prefix}paid`)).toEqual(['key', 21])
-      expect((await call('GET', at(`${prefix}free.1`, '/config'))).headers.etag).toBe('"0"')
-      expect(expectOk(await put({ patterns: [] }))).toEqual({ patterns: [] })
-    },
+  'what a limit cannot be is refused by the field’s name': async ({ call, id: key }) => {
+    for (const [settings, field] of [
+      [{ burst: 2 }, 'burst'],
+      [{ max_requests: 3, shards: 4 }, 'shards'],
+      [{ window_millis: 99 }, 'window_millis'],
+      [{ algorithm: 'bucket' }, 'algorithm'],
+    ] as const) {
+      const body = expectError(await configure(call, key, settings), 400, 'INVALID_PARAMETER')
+      expect(body.field).toBe(field)
+    }
+    expectError(await configure(call, key, { max: 1 }), 400, 'UNKNOWN_FIELD')
+    const costly = await decide(call, key, 'maxRequests=2&cost=3')
+    expect(expectError(costly, 400, 'INVALID_PARAMETER').field).toBe('cost')
+    const wrongKey = await call('POST', '/rate/a%20b')
+    expect(expectError(wrongKey, 400, 'INVALID_PARAMETER').field).toBe('key')
   },
-  {
-    name: 'what a limit cannot be is refused by the field’s name',
-    async run({ call, queue }) {
-      const key = queue()
-      for (const [settings, field] of [
-        [{ burst: 2 }, 'burst'],
-        [{ max_requests: 3, shards: 4 }, 'shards'],
-        [{ window_millis: 99 }, 'window_millis'],
-        [{ algorithm: 'bucket' }, 'algorithm'],
-      ] as const) {
-        const body = expectError(await configure(call, key, settings), 400, 'INVALID_PARAMETER')
-        expect(body.field).toBe(field)
-      }
-      expectError(await configure(call, key, { max: 1 }), 400, 'UNKNOWN_FIELD')
-      const costly = await decide(call, key, 'maxRequests=2&cost=3')
-      expect(expectError(costly, 400, 'INVALID_PARAMETER').field).toBe('cost')
-      const wrongKey = await call('POST', '/rate/a%20b')
-      expect(expectError(wrongKey, 400, 'INVALID_PARAMETER').field).toBe('key')
-    },
-  },
-]
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { CallOptions } from '../call.ts'
-import { callNames, calls } from './hostile-case.ts'
+import { callNames, calls, words } from './hostile-case.ts'
 
 /** Requests of every kind: nearly right, wrong, and nothing of the sort. */
 
@@ -146,17 +146,9 @@ const headers = fc.record(
 )
 
 const numbers = fc.constantFrom(
-  '0',
-  '1',
-  '-1',
-  '5',
-  '1.0',
-  '1e2',
-  '1e400',
-  '-0',
-  '0.5',
-  '"1"',
-  'null',
+  ...words(`
+    0 1 -1 5 1.0 1e2 1e400 -0 0.5 "1" null
+  `),
 )
 const strings = fc.oneof(
   fc.constantFrom(`"${SOME_LOCK}"`, `"${CANARY}"`, '""', '"\\ud800"', '"\\u0000"'),
@@ -169,30 +161,11 @@ const jsons = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(`{"${CANARY}":1,"${CANARY}":2}`, '[]', '{}', '[[],{}]') },
 )
 const fieldNames = fc.constantFrom(
-  'item',
-  'items',
-  'priority',
-  'lock_id',
-  'lock_ids',
-  'ids',
-  'ttl_seconds',
-  'reason',
-  'limit',
-  'segment_size',
-  'buffer_segments',
-  'max_deliveries',
-  'capacity',
-  'push_limit',
-  'pop_limit',
-  'max_requests',
-  'window_millis',
-  'algorithm',
-  'burst',
-  'shards',
-  'allow_overrides',
-  'patterns',
-  'prefix',
-  '__proto__',
+  ...words(`
+    item items priority lock_id lock_ids ids ttl_seconds reason limit segment_size
+    buffer_segments max_deliveries capacity push_limit pop_limit max_requests window_millis
+    algorithm burst shards allow_overrides patterns prefix __proto__
+  `),
 )
 const itemObjects = fc
   .tuple(jsons, fc.option(numbers))

@@ -1,5 +1,14 @@
 import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
-import { type CallName, calls, type HostileCase, short, wrong } from './hostile-case.ts'
+import {
+  type CallName,
+  callNames,
+  calls,
+  type HostileCase,
+  phrases,
+  short,
+  words,
+  wrong,
+} from './hostile-case.ts'
 
 const withBody: readonly CallName[] = [
   'push',
@@ -12,49 +21,15 @@ const withBody: readonly CallName[] = [
   'redrive',
 ]
 
-const noJson = [
-  '{',
-  '}',
-  '{}{}',
-  '{} x',
-  '{"a"}',
-  '{"a":}',
-  '{"a":1,}',
-  '{,"a":1}',
-  '{a:1}',
-  "{'a':1}",
-  '{"a":1 "b":2}',
-  '{"a":01}',
-  '{"a":+1}',
-  '{"a":.5}',
-  '{"a":5.}',
-  '{"a":1e}',
-  '{"a":0x1}',
-  '{"a":NaN}',
-  '{"a":Infinity}',
-  '{"a":-}',
-  '{"a":True}',
-  '{"a":undefined}',
-  '{"a":"\u0000"}',
-  '{"a":"\n"}',
-  '{"a":"\\x41"}',
-  '{"a":"\\u12"}',
-  '{"a":"\\u12G4"}',
-  '{"a":"\\"}',
-  '{"a":"unclosed}',
-  '{"a":[1,2}',
-  '{"a":[1 2]}',
-  '{"a":[,]}',
-  '{"a":{]}}',
-  '{/* comment */"a":1}',
-  '{"a":1}//',
-  '\ufeff{"a":1}',
-  '\u00a0{"a":1}',
-  '{"a"\u2003:1}',
-  '{"a":1}\u0000',
-  `{"a":${'['.repeat(1_000)}`,
-  `{"a":${'{"a":'.repeat(1_000)}1`,
-]
+const noJson = phrases(`
+  { ¦ } ¦ {}{} ¦ {} x ¦ {"a"} ¦ {"a":} ¦ {"a":1,} ¦ {,"a":1} ¦ {a:1} ¦ {'a':1} ¦ {"a":1 "b":2}
+  {"a":01} ¦ {"a":+1} ¦ {"a":.5} ¦ {"a":5.} ¦ {"a":1e} ¦ {"a":0x1} ¦ {"a":NaN}
+  {"a":Infinity} ¦ {"a":-} ¦ {"a":True} ¦ {"a":undefined} ¦ {"a":"\u0000"} ¦ {"a":"\n"}
+  {"a":"\\x41"} ¦ {"a":"\\u12"} ¦ {"a":"\\u12G4"} ¦ {"a":"\\"} ¦ {"a":"unclosed} ¦ {"a":[1,2}
+  {"a":[1 2]} ¦ {"a":[,]} ¦ {"a":{]}} ¦ {/* comment */"a":1} ¦ {"a":1}// ¦ \ufeff{"a":1}
+  \u00a0{"a":1} ¦ {"a"\u2003:1} ¦ {"a":1}\u0000 ¦ {"a":${'['.repeat(1_000)}
+  {"a":${'{"a":'.repeat(1_000)}1
+`)
 
 const noObject = ['null', 'true', '0', '"text"', '[]', '[{"item":1}]', '1e400', '""']
 
@@ -85,18 +60,11 @@ const twice: readonly (readonly [CallName, string])[] = [
 ]
 
 const unknownNames = [
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
   '',
-  'Item',
-  'item ',
-  'éléments',
-  '\u0000',
-  '\ud83c\udf88',
-  '<script>',
-  'x'.repeat(10_000),
+  ...phrases(`
+  __proto__ ¦ constructor ¦ toString ¦ hasOwnProperty ¦ Item ¦ item  ¦ éléments ¦ \u0000
+  \ud83c\udf88 ¦ <script> ¦ ${'x'.repeat(10_000)}
+`),
 ]
 
 const unknown = withBody.flatMap((name) =>
@@ -104,30 +72,17 @@ const unknown = withBody.flatMap((name) =>
     const good = 'body' in calls[name] ? (calls[name] as { body: string }).body : '{}'
     const fields = good === '{}' ? '' : `${good.slice(1, -1)},`
     const body = `{${fields}${JSON.stringify(field)}:1}`
-    return wrong(name, `the field ${short(field)}`, 'UNKNOWN_FIELD', { body })
+    const names = JSON.stringify(field).slice(1, 60).replace(/"$/, '')
+    return wrong(name, `the field ${short(field)}`, 'UNKNOWN_FIELD', { body, names })
   }),
 )
 
-const priorities = [
-  '-1',
-  '-0.5',
-  '0.5',
-  '1.0000001',
-  '2147483648',
-  '1e10',
-  '1e400',
-  '-1e400',
-  '9007199254740993',
-  '"1"',
-  'null',
-  'true',
-  '[]',
-  '[1]',
-  '{}',
-  '""',
-]
+const priorities = words(`
+  -1 -0.5 0.5 1.0000001 2147483648 1e10 1e400 -1e400 9007199254740993 "1" null true [] [1] {}
+  ""
+`)
 
-const items: readonly (readonly [string, HttpErrorCode])[] = [
+const items: readonly (readonly [string, HttpErrorCode, string?])[] = [
   ['{}', 'INVALID_ITEM'],
   ['{"priority":1}', 'INVALID_ITEM'],
   ['{"items":[]}', 'INVALID_ITEM'],
@@ -142,7 +97,10 @@ const items: readonly (readonly [string, HttpErrorCode])[] = [
   ['{"items":[{"item":1},"x"]}', 'INVALID_ITEM'],
   ['{"items":[{"item":1},{"priority":2}]}', 'INVALID_ITEM'],
   ['{"items":[{"item":1,"priority":"2"}]}', 'INVALID_PRIORITY'],
-  ['{"items":[{"item":1,"items":[]}]}', 'UNKNOWN_FIELD'],
+  ['{"items":[{"item":1,"items":[]}]}', 'UNKNOWN_FIELD', 'items[0].items'],
+  ['{"items":[{"item":1,"ttl":2}]}', 'UNKNOWN_FIELD', 'items[0].ttl'],
+  ['{"items":[{"item":1},{"item":1,"item":2}]}', 'INVALID_PARAMETER', 'items[1].item'],
+  ['{"item":1,"priorty":2}', 'UNKNOWN_FIELD', 'priorty'],
   ['{"items":[{"item":1}],"priority":2}', 'UNKNOWN_FIELD'],
   ['{"item":1,"items":[{"item":1}]}', 'UNKNOWN_FIELD'],
   [`{"items":[${Array(1_001).fill('{"item":1}').join(',')}]}`, 'INVALID_ITEM'],
@@ -166,23 +124,15 @@ const tooLarge = withBody
     }),
   )
 
-const types = [
-  'text/plain',
-  'text/json',
-  'application/x-www-form-urlencoded; charset=utf-8',
-  'multipart/form-data',
-  'application/octet-stream',
-  'application/json+x',
-  'application/ld+json',
-  'application/json; charset=utf-16',
-  'application/json; charset=iso-8859-1',
-  'application',
-  ',',
-  'application/json, text/plain',
-  '*/*',
-]
+const types = phrases(`
+  text/plain ¦ text/json ¦ application/xml ¦ application/jsonp ¦ application/vnd.api+json
+  application/x-www-form-urlencoded; charset=utf-8
+  multipart/form-data ¦ application/octet-stream ¦ application/json+x ¦ application/ld+json
+  application/json; charset=utf-16 ¦ application/json; charset=iso-8859-1 ¦ application ¦ ,
+  application/json, text/plain ¦ */*
+`)
 
-const mediaTypes = withBody.flatMap((name) =>
+const mediaTypes = callNames.flatMap((name) =>
   types
     // Called a form, a JSON object is taken for what it is: the sources' curl line does it.
     .filter((type) => name !== 'acknowledge' || !type.includes('form-urlencoded'))
@@ -197,8 +147,12 @@ const mediaTypes = withBody.flatMap((name) =>
 export const bodyCases: readonly HostileCase[] = [
   ...brokenBodies,
   ...unknown,
-  ...twice.map(([name, body]) => wrong(name, short(body), 'INVALID_PARAMETER', { body })),
-  ...items.map(([body, code]) => wrong('push', `the body ${short(body)}`, code, { body })),
+  ...twice.map(([name, body]) =>
+    wrong(name, short(body), 'INVALID_PARAMETER', { body, names: 'twice' }),
+  ),
+  ...items.map(([body, code, names]) =>
+    wrong('push', `the body ${short(body)}`, code, { body, names }),
+  ),
   ...priorities.flatMap((value) => [
     wrong('push', `the priority ${value}`, 'INVALID_PRIORITY', {
       body: `{"item":1,"priority":${value}}`,
@@ -210,8 +164,18 @@ export const bodyCases: readonly HostileCase[] = [
   ]),
   ...tooLarge,
   ...mediaTypes,
-  wrong('push', 'no body', 'INVALID_JSON', { body: '' }),
-  wrong('configure', 'no body', 'INVALID_JSON', { body: '' }),
+  ...withBody
+    .filter((name) => name !== 'purge' && name !== 'redrive')
+    .map((name) => wrong(name, 'no body', 'INVALID_JSON', { body: '' })),
+  ...(['acknowledge', 'extendLock', 'release', 'deadLetter'] as const).map((name) =>
+    wrong(name, 'an empty body', 'INVALID_PARAMETER', { body: '{}', names: 'lock_id' }),
+  ),
+  wrong('push', 'a body that is packed', 'UNSUPPORTED_MEDIA_TYPE', {
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  }),
+  wrong('push', 'an item in a form', 'UNSUPPORTED_MEDIA_TYPE', {
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  }),
   wrong('acknowledge', 'a form', 'UNSUPPORTED_MEDIA_TYPE', {
     body: 'lock_id=AAAAAAAAAAA',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },

@@ -9,6 +9,8 @@ export type HostileCase = {
   path(queue: string): string
   readonly options?: CallOptions
   readonly code: HttpErrorCode
+  /** What its message must name. */
+  readonly names?: string | undefined
 }
 
 export type CallName = keyof typeof calls
@@ -42,7 +44,7 @@ export function wrong(
   name: CallName,
   what: string,
   code: HttpErrorCode,
-  options: CallOptions = {},
+  { names, ...options }: CallOptions & Pick<HostileCase, 'names'> = {},
 ): HostileCase {
   const { method, suffix, body }: GoodCall = calls[name]
   return {
@@ -51,9 +53,17 @@ export function wrong(
     path: (queue) => `/queue/${queue}${suffix}`,
     options: { ...(body !== undefined && { body }), ...options },
     code,
+    names,
   }
 }
 
 /** A value, short enough for a name. */
 export const short = (text: string): string =>
   text.length <= 60 ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, 40))}…${text.length}`
+
+/** Between spaces and ends of lines. */
+export const words = (text: string): string[] => text.trim().split(/\s+/)
+
+/** With spaces in them: between bars and ends of lines. */
+export const phrases = (text: string): string[] =>
+  text.replace(/^\n {2}|\n$/g, '').split(/ ¦ |\n {2}/)

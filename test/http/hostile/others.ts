@@ -1,4 +1,12 @@
-import { type CallName, calls, type HostileCase, short, wrong } from './hostile-case.ts'
+import {
+  type CallName,
+  calls,
+  type HostileCase,
+  phrases,
+  short,
+  words,
+  wrong,
+} from './hostile-case.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']
 
@@ -28,37 +36,12 @@ const wrongMethods = [...allowed].flatMap(([address, right]) =>
     ),
 )
 
-const nowhere = [
-  '/',
-  '//',
-  '/queue',
-  '/queue/',
-  '/queue//push',
-  '/queue/x/',
-  '/queue/x/push/',
-  '/queue/x/push/y',
-  '/queue/x/Push',
-  '/queue/x/peek',
-  '/queue/x/%70ush%00',
-  '/queues/',
-  '/queues/x',
-  '/QUEUES',
-  '/healthz/',
-  '/rate',
-  '/rate/',
-  '/rate/x/',
-  '/rate/x/tickets',
-  '/rate/x/tickets/',
-  '/rate/x/tickets/y/z',
-  '/rate-config/',
-  '/health',
-  '/favicon.ico',
-  '/robots.txt',
-  '/.env',
-  '/queue/x/push.json',
-  '/%71ueue/x/push/..',
-  `/${'x'.repeat(5_000)}`,
-].map(
+const nowhere = words(`
+  / // /queue /queue/ /queue//push /queue/x/ /queue/x/push/ /queue/x/push/y /queue/x/Push
+  /queue/x/peek /queue/x/%70ush%00 /queues/ /queues/x /QUEUES /healthz/ /rate /rate/ /rate/x/
+  /rate/x/tickets /rate/x/tickets/ /rate/x/tickets/y/z /rate-config/ /health /favicon.ico
+  /robots.txt /.env /queue/x/push.json /%71ueue/x/push/.. /${'x'.repeat(5_000)}
+`).map(
   (at): HostileCase => ({
     name: `nothing at ${short(at)}`,
     method: 'GET',
@@ -71,90 +54,47 @@ const keys = ['', 'x'.repeat(129), 'é', 'a\tb', '\u00a0', 'ÿ'.repeat(10)]
 const keyCases = keys.flatMap((key) => {
   const headers = { 'idempotency-key': key }
   return [
-    wrong('push', `the key ${short(key)}`, 'INVALID_PARAMETER', { headers }),
+    wrong('push', `the key ${short(key)}`, 'INVALID_PARAMETER', {
+      headers,
+      names: 'Idempotency-Key',
+    }),
     wrong('pop', `the key ${short(key)}`, 'INVALID_PARAMETER', {
       headers,
       query: 'require_ack=true&allow_competing_consumers=true',
+      names: 'Idempotency-Key',
     }),
   ]
 })
 
 const tags = [
-  '0',
-  '1',
-  'latest',
-  '"1',
-  '1"',
-  '""1',
-  '"a" "b"',
-  ',',
-  '"1",',
-  'W/1',
-  'w/"1"',
-  "'1'",
-  '""""',
+  '',
+  ...phrases(`
+  0 ¦ 1 ¦ latest ¦ "1 ¦ 1" ¦ ""1 ¦ "a" "b" ¦ , ¦ "1", ¦ W/1 ¦ w/"1" ¦ '1' ¦ """" ¦ 5
+`),
 ]
-const staleTags = [
-  '"1"',
-  '"999"',
-  '"-1"',
-  '"01"',
-  '""',
-  '"a b"'.replace(' ', '_'),
-  'W/"0"',
-  '"0.0"',
-  '"1","2"',
-]
+const staleTags = words(`
+  "1" "999" "-1" "01" "" ${'"a b"'.replace(' ', '_')} W/"0" "0.0" "1","2"
+`)
 
-const lockIds = [
-  '""',
-  '5',
-  'null',
-  'true',
-  '[]',
-  '["a"]',
-  '{}',
-  '{"$ne":""}',
-  `"${'x'.repeat(65)}"`,
-]
-const unknownLocks = [
-  '"AAAAAAAAAAA"',
-  '"x"',
-  '"../../.."',
-  '"\\u0000"',
-  '"🎈"',
-  '"\\ud800"',
-  '"AAAAAAAAAAAA"',
-  '" "',
-]
+const lockIds = words(`"" 5 null true [] ["a"] {} {"$ne":""} "${'x'.repeat(65)}"`)
+const unknownLocks = phrases(`
+  "AAAAAAAAAAA" ¦ "x" ¦ "../../.." ¦ "\\u0000" ¦ "🎈" ¦ "\\ud800" ¦ "AAAAAAAAAAAA" ¦ " "
+`)
 const settling: readonly CallName[] = ['acknowledge', 'release', 'deadLetter']
-const idLists = [
-  '[]',
-  'null',
-  '"x"',
-  '[1]',
-  '[""]',
-  '[null]',
-  '{}',
-  `[${Array(101).fill('"x"').join(',')}]`,
-  `["${'x'.repeat(65)}"]`,
-]
-const lockLists = [
-  '[]',
-  'null',
-  '"x"',
-  '[1]',
-  '[""]',
-  '{}',
-  `[${Array(101).fill('"x"').join(',')}]`,
-]
+const idLists = words(`
+  [] null "x" [1] [""] [null] {} [${Array(101).fill('"x"').join(',')}] ["${'x'.repeat(65)}"]
+`)
+const lockLists = words(`[] null "x" [1] [""] {} [${Array(101).fill('"x"').join(',')}]`)
 const ttls = ['null', '"5"', '1.5', '1e400', '-1e400', 'true', '[]', '[5]', '{}']
 const reasons = ['5', 'null', '[]', `"${'x'.repeat(257)}"`]
 
 const lockCases = [
   ...settling.flatMap((name) => [
     ...lockIds.map((id) =>
-      wrong(name, `lock_id ${short(id)}`, 'INVALID_PARAMETER', { body: `{"lock_id":${id}}` }),
+      wrong(name, `lock_id ${short(id)}`, 'INVALID_PARAMETER', {
+        body: `{"lock_id":${id}}`,
+        names: 'lock_id',
+      }),
     ),
     ...unknownLocks.map((id) =>
       wrong(name, `the lock ${short(id)}`, 'INVALID_LOCK_ID', { body: `{"lock_id":${id}}` }),
@@ -165,6 +105,13 @@ const lockCases = [
       }),
     ),
   ]),
+  ...lockIds.map((id) => {
+    const body = `{"lock_id":${id},"ttl_seconds":5}`
+    return wrong('extendLock', `lock_id ${short(id)}`, 'INVALID_PARAMETER', {
+      body,
+      names: 'lock_id',
+    })
+  }),
   ...lockLists.map((ids) =>
     wrong('acknowledge', `lock_ids ${short(ids)}`, 'INVALID_PARAMETER', {
       body: `{"lock_ids":${ids}}`,
@@ -178,6 +125,7 @@ const lockCases = [
   ...reasons.map((reason) =>
     wrong('deadLetter', `reason ${short(reason)}`, 'INVALID_PARAMETER', {
       body: `{"lock_id":"AAAAAAAAAAA","reason":${reason}}`,
+      names: 'reason',
     }),
   ),
   wrong('acknowledge', 'lock_id and lock_ids', 'UNKNOWN_FIELD', {
@@ -191,24 +139,23 @@ const lockCases = [
   wrong('pop', 'a lock beside it', 'QUEUE_LOCKED'),
   wrong('pop', 'a key without a lock', 'INVALID_PARAMETER', {
     headers: { 'idempotency-key': 'k' },
+    names: 'Idempotency-Key',
   }),
 ]
 
-const settings = ['segment_size', 'buffer_segments', 'max_deliveries', 'capacity']
+/** Each with values that are no others' fault: its own bound, and what cannot be taken away. */
+const settings: Readonly<Record<string, readonly string[]>> = {
+  segment_size: ['251', 'null'],
+  buffer_segments: ['101', 'null'],
+  max_deliveries: ['1001'],
+  capacity: ['1000000000001'],
+}
 const limits = ['push_limit', 'pop_limit']
-const wrongLimits = [
-  '0',
-  '"5"',
-  'true',
-  '[]',
-  '1e400',
-  '{"max_requests":0}',
-  '{}',
-  '{"max_requests":9,"window_millis":1e400}',
-  '{"max_requests":9,"algorithm":"__proto__"}',
-  '{"max_requests":9,"burst":2}',
-  '{"max_requests":9,"max_requests":8}',
-]
+const wrongLimits = words(`
+  0 "5" true [] 1e400 {"max_requests":0} {} {"max_requests":9,"window_millis":1e400}
+  {"max_requests":9,"algorithm":"__proto__"} {"max_requests":9,"burst":2}
+  {"max_requests":9,"max_requests":8}
+`)
 const wrongSettings = ['0', '-1', '1.5', '"5"', 'true', '[]', '{}', '1e400', '1e15']
 
 export const otherCases: readonly HostileCase[] = [
@@ -217,7 +164,10 @@ export const otherCases: readonly HostileCase[] = [
   ...keyCases,
   ...lockCases,
   ...tags.map((tag) =>
-    wrong('configure', `If-Match: ${tag}`, 'INVALID_PARAMETER', { headers: { 'if-match': tag } }),
+    wrong('configure', `If-Match: ${tag}`, 'INVALID_PARAMETER', {
+      headers: { 'if-match': tag },
+      names: 'If-Match',
+    }),
   ),
   ...staleTags.map((tag) =>
     wrong('configure', `stale If-Match: ${tag}`, 'VERSION_MISMATCH', {
@@ -229,13 +179,26 @@ export const otherCases: readonly HostileCase[] = [
       wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
     ),
   ),
-  ...settings.flatMap((name) =>
-    wrongSettings.map((value) =>
-      wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
-    ),
+  ...Object.entries(settings).flatMap(([name, own]) =>
+    [...wrongSettings, ...own].map((value) => {
+      const body = `{"${name}":${value}}`
+      return wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body, names: name })
+    }),
   ),
+  wrong('configure', 'segmentSize', 'UNKNOWN_FIELD', {
+    body: '{"segmentSize":5}',
+    names: 'segmentSize',
+  }),
+  {
+    ...wrong('configure', 'a dead-letter queue', 'INVALID_PARAMETER'),
+    path: (queue) => `/queue/${queue}-deadletter/config`,
+    options: { body: '{"max_deliveries":3}' },
+  },
   ...['0', '1001', '-1', '1.5', '"5"', 'null', '1e400'].map((limit) =>
-    wrong('redrive', `limit ${limit}`, 'INVALID_PARAMETER', { body: `{"limit":${limit}}` }),
+    wrong('redrive', `limit ${limit}`, 'INVALID_PARAMETER', {
+      body: `{"limit":${limit}}`,
+      names: 'limit',
+    }),
   ),
   wrong('redrive', 'a queue that is no dead-letter queue', 'INVALID_QUEUE_ID'),
 ]

@@ -1,44 +1,15 @@
 import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
 import { codeOf } from '../../../lambdas/http/request-error.ts'
-import { type CallName, callNames, type HostileCase, short, wrong } from './hostile-case.ts'
+import { type CallName, callNames, type HostileCase, short, words, wrong } from './hostile-case.ts'
 
 export const numbers = [
   '',
-  '+',
-  '-',
-  '1.5',
-  '1.0',
-  '1e2',
-  '%2B1',
-  '01',
-  '0x10',
-  '1_000',
-  '1,000',
-  'NaN',
-  'Infinity',
-  'null',
-  'true',
-  '%00',
-  '1%00',
-  '%EF%BC%91',
-  '1%20',
-  '%201',
-  '[]',
-  '1;2',
+  ...words(`
+  + - one 1e1 %D9%A3 %20 1.5 1.0 1e2 %2B1 01 0x10 1_000 1,000 NaN Infinity null true %00 1%00 %EF%BC%91 1%20 %201
+  [] 1;2
+`),
 ]
-export const flags = [
-  '',
-  'True',
-  'FALSE',
-  '1',
-  '0',
-  'yes',
-  'on',
-  'null',
-  '%74rue%00',
-  'true,true',
-  '[]',
-]
+export const flags = ['', ...words(`True TRUE FALSE 1 0 yes on null %74rue%00 true,true []`)]
 
 const wrongCounts = [...numbers, '0', '-1', '101', '99999999999999999999', '-99999999999999999999']
 const wrongLimits = wrongCounts
@@ -50,23 +21,18 @@ const each = (
   code: HttpErrorCode,
 ): HostileCase[] =>
   values.map((value) =>
-    wrong(name, `${parameter}=${short(value)}`, code, { query: `${parameter}=${value}` }),
+    wrong(name, `${parameter}=${short(value)}`, code, {
+      query: `${parameter}=${value}`,
+      names: parameter,
+    }),
   )
 
 const cursors = [
   '',
-  'AAAA',
-  '%00',
-  '../../etc',
-  'null',
-  '0',
-  'MC4u',
-  'MC5BQUFBQUFBQS4tMQ',
-  'MC5BQUFBQUFBQS4xLjI',
-  'LTEuQUFBQUFBQUEuMQ',
-  'MC5BQUFBQUFBIS4x',
-  'MC5BQUFBQUFBQS4xMjM0NTY3ODkwMTIz',
-  'x'.repeat(257),
+  ...words(`
+  AAAA %00 ../../etc null 0 MC4u MC5BQUFBQUFBQS4tMQ MC5BQUFBQUFBQS4xLjI LTEuQUFBQUFBQUEuMQ
+  MC5BQUFBQUFBIS4x MC5BQUFBQUFBQS4xMjM0NTY3ODkwMTIz ${'x'.repeat(257)}
+`),
 ]
 
 const listCursors = ['', '%00', 'L2V0Yw', 'YSBi', 'x'.repeat(257), 'ZQ%3D%0A%0A%FF', 'fn5-']
@@ -91,6 +57,12 @@ const pops = twice.filter(([call]) => call === 'pop')
 
 const encodings = ['count=%', 'count=%zz', 'count=%C3', '%C3=1', 'count=%ED%A0%80', '%']
 
+const unknown = [
+  '',
+  `${'x'.repeat(3_000)}`,
+  ...words('verbose counts Count toString __proto__ constructor a[b]'),
+]
+
 export const parameterCases: readonly HostileCase[] = [
   ...each('pop', 'count', wrongCounts, 'INVALID_COUNT'),
   ...each('pop', 'ttl_seconds', numbers, 'INVALID_TTL'),
@@ -103,7 +75,10 @@ export const parameterCases: readonly HostileCase[] = [
   ...each('browse', 'cursor', cursors, 'INVALID_PARAMETER'),
   ...encodings.map((query) => wrong('pop', `the query ${query}`, 'INVALID_PARAMETER', { query })),
   ...twice.map(([name, parameter, value]) =>
-    wrong(name, `${parameter} twice`, 'INVALID_PARAMETER', { query: inQuery(parameter, value) }),
+    wrong(name, `${parameter} twice`, 'INVALID_PARAMETER', {
+      query: inQuery(parameter, value),
+      names: parameter,
+    }),
   ),
   ...pops.flatMap(([name, parameter, value]) => [
     wrong(name, `${parameter} in query and header`, 'INVALID_PARAMETER', {
@@ -118,8 +93,11 @@ export const parameterCases: readonly HostileCase[] = [
     }),
   ]),
   ...callNames.flatMap((name) =>
-    ['verbose=1', '__proto__=1', 'constructor=1', `${'x'.repeat(3_000)}=1`, '=1', 'a[b]=1'].map(
-      (query) => wrong(name, `the parameter ${short(query)}`, 'UNKNOWN_FIELD', { query }),
+    unknown.map((parameter) =>
+      wrong(name, `the parameter ${short(parameter)}`, 'UNKNOWN_FIELD', {
+        query: `${parameter}=1`,
+        names: parameter.slice(0, 60),
+      }),
     ),
   ),
   ...[
@@ -134,6 +112,15 @@ export const parameterCases: readonly HostileCase[] = [
         path: () => '/queues',
         options: { query },
         code: 'INVALID_PARAMETER',
+        names: query.endsWith('%FF') ? 'query' : query.split('=')[0],
       }),
     ),
+  {
+    name: 'list: an unknown parameter',
+    method: 'GET',
+    path: () => '/queues',
+    options: { query: 'all=true' },
+    code: 'UNKNOWN_FIELD',
+    names: 'all',
+  },
 ]

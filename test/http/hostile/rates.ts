@@ -1,4 +1,4 @@
-import { type HostileCase, short } from './hostile-case.ts'
+import { type HostileCase, short, words } from './hostile-case.ts'
 import { wrongIds } from './ids.ts'
 import { flags, numbers } from './parameters.ts'
 
@@ -54,19 +54,9 @@ const parameterCases = [
   ),
 ]
 
-const tickets = [
-  'x',
-  '.',
-  '..',
-  'a.b',
-  'a.b.c',
-  '%00',
-  '%2E%2E%2Fetc',
-  '%F0%9F%8E%88',
-  'WyJ4Il0.AAAA',
-  'bnVsbA.AAAA',
-  'x'.repeat(5_000),
-]
+const tickets = words(`
+  x . .. a.b a.b.c %00 %2E%2E%2Fetc %F0%9F%8E%88 WyJ4Il0.AAAA bnVsbA.AAAA ${'x'.repeat(5_000)}
+`)
 const ticketCases = tickets.flatMap((ticket) =>
   ['GET', 'DELETE'].map(
     (method): HostileCase => ({

@@ -1,5 +1,5 @@
-// The reason that goes with a dead letter. This file imports nothing: the client holds it too, so that
-// its consumer and the Lambda's make the same of one.
+// The reason that goes with a dead letter. The client holds this file too, so it imports nothing: both
+// consumers make the same of a reason.
 
 /** A reason stays in the record until its items have moved. */
 export const REASON_CHARACTERS_MAX = 256

@@ -1,0 +1,88 @@
+// Keeps a lock alive while its items are worked on. The client holds this file too, so it imports
+// nothing.
+
+/** Extended before half its life is over: if that is slow or lost, there is time for two more tries. */
+const EXTEND_AFTER = 0.4
+/** How long one extension may take, and the pause after one that failed, as parts of the lock's life. */
+const TRY_FOR = 0.2
+const TRY_AGAIN_AFTER = 0.05
+
+export type Keeping = {
+  readonly ttlSeconds: number
+  /** When the lock was asked for, by the clock below: its life began no earlier. */
+  readonly sinceMs: number
+  /** Ours; the service's clock need not agree with it. */
+  nowMs(): number
+  /** Ends early when the signal comes, and never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+  /** Rejects when the signal comes: the answer is too late by then, or of no use any more. */
+  extend(signal: AbortSignal): Promise<unknown>
+  /** One extension failed; the next one follows soon. */
+  onTrouble(error: unknown): void
+  /** Whether this error says that the lock is over. */
+  isLost(error: unknown): boolean
+}
+
+export type HeldLock = {
+  readonly id: string
+  /** Aborted when the service says that the lock is over; the reason is its error. */
+  readonly lost: AbortSignal
+  /** The lock is settled, or may end by itself. An extension that is under way may still land. */
+  letGo(): void
+}
+
+export function holdLock(id: string, keeping: Keeping): HeldLock {
+  const lost = new AbortController()
+  const done = new AbortController()
+  void keep(keeping, lost, done.signal)
+  return { id, lost: lost.signal, letGo: () => done.abort() }
+}
+
+async function keep(keeping: Keeping, lost: AbortController, done: AbortSignal): Promise<void> {
+  const { ttlSeconds, sinceMs, nowMs, sleep, onTrouble, isLost } = keeping
+  const lifeMs = ttlSeconds * 1000
+  let dueMs = sinceMs + lifeMs * EXTEND_AFTER
+  for (;;) {
+    await sleep(Math.max(0, dueMs - nowMs()), done)
+    if (done.aborted) return
+    const sentMs = nowMs()
+    try {
+      await extendWithin(keeping, lifeMs * TRY_FOR, done)
+      dueMs = sentMs + lifeMs * EXTEND_AFTER
+    } catch (error) {
+      if (done.aborted) return
+      if (isLost(error)) return lost.abort(error)
+      onTrouble(error)
+      dueMs = nowMs() + lifeMs * TRY_AGAIN_AFTER
+    }
+  }
+}
+
+async function extendWithin(
+  { sleep, extend }: Keeping,
+  ms: number,
+  done: AbortSignal,
+): Promise<void> {
+  const over = new AbortController()
+  const end = () => over.abort()
+  done.addEventListener('abort', end)
+  void sleep(ms, over.signal).then(end)
+  try {
+    await extend(over.signal)
+  } finally {
+    done.removeEventListener('abort', end)
+    end()
+  }
+}
+
+/** For a call that takes no signal: it goes on by itself, and may still land. */
+export function unlessOver<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const over = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject('no answer'))
+  })
+  return Promise.race([work, over])
+}
+
+/** With these codes the service says that a lock is over: its items are the queue's again, or settled. */
+export const lostLockCodes = ['LOCK_EXPIRED', 'LOCK_NOT_FOUND', 'INVALID_LOCK_ID'] as const
+export type LostLockCode = (typeof lostLockCodes)[number]

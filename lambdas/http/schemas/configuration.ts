@@ -1,0 +1,50 @@
+// The configuration of a queue as requests bring it and answers give it, from its one table.
+
+import * as v from 'valibot'
+import {
+  type ConfigurationName,
+  configurationFields,
+  configurationNames,
+} from '../../engine/core/configuration.ts'
+import { type SnakeCase, snakeCase } from '../../foundation/shared/wire-names.ts'
+import { count } from './answer-fields.ts'
+import { described, integer, object } from './fields.ts'
+import { guardAnswers, guardEntries, maxRequests } from './settings.ts'
+
+/** What a setting is, and what the API page adds where it is set. */
+const docs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
+  segmentSize: ['Items a segment, of lanes made from now on.', 'Default 100.'],
+  bufferSegments: ['Segments kept near the head before others go to S3.', 'Default 1.'],
+  maxDeliveries: ['An item that comes back this often is dead-lettered.', '`null`: never.'],
+  capacity: ['Items the queue may hold.', '`null`: no limit.'],
+  pushLimit: ['How many calls may push.', 'A new one replaces the old. `null`: no limit.'],
+  popLimit: ['How many calls may pop.', 'A new one replaces the old. `null`: no limit.'],
+}
+
+type Entries<Schema> = { readonly [Name in ConfigurationName as SnakeCase<Name>]: Schema }
+
+const entriesOf = <Schema>(schemaOf: (name: ConfigurationName) => Schema) =>
+  Object.fromEntries(
+    configurationNames.map((name) => [snakeCase(name), schemaOf(name)]),
+  ) as Entries<Schema>
+
+export const configurationEntries = () =>
+  entriesOf((name) => {
+    const field = configurationFields[name]
+    const schema: v.GenericSchema =
+      field.kind === 'limit'
+        ? object({ ...guardEntries(), max_requests: maxRequests() })
+        : integer(1, field.max)
+    const told = described(schema, docs[name].join(' '))
+    return v.optional(field.removable ? v.nullable(told) : told)
+  })
+
+export const configurationAnswers = () =>
+  entriesOf((name) => {
+    const [doc] = docs[name]
+    const field = configurationFields[name]
+    if (field.kind === 'limit') {
+      return described(v.nullable(v.strictObject(guardAnswers())), doc)
+    }
+    return field.removable ? v.nullable(count(doc)) : count(doc)
+  })
