@@ -13,6 +13,7 @@ import { type Gateway, type RequestRecord, startGateway } from './gateway/gatewa
 import { StartError } from './start-error.ts'
 import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
+import type { StoreEndpoints } from './stores/store-environment.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
 import { type SynthesisOptions, synthesiseApp } from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
@@ -37,8 +38,6 @@ export type LocalStackOptions = StoresOptions & {
   /** Gives up starting. */
   readonly signal?: AbortSignal
 }
-
-export type StoreEndpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
 
 export type Listeners = {
   readonly onProgress: (step: string) => void

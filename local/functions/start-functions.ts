@@ -5,15 +5,14 @@ import { existsSync } from 'node:fs'
 import { EventBuses } from '../events/event-bus.ts'
 import { startPutEventsServer } from '../events/put-events-server.ts'
 import { StartError } from '../start-error.ts'
+import type { StoreEndpoints } from '../stores/store-environment.ts'
 import type { Plan } from '../template/plan.ts'
 import { AsyncInvoker } from './async-invoker.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
 
-export type FunctionsSettings = {
+export type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
-  readonly dynamodbEndpoint: string
-  readonly s3Endpoint: string
   /** Of each function; unless given, as many as are good for it. */
   readonly processesMax?: number | undefined
   readonly watch: (pid: number) => void
@@ -54,11 +53,8 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     deliver: ({ functionArn }, input) => asyncInvoker.submit(functionArn, input),
   })
   const server = await startPutEventsServer(buses)
-  const endpoints = {
-    dynamodb: settings.dynamodbEndpoint,
-    s3: settings.s3Endpoint,
-    eventBridge: server.endpoint,
-  }
+  const { dynamodbEndpoint, s3Endpoint } = settings
+  const endpoints = { dynamodbEndpoint, s3Endpoint, eventBridgeEndpoint: server.endpoint }
   for (const one of plan.functions) {
     if (!existsSync(one.codeDirectory)) {
       throw new StartError(

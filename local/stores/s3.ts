@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import S3rver from '@20minutes/s3rver'
+import type S3rver from '@20minutes/s3rver'
+import { StartError } from '../start-error.ts'
 import { isFromAPage, NOT_FOR_PAGES } from '../web-pages/from-a-page.ts'
 
 export type EmbeddedS3 = { readonly endpoint: string; stop(): void }
@@ -16,7 +17,7 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
   await rm(incoming, { recursive: true, force: true })
   await Promise.all([mkdir(buckets, { recursive: true }), mkdir(incoming, { recursive: true })])
 
-  const server = new S3rver({
+  const server = new (await loadS3rver())({
     address: '127.0.0.1',
     port: 0,
     silent: true,
@@ -39,6 +40,18 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
       server.httpServer.close()
       server.httpServer.closeAllConnections()
     },
+  }
+}
+
+/** The package asks for it, and does not bring it. */
+async function loadS3rver(): Promise<typeof S3rver> {
+  try {
+    return (await import('@20minutes/s3rver')).default
+  } catch (cause) {
+    throw new StartError(
+      'Cannot start the embedded S3 because @20minutes/s3rver is not installed: npm install --save-dev @20minutes/s3rver',
+      { cause },
+    )
   }
 }
 

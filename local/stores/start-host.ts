@@ -4,6 +4,9 @@ import { extname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { HostCommand, HostReport, HostRequest } from './host.ts'
 
+/** What s3rver asks for. */
+const NODE_MIN = 24
+
 /** JavaScript in the package. */
 const hostFile = join(import.meta.dirname, `host${extname(import.meta.filename)}`)
 
@@ -25,6 +28,11 @@ export type Host = {
  * foreground group: whoever has requests in flight stops the stores after they are answered.
  */
 export async function startHost(request: HostRequest, { ownGroup = false } = {}): Promise<Host> {
+  if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
+    throw new StartError(
+      `Cannot start the embedded stores because they need Node ${NODE_MIN} or newer, and this is ${process.version}`,
+    )
+  }
   const child = fork(hostFile, [JSON.stringify(request)], {
     execArgv: [],
     detached: ownGroup,

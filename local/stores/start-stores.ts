@@ -6,7 +6,7 @@ import type { Plan } from '../template/plan.ts'
 import { createBucket } from './create-bucket.ts'
 import { createTable } from './create-tables.ts'
 import { type DynamodbApi, dynamodbApi } from './dynamodb-api.ts'
-import { findDynoxide, noDynoxideError, type Platform } from './dynoxide-binary.ts'
+import { dynoxideOf, type Platform } from './dynoxide-binary.ts'
 import { startHost } from './start-host.ts'
 
 export type StoresOptions = {
@@ -44,8 +44,7 @@ export type Made = {
 export async function startStores(options: StoresOptions, url: string): Promise<Stores> {
   const { environment = process.env, platform = process } = options
   const elsewhere = environment.PUSHPOP_DYNAMODB_ENDPOINT || undefined
-  const dynoxide = elsewhere ? undefined : findDynoxide(platform)
-  if (!elsewhere && !dynoxide) throw noDynoxideError(platform)
+  const dynoxide = elsewhere ? undefined : dynoxideOf(platform)
 
   const host = await startHost(
     {

@@ -1,7 +1,6 @@
 // The two kinds of places that every command works on, on this machine.
 
-import { startLocalStack } from '../../local/start-local-stack.ts'
-import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { startLocalStack, startQueues, type TestQueues } from '../../testing/index.ts'
 
 export type Started = {
   /** What names the place on a command line. */
@@ -15,17 +14,9 @@ export async function startHttp(): Promise<Started> {
   return { options: ['--endpoint', stack.url], env: {}, stop: () => stack.stop() }
 }
 
-export async function startStore(): Promise<Started & { readonly store: Embedded }> {
-  const store = await startEmbedded()
-  await store.createTable('cli')
-  await store.createBucket('cli')
-  const env = {
-    AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
-    AWS_ENDPOINT_URL_S3: store.s3Endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'S3RVER',
-    AWS_SECRET_ACCESS_KEY: 'S3RVER',
-  }
+export async function startStore(): Promise<Started & { readonly store: TestQueues }> {
+  const store = await startQueues({ name: 'cli' })
+  const env = store.environment
   // The SDK reads the environment of the process, in a run within it too.
   Object.assign(process.env, env)
   return {

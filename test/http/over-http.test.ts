@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorTable } from '../../lambdas/http/error-table.ts'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { type CaseTools, json } from './call.ts'
 import { inspect, lock, pushItems } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'

@@ -14,7 +14,7 @@ import {
   type Queue,
   type QueueSummary,
 } from '../../../client/index.ts'
-import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../../testing/index.ts'
 import { type RunOptions, run } from '../a-run.ts'
 import { type Fault, startBrokenService } from './broken-service.ts'
 import { faults, swapsTwo } from './faults.ts'

@@ -6,7 +6,7 @@
 // PUSHPOP_HISTORIES makes it longer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
+import { type Embedded, startEmbedded } from '../../../testing/index.ts'
 import { checkHistory } from './checker.ts'
 import { findFaults } from './deliveries.ts'
 import { explain } from './explain.ts'

@@ -1,4 +1,4 @@
-import { startLocalStack } from '../../../local/start-local-stack.ts'
+import { startLocalStack } from '../../../testing/index.ts'
 import { Random } from '../simulation/random.ts'
 import { client, drain, queues, type Soak } from './clients.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
