@@ -129,4 +129,16 @@ export const networkMutants: readonly Mutant[] = [
     edits: [edit('foundation/answer-deadline.ts', '      reject(error)\n', '')],
     killers: [test('test/foundation/answer-deadline.test.ts', 'does not care')],
   },
+  {
+    name: 'object-store-that-hangs-asked-again-and-again',
+    rule: '0023 a call ends before its function does',
+    edits: [edit('foundation/objects.ts', '|| isLate) throw', ') throw')],
+    killers: [test('test/foundation/objects.test.ts', 'that hangs')],
+  },
+  {
+    name: 'denied-object-missing-without-a-word',
+    rule: 'no error is swallowed',
+    edits: [edit('foundation/objects.ts', '        this.#onDenied(error, key)\n', '')],
+    killers: [test('test/foundation/objects.test.ts', 'somebody hears')],
+  },
 ]
