@@ -3,7 +3,7 @@ import cdkJson from '../cdk.json' with { type: 'json' }
 import { PushPopStack } from './pushpop-stack.ts'
 import { settingsOf } from './settings.ts'
 
-export type AppOptions = {
+type AppOptions = {
   readonly outdir?: string
   readonly context?: Readonly<Record<string, unknown>>
   /** Against CloudFormation's schemas, which takes a second; yes unless told otherwise. */

@@ -12,7 +12,7 @@ import { StreamReader } from './streams/stream-reader.ts'
 import { StreamTrimming } from './streams/stream-trimming.ts'
 import type { Plan } from './template/plan.ts'
 
-export type EventSourcesSettings = {
+type EventSourcesSettings = {
   readonly plan: Plan
   readonly stores: Stores
   /** The ARNs of the streams, by table. */

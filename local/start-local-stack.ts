@@ -21,22 +21,22 @@ import { type Plan, planStack } from './template/plan.ts'
 
 export type LocalStackOptions = StoresOptions & {
   /** 8000 unless given; 0 for any that is free. */
-  readonly port?: number
+  readonly port?: number | undefined
   /** The file of the CDK app to run, PushPop's own unless given. */
-  readonly app?: string
+  readonly app?: string | undefined
   /** Settings, as `-c name=value` would give them to the CDK. */
-  readonly context?: Readonly<Record<string, unknown>>
+  readonly context?: Readonly<Record<string, unknown>> | undefined
   /** A folder with a cloud assembly, instead of synthesising one. */
-  readonly assembly?: string
+  readonly assembly?: string | undefined
   /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
-  readonly processesMax?: number
+  readonly processesMax?: number | undefined
   /** 60 makes a second of a minute in the schedules. */
-  readonly scheduleSpeed?: number
+  readonly scheduleSpeed?: number | undefined
   /** Puts something between the functions and their stores: faults, for a test. */
-  readonly interpose?: (endpoints: StoreEndpoints) => StoreEndpoints
-  readonly listeners?: Partial<Listeners>
+  readonly interpose?: ((endpoints: StoreEndpoints) => StoreEndpoints) | undefined
+  readonly listeners?: Partial<Listeners> | undefined
   /** Gives up starting. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export type Listeners = {
@@ -188,8 +188,8 @@ async function assemblyOf(
     app,
     except: dataDirectory,
     onStart: () => onProgress('Synthesising the stack'),
-    ...(context && { context }),
-    ...(signal && { signal }),
+    context,
+    signal,
   }
   return synthesiseApp(options)
 }

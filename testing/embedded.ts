@@ -41,7 +41,7 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   const needsHost = dynoxide || !elsewhere.s3Endpoint
   const host = needsHost
     ? await startHost({
-        ...(dynoxide && { dynoxide }),
+        dynoxide,
         s3: !elsewhere.s3Endpoint,
         ...(directory ? { directory } : { dynamodbInMemory: true }),
       })

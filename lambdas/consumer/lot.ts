@@ -13,7 +13,7 @@ import { type Ended, overdue, TOO_MANY_DELIVERIES, type Verdicts, verdictsOf } f
 export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
 
 /** A mistake in the handler: what it meant nobody knows, so its whole batch has failed. */
-export class UnknownItem extends Error {
+class UnknownItem extends Error {
   constructor(id: string) {
     super(`Cannot settle item "${id}" because it is not one of this batch`)
     this.name = 'UnknownItem'

@@ -7,7 +7,7 @@ import { type Counts, type Ending, endings, type Run } from './run.ts'
 import type { Settings } from './settings.ts'
 import { work } from './worker.ts'
 
-export type RunRequest = {
+type RunRequest = {
   readonly queue: string
   readonly settings: Settings
   readonly handler: Handler

@@ -13,7 +13,7 @@ export type Log = {
   invocation(level: Level, message: string, fields: Fields, tally: Tally, nowMs: number): void
 }
 
-export type LogOptions = {
+type LogOptions = {
   readonly level: Level
   /** The stack's name: the dimension of every metric. */
   readonly service: string

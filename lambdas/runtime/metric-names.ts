@@ -6,7 +6,7 @@ export const METRIC_NAMESPACE = 'PushPop'
 /** The one dimension: the stack's name. Never the queue, of which there may be any number. */
 export const SERVICE_DIMENSION = 'Service'
 
-export type MetricUnit = 'Count' | 'Seconds'
+type MetricUnit = 'Count' | 'Seconds'
 
 export const metrics = {
   ItemsPushed: 'Count',

@@ -13,9 +13,9 @@ export type EventsPort = {
 }
 
 /** In the order of the entries; without a code it is on the bus. */
-export type EntryResult = { readonly ErrorCode?: string | undefined }
+type EntryResult = { readonly ErrorCode?: string | undefined }
 
-export type PutEdge = {
+type PutEdge = {
   readonly port: EventsPort
   sleep(ms: number): Promise<void>
   /** From 0 to 1. */

@@ -13,11 +13,11 @@ import { Construct } from 'constructs'
 import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
 import type { Watched } from './watched.ts'
 
-export type AlarmsProps = Watched & {
+type AlarmsProps = Watched & {
   /** Told of every alarm, and when it is over. */
-  readonly topic?: ITopic
+  readonly topic: ITopic | undefined
   /** How long an item may wait before somebody should know; only a person knows that. */
-  readonly itemAge?: Duration
+  readonly itemAge: Duration | undefined
 }
 
 type Definition = {

@@ -19,20 +19,20 @@ import { type StorageAccess, storageAccess } from './storage-access.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-export type FunctionsProps = {
+type FunctionsProps = {
   readonly serviceName: string
   readonly storage: Storage
   readonly logLevel: LogLevel
   readonly logRetention: RetentionDays
   readonly tracing: boolean
   readonly throwaway: boolean
-  readonly sweepEvery?: Duration
-  readonly idempotencyTtl?: Duration
-  readonly remindAfter?: Duration
-  readonly rateHold?: Duration
+  readonly sweepEvery: Duration | undefined
+  readonly idempotencyTtl: Duration | undefined
+  readonly remindAfter: Duration | undefined
+  readonly rateHold: Duration | undefined
   readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine does not mark what could be. */
-  readonly bus?: EventBus
+  readonly bus: EventBus | undefined
 }
 
 export type Functions = Readonly<Record<FunctionName, ServiceFunction>> & {

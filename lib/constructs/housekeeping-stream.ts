@@ -11,7 +11,7 @@ import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { allowReading, makeFailureQueue } from './stream-reader.ts'
 
-export type HousekeepingStreamProps = {
+type HousekeepingStreamProps = {
   readonly table: Table
   readonly housekeeper: LambdaFunction
 }

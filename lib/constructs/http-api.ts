@@ -20,7 +20,7 @@ import { kept } from './kept.ts'
 
 export type Throttle = { readonly perSecond: number; readonly burst: number }
 
-export type HttpApiProps = {
+type HttpApiProps = {
   readonly name: string
   readonly functions: Readonly<Record<FunctionName, IFunction>>
   readonly authorisation: Authorisation

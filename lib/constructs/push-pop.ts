@@ -85,8 +85,6 @@ export class PushPop extends Construct {
     super(scope, id)
     checkService(id, props)
     const { throwaway = false, logRetention = RetentionDays.ONE_MONTH } = props
-    const { sweepEvery, idempotencyTtl, rateHold, remindAfter, concurrency = {} } = props
-    const { itemAgeAlarm: itemAge, alarmTopic: topic } = props
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
 
@@ -108,12 +106,12 @@ export class PushPop extends Construct {
       logRetention,
       tracing: props.tracing ?? true,
       throwaway,
-      ...(sweepEvery && { sweepEvery }),
-      ...(idempotencyTtl && { idempotencyTtl }),
-      ...(rateHold && { rateHold }),
-      ...(remindAfter && { remindAfter }),
-      concurrency,
-      ...(events && { bus: events.bus }),
+      sweepEvery: props.sweepEvery,
+      idempotencyTtl: props.idempotencyTtl,
+      rateHold: props.rateHold,
+      remindAfter: props.remindAfter,
+      concurrency: props.concurrency ?? {},
+      bus: events?.bus,
     })
     const { functions } = this
 
@@ -147,15 +145,15 @@ export class PushPop extends Construct {
       functions,
       table,
       failures,
-      ...(events && announcer && { events: { announcer, failures: events.failures } }),
+      events: events && announcer && { announcer, failures: events.failures },
     }
     const alarmNames =
       props.alarms === false
         ? []
         : new Alarms(this, 'Alarms', {
             ...watched,
-            ...(topic && { topic }),
-            ...(itemAge && { itemAge }),
+            topic: props.alarmTopic,
+            itemAge: props.itemAgeAlarm,
           }).names
     if (props.dashboard !== false) {
       new ServiceDashboard(this, 'Dashboard', { ...watched, alarmNames })

@@ -10,7 +10,7 @@ import { acknowledge } from './acknowledge.ts'
 export const sweeperCounts = [1, 2, 4, 8, 16] as const
 export type Sweepers = (typeof sweeperCounts)[number]
 
-export type SweepScheduleProps = {
+type SweepScheduleProps = {
   readonly sweeper: LambdaFunction
   readonly sweepers: Sweepers
 }

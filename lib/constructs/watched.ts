@@ -12,5 +12,5 @@ export type Watched = {
   readonly table: Table
   readonly failures: Queue
   /** Where there are any: who announces them, and what was given up. */
-  readonly events?: { readonly announcer: LambdaFunction; readonly failures: Queue }
+  readonly events: { readonly announcer: LambdaFunction; readonly failures: Queue } | undefined
 }

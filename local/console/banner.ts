@@ -2,11 +2,11 @@ import type { LocalStack } from '../start-local-stack.ts'
 import type { Typed } from './start-options.ts'
 import type { Paint } from './terminal.ts'
 
-export type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
+type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
   readonly seconds: number
   readonly typed: Typed
   /** As one would type it; absent where nothing is kept. */
-  readonly directory?: string
+  readonly directory?: string | undefined
 }
 
 /** Address, what to paste, where the data is; the rest is in the README. */

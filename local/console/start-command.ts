@@ -42,8 +42,8 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   try {
     stack = await startLocalStack({
       port,
-      ...(directory !== undefined && { directory }),
-      ...(app !== undefined && { app }),
+      directory,
+      app,
       signal: asked.signal,
       listeners: {
         onProgress: progress.step,

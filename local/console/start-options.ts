@@ -5,14 +5,14 @@ import { PORT } from '../start-local-stack.ts'
 export type StartOptions = {
   readonly port: number
   /** Absent: everything is forgotten at the end. */
-  readonly directory?: string
-  readonly app?: string
+  readonly directory?: string | undefined
+  readonly app?: string | undefined
 }
 
 /** What the options were typed behind. */
 export type Typed = 'npm start --' | 'pushpop start'
 
-export type ReadArguments =
+type ReadArguments =
   | { readonly kind: 'start'; readonly options: StartOptions }
   | { readonly kind: 'help' }
   /** A sentence that says which and why. */
@@ -85,8 +85,8 @@ function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArgume
     kind: 'start',
     options: {
       port: Number(port),
-      ...(directory !== undefined && { directory }),
-      ...(app !== undefined && { app }),
+      directory,
+      app,
     },
   }
 }

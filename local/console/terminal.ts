@@ -1,7 +1,7 @@
 /** What is written to; `process.stdout` is one. */
 export type Output = {
   write(text: string): unknown
-  readonly isTTY?: boolean
+  readonly isTTY?: boolean | undefined
 }
 
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold'

@@ -4,10 +4,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FunctionPool } from './function-pool.ts'
 
-export type AsyncInvokerSettings = {
+type AsyncInvokerSettings = {
   readonly pools: ReadonlyMap<string, FunctionPool>
   readonly onDropped: (functionId: string, reason: string) => void
-  readonly retryFirstMs?: number
+  readonly retryFirstMs?: number | undefined
 }
 
 /** Some 10 MB of ordinary events for each function. */

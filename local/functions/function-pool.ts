@@ -15,15 +15,15 @@ import { spareCoresMeter } from './spare-cores.ts'
 
 export type PoolSettings = ProcessSettings & {
   readonly processesMax: number
-  readonly waitingMax?: number
-  readonly idleMs?: number
+  readonly waitingMax?: number | undefined
+  readonly idleMs?: number | undefined
   /** How many are started without waiting, and how long an event waits for each beyond them. */
-  readonly eager?: number
-  readonly patienceMs?: number
+  readonly eager?: number | undefined
+  readonly patienceMs?: number | undefined
   /** How many cores have had nothing to do since the last call. */
-  readonly spareCores?: () => number
-  readonly onStart?: (pid: number) => void
-  readonly onEnd?: (pid: number) => void
+  readonly spareCores?: (() => number) | undefined
+  readonly onStart?: ((pid: number) => void) | undefined
+  readonly onEnd?: ((pid: number) => void) | undefined
 }
 
 /** What an account may run at once unless it asks for more: the next event is throttled there too. */

@@ -26,7 +26,7 @@ export type Outcome = (
   | { readonly kind: 'throttled' }
 ) & {
   /** What the function logged about it, if it logs a line of JSON a request. */
-  readonly summary?: LogLine
+  readonly summary?: LogLine | undefined
 }
 
 export type LogLine = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ import { AsyncInvoker } from './async-invoker.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
 
-export type FunctionsSettings = StoreEndpoints & {
+type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
   /** Of each function; unless given, as many as are good for it. */
   readonly processesMax?: number | undefined

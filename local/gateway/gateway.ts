@@ -30,7 +30,7 @@ export type RequestRecord = {
   readonly path: string
   readonly status: number
   readonly durationMs: number
-  readonly summary?: LogLine
+  readonly summary?: LogLine | undefined
 }
 
 export type Gateway = {
@@ -92,8 +92,8 @@ export async function startGateway(port: number): Promise<Gateway> {
 
 type Served = {
   readonly response: HttpResponse
-  readonly summary?: LogLine
-  readonly isPreflight?: true
+  readonly summary?: LogLine | undefined
+  readonly isPreflight?: true | undefined
 }
 
 async function serve(
@@ -138,7 +138,7 @@ async function serve(
   const { summary } = outcome
   return {
     response: responseOf(outcome, requestId),
-    ...(summary && { summary }),
+    summary,
   }
 }
 

@@ -61,7 +61,7 @@ export function requestEvent(
       time: formatTime(nowMs),
       timeEpoch: nowMs,
     },
-    ...(pathParameters && { pathParameters }),
+    pathParameters,
     ...(request.body.length > 0 && {
       body: request.body.toString(isBase64Encoded ? 'base64' : 'utf8'),
     }),

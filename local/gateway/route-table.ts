@@ -8,7 +8,7 @@ import type { RoutePlan } from '../template/plan-api.ts'
 export type RouteMatch = {
   readonly route: RoutePlan
   /** Decoded; absent where the route has no variables. */
-  readonly pathParameters?: Readonly<Record<string, string>>
+  readonly pathParameters?: Readonly<Record<string, string>> | undefined
 }
 
 type Segment =

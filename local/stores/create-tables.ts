@@ -7,9 +7,9 @@ import { isObject } from '../template/assembly.ts'
 import type { TablePlan } from '../template/plan-stores.ts'
 import { type DynamodbApi, DynamodbError } from './dynamodb-api.ts'
 
-export type CreatedTable = {
+type CreatedTable = {
   readonly name: string
-  readonly streamArn?: string
+  readonly streamArn?: string | undefined
   /** It was there, from an earlier start. */
   readonly isOld: boolean
 }

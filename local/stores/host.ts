@@ -17,14 +17,14 @@ import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export type HostRequest = {
   /** Absent where DynamoDB is somewhere else. */
-  readonly dynoxide?: string
+  readonly dynoxide?: string | undefined
   readonly s3: boolean
   /** Absent: a temporary folder, removed at the end. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** DynamoDB without a file: the fastest, but a stream in it slows down with every record. */
-  readonly dynamodbInMemory?: boolean
+  readonly dynamodbInMemory?: boolean | undefined
   /** Whoever wants the folder for itself alone. */
-  readonly owner?: Owner
+  readonly owner?: Owner | undefined
 }
 
 export type HostCommand =
@@ -39,9 +39,9 @@ export type HostReport =
   | { readonly kind: 'dynoxide'; readonly pid: number }
   | {
       readonly kind: 'ready'
-      readonly directory?: string
-      readonly dynamodbEndpoint?: string
-      readonly s3Endpoint?: string
+      readonly directory?: string | undefined
+      readonly dynamodbEndpoint?: string | undefined
+      readonly s3Endpoint?: string | undefined
     }
   | { readonly kind: 'indexed' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -82,7 +82,7 @@ async function start() {
   }
   report({
     kind: 'ready',
-    ...(directory && { directory }),
+    directory,
     ...(startedDynamodb && { dynamodbEndpoint: startedDynamodb.endpoint }),
     ...(startedS3 && { s3Endpoint: startedS3.endpoint }),
   })

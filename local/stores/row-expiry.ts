@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { TablePlan } from '../template/plan-stores.ts'
 import type { DynamodbApi } from './dynamodb-api.ts'
 
-export type RowExpirySettings = {
+type RowExpirySettings = {
   readonly dynamodb: DynamodbApi
   readonly tables: readonly TablePlan[]
   readonly onProblem: (sentence: string) => void
-  readonly everyMs?: number
-  readonly nowMs?: () => number
+  readonly everyMs?: number | undefined
+  readonly nowMs?: (() => number) | undefined
 }
 
 /** AWS takes up to some days, so nobody may count on less. */
@@ -70,7 +70,7 @@ export class RowExpiry {
         Limit: PAGE_ROWS,
         FilterExpression: condition,
         ...isOver,
-        ...(from !== undefined && { ExclusiveStartKey: from }),
+        ExclusiveStartKey: from,
       })
       for (const row of (page.Items ?? []) as readonly Row[]) {
         // It may have been given more time since.

@@ -11,10 +11,10 @@ const NODE_MIN = 24
 const hostFile = join(import.meta.dirname, `host${extname(import.meta.filename)}`)
 
 export type Host = {
-  readonly dynamodbEndpoint?: string
-  readonly s3Endpoint?: string
+  readonly dynamodbEndpoint?: string | undefined
+  readonly s3Endpoint?: string | undefined
   /** Where it keeps its files, the temporary folder included. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   tell(command: HostCommand): void
   /** Resolves once a table with a stream can be written to without slowing down. */
   indexStream(): Promise<void>

@@ -11,10 +11,10 @@ import { startHost } from './start-host.ts'
 
 export type StoresOptions = {
   /** Where the data is kept; without it in a temporary folder that is gone after the stop. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** PUSHPOP_DYNAMODB_ENDPOINT replaces the embedded DynamoDB. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  readonly platform?: Platform
+  readonly platform?: Platform | undefined
 }
 
 export type Stores = {
@@ -48,7 +48,7 @@ export async function startStores(options: StoresOptions, url: string): Promise<
 
   const host = await startHost(
     {
-      ...(dynoxide && { dynoxide }),
+      dynoxide,
       s3: true,
       ...(options.directory && { directory: resolve(options.directory) }),
       owner: { pid: process.pid, url },

@@ -12,10 +12,10 @@ const MEMORY = '/dev/shm'
 /** A container's usual 64 MB would be full after some thousand items. */
 const MEMORY_BYTES_MIN = 2 ** 31
 
-export type TemporaryFolderOptions = {
+type TemporaryFolderOptions = {
   readonly environment?: Readonly<Record<string, string | undefined>>
-  readonly memory?: string
-  readonly memoryBytesMin?: number
+  readonly memory?: string | undefined
+  readonly memoryBytesMin?: number | undefined
 }
 
 /** Makes one, in memory where there is enough of it and nobody says with TMPDIR where it shall be. */

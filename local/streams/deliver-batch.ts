@@ -15,8 +15,8 @@ export type BatchAnswer =
 export type DeliveryRules = {
   /** On a failure try each half by itself, which does not count as a retry. */
   readonly bisects: boolean
-  readonly retriesMax?: number
-  readonly recordAgeMaxMs?: number
+  readonly retriesMax?: number | undefined
+  readonly recordAgeMaxMs?: number | undefined
 }
 
 export type GiveUpReason = 'RetryAttemptsExhausted' | 'RecordAgeExceeded'

@@ -16,7 +16,7 @@ import {
 import type { Page, Position } from './stream-reader.ts'
 import { lambdaRecord, type StreamRecord, sequenceOf } from './stream-record.ts'
 
-export type MappingSettings = {
+type MappingSettings = {
   readonly plan: StreamPlan
   readonly reader: { read(): Promise<Page> }
   readonly checkpoint: Pick<Checkpoint, 'advance' | 'save'>

@@ -6,7 +6,7 @@ export type StreamRecord = {
   readonly dynamodb: {
     readonly SequenceNumber: string
     /** Seconds. */
-    readonly ApproximateCreationDateTime?: number
+    readonly ApproximateCreationDateTime?: number | undefined
   }
 }
 

@@ -14,14 +14,14 @@ import { hashSources } from './source-hash.ts'
 export type SynthesisOptions = {
   /** The file that is the CDK app. */
   readonly app: string
-  readonly context?: Readonly<Record<string, unknown>>
+  readonly context?: Readonly<Record<string, unknown>> | undefined
   /** Where results are kept; `node_modules/.cache` of the project unless given. */
-  readonly cacheDirectory?: string
+  readonly cacheDirectory?: string | undefined
   /** A folder that is no source, wherever it is: the data. */
-  readonly except?: string
+  readonly except?: string | undefined
   /** To be called if it will take seconds. */
-  readonly onStart?: () => void
-  readonly signal?: AbortSignal
+  readonly onStart?: (() => void) | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Which folders go: all but so many, and none that a stack of today may be running. */
@@ -78,7 +78,7 @@ async function run(
     cwd: root,
     env: { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
     stdio: ['ignore', 'ignore', 'pipe'],
-    ...(signal && { signal }),
+    signal,
   })
   let output = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -17,11 +17,11 @@ export type FunctionPlan = {
   readonly memoryMb: number
   readonly timeoutMs: number
   /** The template's own limit of how many run at once. */
-  readonly concurrencyMax?: number
+  readonly concurrencyMax?: number | undefined
   /** Its calls are held while it does nothing: many processes of it take no core from anybody. */
-  readonly holdsCalls?: true
+  readonly holdsCalls?: true | undefined
   /** What it is called with when the stack comes back to its data. */
-  readonly atRestart?: object
+  readonly atRestart?: object | undefined
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
 }
@@ -63,7 +63,7 @@ export function planFunctions(resources: Resources): FunctionPlan[] {
         timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
         ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
         ...(isObject(atRestart) && { atRestart }),
-        ...(reserved !== undefined && { concurrencyMax: reserved }),
+        concurrencyMax: reserved,
         asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
       },
     ]

@@ -7,7 +7,7 @@ export type TablePlan = {
   readonly name: string
   /** The input of CreateTable. */
   readonly definition: Readonly<Record<string, unknown>>
-  readonly timeToLiveAttribute?: string
+  readonly timeToLiveAttribute?: string | undefined
   readonly hasStream: boolean
 }
 

@@ -14,7 +14,7 @@ export type Plan = {
   readonly tables: readonly TablePlan[]
   /** Their names. */
   readonly buckets: readonly string[]
-  readonly api?: ApiPlan
+  readonly api?: ApiPlan | undefined
   readonly schedules: readonly SchedulePlan[]
   /** Names of the event buses, the default one included. */
   readonly buses: readonly string[]
@@ -34,7 +34,7 @@ export function planStack(stacks: readonly StackTemplate[]): Plan {
     functions,
     tables: planTables(resources),
     buckets: planBuckets(resources),
-    ...(api && { api }),
+    api,
     schedules,
     buses: ['default', ...resources.ofType('AWS::Events::EventBus').map(({ ref }) => ref)],
     eventRules,

@@ -1,7 +1,7 @@
 import { dirname, join, normalize } from 'node:path/posix'
 
 /** The text of each file, by its path from the root of the repository. */
-export type Sources = ReadonlyMap<string, string>
+type Sources = ReadonlyMap<string, string>
 
 type Rooms = Readonly<Record<string, readonly string[]>>
 

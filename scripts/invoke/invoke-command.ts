@@ -33,7 +33,7 @@ async function run({ steps, directory }: Arguments, print: Print, printError: Pr
   let logged = () => {}
   const stack = await startLocalStack({
     port: 0,
-    ...(directory !== undefined && { directory }),
+    directory,
     listeners: {
       onProgress: (step) => printError(`${step} …`),
       // Others may run as well: what is pushed wakes the housekeeping.

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeCode } from './a-function.ts'
 
-export type ShopFunction = {
+type ShopFunction = {
   readonly code: string
   readonly properties?: Readonly<Record<string, unknown>>
   readonly metadata?: Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import { type EventEntry, type EventsPort, putEvents } from '../../runtime/put-e
 import { entriesOf } from './event-entry.ts'
 import { imagesOf } from './images.ts'
 
-export type AnnounceRun = {
+type AnnounceRun = {
   readonly log: Log
   /** Until the platform stops us. */
   remainingMs(): number

@@ -10,7 +10,7 @@ const QUEUES_AT_ONCE = 4
 /** A queue's run is a few dozen requests; less than this left, and the rest is for the next batch. */
 const LEAVE_MS = 15_000
 
-export type BatchReport = {
+type BatchReport = {
   readonly answer: DynamoDBBatchResponse
   readonly fields: Readonly<Record<string, number>>
   readonly failed: boolean

@@ -21,10 +21,10 @@ export type SweepSummary = {
   readonly more: boolean
 }
 
-export type Beat = {
+type Beat = {
   readonly everySeconds: number
   /** All of them unless set: several functions may sweep side by side. */
-  readonly shards?: readonly number[]
+  readonly shards?: readonly number[] | undefined
 }
 
 /**
