@@ -47,6 +47,18 @@ export const networkMutants: readonly Mutant[] = [
     killers: [test('test/foundation/network/blocked-loop.test.ts', 'that came before')],
   },
   {
+    name: 'foreign-signal-not-heard',
+    rule: 'a caller may abort by any signal that the SDK takes',
+    edits: [
+      edit(
+        'foundation/network/request-handler.ts',
+        'const signal = abortSignal && withListeners(abortSignal)',
+        'const signal =\n        abortSignal instanceof AbortSignal ? withListeners(abortSignal) : undefined',
+      ),
+    ],
+    killers: [test('test/foundation/network/request-handler.test.ts', 'aborts by a signal')],
+  },
+  {
     name: 'body-waited-for-without-end',
     rule: '0023 one deadline for the whole answer',
     edits: [

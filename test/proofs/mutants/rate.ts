@@ -310,6 +310,18 @@ export const rateMutants: readonly Mutant[] = [
     killers: [test('test/rate/engine/secret.test.ts', 'signs when every process has read it')],
   },
   {
+    name: 'a-secret-is-changed-by-the-operators-clock',
+    rule: 'a ticket is good for every process',
+    edits: [
+      edit(
+        'rate/store/store-time.ts',
+        'nowMs: () => clock.nowMs() + aheadMs,',
+        'nowMs: () => clock.nowMs() + 0 * aheadMs,',
+      ),
+    ],
+    killers: [test('test/rate/engine/store-time.test.ts')],
+  },
+  {
     name: 'a-secret-is-read-once-for-all',
     rule: 'a ticket is good for every process',
     edits: [
