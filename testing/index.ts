@@ -1,5 +1,5 @@
-// `pushpop/testing`: for tests of code that pushes, pops, or is called with items. Each of these runs on
-// this machine, beside any other, and leaves nothing behind. docs/testing.md
+// `pushpop/testing`: helps to test code that pushes, pops, or handles items. All of it runs on this machine,
+// several at a time if you like, and leaves nothing behind. docs/testing.md
 
 export type { RequestRecord } from '../local/gateway/gateway.ts'
 export { StartError } from '../local/start-error.ts'

@@ -4,12 +4,12 @@ import { PORT } from '../start-local-stack.ts'
 
 export type StartOptions = {
   readonly port: number
-  /** Absent: everything is forgotten at the end. */
+  /** Absent if all data is forgotten at the end. */
   readonly directory?: string | undefined
   readonly app?: string | undefined
 }
 
-/** What the options were typed behind. */
+/** The command that the user typed the options after. */
 export type Typed = 'npm start --' | 'pushpop start'
 
 type ReadArguments =

@@ -1,5 +1,5 @@
-// EventBridge: what is put on a bus goes to the targets of the rules it fits. In memory: an event
-// that has been taken and not yet delivered ends with the stack.
+// EventBridge: an event on a bus goes to the targets of the rules that it fits. All of this is in memory: an
+// event that is not delivered yet ends with the stack.
 
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../template/assembly.ts'

@@ -8,8 +8,8 @@ export type Endpoints = StoreEndpoints & {
 }
 
 /**
- * The environment of a function: the template's and what Lambda adds, and nothing of ours, so that
- * code which works here by a variable of somebody's shell does not fail when it is deployed.
+ * The environment of a function: the template's, and what Lambda adds. Nothing of our own: code that works
+ * here only by a variable of your shell would fail once deployed.
  */
 export function environmentOf(
   plan: FunctionPlan,
@@ -37,5 +37,5 @@ export function environmentOf(
   }
 }
 
-/** The heap that leaves Lambda's Node room for its buffers and its code. */
+/** Leaves room for Node's buffers and code, as Lambda does. */
 export const heapMb = (memoryMb: number): number => Math.floor(memoryMb * 0.9)

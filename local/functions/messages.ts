@@ -1,4 +1,4 @@
-// What goes over the channel between the stack and a function's process. Events and answers travel
+// The messages between the stack and a function's process. Events and answers travel
 // as text of JSON, as they do in Lambda: made once, read once, and cheap for the channel to copy
 // (20 µs a call for a push, where objects take half as much again and large ones three times).
 

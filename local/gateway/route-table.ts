@@ -108,7 +108,7 @@ function matchSegments(
   return found
 }
 
-/** What is no valid encoding stays as it came: the function has a better answer to it than we. */
+/** Leaves invalid encoding as it came: the function can answer it better than we can. */
 export function decode(text: string): string {
   if (!text.includes('%')) return text
   try {

@@ -1,10 +1,9 @@
-// The process that holds the embedded stores: s3rver inside it, dynoxide as its child. It is a
-// process of its own because only so does something survive to clean up when the one that started it
-// is killed: the channel to the parent then closes, and the host kills the processes it was told to
-// watch, stops dynoxide, removes the temporary folder and goes. It also leaves the parent's event
-// loop to the parent.
+// The process that holds the embedded stores: s3rver inside it, dynoxide as its child. It is a process of
+// its own so that something survives to clean up if its parent is killed: the channel to the parent
+// closes, and the host kills the processes that it watches, stops dynoxide, removes the temporary folder and
+// ends. It also keeps the stores' work out of the parent's event loop.
 //
-// If it is the host that is killed, the parent does the same for it (start-host.ts).
+// If the host itself is killed, the parent cleans up after it (start-host.ts).
 
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,14 +15,14 @@ import { StreamRows } from './stream-rows.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export type HostRequest = {
-  /** Absent where DynamoDB is somewhere else. */
+  /** Absent if DynamoDB is somewhere else. */
   readonly dynoxide?: string | undefined
   readonly s3: boolean
-  /** Absent: a temporary folder, removed at the end. */
+  /** Without it, a temporary folder that is removed at the end. */
   readonly directory?: string | undefined
   /** DynamoDB without a file: the fastest, but a stream in it slows down with every record. */
   readonly dynamodbInMemory?: boolean | undefined
-  /** Whoever wants the folder for itself alone. */
+  /** The stack that wants the folder to itself. */
   readonly owner?: Owner | undefined
 }
 
@@ -134,7 +133,7 @@ async function stop(exitCode: number) {
   stopping = true
   for (const pid of watched) kill(pid)
   streamRows?.close()
-  // Whatever is still starting has to start before it can be stopped.
+  // A store that is still starting has to start before it can be stopped.
   await Promise.allSettled([dynamodb?.then((it) => it.stop()), s3?.then((it) => it.stop())])
   if (temporary) await rm(temporary, { recursive: true, force: true, maxRetries: 3 })
   process.exit(exitCode)

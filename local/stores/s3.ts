@@ -23,10 +23,10 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
     silent: true,
     directory: buckets,
     vhostBuckets: false,
-    // It computes other signatures than the SDK does, and there is nobody to keep out.
+    // It computes other signatures than the SDK does, and we keep nobody out.
     allowMismatchedSignatures: true,
   })
-  // It serves unsigned requests, so this has to come before anything of its own.
+  // It serves unsigned requests, so this check has to come before everything else.
   server.middleware.unshift(async (context, next) => {
     if (!isFromAPage(context.req.headers)) return next()
     context.status = 403
@@ -43,7 +43,7 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
   }
 }
 
-/** The package asks for it, and does not bring it. */
+/** An optional peer of the package. */
 async function loadS3rver(): Promise<typeof S3rver> {
   try {
     return (await import('@20minutes/s3rver')).default
@@ -86,8 +86,8 @@ function writeByRename(store: S3rver['store'], incoming: string) {
     }
   }
 
-  // s3rver removes a folder it saw empty with everything in it, and so could take along an object
-  // that was put in between.
+  // s3rver removes a folder that it saw empty with everything in it, and could so remove an object that
+  // was put in between.
   store.deleteObject = async (bucket, key) => {
     const resources = ['object', 'object.md5', 'metadata.json']
     const paths = resources.map((resource) => store.getResourcePath(bucket, key, resource))

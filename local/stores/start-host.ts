@@ -13,7 +13,7 @@ const hostFile = join(import.meta.dirname, `host${extname(import.meta.filename)}
 export type Host = {
   readonly dynamodbEndpoint?: string | undefined
   readonly s3Endpoint?: string | undefined
-  /** Where it keeps its files, the temporary folder included. */
+  /** Where it keeps its files, also if that is a temporary folder. */
   readonly directory?: string | undefined
   tell(command: HostCommand): void
   /** Resolves once a table with a stream can be written to without slowing down. */
@@ -24,8 +24,8 @@ export type Host = {
 }
 
 /**
- * `ownGroup` keeps the host out of reach of Ctrl-C, which goes to all processes of a terminal's
- * foreground group: whoever has requests in flight stops the stores after they are answered.
+ * `ownGroup` keeps the host out of reach of Ctrl-C, which goes to all processes of a terminal's foreground
+ * group: the parent first answers its requests in flight, and then stops the stores.
  */
 export async function startHost(request: HostRequest, { ownGroup = false } = {}): Promise<Host> {
   if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
@@ -68,7 +68,7 @@ export async function startHost(request: HostRequest, { ownGroup = false } = {})
     child.once('exit', (code, signal) => {
       failure ??= `Cannot go on because the process of the embedded stores ended: ${signal ?? code}`
       reject(new StartError(failure))
-      // Killed, it could not clean up behind itself.
+      // It was killed and could not clean up.
       if (code === null || code !== 0) cleanUp(leavings)
     })
   })

@@ -10,7 +10,7 @@ import { dynoxideOf, type Platform } from './dynoxide-binary.ts'
 import { startHost } from './start-host.ts'
 
 export type StoresOptions = {
-  /** Where the data is kept; without it in a temporary folder that is gone after the stop. */
+  /** Where to keep the data; without it, in a temporary folder that is removed at the stop. */
   readonly directory?: string | undefined
   /** PUSHPOP_DYNAMODB_ENDPOINT replaces the embedded DynamoDB. */
   readonly environment?: Readonly<Record<string, string | undefined>>
@@ -26,7 +26,7 @@ export type Stores = {
   make(plan: Plan): Promise<Made>
   /** Deletes what is at or before the sequence number from a table's stream. */
   trimStream(table: string, sequenceNumber: string): void
-  /** A process that shall not outlive this one, however this one ends. */
+  /** Has a process killed when this one ends, however that happens. */
   watch(pid: number): void
   forget(pid: number): void
   /** Resolves if the stores end without being asked to. */

@@ -31,7 +31,7 @@ export type DeliveryEdge = {
   isStopping(): boolean
 }
 
-/** Soon enough to watch; a function that fails for a minute is asked some ten times. */
+/** Soon enough to watch: a function that fails for a minute is tried some ten times. */
 const RETRY_FIRST_MS = 100
 const RETRY_MS_MAX = 10_000
 

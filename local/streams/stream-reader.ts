@@ -1,4 +1,4 @@
-// Reads a table's stream page by page, shard after shard, from where an earlier reader had come to.
+// Reads a table's stream page by page, shard after shard, from where an earlier reader stopped.
 
 import { type DynamodbApi, DynamodbError } from '../stores/dynamodb-api.ts'
 import { type StreamRecord, sequenceOf } from './stream-record.ts'

@@ -1,6 +1,6 @@
 import { REGION } from '../template/identities.ts'
 
-/** A record as GetRecords gives it; what stands in the images is nobody's business here. */
+/** A record as GetRecords gives it; nothing here reads its images. */
 export type StreamRecord = {
   readonly eventID: string
   readonly dynamodb: {

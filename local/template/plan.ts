@@ -1,5 +1,5 @@
-// What there is to run, read out of the templates: plain data, so that the rest of the local stack
-// never meets CloudFormation.
+// What to run, read out of the templates as plain data, so that the rest of the local stack knows nothing of
+// CloudFormation.
 
 import type { StackTemplate } from './assembly.ts'
 import { type ApiPlan, planApi } from './plan-api.ts'
@@ -20,7 +20,7 @@ export type Plan = {
   readonly buses: readonly string[]
   readonly eventRules: readonly EventRulePlan[]
   readonly streams: readonly StreamPlan[]
-  /** What the template asks for and the local stack does not do, a sentence each. */
+  /** What the template asks for and the local stack does not do, one sentence each. */
   readonly leftOut: readonly string[]
 }
 

@@ -20,10 +20,7 @@ afterAll(() => store.stop())
 
 beforeEach(() => {
   lines.length = 0
-  Object.assign(process.env, {
-    ...store.environment,
-    PUSHPOP_SERVICE: 'Shop',
-  })
+  Object.assign(process.env, { ...store.environment, PUSHPOP_SERVICE: 'Shop' })
   vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0)
 })
 afterEach(() => {

@@ -93,10 +93,7 @@ describe('A consumer', () => {
       MaximumEventAgeInSeconds: 6 * 3600,
       DestinationConfig: { OnFailure: { Destination: failures } },
     })
-    expect(alarm).toMatchObject({
-      MetricName: 'ApproximateNumberOfMessagesVisible',
-      Threshold: 0,
-    })
+    expect(alarm).toMatchObject({ MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 0 })
     expect(alarm.AlarmActions).toBeUndefined()
     const arn = 'arn:aws:sns:eu-central-1:123456789012:ops'
     const told = partsOf(shop((stack) => ({ alarmTopic: Topic.fromTopicArn(stack, 'Ops', arn) })))

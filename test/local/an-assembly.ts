@@ -91,11 +91,7 @@ function functionResource([id, { properties, metadata }]: [string, ShopFunction]
         Timeout: 10,
         ...properties,
       },
-      Metadata: {
-        'aws:asset:path': `asset.${id}`,
-        'aws:asset:property': 'Code',
-        ...metadata,
-      },
+      Metadata: { 'aws:asset:path': `asset.${id}`, 'aws:asset:property': 'Code', ...metadata },
     },
   ] as const
 }
