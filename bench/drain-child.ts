@@ -1,11 +1,11 @@
 // Drains a queue in a process of its own, so that its memory is the engine's and not the
 // benchmark's, and reports how much it held on the way. Started with `--expose-gc`.
 
-import { connectEmbedded, type Endpoints } from '../testing/embedded.ts'
+import { connectEmbedded, type StoreEndpoints } from '../testing/embedded.ts'
 import { openStore } from './bench.ts'
 import { openQueues } from './engine.ts'
 
-export type DrainRequest = Endpoints & { readonly queue: string; readonly items: number }
+export type DrainRequest = StoreEndpoints & { readonly queue: string; readonly items: number }
 export type DrainReport =
   | { readonly kind: 'progress'; readonly items: number }
   | {

@@ -1,4 +1,4 @@
-// `pushpop`: the service as a construct, for a CDK app of one's own.
+// `pushpop`: the service as a construct for your own CDK app.
 
 export type { FunctionName } from '../lambdas/runtime/function-name.ts'
 export type { Authorisation } from './constructs/authorisation.ts'

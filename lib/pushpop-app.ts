@@ -3,10 +3,10 @@ import cdkJson from '../cdk.json' with { type: 'json' }
 import { PushPopStack } from './pushpop-stack.ts'
 import { settingsOf } from './settings.ts'
 
-export type AppOptions = {
+type AppOptions = {
   readonly outdir?: string
   readonly context?: Readonly<Record<string, unknown>>
-  /** Against CloudFormation's schemas, which takes a second; yes unless told otherwise. */
+  /** Whether to check against CloudFormation's schemas, which takes a second; yes unless set. */
   readonly checked?: boolean
 }
 
@@ -16,7 +16,7 @@ export function pushPopApp({ outdir, context, checked = true }: AppOptions = {})
     ...(outdir !== undefined && { outdir }),
     context: {
       ...cdkJson.context,
-      // The CLI sets it by itself; whoever runs functions locally finds their bundles by it.
+      // The CLI sets it by itself. Local runners find the functions' bundles by it.
       'aws:cdk:enable-asset-metadata': true,
       ...context,
     },

@@ -8,7 +8,7 @@ export type PushPopStackProps = StackProps & {
   readonly alarmTopicArn?: string
 }
 
-/** One service, and what a person wants to know of it. */
+/** One service, with its address and names as outputs. */
 export class PushPopStack extends Stack {
   readonly service: PushPop
 

@@ -83,7 +83,7 @@ function authorisationOf(setting: (name: string) => string | undefined): Authori
   const issuer = setting('issuer')
   const audience = listOf(setting('audience'))
   if (kind !== 'jwt') {
-    // Whoever names an issuer means tokens, and would be surprised by what else was deployed.
+    // Naming an issuer means tokens: anything else would be a surprise.
     if (issuer !== undefined || audience.length > 0) {
       throw new SettingError('auth', kind, '"jwt" where issuer and audience are set')
     }
@@ -130,7 +130,7 @@ function checkSweepers(
   throw new SettingError('concurrency', `ReturnExpiredLocks:${reserved}`, wanted)
 }
 
-/** Told to a person at a terminal: one sentence, no stack. */
+/** For a person at a terminal: one sentence, no stack trace. */
 export class SettingError extends Error {
   constructor(name: string, value: string | undefined, wanted: string) {
     const found = value === undefined ? 'it is not set' : `it is "${value}"`

@@ -1,4 +1,4 @@
-/** What the person at the keyboard can do something about: printed as it is, without a stack. */
+/** Something that the user can mend: we print the sentence alone, without a stack trace. */
 export class StartError extends Error {
   override name = 'StartError'
 }

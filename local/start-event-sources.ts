@@ -12,7 +12,7 @@ import { StreamReader } from './streams/stream-reader.ts'
 import { StreamTrimming } from './streams/stream-trimming.ts'
 import type { Plan } from './template/plan.ts'
 
-export type EventSourcesSettings = {
+type EventSourcesSettings = {
   readonly plan: Plan
   readonly stores: Stores
   /** The ARNs of the streams, by table. */
@@ -24,9 +24,9 @@ export type EventSourcesSettings = {
 }
 
 export type EventSources = {
-  /** Nothing new is begun from here on. */
+  /** From now on nothing new begins. */
   pause(): void
-  /** Resolves when what was begun has ended, one way or the other. */
+  /** Resolves when everything that was begun has ended, one way or the other. */
   stop(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function startEventSources(settings: EventSourcesSettings): EventSources 
         plan: schedule,
         speed: scheduleSpeed,
         fire: (event) =>
-          // One that is still at work makes the next firing superfluous, as long as it lasts.
+          // While one run is still at work, the next firing is left out.
           functions.asyncInvoker.submit(target.functionArn, inputOf(target, event), key),
       })
     }),

@@ -1,9 +1,9 @@
 // A synthesised CDK app on this machine: its tables and buckets on the embedded stores, its
 // functions in processes of their own, its HTTP API on a port, its schedules, streams and buses.
 //
-// Started from the outside in, so that what can go wrong soonest (the port, the data folder) is
-// found out first, and stopped the same way: no new requests, then those in flight, then the
-// functions, then the stores.
+// It starts from the outside in, so that we find first what is most likely to go wrong (the port, the data
+// folder). It stops the same way: no new requests, then those in flight, then the functions, then the
+// stores.
 
 import { extname, join } from 'node:path'
 import type { FunctionOutput } from './functions/function-output.ts'
@@ -13,6 +13,7 @@ import { type Gateway, type RequestRecord, startGateway } from './gateway/gatewa
 import { StartError } from './start-error.ts'
 import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
+import type { StoreEndpoints } from './stores/store-environment.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
 import { type SynthesisOptions, synthesiseApp } from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
@@ -20,31 +21,29 @@ import { type Plan, planStack } from './template/plan.ts'
 
 export type LocalStackOptions = StoresOptions & {
   /** 8000 unless given; 0 for any that is free. */
-  readonly port?: number
+  readonly port?: number | undefined
   /** The file of the CDK app to run, PushPop's own unless given. */
-  readonly app?: string
+  readonly app?: string | undefined
   /** Settings, as `-c name=value` would give them to the CDK. */
-  readonly context?: Readonly<Record<string, unknown>>
+  readonly context?: Readonly<Record<string, unknown>> | undefined
   /** A folder with a cloud assembly, instead of synthesising one. */
-  readonly assembly?: string
+  readonly assembly?: string | undefined
   /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
-  readonly processesMax?: number
-  /** 60 makes a second of a minute in the schedules. */
-  readonly scheduleSpeed?: number
-  /** Puts something between the functions and their stores: faults, for a test. */
-  readonly interpose?: (endpoints: StoreEndpoints) => StoreEndpoints
-  readonly listeners?: Partial<Listeners>
-  /** Gives up starting. */
-  readonly signal?: AbortSignal
+  readonly processesMax?: number | undefined
+  /** 60 makes each minute of the schedules a second. */
+  readonly scheduleSpeed?: number | undefined
+  /** Puts something between the functions and their stores, such as faults for a test. */
+  readonly interpose?: ((endpoints: StoreEndpoints) => StoreEndpoints) | undefined
+  readonly listeners?: Partial<Listeners> | undefined
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined
 }
-
-export type StoreEndpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
 
 export type Listeners = {
   readonly onProgress: (step: string) => void
   readonly onRequest: (request: RequestRecord) => void
   readonly onOutput: (output: FunctionOutput) => void
-  /** Something that should be known and stops nothing. */
+  /** Something that you should know and that stops nothing. */
   readonly onNotice: (sentence: string) => void
 }
 
@@ -53,13 +52,13 @@ export type LocalStack = StoreEndpoints & {
   /** Where the data is. */
   readonly directory: string
   readonly plan: Plan
-  /** Runs a function, by its logical id, and waits for what it says. */
+  /** Runs the function of this logical id, and waits for its answer. */
   invoke(functionId: string, event: unknown): Promise<Outcome>
   /** The processes of all functions, as they are now. */
   functionPids(): readonly number[]
-  /** What was given up of the streams, the newest last. */
+  /** Batches of the streams that were given up, the newest last. */
   readonly givenUp: readonly GivenUp[]
-  /** Resolves if the stack cannot go on; it is to be stopped then. */
+  /** Resolves if the stack cannot go on; stop it then. */
   readonly failed: Promise<Error>
   stop(): Promise<void>
 }
@@ -71,7 +70,7 @@ const pushPop = join(import.meta.dirname, `../bin/pushpop${extname(import.meta.f
 
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
-/** Nobody waits for what is left then: it is delivered again. */
+/** Nobody waits for events that are left then: they are delivered again. */
 const EVENTS_GRACE_MS = 1_000
 /** Enough to look at; a queue on AWS would keep them for days. */
 const GIVEN_UP_MAX = 100
@@ -143,7 +142,7 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
     },
     onNotice,
   })
-  // Ended in the middle, the last run may have dropped events that were on their way.
+  // If the last run was killed, it may have dropped events that were on their way.
   if (isRestart) {
     for (const { arn, atRestart } of plan.functions) {
       if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
@@ -189,8 +188,8 @@ async function assemblyOf(
     app,
     except: dataDirectory,
     onStart: () => onProgress('Synthesising the stack'),
-    ...(context && { context }),
-    ...(signal && { signal }),
+    context,
+    signal,
   }
   return synthesiseApp(options)
 }

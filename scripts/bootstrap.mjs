@@ -1,11 +1,11 @@
-// Installs what package-lock.json asks for, only when node_modules differs, and with arguments
-// runs that script on the Node 24 of node_modules:
+// Installs what package-lock.json asks for, where node_modules differs, and runs a script on the Node 24
+// that is in node_modules:
 //
-//   node scripts/bootstrap.mjs                      install if stale
-//   node scripts/bootstrap.mjs scripts/gate.ts ...  the same, then run it
+//   node scripts/bootstrap.mjs scripts/gate.ts ...
+//   node scripts/bootstrap.mjs                       only installs
 //
-// The second form is what npm's scripts use, because npm skips pre-scripts where the user has set
-// ignore-scripts, and because a shell that saw Node 20 before the install goes on using it.
+// Each of npm's scripts begins with it. A pre-script would not do: npm skips those where the user has set
+// ignore-scripts, and a shell that found Node 20 before the install goes on using it.
 //
 // Plain JavaScript on built-in modules: this file runs before anything is installed, on Node 20.
 

@@ -2,8 +2,8 @@
 //
 //   node scripts/bootstrap.mjs scripts/build-package.ts [FOLDER]
 //
-// JavaScript file by file (nothing is put together, so a stack names our files), the declarations that
-// an entry leads to, and the functions as they are deployed. docs/decisions/0018-the-package.md
+// JavaScript file by file (not bundled, so that a stack trace names our files), the declarations that an
+// entry leads to, and the functions as they are deployed. docs/decisions/0018-the-package.md
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The one gate: types, lint, every test. `npm run check` runs the first two. Arguments that are
-// not the name of a step go to vitest: `npm test -- test/engine/core`.
+// The one gate: types, lint, the way of the imports, every test. `npm run check` runs all but the tests.
+// With arguments for vitest it runs just the tests that they name: `npm test -- test/engine/core`.
 
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
@@ -8,14 +8,18 @@ const root = dirname(import.meta.dirname)
 
 type Step = {
   readonly name: string
-  /** A script of a package; run by this Node rather than by whichever the path has. */
+  /** From the root of the repository; run by this Node rather than by the first one on the path. */
   readonly script: string
   readonly args: readonly string[]
 }
 
-const types: Step = { name: 'types', script: 'typescript/bin/tsc', args: ['--noEmit', '--pretty'] }
-const lint: Step = { name: 'lint', script: '@biomejs/biome/bin/biome', args: ['check', '.'] }
-const tests: Step = { name: 'tests', script: 'vitest/vitest.mjs', args: ['run'] }
+const tests: Step = { name: 'tests', script: 'node_modules/vitest/vitest.mjs', args: ['run'] }
+const all: readonly Step[] = [
+  { name: 'types', script: 'node_modules/typescript/bin/tsc', args: ['--noEmit', '--pretty'] },
+  { name: 'lint', script: 'node_modules/@biomejs/biome/bin/biome', args: ['check', '.'] },
+  { name: 'imports', script: 'scripts/imports.ts', args: [] },
+  tests,
+]
 
 const children = new Set<ReturnType<typeof spawn>>()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -56,11 +60,10 @@ function runLoudly(step: Step, moreArgs: readonly string[]): Promise<boolean> {
 }
 
 function start(step: Step, moreArgs: readonly string[], stdio: 'pipe' | 'inherit') {
-  const child = spawn(
-    process.execPath,
-    [join(root, 'node_modules', step.script), ...step.args, ...moreArgs],
-    { cwd: root, stdio: ['inherit', stdio, stdio] },
-  )
+  const child = spawn(process.execPath, [join(root, step.script), ...step.args, ...moreArgs], {
+    cwd: root,
+    stdio: ['inherit', stdio, stdio],
+  })
   children.add(child)
   child.on('close', () => children.delete(child))
   return child
@@ -75,13 +78,13 @@ function seconds(sinceMs: number) {
 }
 
 const names = process.argv.slice(2)
-const steps = [types, lint, tests].filter((step) => names.includes(step.name))
-const wanted = steps.length > 0 ? steps : [types, lint, tests]
-const vitestArgs = names.filter((name) => !steps.some((step) => step.name === name))
+const named = all.filter((step) => names.includes(step.name))
+const vitestArgs = names.filter((name) => !named.some((step) => step.name === name))
+const steps = named.length > 0 ? named : vitestArgs.length > 0 ? [tests] : all
 
-// Types and lint take a second each and use one core each; tests take both cores and the longest,
-// so they wait for the verdict of the quick two.
-const verdicts = await Promise.all(wanted.filter((step) => step !== tests).map(runQuietly))
+// The others take seconds and one core each; the tests take both cores and the longest, so they wait
+// for the verdict of the quick ones.
+const verdicts = await Promise.all(steps.filter((step) => step !== tests).map(runQuietly))
 let passed = verdicts.every(Boolean)
-if (passed && wanted.includes(tests)) passed = await runLoudly(tests, vitestArgs)
+if (passed && steps.includes(tests)) passed = await runLoudly(tests, vitestArgs)
 process.exitCode = passed ? 0 : 1

@@ -1,5 +1,5 @@
-// `npm run invoke -- Push events/push.json`: what `sam local invoke` does with Docker, without it.
-// Runs functions of the synthesised stack, one after the other, on the embedded stores.
+// `npm run invoke -- Push events/push.json` runs functions of the synthesised stack, one after the other, on
+// the embedded stores: what `sam local invoke` does, without Docker.
 
 import { invokeCommand } from './invoke/invoke-command.ts'
 

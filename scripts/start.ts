@@ -2,5 +2,5 @@
 
 import { startCommand } from '../local/console/start-command.ts'
 
-// Not left to an empty event loop: a client's connection that is kept alive would hold it open.
+// We do not wait for an empty event loop: a client's idle connection would keep it open.
 process.exit(await startCommand(process.argv.slice(2)))

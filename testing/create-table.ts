@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { type TableKey, tableDefinition } from '../lambdas/foundation/table.ts'
 
-export function createTableInput(name: string): CreateTableCommandInput {
+function createTableInput(name: string): CreateTableCommandInput {
   const { partitionKey, sortKey, indexes } = tableDefinition
   const keys = [partitionKey, sortKey, ...indexes.flatMap((i) => [i.partitionKey, i.sortKey])]
   const typeByName = new Map(keys.map((key) => [key.name, key.type]))

@@ -1,15 +1,17 @@
-// DynamoDB and S3 on this machine for one test file, one simulation or one benchmark.
+// DynamoDB and S3 on this machine, for a test file or a benchmark.
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { createRequestHandler } from '../lambdas/foundation/network/request-handler.ts'
-import { findDynoxide, noDynoxideError, type Platform } from '../local/stores/dynoxide-binary.ts'
+import { dynoxideOf, type Platform } from '../local/stores/dynoxide-binary.ts'
 import { startHost } from '../local/stores/start-host.ts'
+import { type StoreEndpoints, storeCredentials } from '../local/stores/store-environment.ts'
+import { REGION } from '../local/template/identities.ts'
 import { createTable } from './create-table.ts'
 
-export type Endpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+export type { StoreEndpoints }
 
-export type Connections = Endpoints & {
+export type Connections = StoreEndpoints & {
   readonly dynamodb: DynamoDBClient
   readonly s3: S3Client
   createTable(name: string): Promise<void>
@@ -22,10 +24,10 @@ export type Embedded = Connections & { stop(): Promise<void> }
 
 export type EmbeddedOptions = {
   /** Keeps the data there. Without it everything is gone after `stop`. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** PUSHPOP_DYNAMODB_ENDPOINT and PUSHPOP_S3_ENDPOINT replace what would be started. */
-  readonly environment?: Readonly<Record<string, string | undefined>>
-  readonly platform?: Platform
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
+  readonly platform?: Platform | undefined
 }
 
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embedded> {
@@ -34,13 +36,12 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
     dynamodbEndpoint: environment.PUSHPOP_DYNAMODB_ENDPOINT || undefined,
     s3Endpoint: environment.PUSHPOP_S3_ENDPOINT || undefined,
   }
-  const dynoxide = elsewhere.dynamodbEndpoint ? undefined : findDynoxide(platform)
-  if (!elsewhere.dynamodbEndpoint && !dynoxide) throw noDynoxideError(platform)
+  const dynoxide = elsewhere.dynamodbEndpoint ? undefined : dynoxideOf(platform)
 
   const needsHost = dynoxide || !elsewhere.s3Endpoint
   const host = needsHost
     ? await startHost({
-        ...(dynoxide && { dynoxide }),
+        dynoxide,
         s3: !elsewhere.s3Endpoint,
         ...(directory ? { directory } : { dynamodbInMemory: true }),
       })
@@ -58,12 +59,11 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   }
 }
 
-/** The clients alone, for another process than the one that started the stores. */
-export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: Endpoints): Connections {
+/** The clients alone, for a process that did not start the stores. */
+export function connectEmbedded({ dynamodbEndpoint, s3Endpoint }: StoreEndpoints): Connections {
   const common = {
-    region: 'us-east-1',
-    // s3rver knows this one key only; dynoxide takes any.
-    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+    region: REGION,
+    credentials: storeCredentials,
     // A lost answer has to reach the code under test, not be repeated below it.
     maxAttempts: 1,
   }

@@ -3,7 +3,7 @@ import type { FunctionName } from '../runtime/function-name.ts'
 import { describeError, type Fields, type Log } from '../runtime/log.ts'
 import { Tally, withTally } from '../runtime/tally.ts'
 
-/** What work beside the requests is given. */
+/** What background work gets. */
 export type Run = {
   readonly tally: Tally
   readonly log: Log
@@ -15,14 +15,14 @@ type Report<A> = {
   readonly answer: A
   /** What the run did, for its log line. */
   readonly fields: Fields
-  /** Something is left for a later run to do over. */
+  /** A later run has to do something again. */
   readonly failed: boolean
 }
 
-/** Where nobody says how long a run may take: a minute. */
+/** A minute, where there is no Lambda to say how long a run may take. */
 const REMAINING_UNKNOWN_MS = 60_000
 
-/** One log line for a run, with its metrics, whatever becomes of it. */
+/** Writes one log line a run, with its metrics, even if it fails. */
 export function upkeepHandler<E, A>(
   name: FunctionName,
   log: Log,

@@ -4,7 +4,7 @@ import type { EventsPort } from '../runtime/put-events.ts'
 import { continuation } from './event.ts'
 import { variables } from './settings.ts'
 
-/** The time of the run is nearly over: a second try for what was throttled, and no more. */
+/** The run's time is nearly over: one more try if EventBridge throttled the first, and no third. */
 const ATTEMPTS_MAX = 2
 const PAUSE_MS = 100
 

@@ -1,11 +1,11 @@
-// What wakes a consumer, and what it wakes the next run with.
+// The event that wakes a consumer, and the one by which it wakes the next run.
 
 import { isQueueId } from '../foundation/queue-id.ts'
 
 export const CONSUMER_SOURCE = 'pushpop.consumer'
 export const RUN_CONTINUED = 'Run Continued'
 
-/** An event of the bus; all that matters of it is the queue, so `{"detail":{"queue":"orders"}}` does. */
+/** An event of the bus. Only the queue matters, so `{"detail":{"queue":"orders"}}` will do. */
 export type ConsumerEvent = {
   readonly 'detail-type'?: string
   readonly detail: { readonly queue: string }
@@ -19,7 +19,7 @@ export function queueOf(event: unknown): string {
   )
 }
 
-/** Only the consumer of this name is meant: others may be at work on the same queue. */
+/** For the consumer of this name alone: others may work on the same queue. */
 export const continuation = (queue: string, consumer: string, bus: string, nowMs: number) => ({
   EventBusName: bus,
   Time: new Date(nowMs),

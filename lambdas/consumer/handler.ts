@@ -1,25 +1,25 @@
 import type { Item } from './item.ts'
 
 /**
- * Does the work for a batch. What returns is acknowledged; what it throws gives the whole batch back.
- * In between, items fail one by one: by what is returned, or by the context.
+ * Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them go back.
+ * It can also fail single items: by what it returns, or by the context.
  */
 export type Handler<T = unknown> = (
   items: readonly Item<T>[],
   context: HandlerContext,
 ) => HandlerResult | Promise<HandlerResult>
 
-/** Nothing, or the ids of items that are to come again; all others are done. */
+/** Nothing, or the ids of items that should come again; all others are done. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is the usual one.
 export type HandlerResult = void | undefined | { readonly failed: readonly string[] }
 
 export type HandlerContext = {
   readonly queue: string
-  /** Held, and extended, while the handler works. Its id is a secret: whoever has it may settle. */
+  /** Held, and extended, while the handler works. Keep its id secret: it lets anybody settle the items. */
   readonly lock: { readonly id: string }
-  /** Aborted when the lock is lost, or the function's time is nearly over: stop, what is not done comes again. */
+  /** Aborted when the lock is lost or the time is nearly over. Stop then: unfinished items come again. */
   readonly signal: AbortSignal
-  /** Until then. */
+  /** Until the function's time is nearly over. */
   remainingMs(): number
   /** Once the handler returns or throws, the item goes to the dead-letter queue. */
   deadLetter(item: Item | string, reason: string): void

@@ -26,6 +26,6 @@ export const heldLock = (
     isLost: isLockLost,
   })
 
-/** The lock is over: its items are the queue's again, or settled. */
+/** The lock is over: its items belong to the queue again, or are settled. */
 export const isLockLost = (error: unknown): boolean =>
   error instanceof QueueError && lostLockCodes.some((code) => code === error.code)

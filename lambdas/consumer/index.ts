@@ -20,20 +20,20 @@ export type { Item } from './item.ts'
 export type { Ending } from './run.ts'
 export type { ConsumerOptions } from './settings.ts'
 
-/** What it asks of Lambda's context; no type of `aws-lambda`, which whoever installs us need not have. */
+/** What we use of Lambda's context. Not the type of `aws-lambda`: users need not install that package. */
 export type RunContext = {
   readonly awsRequestId?: string
   getRemainingTimeInMillis?(): number
 }
 
-/** What a run did: its log line, and its answer to whoever invokes it by hand. */
+/** What a run did: its log line, and its answer to a call by hand. */
 export type RunReport = Readonly<Counts> & {
   readonly queue: string
   /** `ignored`: a dead-letter queue that a prefix happens to name. */
   readonly ended: Ending | 'ignored'
 }
 
-/** Where nobody says how long a run may take: a minute. */
+/** A minute, where there is no Lambda to say how long a run may take. */
 const REMAINING_UNKNOWN_MS = 60_000
 
 /** The function's handler: EventBridge calls it when there are items, and it calls yours with them. */
@@ -45,7 +45,7 @@ export function consumer<T = unknown>(
   const settings = settingsOf(options, env)
   const log = logOf(env)
   let made: Edge | undefined
-  // Made by the first event: a test that imports the handler has no table.
+  // The first event makes it: a test may import the handler without having a table.
   const edge = (): Edge => {
     made ??= {
       queues: counted(createServices(env, log)),
@@ -104,7 +104,7 @@ export function consumer<T = unknown>(
   }
 }
 
-/** What the HTTP API says of its pops; the alarm for items that waited too long goes by it. */
+/** Counts pops as the HTTP API does; the alarm for items that wait too long reads these metrics. */
 const counted = (queues: Engine): Engine => ({
   ...queues,
   async pop(queue, request) {

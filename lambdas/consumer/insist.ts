@@ -3,8 +3,8 @@ import type { Edge } from './edge.ts'
 import { TROUBLES_MAX, troublePauseMs } from './pace.ts'
 
 /**
- * Tries again what settles a lock, also where the answer was lost: an id names one lock, which ends
- * once, so a second copy finds that done and changes nothing.
+ * Repeats a request that settles a lock, even if its answer was lost: an id names one lock, which ends
+ * once, so a second copy finds it ended and changes nothing.
  */
 export async function insist<T>({ clock, random }: Edge, work: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures += 1) {

@@ -3,7 +3,7 @@ import type { PoppedItem } from '../engine/queues.ts'
 /** An item as the handler gets it. */
 export type Item<T = unknown> = {
   readonly value: T
-  /** The item byte for byte: numbers that JavaScript would round are whole here. */
+  /** The item byte for byte, with numbers that JavaScript would round. */
   readonly text: string
   readonly id: string
   readonly priority: number
@@ -14,7 +14,7 @@ export type Item<T = unknown> = {
   readonly reason?: string
 }
 
-/** The engine takes JSON and nothing else, so what it gives can be parsed. */
+/** The engine accepts nothing but JSON, so the text can be parsed. */
 export const itemOf = <T>(popped: PoppedItem): Item<T> => ({
   value: JSON.parse(popped.text) as T,
   ...popped,

@@ -1,4 +1,4 @@
-// The items of one lock: handed to the handler, then settled by what became of each.
+// The items of one lock: the handler gets them, then we settle each by what became of it.
 
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
 import type { HeldLock } from '../foundation/shared/hold-lock.ts'
@@ -13,8 +13,8 @@ import { type Ended, overdue, TOO_MANY_DELIVERIES, type Verdicts, verdictsOf } f
 
 export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
 
-/** A mistake in the handler: what it meant nobody knows, so its whole batch has failed. */
-export class UnknownItem extends Error {
+/** A mistake in the handler. We cannot know what it meant, so its whole batch has failed. */
+class UnknownItem extends Error {
   constructor(id: string) {
     super(`Cannot settle item "${id}" because it is not one of this batch`)
     this.name = 'UnknownItem'
@@ -22,10 +22,10 @@ export class UnknownItem extends Error {
 }
 
 /**
- * Calls the handler and waits for it, whatever it takes. A handler that runs into the limit of its
- * function is not left behind: answering would freeze it in the middle, to wake up beside the next
- * event's, and giving its items back would hand them out while it still works on them. So the platform
- * ends the process, and after it the lock ends by itself: the items come back once nobody has them.
+ * Calls the handler and waits for it, however long it takes. We do not give up on a handler that runs into
+ * the time limit of its function: an answer would freeze it in the middle, to wake up beside the next
+ * event's, and releasing its items would hand them out while it still works on them. So Lambda ends the
+ * process, then the lock ends by itself, and the items come back once nobody works on them.
  */
 export async function workLot(run: Run, lot: Lot): Promise<Verdicts> {
   const { settings, queue } = run
@@ -71,7 +71,7 @@ async function callHandler(
     release: (item) => void marks.back.add(knownId(item)),
   }
   const late = () => {
-    // The lock has longer to live than the process, and nobody is to lengthen it.
+    // The lock outlives the process already; nothing should lengthen it further.
     lock.letGo()
     log.write('warn', 'handler runs into the time limit of its function', {
       queue,
@@ -100,7 +100,7 @@ async function callHandler(
   }
 }
 
-/** What is no list of ids of the batch fails it: acknowledging what failed would lose it. */
+/** Anything but a list of ids of this batch fails the batch: acknowledging a failed item would lose it. */
 function checkedResult(result: HandlerResult, known: ReadonlySet<string>): HandlerResult {
   if (typeof result !== 'object' || result === null || !('failed' in result)) return undefined
   const { failed } = result
@@ -112,9 +112,9 @@ function checkedResult(result: HandlerResult, known: ReadonlySet<string>): Handl
 }
 
 /**
- * Acknowledges what is done and dead-letters what is dead. What is to come again stays in the lock,
- * for the caller to end when its time has come. Returns false if the lock was lost: everything in it
- * comes again.
+ * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock;
+ * the caller ends it when their time has come. Returns false if the lock was lost: then all of its items
+ * come again.
  */
 export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts): Promise<boolean> {
   const { queue, edge, counts } = run
@@ -122,7 +122,7 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
   const lockId = lot.lock.id
   const steps: (() => Promise<unknown>)[] = []
   const part = (ids: readonly string[]) => (ids.length === lot.items.length ? {} : { ids })
-  // What is done comes first: that must not be done again.
+  // First what is done: nobody should do that again.
   if (done.length > 0) {
     steps.push(async () => {
       await queues.acknowledge(queue, { lockId, ...part(done) })

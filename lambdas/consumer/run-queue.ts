@@ -7,7 +7,7 @@ import { type Counts, type Ending, endings, type Run } from './run.ts'
 import type { Settings } from './settings.ts'
 import { work } from './worker.ts'
 
-export type RunRequest = {
+type RunRequest = {
   readonly queue: string
   readonly settings: Settings
   readonly handler: Handler
@@ -16,9 +16,9 @@ export type RunRequest = {
 }
 
 /**
- * Works a queue until nothing is left to do or the time is over. It goes by the queue and not by
- * the event: how often and in which order events come changes nothing. Throws what no repetition
- * within the run would change, when every worker has ended.
+ * Works a queue until nothing is left to do or the time is over. It looks at the queue, not at the event,
+ * so it does not matter how often and in which order events come. It throws, once every worker has ended,
+ * what the run cannot mend by trying again.
  */
 export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending> {
   const { queue, settings, remainingMs } = request
@@ -65,15 +65,15 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
   }
   if (failures.length > 0) throw failures[0]
   const ending = endings.findLast((one) => reached.includes(one)) ?? 'empty'
-  // When no lock is left: a run that is called sooner finds ours, and leaves the queue to us.
+  // Only now, with no lock left: a run that began sooner would find ours and leave the queue to us.
   if (ending === 'continued') await callNext(queue)
   return ending
 }
 
 /**
- * Whether what is in front has been delivered before: it is then to be taken by itself, before it
- * takes others into a batch with it. One read, which the pop after it need not do; where it is not
- * known (others have locks there) it is better to begin with one.
+ * Whether the first item has been delivered before. If so, the worker takes it alone, so that it cannot
+ * fail a batch of others again. This is one read, which the pop then need not do. Where we cannot know
+ * (others hold locks there), it is safer to begin with a single item.
  */
 async function comesBackFirst({ queues }: Edge, queue: string): Promise<boolean> {
   try {

@@ -18,12 +18,12 @@ export const noCounts = (): Counts => ({
 })
 
 /**
- * How a worker's part of a run ended, from what leaves nothing to do to what leaves most:
- * - `empty`: nothing was left to pop, and the record says so: the next push is an event.
- * - `locked`: somebody else is at work there, and goes on until it is empty.
+ * How a worker ended, from the least that is left to do to the most:
+ * - `empty`: nothing was left to pop, and the record says so, so the next push is an event.
+ * - `locked`: another consumer works on the queue, and goes on until it is empty.
  * - `waiting`: items that failed come back when their lock ends, which is an event.
- * - `crowded`: too many items are in locks; some of them come back, which is an event.
- * - `continued`: time was over, and the next run is called when all workers have ended.
+ * - `crowded`: too many items are in locks. When some come back, that is an event.
+ * - `continued`: the time was over; when all workers have ended, we call the next run.
  */
 export const endings = ['empty', 'locked', 'waiting', 'crowded', 'continued'] as const
 export type Ending = (typeof endings)[number]

@@ -11,8 +11,8 @@ export type ConsumerOptions = {
   /** How long a lock lives if the run dies: 5–300. It is extended while the handler works. Default 30. */
   readonly lockTtlSeconds?: number
   /**
-   * An item that fails for so many times is dead-lettered. Default: what the queue's own
-   * `max_deliveries` says, which may be never.
+   * An item that has failed so often is dead-lettered. Default: the queue's own `max_deliveries`, which
+   * may be never.
    */
   readonly maxDeliveries?: number
   /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
@@ -39,7 +39,7 @@ export const variables = {
   maxDeliveries: 'PUSHPOP_CONSUMER_MAX_DELIVERIES',
   locks: 'PUSHPOP_CONSUMER_LOCKS',
   competing: 'PUSHPOP_CONSUMER_COMPETING',
-  /** `no` where queues are named by a prefix or a pattern, which their dead-letter queues fit as well. */
+  /** `no` where a prefix or a pattern selects the queues: it fits their dead-letter queues as well. */
   deadLetters: 'PUSHPOP_CONSUMER_DEAD_LETTERS',
 } as const
 
@@ -47,16 +47,16 @@ export const variables = {
 const LOCK_TTL_SECONDS = 30
 
 /**
- * A lock is extended when two fifths of its life are over. Of five seconds three are left then: more
- * than the process has left when it stops extending (`END_MS`), so that nobody gets the items of a
- * handler that still works.
+ * We extend a lock when two fifths of its life are over. Of five seconds three are left then: more than
+ * the process has left when it stops extending (`END_MS`), so no other consumer gets the items while the
+ * handler still works.
  */
 export const LOCK_TTL_SECONDS_MIN = 5
 
 /** Locks at once: each is a range in the record, and a handler that works. */
 export const LOCKS_MAX = 100
 
-/** What code says wins over what the construct set; what cannot be is refused before anything is popped. */
+/** Code wins over what the construct set. Values that cannot work are refused before the first pop. */
 export function settingsOf(options: ConsumerOptions, environment: Environment): Settings {
   const number = (name: 'batchSize' | 'lockTtlSeconds' | 'maxDeliveries' | 'locks') =>
     options[name] ?? numberIn(environment, variables[name])

@@ -20,8 +20,8 @@ export type Verdicts = {
 }
 
 /**
- * A dead item is dead whatever else was said of it. What failed too often dies as well: the queue may
- * have a limit of its own, but this one needs nobody to configure queues.
+ * An item that was dead-lettered is dead whatever else the handler said of it. An item that failed too
+ * often dies as well: the queue may have a limit of its own, but this one needs no configured queue.
  */
 export function verdictsOf(
   items: readonly Item[],
@@ -49,9 +49,9 @@ export function verdictsOf(
 export const isAllDone = ({ dead, back }: Verdicts): boolean => dead.size === 0 && back.length === 0
 
 /**
- * Items that are not to be tried once more: delivered that often already, and never settled, because
- * whoever had them died. They died in a batch perhaps, of which another item was to blame; what
- * comes a second time comes alone, so from then on it is known.
+ * Items that should not be tried again: they were delivered that often and never settled, because their
+ * consumers died. Perhaps another item of the batch was to blame; but an item that comes a second time
+ * comes alone, so from then on we know.
  */
 export function overdue(
   items: readonly Item[],

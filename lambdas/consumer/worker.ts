@@ -6,8 +6,8 @@
 //     ├── empty, locked, crowded ──▶ end
 //     └── no time for more ──▶ acknowledging ──▶ end, and the run calls the next
 //
-// It leaves a queue only when somebody else will come; `docs/decisions/0020` goes through the ends. And
-// whoever dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
+// A worker leaves a queue only when something will bring another: `docs/decisions/0020` goes through the
+// ends. One that dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
 
 import type { PopOutcome } from '../engine/queues.ts'
 import { QueueError } from '../foundation/errors.ts'
@@ -29,15 +29,38 @@ import {
 import type { Ending, Run } from './run.ts'
 import { isAllDone, type Verdicts } from './verdicts.ts'
 
-/** `comesBack`: what is in front has failed before, and is to be taken by itself. */
+/** `comesBack`: the first item has failed before, and the worker takes it alone. */
 export async function work(run: Run, comesBack: boolean): Promise<Ending> {
-  const { queue, settings, edge, counts } = run
-  const { queues, clock, random } = edge
-  const { batchSize, lockTtlSeconds, competing } = settings
-  /** Done, and acknowledged with the next pop. */
+  /** Done; the next pop acknowledges it. */
   let finished: Lot | undefined
-  let key: string | undefined
   let alone = comesBack
+  for (;;) {
+    const lot = await take(run, finished, alone)
+    finished = undefined
+    if (typeof lot === 'string') return lot
+    const verdicts = await workLot(run, lot)
+    // In a batch one item may be the death of all: what failed comes back one by one.
+    alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
+    if (lot.lock.lost.aborted) {
+      warnOfLostLock(run, lot.lock.lost.reason)
+    } else if (isAllDone(verdicts)) {
+      finished = lot
+    } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
+      const isLeft = !(await comeAgain(run, lot, verdicts))
+      // Nobody gets what lies behind it; only where runs compete do the others go on.
+      if (isLeft && !run.settings.competing) return 'waiting'
+    }
+  }
+}
+
+/** The next lot, by a pop that acknowledges `before`; or how this worker ends, where there is none. */
+async function take(run: Run, before: Lot | undefined, single: boolean): Promise<Lot | Ending> {
+  const { queue, settings, edge } = run
+  const { queues, clock, random } = edge
+  const { batchSize, lockTtlSeconds: ttlSeconds, competing } = settings
+  let finished = before
+  let alone = single
+  let key: string | undefined
   let troubles = 0
 
   for (;;) {
@@ -49,25 +72,24 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
     // against ourselves. Competing pops would have to queue up for it; their lost items come back.
     key ??= competing ? undefined : randomText(random, 22)
     const sinceMs = clock.nowMs()
+    const count = alone ? 1 : batchSize
+    const request = { requireAck: true, count, ttlSeconds, competing }
     let popped: PopOutcome
     try {
       popped = await queues.pop(queue, {
-        requireAck: true,
-        count: alone ? 1 : batchSize,
-        ttlSeconds: lockTtlSeconds,
-        competing,
+        ...request,
         ...(finished !== undefined && { acknowledge: finished.lock.id }),
         ...(key !== undefined && { idempotencyKey: key }),
       })
     } catch (error) {
-      // Refused or lost: whether the lot before was acknowledged only its lock can tell.
+      // Refused or lost: only its lock can tell whether the lot before was acknowledged.
       const held = finished
       finished = undefined
       if (held !== undefined) await acknowledge(run, held)
       if (held !== undefined && isLockLost(error)) continue
       if (error instanceof QueueError && error.code === 'TOO_MANY_LOCKS') return 'crowded'
       if (error instanceof QueueError && error.code === 'RATE_LIMITED') {
-        // No event comes when the next window opens: it is waited for, here or in the next run.
+        // No event comes when the next window opens, so this run waits for it, or the next one does.
         key = undefined
         await clock.sleep(limitPauseMs(error.retryAfterMs ?? 0, run.remainingMs()), run.timeOver)
         continue
@@ -75,54 +97,49 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
       troubles += 1
       if (!isPassing(error) || troubles > TROUBLES_MAX) throw error
       edge.log.write('warn', 'pop failed', { queue, error: describeError(error) })
-      // Only this key leads to the lock, if there is one.
+      // If there is a lock, only this key leads to it.
       if ((error as QueueError).outcome !== 'unknown') key = undefined
       await clock.sleep(troublePauseMs(troubles, random))
       continue
     }
+    const lot = await lotOf(run, popped, finished, { count, sinceMs })
+    if (lot !== 'late') return lot
+    finished = undefined
     key = undefined
     troubles = 0
-
-    if (popped.kind === 'locked') {
-      if (finished !== undefined) await acknowledge(run, finished)
-      return 'locked'
-    }
-    if (finished !== undefined) {
-      finished.lock.letGo()
-      counts.acknowledged += finished.items.length
-      finished = undefined
-    }
-    if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
-
-    if (clock.nowMs() - sinceMs >= lockTtlSeconds * 1000) {
-      // The answer took longer than the lock lives: what is in it is somebody else's by now, or soon.
-      edge.log.write('warn', 'a lock was over when it was told of', { queue })
-      alone = true
-      continue
-    }
-    const items = popped.items.map(itemOf)
-    if (popped.more || items.length === (alone ? 1 : batchSize)) run.foundPlenty()
-    const lock = heldLock(edge, queue, popped.lock.id, { ttlSeconds: lockTtlSeconds, sinceMs })
-    const lot: Lot = { items, lock }
-    const verdicts = await workLot(run, lot)
-    // In a batch one item may be the death of all: what failed comes back one by one.
-    alone = verdicts.back.length > 0 || items.some(({ deliveries }) => deliveries > 1)
-    if (lock.lost.aborted) {
-      edge.log.write('warn', 'lock lost, its items come again', {
-        queue,
-        error: describeError(lock.lost.reason),
-      })
-    } else if (isAllDone(verdicts)) {
-      finished = lot
-    } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
-      const isLeft = !(await comeAgain(run, lot, verdicts))
-      // Behind it nobody gets anything; and where runs compete the others go on.
-      if (isLeft && !competing) return 'waiting'
-    }
+    alone = true
   }
 }
 
-/** Gives back what failed, when its time has come. False: its lock does that, later. */
+/** What a pop gave. `late`: the answer took longer than the lock lives. */
+async function lotOf(
+  run: Run,
+  popped: PopOutcome,
+  finished: Lot | undefined,
+  { count, sinceMs }: { readonly count: number; readonly sinceMs: number },
+): Promise<Lot | Ending | 'late'> {
+  const { queue, edge, counts } = run
+  const { lockTtlSeconds: ttlSeconds } = run.settings
+  if (popped.kind === 'locked') {
+    if (finished !== undefined) await acknowledge(run, finished)
+    return 'locked'
+  }
+  if (finished !== undefined) {
+    finished.lock.letGo()
+    counts.acknowledged += finished.items.length
+  }
+  if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
+  if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
+    // By now another consumer has these items, or soon will.
+    edge.log.write('warn', 'a lock was over when it was told of', { queue })
+    return 'late'
+  }
+  const items = popped.items.map(itemOf)
+  if (popped.more || items.length === count) run.foundPlenty()
+  return { items, lock: heldLock(edge, queue, popped.lock.id, { ttlSeconds, sinceMs }) }
+}
+
+/** Gives back what failed, when its time has come. False: its lock will do that, later. */
 async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolean> {
   const { queue, edge, counts } = run
   const { queues, clock, random } = edge
@@ -134,22 +151,23 @@ async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolea
       await clock.sleep(delayMs, lock.lost)
       await insist(edge, () => queues.release(queue, { lockId: lock.id }))
     } else {
-      // Nothing lengthens it after this but an extension that is under way, by no more than its life.
+      // After this only an extension that is under way can lengthen it, by no more than its life.
       lock.letGo()
       const ttlSeconds = Math.ceil(Math.min(delayMs, RETRY_MS_MAX) / 1000)
       await insist(edge, () => queues.extend(queue, { lockId: lock.id, ttlSeconds }))
     }
   } catch (error) {
     if (!isLockLost(error)) throw error
-    edge.log.write('warn', 'lock lost, its items come again', {
-      queue,
-      error: describeError(error),
-    })
+    warnOfLostLock(run, error)
   } finally {
     lock.letGo()
   }
   counts.released += back.length
   return how === 'here'
+}
+
+function warnOfLostLock({ edge, queue }: Run, error: unknown): void {
+  edge.log.write('warn', 'lock lost, its items come again', { queue, error: describeError(error) })
 }
 
 async function acknowledge(run: Run, lot: Lot): Promise<void> {

@@ -3,7 +3,7 @@ import { createSweeper } from '../background/sweep/sweeper.ts'
 import { logOf, numberIn } from '../runtime/environment.ts'
 import { createServices } from '../runtime/services.ts'
 
-/** Absent, a run sweeps once: the schedule comes each minute. */
+/** By default a run sweeps once: the schedule starts one each minute. */
 const everySeconds = numberIn(process.env, 'PUSHPOP_SWEEP_EVERY_SECONDS') ?? 60
 const log = logOf(process.env)
 const queues = createServices(process.env, log)

@@ -1,6 +1,6 @@
 import { createLog, type Level, type Log, levels } from './log.ts'
 
-/** What the template gives a function; `process.env`, but in tests. */
+/** What the template gives a function: `process.env`, except in tests. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export function required(environment: Environment, name: string): string {
@@ -9,7 +9,7 @@ export function required(environment: Environment, name: string): string {
   throw new Error(`Cannot start because the environment variable ${name} is not set`)
 }
 
-/** A whole number of seconds, or so; not set and empty are the same. */
+/** A positive integer. An empty variable counts as one that is not set. */
 export function numberIn(environment: Environment, name: string): number | undefined {
   const value = environment[name]
   if (!value) return undefined

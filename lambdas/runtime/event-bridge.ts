@@ -3,7 +3,7 @@ import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
 import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import type { EventsPort } from './put-events.ts'
 
-/** `put-events.ts` tries again by itself, entry by entry; late is an error there as well. */
+/** The SDK sends once: `put-events.ts` repeats entry by entry, and counts a late answer as an error. */
 export function eventBridge(): EventsPort {
   const client = new EventBridgeClient({
     maxAttempts: 1,

@@ -13,7 +13,7 @@ export type Log = {
   invocation(level: Level, message: string, fields: Fields, tally: Tally, nowMs: number): void
 }
 
-export type LogOptions = {
+type LogOptions = {
   readonly level: Level
   /** The stack's name: the dimension of every metric. */
   readonly service: string
@@ -21,8 +21,8 @@ export type LogOptions = {
 }
 
 /**
- * Lines of JSON on standard output. Not by `console.log`: Lambda's puts its own text before each
- * line unless told otherwise, and CloudWatch then finds no metrics in it.
+ * Writes lines of JSON to standard output, not by `console.log`: Lambda's puts its own text before each
+ * line by default, and CloudWatch then finds no metrics in it.
  */
 export function createLog({ level, service, write = toStandardOutput }: LogOptions): Log {
   const isWanted = (line: Level): boolean => levels.indexOf(line) >= levels.indexOf(level)
@@ -35,7 +35,7 @@ export function createLog({ level, service, write = toStandardOutput }: LogOptio
       if (isWanted(lineLevel)) {
         write(JSON.stringify({ level: lineLevel, message, ...fields, ...embedded }))
       } else if (embedded !== undefined) {
-        // A quiet log still has metrics: nobody turns those off by asking for fewer lines.
+        // A log level of fewer lines must not turn the metrics off.
         write(JSON.stringify(embedded))
       }
     },
@@ -66,7 +66,7 @@ function embeddedMetrics(service: string, tally: Tally, nowMs: number): Fields |
   }
 }
 
-/** What a log may say of an error: never its other properties, where the SDK keeps stored items. */
+/** What a log may say of an error: none of its other properties, where the SDK keeps stored items. */
 export function describeError(error: unknown, depth = 0): Fields {
   if (!(error instanceof Error)) return { name: typeof error }
   const { cause } = error

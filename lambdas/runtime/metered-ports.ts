@@ -7,9 +7,9 @@ type Answer = { readonly ConsumedCapacity?: Capacity | readonly Capacity[] }
 type Input = { ReturnConsumedCapacity?: string; Key?: unknown }
 
 /**
- * Counts what passes to DynamoDB. It asks each answer for its capacity, which costs nothing but a
- * few bytes: TOTAL, because nobody acts on the share of an index. The units of a refused condition
- * are billed but told to nobody; those requests show as conflicts.
+ * Counts the requests to DynamoDB. Each asks for its consumed capacity, which costs a few bytes of the
+ * answer: TOTAL, because nobody acts on the share of an index. DynamoDB bills a refused condition and does
+ * not report its units; those requests show as conflicts.
  */
 export function meteredDocuments(inner: DocumentPort): DocumentPort {
   return {
@@ -17,7 +17,7 @@ export function meteredDocuments(inner: DocumentPort): DocumentPort {
       const tally = currentTally()
       if (tally === undefined) return inner.send(command)
       const { input } = command as { input: Input }
-      // The engine makes a command for each sending: nobody else sees this one.
+      // The engine makes a new command for each request, so we may change this one.
       input.ReturnConsumedCapacity = 'TOTAL'
       tally.dynamodbRequests += 1
       try {
@@ -42,7 +42,7 @@ export function meteredObjects(inner: ObjectPort): ObjectPort {
   }
 }
 
-/** By its input: class names do not survive a bundle. Only reads can be consistent. */
+/** Told by its input, since class names do not survive bundling. Only reads can be consistent. */
 const isRead = (input: object): boolean =>
   'ConsistentRead' in input || 'KeyConditionExpression' in input || isBatchGet(input)
 

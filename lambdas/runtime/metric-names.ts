@@ -1,18 +1,18 @@
-// Every metric as plain data, shared by the functions, the dashboard and the alarms, so that no
-// two of them can disagree about a name.
+// Every metric as plain data. Functions, dashboard and alarms share it, so they cannot disagree about a
+// name.
 
 export const METRIC_NAMESPACE = 'PushPop'
 
 /** The one dimension: the stack's name. Never the queue, of which there may be any number. */
 export const SERVICE_DIMENSION = 'Service'
 
-export type MetricUnit = 'Count' | 'Seconds'
+type MetricUnit = 'Count' | 'Seconds'
 
 export const metrics = {
   ItemsPushed: 'Count',
   ItemsPopped: 'Count',
   ItemsAcknowledged: 'Count',
-  /** Released by a consumer, or returned by the sweeper; not what a pop found expired and took on. */
+  /** Released by a consumer or returned by the sweeper; not items that a pop took from an expired lock. */
   ItemsReturned: 'Count',
   ItemsDeadLettered: 'Count',
   /** Conditions that did not hold and transactions that met another: lost races, mostly. */

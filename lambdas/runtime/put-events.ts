@@ -13,31 +13,31 @@ export type EventsPort = {
 }
 
 /** In the order of the entries; without a code it is on the bus. */
-export type EntryResult = { readonly ErrorCode?: string | undefined }
+type EntryResult = { readonly ErrorCode?: string | undefined }
 
-export type PutEdge = {
+type PutEdge = {
   readonly port: EventsPort
   sleep(ms: number): Promise<void>
   /** From 0 to 1. */
   random(): number
   remainingMs(): number
-  /** An entry, or a call, that failed as often as it may. */
+  /** Called when entries have failed as often as they may. */
   onGivenUp(entries: number, error: unknown): void
 }
 
 /** EventBridge's own bounds of a call. */
 const ENTRIES_PER_CALL = 10
 export const BYTES_PER_CALL = 256 * 1024
-/** With pauses of up to 0.1, 0.4 and 1.6 s: throttling passes, an outage is for the stream to wait out. */
+/** With pauses of up to 0.1, 0.4 and 1.6 s: throttling passes in that time; for an outage the stream waits. */
 const ATTEMPTS_MAX = 4
 const PAUSE_FIRST_MS = 100
 /** A call with all its attempts takes 2 s of pauses, and 3 s for each answer that does not come. */
 const LEAVE_MS = 15_000
 
 /**
- * Puts all entries on the bus, call after call, so that those of a queue arrive as they happened where
- * nothing fails. Returns the indexes of those that are not known to be there. A call whose answer was
- * lost is made again: an event twice is what is promised, none is not.
+ * Puts all entries on the bus, call after call, so that a queue's events arrive in order if nothing
+ * fails. Returns the indexes of entries that may not be there. It repeats a call whose answer was lost: we
+ * promise each event at least once.
  */
 export async function putEvents(
   entries: readonly EventEntry[],
@@ -46,7 +46,7 @@ export async function putEvents(
   const failed = new Set<number>()
   let isDown = false
   for (const call of callsOf(entries)) {
-    // What there is no time for, or no bus, comes again with the next batch.
+    // If there is no time or no bus, the entries come again with the next batch.
     const outcome: CallOutcome =
       isDown || edge.remainingMs() < LEAVE_MS
         ? { left: call, isDown: true }
@@ -57,7 +57,7 @@ export async function putEvents(
   return failed
 }
 
-/** What is not known to be on the bus, and whether there is a bus at all. */
+/** What may not be on the bus, and whether the bus is down. */
 type CallOutcome = { readonly left: readonly number[]; readonly isDown: boolean }
 
 async function putCall(
@@ -72,7 +72,7 @@ async function putCall(
     try {
       const results = await port.putEvents(left.map((index) => entries[index] as EventEntry))
       problem = results.find(({ ErrorCode }) => ErrorCode !== undefined)?.ErrorCode
-      // An entry without a result of its own is not known to be there.
+      // An entry without a result may not be there.
       left = left.filter((_, i) => results[i] === undefined || results[i].ErrorCode !== undefined)
     } catch (error) {
       problem = error
@@ -83,7 +83,7 @@ async function putCall(
       onGivenUp(left.length, problem)
       return { left, isDown }
     }
-    // Every function that was throttled together would come back together.
+    // Random, or all functions that were throttled together would come back together.
     await sleep(PAUSE_FIRST_MS * 4 ** (attempt - 1) * random())
   }
 }

@@ -49,7 +49,7 @@ function objectsWhenNeeded(): () => Promise<ObjectPort> {
       const requestHandler = createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.s3 })
       return new S3Client({ maxAttempts: 1, requestHandler }) as unknown as ObjectPort
     })
-    // What failed to load is tried again with the next request that needs it.
+    // If the import failed, the next request that needs it tries again.
     made.catch(() => {
       made = undefined
     })

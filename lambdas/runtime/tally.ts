@@ -8,7 +8,7 @@ export class Tally {
   readUnits = 0
   s3Requests = 0
   conflicts = 0
-  /** Work that no answer waited for, and that failed. */
+  /** Failures of work that no answer waited for. */
   backgroundFailures = 0
   readonly metrics = new Map<MetricName, number>()
 
@@ -18,8 +18,8 @@ export class Tally {
 }
 
 /**
- * An environment handles one event at a time, yet what an answer did not wait for can go on when
- * the next event thaws it: by its context each request is counted where it belongs.
+ * An environment handles one event at a time, yet work that an answer did not wait for can go on when the
+ * next event thaws it. By its async context each request counts for the event that it belongs to.
  */
 const current = new AsyncLocalStorage<Tally>()
 

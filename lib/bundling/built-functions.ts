@@ -1,18 +1,18 @@
-// The functions as the package holds them: bundled when it was built, because Node takes no TypeScript
-// from under `node_modules`, and because whoever places the construct need not have esbuild.
+// The functions as the package holds them. They are bundled when the package is built, because Node runs
+// no TypeScript in `node_modules`, and so that a user of the construct does not need esbuild.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FunctionFiles } from './bundle.ts'
 
-/** In the same folder as the files: which of them belong to a function. */
+/** In the same folder as the files: which of them belong to which function. */
 const LIST = 'functions.json'
 
 type List = Readonly<Record<string, readonly string[]>>
 
 /**
- * A file that several functions share is there once: a folder for each of them would be eight times
- * the same 700 KB.
+ * A file that several functions share is stored once: a folder for each function would hold the same
+ * 700 KB eight times.
  */
 export function writeBuiltFunctions(
   folder: string,
@@ -27,7 +27,7 @@ export function writeBuiltFunctions(
   writeFileSync(join(folder, LIST), `${JSON.stringify(list, undefined, 2)}\n`)
 }
 
-/** Nothing where there is no such folder, which is how the repository differs from the package. */
+/** Nothing if there is no such folder: then this is the repository and not the package. */
 export function readBuiltFunctions(folder: string): ReadonlyMap<string, FunctionFiles> | undefined {
   const list = readList(folder)
   if (list === undefined) return undefined

@@ -28,10 +28,9 @@ export type Bundle = FunctionFiles & {
 const S3_FILE = 'client-s3.mjs'
 
 /**
- * Bundles handlers, all in one go: they share nearly everything, and eight builds that each parse the
- * AWS SDK take 2 s where one takes 0.3. What several of them use becomes a chunk that each gets a copy
- * of. The same sources give the same bytes on every machine, so that a deployment uploads only what
- * changed.
+ * Bundles all handlers in one build: they share nearly everything, and eight builds that each parse the
+ * AWS SDK take 2 s where one takes 0.3. Code that several handlers use becomes a chunk, of which each gets
+ * a copy. The same sources give the same bytes on every machine, so a deployment uploads only changes.
  */
 export function bundle<Name extends string>(
   entries: Readonly<Record<Name, string>>,
@@ -50,8 +49,8 @@ export function bundle<Name extends string>(
 export function sourceMapsOf(
   entries: Readonly<Record<string, string>>,
 ): ReadonlyMap<string, string> {
-  // A chunk's name is a hash of its map as well, where it has one: the two builds are matched by the
-  // order of their files, which is the same.
+  // With a map, a chunk's name is a hash of the map too. So we match the two builds by the order of their
+  // files, which is the same.
   const plain = [...buildAll(entries).keys()]
   const mapped = [...buildAll(entries, { sourcemap: 'external' }).values()]
   return new Map(plain.map((name, index) => [name, mapped[index]?.sourceMap ?? '']))
@@ -78,7 +77,7 @@ function buildAll(
   return new Map([...s3, ...handlers])
 }
 
-/** The service's own functions, of which we know each client; a consumer's handler may make others. */
+/** Whether all are the service's own functions: we know their clients. A consumer may make others. */
 const isOwn = (entries: Readonly<Record<string, string>>): boolean =>
   Object.values(entries).every((path) => path.startsWith(join(root, 'lambdas/handlers/')))
 
@@ -135,12 +134,12 @@ function build(
   const { outputFiles, metafile } = loadEsbuild().buildSync({
     absWorkingDir: root,
     entryPoints: Object.entries(entries).map(([out, path]) => ({ in: path, out })),
-    // Nothing is written there: names have to be relative to something.
+    // esbuild writes nothing there, but its names have to be relative to something.
     outdir: join(root, 'bundle'),
     write: false,
     bundle: true,
     format: 'esm',
-    // Without splitting, what is behind an `import()` would be loaded at the start all the same.
+    // Without splitting, a module behind an `import()` would be loaded at the start all the same.
     splitting: true,
     platform: 'node',
     target: 'node24',
@@ -149,8 +148,8 @@ function build(
     mainFields: ['module', 'main'],
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
-    // Not part of a bundle: Node would read them at each cold start. Whoever has to read a stack makes
-    // them from the same commit (explain-stack.ts).
+    // No source maps in a bundle: Node would read them at each cold start. To read a stack trace, make them
+    // from the same commit (explain-stack.ts).
     ...options,
     minify: true,
     legalComments: 'none',
@@ -174,7 +173,7 @@ function build(
   )
 }
 
-/** When something is bundled: the package holds its functions built, and comes without esbuild. */
+/** Loaded only to bundle: the package holds its functions ready-made, and does not bring esbuild. */
 function loadEsbuild(): typeof import('esbuild') {
   try {
     return createRequire(import.meta.url)('esbuild')

@@ -13,9 +13,9 @@ const lambdas = resolve(import.meta.dirname, '../../lambdas')
 const built = resolve(import.meta.dirname, '../../functions')
 
 /**
- * The functions' code: as the package holds it, or bundled when the first of them needs it. Not by the
- * CDK's own bundling: it wants a Docker image, tells the terminal of every function, and takes two
- * bundles of one folder for the same if only their handlers differ.
+ * The functions' code: taken from the package, or bundled when the first function needs it. Not by the
+ * CDK's own bundling, which wants a Docker image, writes a line for every function, and takes two bundles
+ * of one folder for the same if only their handlers differ.
  */
 export class BundledHandlers<Name extends string> {
   readonly #files: Readonly<Record<Name, string>>
@@ -57,7 +57,7 @@ class BundledCode extends Code {
   }
 
   override bind(scope: Construct): CodeConfig {
-    // Where only the template matters (`aws:cdk:bundling-stacks`), any folder will do.
+    // If only the template matters (`aws:cdk:bundling-stacks`), any folder will do.
     if (!Stack.of(scope).bundlingRequired) return this.#stage(scope, import.meta.dirname)
     const folder = mkdtempSync(join(tmpdir(), 'pushpop-bundle-'))
     try {

@@ -5,7 +5,7 @@
 type Credentials = {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  readonly sessionToken?: string
+  readonly sessionToken: string | undefined
 }
 
 export const defaultProvider = () => async (): Promise<Credentials> => {
@@ -17,5 +17,5 @@ export const defaultProvider = () => async (): Promise<Credentials> => {
       'Cannot sign requests because AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not in the environment',
     )
   }
-  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) }
+  return { accessKeyId, secretAccessKey, sessionToken }
 }

@@ -2,8 +2,8 @@
 //
 //   npm run explain-stack -- Push < stack.txt
 //
-// The bundles are minified and have no source maps; the same commit makes the same bundle again, with
-// its maps. At another commit the places are wrong, and look right.
+// The bundles are minified and have no source maps, but the same commit makes the same bundles again, with
+// maps. At another commit the places look right and are wrong.
 
 import { SourceMap } from 'node:module'
 import { join, relative, resolve } from 'node:path'

@@ -1,7 +1,7 @@
 import { Validations } from 'aws-cdk-lib/core'
 import type { IConstruct } from 'constructs'
 
-/** Rules of cdk-nag that a construct breaks on purpose, each with its reason. */
+/** Tells cdk-nag which of its rules a construct breaks on purpose, each with the reason. */
 export function acknowledge(
   construct: IConstruct,
   reasons: Readonly<Record<string, string>>,

@@ -15,11 +15,11 @@ import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
 import type { Sweepers } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
-export type AlarmsProps = Watched & {
-  /** Told of every alarm, and when it is over. */
-  readonly topic?: ITopic
-  /** How long an item may wait before somebody should know; only a person knows that. */
-  readonly itemAge?: Duration
+type AlarmsProps = Watched & {
+  /** Gets a message when an alarm begins and when it is over. */
+  readonly topic: ITopic | undefined
+  /** How long an item may wait before somebody should know; only you can say that. */
+  readonly itemAge: Duration | undefined
   /** So many runs of the sweeper begin in each minute. */
   readonly sweepers: Sweepers
 }
@@ -35,14 +35,14 @@ type Definition = {
   /** Periods of the metric: this many of the last `of` must be too high. */
   readonly periods: number
   readonly of?: number
-  /** No data is no news, unless the silence is what is wrong. */
+  /** Missing data counts as good, unless silence is the trouble. */
   readonly silence?: 'breaching'
 }
 
 const minute = { period: Duration.minutes(1) }
 const fiveMinutes = { period: Duration.minutes(5) }
 
-/** Each says what users feel before it says what is wrong, and where to read on. */
+/** The description of each alarm says first what users feel, then what is wrong and where to read on. */
 export class Alarms extends Construct {
   readonly names: readonly string[]
 

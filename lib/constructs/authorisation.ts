@@ -8,7 +8,7 @@ export type Authorisation =
   | { readonly kind: 'iam' }
   /** A token of this issuer for one of these audiences, whose scopes name the duty. */
   | { readonly kind: 'jwt'; readonly issuer: string; readonly audience: readonly string[] }
-  /** Everybody who finds the address. */
+  /** Anybody who finds the address. */
   | { readonly kind: 'none' }
 
 /** What a route asks of its caller. */
@@ -23,7 +23,7 @@ export const open: Rights = { authorizationType: 'NONE' }
 /** `pushpop/pop`: what a token must carry for a duty. */
 export const scopeOf = (duty: Duty): string => `pushpop/${duty}`
 
-/** What routes of a duty ask for; without a duty, that the caller is known at all. */
+/** What the routes of a duty ask for; without a duty, only that the caller is known. */
 export function rightsUnder(
   scope: Construct,
   apiId: string,

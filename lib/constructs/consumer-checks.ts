@@ -1,4 +1,4 @@
-// What a consumer cannot be, said while the stack is synthesised and not by its first item.
+// Refuses a consumer that cannot work while the stack is synthesised, and not at its first item.
 
 import type { Duration } from 'aws-cdk-lib/core'
 import { LOCK_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
@@ -10,7 +10,7 @@ import {
 import { isDeadLetterQueue, isQueueId } from '../../lambdas/foundation/queue-id.ts'
 import type { PushPopConsumerProps, QueueSelection } from './push-pop-consumer.ts'
 
-/** Two seconds are for the end of a run; a pop in a cold function and a handler want some more. */
+/** A run keeps two seconds for its end; a pop in a cold function and a handler need some more. */
 const TIMEOUT_SECONDS_MIN = 10
 /** Lambda's own, where a function does not say. */
 const TIMEOUT_SECONDS_DEFAULT = 3

@@ -128,7 +128,7 @@ const isRecord = { born: exists }
  * engine's two marks (`dry`, `ev`: lambdas/engine/core/record.ts) keep it asleep through the ordinary traffic
  * of a busy queue. A record is deleted only long after its queue was drained: no new image, no event.
  */
-export const transitionFilters = [
+const transitionFilters = [
   // Nothing was free to pop: the next push, or the last acknowledgement.
   FilterCriteria.filter({ dynamodb: { OldImage: { dry: exists }, NewImage: isRecord } }),
   // Nothing is free any more, and perhaps nothing is left.

@@ -19,33 +19,32 @@ import { type StorageAccess, storageAccess } from './storage-access.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-export type FunctionsProps = {
+type FunctionsProps = {
   readonly serviceName: string
   readonly storage: Storage
   readonly logLevel: LogLevel
   readonly logRetention: RetentionDays
   readonly tracing: boolean
   readonly throwaway: boolean
-  readonly sweepEvery?: Duration
-  readonly idempotencyTtl?: Duration
-  readonly remindAfter?: Duration
-  readonly rateHold?: Duration
+  readonly sweepEvery: Duration | undefined
+  readonly idempotencyTtl: Duration | undefined
+  readonly remindAfter: Duration | undefined
+  readonly rateHold: Duration | undefined
   readonly concurrency: Concurrency
-  /** Without it nothing is announced, and the engine does not mark what could be. */
-  readonly bus?: EventBus
+  /** Without it nothing is announced, and the engine leaves out the marks for it. */
+  readonly bus: EventBus | undefined
 }
 
 export type Functions = Readonly<Record<FunctionName, ServiceFunction>> & {
-  /** There where events are. */
+  /** Only with events. */
   readonly Announce?: ServiceFunction
 }
 
 type Environment = Readonly<Record<string, string>>
 
 /**
- * The nine functions, one for each duty, each with the rights of its duty, and the one that makes
- * the events. Made in the caller's scope, so that they are called `Push` and not `FunctionsPush`:
- * people type these.
+ * Makes nine functions, each with the rights of its duty, and the one that makes the events. They are in
+ * the caller's scope, so that they are called `Push` and not `FunctionsPush`: people type these names.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
   const { storage, logRetention, tracing, throwaway, concurrency, bus } = props
@@ -94,7 +93,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
   }
 }
 
-/** What `lambdas/runtime` reads. No name of a table reaches the function that anybody may call. */
+/** What `lambdas/runtime` reads. The function that anybody may call gets no table's name. */
 function environments({
   serviceName,
   storage,
@@ -120,7 +119,7 @@ function environments({
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
     }),
     ...(remindAfter && { PUSHPOP_REMIND_AFTER_SECONDS: String(remindAfter.toSeconds()) }),
-    // Marks that nobody reads would cost a pop of the last item a write.
+    // The marks would cost a pop of the last item one write, and nobody would read them.
     ...(!bus && { PUSHPOP_EVENTS: 'off' }),
   }
   const swept = {

@@ -11,15 +11,15 @@ import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { allowReading, makeFailureQueue } from './stream-reader.ts'
 
-export type HousekeepingStreamProps = {
+type HousekeepingStreamProps = {
   readonly table: Table
   readonly housekeeper: LambdaFunction
 }
 
 /**
- * Wakes housekeeping by the table's stream, for records that say there is work. It derives what to do
- * from the record alone, so an event that is missed, repeated or late changes nothing: batches may be
- * large, retries few, and what fails for good goes to a queue that somebody looks at.
+ * The table's stream wakes housekeeping for records that say there is work. Housekeeping goes by the record
+ * alone, so it does not matter if an event is missed, repeated or late. Batches may be large and retries
+ * few; events that fail for good go to a queue with an alarm.
  */
 export class HousekeepingStream extends Construct {
   readonly failures: Queue
@@ -39,8 +39,8 @@ export class HousekeepingStream extends Construct {
       filters: [
         FilterCriteria.filter({ dynamodb: { NewImage: { work: { S: FilterRule.exists() } } } }),
       ],
-      // A busy queue writes its record hundreds of times a second and needs one visit for all of
-      // them: collect for a second.
+      // A busy queue writes its record hundreds of times a second and needs one visit for all of these
+      // writes, so we collect for a second.
       batchSize: 100,
       maxBatchingWindow: Duration.seconds(1),
       // A long queue's visit holds up a quarter of a shard's queues, not all of them.

@@ -20,7 +20,7 @@ import { kept } from './kept.ts'
 
 export type Throttle = { readonly perSecond: number; readonly burst: number }
 
-export type HttpApiProps = {
+type HttpApiProps = {
   readonly name: string
   readonly functions: Readonly<Record<FunctionName, IFunction>>
   readonly authorisation: Authorisation
@@ -33,7 +33,7 @@ export type HttpApiProps = {
 /** Longer than any function runs, so that it is the function that answers; 30 s is the most there is. */
 const INTEGRATION_MS = 30_000
 
-/** The routes of `lambdas/http/routes.ts`, each of which asks who is calling, and `$default`. */
+/** The routes of `lambdas/http/routes.ts` and `$default`; each asks who is calling. */
 export class HttpApi extends Construct {
   readonly api: CdkHttpApi
   readonly stage: HttpStage
@@ -83,7 +83,7 @@ export class HttpApi extends Construct {
         })
       }
     }
-    // Whoever may call nothing learns nothing, not even which routes there are.
+    // A caller without rights learns nothing, not even which routes there are.
     addRoute('Default', '$default', 'Health', rightsFor())
     if (corsOrigins.length > 0) {
       // A browser asks without credentials first, and `$default` would refuse it.
@@ -145,7 +145,7 @@ export class HttpApi extends Construct {
       httpApi: this.api,
       stageName: '$default',
       autoDeploy: true,
-      // Of the account's 10,000 a second, which every API in the region shares.
+      // A part of the account's 10,000 a second, which every API in the region shares.
       throttle: { rateLimit: throttle.perSecond, burstLimit: throttle.burst },
       accessLogSettings: {
         destination: new LogGroupLogDestination(logGroup),

@@ -22,7 +22,7 @@ import type { PushPop } from './push-pop.ts'
 import { ServiceFunction } from './service-function.ts'
 import { makeFailureQueue } from './stream-reader.ts'
 
-/** Queues by id, by the beginning of their ids, or by whatever EventBridge can match. */
+/** Queues by their ids, by a prefix, or by anything that EventBridge can match. */
 export type QueueSelection =
   | string
   | readonly string[]
@@ -31,9 +31,9 @@ export type QueueSelection =
   | { readonly pattern: readonly (string | Readonly<Record<string, unknown>>)[] }
 
 export type ConsumerFunction = {
-  /** The file whose export `handler` was made by `consumer(…)`; it is bundled as it is. */
+  /** The file whose export `handler` was made by `consumer(…)`; we bundle it. */
   readonly entry: string
-  /** Five minutes unless set: what is left then goes on in the next run. */
+  /** Five minutes unless set; the next run does what is left then. */
   readonly timeout?: Duration
   /** 512 unless set. */
   readonly memoryMb?: number
@@ -43,7 +43,7 @@ export type ConsumerFunction = {
 export type PushPopConsumerProps = {
   readonly service: PushPop
   readonly queues: QueueSelection
-  /** A function of your own whose handler was made by `consumer(…)`, or the file to make it of. */
+  /** Your own function, whose handler was made by `consumer(…)`, or the file to make one of. */
   readonly function: LambdaFunction | ConsumerFunction | string
   /** Items that the handler gets at once, at most: 1–100; 1 unless set. */
   readonly batchSize?: number
@@ -68,8 +68,8 @@ export type PushPopConsumerProps = {
 const EVENT_AGE = Duration.hours(6)
 
 /**
- * Works queues when there is something in them: a rule on the service's bus, and a function. Until
- * something is pushed nothing runs and nothing is asked, so it costs nothing.
+ * A rule on the service's bus and a function, which works queues when they have items. Until somebody
+ * pushes, nothing runs and nothing polls, so it costs nothing.
  */
 export class PushPopConsumer extends Construct {
   readonly function: LambdaFunction
@@ -105,7 +105,7 @@ export class PushPopConsumer extends Construct {
       typeof given === 'string' ? { entry: given } : given
     const folder = mkdtempSync(join(tmpdir(), 'pushpop-consumer-'))
     try {
-      // Where only the template matters any folder will do.
+      // If only the template matters, any folder will do.
       if (Stack.of(this).bundlingRequired) bundleFunction(entry, folder)
       return new ServiceFunction(this, 'Function', {
         setting: {
@@ -125,7 +125,7 @@ export class PushPopConsumer extends Construct {
     }
   }
 
-  /** What the function has to know, and may do. */
+  /** Its environment and its rights. */
   #equip(name: string, props: PushPopConsumerProps, events: Events): void {
     const { service, queues, queuesAtOnce } = props
     const { storage } = service
@@ -170,7 +170,7 @@ export class PushPopConsumer extends Construct {
     })
   }
 
-  /** Items that came, and what this consumer's own runs have left. */
+  /** Matches items that came, and what this consumer's own runs have left. */
   #makeRule(name: string, queues: QueueSelection, { bus }: Events): Rule {
     const rule = new Rule(this, 'Rule', {
       description: `PushPop: calls ${name} when there are items`,

@@ -18,26 +18,26 @@ import { type Sweepers, SweepSchedule } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
 export type PushPopProps = {
-  /** IAM unless told otherwise. */
+  /** IAM unless set. */
   readonly authorisation?: Authorisation
-  /** For trying out: the data goes with the stack. Otherwise table and bucket outlive it. */
+  /** For trying out: the data is deleted with the stack. Otherwise table and bucket outlive it. */
   readonly throwaway?: boolean
   /** Calls over all queues; 1,000 a second and bursts of 2,000 unless set. */
   readonly throttle?: Throttle
-  /** How late an expired lock may be ended with nobody asking: 1 to 60 seconds; 60 unless set. */
+  /** How late the sweeper may end an expired lock: 1 to 60 seconds; 60 unless set. A pop ends it at once. */
   readonly sweepEvery?: Duration
-  /** Functions that sweep side by side, each a part of the queues: 1, 2, 4, 8 or 16; 1 unless set. */
+  /** Runs that sweep side by side, each its part of the queues: 1, 2, 4, 8 or 16; 1 unless set. */
   readonly sweepers?: Sweepers
   /**
    * Items that nobody takes are announced again after this long, then after twice as long, and so on up to
    * an hour: 10 seconds to an hour; 5 minutes unless set.
    */
   readonly remindAfter?: Duration
-  /** How long an Idempotency-Key is remembered; a day unless set. */
+  /** How long we remember an Idempotency-Key; a day unless set. */
   readonly idempotencyTtl?: Duration
   /**
-   * How long a call that waits for its turn in a rate limit is held: up to 20 seconds; 2 unless set. A
-   * later turn is answered by a ticket. Each held call is an environment of a function.
+   * How long we hold a call that waits for its turn in a rate limit: up to 20 seconds; 2 unless set. For a
+   * later turn it gets a ticket. Each held call takes an environment of a function.
    */
   readonly rateHold?: Duration
   /**
@@ -56,11 +56,11 @@ export type PushPopProps = {
   readonly serviceName?: string
   /** Events on a bus of the service's own, from the table's stream; on unless set. */
   readonly events?: boolean
-  /** How long events are kept to be replayed; a week unless set. */
+  /** How long the archive keeps events for a replay; a week unless set. */
   readonly eventArchive?: Duration
   /** Twenty alarms, at $0.10 a month for each metric they read; on unless set. */
   readonly alarms?: boolean
-  /** Told of every alarm, and when it is over. */
+  /** Gets a message when an alarm begins and when it is over. */
   readonly alarmTopic?: ITopic
   /** One more alarm, for items that had waited longer than this when they were popped. */
   readonly itemAgeAlarm?: Duration
@@ -76,7 +76,7 @@ export class PushPop extends Construct {
   readonly api: HttpApi
   /** Without a slash at its end. */
   readonly url: string
-  /** What housekeeping gave up on. */
+  /** The queue for what housekeeping gave up on. */
   readonly failures: Queue
   /** There unless turned off. */
   readonly events?: Events
@@ -85,8 +85,6 @@ export class PushPop extends Construct {
     super(scope, id)
     checkService(id, props)
     const { throwaway = false, logRetention = RetentionDays.ONE_MONTH } = props
-    const { sweepEvery, idempotencyTtl, rateHold, remindAfter, concurrency = {} } = props
-    const { itemAgeAlarm: itemAge, alarmTopic: topic } = props
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
 
@@ -108,12 +106,12 @@ export class PushPop extends Construct {
       logRetention,
       tracing: props.tracing ?? true,
       throwaway,
-      ...(sweepEvery && { sweepEvery }),
-      ...(idempotencyTtl && { idempotencyTtl }),
-      ...(rateHold && { rateHold }),
-      ...(remindAfter && { remindAfter }),
-      concurrency,
-      ...(events && { bus: events.bus }),
+      sweepEvery: props.sweepEvery,
+      idempotencyTtl: props.idempotencyTtl,
+      rateHold: props.rateHold,
+      remindAfter: props.remindAfter,
+      concurrency: props.concurrency ?? {},
+      bus: events?.bus,
     })
     const { functions } = this
 
@@ -147,7 +145,7 @@ export class PushPop extends Construct {
       functions,
       table,
       failures,
-      ...(events && announcer && { events: { announcer, failures: events.failures } }),
+      events: events && announcer && { announcer, failures: events.failures },
     }
     const alarmNames =
       props.alarms === false
@@ -155,8 +153,8 @@ export class PushPop extends Construct {
         : new Alarms(this, 'Alarms', {
             ...watched,
             sweepers: props.sweepers ?? 1,
-            ...(topic && { topic }),
-            ...(itemAge && { itemAge }),
+            topic: props.alarmTopic,
+            itemAge: props.itemAgeAlarm,
           }).names
     if (props.dashboard !== false) {
       new ServiceDashboard(this, 'Dashboard', { ...watched, alarmNames })

@@ -14,7 +14,7 @@ import { Construct } from 'constructs'
 import { apiMetric, refusedMetrics, serviceMetric, tableMetric } from './service-metrics.ts'
 import type { Watched } from './watched.ts'
 
-export type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] }
+type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] }
 
 /** Three in a row. */
 const WIDTH = 8

@@ -13,7 +13,7 @@ import { acknowledge } from './acknowledge.ts'
 import { AT_RESTART, type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
 import { kept } from './kept.ts'
 
-export type ServiceFunctionProps = {
+type ServiceFunctionProps = {
   readonly setting: FunctionSetting
   readonly code: Code
   readonly environment: Readonly<Record<string, string>>

@@ -17,8 +17,8 @@ const readObjects = ['s3:GetObject']
 const writeObjects = ['s3:PutObject', 's3:DeleteObject']
 
 /**
- * A push that crosses a line seals, and one that needs room for a lane does some housekeeping, so
- * it may do nearly all that housekeeping may.
+ * A push may seal a segment, and one that needs room for a lane does some housekeeping, so a push may do
+ * nearly all that housekeeping may.
  */
 const moveItems = {
   table: [...readItems, ...change, ...writeRows],
@@ -26,9 +26,9 @@ const moveItems = {
 } as const satisfies StorageAccess
 
 /**
- * Every function's rights. A transaction has no action of its own: it needs those of the writes in
- * it. Nobody scans, nobody lists the bucket, and only the sweeper, which forgets empty queues,
- * deletes a record. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
+ * Every function's rights. A transaction has no action of its own: it needs those of the writes in it.
+ * No function scans the table or lists the bucket, and only the sweeper, which forgets empty queues, may
+ * delete a record. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
  */
 export const storageAccess = {
   Push: moveItems,

@@ -15,11 +15,11 @@ import { kept } from './kept.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
 
 export type StorageProps = {
-  /** Data goes with the stack, and the table may be deleted. */
+  /** The data is deleted with the stack, and nothing protects the table. */
   readonly throwaway: boolean
 }
 
-/** How far point-in-time recovery reaches back, and therefore how long objects must outlive deletion. */
+/** How far point-in-time recovery reaches back, and so how long deleted objects must be kept. */
 const RECOVERY_DAYS = 35
 
 /** The table and the bucket: all the state there is. */
@@ -32,16 +32,16 @@ export class Storage extends Construct {
     this.table = new Table(this, 'Table', {
       partitionKey: attribute(tableDefinition.partitionKey),
       sortKey: attribute(tableDefinition.sortKey),
-      // Load is a queue's by nature: nothing, then a burst. And an idle table costs nothing.
+      // A queue's load is nothing, then a burst. And an idle table costs nothing.
       billingMode: BillingMode.PAY_PER_REQUEST,
       timeToLiveAttribute: tableDefinition.timeToLiveAttribute,
       pointInTimeRecoverySpecification: {
         pointInTimeRecoveryEnabled: true,
         recoveryPeriodInDays: RECOVERY_DAYS,
       },
-      // Housekeeping's filter needs the new image's `work`, and whoever wants transitions ("was
-      // empty, is not") the old image too. A stream's view cannot be changed without replacing the
-      // stream, and Lambda reads either view for nothing, so the wider one from the start.
+      // Housekeeping's filter needs `work` in the new image; transitions ("was empty, is not") need the
+      // old image too. A change of the view would replace the stream, and Lambda reads either view for
+      // nothing, so we choose the wider one from the start.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
       deletionProtection: !throwaway,
       // Unlike the bucket: if the first deployment failed, CloudFormation would try to delete a protected
@@ -121,7 +121,7 @@ export class Storage extends Construct {
     return this.grant(grantee, storageAccess.Rate)
   }
 
-  /** Written by hand: the CDK's own grants add what nobody here does (`Scan`, `ListBucket`, `Abort*`). */
+  /** Written by hand: the CDK's own grants add rights that we do not use (`Scan`, `ListBucket`, `Abort*`). */
   grant(grantee: IGrantable, access: StorageAccess): Grant {
     const { tableArn } = this.table
     const grants = [

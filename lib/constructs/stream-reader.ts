@@ -6,7 +6,7 @@ import { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { acknowledge } from './acknowledge.ts'
 
-/** What every function behind the table's stream may do for it: read it, and hand on what failed. */
+/** Lets a function read the table's stream, and lets the mapping hand on what failed. */
 export function allowReading(reader: LambdaFunction, table: Table, failures: Queue): void {
   reader.addToRolePolicy(
     new PolicyStatement({
@@ -28,7 +28,7 @@ export function allowReading(reader: LambdaFunction, table: Table, failures: Que
   })
 }
 
-/** Where the stream puts what a function failed at for good: shard and numbers, not the records. */
+/** Gets what failed for good: the shard and the sequence numbers, not the records. */
 export function makeFailureQueue(scope: Construct, id: string): Queue {
   const failures = new Queue(scope, id, {
     encryption: QueueEncryption.SQS_MANAGED,

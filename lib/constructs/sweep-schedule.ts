@@ -6,19 +6,19 @@ import { Construct } from 'constructs'
 import { SHARDS } from '../../lambdas/engine/core/limits.ts'
 import { acknowledge } from './acknowledge.ts'
 
-/** They share the index's shards evenly. */
+/** The counts that share the index's shards evenly. */
 export const sweeperCounts = [1, 2, 4, 8, 16] as const
 export type Sweepers = (typeof sweeperCounts)[number]
 
-export type SweepScheduleProps = {
+type SweepScheduleProps = {
   readonly sweeper: LambdaFunction
   readonly sweepers: Sweepers
 }
 
 /**
- * Runs the sweeper once a minute, the finest a rule can; where one is not enough, several at a time,
- * each with its part of the shards. A run that fails is not repeated, and a late one is dropped: the next
- * does all that it would have done, from the index, a minute later.
+ * Runs the sweeper once a minute, as often as a rule can; if one run is not enough, several at a time, each
+ * with its part of the shards. A run that fails is not repeated and a late one is dropped: the next run
+ * finds all of its work in the index, a minute later.
  */
 export class SweepSchedule extends Construct {
   constructor(scope: Construct, id: string, { sweeper, sweepers }: SweepScheduleProps) {

@@ -4,13 +4,13 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
 
-/** What alarms and dashboard look at. */
+/** What the alarms and the dashboard show. */
 export type Watched = {
   readonly serviceName: string
   readonly api: HttpApi
   readonly functions: Readonly<Record<FunctionName, LambdaFunction>>
   readonly table: Table
   readonly failures: Queue
-  /** Where there are any: who announces them, and what was given up. */
-  readonly events?: { readonly announcer: LambdaFunction; readonly failures: Queue }
+  /** Only with events: the function that announces them, and the queue for what it gave up. */
+  readonly events: { readonly announcer: LambdaFunction; readonly failures: Queue } | undefined
 }

@@ -2,14 +2,14 @@ import type { LocalStack } from '../start-local-stack.ts'
 import type { Typed } from './start-options.ts'
 import type { Paint } from './terminal.ts'
 
-export type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
+type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
   readonly seconds: number
   readonly typed: Typed
-  /** As one would type it; absent where nothing is kept. */
-  readonly directory?: string
+  /** As you would type it; absent if the data is not kept. */
+  readonly directory?: string | undefined
 }
 
-/** Address, what to paste, where the data is; the rest is in the README. */
+/** The address, lines to paste, and where the data is; the README has the rest. */
 export function banner(
   { url, plan, seconds, typed, directory }: BannerSettings,
   paint: Paint,

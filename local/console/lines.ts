@@ -1,4 +1,4 @@
-// One line for a request, and one for what a function has to say besides.
+// One line for each request, and one for each warning or error that a function logs besides.
 
 import type { FunctionOutput } from '../functions/function-output.ts'
 import type { LogLine } from '../functions/messages.ts'
@@ -42,7 +42,7 @@ function unitsOf(summary: LogLine): string {
     .join(', ')
 }
 
-/** `undefined` for what nobody needs to see: routine, in the function's own log lines. */
+/** `undefined` for a function's routine log lines, which nobody needs to see here. */
 export function outputLine(output: FunctionOutput, paint: Paint): string | undefined {
   const { functionId, text, json, stream } = output
   const name = paint('dim', `[${functionId}]`)
@@ -58,7 +58,7 @@ export function outputLine(output: FunctionOutput, paint: Paint): string | undef
   return `${name} ${paint(level === 'error' ? 'red' : 'yellow', shown)}`
 }
 
-/** What is metrics and what every line has says nothing about this one. */
+/** Metrics, and fields that every line has, say nothing about this one. */
 const routine = new Set(['level', 'message', 'function', 'invocation_id', 'cold_start', '_aws'])
 
 function fieldsOf(json: LogLine): string {
@@ -69,7 +69,7 @@ function fieldsOf(json: LogLine): string {
     .slice(0, LINE_CHARACTERS_MAX)
 }
 
-/** An error by its message, with the place that threw it. */
+/** An error as its message, with the place that threw it. */
 function describe(value: unknown): string {
   if (!isObject(value) || typeof value.message !== 'string') {
     return printable(typeof value === 'string' ? value : JSON.stringify(value))
@@ -84,7 +84,7 @@ function colourOf(status: number): Colour {
   return status >= 400 ? 'yellow' : 'green'
 }
 
-/** In the time zone of whoever looks at it. */
+/** In the time zone of this machine. */
 function clockTime(ms: number): string {
   const time = new Date(ms)
   return [time.getHours(), time.getMinutes(), time.getSeconds()]

@@ -2,11 +2,11 @@ import type { Output } from './terminal.ts'
 
 export type Progress = {
   step(text: string): void
-  /** Takes the line away, where there is one to take away. */
+  /** Clears the line on a terminal. */
   clear(): void
 }
 
-/** One line that is rewritten for who looks on; a line a step in a file. */
+/** On a terminal one line that is rewritten; in a file a line for each step. */
 export function progressOn(output: Output): Progress {
   if (!output.isTTY) return { step: (text) => output.write(`${text} …\n`), clear() {} }
   return {

@@ -34,7 +34,7 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   const paint = paintFor(process.stdout, process.env)
   const progress = progressOn(process.stdout)
   const print = (line: string | undefined) => line && process.stdout.write(`${line}\n`)
-  // Whoever read our output may go before us.
+  // The reader of our output may go before us; then we write to nobody.
   process.stdout.on('error', () => {})
   const asked = watchForEnd()
 
@@ -42,8 +42,8 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   try {
     stack = await startLocalStack({
       port,
-      ...(directory !== undefined && { directory }),
-      ...(app !== undefined && { app }),
+      directory,
+      app,
       signal: asked.signal,
       listeners: {
         onProgress: progress.step,
@@ -71,7 +71,7 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   return failure ? 1 : 0
 }
 
-/** A sentence for what somebody can do something about; for a fault of ours all there is to know. */
+/** One sentence for what the user can mend; for a fault of ours, all that we know. */
 function explain(error: unknown): string {
   if (error instanceof StartError) return error.message
   return `Cannot go on because of a fault in the local stack: ${
@@ -82,11 +82,11 @@ function explain(error: unknown): string {
 type AskedToEnd = { readonly signal: AbortSignal; readonly toEnd: Promise<undefined> }
 
 /**
- * How often a parent's death is looked for. `npm start` that is killed outright tells nobody; all
- * there is to see is that we have another parent then.
+ * How often we look for the parent's death. If `npm start` is killed outright, no signal comes; all that we
+ * can see is another parent.
  */
 const PARENT_EVERY_MS = 500
-/** Ctrl-C arrives twice within a moment: from the terminal, and passed on by npm's script. */
+/** Ctrl-C arrives twice within a moment: from the terminal, and again from npm's script. */
 const SAME_SIGNAL_MS = 500
 
 function watchForEnd(): AskedToEnd {
@@ -95,7 +95,7 @@ function watchForEnd(): AskedToEnd {
   let firstMs = 0
   const end = () => {
     if (ending.signal.aborted && performance.now() - firstMs > SAME_SIGNAL_MS) {
-      // Asked again by somebody who will not wait; the host of the stores cleans up behind us.
+      // The user asked again and will not wait; the host of the stores cleans up behind us.
       process.exit(130)
     }
     if (!ending.signal.aborted) firstMs = performance.now()
@@ -103,7 +103,7 @@ function watchForEnd(): AskedToEnd {
     resolveToEnd(undefined)
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
-  // Started by npm's script; a shell that starts it in the background may well go before it.
+  // Only under npm's script: a shell that started us in the background may well end before us.
   if (process.env.npm_lifecycle_event !== undefined) {
     const parent = process.ppid
     const watch = setInterval(() => {
@@ -115,7 +115,7 @@ function watchForEnd(): AskedToEnd {
   return { signal: ending.signal, toEnd: promise }
 }
 
-/** Relative where it is below the folder that the command was typed in. */
+/** Relative if it is below the current folder. */
 function asTyped(directory: string): string {
   const path = relative(process.cwd(), resolve(directory))
   return path.startsWith('..') || path === '' ? directory : path

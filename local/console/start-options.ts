@@ -4,15 +4,15 @@ import { PORT } from '../start-local-stack.ts'
 
 export type StartOptions = {
   readonly port: number
-  /** Absent: everything is forgotten at the end. */
-  readonly directory?: string
-  readonly app?: string
+  /** Absent if all data is forgotten at the end. */
+  readonly directory?: string | undefined
+  readonly app?: string | undefined
 }
 
-/** What the options were typed behind. */
+/** The command that the user typed the options after. */
 export type Typed = 'npm start --' | 'pushpop start'
 
-export type ReadArguments =
+type ReadArguments =
   | { readonly kind: 'start'; readonly options: StartOptions }
   | { readonly kind: 'help' }
   /** A sentence that says which and why. */
@@ -85,8 +85,8 @@ function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArgume
     kind: 'start',
     options: {
       port: Number(port),
-      ...(directory !== undefined && { directory }),
-      ...(app !== undefined && { app }),
+      directory,
+      app,
     },
   }
 }

@@ -1,7 +1,7 @@
 /** What is written to; `process.stdout` is one. */
 export type Output = {
   write(text: string): unknown
-  readonly isTTY?: boolean
+  readonly isTTY?: boolean | undefined
 }
 
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
@@ -16,7 +16,7 @@ const codes: Readonly<Record<Colour, string>> = {
 
 export type Paint = (colour: Colour, text: string) => string
 
-/** In colours only for somebody who looks on, and not for who has asked for none (no-color.org). */
+/** Colours only on a terminal, and only if the user has not turned them off (no-color.org). */
 export function paintFor(
   { isTTY }: Output,
   environment: Readonly<Record<string, string | undefined>>,
@@ -25,6 +25,6 @@ export function paintFor(
   return (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`
 }
 
-/** What others wrote must not move the cursor or ring the bell. */
+/** Makes text from elsewhere harmless: it must not move the cursor or ring the bell. */
 export const printable = (text: string): string =>
   text.replace(/\p{Cc}/gu, (character) => (character === '\t' ? ' ' : '\ufffd'))

@@ -1,5 +1,5 @@
-// Six fields: minute, hour, day of the month, month, day of the week (1 is Sunday), year. Without
-// the letters L, W and #, which nobody needs who tries something out.
+// Six fields: minute, hour, day of the month, month, day of the week (1 is Sunday), year. The letters L, W
+// and # are not known here: nobody needs them to try something out.
 
 import type { Schedule } from './schedule-expression.ts'
 
@@ -22,7 +22,7 @@ const monthNames = [
 const dayNames = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 
 const DAY_MS = 86_400_000
-/** From one 29 February to the next there are eight years where a century lies between. */
+/** Eight years: from one 29 February to the next if a century lies between. */
 const DAYS_AHEAD = 366 * 8 + 1
 
 /** `undefined` if it is not understood. */

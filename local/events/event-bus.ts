@@ -1,5 +1,5 @@
-// EventBridge: what is put on a bus goes to the targets of the rules it fits. In memory: an event
-// that has been taken and not yet delivered ends with the stack.
+// EventBridge: an event on a bus goes to the targets of the rules that it fits. All of this is in memory: an
+// event that is not delivered yet ends with the stack.
 
 import { randomUUID } from 'node:crypto'
 import { isObject } from '../template/assembly.ts'
@@ -10,7 +10,7 @@ import { eventTime } from './schedules.ts'
 
 export type BusEvent = Readonly<Record<string, unknown>>
 
-export type EventBusesSettings = {
+type EventBusesSettings = {
   readonly buses: readonly string[]
   readonly rules: readonly EventRulePlan[]
   /** `input` is what the target's function gets of the event. */
@@ -18,8 +18,8 @@ export type EventBusesSettings = {
 }
 
 /** One entry of PutEvents, as it comes. */
-export type PutEventsEntry = Readonly<Record<string, unknown>>
-export type PutEventsResult =
+type PutEventsEntry = Readonly<Record<string, unknown>>
+type PutEventsResult =
   | { readonly EventId: string }
   | { readonly ErrorCode: string; readonly ErrorMessage: string }
 

@@ -1,6 +1,6 @@
 // EventBridge's patterns, which filter the records of a stream as well. An object names fields; a
-// list gives what a field may be, each entry a value or a comparison. Compiled once, because each
-// write to the table is looked at.
+// list gives what a field may be, each entry a value or a comparison. Patterns are compiled once,
+// because we compare each write to the table.
 
 import { StartError } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
@@ -12,7 +12,7 @@ export function compilePattern(pattern: Readonly<Record<string, unknown>>): Pred
   const conditions = Object.entries(pattern).map(([field, wanted]): Predicate => {
     if (field === '$or') return anyOf(wanted)
     const fits = compileField(field, wanted)
-    // A field that is not there has to be asked for as well: `exists: false`.
+    // Also for a field that is not there: `exists: false`.
     return (value) =>
       fits(isObject(value) && Object.hasOwn(value, field) ? value[field] : undefined)
   })
@@ -36,7 +36,7 @@ function compileField(field: string, wanted: unknown): Predicate {
   }
   const alternatives = wanted.map((entry) => compileComparison(field, entry))
   return (value) => {
-    // Of a list one entry has to fit.
+    // If the value is a list, one of its entries has to fit.
     const values = Array.isArray(value) ? value : [value]
     return values.some((one) => alternatives.some((fits) => fits(one)))
   }

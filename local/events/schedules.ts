@@ -3,7 +3,7 @@ import { ACCOUNT, REGION } from '../template/identities.ts'
 import type { SchedulePlan } from '../template/plan-events.ts'
 import { parseSchedule, type Schedule } from './schedule-expression.ts'
 
-export type ScheduleSettings = {
+type ScheduleSettings = {
   readonly plan: SchedulePlan
   /** 60 makes a second of a minute: for who cannot wait. */
   readonly speed: number

@@ -1,18 +1,18 @@
-// Events that nobody waits for: Lambda queues them, runs them when it can, and tries again twice
-// after a failure. Here the queue is in memory and what is in it ends with the stack.
+// Events that nobody waits for: Lambda queues them, runs them when it can, and tries twice more after a
+// failure. Here the queue is in memory and ends with the stack.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FunctionPool } from './function-pool.ts'
 
-export type AsyncInvokerSettings = {
+type AsyncInvokerSettings = {
   readonly pools: ReadonlyMap<string, FunctionPool>
   readonly onDropped: (functionId: string, reason: string) => void
-  readonly retryFirstMs?: number
+  readonly retryFirstMs?: number | undefined
 }
 
 /** Some 10 MB of ordinary events for each function. */
 const WAITING_MAX = 10_000
-/** Lambda waits a minute, then two; who watches would think that nothing happens. */
+/** Lambda waits a minute, then two; here you would think that nothing happens. */
 const RETRY_FIRST_MS = 1_000
 
 type Waiting = { readonly event: string; readonly key: string | undefined }
@@ -28,7 +28,7 @@ export class AsyncInvoker {
     this.#settings = settings
   }
 
-  /** With a key the event is left out while an earlier one with the same key is not done with. */
+  /** Leaves the event out while an earlier one with the same key is not done. */
   submit(functionArn: string, event: string, key?: string): void {
     const pool = this.#settings.pools.get(functionArn)
     if (!pool || this.#stop.signal.aborted) return
@@ -52,7 +52,7 @@ export class AsyncInvoker {
   #next(pool: FunctionPool): void {
     const { arn } = pool.plan
     const running = this.#running.get(arn) ?? 0
-    // The pool bounds what waits in it, so only what can run is handed to it.
+    // The pool limits how many wait in it, so we hand over only what can run now.
     if (running >= pool.processesMax) return
     const next = this.#waiting.get(arn)?.shift()
     if (!next) return
@@ -71,7 +71,7 @@ export class AsyncInvoker {
     for (let failures = 0; !signal.aborted; ) {
       const { kind } = await pool.invoke(event)
       if (kind === 'answered') return
-      // Throttled is no failure: it has not been tried.
+      // Throttled is no failure: the function has not tried.
       if (kind === 'failed') failures += 1
       if (failures > asyncRetriesMax) {
         if (!signal.aborted) this.#settings.onDropped(id, `it failed ${failures} times`)

@@ -1,16 +1,15 @@
+import { type StoreEndpoints, storeEnvironment } from '../stores/store-environment.ts'
 import { REGION } from '../template/identities.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 
-export type Endpoints = {
-  readonly dynamodb: string
-  readonly s3: string
+export type Endpoints = StoreEndpoints & {
   /** Where PutEvents goes. */
-  readonly eventBridge: string
+  readonly eventBridgeEndpoint: string
 }
 
 /**
- * The environment of a function: the template's and what Lambda adds, and nothing of ours, so that
- * code which works here by a variable of somebody's shell does not fail when it is deployed.
+ * The environment of a function: the template's, and what Lambda adds. Nothing of our own: code that works
+ * here only by a variable of your shell would fail once deployed.
  */
 export function environmentOf(
   plan: FunctionPlan,
@@ -19,15 +18,9 @@ export function environmentOf(
 ): Record<string, string> {
   return {
     ...plan.environment,
-    AWS_REGION: REGION,
+    ...storeEnvironment(endpoints),
     AWS_DEFAULT_REGION: REGION,
-    // s3rver knows this one key only; dynoxide takes any.
-    AWS_ACCESS_KEY_ID: 'S3RVER',
-    AWS_SECRET_ACCESS_KEY: 'S3RVER',
-    // Addresses, not names: only so does the SDK put a bucket's name into the path by itself.
-    AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
-    AWS_ENDPOINT_URL_S3: endpoints.s3,
-    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridge,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridgeEndpoint,
     AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
     AWS_LAMBDA_FUNCTION_NAME: plan.name,
     AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
@@ -44,5 +37,5 @@ export function environmentOf(
   }
 }
 
-/** The heap that leaves Lambda's Node room for its buffers and its code. */
+/** Leaves room for Node's buffers and code, as Lambda does. */
 export const heapMb = (memoryMb: number): number => Math.floor(memoryMb * 0.9)

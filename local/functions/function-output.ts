@@ -7,7 +7,7 @@ export type FunctionOutput = {
   readonly stream: 'stdout' | 'stderr'
   readonly text: string
   /** The line, where it is an object in JSON. */
-  readonly json?: LogLine
+  readonly json?: LogLine | undefined
 }
 
 /** CloudWatch's longest event; the rest of a longer line is cut off. */

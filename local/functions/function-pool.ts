@@ -1,11 +1,11 @@
-// The processes of one function, one event at a time each, as in Lambda. What comes while all are
-// busy waits, first in, first out, and only so many.
+// The processes of one function; each handles one event at a time, as in Lambda. Events that come while
+// all are busy wait, first in, first out, up to a limit.
 //
-// As many processes as cores are started as soon as there are events for them. More would only take
-// the cores from each other (with four on two cores a push costs 1.3 times the processor time, and a
-// start as much as a hundred), but for functions that wait for something themselves. So a further one
-// is started only when an event has waited for a while, and then only if a core has nothing to do or
-// too few processes are left that do not wait; up to the limit.
+// As soon as there are events for them, we start as many processes as there are cores. More would only take
+// the cores from each other (with four on two cores a push costs 1.3 times the processor time, and a start
+// as much as a hundred), unless the function itself waits for something. So we start a further one only
+// when an event has waited for a while, and then only if a core has nothing to do, or too few processes
+// are left that do not wait; up to the limit.
 
 import { availableParallelism } from 'node:os'
 import type { FunctionPlan } from '../template/plan-functions.ts'
@@ -15,22 +15,22 @@ import { spareCoresMeter } from './spare-cores.ts'
 
 export type PoolSettings = ProcessSettings & {
   readonly processesMax: number
-  readonly waitingMax?: number
-  readonly idleMs?: number
+  readonly waitingMax?: number | undefined
+  readonly idleMs?: number | undefined
   /** How many are started without waiting, and how long an event waits for each beyond them. */
-  readonly eager?: number
-  readonly patienceMs?: number
+  readonly eager?: number | undefined
+  readonly patienceMs?: number | undefined
   /** How many cores have had nothing to do since the last call. */
-  readonly spareCores?: () => number
-  readonly onStart?: (pid: number) => void
-  readonly onEnd?: (pid: number) => void
+  readonly spareCores?: (() => number) | undefined
+  readonly onStart?: ((pid: number) => void) | undefined
+  readonly onEnd?: ((pid: number) => void) | undefined
 }
 
 /** What an account may run at once unless it asks for more: the next event is throttled there too. */
 const WAITING_MAX = 1_000
-/** Longer than an event waits for busy processes, shorter than who waits for the answer minds. */
+/** Longer than an event usually waits for busy processes, and short enough for the caller. */
 const PATIENCE_MS = 250
-/** With less than that a further process takes from the others what it gets. */
+/** With less to spare, a further process would only take time from the others. */
 const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
@@ -48,7 +48,7 @@ export class FunctionPool {
   readonly #settings: PoolSettings
   readonly #waiting: Waiting[] = []
   readonly #processes = new Set<FunctionProcess>()
-  /** The one used last is at the end and is used first, so that those not needed stay unused. */
+  /** The one used last is at the end and is used first, so that the others stay unused and can end. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
   /** Those with an event, and since when. */
   readonly #busy = new Map<FunctionProcess, number>()
@@ -81,7 +81,7 @@ export class FunctionPool {
     return [...this.#processes].flatMap(({ pid }) => pid ?? [])
   }
 
-  /** An event that has not been begun by `expiresAtMs` is dropped: nobody waits for it any more. */
+  /** Drops an event that has not begun by `expiresAtMs`: nobody waits for it any more. */
   invoke(event: string, expiresAtMs = Number.POSITIVE_INFINITY): Promise<Outcome> {
     if (this.#stopping || this.#waiting.length >= (this.#settings.waitingMax ?? WAITING_MAX)) {
       return Promise.resolve({ kind: 'throttled' })
@@ -142,7 +142,7 @@ export class FunctionPool {
 
   #processesWanted(): number {
     if (this.#spareCores() >= SPARE_CORES_MIN) return this.processesMax
-    // Whoever has been with one event for so long waits for something himself.
+    // A process that has had one event for so long is waiting for something itself.
     const longAgo = Date.now() - this.#patienceMs
     const waiting = [...this.#busy.values()].filter((sinceMs) => sinceMs <= longAgo)
     return Math.min(this.processesMax, this.#eager + waiting.length)
@@ -163,7 +163,7 @@ export class FunctionPool {
     })
     process.started.then((problem) => {
       this.#starting -= 1
-      // As in Lambda: who caused the start learns why it failed, and the next event tries again.
+      // As in Lambda: the event that caused the start gets the failure, and the next event tries again.
       if (problem) this.#waiting.shift()?.resolve(problem)
       else this.#next(process)
     })
@@ -194,7 +194,7 @@ export class FunctionPool {
     }
   }
 
-  /** All but one of those that have had nothing to do; the one spares the next event a start. */
+  /** Ends all but one of the idle processes; that one spares the next event a start. */
   #endIdle(idleMs: number): void {
     const longAgo = Date.now() - idleMs
     while (this.#processes.size > 1) {

@@ -1,6 +1,6 @@
 // One process of a function. Its states: *starting* (loading the code), *idle*, *busy* with one
-// event, *ended*. It ends when it is told to, when the event takes longer than the function may,
-// when the code cannot be loaded, and when it dies by itself; whoever waits then gets an outcome.
+// event, *ended*. It ends when the pool kills it, when the event takes longer than the function may, when its
+// code cannot be loaded, and when it dies by itself; each time the event's caller gets an outcome.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -23,7 +23,7 @@ const runner = join(import.meta.dirname, 'runner.mjs')
 
 export class FunctionProcess {
   readonly ended: Promise<void>
-  /** `undefined` when it is ready for events, else why it never will be. */
+  /** `undefined` once it is ready for events, else why it never will be. */
   readonly started: Promise<Outcome | undefined>
   readonly #plan: FunctionPlan
   readonly #onOutput: ProcessSettings['onOutput']
@@ -36,7 +36,7 @@ export class FunctionProcess {
   constructor({ plan, endpoints, onOutput }: ProcessSettings) {
     this.#plan = plan
     this.#onOutput = onOutput
-    // The argument is for whoever looks at a list of processes.
+    // The argument shows in a list of processes.
     this.#child = fork(runner, [plan.id], {
       cwd: plan.codeDirectory,
       env: environmentOf(plan, endpoints, randomBytes(16).toString('hex')),
@@ -130,8 +130,8 @@ export class FunctionProcess {
     clearTimeout(this.#timer)
     const settle = this.#settle
     this.#settle = undefined
-    // What it printed was written before its answer, but to another channel, and of two that are
-    // ready either may be read first. After a whole turn of the event loop both have been.
+    // It wrote its output before its answer, but to another channel, and if both are ready we may read
+    // either first. After a whole turn of the event loop we have read both.
     afterTurn(() => {
       settle?.(outcome && { ...outcome, ...(this.#summary && { summary: this.#summary }) })
     })
@@ -140,7 +140,7 @@ export class FunctionProcess {
   #take(stream: 'stdout' | 'stderr', text: string): void {
     const json = stream === 'stdout' ? parseLine(text) : undefined
     if (json?.message === 'request') this.#summary = json
-    this.#onOutput({ functionId: this.#plan.id, stream, text, ...(json && { json }) })
+    this.#onOutput({ functionId: this.#plan.id, stream, text, json })
   }
 }
 

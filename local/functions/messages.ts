@@ -1,4 +1,4 @@
-// What goes over the channel between the stack and a function's process. Events and answers travel
+// The messages between the stack and a function's process. Events and answers travel
 // as text of JSON, as they do in Lambda: made once, read once, and cheap for the channel to copy
 // (20 µs a call for a push, where objects take half as much again and large ones three times).
 
@@ -26,7 +26,7 @@ export type Outcome = (
   | { readonly kind: 'throttled' }
 ) & {
   /** What the function logged about it, if it logs a line of JSON a request. */
-  readonly summary?: LogLine
+  readonly summary?: LogLine | undefined
 }
 
 export type LogLine = Readonly<Record<string, unknown>>

@@ -4,14 +4,14 @@ import { cpus } from 'node:os'
 
 export type Times = { readonly idleMs: number; readonly totalMs: number; readonly cores: number }
 
-/** Since it was asked before; none the first time. */
+/** Since the last call; none at the first. */
 export function spareCoresMeter(times: () => Times = timesOfAll): () => number {
   let before: Times | undefined
   return () => {
     const now = times()
     const { idleMs, totalMs } = before ?? now
     before = now
-    // Without a tick of the system's clock nothing is known.
+    // Before the system's clock has ticked we know nothing.
     const passedMs = now.totalMs - totalMs
     return passedMs > 0 ? (now.cores * (now.idleMs - idleMs)) / passedMs : 0
   }

@@ -1,20 +1,19 @@
-// All functions of a template, and the event buses, which exist for them: what a function puts on a
-// bus comes back as an event to another.
+// All functions of a template, and the event buses between them: what one function puts on a bus becomes
+// an event of another.
 
 import { existsSync } from 'node:fs'
 import { EventBuses } from '../events/event-bus.ts'
 import { startPutEventsServer } from '../events/put-events-server.ts'
 import { StartError } from '../start-error.ts'
+import type { StoreEndpoints } from '../stores/store-environment.ts'
 import type { Plan } from '../template/plan.ts'
 import { AsyncInvoker } from './async-invoker.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
 
-export type FunctionsSettings = {
+type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
-  readonly dynamodbEndpoint: string
-  readonly s3Endpoint: string
-  /** Of each function; unless given, as many as are good for it. */
+  /** For each function; by default as many as are good for it. */
   readonly processesMax?: number | undefined
   readonly watch: (pid: number) => void
   readonly forget: (pid: number) => void
@@ -32,11 +31,11 @@ export type Functions = {
 /** At some 100 MB each, and five functions that may be busy at the same time, 4 GB. */
 const PROCESSES_MAX = 8
 /**
- * A call that waits for its turn in a rate limit is held for 2 s, or up to 20 if it is set so, and takes a
- * process, which does nothing meanwhile: with the usual few, the ninth caller would wait for the turns of the first eight,
- * and the limiter find his event too old to decide on. Another 4 GB at worst; callers beyond them do
- * wait, or take a ticket. They are started four times as soon as others, because those that are there
- * are known not to be done in a moment.
+ * The function holds a call that waits for its turn in a rate limit for 2 s, or up to 20 if set, and
+ * each such call takes a process, which does nothing meanwhile. With the usual number, the ninth caller would
+ * wait for the turns of the first eight, and the limiter would find that event too old to decide on. These
+ * processes take another 4 GB at worst; further callers wait, or take a ticket. We start them four times as
+ * soon as others, because we know that the busy ones will not be done in a moment.
  */
 const HOLDING_PROCESSES_MAX = 64
 const HOLDING_PATIENCE_MS = 60
@@ -54,11 +53,8 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     deliver: ({ functionArn }, input) => asyncInvoker.submit(functionArn, input),
   })
   const server = await startPutEventsServer(buses)
-  const endpoints = {
-    dynamodb: settings.dynamodbEndpoint,
-    s3: settings.s3Endpoint,
-    eventBridge: server.endpoint,
-  }
+  const { dynamodbEndpoint, s3Endpoint } = settings
+  const endpoints = { dynamodbEndpoint, s3Endpoint, eventBridgeEndpoint: server.endpoint }
   for (const one of plan.functions) {
     if (!existsSync(one.codeDirectory)) {
       throw new StartError(

@@ -1,5 +1,5 @@
-// API Gateway answers a browser's preflight by itself and adds to every answer what the browser
-// wants to see, if the API is configured for it; functions never hear of it.
+// If the API has CORS settings, API Gateway answers a browser's preflight by itself, and adds to every
+// answer the headers that the browser wants. The functions do not take part.
 
 import type { CorsPlan } from '../template/plan-api.ts'
 import type { HttpResponse } from './function-response.ts'

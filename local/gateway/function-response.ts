@@ -1,4 +1,4 @@
-// What a function answered as HTTP, by API Gateway's rules for version 2.0 of the payload.
+// Turns a function's answer into HTTP, by API Gateway's rules for version 2.0 of the payload.
 
 import { isObject } from '../template/assembly.ts'
 
@@ -39,7 +39,7 @@ export const internalServerError = gatewayResponse(500, 'Internal Server Error')
 export function functionResponse(payload: string): HttpResponse {
   const answer: unknown = JSON.parse(payload)
   if (!isObject(answer) || answer.statusCode === undefined) {
-    // It returned what it has to say and nothing about HTTP.
+    // It returned a value and nothing about HTTP.
     return { status: 200, headers: json, body: typeof answer === 'string' ? answer : payload }
   }
   const { statusCode, headers = {}, cookies = [], body = '', isBase64Encoded } = answer
@@ -63,7 +63,7 @@ export function functionResponse(payload: string): HttpResponse {
   }
 }
 
-/** The connection is the gateway's business. */
+/** The gateway manages the connection, so it drops these. */
 const notTheFunctions = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding'])
 
 function readHeaders(headers: unknown): (readonly [string, string])[] {

@@ -19,7 +19,7 @@ import { RouteTable } from './route-table.ts'
 
 export type Service = {
   readonly api: ApiPlan
-  /** Runs the route's function; an event not begun by then need not be begun any more. */
+  /** Runs the route's function, unless the event has not begun by then. */
   readonly invoke: (route: RoutePlan, event: string, expiresAtMs: number) => Promise<Outcome>
   readonly onRequest: (request: RequestRecord) => void
 }
@@ -30,12 +30,12 @@ export type RequestRecord = {
   readonly path: string
   readonly status: number
   readonly durationMs: number
-  readonly summary?: LogLine
+  readonly summary?: LogLine | undefined
 }
 
 export type Gateway = {
   readonly port: number
-  /** Requests that came before it wait for it. */
+  /** Requests that came earlier wait for this. */
   open(service: Service): void
   close(graceMs: number): Promise<void>
 }
@@ -58,12 +58,12 @@ export async function startGateway(port: number): Promise<Gateway> {
     const served: Served = await serve(request, path, service, table, listener.port).catch(() => ({
       response: internalServerError,
     }))
-    // The client went away before it had said everything.
+    // The client went away in the middle of its request.
     if (request.errored) return
-    // Who gets his last answer shall not find the connection gone with his next request.
+    // The client must not find the connection gone when it sends its next request.
     if (isClosing) response.shouldKeepAlive = false
     const { cors } = service.api
-    // A preflight's answer has them already, and a browser refuses an origin that is named twice.
+    // The answer to a preflight has these headers already, and a browser refuses an origin named twice.
     const extra = cors && !served.isPreflight ? corsHeaders(cors, request.headers) : []
     const status = write(response, served.response, extra)
     service.onRequest({
@@ -92,8 +92,8 @@ export async function startGateway(port: number): Promise<Gateway> {
 
 type Served = {
   readonly response: HttpResponse
-  readonly summary?: LogLine
-  readonly isPreflight?: true
+  readonly summary?: LogLine | undefined
+  readonly isPreflight?: true | undefined
 }
 
 async function serve(
@@ -138,11 +138,11 @@ async function serve(
   const { summary } = outcome
   return {
     response: responseOf(outcome, requestId),
-    ...(summary && { summary }),
+    summary,
   }
 }
 
-/** The function goes on when the time is over, as it does on AWS; only nobody listens any more. */
+/** When the time is over the function goes on, as on AWS, but nobody listens any more. */
 async function withLimit(ms: number, outcome: Promise<Outcome>): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined
   const impatience = new Promise<Outcome>((resolve) => {
@@ -171,7 +171,7 @@ function responseTo(outcome: Outcome): HttpResponse {
   }
 }
 
-/** `undefined` for one that is too large; what is left of it is read and thrown away. */
+/** `undefined` for a body that is too large; we read the rest of it and throw it away. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return undefined
   const chunks: Buffer[] = []

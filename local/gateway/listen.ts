@@ -13,10 +13,10 @@ export type Listener = {
 
 /** API Gateway's limit for the request line and all headers. */
 const HEADER_BYTES_MAX = 10_240
-/** A request has to be here whole within the time that API Gateway gives to answer it. */
+/** The whole request has to arrive within the time that API Gateway gives to answer it. */
 const REQUEST_MS_MAX = 30_000
 const HEADERS_MS_MAX = 10_000
-/** Longer than clients keep a connection, so that it is not we who close one they are about to use. */
+/** Longer than clients keep a connection, so that we never close one that a client is about to use. */
 const KEEP_ALIVE_MS = 75_000
 /** Each is a file handle; a process has 1,024 of them on many systems. */
 const CONNECTIONS_MAX = 512
@@ -28,14 +28,14 @@ export async function listen(port: number, onRequest: RequestListener): Promise<
     const first = await listenOn('127.0.0.1', port, onRequest)
     const { port: taken } = first.address() as AddressInfo
     try {
-      // `localhost` means both, and which of them a client tries first is its own choice.
+      // `localhost` means both addresses, and each client chooses which one to try first.
       const second = await listenOn('::1', taken, onRequest)
       return listenerOf(taken, [first, second])
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return listenerOf(taken, [first])
       first.close()
-      // A free port was asked for, and this one is free in one of the two only.
+      // The caller wants any free port, and this one is free at only one of the two addresses.
       if (code === 'EADDRINUSE' && port === 0 && attempt < attemptsMax) continue
       throw error
     }

@@ -27,7 +27,7 @@ export function requestEvent(
 ) {
   const { headers, cookies } = readHeaders(request.rawHeaders)
   const [path, rawQueryString] = splitTarget(request.target)
-  // It decodes the path, variables and all; function URLs and REST APIs do not.
+  // API Gateway decodes the path with its variables; function URLs and REST APIs do not.
   const rawPath = decode(path)
   const domainPrefix = apiId
   headers['x-amzn-trace-id'] ??= newTraceId()
@@ -61,7 +61,7 @@ export function requestEvent(
       time: formatTime(nowMs),
       timeEpoch: nowMs,
     },
-    ...(pathParameters && { pathParameters }),
+    pathParameters,
     ...(request.body.length > 0 && {
       body: request.body.toString(isBase64Encoded ? 'base64' : 'utf8'),
     }),
@@ -99,7 +99,7 @@ export function splitTarget(target: string): [path: string, query: string] {
   return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)]
 }
 
-/** All others come in base64, forms and bodies without a type included (seen on AWS). */
+/** Bodies of all other types come in base64, and so do forms and bodies without a type (seen on AWS). */
 const textTypes = new Set(['application/json', 'application/javascript', 'application/xml'])
 
 function isText(contentType = ''): boolean {

@@ -8,7 +8,7 @@ import type { RoutePlan } from '../template/plan-api.ts'
 export type RouteMatch = {
   readonly route: RoutePlan
   /** Decoded; absent where the route has no variables. */
-  readonly pathParameters?: Readonly<Record<string, string>>
+  readonly pathParameters?: Readonly<Record<string, string>> | undefined
 }
 
 type Segment =
@@ -108,7 +108,7 @@ function matchSegments(
   return found
 }
 
-/** What is no valid encoding stays as it came: the function has a better answer to it than we. */
+/** Leaves invalid encoding as it came: the function can answer it better than we can. */
 export function decode(text: string): string {
   if (!text.includes('%')) return text
   try {

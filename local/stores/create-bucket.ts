@@ -1,6 +1,6 @@
 import { StartError } from '../start-error.ts'
 
-/** s3rver takes it unsigned. That the bucket is there already is as good. */
+/** s3rver accepts it unsigned. It is fine if the bucket is there already. */
 export async function createBucket(s3Endpoint: string, name: string): Promise<void> {
   const response = await fetch(`${s3Endpoint}/${name}`, { method: 'PUT' })
   await response.arrayBuffer()

@@ -1,5 +1,4 @@
-// The template's tables in the embedded DynamoDB: made where they are missing, compared where they
-// are there from an earlier start.
+// Makes the template's tables in the embedded DynamoDB, or compares them with those of an earlier start.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { StartError } from '../start-error.ts'
@@ -7,10 +6,10 @@ import { isObject } from '../template/assembly.ts'
 import type { TablePlan } from '../template/plan-stores.ts'
 import { type DynamodbApi, DynamodbError } from './dynamodb-api.ts'
 
-export type CreatedTable = {
+type CreatedTable = {
   readonly name: string
-  readonly streamArn?: string
-  /** It was there, from an earlier start. */
+  readonly streamArn?: string | undefined
+  /** It was there from an earlier start. */
   readonly isOld: boolean
 }
 
@@ -70,7 +69,7 @@ async function enableTimeToLive(dynamodb: DynamodbApi, plan: TablePlan): Promise
   })
 }
 
-/** Data of a version with other keys cannot be used, and must not be written into. */
+/** We cannot use a table with other keys, and must not write into it. */
 function refuseAnother(existing: Description, plan: TablePlan): void {
   const hasStream = existing.LatestStreamArn !== undefined
   if (shapeOf(existing) === shapeOf(plan.definition) && hasStream === plan.hasStream) return

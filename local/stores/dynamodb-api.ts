@@ -1,5 +1,5 @@
-// DynamoDB by its own JSON, without the SDK: a handful of calls, and the records of a stream come in
-// exactly the form that a function gets them in.
+// DynamoDB by its own JSON, without the SDK: we make a handful of calls, and get the records of a stream in
+// exactly the form that functions get them in.
 
 export class DynamodbError extends Error {
   override name = 'DynamodbError'
@@ -17,7 +17,7 @@ export type DynamodbApi = (
   input: Readonly<Record<string, unknown>>,
 ) => Promise<Readonly<Record<string, unknown>>>
 
-/** Longer than any of the calls takes on a busy machine; nothing may wait for ever. */
+/** Longer than any call takes on a busy machine: no call may wait for ever. */
 const REQUEST_MS_MAX = 20_000
 
 const streamOperations = new Set(['DescribeStream', 'GetShardIterator', 'GetRecords'])

@@ -37,10 +37,16 @@ export function findDynoxide(platform: Platform): string | undefined {
   }
 }
 
-export function noDynoxideError({ platform, arch }: Platform): Error {
-  return new StartError(
-    `Cannot start the embedded DynamoDB because no @dynoxide binary is installed for ${platform}-${arch}. ` +
-      'Start DynamoDB Local, or any other DynamoDB emulator, and set PUSHPOP_DYNAMODB_ENDPOINT ' +
+/** The same, where nothing works without it. */
+export function dynoxideOf(platform: Platform): string {
+  const found = findDynoxide(platform)
+  if (found !== undefined) return found
+  const name = dynoxideToInstall(platform)
+  // Optional for npm, so that the same project can be installed on another platform.
+  const command = name === undefined ? '' : `Run npm install --save-optional ${name}. Or: `
+  throw new StartError(
+    `Cannot start the embedded DynamoDB because no @dynoxide binary is installed for ${platform.platform}-${platform.arch}. ` +
+      `${command}Start DynamoDB Local, or any other DynamoDB emulator, and set PUSHPOP_DYNAMODB_ENDPOINT ` +
       'to its address, for example PUSHPOP_DYNAMODB_ENDPOINT=http://127.0.0.1:8001',
   )
 }

@@ -1,4 +1,4 @@
-// One stack a data folder. dynoxide takes no lock of its own, and two stacks would deliver the
+// Only one stack may use a data folder. dynoxide takes no lock of its own, and two stacks would deliver the
 // stream twice and trim it under each other.
 //
 // The lock is SQLite's on a file of its own, which the operating system drops with the process that
@@ -13,8 +13,8 @@ import { StartError } from '../start-error.ts'
 export type Owner = { readonly pid: number; readonly url: string }
 
 /**
- * The holder is the process of the stores, which outlives a killed stack by the moment that it
- * takes to stop DynamoDB (2 s at the most); so whoever finds the stack dead waits for it.
+ * The process of the stores holds the lock. It outlives a killed stack by the moment that it takes to stop
+ * DynamoDB (2 s at most), so a new stack that finds the old one dead waits for it.
  */
 const PATIENCE_MS = 10_000
 const PAUSE_MS = 20
@@ -37,7 +37,7 @@ export async function lockFolder(directory: string, owner: Owner): Promise<void>
   writeFileSync(ownerFile, JSON.stringify(owner))
 }
 
-/** Held until this process ends: nobody closes the database, and nothing may collect it. */
+/** Held until this process ends: we never close the database, and it must not be garbage-collected. */
 const held: DatabaseSync[] = []
 
 function tryLock(file: string): boolean {

@@ -1,10 +1,9 @@
-// The process that holds the embedded stores: s3rver inside it, dynoxide as its child. It is a
-// process of its own because only so does something survive to clean up when the one that started it
-// is killed: the channel to the parent then closes, and the host kills the processes it was told to
-// watch, stops dynoxide, removes the temporary folder and goes. It also leaves the parent's event
-// loop to the parent.
+// The process that holds the embedded stores: s3rver inside it, dynoxide as its child. It is a process of
+// its own so that something survives to clean up if its parent is killed: the channel to the parent
+// closes, and the host kills the processes that it watches, stops dynoxide, removes the temporary folder and
+// ends. It also keeps the stores' work out of the parent's event loop.
 //
-// If it is the host that is killed, the parent does the same for it (start-host.ts).
+// If the host itself is killed, the parent cleans up after it (start-host.ts).
 
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,15 +15,15 @@ import { StreamRows } from './stream-rows.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export type HostRequest = {
-  /** Absent where DynamoDB is somewhere else. */
-  readonly dynoxide?: string
+  /** Absent if DynamoDB is somewhere else. */
+  readonly dynoxide?: string | undefined
   readonly s3: boolean
-  /** Absent: a temporary folder, removed at the end. */
-  readonly directory?: string
+  /** Without it, a temporary folder that is removed at the end. */
+  readonly directory?: string | undefined
   /** DynamoDB without a file: the fastest, but a stream in it slows down with every record. */
-  readonly dynamodbInMemory?: boolean
-  /** Whoever wants the folder for itself alone. */
-  readonly owner?: Owner
+  readonly dynamodbInMemory?: boolean | undefined
+  /** The stack that wants the folder to itself. */
+  readonly owner?: Owner | undefined
 }
 
 export type HostCommand =
@@ -39,9 +38,9 @@ export type HostReport =
   | { readonly kind: 'dynoxide'; readonly pid: number }
   | {
       readonly kind: 'ready'
-      readonly directory?: string
-      readonly dynamodbEndpoint?: string
-      readonly s3Endpoint?: string
+      readonly directory?: string | undefined
+      readonly dynamodbEndpoint?: string | undefined
+      readonly s3Endpoint?: string | undefined
     }
   | { readonly kind: 'indexed' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -82,7 +81,7 @@ async function start() {
   }
   report({
     kind: 'ready',
-    ...(directory && { directory }),
+    directory,
     ...(startedDynamodb && { dynamodbEndpoint: startedDynamodb.endpoint }),
     ...(startedS3 && { s3Endpoint: startedS3.endpoint }),
   })
@@ -134,7 +133,7 @@ async function stop(exitCode: number) {
   stopping = true
   for (const pid of watched) kill(pid)
   streamRows?.close()
-  // Whatever is still starting has to start before it can be stopped.
+  // A store that is still starting has to start before it can be stopped.
   await Promise.allSettled([dynamodb?.then((it) => it.stop()), s3?.then((it) => it.stop())])
   if (temporary) await rm(temporary, { recursive: true, force: true, maxRetries: 3 })
   process.exit(exitCode)

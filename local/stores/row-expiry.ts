@@ -1,20 +1,19 @@
-// DynamoDB's time to live: rows whose time is over are deleted some time later. dynoxide knows the
-// setting and leaves the rows (seen: more than an hour), so a folder that is kept for long would fill
-// up with them.
+// DynamoDB's time to live deletes rows some time after their time is over. dynoxide accepts the setting but
+// leaves the rows (for more than an hour, as we saw), so a data folder would fill up with them.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TablePlan } from '../template/plan-stores.ts'
 import type { DynamodbApi } from './dynamodb-api.ts'
 
-export type RowExpirySettings = {
+type RowExpirySettings = {
   readonly dynamodb: DynamodbApi
   readonly tables: readonly TablePlan[]
   readonly onProblem: (sentence: string) => void
-  readonly everyMs?: number
-  readonly nowMs?: () => number
+  readonly everyMs?: number | undefined
+  readonly nowMs?: (() => number) | undefined
 }
 
-/** AWS takes up to some days, so nobody may count on less. */
+/** AWS takes up to some days, so no code may count on less. */
 const EVERY_MS = 3_600_000
 /** A page of ordinary records is read in 10 ms; with the pause, a tenth of what DynamoDB can do. */
 const PAGE_ROWS = 200
@@ -59,7 +58,7 @@ export class RowExpiry {
     const seconds = String(Math.floor(nowMs() / 1000))
     const isOver = {
       ExpressionAttributeNames: { '#ttl': timeToLiveAttribute },
-      // DynamoDB leaves rows alone whose value is no number.
+      // DynamoDB ignores rows in which the value is no number.
       ExpressionAttributeValues: { ':now': { N: seconds }, ':number': { S: 'N' } },
     }
     const condition = 'attribute_type(#ttl, :number) AND #ttl < :now'
@@ -70,10 +69,10 @@ export class RowExpiry {
         Limit: PAGE_ROWS,
         FilterExpression: condition,
         ...isOver,
-        ...(from !== undefined && { ExclusiveStartKey: from }),
+        ExclusiveStartKey: from,
       })
       for (const row of (page.Items ?? []) as readonly Row[]) {
-        // It may have been given more time since.
+        // Somebody may have given it more time since.
         const input = { TableName: name, Key: keyOf(row, definition), ...isOver }
         await dynamodb('DeleteItem', { ...input, ConditionExpression: condition }).catch(
           ignoreRefused,

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import S3rver from '@20minutes/s3rver'
+import type S3rver from '@20minutes/s3rver'
+import { StartError } from '../start-error.ts'
 import { isFromAPage, NOT_FOR_PAGES } from '../web-pages/from-a-page.ts'
 
 export type EmbeddedS3 = { readonly endpoint: string; stop(): void }
@@ -16,16 +17,16 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
   await rm(incoming, { recursive: true, force: true })
   await Promise.all([mkdir(buckets, { recursive: true }), mkdir(incoming, { recursive: true })])
 
-  const server = new S3rver({
+  const server = new (await loadS3rver())({
     address: '127.0.0.1',
     port: 0,
     silent: true,
     directory: buckets,
     vhostBuckets: false,
-    // It computes other signatures than the SDK does, and there is nobody to keep out.
+    // It computes other signatures than the SDK does, and we keep nobody out.
     allowMismatchedSignatures: true,
   })
-  // It serves unsigned requests, so this has to come before anything of its own.
+  // It serves unsigned requests, so this check has to come before everything else.
   server.middleware.unshift(async (context, next) => {
     if (!isFromAPage(context.req.headers)) return next()
     context.status = 403
@@ -39,6 +40,18 @@ export async function startS3(directory: string): Promise<EmbeddedS3> {
       server.httpServer.close()
       server.httpServer.closeAllConnections()
     },
+  }
+}
+
+/** An optional peer of the package. */
+async function loadS3rver(): Promise<typeof S3rver> {
+  try {
+    return (await import('@20minutes/s3rver')).default
+  } catch (cause) {
+    throw new StartError(
+      'Cannot start the embedded S3 because @20minutes/s3rver is not installed: npm install --save-dev @20minutes/s3rver',
+      { cause },
+    )
   }
 }
 
@@ -73,8 +86,8 @@ function writeByRename(store: S3rver['store'], incoming: string) {
     }
   }
 
-  // s3rver removes a folder it saw empty with everything in it, and so could take along an object
-  // that was put in between.
+  // s3rver removes a folder that it saw empty with everything in it, and could so remove an object that
+  // was put in between.
   store.deleteObject = async (bucket, key) => {
     const resources = ['object', 'object.md5', 'metadata.json']
     const paths = resources.map((resource) => store.getResourcePath(bucket, key, resource))

@@ -4,14 +4,17 @@ import { extname, join } from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { HostCommand, HostReport, HostRequest } from './host.ts'
 
+/** What s3rver asks for. */
+const NODE_MIN = 24
+
 /** JavaScript in the package. */
 const hostFile = join(import.meta.dirname, `host${extname(import.meta.filename)}`)
 
 export type Host = {
-  readonly dynamodbEndpoint?: string
-  readonly s3Endpoint?: string
-  /** Where it keeps its files, the temporary folder included. */
-  readonly directory?: string
+  readonly dynamodbEndpoint?: string | undefined
+  readonly s3Endpoint?: string | undefined
+  /** Where it keeps its files, also if that is a temporary folder. */
+  readonly directory?: string | undefined
   tell(command: HostCommand): void
   /** Resolves once a table with a stream can be written to without slowing down. */
   indexStream(): Promise<void>
@@ -21,10 +24,15 @@ export type Host = {
 }
 
 /**
- * `ownGroup` keeps the host out of reach of Ctrl-C, which goes to all processes of a terminal's
- * foreground group: whoever has requests in flight stops the stores after they are answered.
+ * `ownGroup` keeps the host out of reach of Ctrl-C, which goes to all processes of a terminal's foreground
+ * group: the parent first answers its requests in flight, and then stops the stores.
  */
 export async function startHost(request: HostRequest, { ownGroup = false } = {}): Promise<Host> {
+  if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
+    throw new StartError(
+      `Cannot start the embedded stores because they need Node ${NODE_MIN} or newer, and this is ${process.version}`,
+    )
+  }
   const child = fork(hostFile, [JSON.stringify(request)], {
     execArgv: [],
     detached: ownGroup,
@@ -60,7 +68,7 @@ export async function startHost(request: HostRequest, { ownGroup = false } = {})
     child.once('exit', (code, signal) => {
       failure ??= `Cannot go on because the process of the embedded stores ended: ${signal ?? code}`
       reject(new StartError(failure))
-      // Killed, it could not clean up behind itself.
+      // It was killed and could not clean up.
       if (code === null || code !== 0) cleanUp(leavings)
     })
   })

@@ -6,15 +6,15 @@ import type { Plan } from '../template/plan.ts'
 import { createBucket } from './create-bucket.ts'
 import { createTable } from './create-tables.ts'
 import { type DynamodbApi, dynamodbApi } from './dynamodb-api.ts'
-import { findDynoxide, noDynoxideError, type Platform } from './dynoxide-binary.ts'
+import { dynoxideOf, type Platform } from './dynoxide-binary.ts'
 import { startHost } from './start-host.ts'
 
 export type StoresOptions = {
-  /** Where the data is kept; without it in a temporary folder that is gone after the stop. */
-  readonly directory?: string
+  /** Where to keep the data; without it, in a temporary folder that is removed at the stop. */
+  readonly directory?: string | undefined
   /** PUSHPOP_DYNAMODB_ENDPOINT replaces the embedded DynamoDB. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  readonly platform?: Platform
+  readonly platform?: Platform | undefined
 }
 
 export type Stores = {
@@ -26,7 +26,7 @@ export type Stores = {
   make(plan: Plan): Promise<Made>
   /** Deletes what is at or before the sequence number from a table's stream. */
   trimStream(table: string, sequenceNumber: string): void
-  /** A process that shall not outlive this one, however this one ends. */
+  /** Has a process killed when this one ends, however that happens. */
   watch(pid: number): void
   forget(pid: number): void
   /** Resolves if the stores end without being asked to. */
@@ -44,12 +44,11 @@ export type Made = {
 export async function startStores(options: StoresOptions, url: string): Promise<Stores> {
   const { environment = process.env, platform = process } = options
   const elsewhere = environment.PUSHPOP_DYNAMODB_ENDPOINT || undefined
-  const dynoxide = elsewhere ? undefined : findDynoxide(platform)
-  if (!elsewhere && !dynoxide) throw noDynoxideError(platform)
+  const dynoxide = elsewhere ? undefined : dynoxideOf(platform)
 
   const host = await startHost(
     {
-      ...(dynoxide && { dynoxide }),
+      dynoxide,
       s3: true,
       ...(options.directory && { directory: resolve(options.directory) }),
       owner: { pid: process.pid, url },

@@ -1,9 +1,9 @@
-// dynoxide's own rows of the streams, from outside and beside it.
+// Works on dynoxide's own rows of the streams, beside dynoxide.
 //
 // Each write to a table with a stream looks for the highest sequence number, which dynoxide does
 // without an index: 1,200 writes a second become 450 after 20,000 records. With the index below they
-// stay at 1,400. And nobody deletes a record before its 24 hours are over, though nobody reads it
-// again once every mapping is past it.
+// stay at 1,400. dynoxide also keeps each record for 24 hours, though nobody reads
+// it again once every mapping is past it.
 
 import { DatabaseSync } from 'node:sqlite'
 

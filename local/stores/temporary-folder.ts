@@ -1,7 +1,7 @@
-// Where stores keep what is gone after the stop.
+// Where the stores keep data that goes when they stop.
 //
-// dynoxide syncs each write to the disk, which what is temporary does not need, and a disk that is busy
-// with something else takes seconds for it: requests then time out. Memory has no such days.
+// dynoxide syncs each write to the disk. Temporary data does not need that, and a disk that is busy with
+// something else takes seconds for it, so that requests time out. Memory does not.
 
 import { mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,20 +12,20 @@ const MEMORY = '/dev/shm'
 /** A container's usual 64 MB would be full after some thousand items. */
 const MEMORY_BYTES_MIN = 2 ** 31
 
-export type TemporaryFolderOptions = {
+type TemporaryFolderOptions = {
   readonly environment?: Readonly<Record<string, string | undefined>>
-  readonly memory?: string
-  readonly memoryBytesMin?: number
+  readonly memory?: string | undefined
+  readonly memoryBytesMin?: number | undefined
 }
 
-/** Makes one, in memory where there is enough of it and nobody says with TMPDIR where it shall be. */
+/** Makes one: in memory if there is enough of it, unless TMPDIR names a place. */
 export async function makeTemporaryFolder(options: TemporaryFolderOptions = {}): Promise<string> {
   const { environment = process.env, memory = MEMORY, memoryBytesMin = MEMORY_BYTES_MIN } = options
   if (!environment.TMPDIR && (await freeBytes(memory)) >= memoryBytesMin) {
     try {
       return await makeIn(memory)
     } catch {
-      // Not ours to write to; the usual place is.
+      // We may not write there; the usual place will do.
     }
   }
   return makeIn(environment.TMPDIR || tmpdir())

@@ -15,8 +15,8 @@ export type BatchAnswer =
 export type DeliveryRules = {
   /** On a failure try each half by itself, which does not count as a retry. */
   readonly bisects: boolean
-  readonly retriesMax?: number
-  readonly recordAgeMaxMs?: number
+  readonly retriesMax?: number | undefined
+  readonly recordAgeMaxMs?: number | undefined
 }
 
 export type GiveUpReason = 'RetryAttemptsExhausted' | 'RecordAgeExceeded'
@@ -31,7 +31,7 @@ export type DeliveryEdge = {
   isStopping(): boolean
 }
 
-/** Soon enough to watch; a function that fails for a minute is asked some ten times. */
+/** Soon enough to watch: a function that fails for a minute is tried some ten times. */
 const RETRY_FIRST_MS = 100
 const RETRY_MS_MAX = 10_000
 

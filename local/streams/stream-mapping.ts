@@ -16,7 +16,7 @@ import {
 import type { Page, Position } from './stream-reader.ts'
 import { lambdaRecord, type StreamRecord, sequenceOf } from './stream-record.ts'
 
-export type MappingSettings = {
+type MappingSettings = {
   readonly plan: StreamPlan
   readonly reader: { read(): Promise<Page> }
   readonly checkpoint: Pick<Checkpoint, 'advance' | 'save'>
@@ -36,8 +36,8 @@ export type GivenUp = {
 }
 
 /**
- * An empty read takes 0.7 ms of processor time, so this is a hundredth of a core; and nobody waits
- * long. A full page is 1,000 records: far more than are written in the time.
+ * An empty read takes 0.7 ms of processor time, so this costs a hundredth of a core, and nobody waits long.
+ * A full page is 1,000 records: far more than anybody writes in this time.
  */
 const POLL_MS = 60
 const PROBLEM_MS = 1_000
@@ -60,7 +60,7 @@ export class StreamMapping {
     this.#running = this.#run()
   }
 
-  /** The batch that is with the function is waited for. */
+  /** Waits for the batch that the function has. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#running
@@ -128,7 +128,7 @@ export class StreamMapping {
     const { plan, invoke } = this.#settings
     const event = { Records: records.map((record) => lambdaRecord(record, plan.streamArn)) }
     const outcome = await invoke(JSON.stringify(event))
-    // Ended with the stack rather than failed: it is not to be counted against the records.
+    // It did not fail but end with the stack: that must not count against the records.
     if (outcome.kind === 'failed' && this.#stop.signal.aborted) return { kind: 'not asked' }
     return batchAnswer(outcome, records, plan.reportsItemFailures)
   }

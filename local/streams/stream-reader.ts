@@ -1,4 +1,4 @@
-// Reads a table's stream page by page, shard after shard, from where an earlier reader had come to.
+// Reads a table's stream page by page, shard after shard, from where an earlier reader stopped.
 
 import { type DynamodbApi, DynamodbError } from '../stores/dynamodb-api.ts'
 import { type StreamRecord, sequenceOf } from './stream-record.ts'
@@ -9,7 +9,7 @@ export type Position = { readonly shardId: string; readonly sequenceNumber: stri
 export type Page = {
   readonly records: readonly StreamRecord[]
   /** Of the last of them; absent as long as there was none. */
-  readonly position?: Position
+  readonly position?: Position | undefined
 }
 
 /** The most that GetRecords gives. */
@@ -57,7 +57,7 @@ export class StreamReader {
     this.#iterator = output.NextShardIterator as string | undefined
     // A shard that is closed and read to its end has no further iterator.
     if (this.#iterator === undefined) await this.#toNextShard()
-    return { records, ...(position && { position }) }
+    return { records, position }
   }
 
   async #toNextShard(): Promise<void> {

@@ -1,12 +1,12 @@
 import { REGION } from '../template/identities.ts'
 
-/** A record as GetRecords gives it; what stands in the images is nobody's business here. */
+/** A record as GetRecords gives it; nothing here reads its images. */
 export type StreamRecord = {
   readonly eventID: string
   readonly dynamodb: {
     readonly SequenceNumber: string
     /** Seconds. */
-    readonly ApproximateCreationDateTime?: number
+    readonly ApproximateCreationDateTime?: number | undefined
   }
 }
 

@@ -1,4 +1,4 @@
-// What every mapping of a table is past is deleted from its stream.
+// Deletes the records of a stream that every mapping of its table is past.
 
 import type { Position } from './stream-reader.ts'
 
@@ -16,7 +16,7 @@ export class StreamTrimming {
     this.#trim = trim
   }
 
-  /** To be called for each mapping before the first is past anything. */
+  /** Call this for each mapping before any of them is past a record. */
   add(tableName: string, mappingId: string): void {
     const positions = this.#positions.get(tableName) ?? new Map<string, bigint | undefined>()
     this.#positions.set(tableName, positions.set(mappingId, undefined))

@@ -7,9 +7,8 @@ const sourceEndings = new Set(['.ts', '.mts', '.js', '.mjs', '.cjs', '.json'])
 const elsewhere = new Set(['node_modules', 'cdk.out', 'coverage'])
 
 /**
- * A hash of everything in a project that a CDK app there could be made of: every source, whether the
- * app reads it or not, because finding out which it reads would take as long as running it. But for
- * the folder `except`.
+ * A hash of everything in a project that its CDK app could be made of: every source, whether the app reads
+ * it or not, because finding out would take as long as running the app. Without the folder `except`.
  */
 export function hashSources(root: string, more: readonly string[], except?: string): string {
   const hash = createHash('sha256')

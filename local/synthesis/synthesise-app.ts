@@ -14,17 +14,17 @@ import { hashSources } from './source-hash.ts'
 export type SynthesisOptions = {
   /** The file that is the CDK app. */
   readonly app: string
-  readonly context?: Readonly<Record<string, unknown>>
+  readonly context?: Readonly<Record<string, unknown>> | undefined
   /** Where results are kept; `node_modules/.cache` of the project unless given. */
-  readonly cacheDirectory?: string
+  readonly cacheDirectory?: string | undefined
   /** A folder that is no source, wherever it is: the data. */
-  readonly except?: string
-  /** To be called if it will take seconds. */
-  readonly onStart?: () => void
-  readonly signal?: AbortSignal
+  readonly except?: string | undefined
+  /** Called if it will take seconds. */
+  readonly onStart?: (() => void) | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
-/** Which folders go: all but so many, and none that a stack of today may be running. */
+/** We delete all but so many folders, and none that a stack of today may be running. */
 const KEPT = 4
 const KEPT_MS = 86_400_000
 
@@ -40,7 +40,7 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
   const root = projectOf(app)
   const context = JSON.stringify({
     ...contextOf(app, root),
-    // Only so does the template say where the code of a function is.
+    // Without it the template does not say where the code of a function is.
     'aws:cdk:enable-asset-metadata': true,
     ...options.context,
   })
@@ -60,7 +60,7 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
     await rename(fresh, kept)
   } catch (error) {
     await rm(fresh, { recursive: true, force: true })
-    // Another start was quicker by a moment.
+    // Another start was a moment quicker.
     if (!existsSync(join(kept, 'manifest.json'))) throw error
   }
   await prune(cache)
@@ -78,7 +78,7 @@ async function run(
     cwd: root,
     env: { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
     stdio: ['ignore', 'ignore', 'pipe'],
-    ...(signal && { signal }),
+    signal,
   })
   let output = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -93,7 +93,7 @@ async function run(
   throw new StartError(`Cannot synthesise ${app} because of this: ${reason}`)
 }
 
-/** What an app that failed has to say: the message of its error, and where; without the stack. */
+/** The message of an app's error and the place, without the stack trace. */
 export function findReason(output: string): string {
   const lines = output.split('\n').map((line) => line.trimEnd())
   const start = Math.max(
@@ -120,7 +120,7 @@ function projectOf(app: string): string {
 /** The feature flags that its CLI would hand to the app. */
 function contextOf(app: string, root: string): Readonly<Record<string, unknown>> {
   const directory = upwards(dirname(app), 'cdk.json')
-  // One above the project is somebody else's.
+  // A cdk.json above the project belongs to another one.
   if (!directory?.startsWith(root)) return {}
   const file = join(directory, 'cdk.json')
   try {

@@ -6,20 +6,20 @@ import { messageOf, StartError } from '../start-error.ts'
 
 export type Resource = {
   readonly Type: string
-  readonly Properties?: Readonly<Record<string, unknown>>
-  readonly Metadata?: Readonly<Record<string, unknown>>
-  readonly Condition?: string
+  readonly Properties?: Readonly<Record<string, unknown>> | undefined
+  readonly Metadata?: Readonly<Record<string, unknown>> | undefined
+  readonly Condition?: string | undefined
 }
 
 export type Template = {
   readonly Resources: Readonly<Record<string, Resource>>
   readonly Parameters?: Readonly<Record<string, { readonly Default?: unknown }>>
-  readonly Mappings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  readonly Conditions?: Readonly<Record<string, unknown>>
-  readonly Outputs?: Readonly<Record<string, OutputValue>>
+  readonly Mappings?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined
+  readonly Conditions?: Readonly<Record<string, unknown>> | undefined
+  readonly Outputs?: Readonly<Record<string, OutputValue>> | undefined
 }
 
-export type OutputValue = { readonly Value: unknown; readonly Export?: { readonly Name: unknown } }
+type OutputValue = { readonly Value: unknown; readonly Export?: { readonly Name: unknown } }
 
 export type StackTemplate = {
   readonly stackName: string
@@ -29,18 +29,18 @@ export type StackTemplate = {
 }
 
 type Artifact = {
-  readonly type?: string
+  readonly type?: string | undefined
   readonly properties?: {
-    readonly templateFile?: string
-    readonly stackName?: string
-    readonly directoryName?: string
+    readonly templateFile?: string | undefined
+    readonly stackName?: string | undefined
+    readonly directoryName?: string | undefined
   }
 }
 
 /** Every stack, in the order of the manifest; those of nested stages too. */
 export function readAssembly(directory: string): StackTemplate[] {
   const manifest = readJson(join(directory, 'manifest.json')) as {
-    readonly artifacts?: Readonly<Record<string, Artifact>>
+    readonly artifacts?: Readonly<Record<string, Artifact>> | undefined
   }
   return Object.entries(manifest.artifacts ?? {}).flatMap(([id, { type, properties }]) => {
     if (type === 'cdk:cloud-assembly' && properties?.directoryName) {

@@ -72,7 +72,7 @@ export function identify(
     case 'AWS::Logs::LogGroup':
       return { ref: name, arn: arnOf('logs', `log-group:${name}:*`), attributes: {} }
     default:
-      // Nothing runs on it here; it only has to be something for those who mention it.
+      // Nothing here uses it; it only needs a name and an ARN for the resources that mention it.
       return { ref: name, arn: arnOf('local', name), attributes: {} }
   }
 }

@@ -6,7 +6,7 @@ import type { ResolvedResource, Resources } from './resources.ts'
 export type ApiPlan = {
   readonly id: string
   readonly routes: readonly RoutePlan[]
-  readonly cors?: CorsPlan
+  readonly cors?: CorsPlan | undefined
 }
 
 export type RoutePlan = {
@@ -21,7 +21,7 @@ export type CorsPlan = {
   readonly allowMethods: readonly string[]
   readonly allowHeaders: readonly string[]
   readonly exposeHeaders: readonly string[]
-  readonly maxAgeSeconds?: number
+  readonly maxAgeSeconds?: number | undefined
   readonly allowCredentials: boolean
 }
 

@@ -7,9 +7,9 @@ import type { ResolvedResource, Resources } from './resources.ts'
 export type TargetPlan = {
   readonly functionArn: string
   /** Text of JSON that the function gets instead of the event. */
-  readonly input?: string
+  readonly input?: string | undefined
   /** `$.detail`: the part of the event that the function gets. */
-  readonly inputPath?: string
+  readonly inputPath?: string | undefined
 }
 
 export type SchedulePlan = {

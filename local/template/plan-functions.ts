@@ -17,11 +17,11 @@ export type FunctionPlan = {
   readonly memoryMb: number
   readonly timeoutMs: number
   /** The template's own limit of how many run at once. */
-  readonly concurrencyMax?: number
-  /** Its calls are held while it does nothing: many processes of it take no core from anybody. */
-  readonly holdsCalls?: true
-  /** What it is called with when the stack comes back to its data. */
-  readonly atRestart?: object
+  readonly concurrencyMax?: number | undefined
+  /** It holds calls while it does nothing, so many processes of it take no core from others. */
+  readonly holdsCalls?: true | undefined
+  /** The event that it gets when the stack comes back to its data. */
+  readonly atRestart?: object | undefined
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
 }
@@ -36,7 +36,7 @@ export function planFunctions(resources: Resources): FunctionPlan[] {
   return resources.ofType('AWS::Lambda::Function').flatMap((resource) => {
     const assetPath = resource.metadata['aws:asset:path']
     const runtime = resource.property('Runtime')
-    // Written by the CDK for its own needs while deploying: inline, or not for Node.
+    // The CDK's own helpers for a deployment: inline, or not for Node.
     if (typeof runtime !== 'string' || !runtime.startsWith('nodejs')) return []
     if (typeof assetPath !== 'string') {
       if (objectOf(resource, 'Code').ZipFile !== undefined) return []
@@ -63,7 +63,7 @@ export function planFunctions(resources: Resources): FunctionPlan[] {
         timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
         ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
         ...(isObject(atRestart) && { atRestart }),
-        ...(reserved !== undefined && { concurrencyMax: reserved }),
+        concurrencyMax: reserved,
         asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
       },
     ]

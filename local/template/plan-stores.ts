@@ -7,7 +7,7 @@ export type TablePlan = {
   readonly name: string
   /** The input of CreateTable. */
   readonly definition: Readonly<Record<string, unknown>>
-  readonly timeToLiveAttribute?: string
+  readonly timeToLiveAttribute?: string | undefined
   readonly hasStream: boolean
 }
 
@@ -28,8 +28,8 @@ export function planTables(resources: Resources): TablePlan[] {
 }
 
 /**
- * What the embedded DynamoDB can act on. The rest (encryption, recovery, protection, tags) changes
- * nothing that can be seen on one machine, or is not known there.
+ * The settings that the embedded DynamoDB can use. The rest (encryption, recovery, protection, tags) makes
+ * no difference on one machine, or is unknown there.
  */
 function definitionOf(table: ResolvedResource, streamViewType: unknown) {
   return {

@@ -17,10 +17,10 @@ export type StreamPlan = {
   readonly bisects: boolean
   readonly reportsItemFailures: boolean
   /** Absent: for as long as the stream keeps the record. */
-  readonly retriesMax?: number
-  readonly recordAgeMaxMs?: number
+  readonly retriesMax?: number | undefined
+  readonly recordAgeMaxMs?: number | undefined
   /** The logical id of the queue for what was given up, or its ARN if it is elsewhere. */
-  readonly failureQueue?: string
+  readonly failureQueue?: string | undefined
 }
 
 const BATCH_SIZE = 100
@@ -58,9 +58,9 @@ export function planStreams(resources: Resources, leftOut: string[]): StreamPlan
         reportsItemFailures: JSON.stringify(
           mapping.property('FunctionResponseTypes') ?? [],
         ).includes('ReportBatchItemFailures'),
-        ...(retries !== undefined && { retriesMax: retries }),
+        retriesMax: retries,
         ...(age !== undefined && { recordAgeMaxMs: age * 1000 }),
-        ...(queue !== undefined && { failureQueue: queue }),
+        failureQueue: queue,
       },
     ]
   })

@@ -1,5 +1,5 @@
-// What there is to run, read out of the templates: plain data, so that the rest of the local stack
-// never meets CloudFormation.
+// What to run, read out of the templates as plain data, so that the rest of the local stack knows nothing of
+// CloudFormation.
 
 import type { StackTemplate } from './assembly.ts'
 import { type ApiPlan, planApi } from './plan-api.ts'
@@ -14,13 +14,13 @@ export type Plan = {
   readonly tables: readonly TablePlan[]
   /** Their names. */
   readonly buckets: readonly string[]
-  readonly api?: ApiPlan
+  readonly api?: ApiPlan | undefined
   readonly schedules: readonly SchedulePlan[]
   /** Names of the event buses, the default one included. */
   readonly buses: readonly string[]
   readonly eventRules: readonly EventRulePlan[]
   readonly streams: readonly StreamPlan[]
-  /** What the template asks for and the local stack does not do, a sentence each. */
+  /** What the template asks for and the local stack does not do, one sentence each. */
   readonly leftOut: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export function planStack(stacks: readonly StackTemplate[]): Plan {
     functions,
     tables: planTables(resources),
     buckets: planBuckets(resources),
-    ...(api && { api }),
+    api,
     schedules,
     buses: ['default', ...resources.ofType('AWS::Events::EventBus').map(({ ref }) => ref)],
     eventRules,

@@ -1,4 +1,4 @@
-// The resources of all stacks with their properties resolved, and who is who among them.
+// The resources of all stacks, with their properties and references resolved.
 
 import { StartError } from '../start-error.ts'
 import { isObject, type Resource, type StackTemplate } from './assembly.ts'
@@ -11,7 +11,7 @@ export type ResolvedResource = Identity & {
   readonly type: string
   readonly metadata: Readonly<Record<string, unknown>>
   readonly directory: string
-  /** Resolved when asked for: what nobody runs may use whatever it likes. */
+  /** Resolved on demand: a resource that we do not run may use anything. */
   property(name: string): unknown
 }
 
@@ -38,7 +38,7 @@ export class Resources {
     return this.all.filter((resource) => resource.type === type)
   }
 
-  /** By what a template can point at a resource with: its `Ref` or its ARN. */
+  /** By its `Ref` or its ARN, which is how a template points at a resource. */
   find(type: string, pointer: unknown): ResolvedResource | undefined {
     return this.ofType(type).find(({ ref, arn }) => pointer === ref || pointer === arn)
   }

@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback, isLoopbackOrigin, nameIn } from './loopback.ts'
 
-export type Received = {
+type Received = {
   readonly method: string
   readonly headers: IncomingHttpHeaders
 }

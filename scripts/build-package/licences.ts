@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * What the bundles hold of other packages, and on what terms: a minified bundle says neither, and most
- * licences ask that whoever hands it on does. Packages with the same text are named together.
+ * Which packages the bundles contain, and their terms. A minified bundle says neither, and most licences
+ * ask us to pass both on. Packages with the same text are listed together.
  */
 export function licencesOf(root: string, inputs: Iterable<string>): string {
   const packages = new Set([...inputs].map(packageOf).filter((name) => name !== undefined))

@@ -2,8 +2,8 @@ import { globSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * The compiler declares every file it compiles. What no entry's own types lead to says nothing to
- * anybody: all of the command line, and of the engine nearly all.
+ * The compiler declares every file that it compiles. We delete the declarations that no entry's types lead
+ * to, since nobody can use them: all of the command line's, and nearly all of the engine's.
  */
 export function pruneDeclarations(dist: string, entries: readonly string[]): void {
   const reached = new Set<string>()

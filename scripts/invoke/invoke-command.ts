@@ -21,7 +21,7 @@ export async function invokeCommand(
     }
     return await run(read, print, printError)
   } catch (error) {
-    // What a person can do something about is a sentence; all else is a fault, with its stack.
+    // What the user can mend is one sentence; anything else is a fault, with its stack trace.
     if (!(error instanceof StartError)) throw error
     printError(error.message)
     return 1
@@ -33,10 +33,10 @@ async function run({ steps, directory }: Arguments, print: Print, printError: Pr
   let logged = () => {}
   const stack = await startLocalStack({
     port: 0,
-    ...(directory !== undefined && { directory }),
+    directory,
     listeners: {
       onProgress: (step) => printError(`${step} …`),
-      // Others may run as well: what is pushed wakes the housekeeping.
+      // Others may run as well: a push wakes the housekeeping.
       onOutput: ({ functionId, text, json }) => {
         if (functionId !== running) return
         print(text)
@@ -55,7 +55,7 @@ async function run({ steps, directory }: Arguments, print: Print, printError: Pr
         logged = resolve
       })
       const outcome = await stack.invoke(functionId, withLock(event, lockId))
-      // The log comes another way than the answer, and is to be read first.
+      // The log comes by another way than the answer, and we want to print it first.
       await Promise.race([lastLine, delay(LOG_MS_MAX)])
       print(told(outcome))
       if (outcome.kind === 'answered') lockId = lockIn(outcome.payload) ?? lockId

@@ -11,7 +11,7 @@ export type Step = {
 export type Arguments = {
   readonly steps: readonly Step[]
   /** Keeps the data there; without it every call begins with nothing. */
-  readonly directory?: string
+  readonly directory: string | undefined
 }
 
 export const usage = [
@@ -51,7 +51,7 @@ export function readArguments(args: readonly string[]): Arguments | 'help' {
     }
     steps.push({ functionId, file, event: readEvent(file) })
   }
-  return { steps, ...(directory !== undefined && { directory }) }
+  return { steps, directory }
 }
 
 function readEvent(file: string): unknown {

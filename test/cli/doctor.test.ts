@@ -10,14 +10,14 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { straysOf } from '../../cli/doctor/strays.ts'
 import { readProgress } from '../../cli/lines/export-progress.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
-import { queuesOn, startStore, usePlace } from './places.ts'
+import { startStore, usePlace } from './places.ts'
 
 const { place, queue: newQueue, pushpop } = usePlace(startStore)
 let documents: DynamoDBDocumentClient
 let queues: Queues
 beforeAll(() => {
   documents = DynamoDBDocumentClient.from(place().store.dynamodb)
-  queues = queuesOn(place())
+  queues = place().store.queues
 })
 
 async function examine(queue: string, ...options: string[]) {

@@ -6,9 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
-import { startLocalStack } from '../../local/start-local-stack.ts'
-import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { startLocalStack, startQueues, type TestQueues } from '../../testing/index.ts'
 import { type Line, type RunOptions, run, spawnCli, wordsOf } from './a-run.ts'
 
 export type Started = {
@@ -23,25 +21,13 @@ export async function startHttp(): Promise<Started> {
   return { options: ['--endpoint', stack.url], env: {}, stop: () => stack.stop() }
 }
 
-export async function startStore(): Promise<Started & { readonly store: Embedded }> {
-  const store = await startEmbedded()
-  await store.createTable('cli')
-  await store.createBucket('cli')
-  const env = {
-    AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
-    AWS_ENDPOINT_URL_S3: store.s3Endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'S3RVER',
-    AWS_SECRET_ACCESS_KEY: 'S3RVER',
-  }
+export async function startStore(): Promise<Started & { readonly store: TestQueues }> {
+  const store = await startQueues({ name: 'cli' })
+  const env = store.environment
   // The SDK reads the environment of the process, in a run within it too.
   Object.assign(process.env, env)
   return { store, options: ['--table', 'cli', '--bucket', 'cli'], env, stop: () => store.stop() }
 }
-
-/** The engine on the same store. */
-export const queuesOn = ({ store: { dynamodb, s3 } }: { readonly store: Embedded }): Queues =>
-  createQueues({ tableName: 'cli', bucketName: 'cli', dynamodb, s3 })
 
 /** A place for all tests of a file, or of one `describe`, and what they do on it. */
 export function usePlace<P extends Started>(start: () => Promise<P>) {

@@ -2,12 +2,12 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Queues } from '../../lambdas/engine/queues.ts'
-import { queuesOn, startStore, usePlace } from './places.ts'
+import { startStore, usePlace } from './places.ts'
 
 const { place, queue, pushpop } = usePlace(startStore)
 let queues: Queues
 beforeAll(() => {
-  queues = queuesOn(place())
+  queues = place().store.queues
 })
 
 describe('purge', () => {

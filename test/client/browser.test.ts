@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signedHeaders } from '../../client/sigv4.ts'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { type Chromium, findChromium, type Page, startChromium } from './chromium.ts'
 
 const file = findChromium()

@@ -10,7 +10,7 @@ import {
   type Queue,
   rawJson,
 } from '../../client/index.ts'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 
 let stack: LocalStack
 let client: Client

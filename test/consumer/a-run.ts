@@ -140,13 +140,7 @@ export class Place {
     }
     const settings = settingsOf(options, {})
     const remainingMs = () => timeoutMs - (this.ms - beganMs)
-    const request = {
-      queue,
-      settings,
-      handler: handler as Handler,
-      counts,
-      remainingMs,
-    }
+    const request = { queue, settings, handler: handler as Handler, counts, remainingMs }
     return runQueue(request, edge).then(
       (ending) => ({ ending, counts, tookMs: this.ms - beganMs }),
       (error: unknown) => ({ error, counts, tookMs: this.ms - beganMs }),

@@ -3,35 +3,24 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { callNextOn } from '../../lambdas/consumer/call-next.ts'
 import { consumer } from '../../lambdas/consumer/index.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import type { Queues } from '../../lambdas/engine/queues.ts'
 import type { EventEntry, EventsPort } from '../../lambdas/runtime/put-events.ts'
-import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { startQueues, type TestQueues } from '../../testing/index.ts'
 
-let store: Embedded
+let store: TestQueues
 let queues: Queues
 const lines: string[] = []
 const saved = { ...process.env }
 
 beforeAll(async () => {
-  store = await startEmbedded()
-  await Promise.all([store.createTable('consumer'), store.createBucket('consumer')])
-  const { dynamodb, s3 } = store
-  queues = createQueues({ tableName: 'consumer', bucketName: 'consumer', dynamodb, s3 })
+  store = await startQueues()
+  queues = store.queues
 })
 afterAll(() => store.stop())
 
 beforeEach(() => {
   lines.length = 0
-  Object.assign(process.env, {
-    PUSHPOP_TABLE: 'consumer',
-    PUSHPOP_BUCKET: 'consumer',
-    PUSHPOP_SERVICE: 'Shop',
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'S3RVER',
-    AWS_SECRET_ACCESS_KEY: 'S3RVER',
-    AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
-    AWS_ENDPOINT_URL_S3: store.s3Endpoint,
-  })
+  Object.assign(process.env, { ...store.environment, PUSHPOP_SERVICE: 'Shop' })
   vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0)
 })
 afterEach(() => {

@@ -1,16 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routes } from '../../lambdas/http/routes.ts'
 import type { FunctionOutput } from '../../local/functions/function-output.ts'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
 import { lockIn, withLock } from '../../scripts/invoke/last-lock.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { checkAnswer } from '../http/documented.ts'
+import { eventOf, folder } from './changed-event.ts'
 import { type Expected, expectedEvents } from './expected.ts'
-
-const folder = join(import.meta.dirname, '../../events')
-const eventOf = (name: string): unknown =>
-  JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))
 
 let stack: LocalStack
 let lockId: string | undefined
@@ -31,8 +27,7 @@ type HttpAnswer = {
   readonly body: string
 }
 
-async function replay({ event: name, function: functionId, outcome, logged }: Expected) {
-  const event = eventOf(name)
+async function replay({ event, function: functionId, outcome, logged }: Expected) {
   const before = linesOf(functionId)
   const outcomeSeen = await stack.invoke(functionId, withLock(event, lockId))
   expect(outcomeSeen.kind).toBe('answered')
@@ -59,16 +54,16 @@ async function replay({ event: name, function: functionId, outcome, logged }: Ex
 }
 
 describe('The events, on the synthesised functions', () => {
-  it.each(expectedEvents.map((one, i) => [`${i + 1}. ${one.function} ${one.event}`, one] as const))(
+  it.each(expectedEvents.map((one, i) => [`${i + 1}. ${one.function}: ${one.name}`, one] as const))(
     '%s',
     (_, one) => replay(one),
   )
 
   it('are all replayed, and there is one at least for each route and function.', () => {
     const files = readdirSync(folder).map((file) => file.replace('.json', ''))
-    const replayed = new Set(expectedEvents.map(({ event }) => event))
+    const replayed = new Set(expectedEvents.flatMap(({ file }) => file ?? []))
     expect([...replayed].sort()).toEqual(files.sort())
-    const keys = files.map((name) => (eventOf(name) as { routeKey?: string }).routeKey)
+    const keys = files.map((name) => eventOf(name).routeKey)
     for (const { method, path } of routes) expect(keys).toContain(`${method} ${path}`)
     const functions = new Set(expectedEvents.map((one) => one.function))
     expect([...functions].sort()).toEqual(stack.plan.functions.map(({ id }) => id).sort())

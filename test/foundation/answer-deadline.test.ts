@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Dynamo } from '../../lambdas/foundation/dynamo.ts'
 import { createRequestHandler } from '../../lambdas/foundation/network/request-handler.ts'
 import { Objects } from '../../lambdas/foundation/objects.ts'
-import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { type Embedded, startEmbedded } from '../../testing/index.ts'
 import { type NetworkProxy, startNetworkProxy } from '../support/network-proxy.ts'
 
 const ANSWER_TIMEOUT_MS = 100

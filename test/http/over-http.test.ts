@@ -2,7 +2,7 @@
 // runs: the synthesised functions in processes of their own, which share nothing but the stores.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import type { CaseTools } from './call.ts'
 import { inspect, lock, pushItems, runCase } from './cases/actions.ts'
 import { contractCases } from './contract-cases.ts'

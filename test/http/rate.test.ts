@@ -9,7 +9,7 @@ import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'
-import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { type Embedded, startEmbedded } from '../../testing/index.ts'
 import { ManualClock } from '../engine/manual-clock.ts'
 
 const TABLE = 'limits'

@@ -6,7 +6,7 @@ import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordKey } from '../../lambdas/engine/core/keys.ts'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import { type Call, json } from './call.ts'
 import { httpCall } from './http-call.ts'
 

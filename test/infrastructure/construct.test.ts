@@ -1,23 +1,17 @@
 import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam'
-import { Duration, Stack } from 'aws-cdk-lib/core'
+import { Duration } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import { PushPop, type PushPopProps } from '../../lib/constructs/push-pop.ts'
-import { rightsOfRole } from './rights.ts'
-import { emptyApp, lookInto } from './synthesised.ts'
+import type { PushPop, PushPopProps } from '../../lib/constructs/push-pop.ts'
+import { rightsOfRole, withoutHashes } from './rights.ts'
+import { aService, lookInto } from './synthesised.ts'
 
 /** Another app's stack with a caller in it. */
 function shop(props: PushPopProps = {}) {
-  const app = emptyApp()
-  const stack = new Stack(app, 'Shop')
-  const orders = new PushPop(stack, 'Orders', props)
+  const { app, stack, service: orders, look } = aService(props, 'Orders')
   const caller = new Role(stack, 'Caller', { assumedBy: new AccountPrincipal('123456789012') })
   const rights = () => {
-    const { resources } = lookInto(app, stack)
     const id = stack.getLogicalId(caller.node.defaultChild as never)
-    // CDK's own ids end in a hash, which says nothing here.
-    return rightsOfRole(resources, id).map((line) =>
-      line.replaceAll(/[0-9A-F]{8}(?=\/|\.|$| )/g, ''),
-    )
+    return withoutHashes(rightsOfRole(look().resources, id))
   }
   return { app, stack, orders, caller, rights }
 }
@@ -25,11 +19,13 @@ function shop(props: PushPopProps = {}) {
 const route = (path: string) =>
   `execute-api:Invoke on arn:Partition:execute-api:Region:AccountId:OrdersApi/$default/${path}`
 
+type Granting = (orders: PushPop, caller: Role) => unknown
+const some = ['orders', 'tenant-7.*']
+const keys = ['user-7', 'tenant-7.*']
+
 describe('The construct', () => {
   it('can be in one stack twice.', () => {
-    const { app, stack } = shop()
-    new PushPop(stack, 'Mails', { authorisation: { kind: 'none' } })
-    const { ofType } = lookInto(app, stack)
+    const { ofType } = aService({}, 'Orders', 'Mails').look()
     expect(ofType('AWS::DynamoDB::Table')).toHaveLength(2)
     const functions = ofType('AWS::Lambda::Function')
     expect(functions).toHaveLength(20)
@@ -43,79 +39,50 @@ describe('The construct', () => {
     expect(new Set(alarms).size).toBe(alarms.length)
   })
 
-  it('grants calls to the routes of a duty, and to no other.', () => {
+  it.each<[string, Granting, string]>([
+    ['pushing', (orders, caller) => orders.grantPush(caller), 'POST/queue/*/push'],
+    [
+      'popping, with all that settles what was popped',
+      (orders, caller) => orders.grantPop(caller),
+      'POST/queue/*/acknowledge POST/queue/*/dead-letter POST/queue/*/extend-lock POST/queue/*/pop POST/queue/*/release',
+    ],
+    [
+      'inspecting',
+      (orders, caller) => orders.grantInspect(caller),
+      'GET/queue/* GET/queue/*/config GET/queue/*/items GET/queues GET/rate/*',
+    ],
+    [
+      'managing',
+      (orders, caller) => orders.grantManage(caller),
+      'DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/purge POST/queue/*/redrive PUT/queue/*/config PUT/rate-config PUT/rate/*/config',
+    ],
+    [
+      'inspecting some queues, and then not the list of all',
+      (orders, caller) => orders.grantInspect(caller, some),
+      some
+        .flatMap((id) => ['', '/config', '/items'].map((end) => `GET/queue/${id}${end}`))
+        .join(' '),
+    ],
+    [
+      'rate limits with their tickets',
+      (orders, caller) => orders.grantRate(caller),
+      'DELETE/rate/*/tickets/* GET/rate/*/tickets/* POST/rate/*',
+    ],
+    [
+      'some rate limits',
+      (orders, caller) => orders.grantRate(caller, keys),
+      keys
+        .flatMap((key) => [
+          `DELETE/rate/${key}/tickets/*`,
+          `GET/rate/${key}/tickets/*`,
+          `POST/rate/${key}`,
+        ])
+        .join(' '),
+    ],
+  ])('grants calls to the routes of a duty, and to no other: %s.', (_, grant, paths) => {
     const { orders, caller, rights } = shop()
-    orders.grantPush(caller)
-    expect(rights()).toEqual([route('POST/queue/*/push')])
-  })
-
-  it('grants popping with all that settles what was popped.', () => {
-    const { orders, caller, rights } = shop()
-    orders.grantPop(caller)
-    expect(rights()).toEqual([
-      route('POST/queue/*/acknowledge'),
-      route('POST/queue/*/dead-letter'),
-      route('POST/queue/*/extend-lock'),
-      route('POST/queue/*/pop'),
-      route('POST/queue/*/release'),
-    ])
-  })
-
-  it('grants inspecting and managing apart.', () => {
-    const inspector = shop()
-    inspector.orders.grantInspect(inspector.caller)
-    expect(inspector.rights()).toEqual([
-      route('GET/queue/*'),
-      route('GET/queue/*/config'),
-      route('GET/queue/*/items'),
-      route('GET/queues'),
-      route('GET/rate/*'),
-    ])
-    const manager = shop()
-    manager.orders.grantManage(manager.caller)
-    expect(manager.rights()).toEqual([
-      route('DELETE/rate/*/config'),
-      route('GET/rate-config'),
-      route('GET/rate/*/config'),
-      route('POST/queue/*/purge'),
-      route('POST/queue/*/redrive'),
-      route('PUT/queue/*/config'),
-      route('PUT/rate-config'),
-      route('PUT/rate/*/config'),
-    ])
-  })
-
-  it('grants some queues only, and then not the list of all.', () => {
-    const { orders, caller, rights } = shop()
-    orders.grantInspect(caller, ['orders', 'tenant-7.*'])
-    expect(rights()).toEqual([
-      route('GET/queue/orders'),
-      route('GET/queue/orders/config'),
-      route('GET/queue/orders/items'),
-      route('GET/queue/tenant-7.*'),
-      route('GET/queue/tenant-7.*/config'),
-      route('GET/queue/tenant-7.*/items'),
-    ])
-  })
-
-  it('grants rate limits, all or some, with their tickets.', () => {
-    const all = shop()
-    all.orders.grantRate(all.caller)
-    expect(all.rights()).toEqual([
-      route('DELETE/rate/*/tickets/*'),
-      route('GET/rate/*/tickets/*'),
-      route('POST/rate/*'),
-    ])
-    const some = shop()
-    some.orders.grantRate(some.caller, ['user-7', 'tenant-7.*'])
-    expect(some.rights()).toEqual([
-      route('DELETE/rate/tenant-7.*/tickets/*'),
-      route('DELETE/rate/user-7/tickets/*'),
-      route('GET/rate/tenant-7.*/tickets/*'),
-      route('GET/rate/user-7/tickets/*'),
-      route('POST/rate/tenant-7.*'),
-      route('POST/rate/user-7'),
-    ])
+    grant(orders, caller)
+    expect(rights()).toEqual(paths.split(' ').map(route).sort())
   })
 
   it('says so where a grant by IAM would grant nothing.', () => {

@@ -1,94 +1,14 @@
-import { Duration, Stack } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import { PushPop } from '../../lib/constructs/push-pop.ts'
 import { compilePattern } from '../../local/events/pattern.ts'
 import { streamRecord } from '../background/announcements/stream-record.ts'
 import { aLane, aRecord } from '../engine/core/a-record.ts'
 import { storedOf } from '../engine/store/an-update.ts'
-import { nameOf } from './rights.ts'
-import { emptyApp, lookInto, synthesised } from './synthesised.ts'
+import { aService, synthesised } from './synthesised.ts'
 
 const { resources, ofType } = synthesised()
 
-describe('The bus', () => {
-  it('is called like the service, so that two in an account have two.', () => {
-    expect(resources.EventsBus?.Properties.Name).toBe('PushPop')
-    expect(synthesised({ stage: 'trial' }).resources.EventsBus?.Properties.Name).toBe(
-      'PushPop-trial',
-    )
-    const app = emptyApp()
-    const stack = new Stack(app, 'Shop')
-    for (const id of ['Orders', 'Mails']) new PushPop(stack, id)
-    const names = lookInto(app, stack)
-      .ofType('AWS::Events::EventBus')
-      .map(([, { Properties }]) => Properties.Name)
-    expect(names).toEqual(['Shop-Orders', 'Shop-Mails'])
-  })
-
-  it('lets nobody in by a policy, and keeps other accounts out whatever is added to it.', () => {
-    expect(ofType('AWS::Events::EventBusPolicy')).toEqual([])
-    expect(resources.EventsBus?.Properties.Policy.Statement).toEqual([
-      {
-        Sid: 'OtherAccountsStayOut',
-        Effect: 'Deny',
-        Principal: { AWS: '*' },
-        Action: 'events:PutEvents',
-        Resource: expect.anything(),
-        Condition: {
-          StringNotEquals: { 'aws:PrincipalAccount': { Ref: 'AWS::AccountId' } },
-          BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
-        },
-      },
-    ])
-  })
-
-  it('keeps its own events for a week, or as long as one says, to be replayed.', () => {
-    expect(resources.EventsArchive?.Properties).toMatchObject({
-      SourceArn: { 'Fn::GetAtt': ['EventsBus', 'Arn'] },
-      RetentionDays: 7,
-    })
-    const app = emptyApp()
-    const stack = new Stack(app, 'Shop')
-    new PushPop(stack, 'Orders', { eventArchive: Duration.days(30) })
-    const [archive] = lookInto(app, stack).ofType('AWS::Events::Archive')
-    expect(archive?.[1].Properties.RetentionDays).toBe(30)
-  })
-})
-
-describe('The stream', () => {
-  const mapping = resources.EventsStream?.Properties
-
-  it('wakes the announcer at once, from the beginning.', () => {
-    expect(nameOf(mapping.FunctionName)).toBe('Announce')
-    expect(nameOf(mapping.EventSourceArn)).toBe('StorageTable.StreamArn')
-    expect(mapping).toMatchObject({
-      StartingPosition: 'TRIM_HORIZON',
-      BatchSize: 100,
-      ParallelizationFactor: 4,
-    })
-    expect(mapping.MaximumBatchingWindowInSeconds).toBeUndefined()
-  })
-
-  it('has no more readers than DynamoDB allows.', () => {
-    expect(ofType('AWS::Lambda::EventSourceMapping')).toHaveLength(2)
-  })
-
-  it('tries a bounded number of times, only what failed, and hands the rest to the failure queue.', () => {
-    expect(mapping).toMatchObject({
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-      BisectBatchOnFunctionError: true,
-      MaximumRetryAttempts: 10,
-      MaximumRecordAgeInSeconds: 6 * 3_600,
-    })
-    const { Destination } = mapping.DestinationConfig.OnFailure
-    expect(nameOf(Destination)).toBe('EventsFailures')
-    expect(resources.EventsFailures?.Properties).toEqual({
-      MessageRetentionPeriod: 14 * 86_400,
-      SqsManagedSseEnabled: true,
-    })
-  })
-
-  const { Filters } = mapping.FilterCriteria
+describe('The stream of the announcer', () => {
+  const { Filters } = resources.EventsStream?.Properties.FilterCriteria ?? {}
   const patterns: object[] = Filters.map(({ Pattern }: { Pattern: string }) => JSON.parse(Pattern))
 
   it('is filtered by the marks that the engine writes.', () => {
@@ -162,8 +82,7 @@ describe('Without events', () => {
   })
 
   it('the construct says so.', () => {
-    const stack = new Stack(emptyApp(), 'Shop')
-    expect(new PushPop(stack, 'Orders', { events: false }).events).toBeUndefined()
-    expect(new PushPop(stack, 'Mails').events?.bus.eventBusName).toBeDefined()
+    expect(aService({ events: false }, 'Orders').service.events).toBeUndefined()
+    expect(aService({}, 'Mails').service.events?.bus.eventBusName).toBeDefined()
   })
 })

@@ -1,17 +1,7 @@
 import { Validations } from 'aws-cdk-lib/core'
-import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { describe, expect, it } from 'vitest'
+import { objections, packs } from './objections.ts'
 import { type Synthesised, synthesised } from './synthesised.ts'
-
-const packs = { AwsSolutions: AwsSolutionsChecks, Serverless: ServerlessChecks }
-
-/** Rule and place of what a pack objects to, that nobody has acknowledged. */
-function objections({ app, stack }: Synthesised, pack: keyof typeof packs): string[] {
-  const { violations } = new packs[pack](app).validateScope(stack)
-  return violations.flatMap(({ ruleName, violatingResources }) =>
-    violatingResources.map(({ constructPath }) => `${ruleName} at ${constructPath}`),
-  )
-}
 
 type Acknowledged = Readonly<Record<string, string>>
 
@@ -37,7 +27,7 @@ const settings: [string, Readonly<Record<string, string>>][] = [
   ['for throwing away, open to a page', { throwaway: 'true', corsOrigins: 'https://a.example' }],
 ]
 
-describe.each(Object.keys(packs) as (keyof typeof packs)[])('The rules of %s', (pack) => {
+describe.each(packs)('The rules of %s', (pack) => {
   it.each(settings)('find nothing in the stack %s.', (_, context) => {
     expect(objections(synthesised(context), pack)).toEqual([])
   })

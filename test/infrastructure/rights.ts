@@ -34,6 +34,10 @@ export function rightsOfRole(
   return [...new Set([...managed, ...[...attached, ...inline].flatMap(linesOf)])].sort()
 }
 
+/** The CDK's own ids end in a hash, which says nothing here. */
+export const withoutHashes = (lines: readonly string[]): string[] =>
+  lines.map((line) => line.replaceAll(/[0-9A-F]{8}(?=\/|\.|$| )/g, ''))
+
 const linesOf = ({ Statement }: { Statement: readonly Statement[] }): string[] =>
   Statement.flatMap(({ Effect, Action, Resource, Condition }) =>
     [Action].flat().flatMap((action) =>

@@ -99,13 +99,6 @@ describe('The stage', () => {
   const { resources } = synthesised()
   const stage = resources.ApiStage?.Properties
 
-  it('limits calls by default.', () => {
-    expect(stage.DefaultRouteSettings).toEqual({
-      ThrottlingRateLimit: 1_000,
-      ThrottlingBurstLimit: 2_000,
-    })
-  })
-
   it('logs each call as JSON, without its query, which may hold a lock id.', () => {
     const format = JSON.parse(stage.AccessLogSettings.Format) as Record<string, string>
     expect(format).toMatchObject({ request_id: '$context.requestId', route: '$context.routeKey' })

@@ -1,8 +1,9 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
-import { App, type Stack } from 'aws-cdk-lib/core'
+import { App, Stack } from 'aws-cdk-lib/core'
 import { inject } from 'vitest'
+import { PushPop, type PushPopProps } from '../../lib/constructs/push-pop.ts'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
 
 /** Removed when the tests are through: the CDK copies every asset. */
@@ -19,11 +20,13 @@ export type Resource = {
   readonly UpdateReplacePolicy?: string
 }
 
+export type Resources = Readonly<Record<string, Resource>>
+
 export type Synthesised = {
   readonly app: App
   readonly stack: Stack
   readonly template: Template
-  readonly resources: Readonly<Record<string, Resource>>
+  readonly resources: Resources
   readonly warnings: readonly string[]
   ofType(type: string): [id: string, resource: Resource][]
 }
@@ -58,9 +61,23 @@ export function lookInto(app: App, stack: Stack): Synthesised {
   }
 }
 
-export const emptyApp = (): App =>
-  new App({
+/** Another app's stack `Shop`, with services of these ids in it. */
+export function aService(props: PushPopProps, ...ids: readonly string[]) {
+  const app = new App({
     outdir: temporaryFolder(),
     context: withoutBundles,
     builtinCloudFormationValidation: false,
   })
+  const stack = new Stack(app, 'Shop')
+  const services = ids.map((id) => new PushPop(stack, id, props))
+  return { app, stack, service: services[0] as PushPop, look: () => lookInto(app, stack) }
+}
+
+/** `at(resource, 'Properties.Policy.Statement')`; the resource itself for no path. */
+export const at = (value: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (part, name) => (name === '' ? part : (part as Record<string, unknown> | undefined)?.[name]),
+      value,
+    )

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeCode } from './a-function.ts'
 
-export type ShopFunction = {
+type ShopFunction = {
   readonly code: string
   readonly properties?: Readonly<Record<string, unknown>>
   readonly metadata?: Readonly<Record<string, unknown>>
@@ -91,11 +91,7 @@ function functionResource([id, { properties, metadata }]: [string, ShopFunction]
         Timeout: 10,
         ...properties,
       },
-      Metadata: {
-        'aws:asset:path': `asset.${id}`,
-        'aws:asset:property': 'Code',
-        ...metadata,
-      },
+      Metadata: { 'aws:asset:path': `asset.${id}`, 'aws:asset:property': 'Code', ...metadata },
     },
   ] as const
 }

@@ -134,9 +134,9 @@ describe.skipIf(!hasProc)('npm start', () => {
   })
 
   test.each([
-    { name: 'its functions, however busy', path: '/busy' },
-    { name: 'its temporary folder', path: '/slow' },
-  ])('killed outright takes along $name', async ({ path }) => {
+    ['its functions, however busy', '/busy'],
+    ['its temporary folder', '/slow'],
+  ])('killed outright takes along %s', async (_, path) => {
     const started = startHere('--memory')
     const url = await started.url()
     fetch(`${url}${path}`).catch(() => {})

@@ -95,43 +95,33 @@ describe('npm start says what is wrong', () => {
   })
 
   test.each([
-    { name: 'there is no app', program: undefined, says: /because there is no such file$/ },
-    {
-      name: 'the app throws',
-      program: 'throw new TypeError("a route twice")',
-      says: /a route twice \(.*app\.mjs:1\)$/,
-    },
-    {
-      name: 'the app is no JavaScript',
-      program: 'export const',
-      says: /Unexpected end of input \(.*app\.mjs:1\)$/,
-    },
-    {
-      name: 'a bundle cannot be made',
-      program: `console.error('x [ERROR] Could not resolve "left-pad"'); throw new Error('Build failed with 1 error:\\nlambdas/push.ts:3:7: ERROR: Could not resolve "left-pad"')`,
-      says: /lambdas\/push\.ts:3:7: ERROR: Could not resolve "left-pad"$/,
-    },
-    { name: 'the app writes nothing', program: '', says: /it wrote no cloud assembly$/ },
-    {
-      name: 'the template is broken',
-      program: templateOf('{"Resources":'),
-      says: /^Cannot read the template .*Shop\.template\.json because of this: /,
-    },
-    {
-      name: 'the template asks for what nobody knows',
-      program: templateOf(
+    ['there is no app', undefined, /because there is no such file$/],
+    ['the app throws', 'throw new TypeError("a route twice")', /a route twice \(.*app\.mjs:1\)$/],
+    ['the app is no JavaScript', 'export const', /Unexpected end of input \(.*app\.mjs:1\)$/],
+    [
+      'a bundle cannot be made',
+      `console.error('x [ERROR] Could not resolve "left-pad"'); throw new Error('Build failed with 1 error:\\nlambdas/push.ts:3:7: ERROR: Could not resolve "left-pad"')`,
+      /lambdas\/push\.ts:3:7: ERROR: Could not resolve "left-pad"$/,
+    ],
+    ['the app writes nothing', '', /it wrote no cloud assembly$/],
+    [
+      'the template is broken',
+      templateOf('{"Resources":'),
+      /^Cannot read the template .*Shop\.template\.json because of this: /,
+    ],
+    [
+      'the template asks for what nobody knows',
+      templateOf(
         '{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{"KeySchema":{"Fn::Cidr":[]}}}}}',
       ),
-      says: /does not know Fn::Cidr$/,
-    },
-    {
-      name: 'DynamoDB does not take the table',
-      program: templateOf(
-        '{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{}}}}',
-      ),
-      says: /^Cannot make the table Shop-Table because /,
-    },
-  ])('when $name', async ({ name, program, says }) => {
+      /does not know Fn::Cidr$/,
+    ],
+    [
+      'DynamoDB does not take the table',
+      templateOf('{"Resources":{"Table":{"Type":"AWS::DynamoDB::Table","Properties":{}}}}'),
+      /^Cannot make the table Shop-Table because /,
+    ],
+  ])('when %s', async (name, program, says) => {
     const file = program === undefined ? '/nowhere/app.ts' : writeProgram(name, program)
     const { code, text } = await refusalOf(['--memory', '--port', '0', '--app', file])
     expect(code).toBe(1)

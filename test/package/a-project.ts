@@ -29,9 +29,7 @@ export function run(command: string, args: readonly string[], options: RunOption
 }
 
 /** Nothing of npm's and vitest's: neither is there where the package is used. */
-export const alone = {
-  PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
-}
+export const alone = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
 
 export type RunOptions = {
   readonly cwd: string

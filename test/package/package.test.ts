@@ -10,7 +10,7 @@ import {
   dynoxideToInstall,
 } from '../../local/stores/dynoxide-binary.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { startQueues, type TestQueues } from '../../testing/index.ts'
 import {
   dependencies,
   dynoxide,
@@ -62,6 +62,7 @@ describe('The package', () => {
       'lambdas',
       'lib',
       'local',
+      'testing',
     ])
     expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|\.tgz$|\btest\b/.test(path))).toEqual([])
     const [main] = packed.files.filter(({ path }) => path === packageJson.bin.pushpop)
@@ -228,13 +229,29 @@ const useConsumer = `
   // @ts-expect-error
   consumer(async () => 17)
 `
+const useTesting = `
+  import { type LocalStack, startLocalStack, startQueues, type TestQueues } from 'pushpop/testing'
+
+  export async function work(): Promise<number> {
+    const store: TestQueues = await startQueues({ name: 'shop', remindAfterSeconds: 60 })
+    Object.assign(process.env, store.environment)
+    const queue = store.newQueue()
+    await store.queues.push(queue, { items: [{ text: '17' }] })
+    const stack: LocalStack = await startLocalStack({ port: 0, app: 'app.ts' })
+    await fetch(stack.url + '/healthz')
+    await Promise.all([store.stop(), stack.stop()])
+    return (await store.queues.inspect(queue)).count
+  }
+  // @ts-expect-error
+  startQueues({ tableName: 'shop' })
+`
 
 describe('The types', () => {
   const node = ['--types', 'node', '--lib', 'es2022']
   const nodenext = [...node, '--module', 'nodenext']
   const bundler = [...node, '--module', 'esnext', '--moduleResolution', 'bundler']
   const exact = ['--exactOptionalPropertyTypes', '--skipLibCheck']
-  const withoutCdk = [useClient, useEngine, useRateLimits, useConsumer]
+  const withoutCdk = [useClient, useEngine, useRateLimits, useConsumer, useTesting]
   const all = [useConstruct, ...withoutCdk]
 
   it('of all entries hold, and those of what they are made of, for Node.', async () => {
@@ -263,6 +280,7 @@ describe('An entry', () => {
     'pushpop/engine': ['QueueError', 'createQueues', 'tableDefinition'],
     'pushpop/rate-limits': ['QueueError', 'createRateLimits', 'tableDefinition'],
     'pushpop/consumer': ['consumer'],
+    'pushpop/testing': ['connectEmbedded', 'startEmbedded', 'startLocalStack', 'startQueues'],
   }
 
   it('is all there is.', () => {
@@ -283,7 +301,7 @@ describe('An entry', () => {
       import { createRequire } from 'node:module'
       const require = createRequire(import.meta.url)
       console.log(${Object.keys(entries).map((entry) => `typeof require('${entry}')`)})`)
-    expect(found).toBe('object object object object object\n')
+    expect(found).toBe('object object object object object object\n')
   })
 })
 
@@ -384,20 +402,11 @@ function assetOfHealth(outdir: string): string {
 }
 
 describe('The engine', () => {
-  let store: Embedded
+  let store: TestQueues
   beforeAll(async () => {
-    store = await startEmbedded()
-    await store.createTable('package')
-    await store.createBucket('package')
+    store = await startQueues({ name: 'package' })
   })
   afterAll(() => store?.stop())
-  const env = () => ({
-    AWS_ENDPOINT_URL_DYNAMODB: store.dynamodbEndpoint,
-    AWS_ENDPOINT_URL_S3: store.s3Endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'S3RVER',
-    AWS_SECRET_ACCESS_KEY: 'S3RVER',
-  })
 
   it('works on a table and bucket of one’s own.', async () => {
     const said = await plain.script(
@@ -415,7 +424,7 @@ describe('The engine', () => {
       await queues.push('orders', { items: [{ text: '17', priority: 5 }, { text: large, priority: 0 }] })
       const { items } = await queues.pop('orders', { count: 2 })
       console.log(items[0].text === large, items[1].text)`,
-      env(),
+      store.environment,
     )
     expect(said).toBe('true 17\n')
   })
@@ -434,9 +443,49 @@ describe('The engine', () => {
         if (ticket !== undefined) kinds.push((await limits.verify('partner', ticket)).kind)
       }
       console.log(kinds.join(' '))`,
-      env(),
+      store.environment,
     )
     expect(said).toBe('allowed denied promised waiting\n')
+  })
+})
+
+describe('What helps to test', () => {
+  const work = `
+    import { startQueues } from 'pushpop/testing'
+    try {
+      const { queues, newQueue, stop } = await startQueues()
+      const queue = newQueue()
+      await queues.push(queue, { items: [{ text: '17' }] })
+      console.log((await queues.pop(queue, {})).items[0].text)
+      await stop()
+    } catch (error) {
+      console.log(error.message)
+    }`
+
+  it('works where the stores are installed.', async () => {
+    expect(await full.script(work)).toBe('17\n')
+  })
+
+  it('says what to install where they are not.', async () => {
+    const binary = dynoxideToInstall(process)
+    const toInstall = `${binary === undefined ? 'Start DynamoDB Local' : `Run npm install --save-optional ${binary}`}`
+    expect(await plain.script(work)).toContain(toInstall)
+    const elsewhere = { PUSHPOP_DYNAMODB_ENDPOINT: 'http://127.0.0.1:8001' }
+    expect(await plain.script(work, elsewhere)).toBe(
+      'Cannot start the embedded S3 because @20minutes/s3rver is not installed: npm install --save-dev @20minutes/s3rver\n',
+    )
+  })
+
+  it('starts the whole stack for the client.', async () => {
+    const said = await full.script(`
+      import { createClient } from 'pushpop/client'
+      import { startLocalStack } from 'pushpop/testing'
+      const stack = await startLocalStack({ port: 0 })
+      const orders = createClient({ url: stack.url }).queue('orders')
+      await orders.push({ order: 17 })
+      console.log((await orders.pop()).items[0].text)
+      await stack.stop()`)
+    expect(said).toBe('{"order":17}\n')
   })
 })
 

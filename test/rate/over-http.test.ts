@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../testing/index.ts'
 import type { HttpAnswer } from '../http/call.ts'
 import { httpCall } from '../http/http-call.ts'
 

@@ -17,8 +17,8 @@ import {
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/foundation/table.ts'
+import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
 import { connectEmbedded, type Embedded, startEmbedded } from '../../testing/embedded.ts'
-import { findDynoxide } from '../../testing/embedded-dynamodb.ts'
 
 // Its own choice of endpoints: the tests of starting must start something.
 const environment = {}

@@ -5,7 +5,7 @@ import { type EventEntry, type EventsPort, putEvents } from '../../runtime/put-e
 import { entriesOf } from './event-entry.ts'
 import { imagesOf } from './images.ts'
 
-export type AnnounceRun = {
+type AnnounceRun = {
   readonly log: Log
   /** Until the platform stops us. */
   remainingMs(): number
@@ -23,12 +23,12 @@ export type AnnounceReport = {
 }
 
 /**
- * Announces what a batch of the table's stream did to its queues. It remembers nothing: what is an
- * event follows from the two images of a write, and so does the event's id.
+ * Announces what a batch of the table's stream did to its queues. It remembers nothing: the two images of
+ * a write say which events it makes, and give each its id.
  *
- * Every record is looked at and every event tried, also behind a record that fails. Lambda repeats a
- * batch from its first failure on, and in the end hands it over as a whole: what lies behind has been
- * announced by then, some of it more than once.
+ * It looks at every record and tries every event, even after a record that fails. Lambda repeats a batch
+ * from its first failure on, and in the end hands the whole batch to the failure queue: by then the
+ * records behind the failure have been announced, some of them more than once.
  *
  * A record of a newer format is passed: no repetition helps, and failing would hold up all other queues of
  * its shard until the stream forgets them. Its items are announced again by a sweeper that can read it.
@@ -43,7 +43,7 @@ export async function announceBatch(
   const failed = new Set<number>()
   let passed = 0
   const entries: EventEntry[] = []
-  /** Which record an entry is of. */
+  /** The record that each entry is of. */
   const recordOf: number[] = []
   for (const [at, record] of records.entries()) {
     try {
@@ -77,7 +77,7 @@ export async function announceBatch(
     answer: {
       batchItemFailures: [...failed]
         .sort((a, b) => a - b)
-        // Without a place to begin again from, all of it fails: an empty identifier says so.
+        // Lambda cannot begin again at a record without a number: an empty identifier fails the batch.
         .map((at) => ({ itemIdentifier: records[at]?.dynamodb?.SequenceNumber ?? '' })),
     },
     records: records.length,

@@ -4,10 +4,13 @@ import type { EventsPort } from '../../runtime/put-events.ts'
 import { Tally } from '../../runtime/tally.ts'
 import { announceBatch } from './announce-batch.ts'
 
-/** Where nobody says how long a run may take: a minute. */
+/** A minute, where there is no Lambda to say how long a run may take. */
 const REMAINING_UNKNOWN_MS = 60_000
 
-/** One log line for a batch, whatever becomes of it. Its metrics are the stream's and Lambda's own, and one for records that it cannot read. */
+/**
+ * Writes one log line a batch, even if it fails. The metrics for it are the stream's and Lambda's own, and
+ * one for records that it cannot read.
+ */
 export function announceHandler(
   port: EventsPort,
   bus: string,

@@ -8,7 +8,7 @@ import type { EventEntry } from '../../runtime/put-events.ts'
 import { detailTypes, EVENT_SOURCE } from './event-names.ts'
 import type { Images } from './images.ts'
 
-/** A queue may have a thousand; an event is to be read by people, and billed by 64 KB. */
+/** A queue may have a thousand, but people read events, and AWS bills each 64 KB of one. */
 const PRIORITIES_MAX = 20
 
 /** The events of one write: what it did, and how it left the queue. Never an item, never a lock's id. */
@@ -74,7 +74,7 @@ function stateOf(record: QueueRecord) {
   }
 }
 
-/** In locks that have not ended, whether or not their time is over: there is no clock here. */
+/** Items in locks that have not ended. Whether their time is over does not count: there is no clock here. */
 function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
   const locked = new Map<number, number>()
   for (const lock of record.locks.values()) {
@@ -86,6 +86,6 @@ function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
   return locked
 }
 
-/** Of the write and the event's place in it: a repetition has it again, nothing else ever has. */
+/** Made of the write and the event's place in it: a repetition gets the same id, no other event does. */
 const eventId = (writeId: string, kind: Transition['kind'], index: number): string =>
   createHash('sha256').update(`${writeId} ${kind} ${index}`).digest('hex').slice(0, 32)

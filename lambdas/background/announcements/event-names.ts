@@ -1,5 +1,5 @@
-// What events are called, as plain data, shared by the function that makes them, the stack that
-// filters them and the tests that check the page about them.
+// The names of events as plain data: the function that makes them, the stack that filters them and the
+// tests of their page share them.
 
 export const EVENT_SOURCE = 'pushpop'
 

@@ -6,9 +6,9 @@ import type { QueueRecord } from '../../engine/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../engine/core/stored-record.ts'
 import { isQueueId } from '../../foundation/queue-id.ts'
 
-/** A write to a queue's record as the stream tells it. */
+/** A write to a queue's record, as the stream shows it. */
 export type Images =
-  /** A row of another kind, or a record that was deleted: there is nothing to tell. */
+  /** A row of another kind, or a deleted record: no event. */
   | { readonly kind: 'none' }
   | {
       readonly kind: 'write'
@@ -19,7 +19,7 @@ export type Images =
       readonly after: QueueRecord
     }
 
-/** Throws where it cannot be told what was written: to go on would be to lose an event in silence. */
+/** Throws if it cannot tell what was written: going on would lose an event in silence. */
 export function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Images {
   const pk = dynamodb?.Keys?.pk?.S
   const sk = dynamodb?.Keys?.sk?.S
@@ -42,7 +42,7 @@ export function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Imag
   return {
     kind: 'write',
     writeId,
-    // Seconds. Without it, when it is announced will do: nothing is derived from it.
+    // In seconds. Without it the time of the announcement will do: nothing is derived from it.
     atMs: (ApproximateCreationDateTime ?? Date.now() / 1000) * 1000,
     before: eventName === 'INSERT' ? undefined : decode(queue, OldImage),
     after: decode(queue, NewImage),
@@ -57,7 +57,7 @@ function decode(queue: string, image: object | undefined): QueueRecord {
   throw new Error(`Cannot announce a write to ${queue} because its record is of an unknown form`)
 }
 
-/** Enough that a record of another version, or half of one, is not taken for an empty queue. */
+/** Checks enough to tell a record of another version, or half of one, from an empty queue. */
 function isStoredRecord(stored: unknown): stored is StoredRecord {
   if (!isMap(stored) || !isMap(stored.L) || !isMap(stored.K) || !isMap(stored.F)) return false
   const { v, g, F: starts } = stored

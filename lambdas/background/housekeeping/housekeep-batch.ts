@@ -6,28 +6,27 @@ import { isQueueId } from '../../foundation/queue-id.ts'
 import { describeError } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
 
-/** Queues at a time: they share nothing, and each waits for its store most of the time. */
+/** Queues at a time. They share nothing, and each mostly waits for its store. */
 const QUEUES_AT_ONCE = 4
-/** A queue's run is a few dozen requests; less than this left, and the rest is for the next batch. */
+/** A queue takes a few dozen requests. With less time than this we leave the rest to the next batch. */
 const LEAVE_MS = 15_000
 
-export type BatchReport = {
+type BatchReport = {
   readonly answer: DynamoDBBatchResponse
   readonly fields: Readonly<Record<string, number>>
   readonly failed: boolean
 }
 
 /**
- * Housekeeping for every queue that a batch of the table's stream names, each once: it goes by the
- * record as it is now, so the news is only that there may be something to do.
+ * Keeps house in every queue that a batch of the table's stream names, once in each: it reads the record
+ * as it is now, so a record of the stream says only that there may be something to do.
  *
- * What to report as failed. Lambda repeats a batch from the first reported record on, the records
- * of other queues behind it as well. That is harmless (a queue with nothing to do costs one read),
- * and it is why only the first record of each failing queue is named. A run that got as far as the
- * record and could not finish is no failure here: it has left a timer, and the sweeper comes back
- * to it; repeating it would hold up the shard, and every queue in it, for one that is in trouble.
- * A failure is what could not even leave a timer, because the record could not be read, and a queue
- * that there was no time for. A record of a newer format is passed all the same: no repetition helps, and
+ * What we report as failed: Lambda repeats a batch from the first reported record on, with the records of
+ * other queues behind it. That is harmless (a queue with nothing to do costs one read), so we name only
+ * the first record of each failing queue. A run that read the record and could not finish is no failure:
+ * it has left a timer, and the sweeper comes back to it. Repeating it would hold up the shard, and every
+ * queue in it, for one queue in trouble. A queue has failed if its record could not be read, so that it
+ * has no timer, or if there was no time for it. A record of a newer format is passed all the same: no repetition helps, and
  * housekeeping that can read it comes with its next write, or with the sweeper.
  */
 export async function housekeepBatch(
@@ -111,7 +110,7 @@ function failuresOf(
   const failures: { itemIdentifier: string }[] = []
   for (const [queue, itemIdentifier] of first) {
     if (!failed.has(queue)) continue
-    // Without a place to begin again from, all of it fails: an empty identifier says so.
+    // Lambda cannot begin again at a record without a number: an empty identifier fails the batch.
     failures.push({ itemIdentifier: itemIdentifier ?? '' })
   }
   return failures

@@ -4,7 +4,7 @@ import { systemClock } from '../../foundation/system.ts'
 import { describeError } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
 
-/** The schedule comes each minute; within it a run may sweep more often. */
+/** The schedule starts a run each minute; the run may sweep more often. */
 const RUN_SECONDS = 60
 /**
  * A queue that is being visited when the time is up sends no more requests: what is left is the answer
@@ -24,16 +24,16 @@ export type SweepSummary = {
   readonly more: boolean
 }
 
-export type Beat = {
+type Beat = {
   readonly everySeconds: number
-  /** All of them unless set: several functions may sweep side by side. */
-  readonly shards?: readonly number[]
+  /** All of them unless set: several runs may sweep side by side. */
+  readonly shards?: readonly number[] | undefined
 }
 
 /**
- * Sweeps once, or every so many seconds until the next run of the schedule takes over. What fails
- * is reported and keeps its timer, so that a later sweep meets it again. The run itself fails only
- * if not one sweep got as far as the index: its errors raise an alarm, and the next minute tries again.
+ * Sweeps once, or every so many seconds until the schedule starts the next run. A queue that fails is
+ * reported and keeps its timer, so a later sweep meets it again. The run itself fails only if no sweep
+ * could read the index: then its errors raise an alarm, and the next run tries again.
  */
 export async function sweepRun(
   queues: Pick<Queues, 'returnExpiredLocks'>,
@@ -51,7 +51,7 @@ export async function sweepRun(
     failed: 0,
     lag_seconds: 0,
   }
-  // The beat goes on whatever a sweep takes: one that was missed is not made up for.
+  // The beat does not depend on how long a sweep takes, and we do not make up for one that was missed.
   const beatMs = everySeconds * 1000
   const nextBeatMs = (): number =>
     startedMs + (Math.floor((clock.nowMs() - startedMs) / beatMs) + 1) * beatMs
@@ -61,7 +61,7 @@ export async function sweepRun(
     try {
       const report = await queues.returnExpiredLocks({
         deadlineMs: endMs,
-        // Locks are on time; the rest may wait.
+        // Locks must end on time; the rest may wait.
         tidyUntilMs: Math.min(endMs, nextBeatMs()),
         ...(shards !== undefined && { shards }),
       })

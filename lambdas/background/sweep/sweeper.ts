@@ -6,7 +6,7 @@ import type { Run } from '../background-handler.ts'
 import { type SweepSummary, sweepRun } from './sweep-run.ts'
 
 /** What the schedule says, or somebody who calls the function by hand. */
-export type SweeperEvent = {
+type SweeperEvent = {
   /** Where several functions sweep side by side: this one's part of the 16. */
   readonly shards?: readonly number[]
   /** Announce all queues that have items and nobody at work, instead of sweeping. */
@@ -62,7 +62,7 @@ export function createSweeper(
     // One of several is enough.
     const mayAsk = shards === undefined || shards.includes(0)
     if (mayAsk && clock.nowMs() >= askAtMs) await startTimers(run)
-    const summary = await sweepRun(queues, { everySeconds, ...(shards && { shards }) }, run, clock)
+    const summary = await sweepRun(queues, { everySeconds, shards }, run, clock)
     return { answer: summary, fields: summary, failed: summary.failed > 0 }
   }
 }

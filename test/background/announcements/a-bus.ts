@@ -5,11 +5,11 @@ export type Detail = { readonly id: string; readonly queue: string } & Readonly<
   Record<string, unknown>
 >
 
-export const detailOf = ({ Detail }: EventEntry): Detail => JSON.parse(Detail)
+const detailOf = ({ Detail }: EventEntry): Detail => JSON.parse(Detail)
 
 /** What a call does: `undefined` takes all. An error with `taken` loses the answer of what it took. */
 export type Trouble = (entries: readonly EventEntry[], call: number) => Reaction | undefined
-export type Reaction =
+type Reaction =
   | { readonly refused: (entry: EventEntry, index: number) => string | undefined }
   | { readonly throws: Error; readonly taken?: boolean }
 

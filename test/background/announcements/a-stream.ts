@@ -1,6 +1,6 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord } from 'aws-lambda'
 
-export type StreamFaults = {
+type StreamFaults = {
   readonly random: () => number
   /** Handed to the function, which answers or throws. */
   readonly deliver: (batch: readonly DynamoDBRecord[]) => Promise<DynamoDBBatchResponse>

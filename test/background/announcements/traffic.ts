@@ -16,7 +16,7 @@ export type Write = {
   readonly transitions: readonly string[]
 }
 
-export type Traffic = {
+type Traffic = {
   readonly writes: readonly Write[]
   readonly transitions: number
   /** What no event may hold: every payload begins so, and these are the locks. */

@@ -11,7 +11,7 @@ import {
   createClient,
   type QueueSummary,
 } from '../../../client/index.ts'
-import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
+import { type LocalStack, startLocalStack } from '../../../testing/index.ts'
 import { type Line, type RunOptions, run, wordsOf } from '../a-run.ts'
 import { useFolder } from '../places.ts'
 import { type Fault, startBrokenService } from './broken-service.ts'

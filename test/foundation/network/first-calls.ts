@@ -3,7 +3,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
 import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
-import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 
 /** And the names of their queues. */
 export const kinds = ['push', 'pop', 'claim', 'acknowledge', 'keyed-push'] as const
@@ -12,7 +12,7 @@ type Kind = (typeof kinds)[number]
 export const bucketName = 'network'
 
 export type FirstCallsSetting = {
-  readonly endpoints: Endpoints
+  readonly endpoints: StoreEndpoints
   /** The way to DynamoDB on which connections die. */
   readonly proxyEndpoint: string
   readonly tableName: string

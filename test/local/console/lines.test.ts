@@ -9,42 +9,30 @@ const lineOf = (change: object) =>
 
 describe('the line of a request', () => {
   test.each([
-    {
-      name: 'with its units',
-      change: { summary: { write_units: 2, read_units: 0.5, s3_requests: 1 } },
-      line: '  POST  /queue/a/push  200  12 ms  2 WRU, 0.5 RRU, 1 S3',
-    },
-    {
-      name: 'without any',
-      change: { summary: { write_units: 0 } },
-      line: '  POST  /queue/a/push  200  12 ms',
-    },
-    {
-      name: 'without a word from the function',
-      change: {},
-      line: '  POST  /queue/a/push  200  12 ms',
-    },
-    {
-      name: 'that was quick',
-      change: { durationMs: 1.26 },
-      line: '  POST  /queue/a/push  200  1.3 ms',
-    },
-    {
-      name: 'that was refused',
-      change: { method: 'GET', status: 404, summary: { error_code: 'NOT_FOUND' } },
-      line: '  GET   /queue/a/push  404 NOT_FOUND  12 ms',
-    },
-    {
-      name: 'whose path would move the cursor',
-      change: { path: '/a\u001b[2J\n' },
-      line: '  POST  /a\ufffd[2J\ufffd  200  12 ms',
-    },
-    {
-      name: 'whose path is long',
-      change: { path: `/${'x'.repeat(500)}` },
-      line: `  POST  /${'x'.repeat(119)}…  200  12 ms`,
-    },
-  ])('$name', ({ change, line }) => {
+    [
+      'with its units',
+      { summary: { write_units: 2, read_units: 0.5, s3_requests: 1 } },
+      '  POST  /queue/a/push  200  12 ms  2 WRU, 0.5 RRU, 1 S3',
+    ],
+    ['without any', { summary: { write_units: 0 } }, '  POST  /queue/a/push  200  12 ms'],
+    ['without a word from the function', {}, '  POST  /queue/a/push  200  12 ms'],
+    ['that was quick', { durationMs: 1.26 }, '  POST  /queue/a/push  200  1.3 ms'],
+    [
+      'that was refused',
+      { method: 'GET', status: 404, summary: { error_code: 'NOT_FOUND' } },
+      '  GET   /queue/a/push  404 NOT_FOUND  12 ms',
+    ],
+    [
+      'whose path would move the cursor',
+      { path: '/a\u001b[2J\n' },
+      '  POST  /a\ufffd[2J\ufffd  200  12 ms',
+    ],
+    [
+      'whose path is long',
+      { path: `/${'x'.repeat(500)}` },
+      `  POST  /${'x'.repeat(119)}…  200  12 ms`,
+    ],
+  ])('%s', (_, change, line) => {
     expect(lineOf(change)).toBe(line)
   })
 
@@ -64,13 +52,10 @@ describe('what a function has to say', () => {
   })
 
   test.each([
-    { name: 'routine', json: { level: 'info', message: 'run' } },
-    { name: 'metrics alone', json: { _aws: {}, ItemsPushed: 1 } },
-    {
-      name: 'a request, which has a line of its own',
-      json: { level: 'warn', message: 'request', status: 404 },
-    },
-  ])('nothing of $name', ({ json }) => {
+    ['routine', { level: 'info', message: 'run' }],
+    ['metrics alone', { _aws: {}, ItemsPushed: 1 }],
+    ['a request, which has a line of its own', { level: 'warn', message: 'request', status: 404 }],
+  ])('nothing of %s', (_, json) => {
     expect(line('{}', json)).toBeUndefined()
   })
 
@@ -97,21 +82,11 @@ describe('what a function has to say', () => {
 
 describe('colours', () => {
   test.each([
-    { name: 'on a terminal', output: { isTTY: true }, environment: {}, coloured: true },
-    { name: 'not in a file', output: {}, environment: {}, coloured: false },
-    {
-      name: 'not for who wants none',
-      output: { isTTY: true },
-      environment: { NO_COLOR: '1' },
-      coloured: false,
-    },
-    {
-      name: 'not on a dumb terminal',
-      output: { isTTY: true },
-      environment: { TERM: 'dumb' },
-      coloured: false,
-    },
-  ])('$name', ({ output, environment, coloured }) => {
+    ['on a terminal', { isTTY: true }, {}, true],
+    ['not in a file', {}, {}, false],
+    ['not for who wants none', { isTTY: true }, { NO_COLOR: '1' }, false],
+    ['not on a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false],
+  ])('%s', (_, output, environment, coloured) => {
     const paint = paintFor({ write() {}, ...output }, environment)
     expect(paint('red', 'x')).toBe(coloured ? '\u001b[31mx\u001b[0m' : 'x')
   })

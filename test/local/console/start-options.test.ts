@@ -8,33 +8,29 @@ const options = (...args: string[]) => {
 
 describe('the arguments of npm start', () => {
   test.each([
-    { name: 'none', args: [], result: { port: 8000, directory: '.pushpop' } },
-    { name: 'a port', args: ['--port', '8123'], result: { port: 8123, directory: '.pushpop' } },
-    { name: 'a port with =', args: ['--port=0'], result: { port: 0, directory: '.pushpop' } },
-    { name: 'a folder', args: ['--data', 'a=b'], result: { port: 8000, directory: 'a=b' } },
-    { name: 'no folder', args: ['--memory'], result: { port: 8000 } },
-    { name: 'an app', args: ['--app', 'x.ts', '--memory'], result: { port: 8000, app: 'x.ts' } },
-    {
-      name: 'the last of two',
-      args: ['--port', '1', '--port', '2'],
-      result: { port: 2, directory: '.pushpop' },
-    },
-    { name: 'help', args: ['--port', '1', '--help'], result: { kind: 'help' } },
-    { name: 'help in short', args: ['-h'], result: { kind: 'help' } },
-  ])('$name', ({ args, result }) => {
+    ['none', [], { port: 8000, directory: '.pushpop' }],
+    ['a port', ['--port', '8123'], { port: 8123, directory: '.pushpop' }],
+    ['a port with =', ['--port=0'], { port: 0, directory: '.pushpop' }],
+    ['a folder', ['--data', 'a=b'], { port: 8000, directory: 'a=b' }],
+    ['no folder', ['--memory'], { port: 8000 }],
+    ['an app', ['--app', 'x.ts', '--memory'], { port: 8000, app: 'x.ts' }],
+    ['the last of two', ['--port', '1', '--port', '2'], { port: 2, directory: '.pushpop' }],
+    ['help', ['--port', '1', '--help'], { kind: 'help' }],
+    ['help in short', ['-h'], { kind: 'help' }],
+  ])('%s', (_, args, result) => {
     expect(options(...args)).toEqual(result)
   })
 
   test.each([
-    { args: ['--prot', '1'], says: 'there is no option "--prot"' },
-    { args: ['8000'], says: 'there is no option "8000"' },
-    { args: ['--port'], says: '--port needs a value' },
-    { args: ['--data='], says: '--data needs a value' },
-    { args: ['--memory=yes'], says: '--memory takes no value' },
-    { args: ['--port', '70000'], says: '--port must be a number from 0 to 65535, not "70000"' },
-    { args: ['--port', 'x'], says: '--port must be a number from 0 to 65535, not "x"' },
-    { args: ['--memory', '--data', 'x'], says: '--memory and --data contradict each other' },
-  ])('$args are refused', ({ args, says }) => {
+    [['--prot', '1'], 'there is no option "--prot"'],
+    [['8000'], 'there is no option "8000"'],
+    [['--port'], '--port needs a value'],
+    [['--data='], '--data needs a value'],
+    [['--memory=yes'], '--memory takes no value'],
+    [['--port', '70000'], '--port must be a number from 0 to 65535, not "70000"'],
+    [['--port', 'x'], '--port must be a number from 0 to 65535, not "x"'],
+    [['--memory', '--data', 'x'], '--memory and --data contradict each other'],
+  ])('%s are refused', (args, says) => {
     expect(readArguments(args)).toEqual({
       kind: 'wrong',
       sentence: `Cannot start because ${says}; npm start -- --help lists what there is`,

@@ -37,9 +37,9 @@ export function usePools() {
       const pool = new FunctionPool({
         plan: aFunction(writeCode(directory, `f${codes++}`, code), plan),
         endpoints: {
-          dynamodb: 'http://127.0.0.1:1',
-          s3: 'http://127.0.0.1:2',
-          eventBridge: 'http://127.0.0.1:3',
+          dynamodbEndpoint: 'http://127.0.0.1:1',
+          s3Endpoint: 'http://127.0.0.1:2',
+          eventBridgeEndpoint: 'http://127.0.0.1:3',
         },
         processesMax: 2,
         eager: 2,

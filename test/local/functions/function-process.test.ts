@@ -76,14 +76,10 @@ describe('a function', () => {
   })
 
   test.each([
-    { name: 'exits', code: 'process.exit(3)', reason: /exit code 3/ },
-    { name: 'is killed', code: 'process.kill(process.pid, "SIGKILL")', reason: /SIGKILL/ },
-    {
-      name: 'throws where nobody catches',
-      code: 'setTimeout(() => { throw new Error("late") })',
-      reason: /exit code 1/,
-    },
-  ])('that $name is started again', async ({ code, reason }) => {
+    ['exits', 'process.exit(3)', /exit code 3/],
+    ['is killed', 'process.kill(process.pid, "SIGKILL")', /SIGKILL/],
+    ['throws where nobody catches', 'setTimeout(() => { throw new Error("late") })', /exit code 1/],
+  ])('that %s is started again', async (_, code, reason) => {
     const pool = poolOf(`export const handler = (event) => {
       if (!event.bad) return process.pid
       ${code}
@@ -95,9 +91,9 @@ describe('a function', () => {
   })
 
   test.each([
-    { name: 'waits for ever', code: 'return new Promise(() => {})' },
-    { name: 'is busy for ever', code: 'for (;;) {}' },
-  ])('that $name is killed when its time is over', async ({ code }) => {
+    ['waits for ever', 'return new Promise(() => {})'],
+    ['is busy for ever', 'for (;;) {}'],
+  ])('that %s is killed when its time is over', async (_, code) => {
     const pool = poolOf(
       `export const handler = (event) => {
       if (event.bad) { ${code} }
@@ -114,10 +110,10 @@ describe('a function', () => {
   })
 
   test.each([
-    { name: 'cannot be loaded', code: 'throw new Error("broken")', says: /broken/ },
-    { name: 'has no handler', code: 'export const other = 1', says: /index.handler is undefined/ },
-    { name: 'is no JavaScript', code: 'export const', says: /Unexpected/ },
-  ])('whose code $name fails each event, and each tries again', async ({ code, says }) => {
+    ['cannot be loaded', 'throw new Error("broken")', /broken/],
+    ['has no handler', 'export const other = 1', /index.handler is undefined/],
+    ['is no JavaScript', 'export const', /Unexpected/],
+  ])('whose code %s fails each event, and each tries again', async (_, code, says) => {
     const pool = poolOf(code)
     const outcomes = await Promise.all(['1', '2', '3'].map((event) => pool.invoke(event)))
     expect(outcomes.map((outcome) => errorOf(outcome).errorMessage)).toEqual([
@@ -128,9 +124,9 @@ describe('a function', () => {
   })
 
   test.each([
-    { name: 'nothing', code: 'undefined', payload: 'null' },
-    { name: 'a promise', code: 'Promise.resolve("x")', payload: '"x"' },
-  ])('may return $name', async ({ code, payload }) => {
+    ['nothing', 'undefined', 'null'],
+    ['a promise', 'Promise.resolve("x")', '"x"'],
+  ])('may return %s', async (_, code, payload) => {
     expect(await poolOf(`export const handler = () => ${code}`).invoke('{}')).toEqual({
       kind: 'answered',
       payload,
@@ -138,13 +134,9 @@ describe('a function', () => {
   })
 
   test.each([
-    { name: 'what is no JSON', code: '1n', errorType: 'Runtime.MarshalError' },
-    {
-      name: 'more than Lambda takes',
-      code: '"x".repeat(6291557)',
-      errorType: 'Function.ResponseSizeTooLarge',
-    },
-  ])('may not return $name', async ({ code, errorType }) => {
+    ['what is no JSON', '1n', 'Runtime.MarshalError'],
+    ['more than Lambda takes', '"x".repeat(6291557)', 'Function.ResponseSizeTooLarge'],
+  ])('may not return %s', async (_, code, errorType) => {
     const outcome = await poolOf(`export const handler = () => ${code}`).invoke('{}')
     expect(errorOf(outcome).errorType).toBe(errorType)
   })

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { spareCoresMeter } from '../../../local/functions/spare-cores.ts'
 
 test.each([
-  { idle: 0, busy: 0, spare: 0, what: 'as long as no time has passed' },
-  { idle: 200, busy: 0, spare: 2, what: 'where none has worked' },
-  { idle: 100, busy: 100, spare: 1, what: 'where one of two has worked' },
-  { idle: 0, busy: 200, spare: 0, what: 'where both have worked' },
-])('there are $spare cores to spare $what', ({ idle, busy, spare }) => {
+  [0, 'as long as no time has passed', 0, 0],
+  [2, 'where none has worked', 200, 0],
+  [1, 'where one of two has worked', 100, 100],
+  [0, 'where both have worked', 0, 200],
+])('there are %s cores to spare %s', (spare, _, idle, busy) => {
   const looks = [
     { idleMs: 5_000, totalMs: 9_000, cores: 2 },
     { idleMs: 5_000 + idle, totalMs: 9_000 + idle + busy, cores: 2 },

@@ -5,10 +5,10 @@ const json = ['content-type', 'application/json']
 
 describe('what a function returned as HTTP', () => {
   test.each([
-    {
-      name: 'status, headers and body',
-      returned: { statusCode: 201, headers: { 'X-A': 1, 'Content-Type': 'text/html' }, body: 'hi' },
-      response: {
+    [
+      'status, headers and body',
+      { statusCode: 201, headers: { 'X-A': 1, 'Content-Type': 'text/html' }, body: 'hi' },
+      {
         status: 201,
         headers: [
           ['x-a', '1'],
@@ -16,20 +16,20 @@ describe('what a function returned as HTTP', () => {
         ],
         body: 'hi',
       },
-    },
-    {
-      name: 'plain text where no type is given',
-      returned: { statusCode: 200, body: 'hi' },
-      response: {
+    ],
+    [
+      'plain text where no type is given',
+      { statusCode: 200, body: 'hi' },
+      {
         status: 200,
         headers: [['content-type', 'text/plain;charset=UTF-8']],
         body: 'hi',
       },
-    },
-    {
-      name: 'each cookie is a header',
-      returned: { statusCode: 204, headers: { 'content-type': 'a' }, cookies: ['a=1', 'b=2'] },
-      response: {
+    ],
+    [
+      'each cookie is a header',
+      { statusCode: 204, headers: { 'content-type': 'a' }, cookies: ['a=1', 'b=2'] },
+      {
         status: 204,
         headers: [
           ['content-type', 'a'],
@@ -38,58 +38,50 @@ describe('what a function returned as HTTP', () => {
         ],
         body: '',
       },
-    },
-    {
-      name: 'bytes in base64',
-      returned: {
+    ],
+    [
+      'bytes in base64',
+      {
         statusCode: 200,
         headers: { 'content-type': 'a' },
         body: 'AAE=',
         isBase64Encoded: true,
       },
-      response: { status: 200, headers: [['content-type', 'a']], body: Buffer.from([0, 1]) },
-    },
-    {
-      name: 'the headers of the connection are not its own',
-      returned: {
+      { status: 200, headers: [['content-type', 'a']], body: Buffer.from([0, 1]) },
+    ],
+    [
+      'the headers of the connection are not its own',
+      {
         statusCode: 200,
         headers: { 'content-type': 'a', 'Content-Length': '9', connection: 'x' },
         body: '',
       },
-      response: { status: 200, headers: [['content-type', 'a']], body: '' },
-    },
-    {
-      name: 'an object without a status is the body',
-      returned: { ok: true },
-      response: { status: 200, headers: [json], body: '{"ok":true}' },
-    },
-    {
-      name: 'a list too',
-      returned: [1, 2],
-      response: { status: 200, headers: [json], body: '[1,2]' },
-    },
-    {
-      name: 'a text as it is',
-      returned: 'hi',
-      response: { status: 200, headers: [json], body: 'hi' },
-    },
-    { name: 'nothing', returned: null, response: { status: 200, headers: [json], body: 'null' } },
-    {
-      name: 'a status as text',
-      returned: { statusCode: '202', headers: { 'content-type': 'a' } },
-      response: { status: 202, headers: [['content-type', 'a']], body: '' },
-    },
-  ])('$name', ({ returned, response }) => {
+      { status: 200, headers: [['content-type', 'a']], body: '' },
+    ],
+    [
+      'an object without a status is the body',
+      { ok: true },
+      { status: 200, headers: [json], body: '{"ok":true}' },
+    ],
+    ['a list too', [1, 2], { status: 200, headers: [json], body: '[1,2]' }],
+    ['a text as it is', 'hi', { status: 200, headers: [json], body: 'hi' }],
+    ['nothing', null, { status: 200, headers: [json], body: 'null' }],
+    [
+      'a status as text',
+      { statusCode: '202', headers: { 'content-type': 'a' } },
+      { status: 202, headers: [['content-type', 'a']], body: '' },
+    ],
+  ])('%s', (_, returned, response) => {
     expect(functionResponse(JSON.stringify(returned))).toEqual(response)
   })
 
   test.each([
-    { name: 'a body that is no text', returned: { statusCode: 200, body: { a: 1 } } },
-    { name: 'a status that is none', returned: { statusCode: 'fine', body: '' } },
-    { name: 'a status out of range', returned: { statusCode: 99, body: '' } },
-    { name: 'headers that are no object', returned: { statusCode: 200, headers: ['a'] } },
-    { name: 'cookies that are no list', returned: { statusCode: 200, cookies: 'a=1' } },
-  ])('$name is an internal error', ({ returned }) => {
+    ['a body that is no text', { statusCode: 200, body: { a: 1 } }],
+    ['a status that is none', { statusCode: 'fine', body: '' }],
+    ['a status out of range', { statusCode: 99, body: '' }],
+    ['headers that are no object', { statusCode: 200, headers: ['a'] }],
+    ['cookies that are no list', { statusCode: 200, cookies: 'a=1' }],
+  ])('%s is an internal error', (_, returned) => {
     expect(functionResponse(JSON.stringify(returned))).toEqual({
       status: 500,
       headers: [json],

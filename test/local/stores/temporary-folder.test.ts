@@ -26,9 +26,9 @@ describe('the folder of stores that are gone after the stop', () => {
   })
 
   test.each([
-    { where: 'there is no such file system', instead: '/there/is/none' },
-    { where: 'it has no room', instead: '/proc' },
-  ])('is where temporary files go, where $where', async ({ instead }) => {
+    ['there is no such file system', '/there/is/none'],
+    ['it has no room', '/proc'],
+  ])('is where temporary files go, where %s', async (_, instead) => {
     expect(await placeOf({ environment: {}, memory: instead })).toBe(tmpdir())
   })
 

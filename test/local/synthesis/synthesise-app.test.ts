@@ -105,27 +105,25 @@ describe('an app', () => {
 
 describe('why an app failed', () => {
   test.each([
-    {
-      name: 'an error with a stack',
-      output:
-        'a warning\nfile:///app.ts:3\n\nTypeError: no such thing\n    at a (b)\n\nNode.js v24',
-      reason: 'no such thing',
-    },
-    {
-      name: 'a build with several mistakes',
-      output:
-        'Error: Build failed with 2 errors:\na.ts:1:2: ERROR: x\nb.ts:3:4: ERROR: y\n    at z',
-      reason: 'Build failed with 2 errors: a.ts:1:2: ERROR: x b.ts:3:4: ERROR: y',
-    },
-    {
-      name: 'what does not compile',
-      output: 'file:///app.ts:7\n  const\n  ^^^\n\nSyntaxError: Unexpected token\n    at x',
-      reason: 'Unexpected token (/app.ts:7)',
-    },
-    { name: 'a code of Node', output: 'Error [ERR_X]: bad\n    at x', reason: 'bad' },
-    { name: 'a sentence', output: 'auth must be iam or jwt\n', reason: 'auth must be iam or jwt' },
-    { name: 'nothing', output: '', reason: '' },
-  ])('$name', ({ output, reason }) => {
+    [
+      'an error with a stack',
+      'a warning\nfile:///app.ts:3\n\nTypeError: no such thing\n    at a (b)\n\nNode.js v24',
+      'no such thing',
+    ],
+    [
+      'a build with several mistakes',
+      'Error: Build failed with 2 errors:\na.ts:1:2: ERROR: x\nb.ts:3:4: ERROR: y\n    at z',
+      'Build failed with 2 errors: a.ts:1:2: ERROR: x b.ts:3:4: ERROR: y',
+    ],
+    [
+      'what does not compile',
+      'file:///app.ts:7\n  const\n  ^^^\n\nSyntaxError: Unexpected token\n    at x',
+      'Unexpected token (/app.ts:7)',
+    ],
+    ['a code of Node', 'Error [ERR_X]: bad\n    at x', 'bad'],
+    ['a sentence', 'auth must be iam or jwt\n', 'auth must be iam or jwt'],
+    ['nothing', '', ''],
+  ])('%s', (_, output, reason) => {
     expect(findReason(output)).toBe(reason)
   })
 })

@@ -22,52 +22,40 @@ const placeholder = (name: string) => `\${${name}}`
 
 describe('a property of a template', () => {
   test.each([
-    {
-      name: 'plain values stay',
-      value: { a: [1, 'x', true, null] },
-      result: { a: [1, 'x', true, null] },
-    },
-    { name: 'Ref of a table is its name', value: { Ref: 'Table' }, result: 'Shop-Table' },
-    { name: 'a name that the template gives is kept', value: { Ref: 'Named' }, result: 'orders' },
-    { name: 'a bucket has no capitals', value: { Ref: 'Bucket' }, result: 'shop-bucket' },
-    {
-      name: 'GetAtt takes a list',
-      value: { 'Fn::GetAtt': ['Table', 'Arn'] },
-      result: 'arn:aws:dynamodb:us-east-1:123456789012:table/Shop-Table',
-    },
-    {
-      name: 'GetAtt takes a path',
-      value: { 'Fn::GetAtt': 'Table.StreamArn' },
-      result: 'arn:aws:dynamodb:us-east-1:123456789012:table/Shop-Table/stream/local',
-    },
-    {
-      name: 'Join resolves its parts',
-      value: { 'Fn::Join': ['-', ['a', { Ref: 'Table' }, { Ref: 'AWS::Region' }]] },
-      result: 'a-Shop-Table-us-east-1',
-    },
-    {
-      name: 'Sub knows resources, attributes, its own names and a literal',
-      value: {
+    ['plain values stay', { a: [1, 'x', true, null] }, { a: [1, 'x', true, null] }],
+    ['Ref of a table is its name', { Ref: 'Table' }, 'Shop-Table'],
+    ['a name that the template gives is kept', { Ref: 'Named' }, 'orders'],
+    ['a bucket has no capitals', { Ref: 'Bucket' }, 'shop-bucket'],
+    [
+      'GetAtt takes a list',
+      { 'Fn::GetAtt': ['Table', 'Arn'] },
+      'arn:aws:dynamodb:us-east-1:123456789012:table/Shop-Table',
+    ],
+    [
+      'GetAtt takes a path',
+      { 'Fn::GetAtt': 'Table.StreamArn' },
+      'arn:aws:dynamodb:us-east-1:123456789012:table/Shop-Table/stream/local',
+    ],
+    [
+      'Join resolves its parts',
+      { 'Fn::Join': ['-', ['a', { Ref: 'Table' }, { Ref: 'AWS::Region' }]] },
+      'a-Shop-Table-us-east-1',
+    ],
+    [
+      'Sub knows resources, attributes, its own names and a literal',
+      {
         'Fn::Sub': [
           ['Table', 'Named.Arn', 'own', 'AWS::StackName', '!Table'].map(placeholder).join('|'),
           { own: 'o' },
         ],
       },
-      result: `Shop-Table|arn:aws:dynamodb:us-east-1:123456789012:table/orders|o|Shop|${placeholder('Table')}`,
-    },
-    {
-      name: 'Select of a Split',
-      value: { 'Fn::Select': [1, { 'Fn::Split': ['/', 'a/b/c'] }] },
-      result: 'b',
-    },
-    {
-      name: 'NoValue takes a property away',
-      value: { a: { Ref: 'AWS::NoValue' }, b: 1 },
-      result: { b: 1 },
-    },
-    { name: 'NoValue takes an entry away', value: [{ Ref: 'AWS::NoValue' }, 1], result: [1] },
-    { name: 'Base64', value: { 'Fn::Base64': 'hi' }, result: 'aGk=' },
-  ])('$name', ({ value, result }) => {
+      `Shop-Table|arn:aws:dynamodb:us-east-1:123456789012:table/orders|o|Shop|${placeholder('Table')}`,
+    ],
+    ['Select of a Split', { 'Fn::Select': [1, { 'Fn::Split': ['/', 'a/b/c'] }] }, 'b'],
+    ['NoValue takes a property away', { a: { Ref: 'AWS::NoValue' }, b: 1 }, { b: 1 }],
+    ['NoValue takes an entry away', [{ Ref: 'AWS::NoValue' }, 1], [1]],
+    ['Base64', { 'Fn::Base64': 'hi' }, 'aGk='],
+  ])('%s', (_, value, result) => {
     expect(resolved(value)).toEqual(result)
   })
 
@@ -107,19 +95,11 @@ describe('a property of a template', () => {
   })
 
   test.each([
-    { name: 'a resource that is not there', value: { Ref: 'Nobody' }, says: /mentions Nobody/ },
-    {
-      name: 'an unknown attribute',
-      value: { 'Fn::GetAtt': ['Table', 'Colour'] },
-      says: /no attribute Colour of Table/,
-    },
-    {
-      name: 'an unknown function',
-      value: { 'Fn::Cidr': ['10.0.0.0/8', 4] },
-      says: /does not know Fn::Cidr/,
-    },
-    { name: 'an export that nobody makes', value: { 'Fn::ImportValue': 'x' }, says: /exports x/ },
-  ])('$name is one sentence', ({ value, says }) => {
+    ['a resource that is not there', { Ref: 'Nobody' }, /mentions Nobody/],
+    ['an unknown attribute', { 'Fn::GetAtt': ['Table', 'Colour'] }, /no attribute Colour of Table/],
+    ['an unknown function', { 'Fn::Cidr': ['10.0.0.0/8', 4] }, /does not know Fn::Cidr/],
+    ['an export that nobody makes', { 'Fn::ImportValue': 'x' }, /exports x/],
+  ])('%s is one sentence', (_, value, says) => {
     expect(() => resolved(value)).toThrow(says)
   })
 

@@ -197,62 +197,62 @@ describe('the plan of a template', () => {
   })
 
   test.each([
-    {
-      name: 'code of which nobody knows where it is',
-      resources: {
+    [
+      'code of which nobody knows where it is',
+      {
         Lost: { Type: 'AWS::Lambda::Function', Properties: { Runtime: 'nodejs24.x', Code: {} } },
       },
-      says: /^Cannot run the function Lost because .*aws:cdk:enable-asset-metadata/,
-    },
-    {
-      name: 'two APIs',
-      resources: { Other: { Type: 'AWS::ApiGatewayV2::Api' } },
-      says: /more than one HTTP API: Api and Other/,
-    },
-    {
-      name: 'another stage',
-      resources: { Stage: { Type: 'AWS::ApiGatewayV2::Stage', Properties: { StageName: 'prod' } } },
-      says: /^Cannot run the stage prod/,
-    },
-    {
-      name: 'a route that leads nowhere',
-      resources: {
+      /^Cannot run the function Lost because .*aws:cdk:enable-asset-metadata/,
+    ],
+    [
+      'two APIs',
+      { Other: { Type: 'AWS::ApiGatewayV2::Api' } },
+      /more than one HTTP API: Api and Other/,
+    ],
+    [
+      'another stage',
+      { Stage: { Type: 'AWS::ApiGatewayV2::Stage', Properties: { StageName: 'prod' } } },
+      /^Cannot run the stage prod/,
+    ],
+    [
+      'a route that leads nowhere',
+      {
         Route: {
           Type: 'AWS::ApiGatewayV2::Route',
           Properties: { RouteKey: 'GET /a', Target: 'x' },
         },
       },
-      says: /^Cannot run the route GET \/a because no function/,
-    },
-    {
-      name: 'a filter that is no JSON',
-      resources: {
+      /^Cannot run the route GET \/a because no function/,
+    ],
+    [
+      'a filter that is no JSON',
+      {
         Mapping: streamMapping('Work', { FilterCriteria: { Filters: [{ Pattern: '{' }] } }),
       },
-      says: /^Cannot run Mapping because of one of its filters/,
-    },
-    {
-      name: 'a timeout that is no number',
-      resources: {
+      /^Cannot run Mapping because of one of its filters/,
+    ],
+    [
+      'a timeout that is no number',
+      {
         Odd: {
           Type: 'AWS::Lambda::Function',
           Properties: { Runtime: 'nodejs24.x', Handler: 'a.b', Timeout: 'long' },
           Metadata: { 'aws:asset:path': 'x' },
         },
       },
-      says: /^Cannot run the template because Timeout of Odd is no number but "long"/,
-    },
-    {
-      name: 'an input that is transformed',
-      resources: {
+      /^Cannot run the template because Timeout of Odd is no number but "long"/,
+    ],
+    [
+      'an input that is transformed',
+      {
         Rule: rule('Work', {
           EventPattern: { source: ['a'] },
           Targets: [{ Arn: { 'Fn::GetAtt': ['Work', 'Arn'] }, InputTransformer: {} }],
         }),
       },
-      says: /^Cannot run the rule Rule because the local stack does not transform inputs/,
-    },
-  ])('$name is one sentence', ({ resources, says }) => {
+      /^Cannot run the rule Rule because the local stack does not transform inputs/,
+    ],
+  ])('%s is one sentence', (_, resources, says) => {
     expect(() => plan({ resources })).toThrow(says)
   })
 })

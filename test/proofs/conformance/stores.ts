@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3'
 import { BatchWriteCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
-import { startEmbedded } from '../../../testing/embedded.ts'
+import { startEmbedded } from '../../../testing/index.ts'
 import {
   createSimulatedClient,
   type DocumentSender,

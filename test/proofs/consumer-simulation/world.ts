@@ -16,7 +16,6 @@ import { createLog } from '../../../lambdas/runtime/log.ts'
 import type { Random } from '../../../testing/random.ts'
 import { announcementsOf } from '../../../testing/simulated/announcements.ts'
 import type { Change } from '../../../testing/simulated/dynamodb/database.ts'
-import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
 import { requestTimeout, throttling } from '../../../testing/simulated/faults.ts'
 import { createSimulatedClient, type Network } from '../../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
@@ -170,14 +169,23 @@ export class World {
   /** The table's stream, its filter, and the function behind it. */
   #stream(change: Change): void {
     const { pk, oldItem, newItem } = change
-    if (pk === `q#${deadLetterQueueOf(QUEUE)}` && newItem !== undefined) this.#bury(newItem)
-    if (pk !== `q#${QUEUE}` || newItem === undefined) return
+    if (newItem === undefined) return
+    // The items are so few that all of them are in the record.
+    if (pk === `q#${deadLetterQueueOf(QUEUE)}`) {
+      const { lanes } = decodeRecord(newItem as unknown as StoredRecord)
+      for (const { tail } of lanes.values()) this.#bury(tail)
+    }
+    if (pk !== `q#${QUEUE}`) return
     const before = oldItem && decodeRecord(oldItem as unknown as StoredRecord)
     const after = decodeRecord(newItem as unknown as StoredRecord)
     // A run that works on purged items has lost its lock.
     const isGone = (lockId: string): boolean => before?.locks.has(lockId) === true
     if (after.ended.some(({ lockId, ending }) => ending === 'purged' && isGone(lockId))) {
       this.#ledger.locksPurged()
+    }
+    // An item dies when its lock ends, also where the consumer never heard of the lock.
+    for (const { tail, sealed, dead } of after.lanes.values()) {
+      this.#bury(dead.flatMap(({ from, to }) => tail.slice(from - sealed, to - sealed)))
     }
     const kinds = announcementsOf(change).map(({ kind }) => kind)
     if (!kinds.includes('items-available')) return
@@ -188,11 +196,8 @@ export class World {
     else this.#event({ failures: 0 })
   }
 
-  /** Few enough items that all are in the record. */
-  #bury(record: Item): void {
-    for (const { tail } of decodeRecord(record as unknown as StoredRecord).lanes.values()) {
-      for (const entry of tail) this.#ledger.mayBeGone.add(Number(decodeItem(entry).text))
-    }
+  #bury(entries: readonly string[]): void {
+    for (const entry of entries) this.#ledger.mayBeGone.add(Number(decodeItem(entry).text))
   }
 
   #event(call: Call): void {

@@ -3,7 +3,7 @@
 
 import { flushCompileCache } from 'node:module'
 import type { PoppedItem as EngineItem, Queues } from '../../../lambdas/engine/queues.ts'
-import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 import { Random } from '../../../testing/random.ts'
 import { watchBackground } from '../linearisability/background.ts'
 import { failureOf } from '../linearisability/failure.ts'
@@ -13,7 +13,7 @@ import { openJournal, type Settling } from './records.ts'
 
 export type Role = 'producer' | 'consumer' | 'keeper' | 'warm-up'
 export type KillQueue = { readonly name: string; readonly exclusive: boolean }
-export type ParticipantSetting = Endpoints & {
+export type ParticipantSetting = StoreEndpoints & {
   readonly role: Role
   /** Unique to each process, not to its slot. */
   readonly name: string

@@ -2,7 +2,7 @@
 // its own memory, and a clock that may be wrong. The test tells it which queue to play on.
 
 import type { Queues } from '../../../lambdas/engine/queues.ts'
-import { connectEmbedded, type Endpoints } from '../../../testing/embedded.ts'
+import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 import { Random } from '../../../testing/random.ts'
 import { serveQuestions, settingOfWorker } from '../../support/worker-process.ts'
 import { type Background, watchBackground } from './background.ts'
@@ -10,7 +10,7 @@ import { type Lossy, lossyClients } from './lossy-client.ts'
 import { play, type Style } from './player.ts'
 import { createRecorder, type RecordedCall } from './recorder.ts'
 
-export type WorkerSetting = Endpoints & {
+export type WorkerSetting = StoreEndpoints & {
   readonly name: string
   readonly tableName: string
   readonly bucketName: string

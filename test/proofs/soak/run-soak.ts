@@ -1,5 +1,5 @@
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
-import { startLocalStack } from '../../../local/start-local-stack.ts'
+import { startLocalStack } from '../../../testing/index.ts'
 import { Random } from '../../../testing/random.ts'
 import { type Deliveries, findFaults } from '../../support/deliveries.ts'
 import { DeliveryAccounts, namesIn } from '../../support/delivery-account.ts'

@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Embedded, startEmbedded } from '../../../testing/embedded.ts'
+import { type Embedded, startEmbedded } from '../../../testing/index.ts'
 import { counted, kinds, type LimitsOnWire, RateStage } from '../rate-stage.ts'
 
 /** On the embedded DynamoDB: the requests are ones it takes, and cost what the bars say. */

@@ -1,0 +1,16 @@
+import { REGION } from '../template/identities.ts'
+
+export type StoreEndpoints = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+
+/** s3rver knows this key and no other; dynoxide takes any. */
+export const storeCredentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const
+
+/** What leads the clients of the AWS SDK in a process to the embedded stores. */
+export const storeEnvironment = (endpoints: StoreEndpoints): Record<string, string> => ({
+  AWS_REGION: REGION,
+  AWS_ACCESS_KEY_ID: storeCredentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
+  // Addresses, not names: only then does the SDK put a bucket's name into the path by itself.
+  AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodbEndpoint,
+  AWS_ENDPOINT_URL_S3: endpoints.s3Endpoint,
+})

@@ -1,0 +1,81 @@
+import { dirname, join, normalize } from 'node:path/posix'
+
+/** The text of each file, by its path from the root of the repository. */
+type Sources = ReadonlyMap<string, string>
+
+type Rooms = Readonly<Record<string, readonly string[]>>
+
+/**
+ * What is wrong with the imports of these files, a sentence for each: an import that its room does not
+ * allow, and a circle that leads out of a folder and back. Types count: a reader follows them too.
+ * (Circles within a folder matter only at run time, and Biome's `noImportCycles` finds those.)
+ */
+export function checkImports(sources: Sources, rooms: Rooms): string[] {
+  const imports = new Map(
+    [...sources].map(([file, text]) => [
+      file,
+      importsOf(file, text).filter((imported) => sources.has(imported)),
+    ]),
+  )
+  const problems: string[] = []
+  for (const [file, imported] of imports) {
+    const room = roomOf(file, rooms)
+    if (room === undefined) {
+      problems.push(`${file} is in no room: name its folder in scripts/imports/rooms.ts`)
+      continue
+    }
+    const open = [room, ...(rooms[room] ?? [])]
+    const refused = imported.filter((path) => !open.some((place) => isWithin(path, place)))
+    for (const path of refused) {
+      problems.push(`${file} imports ${path}, and ${room} must not (scripts/imports/rooms.ts)`)
+    }
+  }
+  for (const circle of circles(imports)) {
+    if (new Set(circle.map(dirname)).size > 1) {
+      problems.push(`These import each other across folders: ${circle.sort().join(', ')}`)
+    }
+  }
+  return problems
+}
+
+const isWithin = (path: string, place: string): boolean =>
+  path === place || path.startsWith(`${place}/`)
+
+const roomOf = (file: string, rooms: Rooms): string | undefined =>
+  Object.keys(rooms)
+    .filter((room) => isWithin(file, room))
+    .sort((a, b) => b.length - a.length)[0]
+
+const statement = /^(?:import|export)\s(?:[^'"();]*?\sfrom\s+)?['"](\.[^'"]+)['"]/gm
+const call = /\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g
+
+const importsOf = (file: string, text: string): string[] =>
+  [...text.matchAll(statement), ...text.matchAll(call)].map(([, path = '']) =>
+    normalize(join(dirname(file), path)),
+  )
+
+/** Files that lead to each other (Tarjan's strongly connected components), two or more at a time. */
+function circles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const found: string[][] = []
+  const order = new Map<string, number>()
+  const open: string[] = []
+  /** Returns the earliest open file that this one leads to. */
+  const visit = (file: string): number => {
+    const at = order.size
+    order.set(file, at)
+    open.push(file)
+    let earliest = at
+    for (const next of imports.get(file) ?? []) {
+      const known = order.get(next)
+      if (known === undefined) earliest = Math.min(earliest, visit(next))
+      else if (open.includes(next)) earliest = Math.min(earliest, known)
+    }
+    if (earliest === at) {
+      const circle = open.splice(open.indexOf(file))
+      if (circle.length > 1) found.push(circle)
+    }
+    return earliest
+  }
+  for (const file of imports.keys()) if (!order.has(file)) visit(file)
+  return found
+}

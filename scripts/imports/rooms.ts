@@ -1,0 +1,66 @@
+// The rooms of this repository, and what each may import besides itself: the way is always down.
+// `scripts/imports.ts` checks it in the gate.
+
+const data = {
+  /** Settings, names and tables that the stack is made of. */
+  stack: [
+    'lambdas/background/announcements/event-names.ts',
+    'lambdas/consumer/event.ts',
+    'lambdas/consumer/settings.ts',
+    'lambdas/engine/core/limits.ts',
+    'lambdas/foundation/queue-id.ts',
+    'lambdas/foundation/table.ts',
+    'lambdas/http/routes.ts',
+    'lambdas/rate/core/bounds.ts',
+    'lambdas/runtime/function-name.ts',
+    'lambdas/runtime/metric-names.ts',
+  ],
+  /** What a call costs. */
+  prices: ['lib/constructs/function-settings.ts', 'lib/prices.ts'],
+}
+
+const engine = ['lambdas/engine', 'lambdas/rate', 'lambdas/foundation']
+const service = [...engine, 'lambdas/runtime']
+
+/**
+ * Folders or files. A file is in the room with the longest name that fits, and what a room may import
+ * is open to it with all that is inside.
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  'lambdas/foundation': [],
+
+  'lambdas/rate/core': ['lambdas/foundation'],
+  'lambdas/rate/store': ['lambdas/rate/core', 'lambdas/foundation'],
+  'lambdas/rate/operations': ['lambdas/rate/store', 'lambdas/rate/core', 'lambdas/foundation'],
+  'lambdas/rate': ['lambdas/foundation'],
+
+  'lambdas/engine/core': ['lambdas/rate/core', 'lambdas/foundation'],
+  'lambdas/engine/store': ['lambdas/engine/core', 'lambdas/rate/core', 'lambdas/foundation'],
+  'lambdas/engine/operations': [
+    'lambdas/engine/store',
+    'lambdas/engine/core',
+    'lambdas/rate',
+    'lambdas/foundation',
+  ],
+  'lambdas/engine': ['lambdas/rate', 'lambdas/foundation'],
+
+  'lambdas/runtime': engine,
+  'lambdas/http': service,
+  'lambdas/consumer': service,
+  'lambdas/background': service,
+  'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
+
+  // Published by itself, and loaded by browsers: it shares one file with the engine.
+  client: ['lambdas/engine/core/reason.ts'],
+
+  lib: data.stack,
+  bin: ['lib'],
+  local: ['lib/constructs/function-settings.ts'],
+  testing: ['local', 'lambdas/engine', 'lambdas/foundation'],
+  cli: ['client', 'local', 'lambdas/http', ...engine, ...data.prices],
+
+  examples: ['lib', 'client', 'lambdas/consumer'],
+  scripts: ['lib', 'local', 'lambdas'],
+  bench: ['testing', 'lib', 'lambdas'],
+  test: ['bench', 'bin', 'cli', 'client', 'lambdas', 'lib', 'local', 'scripts', 'testing'],
+}

@@ -1,0 +1,68 @@
+// What proves more the longer it runs. A short form of each is in `npm test`, but for the mutants, of
+// which the gate only checks that each patch still finds its place.
+
+export type Proof = {
+  readonly name: string
+  /** From the root of the repository, with its arguments. */
+  readonly command: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** The lines of its output that have the figures. */
+  readonly figures: RegExp
+}
+
+/**
+ * `share` is the part of the usual length, to try a change of a proof. Each day begins 100,000 seeds
+ * after the day before.
+ */
+export function proofsOf(nowMs: number, share: number): readonly Proof[] {
+  const from = String((Math.floor(nowMs / 86_400_000) % 10_000) * 100_000)
+  const times = (count: number) => String(Math.max(1, Math.round(count * share)))
+  const seeds = (count: number) => ['--from', from, '--seeds', times(count)]
+  return [
+    {
+      name: 'simulation',
+      command: ['test/proofs/simulation/main.ts', ...seeds(20_000)],
+      figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
+    },
+    {
+      name: 'rate-simulation',
+      command: ['test/proofs/rate-simulation/main.ts', ...seeds(50_000)],
+      figures: /^\d+ seeds in /,
+    },
+    {
+      name: 'consumer-simulation',
+      command: ['test/proofs/consumer-simulation/main.ts', ...seeds(20_000)],
+      figures: /^\d+ seeds in /,
+    },
+    {
+      name: 'linearisability',
+      command: [
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        'test/proofs/linearisability/linearisability.test.ts',
+      ],
+      environment: { PUSHPOP_HISTORIES: times(600) },
+      figures: /\d+ histories /,
+    },
+    {
+      name: 'soak',
+      command: ['test/proofs/soak/main.ts', '--seconds', times(900)],
+      figures: /^seed \d+;|items pushed|lost, doubled/,
+    },
+    {
+      name: 'soak-kill',
+      command: ['test/proofs/soak/main.ts', '--seconds', times(600), '--kill', '300'],
+      figures: /^seed \d+;|items pushed|lost, doubled/,
+    },
+    {
+      name: 'mutants',
+      command: ['test/proofs/mutants/main.ts'],
+      figures: /mutants killed/,
+    },
+    {
+      name: 'rate-mutants',
+      command: ['test/proofs/mutants/run-rate.ts'],
+      figures: /mutants killed/,
+    },
+  ]
+}

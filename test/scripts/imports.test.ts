@@ -1,0 +1,150 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { checkImports } from '../../scripts/imports/check-imports.ts'
+import { rooms } from '../../scripts/imports/rooms.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+const problemsOf = (sources: Readonly<Record<string, string>>) =>
+  checkImports(new Map(Object.entries(sources)), rooms)
+
+describe('the way of the imports', () => {
+  it.each([
+    [
+      'foundation',
+      'lambdas/foundation/a.ts',
+      "import { b } from '../rate/b.ts'",
+      'lambdas/rate/b.ts',
+    ],
+    ['rate', 'lambdas/rate/a.ts', "import { b } from '../engine/b.ts'", 'lambdas/engine/b.ts'],
+    [
+      'the engine’s pure part',
+      'lambdas/engine/core/a.ts',
+      "import {\n  type B,\n  b,\n} from '../store/b.ts'",
+      'lambdas/engine/store/b.ts',
+    ],
+    [
+      'types',
+      'lambdas/engine/a.ts',
+      "import type { B } from '../runtime/b.ts'",
+      'lambdas/runtime/b.ts',
+    ],
+    [
+      'what is passed on',
+      'lambdas/http/a.ts',
+      "export * from '../consumer/b.ts'",
+      'lambdas/consumer/b.ts',
+    ],
+    [
+      'what is loaded later',
+      'lambdas/consumer/a.ts',
+      "const b = () => import('../handlers/b.ts')",
+      'lambdas/handlers/b.ts',
+    ],
+    ['side effects', 'lambdas/background/a.ts', "import '../http/b.ts'", 'lambdas/http/b.ts'],
+    [
+      'the client',
+      'client/a.ts',
+      "import { b } from '../lambdas/engine/b.ts'",
+      'lambdas/engine/b.ts',
+    ],
+    [
+      'the stack',
+      'lib/a.ts',
+      "import { b } from '../lambdas/engine/queues.ts'",
+      'lambdas/engine/queues.ts',
+    ],
+    ['the local stack', 'local/a.ts', "import { b } from '../cli/b.ts'", 'cli/b.ts'],
+    ['the benchmark', 'bench/a.ts', "import { b } from '../test/b.ts'", 'test/b.ts'],
+  ])('refuses a way up: %s', (_, file, text, imported) => {
+    expect(problemsOf({ [file]: `${text}\n`, [imported]: '' })).toEqual([
+      expect.stringContaining(`${file} imports ${imported}, and `),
+    ])
+  })
+
+  it('lets a room import itself, the rooms below it, and what is not ours', () => {
+    const text = [
+      "import { join } from 'node:path'",
+      "import { send } from './send.ts'",
+      "import { isQueueId } from '../foundation/queue-id.ts'",
+      "import packageJson from '../../package.json' with { type: 'json' }",
+      "const code = `import { up } from '../handlers/up.ts'`",
+    ].join('\n')
+    const others = [
+      'lambdas/http/send.ts',
+      'lambdas/foundation/queue-id.ts',
+      'lambdas/handlers/up.ts',
+    ]
+    const sources = Object.fromEntries(others.map((file) => [file, '']))
+    expect(problemsOf({ 'lambdas/http/a.ts': text, ...sources })).toEqual([])
+  })
+
+  it('refuses a circle that leads out of its folder, also of types, and no other', () => {
+    const circle = {
+      'cli/a.ts': "import type { B } from './verify/b.ts'",
+      'cli/verify/b.ts': "import type { C } from './c.ts'",
+      'cli/verify/c.ts': "import type { A } from '../a.ts'",
+    }
+    expect(problemsOf(circle)).toEqual([
+      'These import each other across folders: cli/a.ts, cli/verify/b.ts, cli/verify/c.ts',
+    ])
+    expect(
+      problemsOf({
+        'cli/a.ts': "import type { B } from './b.ts'",
+        'cli/b.ts': "import type { A } from './a.ts'",
+      }),
+    ).toEqual([])
+  })
+
+  it('knows every folder that has code', () => {
+    expect(problemsOf({ 'attic/a.ts': '' })).toEqual([
+      'attic/a.ts is in no room: name its folder in scripts/imports/rooms.ts',
+    ])
+    const folders = readdirSync(root, { withFileTypes: true })
+      .filter(
+        (entry) =>
+          entry.isDirectory() && !/^(\.|node_modules|cdk\.out|dist|coverage)/.test(entry.name),
+      )
+      .map(({ name }) => name)
+      .filter((name) =>
+        readdirSync(join(root, name), { recursive: true }).some((path) =>
+          /\.m?ts$/.test(String(path)),
+        ),
+      )
+    const named = new Set(Object.keys(rooms).map((room) => room.split('/')[0]))
+    expect(folders.filter((folder) => !named.has(folder))).toEqual([])
+  })
+})
+
+describe('Biome', () => {
+  let folder = ''
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('refuses a circle at run time within a folder, and none of types', () => {
+    folder = mkdtempSync(join(tmpdir(), 'pushpop-circle-'))
+    cpSync(join(root, 'biome.json'), join(folder, 'biome.json'))
+    const files = {
+      'a.ts': "import { b } from './b.ts'\n\nexport const a = () => b()\n",
+      'b.ts': "import { a } from './a.ts'\n\nexport const b = (): unknown => a()\n",
+      'c.ts': "import type { D } from './d.ts'\n\nexport type C = { d?: D }\n",
+      'd.ts': "import type { C } from './c.ts'\n\nexport type D = { c?: C }\n",
+    }
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    const args = ['lint', '--vcs-enabled=false', '--reporter=json', '.']
+    let report = ''
+    try {
+      report = execFileSync(process.execPath, [biome, ...args], {
+        cwd: folder,
+        stdio: 'pipe',
+      }).toString()
+    } catch (error) {
+      report = (error as { stdout: Buffer }).stdout.toString()
+    }
+    const found = [...report.matchAll(/noImportCycles.*?"path":\s*(?:\{"file":)?"(.*?)"/gs)]
+    expect(found.map(([, path]) => path).sort()).toEqual(['a.ts', 'b.ts'])
+  })
+})

@@ -1,0 +1,70 @@
+// `pushpop/testing`, as the tests of a project that uses PushPop have it.
+
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { consumer } from '../../lambdas/consumer/index.ts'
+import { startQueues, type TestQueues } from '../../testing/index.ts'
+
+let store: TestQueues
+const saved = { ...process.env }
+
+beforeAll(async () => {
+  store = await startQueues({ name: 'shop', clock: { nowMs: () => nowMs, sleep: async () => {} } })
+})
+afterAll(() => store.stop())
+afterEach(() => {
+  process.env = { ...saved }
+})
+let nowMs = Date.now()
+
+const item = { text: '{"order":17}' }
+
+describe('Queues for a test', () => {
+  it('are the engine on a table and bucket of their own.', async () => {
+    const [queue, other] = [store.newQueue(), store.newQueue()]
+    expect(queue).not.toBe(other)
+    await store.queues.push(queue, { items: [item] })
+    const popped = await store.queues.pop(queue, { requireAck: true, ttlSeconds: 30 })
+    expect(popped).toMatchObject({ kind: 'items', items: [{ ...item, deliveries: 1 }] })
+    expect((await store.queues.inspect(other)).count).toBe(0)
+  })
+
+  it('go by the clock of the test.', async () => {
+    const queue = store.newQueue()
+    await store.queues.push(queue, { items: [item] })
+    await store.queues.pop(queue, { requireAck: true, ttlSeconds: 30 })
+    nowMs += 31_000
+    const again = await store.queues.pop(queue, { requireAck: true })
+    expect(again).toMatchObject({ kind: 'items', items: [{ ...item, deliveries: 2 }] })
+  })
+
+  it('are found by a consumer’s handler through the environment.', async () => {
+    Object.assign(process.env, store.environment, { PUSHPOP_LOG_LEVEL: 'error' })
+    const orders: number[] = []
+    const handler = consumer<{ order: number }>((items) => {
+      for (const { value } of items) orders.push(value.order)
+    })
+    const queue = store.newQueue()
+    await store.queues.push(queue, { items: [item] })
+    expect(await handler({ detail: { queue } })).toMatchObject({ ended: 'empty', acknowledged: 1 })
+    expect(orders).toEqual([17])
+  })
+
+  it('are found by another process through the environment, also when an item is large.', async () => {
+    const queue = store.newQueue()
+    const large = JSON.stringify('x'.repeat(250_000))
+    await store.queues.push(queue, { items: [{ text: large }] })
+    const lambdas = join(import.meta.dirname, '../../lambdas')
+    const code = `
+      import { createServices } from '${lambdas}/runtime/services.ts'
+      import { logOf } from '${lambdas}/runtime/environment.ts'
+      const popped = await createServices(process.env, logOf(process.env)).pop('${queue}', {})
+      console.log(popped.items[0].text.length)`
+    const args = ['--input-type=module', '-e', code]
+    const env = { PATH: process.env.PATH, ...store.environment }
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env })
+    expect(stdout).toBe(`${large.length}\n`)
+  })
+})

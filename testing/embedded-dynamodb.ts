@@ -1,5 +1,0 @@
-export {
-  findDynoxide,
-  noDynoxideError,
-  type Platform,
-} from '../local/stores/dynoxide-binary.ts'
