@@ -49,6 +49,7 @@ export function openSurgery(
       idempotencyTtlSeconds: IDEMPOTENCY_TTL_SECONDS,
       events: true,
       remindAfterMs: undefined,
+      stuckUntilMs: new BoundedCache(0),
       tidying: new Set(),
       onBackgroundError() {},
     },

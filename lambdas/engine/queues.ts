@@ -10,6 +10,7 @@ import {
   IDEMPOTENCY_TTL_SECONDS,
   REMEMBERED_RECORD_BYTES_MAX,
   REMIND_AFTER_SECONDS,
+  STUCK_QUEUES_REMEMBERED,
 } from './core/limits.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
@@ -81,6 +82,7 @@ export function createQueues(options: QueuesOptions): Queues {
       options.events === false
         ? undefined
         : 1_000 * (options.remindAfterSeconds ?? REMIND_AFTER_SECONDS),
+    stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
     tidying: new Set(),
     onBackgroundError,
   }
@@ -100,7 +102,7 @@ export function createQueues(options: QueuesOptions): Queues {
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),
-    housekeep: (queue) => housekeep(engine, queue),
+    housekeep: (queue, request) => housekeep(engine, queue, request),
     returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
     announceWaiting: (request) => announceWaiting(engine, request),
     startTimers: (request) => startTimers(engine, request),
@@ -156,7 +158,7 @@ export interface Queues {
     readonly cursor?: string
   }): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters whatever the record says is due. */
-  housekeep(queue: string): Promise<HousekeepReport>
+  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
   /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
   /** Announces every queue that has items and nobody at work, for consumers that were mended or are new. */
@@ -251,7 +253,8 @@ export type BrowsePage = {
 }
 
 export type QueuePage = {
-  readonly queues: readonly { readonly queue: string; readonly count: number }[]
+  /** No count where the record could not be read: it is throttled, or of a newer format. */
+  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
   readonly cursor?: string
 }
 
@@ -265,6 +268,13 @@ export type HousekeepReport = {
   readonly finished: boolean
 }
 
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean
+}
 export type SweepRequest = {
   readonly queuesMax?: number
   /** Take no more queues after this time; a minute from now unless set. */
@@ -278,11 +288,21 @@ export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
-  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
   readonly lagMs: number
-  readonly failed: readonly { readonly queue: string; readonly error: unknown }[]
+  readonly failed: readonly SweepFailure[]
   /** Something was left for the next run. */
   readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
 }
 
 export type AnnounceRequest = {
@@ -293,7 +313,7 @@ export type AnnounceRequest = {
   readonly deadlineMs?: number
 }
 export type AnnounceReport = {
-  /** Looked at. */
+  /** Looked at, whether or not they could be read. */
   readonly queues: number
   readonly announced: number
   /** Not announced because of an error; the errors went to `onBackgroundError`. */
@@ -305,6 +325,9 @@ export type AnnounceReport = {
 export type StartTimersReport = {
   readonly queues: number
   readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
   readonly finished: boolean
 }
 

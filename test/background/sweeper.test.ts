@@ -20,7 +20,7 @@ function aSweeper(...outcomes: readonly (Partial<StartTimersReport> | Error)[]) 
       const outcome = outcomes[Math.min(asked.length, outcomes.length - 1)]
       asked.push(nowMs)
       if (outcome instanceof Error) throw outcome
-      return { queues: 0, started: 0, finished: true, ...outcome }
+      return { queues: 0, started: 0, failed: 0, finished: true, ...outcome }
     },
   }
   const clock = {

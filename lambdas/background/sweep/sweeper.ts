@@ -40,7 +40,8 @@ export function createSweeper(
     try {
       const report = await queues.startTimers({ deadlineMs: clock.nowMs() + TIMERS_MS })
       if (report.finished) askAtMs = clock.nowMs() + ASK_EVERY_MS
-      if (report.queues > 0) log.write('info', 'timers started', { ...report })
+      const level = report.failed > 0 ? 'warn' : 'info'
+      if (report.queues > 0) log.write(level, 'timers started', { ...report })
     } catch (error) {
       // The next run tries again.
       log.write('error', 'timers not started', { error: describeError(error) })

@@ -86,7 +86,12 @@ export async function append(
       }
       record = seen(engine, queue, written.item)
     }
-    const obstacle = obstacleTo(addition, record, limits)
+    let obstacle = obstacleTo(addition, record, limits)
+    // A wide push has asked nothing of the store so far, and memory refuses nothing (rule 7).
+    if (wide && (obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes')) {
+      record = await readRecord(engine, queue)
+      obstacle = obstacleTo(addition, record, limits)
+    }
     switch (obstacle.kind) {
       case 'no-record': {
         const made = await makeRecord(engine, queue, addition)
@@ -230,6 +235,7 @@ export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<
   })
 }
 
+/** Drops lanes that are empty. The record must be as the store has it now: this may refuse (rule 7). */
 export async function makeRoomForLanes(
   engine: Engine,
   queue: string,
@@ -238,7 +244,9 @@ export async function makeRoomForLanes(
   const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
   if (empty > 0) {
     const report = await housekeepRecord(engine, queue, record, true)
-    if (report.dropped > 0) return
+    // Others may have dropped them meanwhile.
+    const lanesLeft = engine.memory.get(queue)?.lanes.size ?? 0
+    if (report.dropped > 0 || lanesLeft < record.lanes.size) return
   }
   throw new QueueError(
     'TOO_MANY_PRIORITIES',
@@ -265,15 +273,20 @@ export async function ensureLane(
   priority: number,
 ): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
-  let record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  let record = engine.memory.get(queue)
+  let current = record === undefined
+  if (current) record = await readRecord(engine, queue)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record?.lanes.has(priority)) return record
     if (record === undefined) {
       const made = await makeRecord(engine, queue, nothing)
       record = made.kind === 'made' ? made.record : made.current
+      current = true
     } else if (obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes') {
-      await makeRoomForLanes(engine, queue, record)
-      record = engine.memory.get(queue)
+      // Others may have made room since this process saw the queue.
+      if (current) await makeRoomForLanes(engine, queue, record)
+      record = await readRecord(engine, queue)
+      current = true
     } else {
       const newLanes = missingLanes(engine, nothing, record)
       const written = await engine.dynamo.update(
@@ -285,6 +298,7 @@ export async function ensureLane(
         written.kind === 'unknown'
           ? await readRecord(engine, queue)
           : seen(engine, queue, written.item)
+      current = true
     }
   }
   throw busy(queue)

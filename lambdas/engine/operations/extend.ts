@@ -4,7 +4,15 @@ import { standingOf } from '../core/acknowledge.ts'
 import { recordKey } from '../core/keys.ts'
 import { checkTtl } from '../core/pop-request.ts'
 import { extendUpdate } from '../store/lock-updates.ts'
-import { busy, type Engine, outcomeUnknown, pause, readRecord, seen } from './engine.ts'
+import {
+  busy,
+  type Engine,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+  seenInDoubt,
+} from './engine.ts'
 
 const ATTEMPTS_MAX = 12
 
@@ -49,7 +57,8 @@ export async function extend(
         throw outcomeUnknown(queue, error)
       })
     } else {
-      record = seen(engine, queue, written.item)
+      const look = lost === undefined ? seen : seenInDoubt
+      record = look(engine, queue, written.item)
     }
     // Compared with the expiry it replaces, so that any copy of it can land only once.
     if (record?.locks.get(lockId)?.expiresAtMs === expiresAtMs) {

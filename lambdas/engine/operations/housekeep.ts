@@ -1,3 +1,4 @@
+import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId } from '../../foundation/queue-id.ts'
 import { type HousekeepingPlan, isAnythingDue, planHousekeeping } from '../core/housekeeping.ts'
 import { recordKey } from '../core/keys.ts'
@@ -6,7 +7,7 @@ import { foldDone } from '../core/locks.ts'
 import { type LaneWork, movePointers } from '../core/pointers.ts'
 import type { Range } from '../core/ranges.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
-import type { HousekeepReport } from '../queues.ts'
+import type { HousekeepReport, HousekeepRequest } from '../queues.ts'
 import { checkAtUpdate } from '../store/lock-updates.ts'
 import { changeOf, commit, type Engine, pause, readRecord } from './engine.ts'
 import { buryDead } from './move-dead.ts'
@@ -32,11 +33,27 @@ const COMMITS_MAX = 8
 type Report = { -readonly [K in keyof HousekeepReport]: HousekeepReport[K] } & { dropped: number }
 
 /** Does whatever the record says is due, and leaves a timer where it could not. */
-export async function housekeep(engine: Engine, queue: string): Promise<HousekeepReport> {
+export async function housekeep(
+  engine: Engine,
+  queue: string,
+  { leaveStuck = false }: HousekeepRequest = {},
+): Promise<HousekeepReport> {
   checkQueueId(queue)
   const record = await readRecord(engine, queue)
-  const { dropped: _, ...report } = await housekeepRecord(engine, queue, record, false)
+  const isStuck = leaveStuck && wasStuckLately(engine, queue)
+  const { dropped: _, ...report } = await housekeepRecord(engine, queue, record, false, isStuck)
   return report
+}
+
+/** Dead items could not move, and nothing but a change of the other queue or of S3 helps. */
+const wasStuckLately = (engine: Engine, queue: string): boolean =>
+  engine.clock.nowMs() < (engine.stuckUntilMs.get(queue) ?? 0)
+
+function noteStuck(engine: Engine, queue: string, failure: unknown): void {
+  const isPassing =
+    failure instanceof QueueError && ['STORE_UNAVAILABLE', 'BUSY'].includes(failure.code)
+  if (failure === undefined || isPassing) engine.stuckUntilMs.delete(queue)
+  else engine.stuckUntilMs.set(queue, engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS)
 }
 
 export async function housekeepRecord(
@@ -44,6 +61,8 @@ export async function housekeepRecord(
   queue: string,
   seen: QueueRecord | undefined,
   dropEmpty: boolean,
+  /** They were tried a moment ago, and a timer is set. */
+  leavesDead = false,
 ): Promise<Report> {
   const report: Report = {
     sealed: 0,
@@ -56,17 +75,21 @@ export async function housekeepRecord(
   }
   let record = seen
   let stuck: unknown
+  let isDeadLeft = leavesDead
   try {
     for (let round = 1; round <= ROUNDS_MAX; round += 1) {
       if (record === undefined) return { ...report, finished: true }
       const plan = planHousekeeping(record, dropEmpty)
       if (plan.seal) report.sealed += await seal(engine, record)
-      if (plan.dead.length > 0 && stuck === undefined) {
+      const buries = plan.dead.length > 0 && !isDeadLeft
+      if (buries) {
         const buried = await buryDead(engine, queue)
         report.deadLettered += buried.moved
         stuck = buried.failure
+        isDeadLeft = stuck !== undefined
+        noteStuck(engine, queue, stuck)
       }
-      if (plan.seal || plan.dead.length > 0) record = await readRecord(engine, queue)
+      if (plan.seal || buries) record = await readRecord(engine, queue)
       if (record === undefined) return { ...report, finished: true }
       const planned: QueueRecord = record
       const { work, failed } = await workOn(engine, planned, planHousekeeping(planned, dropEmpty))
@@ -84,8 +107,11 @@ export async function housekeepRecord(
       }
       if (record === undefined) return { ...report, finished: true }
       const left = planHousekeeping(record, dropEmpty)
-      if (!isAnythingDue({ ...left, ...(stuck !== undefined && { dead: [] }) })) {
-        if (stuck === undefined) return { ...report, finished: true }
+      if (!isAnythingDue({ ...left, ...(isDeadLeft && { dead: [] }) })) {
+        const finished = stuck === undefined && left.dead.length === 0
+        if (finished || (stuck === undefined && hasTimer(engine, record))) {
+          return { ...report, finished }
+        }
         break
       }
     }
@@ -96,6 +122,10 @@ export async function housekeepRecord(
   await lookAgain(engine, queue)
   return report
 }
+
+/** The sweeper comes as soon as if a timer were set now. */
+const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
+  checkAtMs !== undefined && checkAtMs <= engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
 
 /** Copies and deletes, as far as one round goes; no pointer is moved yet. */
 async function workOn(

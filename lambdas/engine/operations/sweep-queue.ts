@@ -15,8 +15,8 @@ export type LocksEnded = {
   lagMs: number
 }
 
-/** What a visit leaves for later, because it may take long. */
-export type Left = 'nothing' | 'housekeeping' | 'forgetting'
+/** What a visit leaves for later, because the time is up (locks) or it may take long. */
+export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
 
 /**
  * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on.
@@ -26,11 +26,13 @@ export async function sweepQueue(
   engine: Engine,
   seen: QueueRecord,
   ended: LocksEnded,
+  deadlineMs: number,
 ): Promise<Left> {
   let record: QueueRecord | undefined = seen
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record === undefined) return 'nothing'
     const nowMs = engine.clock.nowMs()
+    if (nowMs >= deadlineMs) return 'locks'
     // The index is read eventually consistently: it may tell of a timer that was moved already.
     const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
     if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) return 'nothing'
@@ -46,6 +48,7 @@ export async function sweepQueue(
     if (committed.kind !== 'committed') {
       record = committed.kind === 'lost' ? committed.current : undefined
       await pause(engine, attempt)
+      if (engine.clock.nowMs() >= deadlineMs) return 'locks'
       if (attempt >= STARVING_AFTER && record !== undefined) record = await hold(engine, record)
       continue
     }

@@ -69,6 +69,54 @@ export const limitMutants: readonly Mutant[] = [
     killers: [test('test/engine/core/claim.test.ts')],
   },
   {
+    name: 'conflicts-met-for-as-long-as-they-last',
+    rule: '0008: a request that transactions refuse is given up after three seconds',
+    edits: [
+      edit(
+        'foundation/dynamo.ts',
+        ' || nowMs - beganMs >= lastsMs) {',
+        ' || nowMs - beganMs > lastsMs * 10) {',
+      ),
+    ],
+    killers: [test('test/foundation/dynamo.test.ts', 'for good')],
+  },
+  {
+    name: 'lane-refused-from-memory',
+    rule: '§5.7 a refusal needs a strong read',
+    edits: [
+      edit(
+        'engine/operations/append.ts',
+        '      if (current) await makeRoomForLanes(',
+        '      await makeRoomForLanes(',
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'emptied by somebody else')],
+  },
+  {
+    name: 'wide-push-refused-from-memory',
+    rule: '§5.7 a refusal needs a strong read',
+    edits: [
+      edit(
+        'engine/operations/append.ts',
+        "    if (wide && (obstacle.kind === 'full'",
+        "    if (!wide && (obstacle.kind === 'full'",
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'gone since')],
+  },
+  {
+    name: 'room-for-lanes-made-by-others-not-seen',
+    rule: '§5.7 a refusal needs a strong read',
+    edits: [
+      edit(
+        'engine/operations/append.ts',
+        ' || lanesLeft < record.lanes.size) return',
+        ' || lanesLeft < 0) return',
+      ),
+    ],
+    killers: [test('test/engine/stuck-lanes.test.ts', 'drops its lanes first')],
+  },
+  {
     name: 'seal-beyond-an-expression',
     rule: '§10 expressions ≤ 4 KB',
     edits: [edit('engine/core/limits.ts', 'ENTRIES_PER_SEAL = 250', 'ENTRIES_PER_SEAL = 2_500')],

@@ -86,6 +86,18 @@ export const lostAnswerMutants: readonly Mutant[] = [
     killers: [test('test/proofs/mutants/answers.test.ts')],
   },
   {
+    name: 'doubt-ended-by-a-record-that-cannot-be-read',
+    rule: '§5.5 a lost answer is never guessed',
+    edits: [
+      edit(
+        engine,
+        '    return seen(engine, queue, row)\n  } catch (error) {\n    throw outcomeUnknown(queue, error)\n',
+        '    return seen(engine, queue, row)\n  } catch (error) {\n    throw error\n',
+      ),
+    ],
+    killers: [test('test/engine/doubt.test.ts', 'newer format')],
+  },
+  {
     name: 'append-not-found-is-sent-again',
     rule: '§5.5 an append not found: no retry, it may still land',
     edits: [

@@ -2,6 +2,8 @@
 import { edit, type Mutant, simulation, test } from './mutant.ts'
 
 const wakeups = test('test/proofs/consumer-simulation/lost-wakeup.test.ts')
+const formats = test('test/engine/formats.test.ts')
+const timers = test('test/engine/start-timers.test.ts')
 
 /** Who wakes a consumer, and who comes when that was not heard. */
 export const reminderMutants: readonly Mutant[] = [
@@ -86,6 +88,12 @@ export const reminderMutants: readonly Mutant[] = [
     killers: [simulation(600)],
   },
   {
+    name: 'timer-stays-put-off-when-somebody-comes',
+    rule: 'what waits is announced within two intervals',
+    edits: [edit('engine/core/fence.ts', 'isMissing || isTakenSince(record)', 'isMissing')],
+    killers: [test('test/engine/reminders.test.ts')],
+  },
+  {
     name: 'reminder-beside-a-lock',
     rule: 'a queue at work is not announced again',
     edits: [
@@ -127,8 +135,8 @@ export const reminderMutants: readonly Mutant[] = [
     edits: [
       edit(
         'engine/operations/start-timers.ts',
-        '  return nowMs < doneMs + WALK_EVERY_MS ? undefined : walkStart\n',
-        '  return nowMs < doneMs || WALK_EVERY_MS > 0 ? undefined : walkStart\n',
+        '  return nowMs < againAtMs ? undefined : walkStart\n',
+        '  return againAtMs > 0 ? undefined : walkStart\n',
       ),
     ],
     killers: [test('test/engine/start-timers.test.ts')],
@@ -144,6 +152,72 @@ export const reminderMutants: readonly Mutant[] = [
       ),
     ],
     killers: [test('test/background/sweeper.test.ts')],
+  },
+  {
+    name: 'record-that-cannot-be-read-stops-the-walk',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'engine/operations/walk.ts',
+        '      unread.push({ queue, error })\n',
+        '      throw error\n',
+      ),
+    ],
+    killers: [formats],
+  },
+  {
+    name: 'record-that-cannot-be-read-empties-the-list',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'engine/operations/list.ts',
+        "    engine.onBackgroundError(error, { queue, step: 'list' })\n",
+        '    throw error\n',
+      ),
+    ],
+    killers: [formats],
+  },
+  {
+    name: 'queue-that-is-passed-gets-no-other-walk',
+    rule: 'what waits has a timer',
+    edits: [
+      edit(
+        'engine/operations/start-timers.ts',
+        'if (failed === 0) return',
+        'if (failed >= 0) return',
+      ),
+    ],
+    killers: [timers],
+  },
+  {
+    name: 'queue-that-cannot-be-read-is-walked-to-again-and-again',
+    rule: 'ever more seldom',
+    edits: [edit('engine/operations/start-timers.ts', 'NEXT_WALK_MS * 2 ** walks', 'NEXT_WALK_MS')],
+    killers: [timers],
+  },
+  {
+    name: 'newer-format-blocks-the-stream',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'background/announcements/announce-batch.ts',
+        '      if (isFormatUnknown(error)) passed += 1\n      else failed.add(at)\n',
+        '      if (isFormatUnknown(error)) passed += 1\n      failed.add(at)\n',
+      ),
+    ],
+    killers: [test('test/background/announcements/newer-format.test.ts')],
+  },
+  {
+    name: 'newer-format-blocks-housekeeping',
+    rule: 'what cannot be read stands in nobody’s way',
+    edits: [
+      edit(
+        'background/housekeeping/housekeep-batch.ts',
+        '      else failed.add(queue)\n',
+        '      failed.add(queue)\n',
+      ),
+    ],
+    killers: [test('test/background/housekeep-batch.test.ts')],
   },
   {
     name: 'first-push-is-no-event',

@@ -40,7 +40,7 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
       readonly request: NonNullable<Parameters<Queues[V]>[1]>
     }
   : V extends PlainVerb
-    ? { readonly verb: V; readonly queue: string }
+    ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
     : V extends ServiceVerb
       ? { readonly verb: V; readonly queue: '' }
       : TransactCommand

@@ -105,6 +105,10 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
   let bytes = 0
   let units = 0
   for (const key of keys) {
+    if (!database.admitsRead({ ...key, index: undefined, inBatch: true })) {
+      unprocessed.push(key)
+      continue
+    }
     const { item, size } = database.seen(database.table.row(key.pk, key.sk), consistent)
     if (bytes + size > batchBytesMax) {
       unprocessed.push(key)
@@ -114,6 +118,7 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
     units += readUnits(size, consistent)
     if (item !== undefined) items.push(item)
   }
+  if (unprocessed.length === keys.length) throw throughputExceeded()
   database.chargeRead(units)
 
   const { name } = database.shape

@@ -25,6 +25,7 @@ export function getItem(database: Database, input: GetCommandInput): GetCommandO
   database.requireTable(input.TableName)
   const key = readKey(input.Key)
   const consistent = input.ConsistentRead === true
+  if (!database.admitsRead({ ...key, index: undefined })) throw throughputExceeded()
   const row = database.table.row(key.pk, key.sk)
   const { item, size } = database.seen(row, consistent)
   const units = readUnits(size, consistent)
