@@ -13,7 +13,7 @@ export type DrainReport =
       readonly items: number
       /** Resident bytes on the way. */
       readonly samples: readonly number[]
-      /** Bytes that live at the end and did not at the start. */
+      /** Bytes alive at the end that were not at the start. */
       readonly heapGrowth: number
     }
 

@@ -26,7 +26,7 @@ export type Life = {
   readonly tally: Tally
   readonly housekeeping: number
   readonly housekeepingRuns: number
-  /** Of all; they would wait for the sweeper. */
+  /** Runs that did not finish; the sweeper would do the rest. */
   readonly unfinishedRuns: number
 }
 

@@ -4,7 +4,7 @@ export type Load = {
   readonly workers: number
   readonly warmUpSeconds: number
   readonly seconds: number
-  /** Answers false when it had to give way and did nothing. */
+  /** Answers false if it had to give way and did nothing. */
   step(worker: number): Promise<boolean>
   /** The counters are read when the warm-up is over. */
   onStart?(): void
@@ -46,7 +46,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   return resultOf(durationsMs, gaveWay, durationsMs.length / load.seconds)
 }
 
-/** Of several turns, as long as each other: throughput is the median's. */
+/** Joins several turns of the same length: the throughput is the median's. */
 export function joinResults(turns: readonly LoadResult[]): LoadResult {
   const gaveWay = turns.reduce((sum, turn) => sum + turn.gaveWay, 0)
   const rates = turns.map(({ perSecond }) => perSecond)

@@ -14,7 +14,7 @@ export type Usage = {
   readonly s3Gets: number
 }
 
-/** Everything a store bills, as if all of it were write units: what the bars are set in. */
+/** Everything a store bills, as if all of it were write units: the unit of the bars. */
 export function writeUnitsWorth(usage: Usage): number {
   return storeDollars(usage) / prices.writeUnit
 }
@@ -33,7 +33,7 @@ export function callDollars(durationMs: number): number {
   return prices.httpApiRequest + invocationDollars(durationMs)
 }
 
-/** An invocation that no gateway is asked for: the stream's. */
+/** An invocation without a gateway: the stream's. */
 export function invocationDollars(durationMs: number): number {
   return prices.lambdaRequest + (durationMs / 1000) * LAMBDA_GIGABYTES * prices.lambdaGigabyteSecond
 }

@@ -3,7 +3,7 @@
 
 export type Command = { readonly input: object }
 
-/** As the AWS clients have it, with what a certain command answers left out. */
+/** The `send` of the AWS clients, without the types of single commands. */
 export type Sender = { send(command: Command): Promise<object> }
 
 export type Row = Readonly<Record<string, unknown>>

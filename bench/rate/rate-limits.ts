@@ -23,7 +23,7 @@ const MEAN = { points: 1, seconds: 86_400 }
 const HOT = { points: 100, seconds: 1 }
 const HOT_PROCESSES = 12
 
-/** A decision, ours and that of the limiter a Node team would take, on one store in one run. */
+/** A decision by our limiter, and by the one a Node team would take, on one store in one run. */
 export const rateLimits: Scenario = {
   name: 'rate-limits',
   title: 'rate limits: one caller a key; a hot key; rate-limiter-flexible beside it',

@@ -68,7 +68,7 @@ export const hotQueue: Scenario = {
   },
 }
 
-/** In turns, so that what else the machine does meanwhile slows all of them alike. */
+/** They take turns, so that other work on the machine slows all of them alike. */
 async function compete(bench: Bench, producers: number): Promise<Map<Contestant, Measured>> {
   const runs = new Map<Contestant, Run>()
   for (const contestant of contestants) {
@@ -155,7 +155,7 @@ async function startRun(bench: Bench, contestant: Contestant, producers: number)
   }
 }
 
-/** Also what others would see: the engine without the machine's limits, against 5 ms a request. */
+/** The engine without the machine's limits, against 5 ms a request. */
 async function simulatedRows(bench: Bench, title: string): Promise<Row[]> {
   const { info } = rowsOf(`${title}, on simulated time`)
   const rows: Row[] = []

@@ -12,7 +12,7 @@ import { atLeast, atMost, rowsOf } from '../rows.ts'
 
 const CLIENTS = 16
 const BYTES = 200
-/** Half of what the bar asks for. */
+/** Half the rate that the bar asks for. */
 const CALM_PER_SECOND = 200
 
 export const http: Scenario = {

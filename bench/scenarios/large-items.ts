@@ -51,7 +51,7 @@ async function popRows(title: string, bench: Bench, kilobytes: number): Promise<
 
 type Cost = { readonly first: Tally; readonly next: Tally }
 
-/** Of a new process: its first pop, and the one after that. */
+/** The first two pops of a new process. */
 async function costOfPops(bench: Bench, queue: string): Promise<Cost> {
   const store = bench.store({ latency: 'none' })
   const queues = openQueues(store)

@@ -26,7 +26,7 @@ export type SimulatedLoad = {
   readonly itemBytes: number
   /** Absent: a store that takes whatever comes, as the embedded one does. */
   readonly throttle?: { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
-  /** Of the producers, those that push with a key: these come first. */
+  /** How many of the producers push with a key: the first ones do. */
   readonly keyed?: number
   /** Transactions hold their items for 5–15 ms, as on AWS. */
   readonly slowTransactions?: boolean
@@ -37,7 +37,7 @@ export type SimulatedResult = {
   readonly perSecond: number
   readonly p99Ms: number
   readonly gaveWay: number
-  /** Of those done and of those that gave way, by producers with a key. */
+  /** The share of producers with a key. */
   readonly keyed: { readonly done: number; readonly gaveWay: number; readonly p99Ms: number }
   /** Seals and the like that no answer waited for. */
   readonly backgroundErrors: number

@@ -291,7 +291,7 @@ function findOutOfOrderWithin(taken: readonly Placed[]): Finding[] {
   return findings
 }
 
-/** Certainly: pushes that overlap may have come in either order. */
+/** Whether one is certainly ahead: pushes that overlap may have come in either order. */
 function isAhead(a: Placed, b: Placed): boolean {
   if (a.priority !== b.priority) return a.priority < b.priority
   if (a.push === b.push) return a.index < b.index

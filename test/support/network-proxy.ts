@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type NetworkProxy = {
-  /** In place of the store's own; where that is TLS, it passes through as it is. */
+  /** Use it in place of the store's; TLS passes through unchanged. */
   readonly endpoint: string
-  /** Connections that were ever made, and those that are open now. */
+  /** How many connections were made in all, and how many are open now. */
   readonly made: number
   readonly open: number
   /**
@@ -17,7 +17,7 @@ export type NetworkProxy = {
   forget(how: 'reset' | 'dropped'): void
   /** The other end closes or resets all connections of now; resolves when the news has arrived. */
   end(how: 'closed' | 'reset'): Promise<void>
-  /** From now on an answer comes to this many bytes and no further; `undefined`: it comes whole. */
+  /** From now on an answer stops after this many bytes; `undefined`: it comes whole. */
   stallAfter(bytes: number | undefined): void
   close(): Promise<void>
 }

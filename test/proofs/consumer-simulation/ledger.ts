@@ -24,7 +24,7 @@ export class Ledger {
   constructor(options: {
     readonly random: Random
     readonly isExclusive: boolean
-    /** Of a batch: its handler throws. */
+    /** Odds that the handler of a batch throws. */
     readonly failing: number
     readonly deliveriesMax: number
     readonly slowMs: number

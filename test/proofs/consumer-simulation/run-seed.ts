@@ -6,7 +6,7 @@ import { type Odds, QUEUE, World } from './world.ts'
 export type SeedResult = {
   readonly violations: readonly string[]
   readonly history: readonly string[]
-  /** Endings of runs, and what else the seed has met, by name. */
+  /** How often runs ended in which way, and what else the seed has met. */
   readonly met: ReadonlyMap<string, number>
 }
 

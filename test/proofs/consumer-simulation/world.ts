@@ -27,16 +27,16 @@ const START_MS = 1_790_000_000_000
 const LATENCY_MS = 20
 
 export type Odds = {
-  /** Odds for each request: throttled; and carried out or not, with the answer lost. */
+  /** Odds that a request is throttled; and that its answer is lost, after it was carried out or not. */
   readonly throttled: number
   readonly lost: number
-  /** Of a run: killed at some moment. */
+  /** Odds that a run is killed at some moment. */
   readonly killed: number
-  /** Of an event: delivered twice. */
+  /** Odds that an event is delivered twice. */
   readonly repeated: number
-  /** Of putting `Run Continued`: refused. */
+  /** Odds that putting `Run Continued` is refused. */
   readonly notPut: number
-  /** Of an event: never delivered. */
+  /** Odds that an event is never delivered. */
   readonly dropped: number
 }
 

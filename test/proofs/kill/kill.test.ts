@@ -240,7 +240,7 @@ async function killAtRandom(): Promise<{ kills: number; dynamodbKills: number }>
   return { kills, dynamodbKills }
 }
 
-/** As few files as can be, since a participant does little more than start. */
+/** As few files as possible, since a participant does little more than start. */
 async function bundled(): Promise<string> {
   const outdir = join(directory, 'bundles')
   const participant = join(import.meta.dirname, 'participant.ts')

@@ -7,7 +7,7 @@ export type Model<State, Operation, Answer> = {
   readonly initial: State
   /**
    * The states that the operation may lead to if it gets this answer; none if it cannot get it.
-   * Without an answer: every state that it may lead to, whatever it would have answered.
+   * Without an answer: every state that it may lead to.
    */
   apply(state: State, operation: Operation, answer: Answer | undefined): readonly State[]
   /** Equal for equal states, and for no others. */
@@ -34,7 +34,7 @@ export type Verdict<State> =
     }
   | { readonly kind: 'undecided'; readonly steps: number }
 
-/** Histories of 60 calls from 6 processes take some hundred; a history that needs this is no use. */
+/** Histories of 60 calls from 6 processes take some hundred steps; one that needs this many is useless. */
 const STEPS_MAX = 1_000_000
 
 export type CheckOptions = {

@@ -1,6 +1,6 @@
 // Six processes, each with its own engine, on the same queues at the same time. Every history has
-// to have an order that one queue used by one caller could have answered (queue-model.ts); where
-// locks expire, what can be said without such an order has to hold (deliveries.ts).
+// to have an order that one queue used by one caller could have answered (queue-model.ts). Where
+// locks expire there is none, and the rules in test/support/deliveries.ts have to hold.
 //
 // PUSHPOP_SEED replays the plans of a run (not the order in which the machine runs them),
 // PUSHPOP_HISTORIES makes it longer.

@@ -9,7 +9,7 @@ import type { HeldLock, Recorder } from './recorder.ts'
 export type Style = {
   readonly popping: 'exclusive' | 'competing' | 'both'
   readonly priorities: readonly number[]
-  /** Of an item; the larger, the sooner items move to chunks and to S3. */
+  /** The size of an item; the larger, the sooner items move to chunks and to S3. */
   readonly characters: number
   readonly ttlSeconds: number
   /** Share of the operations that lose an answer or a request. */

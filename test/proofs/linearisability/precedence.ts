@@ -73,7 +73,7 @@ function pushesByName(calls: readonly QueueCall[]) {
 
 const isOver = (a: QueueCall, b: QueueCall) => a.answer !== undefined && a.returnedAt < b.calledAt
 
-/** Adds what follows from what is known, the times of the pushes included. */
+/** Adds everything that follows, also from the times of the pushes. */
 function close(before: readonly Set<number>[], calls: readonly QueueCall[]) {
   const pushes = calls.flatMap(({ operation }, index) => (operation.kind === 'push' ? [index] : []))
   for (const b of pushes) {

@@ -116,7 +116,7 @@ export type QueueState = {
 
 export type QueueSettings = {
   readonly maxDeliveries?: number
-  /** Not together with dead items: those count until they are moved, and the model cannot see when. */
+  /** Not with dead items: they count until housekeeping moves them, and the model cannot see when. */
   readonly capacity?: number
 }
 

@@ -49,7 +49,7 @@ const { createQueues } = (await import(setting.engine)) as { createQueues: Creat
 
 const background = watchBackground()
 
-/** A queue is played on with clients of its own, so that a fault meets the operation it is for. */
+/** Each queue gets its own clients, so that a fault meets the operation it is meant for. */
 function connect(): { queues: Queues; lossy: Lossy; disconnect(): void } {
   const connections = connectEmbedded(setting)
   const lossy = lossyClients(connections)

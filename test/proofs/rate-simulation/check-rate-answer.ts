@@ -116,7 +116,7 @@ export function checkVerified(world: World, operation: RateOperation, state: Tic
   )
 }
 
-/** Of several that it took, all but one wasted: the one it speaks of. */
+/** Whether the answer speaks of this slot: a process may have taken several, and wasted all but one. */
 function isOf(issue: Issue, answer: Admission): boolean {
   if (answer.kind === 'allowed') return issue.turnMs === answer.window.startMs
   if (answer.kind !== 'promised') return false

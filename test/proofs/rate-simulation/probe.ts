@@ -6,7 +6,7 @@ import type { RateRunner } from './run-rate-seed.ts'
 
 /** Longer than any line of this world, every memory of a denial, and the clocks' difference. */
 const REST_MS = 400_000
-/** One more than most limits of this world; one that is too low shows in the first calls as well. */
+/** One more than most limits of this world; a higher one that lets too few pass shows here as well. */
 const CALLS_MAX = 13
 
 /**

@@ -25,7 +25,7 @@ export type RowHistory = {
 }
 
 const IDLE_WINDOWS = 3
-/** No clock of this world takes that for in time: the grace and twice the skew. */
+/** By no clock of this world is that still in time: the grace and twice the skew. */
 const LATE_MS = 1_000 + 10_000
 
 /** Watches every write, and knows what none of them may do. */

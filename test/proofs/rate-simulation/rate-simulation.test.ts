@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type PoolResult, runSeeds } from '../simulation/pool.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
-/** Fewer where it is a mutant's killer; the first of them are the same. */
+/** Fewer when it tests a mutant; the first seeds are the same. */
 const seeds = Number(process.env.PUSHPOP_RATE_SEEDS ?? 20_000)
 
 /** A run that met less than this in a thousand seeds proves nothing; it is about a tenth of the usual. */

@@ -5,7 +5,7 @@ import type { RateProfile } from './rate-profile.ts'
 
 type HeldTicket = { readonly key: string; readonly ticket: string; readonly turn: Turn }
 
-/** Draws what the processes are asked, and remembers the tickets they gave. */
+/** Draws the calls to the processes, and remembers the tickets they gave. */
 export class RateWorkload {
   readonly #profile: RateProfile
   readonly #random: Random

@@ -1,4 +1,4 @@
-import type { HousekeepRequest, PushItem, Queues } from '../../../lambdas/engine/queues.ts'
+import type { PushItem, Queues } from '../../../lambdas/engine/queues.ts'
 
 /** Verbs that ask something of one queue. */
 type QueueVerb =
@@ -16,7 +16,7 @@ type QueueVerb =
   | 'redrive'
 
 /** Verbs that a queue's name is enough for. */
-type PlainVerb = 'configuration'
+type PlainVerb = 'configuration' | 'housekeep'
 
 /** Verbs about all queues: `queue` is empty. */
 type ServiceVerb = 'list' | 'returnExpiredLocks' | 'announceWaiting'
@@ -31,18 +31,7 @@ type TransactCommand = {
   readonly again?: boolean
 }
 
-type HousekeepCommand = {
-  readonly verb: 'housekeep'
-  readonly queue: string
-  readonly request?: HousekeepRequest
-}
-
-export type Verb =
-  | QueueVerb
-  | PlainVerb
-  | ServiceVerb
-  | TransactCommand['verb']
-  | HousekeepCommand['verb']
+export type Verb = QueueVerb | PlainVerb | ServiceVerb | TransactCommand['verb']
 
 export type CommandOf<V extends Verb> = V extends QueueVerb
   ? {
@@ -51,12 +40,10 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
       readonly request: NonNullable<Parameters<Queues[V]>[1]>
     }
   : V extends PlainVerb
-    ? { readonly verb: V; readonly queue: string }
+    ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
     : V extends ServiceVerb
       ? { readonly verb: V; readonly queue: '' }
-      : V extends 'housekeep'
-        ? HousekeepCommand
-        : TransactCommand
+      : TransactCommand
 
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
 export type Command = { [V in Verb]: CommandOf<V> }[Verb]

@@ -10,7 +10,7 @@ export type Call = (command: Command) => Promise<Outcome | undefined>
 
 const ROUNDS_MAX = 12
 
-/** Empties every queue in a world without faults, and lets what is empty be forgotten. */
+/** Empties every queue in a world without faults, and lets the engine forget the empty ones. */
 export async function drain(model: Model, call: Call, driver: Driver): Promise<void> {
   await driver.advance(320_000)
   for (let round = 1; ; round += 1) {

@@ -7,7 +7,7 @@ import { currentOperation } from './operation.ts'
 import { isWrite, planRequest } from './request-plan.ts'
 import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
 
-/** One life's way to the store: delays, loses, repeats nothing, fails, freezes and kills. */
+/** One life's way to the store: it delays, loses and fails requests, and freezes or kills the sender. */
 export class Network {
   readonly #world: World
   readonly #life: Life

@@ -20,7 +20,7 @@ export function perform(
   return 'request' in command ? call(queue, command.request) : call(queue)
 }
 
-/** A caller that is not sure sends its transaction again, with the entry that it has; some always do. */
+/** A caller that is not sure sends its transaction again, with the same entry; some always do. */
 async function transact(
   queues: Queues,
   { queue, item, businessRow, again }: CommandOf<'pushTransactItem'>,

@@ -10,7 +10,7 @@ export type SoakOptions = {
   readonly seconds: number
   readonly clients: number
   readonly seed: number
-  /** About how often one of the functions' processes is killed; never unless given. */
+  /** Kill one of the functions' processes about this often; never unless given. */
   readonly killEveryMs?: number
   readonly onProgress?: (text: string) => void
 }
@@ -25,7 +25,7 @@ export type SoakReport = {
   readonly statuses: ReadonlyMap<string, number>
   readonly faults: ReadonlyMap<string, number>
   readonly kills: number
-  /** In place of a function that was killed; none where nothing was. */
+  /** Answers in place of a function that was killed; none where nothing was killed. */
   readonly gatewayAnswers: number
 }
 

@@ -14,7 +14,7 @@ import { type Item, toRawItem } from './value.ts'
 
 const noMetadata = { httpStatusCode: 400, requestId: 'simulated', attempts: 1 }
 
-/** A refused condition is an everyday answer here: its stack trace would be half its price. */
+/** A refused condition is an everyday answer here, and its stack trace would be half its cost. */
 export function withoutStack<E extends Error>(make: () => E): E {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 0

@@ -54,7 +54,7 @@ export function checkRefusedKey({ model, operation: { command }, code, say }: Re
   say('a key conflicts only with another body', `${idempotencyKey}`)
 }
 
-/** At the end: of all pushes with one key, one body at most has had an effect. */
+/** At the end: of all pushes with one key, at most one body has had an effect. */
 export function checkKeysOnce(model: Model): void {
   const used = new Map<string, string>()
   for (const { key, queue, appended, texts } of model.ledger.pushes()) {

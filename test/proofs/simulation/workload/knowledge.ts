@@ -51,7 +51,7 @@ export class Knowledge {
   }
 }
 
-/** Hardly compressible, as most payloads are only in part. */
+/** Hardly compressible: most payloads compress only in part. */
 function filler(seed: number, bytes: number): string {
   let text = fillers[seed] ?? ''
   if (text.length < bytes) {

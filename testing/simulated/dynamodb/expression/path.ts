@@ -3,7 +3,7 @@ import type { PathStep } from './parser.ts'
 
 export type ReadPath = (item: Item) => Value | undefined
 
-/** Items are plain objects: names that Object.prototype also has need the careful way. */
+/** Items are plain objects, so names that Object.prototype also has need care. */
 function readName(map: Item, name: string): Value | undefined {
   if (name in Object.prototype) return Object.hasOwn(map, name) ? map[name] : undefined
   return map[name]
