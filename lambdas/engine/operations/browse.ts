@@ -14,7 +14,7 @@ import {
   lockedNow,
   visibleIn,
 } from '../core/views.ts'
-import type { BrowsePage, BrowseRequest } from '../queues.ts'
+import type { BrowsePage, BrowseRequest } from '../verbs.ts'
 import { type Engine, readRecord } from './engine.ts'
 import { MissingItems, READS_MAX, unreadable } from './popped.ts'
 

@@ -6,7 +6,7 @@ import { countOf } from '../core/ranges.ts'
 import { isLive, itemsIn, lanesInOrder, type QueueRecord } from '../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { etagOf, laneView, lockedNow, oldestInTails, visibleIn } from '../core/views.ts'
-import type { InspectRequest, QueueState } from '../queues.ts'
+import type { InspectRequest, QueueState } from '../verbs.ts'
 import type { Engine } from './engine.ts'
 
 /** Lanes whose first items are read at a time, to tell how old the oldest is. */

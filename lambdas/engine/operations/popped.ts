@@ -3,7 +3,7 @@ import { decodeItem } from '../core/entry.ts'
 import { itemId } from '../core/keys.ts'
 import { hasFree } from '../core/marks.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../core/record.ts'
-import type { PopOutcome, PoppedItem } from '../queues.ts'
+import type { PopOutcome, PoppedItem } from '../verbs.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 const MISSING_MAX = 3

@@ -8,8 +8,8 @@ import { doneLocks } from '../core/locks.ts'
 import { checkIdempotencyKey } from '../core/pop-request.ts'
 import type { Receipt } from '../core/receipt.ts'
 import { EPOCH_CHARACTERS, endOf, type QueueRecord } from '../core/record.ts'
-import type { Pushed, PushItem } from '../queues.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
+import type { Pushed, PushItem } from '../verbs.ts'
 import {
   type Admittance,
   makeRoomForLanes,

@@ -7,8 +7,8 @@ import { endLock } from '../core/locks.ts'
 import { endPart, IDS_MAX, type PartialEnding } from '../core/partial.ts'
 import { shortenedReason } from '../core/reason.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
-import type { AcknowledgeResult, SettleRequest } from '../queues.ts'
 import { acknowledgeUpdate } from '../store/lock-updates.ts'
+import type { AcknowledgeResult, SettleRequest } from '../verbs.ts'
 import {
   afterLoss,
   busy,

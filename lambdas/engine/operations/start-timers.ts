@@ -1,7 +1,7 @@
 import { timersKey } from '../core/keys.ts'
 import { hasFree } from '../core/marks.ts'
 import type { QueueRecord } from '../core/record.ts'
-import type { StartTimersReport } from '../queues.ts'
+import type { StartTimersReport } from '../verbs.ts'
 import { changeOf, commit, type Engine, pause } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type WalkPlace, walkOn, walkStart } from './walk.ts'

@@ -1,7 +1,7 @@
 import type { Row } from '../../foundation/dynamo.ts'
 import { QueueError } from '../../foundation/errors.ts'
 import { SHARDS } from '../core/limits.ts'
-import type { SweepReport, SweepRequest } from '../queues.ts'
+import type { SweepReport, SweepRequest } from '../verbs.ts'
 import { allShards, dueQueues } from './due-queues.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 import { forget } from './forget.ts'
