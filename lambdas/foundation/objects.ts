@@ -14,6 +14,11 @@ export type ObjectSource = S3Client | ObjectPort | (() => Promise<S3Client | Obj
 /** All of it may be repeated: an object's contents are fixed by its key. */
 const ATTEMPTS_MAX = 4
 const BACKOFF_FIRST_MS = 40
+/**
+ * No attempt begins after this long. An answer may take 10 s, so a call that meets an S3 that hangs ends
+ * after 20, and its function, which has 29, can still say what happened.
+ */
+const BEGIN_WITHIN_MS = 12_000
 const DELETES_PER_REQUEST_MAX = 1_000
 
 export class Objects {
@@ -95,6 +100,7 @@ export class Objects {
   }
 
   async #repeat<T>(request: () => Promise<T>): Promise<T | undefined> {
+    const startedMs = this.#clock.nowMs()
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await request()
@@ -102,7 +108,8 @@ export class Objects {
         const failure = failureOf(error)
         if (failure === 'missing') return undefined
         if (failure === 'refused') throw error
-        if (attempt === ATTEMPTS_MAX) throw unavailable(error)
+        const isLate = this.#clock.nowMs() - startedMs >= BEGIN_WITHIN_MS
+        if (attempt === ATTEMPTS_MAX || isLate) throw unavailable(error)
         await this.#clock.sleep(BACKOFF_FIRST_MS * 2 ** (attempt - 1) * (0.5 + this.#random() / 2))
       }
     }

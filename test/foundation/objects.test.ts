@@ -9,7 +9,10 @@ const body = (text: string) => ({
   Body: { transformToByteArray: async () => new Uint8Array(Buffer.from(text)) },
 })
 
-function scripted(...answers: (Error | object)[]) {
+const scripted = (...answers: (Error | object)[]) => scriptedAfter(0, ...answers)
+
+/** A store that takes so long for each answer. */
+function scriptedAfter(answerMs: number, ...answers: (Error | object)[]) {
   const sent: { name: string; input: Record<string, unknown> }[] = []
   let slept = 0
   const port = {
@@ -22,7 +25,7 @@ function scripted(...answers: (Error | object)[]) {
     },
   }
   const clock = {
-    nowMs: () => 0,
+    nowMs: () => sent.length * answerMs + slept,
     sleep: async (ms: number) => {
       slept += ms
     },
@@ -71,6 +74,12 @@ describe('An object', () => {
     })
     expect(sent.length).toBeLessThanOrEqual(10)
     expect(sleptMs()).toBeLessThan(2_000)
+  })
+
+  it('of a store that hangs is asked for twice, so that the caller hears of it in time.', async () => {
+    const { objects, sent } = scriptedAfter(10_000, new Error('no answer within 10000 ms'))
+    await expect(objects.get('key')).rejects.toMatchObject({ code: 'SEGMENT_UNAVAILABLE' })
+    expect(sent).toHaveLength(2)
   })
 
   it('is none where S3 answers 403, as it does for a missing key, and somebody hears of it.', async () => {

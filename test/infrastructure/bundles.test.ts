@@ -154,11 +154,11 @@ describe('A stack from a log', () => {
     const column = before.length - before.lastIndexOf('\n')
     const stack = `Error: no\n    at q (file:///var/task/${name}:${line}:${column})\n    at node:fs:1:2`
 
-    const source = readFileSync(join(root, 'lambdas/engine/core/keys.ts'), 'utf8')
+    const source = readFileSync(join(root, 'lambdas/foundation/queue-id.ts'), 'utf8')
     const sourceLine = source.slice(0, source.indexOf(words)).split('\n').length
     expect(explainStack(stack, 'Push')).toMatch(
       new RegExp(
-        `^Error: no\n    at q \\(lambdas/engine/core/keys.ts:${sourceLine}:\\d+\\)\n    at node:fs:1:2$`,
+        `^Error: no\n    at q \\(lambdas/foundation/queue-id.ts:${sourceLine}:\\d+\\)\n    at node:fs:1:2$`,
       ),
     )
   })

@@ -142,7 +142,7 @@ describe.skipIf(!hasBinary || !existsSync('/proc/self/stat'))('nothing is left b
     const temporary = await mkdtemp(join(tmpdir(), 'pushpop-test-'))
     cleanUps.push(() => rm(temporary, { recursive: true }))
     const script = `
-      import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, 'embedded.ts'))}
+      import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, '../../testing/embedded.ts'))}
       const embedded = await startEmbedded({ environment: {} })
       const forever = setInterval(() => {}, 1000)
       process.stdin.once('data', async (text) => {

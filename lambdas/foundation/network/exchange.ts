@@ -1,7 +1,6 @@
 // One request and the whole of its answer.
 
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterReading } from './answer-timeouts.ts'
 import { type SdkRequest, send } from './outgoing.ts'
@@ -24,9 +23,6 @@ export type Bounds = {
 
 /** Twice the largest object that there is, a segment of 250 items of 256 KiB. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024
-
-/** On one of these a request may have left as soon as it is written. */
-const established = new WeakSet<Socket>()
 
 /**
  * Rejects with `RequestNotSentError` where nothing of the request left. After any other error it may
@@ -63,14 +59,13 @@ export function exchange(
     signal?.addEventListener('abort', onAbort)
     outgoing.on('error', fail)
     outgoing.once('socket', (socket) => {
-      mayHaveLeft = established.has(socket)
+      mayHaveLeft = !sockets.isConnecting(socket)
       if (mayHaveLeft) return
       const late = afterReading(connectTimeoutMs, () => {
         if (!mayHaveLeft) fail(timeoutError(`not connected within ${connectTimeoutMs} ms`))
       })
       outgoing.once('close', () => clearTimeout(late))
       socket.once(sockets.establishedBy, () => {
-        established.add(socket)
         mayHaveLeft = true
         clearTimeout(late)
       })

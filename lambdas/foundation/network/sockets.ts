@@ -25,6 +25,7 @@ export class Sockets {
   readonly request: typeof request
   /** Nothing of a request leaves before a new socket emits this. */
   readonly establishedBy: 'connect' | 'secureConnect'
+  readonly #connecting = new WeakSet<object>()
   readonly #options: SocketOptions
   readonly #idleSinceMs = new WeakMap<object, number>()
 
@@ -38,11 +39,32 @@ export class Sockets {
     this.request = request
     this.establishedBy = protocol === 'http:' ? 'connect' : 'secureConnect'
     this.agent = new Agent({ keepAlive: true, maxSockets: options.socketsMax })
+    // From its birth, because a socket can connect while no request holds it: the one that it was made
+    // for may be given up meanwhile.
+    const create = this.agent.createConnection.bind(this.agent)
+    this.agent.createConnection = (...how) => {
+      const socket = create(...how)
+      if (socket) {
+        this.#connecting.add(socket)
+        socket.once(this.establishedBy, () => this.#connecting.delete(socket))
+      }
+      return socket
+    }
     const keep = this.agent.keepSocketAlive.bind(this.agent)
     this.agent.keepSocketAlive = (socket) => {
+      // Nobody waits for it any more, and it may never connect.
+      if (this.#connecting.has(socket)) return false
       this.#idleSinceMs.set(socket, options.nowMs())
       return keep(socket)
     }
+  }
+
+  /**
+   * Whether nothing can have left on this socket yet. A socket that we know nothing of counts as
+   * established, because a request that was carried out must never pass for one that was not sent.
+   */
+  isConnecting(socket: Socket): boolean {
+    return this.#connecting.has(socket)
   }
 
   /** When whatever is idle may be used; `undefined` is at once. */

@@ -98,6 +98,17 @@ describe('Of one lock of each state', () => {
     expect(forOneWrite(aRecord({}, { locks: new Map(same) }), () => true)).toHaveLength(3)
   })
 
+  it('one write ends those that ended first, in whatever order DynamoDB hands them over.', () => {
+    const locks = Array.from(
+      { length: LOCKS_PER_WRITE + 2 },
+      (_, n) => [`l-${n + 10}`, aLock(n < 4 ? 1 : n, at(0, n, n + 1))] as const,
+    )
+    const inOrder = forOneWrite(aRecord({}, { locks: new Map(locks) }), () => true)
+    const reversed = forOneWrite(aRecord({}, { locks: new Map(locks.reverse()) }), () => true)
+    expect(inOrder).toEqual(reversed)
+    expect(inOrder.slice(0, 5)).toEqual(['l-10', 'l-11', 'l-12', 'l-13', 'l-14'])
+  })
+
   it('each is counted where it belongs.', () => {
     const record = aSelection()
     expect(doneLocks(record)).toBe(1)

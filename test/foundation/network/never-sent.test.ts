@@ -3,9 +3,15 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { createServer as createTlsServer } from 'node:tls'
+import { setTimeout } from 'node:timers/promises'
+import {
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+} from 'node:tls'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { HttpRequest } from '@smithy/core/protocols'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -103,6 +109,70 @@ describe('A request is told to have never left, because of', () => {
     expect(failureOf(await first)).toBe('unknown')
   })
 })
+
+/**
+ * A connection can come about while no request holds it, if the one that it was made for is given up.
+ * What the next request sends on it may have left all the same.
+ */
+describe.each([http, https])(
+  'A request on a connection made for another is not taken for unsent (%s)',
+  (protocol) => {
+    const answers: Readonly<Record<string, (socket: Socket) => void>> = {
+      'that is broken off': (socket) => socket.destroy(),
+      'that nobody answers': () => {},
+    }
+    async function serverOf(answer: (socket: Socket) => void) {
+      let asked: (socket: Socket) => void = () => {}
+      const onRequest = ({ socket }: { readonly socket: Socket }) => asked(socket)
+      const trusted = getCACertificates('default')
+      cleanUps.push(() => setDefaultCACertificates(trusted))
+      setDefaultCACertificates([...trusted, loopbackCertificate])
+      const server = await startServer(
+        protocol === https
+          ? createHttpsServer({ key: loopbackKey, cert: loopbackCertificate }, onRequest)
+          : createHttpServer(onRequest),
+      )
+      cleanUps.push(() => server.close())
+      let arrived = 0
+      return {
+        request: requestTo(server.port, { protocol }),
+        arrived: () => arrived,
+        /** By then a connection that was made for nobody has come about. */
+        async answerFromNow() {
+          await setTimeout(50)
+          asked = (socket) => {
+            arrived += 1
+            answer(socket)
+          }
+        },
+      }
+    }
+
+    it.each(Object.entries(answers))(
+      'one that waited in line and is given up: %s.',
+      async (_, answer) => {
+        const server = await serverOf(answer)
+        const handler = handlerWith({ socketsMax: 2, answerTimeoutMs: 300, connectTimeoutMs: 100 })
+        await Promise.allSettled([1, 2, 3].map(() => handler.handle(server.request)))
+        await server.answerFromNow()
+        const error = await handler.handle(server.request).catch((reason: unknown) => reason)
+        expect([failureOf(error), server.arrived()]).toEqual(['unknown', 1])
+      },
+    )
+
+    it.each(Object.entries(answers))('one that is aborted at once: %s.', async (_, answer) => {
+      const server = await serverOf(answer)
+      const handler = handlerWith({ answerTimeoutMs: 300, connectTimeoutMs: 100 })
+      const caller = new AbortController()
+      const aborted = handler.handle(server.request, { abortSignal: caller.signal })
+      caller.abort()
+      await expect(aborted).rejects.toThrow('aborted')
+      await server.answerFromNow()
+      const error = await handler.handle(server.request).catch((reason: unknown) => reason)
+      expect([failureOf(error), server.arrived()]).toEqual(['unknown', 1])
+    })
+  },
+)
 
 describe('The SDK’s own handler leaves it open in some cases, and says so by code or call in others:', () => {
   const handlerThatWaits = (ms: number) => {

@@ -271,4 +271,16 @@ export const lockMutants: readonly Mutant[] = [
     ],
     killers: [simulation(300)],
   },
+  {
+    name: 'locks-in-the-order-of-a-map',
+    rule: 'a map has no order in DynamoDB',
+    edits: [
+      edit(
+        'engine/core/locks.ts',
+        '    .sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))\n',
+        '',
+      ),
+    ],
+    killers: [test('test/engine/core/locks.test.ts', 'in whatever order')],
+  },
 ]

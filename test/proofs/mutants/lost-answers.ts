@@ -354,4 +354,24 @@ async function popApart(
     edits: [edit('engine/core/locks.ts', 'ended: ended.slice(-ENDED_KEPT)', 'ended: []')],
     killers: [test('test/engine/core/locks.test.ts')],
   },
+  {
+    name: 'conflict-of-transactions-taken-for-throttling',
+    rule: '0008 a conflict passes within milliseconds',
+    edits: [
+      edit(
+        'foundation/dynamo.ts',
+        "failure === 'conflict' ? conflictPatience : steadyPatience",
+        'steadyPatience',
+      ),
+    ],
+    killers: [test('test/engine/transaction-conflicts.test.ts')],
+  },
+  {
+    name: 'conflict-of-transactions-not-recognised',
+    rule: '0008 a conflict passes within milliseconds',
+    edits: [
+      edit('foundation/dynamo.ts', "isConflict(error) ? 'conflict' : 'throttled'", "'throttled'"),
+    ],
+    killers: [test('test/engine/transaction-conflicts.test.ts')],
+  },
 ]

@@ -70,11 +70,24 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       edit(
         'foundation/network/exchange.ts',
-        'mayHaveLeft = established.has(socket)',
+        'mayHaveLeft = !sockets.isConnecting(socket)',
         'mayHaveLeft = false',
       ),
     ],
     killers: [test('test/foundation/network/request-handler.test.ts', 'used before')],
+  },
+  {
+    name: 'connected-unseen-taken-for-unsent',
+    rule: '0023 definite only where nothing left',
+    edits: [
+      edit(
+        'foundation/network/sockets.ts',
+        'socket.once(this.establishedBy, () => this.#connecting.delete(socket))',
+        '',
+      ),
+      edit('foundation/network/sockets.ts', 'if (this.#connecting.has(socket)) return false', ''),
+    ],
+    killers: [test('test/foundation/network/never-sent.test.ts', 'made for another')],
   },
   {
     name: 'unsent-taken-for-unknown',
@@ -115,5 +128,17 @@ export const networkMutants: readonly Mutant[] = [
     rule: '0023 the wait ends, whatever becomes of the request',
     edits: [edit('foundation/answer-deadline.ts', '      reject(error)\n', '')],
     killers: [test('test/foundation/answer-deadline.test.ts', 'does not care')],
+  },
+  {
+    name: 'object-store-that-hangs-asked-again-and-again',
+    rule: '0023 a call ends before its function does',
+    edits: [edit('foundation/objects.ts', '|| isLate) throw', ') throw')],
+    killers: [test('test/foundation/objects.test.ts', 'that hangs')],
+  },
+  {
+    name: 'denied-object-missing-without-a-word',
+    rule: 'no error is swallowed',
+    edits: [edit('foundation/objects.ts', '        this.#onDenied(error, key)\n', '')],
+    killers: [test('test/foundation/objects.test.ts', 'somebody hears')],
   },
 ]
