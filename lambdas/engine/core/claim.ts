@@ -1,6 +1,6 @@
-import { standingOf } from './acknowledge.ts'
 import { toRecall } from './housekeeping.ts'
 import { CLAIM_BLIND_ITEMS, IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from './limits.ts'
+import { standingOf } from './lock-standing.ts'
 import type { PopCommand } from './pop.ts'
 import { endOf, freeIn, lanesInOrder, type QueueRecord } from './record.ts'
 

@@ -1,6 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { deadLetterQueueOf } from '../../foundation/queue-id.ts'
-import { standingOf } from './acknowledge.ts'
 import type { Guards } from './fence.ts'
 import {
   IN_FLIGHT_MAX,
@@ -8,6 +7,7 @@ import {
   LOCK_LANES_PER_WRITE,
   LOCKS_PER_WRITE,
 } from './limits.ts'
+import { standingOf } from './lock-standing.ts'
 import { endExpired, endLock, expiredLocks, foldDone, liveLocks } from './locks.ts'
 import { countOf, take } from './ranges.ts'
 import {

@@ -3,8 +3,9 @@ import { SHARDS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { announced, waitsForSomebody } from '../core/reminder.ts'
 import type { AnnounceReport, AnnounceRequest } from '../verbs.ts'
+import { attempts, done } from './attempts.ts'
 import { checkPrefix } from './directory.ts'
-import { busy, changeOf, commit, type Engine, pause } from './engine.ts'
+import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type WalkPlace, walkOn, walkStart } from './walk.ts'
 
@@ -42,21 +43,14 @@ export async function announceWaiting(
   return { ...report, ...(place && { cursor: encodePlace(place) }) }
 }
 
-async function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
-  let record: QueueRecord | undefined = seen
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record === undefined || !waitsForSomebody(record)) return false
-    const nowMs = engine.clock.nowMs()
-    const change = changeOf(engine, record, announced(record, nowMs), {
-      nowMs,
-      refreshCheckAt: true,
-    })
-    const committed = await commit(engine, change)
-    if (committed.kind === 'committed') return true
-    record = committed.kind === 'lost' ? committed.current : undefined
-    await pause(engine, attempt)
-  }
-  throw busy(seen.queue)
+function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
+  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
+  return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
+    if (record === undefined || !waitsForSomebody(record)) return { kind: 'answer', answer: false }
+    const options = { nowMs, refreshCheckAt: true }
+    const change = changeOf(engine, record, announced(record, nowMs), options)
+    return { kind: 'write', change, landed: () => done(true) }
+  })
 }
 
 /** `3/orders`: in shard 3, behind the queue "orders". */

@@ -15,8 +15,9 @@ import {
   visibleIn,
 } from '../core/views.ts'
 import type { BrowsePage, BrowseRequest } from '../verbs.ts'
-import { type Engine, readRecord } from './engine.ts'
-import { MissingItems, READS_MAX, unreadable } from './popped.ts'
+import { attempts, done } from './attempts.ts'
+import type { Engine } from './engine.ts'
+import { readingCourse } from './missing-items.ts'
 
 const LIMIT_DEFAULT = 20
 
@@ -39,15 +40,17 @@ export async function browse(
     )
   }
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
-  const missing = new MissingItems()
-  let record = await readRecord(engine, queue)
-  for (let attempt = 1; attempt <= READS_MAX; attempt += 1) {
-    if (record === undefined) return { items: [] }
-    const page = await pageOf(engine, record, priority, limit, place)
-    if (page !== undefined) return page
-    record = await missing.lookAgain(engine, queue, record)
-  }
-  throw unreadable(queue)
+  const course = { ...readingCourse(queue), from: 'store' } as const
+  return attempts<BrowsePage>(engine, queue, course, ({ record }) => {
+    if (record === undefined) return { kind: 'answer', answer: { items: [] } }
+    return {
+      kind: 'act',
+      async act() {
+        const page = await pageOf(engine, record, priority, limit, place)
+        return page === undefined ? { kind: 'missing', record } : done(page)
+      },
+    }
+  })
 }
 
 async function pageOf(

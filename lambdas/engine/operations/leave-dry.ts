@@ -2,7 +2,8 @@ import { recordKey } from '../core/keys.ts'
 import { hasFree } from '../core/marks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { dryUpdate } from '../store/dry-update.ts'
-import { busy, type Engine, pause, readRecord, seen } from './engine.ts'
+import { again, attempts, lost } from './attempts.ts'
+import { type Engine, readRecord, seen } from './engine.ts'
 
 /** The mark is refused only when something came in between, and mostly it is still there to be seen. */
 const TRIES_MAX = 24
@@ -15,21 +16,29 @@ const TRIES_MAX = 24
  */
 export async function leaveDry(
   engine: Engine,
-  record: QueueRecord | undefined,
+  seenLast: QueueRecord | undefined,
 ): Promise<QueueRecord | undefined> {
-  let current = record
-  for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
-    if (!engine.events || current === undefined || current.dry || hasFree(current)) return current
-    const { queue } = current
-    const written = await engine.dynamo.update(recordKey(queue), dryUpdate(current))
-    // Whether a lost answer was a mark, the record tells; setting it twice is once.
-    current =
-      written.kind === 'unknown'
-        ? await readRecord(engine, queue)
-        : seen(engine, queue, written.item)
-    if (written.kind !== 'done' && attempt > 1) await pause(engine, attempt)
-  }
-  throw busy(current?.queue ?? '')
+  if (!engine.events || seenLast === undefined) return seenLast
+  const { queue } = seenLast
+  const course = { from: { record: seenLast }, attemptsMax: TRIES_MAX, pausesFrom: 2 }
+  return attempts<QueueRecord | undefined>(engine, queue, course, ({ record }) => {
+    if (record === undefined || record.dry || hasFree(record)) {
+      return { kind: 'answer', answer: record }
+    }
+    return {
+      kind: 'act',
+      async act() {
+        const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
+        if (written.kind === 'done') return again(seen(engine, queue, written.item))
+        // Whether a lost answer was a mark, the record tells; setting it twice is once.
+        return lost(
+          written.kind === 'unknown'
+            ? await readRecord(engine, queue)
+            : seen(engine, queue, written.item),
+        )
+      },
+    }
+  })
 }
 
 /**

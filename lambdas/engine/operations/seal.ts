@@ -1,10 +1,12 @@
 import type { Row } from '../../foundation/dynamo.ts'
-import type { Append } from '../core/append.ts'
+import { type Append, sealsAfter } from '../core/append.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../core/seal.ts'
 import { chunkRows } from '../store/segments.ts'
-import { changeOf, commit, type Engine, isThrottled, readRecord } from './engine.ts'
+import { again, attempts, done } from './attempts.ts'
+import { commit } from './commit.ts'
+import { changeOf, type Engine, isThrottled, readRecord, tailLimits } from './engine.ts'
 import { deleteRows } from './segment-work.ts'
 
 /**
@@ -21,32 +23,38 @@ const ROUNDS_MAX = 64
  * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */
 export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
-  let record: QueueRecord | undefined = seen
+  const { queue } = seen
   let entries = 0
-  for (let round = 1; round <= ROUNDS_MAX && record !== undefined; round += 1) {
-    const { queue } = record
-    const seals = planSeal(record)
-    if (seals.length === 0) break
-    const rows = rowsOf(queue, seals)
-    await engine.dynamo.putMany(rows.flat(), true)
-    const nowMs = engine.clock.nowMs()
-    const change = changeOf(engine, record, sealed(record, seals), { nowMs })
-    const committed = await commit(engine, change, { eager: true })
-    if (committed.kind === 'committed') {
-      for (const part of seals) entries += part.entries.length
-      record = committed.record
-      continue
-    }
-    const current = committed.kind === 'lost' ? committed.current : undefined
-    // While the store throttles, the next to cross a line may have it: trying again costs units too.
-    const again = current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)
-    if (!again) {
-      await dropLateRows(engine, queue, seals, rows, current)
-      break
-    }
-    record = current
+  const course = {
+    from: { record: seen },
+    attemptsMax: ROUNDS_MAX,
+    exhausted: () => entries,
   }
-  return entries
+  return attempts<number>(engine, queue, course, ({ record }) => {
+    const seals = record === undefined ? [] : planSeal(record)
+    if (record === undefined || seals.length === 0) return { kind: 'answer', answer: entries }
+    return {
+      kind: 'act',
+      async act() {
+        const rows = rowsOf(queue, seals)
+        await engine.dynamo.putMany(rows.flat(), true)
+        const nowMs = engine.clock.nowMs()
+        const change = changeOf(engine, record, sealed(record, seals), { nowMs })
+        const committed = await commit(engine, change, { eager: true })
+        if (committed.kind === 'committed') {
+          for (const part of seals) entries += part.entries.length
+          return again(committed.record)
+        }
+        const { current } = committed
+        // While the store throttles, the next to cross a line may have it: trying again costs units too.
+        if (current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)) {
+          return again(current)
+        }
+        await dropLateRows(engine, queue, seals, rows, current)
+        return done(entries)
+      },
+    }
+  })
 }
 
 /**
@@ -80,12 +88,24 @@ export async function appendSealing(
   if (committed.kind === 'committed') {
     // Others may have pushed since, if the answer was lost and the record looked up instead.
     const { after } = change
-    if (committed.record?.appends === after.appends) engine.alone.add(committed.record)
+    if (committed.record.appends === after.appends) engine.alone.add(committed.record)
     return after
   }
-  const current = committed.kind === 'lost' ? committed.current : undefined
-  await dropLateRows(engine, queue, seals, rows, current)
+  await dropLateRows(engine, queue, seals, rows, committed.current)
   return undefined
+}
+
+/** The push is answered by its append alone: a seal that fails is left to the next one that is due. */
+export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {
+  await seal(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'seal' })
+  })
+}
+
+/** Seals after an append of so many bytes left this record, if that is its part. */
+export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
+  const alone = engine.alone.has(record)
+  if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
 }
 
 const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>

@@ -9,11 +9,13 @@ import type { QueueRecord } from '../core/record.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { forgetTokensUpdate } from '../store/once-update.ts'
 import type { PushItem, TransactItem } from '../verbs.ts'
-import { ensureLane, queueFull, sealQuietly } from './append.ts'
+import { queueFull } from './append.ts'
 import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
+import { prepare } from './entries.ts'
 import { foldForRoom } from './fold.ts'
+import { ensureLane } from './lanes.ts'
 import { passLimit } from './pass-limit.ts'
-import { prepare } from './push.ts'
+import { sealQuietly } from './seal.ts'
 
 const TOKEN_CHARACTERS = 6
 
@@ -42,8 +44,8 @@ export async function pushTransactItem(
   if (record !== undefined) record = await forgetTokens(engine, record)
   // Forgotten since the lane was made: it was empty for long.
   if (record === undefined) throw busy(queue)
-  if (record.room < 1) throw queueFull(queue, record)
-  const admitted = await passLimit(engine, 'push', record, undefined)
+  if (record.room < 1) throw queueFull(record)
+  const admitted = await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)
   const { addition } = await prepare(engine, queue, [item])
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)

@@ -22,7 +22,7 @@ export const lockMutants: readonly Mutant[] = [
     rule: '§7 a late acknowledge: the items are back',
     edits: [
       edit(
-        'engine/core/acknowledge.ts',
+        'engine/core/lock-standing.ts',
         "    if (isLive(lock, nowMs)) return { kind: 'live', lock }\n",
         "    if (isLive(lock, nowMs) || lock.expiresAtMs > 0) return { kind: 'live', lock }\n",
       ),
