@@ -69,9 +69,7 @@ export function appendUpdate(
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)
   if (once !== undefined) passOnce(update, once)
-  update.add('b', append.bytes)
-  update.add('a', 1)
-  update.add('room', -append.items)
+  count(update, append)
   return update.build()
 }
 
@@ -102,10 +100,14 @@ export function wideAppendUpdate(
   startTimer(update, append, remindAtMs)
   update.set('L', lanes)
   update.add('n', newLanes.size)
+  count(update, append)
+  return update.build()
+}
+
+function count(update: Expression, append: Append): void {
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
-  return update.build()
 }
 
 /** There is something to pop again. Removing what is not there costs nothing. */

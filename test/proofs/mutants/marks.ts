@@ -1,164 +1,133 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { edit, type Mutant, simulation } from './mutant.ts'
-
-const updates = 'engine/store/dry-update.ts'
-const fenced = 'engine/store/fenced-update.ts'
+import { type Mutant, mutant, simulation } from './mutant.ts'
 
 /** The marks that events are made of: what is missed here is an event that never comes. */
 export const markMutants: readonly Mutant[] = [
-  {
-    name: 'append-leaves-the-dry-mark',
-    rule: 'dry: nothing is free',
-    edits: [
-      edit(
-        'engine/store/append-update.ts',
-        "  if (append.items > 0) update.removes.push('dry', 'ev')\n",
-        "  if (append.items > 0) update.removes.push('ev')\n",
-      ),
+  mutant(
+    'append-leaves-the-dry-mark',
+    'dry: nothing is free',
+    [
+      'engine/store/append-update.ts',
+      "if (append.items > 0) update.removes.push('dry', 'ev')",
+      "if (append.items > 0) update.removes.push('ev')",
     ],
-    killers: [simulation(200)],
-  },
-  {
-    name: 'dry-whatever-was-appended-meanwhile',
-    rule: 'dry: nothing is free',
-    edits: [edit('engine/core/fence.ts', '(becomesDry || (dropsTimer', '((dropsTimer')],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'dry-afterwards-whatever-was-appended',
-    rule: 'dry: nothing is free',
-    edits: [
-      edit(
-        updates,
-        '  update.condition(`a=${update.value(seen.appends)}`)\n  update.condition(`g=',
-        '  update.condition(`g=',
-      ),
+    simulation(200),
+  ),
+  mutant(
+    'dry-whatever-was-appended-meanwhile',
+    'dry: nothing is free',
+    ['engine/core/fence.ts', '(becomesDry || (dropsTimer', '((dropsTimer'],
+    simulation(600),
+  ),
+  mutant(
+    'dry-afterwards-whatever-was-appended',
+    'dry: nothing is free',
+    [
+      'engine/store/dry-update.ts',
+      'update.condition(`a=${update.value(seen.appends)}`) update.condition(`g=',
+      'update.condition(`g=',
     ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'dry-afterwards-whatever-came-back',
-    rule: 'dry: nothing is free',
-    edits: [
-      edit(
-        updates,
-        "  update.condition(`g=${update.value(seen.returns)}`)\n  update.set('dry', 'y')",
-        "  update.set('dry', 'y')",
-      ),
+    simulation(600),
+  ),
+  mutant(
+    'dry-afterwards-whatever-came-back',
+    'dry: nothing is free',
+    [
+      'engine/store/dry-update.ts',
+      "update.condition(`g=${update.value(seen.returns)}`) update.set('dry', 'y')",
+      "update.set('dry', 'y')",
     ],
-    killers: [simulation(3_000)],
-  },
-  {
-    name: 'dry-mark-unseen-is-kept',
-    rule: 'dry: nothing is free',
-    edits: [
-      edit(
-        fenced,
-        "  if (bringsBack) update.removes.push('dry')\n",
-        "  if (bringsBack && before.dry) update.removes.push('dry')\n",
-      ),
+    simulation(3000),
+  ),
+  mutant(
+    'dry-mark-unseen-is-kept',
+    'dry: nothing is free',
+    [
+      'engine/store/fenced-update.ts',
+      "if (bringsBack) update.removes.push('dry')",
+      "if (bringsBack && before.dry) update.removes.push('dry')",
     ],
-    killers: [simulation(3_000)],
-  },
-  {
-    name: 'dry-mark-goes-with-any-write',
-    rule: 'a dry queue stays marked until something comes',
-    edits: [
-      edit(
-        fenced,
-        "  if (bringsBack) update.removes.push('dry')\n",
-        "  if (!after.dry || bringsBack) update.removes.push('dry')\n",
-      ),
+    simulation(3000),
+  ),
+  mutant(
+    'dry-mark-goes-with-any-write',
+    'a dry queue stays marked until something comes',
+    [
+      'engine/store/fenced-update.ts',
+      "if (bringsBack) update.removes.push('dry')",
+      "if (!after.dry || bringsBack) update.removes.push('dry')",
     ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'claim-of-the-last-leaves-no-mark',
-    rule: 'who takes the last leaves the mark',
-    edits: [
-      edit(
-        'engine/operations/claim.ts',
-        '  const known = await leaveDryQuietly(engine, record)\n',
-        '  const known = true\n',
-      ),
+    simulation(600),
+  ),
+  mutant(
+    'claim-of-the-last-leaves-no-mark',
+    'who takes the last leaves the mark',
+    [
+      'engine/operations/claim.ts',
+      'const known = await leaveDryQuietly(engine, record)',
+      'const known = true',
     ],
-    killers: [simulation(200)],
-  },
-  {
-    name: 'pop-of-the-last-leaves-no-mark',
-    rule: 'who takes the last leaves the mark',
-    edits: [
-      edit(
-        'engine/operations/pop.ts',
-        '  const known = await leaveDryQuietly(engine, committed.record)\n',
-        '  const known = true\n',
-      ),
+    simulation(200),
+  ),
+  mutant(
+    'pop-of-the-last-leaves-no-mark',
+    'who takes the last leaves the mark',
+    [
+      'engine/operations/pop.ts',
+      'const known = await leaveDryQuietly(engine, after)',
+      'const known = true',
     ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'empty-pop-leaves-no-mark',
-    rule: 'who finds nothing leaves the mark',
-    edits: [
-      edit(
-        'engine/operations/pop.ts',
-        '          const left = await leaveDry(engine, record)\n',
-        '          const left = record\n',
-      ),
+    simulation(600),
+  ),
+  mutant(
+    'empty-pop-leaves-no-mark',
+    'who finds nothing leaves the mark',
+    [
+      'engine/operations/pop.ts',
+      'const left = await leaveDry(engine, record)',
+      'const left = record',
     ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'purge-leaves-no-mark',
-    rule: 'who takes the last leaves the mark',
-    edits: [
-      edit(
-        'engine/operations/purge.ts',
-        '        await leaveDryQuietly(engine, committed.record)\n',
-        '',
-      ),
-      edit('engine/operations/purge.ts', '        marksDry: engine.events && losses === 0,\n', ''),
+    simulation(600),
+  ),
+  mutant(
+    'purge-leaves-no-mark',
+    'who takes the last leaves the mark',
+    [
+      ['engine/operations/purge.ts', 'await leaveDryQuietly(engine, after)', ''],
+      ['engine/operations/purge.ts', 'marksDry: engine.events && losses === 0,', ''],
     ],
-    killers: [simulation(200)],
-  },
-  {
-    name: 'empty-record-without-the-mark',
-    rule: 'a record without items is dry',
-    edits: [
-      edit('engine/store/append-update.ts', "  if (append.items === 0) stored.dry = 'y'\n", ''),
+    simulation(200),
+  ),
+  mutant(
+    'empty-record-without-the-mark',
+    'a record without items is dry',
+    ['engine/store/append-update.ts', "if (append.items === 0) stored.dry = 'y'", ''],
+    simulation(200),
+  ),
+  mutant(
+    'returned-items-are-not-notable',
+    'every transition wakes the stream',
+    [
+      'engine/core/fence.ts',
+      'isNotable(before, pruned, bringsBack && begun === undefined)',
+      'isNotable(before, pruned, false)',
     ],
-    killers: [simulation(200)],
-  },
-  {
-    name: 'returned-items-are-not-notable',
-    rule: 'every transition wakes the stream',
-    edits: [
-      edit(
-        'engine/core/fence.ts',
-        'isNotable(before, pruned, bringsBack && begun === undefined)',
-        'isNotable(before, pruned, false)',
-      ),
+    simulation(600),
+  ),
+  mutant(
+    'dead-items-are-not-notable',
+    'every transition wakes the stream',
+    [
+      'engine/core/marks.ts',
+      'if (bringsBack || deadIn(after) > deadIn(before)) return true',
+      'if (bringsBack) return true',
     ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'dead-items-are-not-notable',
-    rule: 'every transition wakes the stream',
-    edits: [
-      edit(
-        'engine/core/marks.ts',
-        '  if (bringsBack || deadIn(after) > deadIn(before)) return true\n',
-        '  if (bringsBack) return true\n',
-      ),
-    ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'ended-locks-are-not-notable',
-    rule: 'every transition wakes the stream',
-    edits: [
-      edit('engine/core/marks.ts', "?.ending !== 'acknowledged'\n", '?.ending === undefined\n'),
-    ],
-    killers: [simulation(600)],
-  },
+    simulation(600),
+  ),
+  mutant(
+    'ended-locks-are-not-notable',
+    'every transition wakes the stream',
+    ['engine/core/marks.ts', "?.ending !== 'acknowledged'", '?.ending === undefined'],
+    simulation(600),
+  ),
 ]

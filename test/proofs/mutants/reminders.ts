@@ -1,130 +1,102 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { edit, type Mutant, simulation, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const wakeups = test('test/proofs/consumer-simulation/lost-wakeup.test.ts')
+const appendUpdate = 'engine/store/append-update.ts'
+const fence = 'engine/core/fence.ts'
 
 /** Who wakes a consumer, and who comes when that was not heard. */
 export const reminderMutants: readonly Mutant[] = [
-  {
-    name: 'lock-that-dies-frees-nobody',
-    rule: 'a lock that ends unacknowledged is news to those behind it',
-    edits: [
-      edit(
-        'engine/core/transitions.ts',
-        '    if (endsUnacknowledged(lockId, after)) return true\n',
-        '    void endsUnacknowledged\n',
-      ),
+  mutant(
+    'lock-that-dies-frees-nobody',
+    'a lock that ends unacknowledged is news to those behind it',
+    [
+      'engine/core/transitions.ts',
+      'if (endsUnacknowledged(lockId, after)) return true',
+      'void endsUnacknowledged',
     ],
-    killers: [test('test/engine/core/transitions.test.ts'), wakeups],
-  },
-  {
-    name: 'purged-lock-frees-nobody',
-    rule: 'a lock that ends unacknowledged is news to those behind it',
-    edits: [
-      edit(
-        'engine/core/marks.ts',
-        "  after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'\n",
-        "  !['acknowledged', 'purged'].includes(\n    after.ended.findLast((ended) => ended.lockId === lockId)?.ending ?? '',\n  )\n",
-      ),
+    test('test/engine/core/transitions.test.ts'),
+    test('test/proofs/consumer-simulation/lost-wakeup.test.ts'),
+  ),
+  mutant(
+    'purged-lock-frees-nobody',
+    'a lock that ends unacknowledged is news to those behind it',
+    [
+      'engine/core/marks.ts',
+      "after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'",
+      `!['acknowledged', 'purged'].includes(
+  after.ended.findLast((ended) => ended.lockId === lockId)?.ending ?? '',
+)`,
     ],
-    killers: [test('test/engine/core/transitions.test.ts')],
-  },
-  {
-    name: 'append-starts-no-timer',
-    rule: 'what waits has a timer',
-    edits: [
-      edit(
-        'engine/store/append-update.ts',
-        '  update.sets.push(`checkAt=if_not_exists(checkAt,${update.value(atMs)})`)\n',
-        '',
-      ),
+    test('test/engine/core/transitions.test.ts'),
+  ),
+  mutant(
+    'append-starts-no-timer',
+    'what waits has a timer',
+    [appendUpdate, 'update.sets.push(`checkAt=if_not_exists(checkAt,${update.value(atMs)})`)', ''],
+    simulation(200),
+  ),
+  mutant(
+    'first-push-starts-no-timer',
+    'what waits has a timer',
+    [
+      appendUpdate,
+      'if (checkAtMs !== undefined) stored.checkAt = checkAtMs',
+      'if (checkAtMs !== undefined && append.items === 0) stored.checkAt = checkAtMs',
     ],
-    killers: [simulation(200)],
-  },
-  {
-    name: 'first-push-starts-no-timer',
-    rule: 'what waits has a timer',
-    edits: [
-      edit(
-        'engine/store/append-update.ts',
-        '  if (checkAtMs !== undefined) stored.checkAt = checkAtMs\n',
-        '  if (checkAtMs !== undefined && append.items === 0) stored.checkAt = checkAtMs\n',
-      ),
+    simulation(200),
+  ),
+  mutant(
+    'timer-taken-from-under-a-push',
+    'what waits has a timer',
+    [fence, '(becomesDry || (dropsTimer && before.checkAtMs !== undefined)) &&', 'becomesDry &&'],
+    test('test/engine/reminders.test.ts'),
+  ),
+  mutant(
+    'sweeper-forgets-items-that-wait',
+    'what waits has a timer',
+    [fence, 'remindAt(record, nowMs, refresh, remindAfterMs),', ''],
+    simulation(600),
+  ),
+  mutant(
+    'reminder-while-others-are-taken',
+    'only what nobody takes is announced again',
+    [
+      'engine/core/reminder.ts',
+      'reminder === undefined || reminder.taken !== taken',
+      'reminder === undefined',
     ],
-    killers: [simulation(200)],
-  },
-  {
-    name: 'timer-taken-from-under-a-push',
-    rule: 'what waits has a timer',
-    edits: [
-      edit(
-        'engine/core/fence.ts',
-        '(becomesDry || (dropsTimer && before.checkAtMs !== undefined)) &&',
-        'becomesDry &&',
-      ),
+    simulation(600),
+  ),
+  mutant(
+    'reminder-beside-a-lock',
+    'a queue at work is not announced again',
+    [
+      'engine/core/reminder.ts',
+      'hasFree(record) && [...record.locks.values()].every(isDone)',
+      'hasFree(record) && record.locks.size >= 0 && isDone !== undefined',
     ],
-    killers: [test('test/engine/reminders.test.ts')],
-  },
-  {
-    name: 'sweeper-forgets-items-that-wait',
-    rule: 'what waits has a timer',
-    edits: [
-      edit('engine/core/fence.ts', '    remindAt(record, nowMs, refresh, remindAfterMs),\n', ''),
+    simulation(600),
+  ),
+  mutant(
+    'reminder-is-not-notable',
+    'every transition wakes the stream',
+    [fence, '|| isReminded(before, pruned),', '|| (isReminded(before, pruned) && false),'],
+    simulation(600),
+  ),
+  mutant(
+    'reminder-that-nobody-announces',
+    'who was not heard is announced again',
+    [
+      'engine/core/transitions.ts',
+      'freesTheRest(before, after) || isReminded(before, after)',
+      'freesTheRest(before, after) && isReminded !== undefined',
     ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'reminder-while-others-are-taken',
-    rule: 'only what nobody takes is announced again',
-    edits: [
-      edit(
-        'engine/core/reminder.ts',
-        'reminder === undefined || reminder.taken !== taken',
-        'reminder === undefined',
-      ),
-    ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'reminder-beside-a-lock',
-    rule: 'a queue at work is not announced again',
-    edits: [
-      edit(
-        'engine/core/reminder.ts',
-        '  hasFree(record) && [...record.locks.values()].every(isDone)\n',
-        '  hasFree(record) && record.locks.size >= 0 && isDone !== undefined\n',
-      ),
-    ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'reminder-is-not-notable',
-    rule: 'every transition wakes the stream',
-    edits: [
-      edit(
-        'engine/core/fence.ts',
-        ' || isReminded(before, pruned),\n',
-        ' || (isReminded(before, pruned) && false),\n',
-      ),
-    ],
-    killers: [simulation(600)],
-  },
-  {
-    name: 'reminder-that-nobody-announces',
-    rule: 'who was not heard is announced again',
-    edits: [
-      edit(
-        'engine/core/transitions.ts',
-        'freesTheRest(before, after) || isReminded(before, after)',
-        'freesTheRest(before, after) && isReminded !== undefined',
-      ),
-    ],
-    killers: [test('test/engine/reminders.test.ts')],
-  },
-  {
-    name: 'first-push-is-no-event',
-    rule: 'the write that makes a queue with items is notable',
-    edits: [edit('engine/store/append-update.ts', "  else stored.ev = 'y'\n", '')],
-    killers: [simulation(200)],
-  },
+    test('test/engine/reminders.test.ts'),
+  ),
+  mutant(
+    'first-push-is-no-event',
+    'the write that makes a queue with items is notable',
+    [appendUpdate, "else stored.ev = 'y'", ''],
+    simulation(200),
+  ),
 ]

@@ -1,126 +1,98 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { edit, type Mutant, simulation, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const load = test('test/engine/sweep-load.test.ts')
+const sweep = 'engine/operations/sweep.ts'
+const onceUpdate = 'engine/store/once-update.ts'
+const sweepLoadTest = 'test/engine/sweep-load.test.ts'
 
 /** What must not hold up what: locks, priorities, places. */
 export const sweepMutants: readonly Mutant[] = [
-  {
-    name: 'sweeper-waits-for-s3',
-    rule: 'locks of all queues first',
-    edits: [
-      edit(
-        'engine/operations/sweep.ts',
-        'await Promise.race([all, timeIsUp])',
-        'await all\n    void timeIsUp',
-      ),
+  mutant(
+    'sweeper-waits-for-s3',
+    'locks of all queues first',
+    [
+      sweep,
+      'await Promise.race([all, timeIsUp])',
+      `await all
+    void timeIsUp`,
     ],
-    killers: [load],
-  },
-  {
-    name: 'sweeper-asks-a-store-that-hangs-again-and-again',
-    rule: 'what hangs keeps its place',
-    edits: [
-      edit('engine/operations/sweep.ts', 'inTime() && tidying.size < TIDIED_AT_ONCE', 'inTime()'),
+    test(sweepLoadTest),
+  ),
+  mutant(
+    'sweeper-asks-a-store-that-hangs-again-and-again',
+    'what hangs keeps its place',
+    [sweep, 'inTime() && tidying.size < TIDIED_AT_ONCE', 'inTime()'],
+    test(sweepLoadTest),
+  ),
+  mutant(
+    'sweeper-visits-one-after-the-other',
+    '20,000 queues a run',
+    [sweep, 'const VISITS_AT_ONCE = 32', 'const VISITS_AT_ONCE = 1'],
+    test(sweepLoadTest),
+  ),
+  mutant(
+    'sweep-of-some-shards-sweeps-all',
+    'shards are swept side by side',
+    [sweep, 'dueQueues(engine, shards)', 'dueQueues(engine, allShards)'],
+    test(sweepLoadTest),
+  ),
+  mutant(
+    'dead-lane-that-cannot-move-stops-all',
+    'a priority that fails is passed',
+    ['engine/operations/move-lanes.ts', 'if (isOutage(error)) break', 'break'],
+    test('test/engine/stuck-lanes.test.ts'),
+  ),
+  mutant(
+    'transaction-entry-passes-twice',
+    'an entry passes once',
+    [
+      onceUpdate,
+      'NOT contains(u,${update.value(token)})',
+      'NOT contains(u,${update.value(`${token}!`)})',
     ],
-    killers: [load],
-  },
-  {
-    name: 'sweeper-visits-one-after-the-other',
-    rule: '20,000 queues a run',
-    edits: [
-      edit('engine/operations/sweep.ts', 'const VISITS_AT_ONCE = 32', 'const VISITS_AT_ONCE = 1'),
+    simulation(300),
+  ),
+  mutant(
+    'transaction-entry-of-forgotten-tokens-passes',
+    'an entry passes once',
+    [onceUpdate, '${update.value(kept + forgotten)}', '${update.value(kept + forgotten + 1_000)}'],
+    test('test/engine/transact-item.test.ts', 'passes once'),
+  ),
+  mutant(
+    'transaction-entry-passes-on-a-queue-made-anew',
+    'an entry passes once',
+    [
+      onceUpdate,
+      'update.condition(`born=${update.value(seen.born)}`) update.condition(`(attr',
+      'update.condition(`(attr',
     ],
-    killers: [load],
-  },
-  {
-    name: 'sweep-of-some-shards-sweeps-all',
-    rule: 'shards are swept side by side',
-    edits: [
-      edit(
-        'engine/operations/sweep.ts',
-        'dueQueues(engine, shards)',
-        'dueQueues(engine, allShards)',
-      ),
+    test('test/engine/transact-item.test.ts', 'passes once'),
+  ),
+  mutant(
+    'record-of-any-format-is-written',
+    'a format that is not known is refused',
+    ['engine/store/record-update.ts', 'update.condition(KNOWN_FORMAT)', ''],
+    test('test/engine/formats.test.ts'),
+  ),
+  mutant(
+    'recalled-row-that-begins-later',
+    '§5.8 a reader finds the row that holds a number',
+    [
+      'engine/store/segments.ts',
+      'afterRecalled(from), 1, false)',
+      'afterRecalled(from - 1), 1, false)',
     ],
-    killers: [load],
-  },
-  {
-    name: 'dead-lane-that-cannot-move-stops-all',
-    rule: 'a priority that fails is passed',
-    edits: [
-      edit(
-        'engine/operations/move-lanes.ts',
-        '      if (isOutage(error)) break\n',
-        '      break\n',
-      ),
+    test('test/engine/reading.test.ts'),
+  ),
+  mutant(
+    'recalled-rows-stop-at-the-first',
+    '§5.8 a reader finds all rows that are wanted',
+    [
+      'engine/store/segments.ts',
+      'while (next < to && bytes < bytesMax) {',
+      'while (next < to && bytes < 0) {',
     ],
-    killers: [test('test/engine/stuck-lanes.test.ts')],
-  },
-  {
-    name: 'transaction-entry-passes-twice',
-    rule: 'an entry passes once',
-    edits: [
-      edit(
-        'engine/store/once-update.ts',
-        'NOT contains(u,${update.value(token)})',
-        'NOT contains(u,${update.value(`${token}!`)})',
-      ),
-    ],
-    killers: [simulation(300)],
-  },
-  {
-    name: 'transaction-entry-of-forgotten-tokens-passes',
-    rule: 'an entry passes once',
-    edits: [
-      edit(
-        'engine/store/once-update.ts',
-        '${update.value(kept + forgotten)}',
-        '${update.value(kept + forgotten + 1_000)}',
-      ),
-    ],
-    killers: [test('test/engine/transact-item.test.ts', 'passes once')],
-  },
-  {
-    name: 'transaction-entry-passes-on-a-queue-made-anew',
-    rule: 'an entry passes once',
-    edits: [
-      edit(
-        'engine/store/once-update.ts',
-        '  update.condition(`born=${update.value(seen.born)}`)\n  update.condition(`(attr',
-        '  update.condition(`(attr',
-      ),
-    ],
-    killers: [test('test/engine/transact-item.test.ts', 'passes once')],
-  },
-  {
-    name: 'record-of-any-format-is-written',
-    rule: 'a format that is not known is refused',
-    edits: [edit('engine/store/record-update.ts', '  update.condition(KNOWN_FORMAT)\n', '')],
-    killers: [test('test/engine/formats.test.ts')],
-  },
-  {
-    name: 'recalled-row-that-begins-later',
-    rule: '§5.8 a reader finds the row that holds a number',
-    edits: [
-      edit(
-        'engine/store/segments.ts',
-        'afterRecalled(from), 1, false)',
-        'afterRecalled(from - 1), 1, false)',
-      ),
-    ],
-    killers: [test('test/engine/reading.test.ts')],
-  },
-  {
-    name: 'recalled-rows-stop-at-the-first',
-    rule: '§5.8 a reader finds all rows that are wanted',
-    edits: [
-      edit(
-        'engine/store/segments.ts',
-        'while (next < to && bytes < bytesMax) {',
-        'while (next < to && bytes < 0) {',
-      ),
-    ],
-    killers: [test('test/engine/reading.test.ts'), simulation(300)],
-  },
+    test('test/engine/reading.test.ts'),
+    simulation(300),
+  ),
 ]
