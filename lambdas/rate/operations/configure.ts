@@ -15,6 +15,7 @@ import {
   settingsFrom,
 } from '../core/settings.ts'
 import { configurationUpdate } from '../store/configuration-update.ts'
+import { attempts, done } from './attempts.ts'
 import { nowMs, type RateEngine, readRow, seenRow } from './rate-engine.ts'
 import { outOfReach } from './take.ts'
 
@@ -95,33 +96,36 @@ async function replace(
     return applied(engine, key, before)
   // The greater is the newer, whatever this clock says.
   let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const configuration: KeyConfiguration | undefined = settings && { settings, revision }
-    const slack = attempt <= 4 ? 0 : 4 ** Math.min(attempt - 4, 5)
-    const after = ruledBy(before, applies, revision, configuration, slack, nowMs(engine))
-    const written = await engine.dynamo.update(
-      rowKey(key, 0),
-      configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
-    )
-    if (written.kind === 'done') {
-      seenRow(engine, place, written.item)
-      return applied(engine, key, after)
-    }
-    before = await readAfter(engine, key, written)
-    // Done after all, its answer lost.
-    if (
-      isDeepStrictEqual(before?.configuration, configuration) &&
-      before?.epoch.revision === revision
-    ) {
-      return applied(engine, key, before)
-    }
-    checkMatch(key, before, ifMatch)
-    revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
-    await engine.clock.sleep(PAUSE_MS * engine.random())
-  }
-  throw new QueueError(
-    'BUSY',
-    `Cannot configure rate limit "${key}" because it is too busy; try again`,
+  return attempts(
+    engine.clock,
+    ATTEMPTS_MAX,
+    async (attempt) => {
+      const configuration: KeyConfiguration | undefined = settings && { settings, revision }
+      const slack = attempt <= 4 ? 0 : 4 ** Math.min(attempt - 4, 5)
+      const after = ruledBy(before, applies, revision, configuration, slack, nowMs(engine))
+      const written = await engine.dynamo.update(
+        rowKey(key, 0),
+        configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
+      )
+      if (written.kind === 'done') {
+        seenRow(engine, place, written.item)
+        return done(await applied(engine, key, after))
+      }
+      before = await readAfter(engine, key, written)
+      const isOurs = isDeepStrictEqual(before?.configuration, configuration)
+      // Done after all, its answer lost.
+      if (isOurs && before?.epoch.revision === revision) {
+        return done(await applied(engine, key, before))
+      }
+      checkMatch(key, before, ifMatch)
+      revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
+      return { kind: 'again', pauseMs: PAUSE_MS * engine.random() }
+    },
+    () =>
+      new QueueError(
+        'BUSY',
+        `Cannot configure rate limit "${key}" because it is too busy; try again`,
+      ),
   )
 }
 

@@ -74,14 +74,14 @@ export async function decideRate(
   checkRateKey(key)
   const settings = (sinceMs?: number) => knownSettings(engine, key, sinceMs)
   // A key always has settings, if only by default.
-  return (await decideChecked(engine, key, request, settings)) as RateDecision
+  return (await decideBySettings(engine, key, request, settings)) as RateDecision
 }
 
 /** What applies to a key; given a time, looked for since then. `undefined`: there is no limit. */
 export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
 
 /** For keys that callers cannot name as well. `undefined`: there is no limit any more. */
-export async function decideChecked(
+export async function decideBySettings(
   engine: SlotEngine,
   key: string,
   request: RateRequest,
@@ -99,7 +99,7 @@ export async function decideChecked(
     if (known === undefined) return undefined
     const wanted = overridden(known.settings, overrides)
     if (wanted.kind === 'refused') return { kind: 'override-refused', field: wanted.field }
-    const decision = await decideUnder(engine, key, request, known, wanted.settings, round > 1)
+    const decision = await askShards(engine, key, request, known, wanted.settings, round > 1)
     if (decision.kind !== 'news') return decision
     known = await settings(startedMs)
   }
@@ -109,7 +109,7 @@ export async function decideChecked(
   )
 }
 
-async function decideUnder(
+async function askShards(
   engine: SlotEngine,
   key: string,
   { caller, canWait = false, cost = 1 }: RateRequest,

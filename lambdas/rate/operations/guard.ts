@@ -1,7 +1,7 @@
 import type { GuardLimit } from '../core/guard-limit.ts'
 import { guardKey } from '../core/keys.ts'
 import { settingsFrom } from '../core/settings.ts'
-import { type Allowed, type Denied, decideChecked } from './decide.ts'
+import { type Allowed, type Denied, decideBySettings } from './decide.ts'
 import type { KnownSettings } from './known-settings.ts'
 import type { SlotEngine } from './rate-engine.ts'
 
@@ -30,7 +30,7 @@ export async function guard(
     const owned = sinceMs === undefined ? seen : await look()
     return owned && known(owned)
   }
-  const decision = await decideChecked(engine, guardKey(verb, queue), { receivedMs }, settings)
+  const decision = await decideBySettings(engine, guardKey(verb, queue), { receivedMs }, settings)
   // Neither overrides nor waiting were asked for.
   return decision as Allowed | Denied | undefined
 }

@@ -2,7 +2,7 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
 const slotUpdate = 'rate/store/slot-update.ts'
-const decision = 'rate/core/decision.ts'
+const decision = 'rate/core/slot-plan.ts'
 const handOver = 'rate/core/hand-over.ts'
 const take = 'rate/operations/take.ts'
 const rateSimulationTest = 'test/proofs/rate-simulation/rate-simulation.test.ts'
