@@ -48,7 +48,7 @@ export function planClaim(
   const ahead: number[] = []
   const lanes = lanesInOrder(record)
   for (const [index, [priority, lane]] of lanes.entries()) {
-    const free = freeIn(record, priority, lane)
+    const free = freeIn(record, lane)
     const first = free[0]
     if (first === undefined) {
       ahead.push(priority)
@@ -58,7 +58,7 @@ export function planClaim(
     if (free.length > 1 || first.from !== lane.frontier) return undefined
     const count = Math.min(command.count, end - lane.frontier)
     const wantsMore = count < command.count
-    if (wantsMore && lanes.slice(index + 1).some(([p, l]) => freeIn(record, p, l).length > 0)) {
+    if (wantsMore && lanes.slice(index + 1).some(([, other]) => freeIn(record, other).length > 0)) {
       return undefined
     }
     if (record.inFlight + count > IN_FLIGHT_MAX) return undefined

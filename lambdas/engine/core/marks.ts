@@ -10,8 +10,8 @@ import { endOf, freeIn, isDone, type QueueRecord } from './record.ts'
  */
 
 export function hasFree(record: QueueRecord): boolean {
-  for (const [priority, lane] of record.lanes) {
-    if (lane.head < endOf(lane) && freeIn(record, priority, lane).length > 0) return true
+  for (const lane of record.lanes.values()) {
+    if (lane.head < endOf(lane) && freeIn(record, lane).length > 0) return true
   }
   return false
 }
@@ -26,7 +26,7 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
   for (const priority of touched) {
     const [was, is] = [before.lanes.get(priority), after.lanes.get(priority)]
     if (was === undefined || is === undefined) continue
-    const back = subtract(freeIn(after, priority, is), freeIn(before, priority, was))
+    const back = subtract(freeIn(after, is), freeIn(before, was))
     if (back.length > 0) return true
   }
   return false

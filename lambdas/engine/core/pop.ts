@@ -190,7 +190,7 @@ export function choose(
   const picks: Stretch[] = []
   let left = count
   for (const [priority, lane] of lanesInOrder(record)) {
-    const free = freeIn(record, priority, lane)
+    const free = freeIn(record, lane)
     if (free.length === 0) continue
     if (left === 0 || (oneLane && picks.length > 0)) return { picks, more: true }
     const taken = take(free, left)

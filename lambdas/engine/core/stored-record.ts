@@ -96,7 +96,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
   if (stored.fm !== undefined) throw unknownFormat(queue, stored.fm)
   const lanes = new Map<number, Lane>()
   for (const [priority, lane] of Object.entries(stored.L)) {
-    lanes.set(Number(priority), decodeLane(lane))
+    lanes.set(Number(priority), decodeLane(Number(priority), lane))
   }
   const locks = new Map<string, Lock>()
   for (const [lockId, lock] of Object.entries(stored.K)) {
@@ -136,7 +136,7 @@ const unknownFormat = (queue: string, format: number): QueueError =>
     `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${FORMAT}: deploy the newer version here as well`,
   )
 
-function decodeLane(stored: StoredLane): Lane {
+function decodeLane(priority: number, stored: StoredLane): Lane {
   const deliveries: Delivered[] = []
   const d = stored.d ?? []
   for (let i = 0; i < d.length; i += 3) {
@@ -149,6 +149,7 @@ function decodeLane(stored: StoredLane): Lane {
     dead.push({ from: q[i] as number, to: q[i + 1] as number, reason })
   }
   return {
+    priority,
     epoch: stored.e,
     segmentSize: stored.z,
     head: stored.h,

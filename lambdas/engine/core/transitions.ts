@@ -71,7 +71,7 @@ function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
 function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord): boolean {
   const [was, is] = [before, after].map(({ lanes }) => lanes.get(stretch.priority))
   if (is === undefined || was?.epoch !== is.epoch) return false
-  return intersect(freeIn(after, stretch.priority, is), [stretch]).length > 0
+  return intersect(freeIn(after, is), [stretch]).length > 0
 }
 
 /**

@@ -64,7 +64,7 @@ async function pageOf(
   const items: BrowsePage['items'][number][] = []
   let bytes = ANSWER_BYTES_MAX
   for (const { priority: p, lane, from } of lanesFrom(record, priority, place)) {
-    const visible = subtract(visibleIn(record, p, lane), [{ from: 0, to: from }])
+    const visible = subtract(visibleIn(record, lane), [{ from: 0, to: from }])
     const locked = lockedNow(record, p, visible, nowMs)
     const picks = take(visible, limit - items.length)
     const read = await engine.items.read(record, stretchesOf(p, picks), bytes)

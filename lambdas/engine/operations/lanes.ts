@@ -26,7 +26,7 @@ export function missingLanes(
   for (const [priority, entries] of addition.lanes) {
     if (record?.lanes.has(priority)) continue
     const epoch = randomText(engine.random, EPOCH_CHARACTERS)
-    lanes.set(priority, newLane(epoch, segmentSize, entries))
+    lanes.set(priority, newLane({ priority, epoch, segmentSize }, entries))
   }
   return lanes
 }

@@ -73,7 +73,7 @@ function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMo
       for (const [priority, lane] of lanesInOrder(record)) {
         if (isStuck(priority)) continue
         const stays = staying.get(priority) ?? none
-        const free = subtract(freeIn(record, priority, lane), stays)
+        const free = subtract(freeIn(record, lane), stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
         return { priority, run: () => moveSome(engine, record, priority, picks, staying) }

@@ -109,12 +109,12 @@ export async function sealAfter(engine: Engine, record: QueueRecord, bytes: numb
 }
 
 const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>
-  seals.map(({ priority, lane, entries }) => chunkRows(queue, priority, lane, entries))
+  seals.map(({ lane, entries }) => chunkRows(queue, lane, entries))
 
 /** The race was lost to something else: these entries are still where they were. */
 const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
-  seals.every(({ priority, lane }) => {
-    const now = current.lanes.get(priority)
+  seals.every(({ lane }) => {
+    const now = current.lanes.get(lane.priority)
     return now?.epoch === lane.epoch && now.sealed === lane.sealed
   })
 
@@ -131,8 +131,8 @@ async function dropLateRows(
 ): Promise<void> {
   // A licence to delete is read, never inferred from what an answer left out.
   const current = refusedBy ?? (await readRecord(engine, queue))
-  for (const [index, { priority, lane }] of seals.entries()) {
-    const now = current?.lanes.get(priority)
+  for (const [index, { lane }] of seals.entries()) {
+    const now = current?.lanes.get(lane.priority)
     const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY
     const late = (rows[index] ?? []).filter((row) => parseChunkSortKey(row.sk as string).to <= head)
     if (late.length > 0) await deleteRows(engine, queue, { ...lane, head }, late)

@@ -66,7 +66,7 @@ function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): 
     const lane = laneOf(priority)
     yield {
       item: { priority, epoch: lane.epoch, recalled },
-      act: () => eachOf(recalled, (n) => recallSegment(engine, record, priority, lane, n)),
+      act: () => eachOf(recalled, (n) => recallSegment(engine, record, lane, n)),
     }
   }
   for (const { priority, segments } of plan.trim) {
@@ -74,7 +74,7 @@ function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): 
     const lane = laneOf(priority)
     yield {
       item: { priority, epoch: lane.epoch, trimmed },
-      act: () => trimSegments(engine, record, priority, lane, trimmed, lane.head),
+      act: () => trimSegments(engine, record, lane, trimmed, lane.head),
     }
   }
   for (const priority of plan.tails.slice(0, LANES_PER_ROUND)) {
@@ -90,22 +90,22 @@ function* tasksOf(engine: Engine, record: QueueRecord, plan: HousekeepingPlan): 
     const lane = laneOf(priority)
     yield {
       item: { priority, epoch: lane.epoch, offloaded },
-      act: () => eachOf(offloaded, (n) => copySegment(engine, record, priority, lane, n)),
+      act: () => eachOf(offloaded, (n) => copySegment(engine, record, lane, n)),
     }
   }
   for (const priority of plan.drop.slice(0, LANES_PER_ROUND)) {
-    yield dropTask(engine, record, priority, laneOf(priority))
+    yield dropTask(engine, record, laneOf(priority))
   }
 }
 
 /** A drained lane: its rows and objects as far as one round goes, and itself once they are gone. */
-function dropTask(engine: Engine, record: QueueRecord, priority: number, lane: Lane): Task {
+function dropTask(engine: Engine, record: QueueRecord, lane: Lane): Task {
   const to = Math.ceil(lane.sealed / lane.segmentSize)
   const { parts, goneTo } = settledParts(lane)
   const drop = to - lane.trimmed <= SEGMENTS_PER_ROUND
   return {
     item: {
-      priority,
+      priority: lane.priority,
       epoch: lane.epoch,
       tailTo: goneTo,
       ...(drop && { dropAt: lane.sealed }),
@@ -114,7 +114,7 @@ function dropTask(engine: Engine, record: QueueRecord, priority: number, lane: L
       await deleteParts(engine, record.queue, parts)
       if (!drop) return
       const segments = { from: lane.trimmed, to }
-      await trimSegments(engine, record, priority, lane, segments, lane.head)
+      await trimSegments(engine, record, lane, segments, lane.head)
     },
   }
 }

@@ -43,8 +43,8 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   const frontiers: number[] = []
   for (const [priority, lane] of before.lanes) {
     const next = after.lanes.get(priority)
-    if (next === undefined) dropLane(update, priority, lane)
-    else if (next !== lane) changeLane(update, priority, lane, next, begun?.has(priority) === true)
+    if (next === undefined) dropLane(update, lane)
+    else if (next !== lane) changeLane(update, lane, next, begun?.has(priority) === true)
     if (next !== undefined && next.frontier !== lane.frontier) frontiers.push(priority)
   }
   const claims = guards.claims === true || frontiers.length > FRONTIERS_NAMED
@@ -116,21 +116,15 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   }
 }
 
-function dropLane(update: Expression, priority: number, lane: Lane): void {
-  const path = `L.${update.name(priority)}`
+function dropLane(update: Expression, lane: Lane): void {
+  const path = `L.${update.name(lane.priority)}`
   update.removes.push(path)
   update.condition(`size(${path}.t)=${update.value(lane.tail.length)}`)
 }
 
-function changeLane(
-  update: Expression,
-  priority: number,
-  before: Lane,
-  after: Lane,
-  begun: boolean,
-): void {
+function changeLane(update: Expression, before: Lane, after: Lane, begun: boolean): void {
   // Named when first needed: DynamoDB refuses a name that is not used.
-  const path = (key: string): string => `L.${update.name(priority)}.${key}`
+  const path = (key: string): string => `L.${update.name(before.priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
   for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
     const value = stored.after[key]

@@ -21,17 +21,12 @@ export type Fact = string | { readonly reference: string; readonly index: number
 const PAGES_MAX = 300
 
 /** Chunk rows for the entries at the front of a lane's tail: they never cross a segment's end. */
-export function chunkRows(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  entries: readonly string[],
-): Row[] {
+export function chunkRows(queue: string, lane: Lane, entries: readonly string[]): Row[] {
   const rows: Row[] = []
   let run: string[] = []
   let runFrom = lane.sealed
   const flush = (): void => {
-    if (run.length > 0) rows.push(itemsRow(queue, priority, lane, runFrom, run))
+    if (run.length > 0) rows.push(itemsRow(queue, lane, runFrom, run))
     run = []
   }
   let sequence = lane.sealed
@@ -39,7 +34,7 @@ export function chunkRows(
     const span = spanOf(entry)
     if (isReference(entry)) {
       flush()
-      rows.push(...referenceRows(queue, priority, lane, sequence, entry))
+      rows.push(...referenceRows(queue, lane, sequence, entry))
     } else {
       if (run.length > 0 && sequence % lane.segmentSize === 0) flush()
       if (run.length === 0) runFrom = sequence
@@ -54,36 +49,24 @@ export function chunkRows(
   )
 }
 
-function itemsRow(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  from: number,
-  entries: readonly string[],
-): Row {
+function itemsRow(queue: string, lane: Lane, from: number, entries: readonly string[]): Row {
   const segment = Math.floor(from / lane.segmentSize)
   return {
-    pk: segmentPartition(queue, lane.epoch, priority, segment),
+    pk: segmentPartition(queue, lane.epoch, lane.priority, segment),
     sk: chunkSortKey(from, from + entries.length),
     d: pack(entries),
   }
 }
 
 /** One row in each segment that a reference reaches into. */
-function referenceRows(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  start: number,
-  reference: string,
-): Row[] {
+function referenceRows(queue: string, lane: Lane, start: number, reference: string): Row[] {
   const rows: Row[] = []
   const end = start + spanOf(reference)
   for (let from = start; from < end; ) {
     const segment = Math.floor(from / lane.segmentSize)
     const to = Math.min(end, (segment + 1) * lane.segmentSize)
     rows.push({
-      pk: segmentPartition(queue, lane.epoch, priority, segment),
+      pk: segmentPartition(queue, lane.epoch, lane.priority, segment),
       sk: chunkSortKey(from, to),
       b: reference,
       i: from - start,
@@ -96,13 +79,12 @@ function referenceRows(
 /** Rows of a recalled copy, under keys of their own. */
 export function recalledRows(
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
   entries: readonly string[],
 ): Row[] {
   const rows: Row[] = []
-  const pk = segmentPartition(queue, lane.epoch, priority, segment)
+  const pk = segmentPartition(queue, lane.epoch, lane.priority, segment)
   let from = segment * lane.segmentSize
   for (const run of runsOfBytes(entries, ROW_BYTES_MAX)) {
     rows.push({ pk, sk: recalledSortKey(from, from + run.length), d: pack(run) })
@@ -134,12 +116,11 @@ export function* runsOfBytes(
 export async function segmentRows(
   dynamo: Dynamo,
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
   consistent: boolean,
 ): Promise<Row[]> {
-  const partition = segmentPartition(queue, lane.epoch, priority, segment)
+  const partition = segmentPartition(queue, lane.epoch, lane.priority, segment)
   return allPages(dynamo, 'pk=:p', { ':p': partition }, consistent)
 }
 
@@ -262,22 +243,20 @@ export function referencesIn(
 export async function putSegmentObject(
   objects: Objects,
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
   entries: readonly string[],
 ): Promise<void> {
-  await objects.put(segmentObjectKey(queue, lane.epoch, priority, segment), pack(entries))
+  await objects.put(segmentObjectKey(queue, lane.epoch, lane.priority, segment), pack(entries))
 }
 
 export async function segmentObject(
   objects: Objects,
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
 ): Promise<Map<number, Fact> | undefined> {
-  const body = await objects.get(segmentObjectKey(queue, lane.epoch, priority, segment))
+  const body = await objects.get(segmentObjectKey(queue, lane.epoch, lane.priority, segment))
   if (body === undefined) return undefined
   const from = segment * lane.segmentSize
   return new Map(unpack(body).map((entry, index) => [from + index, entry]))

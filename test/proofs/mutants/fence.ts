@@ -29,7 +29,7 @@ export const fenceMutants: readonly Mutant[] = [
     '§5.2 never puts a whole lane',
     [
       fencedUpdate,
-      'else if (next !== lane) changeLane(update, priority, lane, next, begun?.has(priority) === true)',
+      'else if (next !== lane) changeLane(update, lane, next, begun?.has(priority) === true)',
       'else if (next !== lane) update.set(`L.${update.name(priority)}`, { e: next.epoch, z: next.segmentSize, h: next.head, f: next.frontier, s: next.sealed, t: [...next.tail], ...encodeLaneOptions(next) })',
     ],
     simulation(300),

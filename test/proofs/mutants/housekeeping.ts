@@ -57,8 +57,8 @@ export const housekeepingMutants: readonly Mutant[] = [
     '§5.1 every pointer has its object',
     [
       segmentRound,
-      'act: () => eachOf(offloaded, (n) => copySegment(engine, record, priority, lane, n)),',
-      'act: async () => void eachOf(offloaded, (n) => copySegment(engine, record, priority, lane, n)).catch(() => {}),',
+      'act: () => eachOf(offloaded, (n) => copySegment(engine, record, lane, n)),',
+      'act: async () => void eachOf(offloaded, (n) => copySegment(engine, record, lane, n)).catch(() => {}),',
     ],
     simulation(300, 'segments'),
   ),
@@ -134,8 +134,8 @@ await engine.objects.deleteMany([segmentObjectKey(record.queue, lane.epoch, prio
     [
       [
         segmentRound,
-        'act: () => trimSegments(engine, record, priority, lane, trimmed, lane.head),',
-        'act: async () => trims.push(() => trimSegments(engine, record, priority, lane, trimmed, lane.head)),',
+        'act: () => trimSegments(engine, record, lane, trimmed, lane.head),',
+        'act: async () => trims.push(() => trimSegments(engine, record, lane, trimmed, lane.head)),',
       ],
       [
         segmentRound,
@@ -203,7 +203,7 @@ const SEGMENTS_PER_ROUND =`,
     '§5.2 size(tail) where a lane is dropped',
     [
       pointers,
-      'if (done.dropAt === lane.sealed && isDrained(next, done.priority, moved.lane))',
+      'if (done.dropAt === lane.sealed && isDrained(next, moved.lane))',
       'if (done.dropAt !== undefined)',
     ],
     simulation(300, 'reuse'),
@@ -332,13 +332,13 @@ head: stored.h,`,
       ],
       [
         storedRecord,
-        'lanes.set(Number(priority), decodeLane(lane))',
-        'lanes.set(Number(priority), decodeLane(lane, stored.cfg?.z ?? lane.z))',
+        'lanes.set(Number(priority), decodeLane(Number(priority), lane))',
+        'lanes.set(Number(priority), decodeLane(Number(priority), lane, stored.cfg?.z ?? lane.z))',
       ],
       [
         storedRecord,
-        'function decodeLane(stored: StoredLane): Lane {',
-        'function decodeLane(stored: StoredLane, sizeNow: number): Lane {',
+        'function decodeLane(priority: number, stored: StoredLane): Lane {',
+        'function decodeLane(priority: number, stored: StoredLane, sizeNow: number): Lane {',
       ],
     ],
     simulation(300),
