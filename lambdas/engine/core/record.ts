@@ -11,7 +11,6 @@ import {
   subtract,
   union,
 } from './ranges.ts'
-import type { Reminder } from './reminder.ts'
 
 /**
  * The queue record, decoded. Immutable: a decision makes a new one, and `store/fenced-update.ts`
@@ -90,6 +89,16 @@ export type Lock = {
   readonly stretches: readonly Stretch[]
   /** Hash of the pop's idempotency key. */
   readonly keyHash?: string
+}
+
+/** The sweeper's note on items that nobody takes (`reminder.ts`). */
+export type Reminder = {
+  /** Announcements so far; 0 after the first look. */
+  readonly times: number
+  /** Sum of all frontiers: rises whenever somebody takes what nobody had before. */
+  readonly taken: number
+  /** When it was looked at first, or announced last. */
+  readonly sinceMs: number
 }
 
 /** How a lock ended. */

@@ -1,6 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
-import type { GuardLimit } from '../../rate/core/guard-limit.ts'
-import { type Configuration, defaultConfiguration } from './configuration.ts'
+import { defaultConfiguration } from './configuration.ts'
 import { unflatten } from './ranges.ts'
 import {
   type Dead,
@@ -11,9 +10,10 @@ import {
   type Lock,
   noSegments,
   type QueueRecord,
+  type Reminder,
   type Stretch,
 } from './record.ts'
-import type { Reminder } from './reminder.ts'
+import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
 export type StoredLane = {
@@ -40,19 +40,6 @@ export type StoredLock =
   | { x: number; p: number; n: number; k?: string }
   /** [priority, from, to, …] */
   | { x: number; r: number[]; k?: string }
-
-/** [requests, window], and of a smooth one its burst. */
-export type StoredLimit = [number, number] | [number, number, number]
-
-export type StoredConfiguration = {
-  v: number
-  z: number
-  b: number
-  m?: number
-  c?: number
-  pl?: StoredLimit
-  ol?: StoredLimit
-}
 
 export type StoredRecord = {
   pk: string
@@ -226,47 +213,11 @@ export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
   }
 }
 
-function decodeConfiguration(stored: StoredConfiguration): Configuration {
-  return {
-    revision: stored.v,
-    segmentSize: stored.z,
-    bufferSegments: stored.b,
-    ...(stored.m !== undefined && { maxDeliveries: stored.m }),
-    ...(stored.c !== undefined && { capacity: stored.c }),
-    ...(stored.pl !== undefined && { pushLimit: decodeLimit(stored.pl) }),
-    ...(stored.ol !== undefined && { popLimit: decodeLimit(stored.ol) }),
-  }
-}
-
-export function encodeConfiguration(configuration: Configuration): StoredConfiguration {
-  return {
-    v: configuration.revision,
-    z: configuration.segmentSize,
-    b: configuration.bufferSegments,
-    ...(configuration.maxDeliveries !== undefined && { m: configuration.maxDeliveries }),
-    ...(configuration.capacity !== undefined && { c: configuration.capacity }),
-    ...(configuration.pushLimit !== undefined && { pl: encodeLimit(configuration.pushLimit) }),
-    ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
-  }
-}
-
 export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, number, number] => [
   times,
   taken,
   sinceMs,
 ]
-
-const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimit => ({
-  maxRequests,
-  windowMillis,
-  algorithm: burst === undefined ? 'window' : 'smooth',
-  burst: burst ?? 1,
-})
-
-const encodeLimit = (limit: GuardLimit): StoredLimit =>
-  limit.algorithm === 'smooth'
-    ? [limit.maxRequests, limit.windowMillis, limit.burst]
-    : [limit.maxRequests, limit.windowMillis]
 
 const endingCodes: Readonly<Record<Ending, string>> = {
   acknowledged: 'a',

@@ -15,7 +15,8 @@ import {
   visibleIn,
 } from '../core/views.ts'
 import type { BrowsePage, BrowseRequest } from '../verbs.ts'
-import { attempts, done } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { done } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { readingCourse } from './missing-items.ts'
 

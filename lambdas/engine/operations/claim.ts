@@ -1,10 +1,13 @@
-import type { Claim } from '../core/claim.ts'
+import { type Claim, planClaim } from '../core/claim.ts'
 import { recordKey } from '../core/keys.ts'
+import { ANSWER_BYTES_MAX } from '../core/limits.ts'
 import { hasFree } from '../core/marks.ts'
+import type { PopCommand } from '../core/pop.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { claimUpdate } from '../store/lock-updates.ts'
 import type { PopOutcome } from '../verbs.ts'
-import { again, attempts, done, type Outcome, type View } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { again, type Decision, done, type Outcome, type View } from './decision.ts'
 import {
   changedAllTheSame,
   type Engine,
@@ -18,8 +21,40 @@ import { leaveDryQuietly } from './leave-dry.ts'
 import { readingCourse, unreadable } from './missing-items.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 
+/** After this many lost claims the pop goes under the fence, where someone always wins. */
+const CLAIMS_MAX = 12
+
+/** A claim, where one will do; the pop goes under the fence otherwise. */
+export function decideClaim(
+  engine: Engine,
+  record: QueueRecord,
+  command: PopCommand,
+  view: View,
+  starvingFrom: number,
+): Decision<PopOutcome> | undefined {
+  if (view.attempt > CLAIMS_MAX) return undefined
+  const claim = planClaim(record, command, view.nowMs)
+  // A remembered record may lead to no less than was asked for.
+  if (claim === undefined || (!view.isCurrent && claim.count < command.count)) return undefined
+  const isStarving = view.attempt >= starvingFrom
+  const take = (count: number): Decision<PopOutcome> => ({
+    kind: 'act',
+    act: () => takeClaim(engine, { ...claim, count }, view, isStarving),
+  })
+  if (!claim.exact) return take(claim.count)
+  // A large claim reads first, to take no more than fits an answer.
+  const from = record.lanes.get(claim.priority)?.frontier ?? 0
+  const stretch = { priority: claim.priority, from, to: from + claim.count }
+  return {
+    kind: 'read',
+    stretches: [stretch],
+    bytesMax: ANSWER_BYTES_MAX,
+    next: (entries) => take(entries.length),
+  }
+}
+
 /** Writes, then reads: safe, because a lock keeps its items from being trimmed. */
-export async function takeClaim(
+async function takeClaim(
   engine: Engine,
   claim: Claim,
   { admitted, attempt, nowMs }: View,

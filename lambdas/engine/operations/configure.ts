@@ -10,7 +10,8 @@ import {
 } from '../core/configuration.ts'
 import { EPOCH_CHARACTERS } from '../core/record.ts'
 import { newRecord } from '../store/append-update.ts'
-import { attempts, done, type Outcome } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { done, type Outcome } from './decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from './engine.ts'
 import { putFirst } from './first-record.ts'
 

@@ -4,7 +4,8 @@ import { acknowledgedAlready, standingOf } from '../core/lock-standing.ts'
 import { checkTtl } from '../core/pop-request.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { extendUpdate } from '../store/lock-updates.ts'
-import { attempts, done, lost } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { done, lost } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
 const ATTEMPTS_MAX = 12

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../core/stored-record.ts'
-import { again, done, type Outcome } from './attempts.ts'
+import { again, done, type Outcome } from './decision.ts'
 import { type Engine, outcomeUnknown, readRecord, seen } from './engine.ts'
 
 /** Puts a queue's first record, unless it has one. A lost answer is decided by `born`, which is ours alone. */

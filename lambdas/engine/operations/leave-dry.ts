@@ -2,7 +2,8 @@ import { recordKey } from '../core/keys.ts'
 import { hasFree } from '../core/marks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { dryUpdate } from '../store/dry-update.ts'
-import { again, attempts, lost } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { again, lost } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
 /** The mark is refused only when something came in between, and mostly it is still there to be seen. */

@@ -1,15 +1,15 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId } from '../../foundation/queue-id.ts'
 import { randomLockId } from '../../foundation/random-text.ts'
-import { planClaim } from '../core/claim.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
 import { hasFree } from '../core/marks.ts'
 import { type PopCommand, type PopPlan, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
 import type { PopOutcome, PopRequest } from '../verbs.ts'
-import { again, attempts, type Decision, done, lost, type View } from './attempts.ts'
-import { takeClaim } from './claim.ts'
+import { attempts } from './attempts.ts'
+import { decideClaim } from './claim.ts'
+import { again, type Decision, done, lost, type View } from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { hashOf } from './hash.ts'
 import { leaveDry, leaveDryQuietly } from './leave-dry.ts'
@@ -21,9 +21,6 @@ const ATTEMPTS_MAX = 24
 const STARVING_FROM = 4
 /** Writes that end expired locks before there is room for the pop: each ends 40, or a large one. */
 const ENDINGS_MAX = 100
-/** After this many lost claims the pop goes under the fence, where someone always wins. */
-const CLAIMS_MAX = 12
-
 export async function pop(
   engine: Engine,
   queue: string,
@@ -43,7 +40,10 @@ export async function pop(
     const { record } = view
     const command = commandFor(engine, queue, request, checked, view.losses)
     if (record === undefined) return decideNoQueue(command)
-    return decideClaim(engine, record, command, view) ?? decideFenced(engine, record, command, view)
+    return (
+      decideClaim(engine, record, command, view, STARVING_FROM) ??
+      decideFenced(engine, record, command, view)
+    )
   })
 }
 
@@ -52,33 +52,6 @@ const decideNoQueue = ({ acknowledge }: PopCommand): Decision<PopOutcome> =>
   acknowledge === undefined
     ? { kind: 'answer', answer: { kind: 'empty' } }
     : { kind: 'refuse', error: notFound(acknowledge) }
-
-function decideClaim(
-  engine: Engine,
-  record: QueueRecord,
-  command: PopCommand,
-  view: View,
-): Decision<PopOutcome> | undefined {
-  if (view.attempt > CLAIMS_MAX) return undefined
-  const claim = planClaim(record, command, view.nowMs)
-  // A remembered record may lead to no less than was asked for.
-  if (claim === undefined || (!view.isCurrent && claim.count < command.count)) return undefined
-  const standsBack = view.attempt >= STARVING_FROM
-  const take = (count: number): Decision<PopOutcome> => ({
-    kind: 'act',
-    act: () => takeClaim(engine, { ...claim, count }, view, standsBack),
-  })
-  if (!claim.exact) return take(claim.count)
-  // A large claim reads first, to take no more than fits an answer.
-  const from = record.lanes.get(claim.priority)?.frontier ?? 0
-  const stretch = { priority: claim.priority, from, to: from + claim.count }
-  return {
-    kind: 'read',
-    stretches: [stretch],
-    bytesMax: ANSWER_BYTES_MAX,
-    next: (entries) => take(entries.length),
-  }
-}
 
 function decideFenced(
   engine: Engine,

@@ -1,7 +1,8 @@
 import { checkQueueId } from '../../foundation/queue-id.ts'
 import { purgeStep } from '../core/purge.ts'
 import { checkPriority } from '../core/push-request.ts'
-import { again, attempts, done } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { again, done } from './decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from './engine.ts'
 import { leaveDryQuietly } from './leave-dry.ts'
 

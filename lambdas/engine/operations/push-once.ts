@@ -9,7 +9,8 @@ import { EPOCH_CHARACTERS, endOf, type QueueRecord } from '../core/record.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
 import type { Pushed, PushItem } from '../verbs.ts'
 import { queueFull } from './append.ts'
-import { again, attempts, done, lost, type Outcome, type View } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { again, done, lost, type Outcome, type View } from './decision.ts'
 import {
   changedAllTheSame,
   type Engine,

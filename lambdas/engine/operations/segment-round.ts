@@ -4,7 +4,8 @@ import { type LaneWork, movePointers } from '../core/pointers.ts'
 import type { Range } from '../core/ranges.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import type { HousekeepReport } from '../verbs.ts'
-import { attempts, done } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { done } from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import {
   copySegment,

@@ -6,13 +6,8 @@ import type { Range } from '../core/ranges.ts'
 import { type Lane, type QueueRecord, segmentOf } from '../core/record.ts'
 import { deleteBatchParts, partsIn } from '../store/batches.ts'
 import type { ItemsRead } from '../store/items.ts'
-import {
-  keyOfRow,
-  putSegmentObject,
-  recalledRows,
-  referencesIn,
-  segmentRows,
-} from '../store/segments.ts'
+import { recalledRows } from '../store/segment-rows.ts'
+import { keyOfRow, putSegmentObject, referencesIn, segmentRows } from '../store/segments.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 /*

@@ -1,7 +1,8 @@
 import { endExpired, foldDone } from '../core/locks.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../core/record.ts'
 import { remind } from '../core/reminder.ts'
-import { again, attempts, done } from './attempts.ts'
+import { attempts } from './attempts.ts'
+import { again, done } from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { isQuiet } from './forget.ts'
 

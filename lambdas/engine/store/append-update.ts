@@ -4,7 +4,8 @@ import { type Configuration, defaultConfiguration, roomOf } from '../core/config
 import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
-import { encodeConfiguration, encodeLane, type StoredRecord } from '../core/stored-record.ts'
+import { encodeConfiguration } from '../core/stored-configuration.ts'
+import { encodeLane, type StoredRecord } from '../core/stored-record.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
 

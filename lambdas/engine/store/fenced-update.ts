@@ -1,8 +1,8 @@
 import type { Expression } from '../../foundation/expression.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
+import { encodeConfiguration } from '../core/stored-configuration.ts'
 import {
-  encodeConfiguration,
   encodeEnded,
   encodeLaneOptions,
   encodeLock,

@@ -84,8 +84,8 @@ export const housekeepingMutants: readonly Mutant[] = [
       ],
       [
         segmentRound,
-        "import { attempts, done } from './attempts.ts'",
-        `import { attempts, done } from './attempts.ts'
+        "import { attempts } from './attempts.ts'",
+        `import { attempts } from './attempts.ts'
 import { commit } from './commit.ts'`,
       ],
     ],
@@ -95,7 +95,7 @@ import { commit } from './commit.ts'`,
     'recall-into-the-keys-of-the-originals',
     '§5.1 a recall copies to rows of another key',
     [
-      'engine/store/segments.ts',
+      'engine/store/segment-rows.ts',
       'sk: recalledSortKey(from, from + run.length)',
       'sk: chunkSortKey(from, from + run.length)',
     ],

@@ -17,7 +17,7 @@ export const limitMutants: readonly Mutant[] = [
     'large-claim-not-bounded',
     '§5.9 an answer is bounded before its commit: 4 MiB',
     [
-      'engine/operations/pop.ts',
+      'engine/operations/claim.ts',
       'stretches: [stretch], bytesMax: ANSWER_BYTES_MAX,',
       'stretches: [stretch],',
     ],

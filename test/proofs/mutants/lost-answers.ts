@@ -308,7 +308,11 @@ import { acknowledge as acknowledgeApart } from './settle.ts'`,
   mutant(
     'conflict-of-transactions-taken-for-throttling',
     '0008 a conflict passes within milliseconds',
-    [dynamo, "failure === 'conflict' ? conflictPatience : steadyPatience", 'steadyPatience'],
+    [
+      'foundation/patience.ts',
+      "failure === 'conflict' ? conflictPatience : steadyPatience",
+      'steadyPatience',
+    ],
     test('test/engine/transaction-conflicts.test.ts'),
   ),
   mutant(

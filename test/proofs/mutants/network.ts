@@ -96,7 +96,7 @@ export const networkMutants: readonly Mutant[] = [
   mutant(
     'seal-that-waits-for-connections',
     '0008 eager where the store throttles, not where it is away',
-    ['foundation/dynamo.ts', "if (failure === 'unsent') return steadyPatience", ''],
+    ['foundation/patience.ts', "if (failure === 'unsent') return steadyPatience", ''],
     test('test/foundation/dynamo.test.ts', 'seal'),
   ),
   mutant(

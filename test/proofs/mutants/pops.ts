@@ -291,7 +291,7 @@ const taken`,
     'claim-short-by-memory',
     'one pop fills its count',
     [
-      operation,
+      'engine/operations/claim.ts',
       'claim === undefined || (!view.isCurrent && claim.count < command.count)',
       'claim === undefined',
     ],

@@ -67,7 +67,7 @@ for (const part of seals) entries += part.entries.length`,
     'chunk-over-the-end-of-its-segment',
     '§3 a chunk is a stretch of one segment',
     [
-      'engine/store/segments.ts',
+      'engine/store/segment-rows.ts',
       'if (run.length > 0 && sequence % lane.segmentSize === 0) flush()',
       '',
     ],
@@ -77,7 +77,7 @@ for (const part of seals) entries += part.entries.length`,
     'reference-over-the-end-of-its-segment',
     '§3 a chunk is a stretch of one segment',
     [
-      'engine/store/segments.ts',
+      'engine/store/segment-rows.ts',
       'const to = Math.min(end, (segment + 1) * lane.segmentSize) rows.push',
       `const to = end
 rows.push`,
