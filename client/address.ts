@@ -1,11 +1,12 @@
 // Which addresses may be sent credentials.
 
 /**
- * This machine, by a name or number that leads nowhere else: localhost and the names below it (RFC
- * 6761), 127.0.0.0/8 and ::1. `URL` has already normalised `127.1`, `0x7f000001` and `LOCALHOST`.
+ * This machine, by a name or number that leads nowhere else: localhost, 127.0.0.0/8 and ::1. Not the names
+ * below localhost: browsers take them for this machine (RFC 6761), but Node asks a name server, which may
+ * answer any address. `URL` has already normalised `127.1`, `0x7f000001` and `LOCALHOST`.
  */
 export const isLoopback = ({ hostname }: URL): boolean =>
-  /^(([^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 
 /** On plain http everybody on the way can read a token, and send a signed request again. */
 export const isSafeForCredentials = (url: URL): boolean =>

@@ -503,8 +503,8 @@ export type ListParameters = {
 export type ListAnswer = {
   readonly queues: readonly {
     readonly id: string
-    /** Its items. */
-    readonly count: number
+    /** Its items; absent where the record of the queue could not be read just now. */
+    readonly count?: number
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string

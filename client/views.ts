@@ -118,7 +118,8 @@ export type QueueState = {
   readonly etag?: string
 }
 
-export type QueueSummary = { readonly id: string; readonly count: number }
+/** No count where the service could not read the queue's record just now. */
+export type QueueSummary = { readonly id: string; readonly count?: number }
 
 export function poppedOf<T>(body: PopAnswer, text: string): Popped<T> {
   return {

@@ -13,6 +13,8 @@ import {
   RATE_HOLD_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MIN,
+  sweepersAtOnce,
+  sweepersInWords,
 } from './constructs/service-checks.ts'
 import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
 
@@ -43,6 +45,9 @@ export function settingsOf(node: Node): Settings {
     REMIND_AFTER_SECONDS_MAX,
   )
   const sweepers = oneOf('sweepers', setting('sweepers'), sweeperCounts.map(String))
+  const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
+  const concurrency = concurrencyOf(setting('concurrency'), events)
+  checkSweepers(Number(sweepers ?? 1), sweepEvery, concurrency)
   const rateHold = seconds('rateHold', setting('rateHold'), 0, RATE_HOLD_SECONDS_MAX)
   const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
   const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
@@ -50,7 +55,6 @@ export function settingsOf(node: Node): Settings {
   if (alarmTopicArn !== undefined && !/^arn:[^:]+:sns:[^:]+:\d{12}:.+/.test(alarmTopicArn)) {
     throw new SettingError('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
   }
-  const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
   return {
     ...(alarmTopicArn !== undefined && { alarmTopicArn }),
     stackName: stage === undefined ? 'PushPop' : `PushPop-${stage}`,
@@ -64,7 +68,7 @@ export function settingsOf(node: Node): Settings {
       ...(remindAfter && { remindAfter }),
       ...(sweepers && { sweepers: Number(sweepers) as Sweepers }),
       ...(rateHold && { rateHold }),
-      concurrency: concurrencyOf(setting('concurrency'), events),
+      concurrency,
       ...(itemAgeAlarm && { itemAgeAlarm }),
       ...(logLevel && { logLevel }),
       corsOrigins: listOf(setting('corsOrigins')),
@@ -113,6 +117,17 @@ function concurrencyOf(value: string | undefined, events: boolean): Concurrency 
   if (isMeant && counts.size === parts.length) return Object.fromEntries(counts)
   const wanted = `functions, each once, with 1 to ${CONCURRENCY_MAX} environments, such as Rate:50,Push:200`
   throw new SettingError('concurrency', value, `${wanted} (there are ${names.join(', ')})`)
+}
+
+function checkSweepers(
+  sweepers: number,
+  sweepEvery: Duration | undefined,
+  { ReturnExpiredLocks: reserved }: Concurrency,
+): void {
+  const needed = sweepersAtOnce(sweepers, sweepEvery)
+  if (reserved === undefined || reserved >= needed) return
+  const wanted = `ReturnExpiredLocks:${needed} or more for ${sweepersInWords(sweepers, sweepEvery)}`
+  throw new SettingError('concurrency', `ReturnExpiredLocks:${reserved}`, wanted)
 }
 
 /** Told to a person at a terminal: one sentence, no stack. */

@@ -3,6 +3,7 @@ import {
   createTicketSecrets,
   type SecretsChanged,
   type TicketSecrets,
+  type TicketSecretVerbs,
 } from '../../lambdas/rate/ticket-secrets.ts'
 import { type Context, command } from '../command.ts'
 import { counted } from '../console/amounts.ts'
@@ -50,9 +51,9 @@ export const rateSecret = command({
     const dynamodb = new DynamoDBClient({ ...awsOf(given), maxAttempts: 1 })
     try {
       const secrets = createTicketSecrets({ tableName: place.table, dynamodb })
-      if (verb === 'show') return await show(context, await secrets.read())
+      if (verb === 'show') return await show(context, await secrets.read(), secrets)
       const change = await (verb === 'rotate' ? secrets.rotate() : secrets.forgetFormer())
-      return await show(context, settledOf(verb, change))
+      return await show(context, settledOf(verb, change), secrets)
     } finally {
       dynamodb.destroy()
     }
@@ -92,6 +93,7 @@ function settledOf(verb: string, change: SecretsChanged): TicketSecrets | undefi
 async function show(
   { isJson, print, tell }: Run,
   secrets: TicketSecrets | undefined,
+  { nowMs }: Pick<TicketSecretVerbs, 'nowMs'>,
 ): Promise<ExitCode> {
   if (secrets === undefined) {
     if (isJson) await print('null')
@@ -99,7 +101,7 @@ async function show(
     return exitCodes.nothingThere
   }
   const { signsFromMs, former } = secrets
-  const isSettled = Date.now() >= signsFromMs
+  const isSettled = nowMs() >= signsFromMs
   if (isJson) {
     const from = signsFromMs === 0 ? null : signsFromMs / 1_000
     await print(JSON.stringify({ signs_from: from, settled: isSettled, former: former.length }))

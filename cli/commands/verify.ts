@@ -46,6 +46,7 @@ export const verify = command({
     'Works in queues of its own, whose names begin with pushpop-verify-, and empties them at the end,\n' +
       'also after Ctrl-C. It needs the rights to push, pop, inspect, manage and ask rate limits. It takes\n' +
       'one to three minutes, most of them waiting for the sweeper, and costs less than a cent.',
+    'It does not look at events, which the API does not show.',
     'Exit code 5 if a promise is broken, 1 if one could not be decided. Where stdout is no terminal it\n' +
       'gets the report as Markdown, which can be pasted into an issue: no address is in it.',
   ],

@@ -3,7 +3,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Configuration } from '../../client/index.ts'
 import { messageOf } from '../failure.ts'
-import { giveBackKeptQueue, type KeptKind, resetKeptQueue, takeKeptQueue } from './kept-queue.ts'
+import {
+  giveBackKeptPair,
+  type KeptKind,
+  type KeptPair,
+  resetKeptQueue,
+  takeKeptPair,
+} from './kept-queue.ts'
 import { deadLetterQueueOf, PREFIX, randomName } from './names.ts'
 import { turnstile } from './turnstile.ts'
 
@@ -19,7 +25,7 @@ export type Estate = {
   clear(check: string): Promise<void>
   /** Gives the kept queues back; called once, at the end. */
   close(): Promise<void>
-  /** The kept queues that were used. */
+  /** The queues that stay. */
   kept(): readonly string[]
   /** Queues that could not be emptied or given back, each with the reason. */
   readonly leftBehind: readonly string[]
@@ -42,7 +48,8 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
   const withDeadLetters = new Set<string>()
   const leftBehind: string[] = []
   const turns = { settings: turnstile(1), limits: turnstile(1) }
-  const kept = new Map<KeptKind, string>()
+  let pair: Promise<KeptPair> | undefined
+  const kept = new Set<string>()
   let names = 0
   const newName = (check: string) => `${prefix}${check}-${++names}`
   const cleaner = () => cleanerUntil(AbortSignal.timeout(CLEANING_MS))
@@ -61,6 +68,18 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
     }
   }
 
+  /** One for both kinds, taken when the first check needs it. */
+  function keptPair(): Promise<KeptPair> {
+    if (pair !== undefined) return pair
+    const taking = takeKeptPair(cleaner(), defaults)
+    pair = taking
+    // The next check that needs it tries again.
+    taking.catch(() => {
+      if (pair === taking) pair = undefined
+    })
+    return taking
+  }
+
   async function empty(client: Client, id: string): Promise<void> {
     await client.queue(id).purge()
     if (!withDeadLetters.has(id)) return
@@ -76,7 +95,7 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
     prefix,
     newName,
     leftBehind,
-    kept: () => [...kept.values()],
+    kept: () => [...kept],
     newQueue(check) {
       const id = newName(check)
       queues.set(check, [...(queues.get(check) ?? []), id])
@@ -88,17 +107,20 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
     },
     withKept: (kind, work) =>
       turns[kind](async () => {
-        const id = kept.get(kind) ?? (await takeKeptQueue(cleaner(), kind, defaults))
-        kept.set(kind, id)
+        const taking = keptPair()
+        const taken = await taking
+        const id = taken.ids[kind]
+        for (const each of Object.values(taken.ids)) kept.add(each)
         try {
           await work(id)
         } finally {
           const client = cleaner()
           const isAsBefore = await cleaned(id, async () => {
             await empty(client, id)
-            await resetKeptQueue(client, id, defaults)
+            await resetKeptQueue(client, taken, kind, defaults)
           })
-          if (!isAsBefore) kept.delete(kind)
+          // Not given back: a later run empties it, and takes it over.
+          if (!isAsBefore && pair === taking) pair = undefined
         }
       }),
     async clear(check) {
@@ -108,10 +130,10 @@ export function makeEstate({ defaults, cleanerUntil }: EstateSettings): Estate {
       await Promise.all(ids.map((id) => cleaned(id, () => empty(client, id))))
     },
     async close() {
+      const taken = await pair?.catch(() => undefined)
+      if (taken === undefined) return
       const client = cleaner()
-      for (const id of kept.values()) {
-        await cleaned(id, () => giveBackKeptQueue(client, id, defaults))
-      }
+      await cleaned(taken.ids.limits, () => giveBackKeptPair(client, taken, defaults))
     },
   }
 }

@@ -9,6 +9,7 @@ import {
   IDEMPOTENCY_TTL_SECONDS,
   REMEMBERED_RECORD_BYTES_MAX,
   REMIND_AFTER_SECONDS,
+  STUCK_QUEUES_REMEMBERED,
 } from './core/limits.ts'
 import type { Engine } from './operations/engine.ts'
 import { ItemReader } from './store/items.ts'
@@ -63,6 +64,7 @@ export function createEngine(options: QueuesOptions): Engine {
     idempotencyTtlSeconds,
     events,
     remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,
+    stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
     tidying: new Set(),
     onBackgroundError,
   }

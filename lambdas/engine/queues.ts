@@ -38,7 +38,7 @@ export function createQueues(options: QueuesOptions): Queues {
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),
-    housekeep: (queue) => housekeep(engine, queue),
+    housekeep: (queue, request) => housekeep(engine, queue, request),
     returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
     announceWaiting: (request) => announceWaiting(engine, request),
     startTimers: (request) => startTimers(engine, request),

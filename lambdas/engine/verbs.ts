@@ -51,12 +51,12 @@ export interface Queues {
     readonly cursor?: string
   }): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters whatever the record says is due. */
-  housekeep(queue: string): Promise<HousekeepReport>
+  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
   /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
   /** Announces every queue that has items and nobody at work, for consumers that were mended or are new. */
   announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
-  /** Gives queues whose items came while events were off a timer; the sweeper does it when it starts. */
+  /** Gives a timer to queues whose items came without one; walks when that is due, which is once a day. */
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 
@@ -146,7 +146,8 @@ export type BrowsePage = {
 }
 
 export type QueuePage = {
-  readonly queues: readonly { readonly queue: string; readonly count: number }[]
+  /** No count where the record could not be read: it is throttled, or of a newer format. */
+  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
   readonly cursor?: string
 }
 
@@ -160,6 +161,13 @@ export type HousekeepReport = {
   readonly finished: boolean
 }
 
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean
+}
 export type SweepRequest = {
   readonly queuesMax?: number
   /** Take no more queues after this time; a minute from now unless set. */
@@ -173,11 +181,21 @@ export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
-  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
   readonly lagMs: number
-  readonly failed: readonly { readonly queue: string; readonly error: unknown }[]
+  readonly failed: readonly SweepFailure[]
   /** Something was left for the next run. */
   readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
 }
 
 export type AnnounceRequest = {
@@ -188,7 +206,7 @@ export type AnnounceRequest = {
   readonly deadlineMs?: number
 }
 export type AnnounceReport = {
-  /** Looked at. */
+  /** Looked at, whether or not they could be read. */
   readonly queues: number
   readonly announced: number
   /** Not announced because of an error; the errors went to `onBackgroundError`. */
@@ -200,6 +218,9 @@ export type AnnounceReport = {
 export type StartTimersReport = {
   readonly queues: number
   readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
   readonly finished: boolean
 }
 

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import type { Row } from './dynamo.ts'
+import type { Row } from './table.ts'
 
 // Why DynamoDB cancelled a transaction.
 

@@ -23,11 +23,9 @@ import { failureOf } from './outcome.ts'
 import { isPassing, type Passing, patienceFor } from './patience.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
 import type { Clock, Random } from './system.ts'
-import type { Key } from './table.ts'
+import type { Key, Row } from './table.ts'
 
-export type { Clock, DocumentPort, Random }
-
-export type Row = Record<string, unknown>
+export type { Clock, DocumentPort, Random, Row }
 
 /** What became of a write. Throttling and conflicts were already retried: they are definite. */
 export type Written =
@@ -51,10 +49,11 @@ const BATCH_GET_KEYS_MAX = 100
  */
 export class Dynamo {
   readonly tableName: string
-  readonly #port: DocumentPort
   readonly #clock: Clock
   readonly #random: Random
-  #lastThrottledMs = Number.NEGATIVE_INFINITY
+  #port: DocumentPort
+  #lastThrottled = { ms: Number.NEGATIVE_INFINITY }
+  #deadlineMs = Number.POSITIVE_INFINITY
 
   constructor(
     client: DynamoDBClient | DocumentPort,
@@ -69,9 +68,18 @@ export class Dynamo {
     this.#random = random
   }
 
+  /** The same store, which is sent no more requests from this time on: they fail as definite. */
+  until(deadlineMs: number): Dynamo {
+    const bounded = new Dynamo(this.#port, this.tableName, this.#clock, this.#random)
+    bounded.#port = this.#port
+    bounded.#lastThrottled = this.#lastThrottled
+    bounded.#deadlineMs = deadlineMs
+    return bounded
+  }
+
   /** Whether the store has refused a request of this engine for want of units lately. */
   throttledSince(sinceMs: number): boolean {
-    return this.#lastThrottledMs >= sinceMs
+    return this.#lastThrottled.ms >= sinceMs
   }
 
   async get(key: Key, consistent: boolean): Promise<Row | undefined> {
@@ -121,7 +129,9 @@ export class Dynamo {
   }
 
   async transact(input: TransactWriteCommandInput): Promise<Transacted> {
+    const beganMs = this.#clock.nowMs()
     for (let attempt = 1; ; attempt += 1) {
+      this.#checkDeadline()
       try {
         await this.#send(new TransactWriteCommand(input))
         return { kind: 'done' }
@@ -129,14 +139,15 @@ export class Dynamo {
         const failure = failureOf(error)
         if (failure === 'unknown') return { kind: 'unknown', cause: error }
         if (isPassing(failure)) {
-          await this.#backOff(attempt, error, failure)
+          await this.#backOff(attempt, error, failure, { beganMs })
           continue
         }
         if (failure !== 'cancelled') throw error
         const reasons = cancellationReasons(error)
         if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
         // Refused for now, and nothing changed.
-        await this.#backOff(attempt, error, isConflict(error) ? 'conflict' : 'throttled')
+        const why = isConflict(error) ? 'conflict' : 'throttled'
+        await this.#backOff(attempt, error, why, { beganMs })
       }
     }
   }
@@ -153,30 +164,48 @@ export class Dynamo {
 
   /** What is not there is left out. */
   async getMany(keys: readonly Key[], consistent: boolean): Promise<Row[]> {
+    const { rows, unread } = await this.getReadable(keys, consistent)
+    if (unread !== undefined) throw unread.error
+    return rows
+  }
+
+  /**
+   * The rows that the store gives, and the keys of those that it does not: a single item that is
+   * throttled must not keep the others from somebody who can do without it.
+   */
+  async getReadable(
+    keys: readonly Key[],
+    consistent: boolean,
+  ): Promise<{ rows: Row[]; unread?: { readonly keys: readonly Key[]; readonly error: unknown } }> {
     const rows: Row[] = []
     let left = [...keys]
-    for (let attempt = 1; left.length > 0; ) {
-      const asked = left.slice(0, BATCH_GET_KEYS_MAX)
-      const output = await this.#read<{
-        Responses?: Record<string, Row[]>
-        UnprocessedKeys?: Record<string, { Keys?: Key[] }>
-      }>(
-        () =>
-          new BatchGetCommand({
-            RequestItems: { [this.tableName]: { Keys: asked, ConsistentRead: consistent } },
-          }),
-      )
-      const found = output.Responses?.[this.tableName] ?? []
-      const unprocessed = output.UnprocessedKeys?.[this.tableName]?.Keys ?? []
-      rows.push(...found)
-      left = [...unprocessed, ...left.slice(BATCH_GET_KEYS_MAX)]
-      // A page of 16 MB makes progress; only one that brought nothing counts against the limit.
-      if (unprocessed.length === asked.length) {
-        await this.#backOff(attempt, new Error('BatchGetItem processed nothing'), 'throttled')
-        attempt += 1
+    try {
+      for (let attempt = 1; left.length > 0; ) {
+        const asked = left.slice(0, BATCH_GET_KEYS_MAX)
+        const output = await this.#read<{
+          Responses?: Record<string, Row[]>
+          UnprocessedKeys?: Record<string, { Keys?: Key[] }>
+        }>(
+          () =>
+            new BatchGetCommand({
+              RequestItems: { [this.tableName]: { Keys: asked, ConsistentRead: consistent } },
+            }),
+        )
+        const found = output.Responses?.[this.tableName] ?? []
+        const unprocessed = output.UnprocessedKeys?.[this.tableName]?.Keys ?? []
+        rows.push(...found)
+        left = [...unprocessed, ...left.slice(BATCH_GET_KEYS_MAX)]
+        // A page of 16 MB makes progress; only one that brought nothing counts against the limit.
+        if (unprocessed.length === asked.length) {
+          await this.#backOff(attempt, new Error('BatchGetItem processed nothing'), 'throttled')
+          attempt += 1
+        }
       }
+    } catch (error) {
+      if (!(error instanceof QueueError)) throw error
+      return { rows, unread: { keys: left, error } }
     }
-    return rows
+    return { rows }
   }
 
   /** Rows under keys that are never written with other contents: repeating a put changes nothing. */
@@ -212,14 +241,16 @@ export class Dynamo {
         left = output.UnprocessedItems?.[this.tableName] ?? []
         if (left.length > 0) {
           const cause = new Error('BatchWriteItem left rows unprocessed')
-          await this.#backOff(attempt, cause, 'throttled', eager)
+          await this.#backOff(attempt, cause, 'throttled', { isEager: eager })
         }
       }
     }
   }
 
-  async #write(command: () => object, eager = false): Promise<Written> {
+  async #write(command: () => object, isEager = false): Promise<Written> {
+    const beganMs = this.#clock.nowMs()
     for (let attempt = 1; ; attempt += 1) {
+      this.#checkDeadline()
       try {
         const output = (await this.#send(command())) as { Attributes?: Row }
         return { kind: 'done', ...(output.Attributes !== undefined && { item: output.Attributes }) }
@@ -236,7 +267,7 @@ export class Dynamo {
           case 'throttled':
           case 'conflict':
           case 'unsent':
-            await this.#backOff(attempt, error, failure, eager)
+            await this.#backOff(attempt, error, failure, { isEager, beganMs })
             break
           default:
             throw error
@@ -250,8 +281,10 @@ export class Dynamo {
     return this.#read<T>(command, eager)
   }
 
-  async #read<T>(command: () => object, eager = false): Promise<T> {
+  async #read<T>(command: () => object, isEager = false): Promise<T> {
+    const beganMs = this.#clock.nowMs()
     for (let attempt = 1, lost = 0; ; attempt += 1) {
+      this.#checkDeadline()
       try {
         return (await this.#send(command())) as T
       } catch (error) {
@@ -259,7 +292,7 @@ export class Dynamo {
         if (!isPassing(failure)) throw error
         if (failure === 'unknown') lost += 1
         if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
-        await this.#backOff(attempt, error, failure, eager)
+        await this.#backOff(attempt, error, failure, { isEager, beganMs })
       }
     }
   }
@@ -268,12 +301,28 @@ export class Dynamo {
     attempt: number,
     cause: unknown,
     failure: Passing,
-    isEager = false,
+    {
+      isEager = false,
+      beganMs = this.#clock.nowMs(),
+    }: { readonly isEager?: boolean; readonly beganMs?: number } = {},
   ): Promise<void> {
-    if (failure === 'throttled') this.#lastThrottledMs = this.#clock.nowMs()
-    const { attemptsMax, pauseMs } = patienceFor(failure, isEager)
-    if (attempt >= attemptsMax) throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
+    const nowMs = this.#clock.nowMs()
+    if (failure === 'throttled') this.#lastThrottled.ms = nowMs
+    const {
+      attemptsMax,
+      lastsMs = Number.POSITIVE_INFINITY,
+      pauseMs,
+    } = patienceFor(failure, isEager)
+    if (attempt >= attemptsMax || nowMs - beganMs >= lastsMs) {
+      throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
+    }
     await this.#clock.sleep(pauseMs(attempt, this.#random))
+  }
+
+  /** What was sent before was refused, or only read: nothing is changed that the caller does not know of. */
+  #checkDeadline(): void {
+    if (this.#clock.nowMs() < this.#deadlineMs) return
+    throw unavailable(new Error('The time for this work is up'))
   }
 
   #send(command: object): Promise<unknown> {

@@ -52,3 +52,7 @@ export class QueueError extends Error {
     this.retryAfterMs = details.retryAfterMs
   }
 }
+
+/** A newer version made the record: no repetition helps, only the newer version here as well. */
+export const isFormatUnknown = (error: unknown): boolean =>
+  error instanceof QueueError && error.code === 'FORMAT_UNKNOWN'

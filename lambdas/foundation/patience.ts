@@ -5,6 +5,8 @@ import type { Random } from './system.ts'
 
 export type Patience = {
   readonly attemptsMax: number
+  /** From the first sending on, round trips included. */
+  readonly lastsMs?: number
   pauseMs(attempt: number, random: Random): number
 }
 
@@ -29,11 +31,13 @@ export const eagerPatience: Patience = { attemptsMax: 400, pauseMs: () => 3 }
 
 /**
  * A transaction holds its items for some 10 ms, and there is no line: the next to ask after it ends has
- * its turn. So it is asked again soon, at a time that nobody else has chosen, and often: in these two to
- * three seconds 64 transactions on one item have each had theirs.
+ * its turn. So it is asked again soon, at a time that nobody else has chosen, and often: within three
+ * seconds 64 transactions on one item have each had theirs. What is sent counts too, as each refusal is
+ * billed like a write: some 50 fit into that time, and 100 are the most.
  */
 export const conflictPatience: Patience = {
   attemptsMax: 100,
+  lastsMs: 3_000,
   pauseMs: (attempt, random) => Math.min(120, 10 * 2 ** (attempt - 1)) * random(),
 }
 

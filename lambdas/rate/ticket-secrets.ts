@@ -9,6 +9,7 @@ import {
 } from './operations/change-secrets.ts'
 import type { RateLimitsOptions } from './rate-limits.ts'
 import { decodeSecrets } from './store/secret-item.ts'
+import { storeTime } from './store/store-time.ts'
 
 export type { SecretsChanged, TicketSecrets }
 
@@ -19,15 +20,19 @@ export type TicketSecretsOptions = Pick<RateLimitsOptions, 'tableName' | 'dynamo
 /** The table's own secrets: they sign the tickets of rate limits, unless the caller brings a secret. */
 export function createTicketSecrets(options: TicketSecretsOptions): TicketSecretVerbs {
   const { tableName, clock = systemClock } = options
-  const dynamo = new Dynamo(options.dynamodb, tableName, clock, Math.random)
+  const { port, nowMs } = storeTime(options.dynamodb, clock)
+  const dynamo = new Dynamo(port, tableName, clock, Math.random)
   return {
+    nowMs,
     read: async () => decodeSecrets(await dynamo.get(secretKey, true)),
-    rotate: () => rotateSecret(dynamo, clock),
-    forgetFormer: () => forgetFormerSecrets(dynamo, clock),
+    rotate: () => rotateSecret(dynamo, nowMs),
+    forgetFormer: () => forgetFormerSecrets(dynamo, nowMs),
   }
 }
 
 export interface TicketSecretVerbs {
+  /** By the store's clock, once it has answered; changes go by that, because ours may be wrong. */
+  nowMs(): number
   /** Nothing where no ticket has been signed yet. */
   read(): Promise<TicketSecrets | undefined>
   /** Makes a new secret. It begins to sign when every process knows it, and tickets stay good. */

@@ -23,9 +23,11 @@ export const metrics = {
   SegmentsRecalled: 'Count',
   /** Queues whose housekeeping failed, to be tried again. */
   HousekeepingFailures: 'Count',
+  /** Records of a newer format in the stream: deploy that version here as well. */
+  FormatsUnknown: 'Count',
   /** Queues the sweeper could not finish, and runs that could not even begin. */
   SweepFailures: 'Count',
-  /** Of the locks that a run ended, how long the one that waited longest had been over. */
+  /** How long the lock, or the queue that was not served, that waited longest had been due. */
   LockReturnLag: 'Seconds',
   /** How long the oldest item of a pop had waited. */
   OldestItemAge: 'Seconds',

@@ -19,6 +19,8 @@ export type Bundle = FunctionFiles & {
   readonly bytesLazy: number
   /** What is loaded at the start: source file, and bytes it comes to. */
   readonly inputsAtStart: ReadonlyMap<string, number>
+  /** What the entry exports under names that an ES module's `import` finds. */
+  readonly exports: readonly string[]
   /** Every source file that something in it is from, loaded at the start or not. */
   readonly inputs: ReadonlySet<string>
 }
@@ -84,6 +86,14 @@ const isOwn = (entries: Readonly<Record<string, string>>): boolean =>
 export function bundleFunction(entry: string, outdir: string): Bundle {
   const entries = { index: resolve(entry) }
   const plain = bundle(entries).get('index') as Bundle
+  // Of a CommonJS file esbuild exports `default` alone: its names are known only once it runs.
+  if (!plain.exports.includes('handler')) {
+    throw new Error(
+      `Cannot bundle ${relative('', entry)} because it does not export "handler" as an ES module does, and ` +
+        'Lambda would not find it: write "export const handler = …" (in CommonJS, "exports.handler = …" is ' +
+        'not enough)',
+    )
+  }
   // Built again rather than edited: esbuild knows where a banner may stand. A bundle without CommonJS
   // gets none.
   const made = needsCommonJs(plain) ? (bundle(entries, COMMON_JS).get('index') as Bundle) : plain
@@ -192,6 +202,7 @@ function bundleOf(entry: string, outputs: ReadonlyMap<string, Output>): Bundle {
         Object.entries(inputs).map(([path, { bytesInOutput }]) => [path, bytesInOutput]),
       ),
     ),
+    exports: outputs.get(entry)?.exports ?? [],
     inputs: new Set([...all.values()].flatMap(({ inputs }) => Object.keys(inputs))),
   }
 }

@@ -7,10 +7,12 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
+import type { Sweepers } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
 export type AlarmsProps = Watched & {
@@ -18,6 +20,8 @@ export type AlarmsProps = Watched & {
   readonly topic?: ITopic
   /** How long an item may wait before somebody should know; only a person knows that. */
   readonly itemAge?: Duration
+  /** So many runs of the sweeper begin in each minute. */
+  readonly sweepers: Sweepers
 }
 
 type Definition = {
@@ -76,8 +80,7 @@ export class Alarms extends Construct {
 }
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
-  const { api, functions, table, failures, events, serviceName, itemAge } = props
-  const refused = refusedMetrics(table.tableName, minute)
+  const { api, functions, table, failures, events, serviceName, itemAge, sweepers } = props
   const { Push, Pop, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
@@ -97,31 +100,16 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       periods: 3,
       of: 5,
     },
-    CallsAreSlow: {
-      felt: 'Callers wait: 1 push or pop in 100 took longer than 2 seconds.',
-      section: 'calls-are-slow',
-      // Not the gateway's latency over all calls: one that waits for its turn in a rate limit is held
-      // for seconds, as it asked to be.
-      metric: new MathExpression({
-        expression: 'MAX([push, pop])',
-        label: 'slowest in a hundred, ms',
-        usingMetrics: {
-          push: Push.metricDuration({ statistic: Stats.percentile(99), ...minute }),
-          pop: Pop.metricDuration({ statistic: Stats.percentile(99), ...minute }),
-        },
-        ...minute,
-      }),
-      // An ordinary call takes some 20 ms, a cold start less than a second.
-      limit: { above: 2_000 },
-      periods: 5,
-    },
+    PushesAreSlow: slow('push', Push),
+    PopsAreSlow: slow('pop', Pop),
     SweeperIsSilent: {
       felt:
-        'Items whose consumer died do not come back: no run of the sweeper succeeded for ten ' +
-        'minutes. A consumer that pops the queue still gets them.',
+        'Items whose consumer died do not come back: for ten minutes the sweeper, or a part of it, did not ' +
+        'run, or failed. A consumer that pops the queue still gets them.',
       section: 'expired-locks-stay',
       metric: new MathExpression({
-        // Without FILL, which would count a newest point that is only late as a run that failed.
+        // Lambda writes both for each run. Without FILL, which would count a newest point that is only
+        // late as a run that failed.
         expression: 'runs - failed',
         label: 'successful runs',
         usingMetrics: {
@@ -130,9 +118,31 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         },
         ...fiveMinutes,
       }),
-      limit: { below: 1 },
+      // One a minute for each part. A part that died takes five away; two may be in the next five minutes.
+      limit: { below: 5 * sweepers - 2 },
+      // The newest point may lack what is late.
       periods: 2,
+      of: 3,
       silence: 'breaching',
+    },
+    SweeperCrashes: {
+      felt: 'In some queues, items whose consumer died come back late or not at all: runs of the sweeper fail.',
+      section: 'expired-locks-stay',
+      metric: ReturnExpiredLocks.metricErrors(fiveMinutes),
+      // A run that fails once is made up for by the next.
+      limit: { above: 2 },
+      periods: 2,
+      of: 3,
+    },
+    SweeperIsThrottled: {
+      felt:
+        'In some queues, items whose consumer died come back late or not at all: Lambda has no environment ' +
+        'for the sweeper.',
+      section: 'expired-locks-stay',
+      metric: ReturnExpiredLocks.metricThrottles(fiveMinutes),
+      limit: { above: 2 },
+      periods: 2,
+      of: 3,
     },
     SweeperFails: {
       felt: 'In some queues, items whose consumer died come back late or not at all.',
@@ -191,8 +201,8 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       },
       EventsWereGivenUp: {
         felt:
-          'Items may wait, until the next push to a drained queue, although a consumer is there for ' +
-          'them: events were given up.',
+          'Items may wait for up to an hour, until they are announced again, although a consumer is ' +
+          'there for them: events were given up.',
         page: 'docs/events.md',
         section: 'events-were-given-up',
         metric: events.failures.metricApproximateNumberOfMessagesVisible({
@@ -203,25 +213,12 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         periods: 1,
       },
     }),
-    AQueueIsHot: {
-      felt:
-        'Calls to a busy queue are slow or answered 503 BUSY: DynamoDB refuses more than one ' +
-        'request a second.',
-      section: 'a-queue-is-hot',
-      metric: new MathExpression({
-        // A metric has no data at all while DynamoDB refuses nothing.
-        expression: Object.keys(refused)
-          .map((id) => `FILL(${id}, 0)`)
-          .join(' + '),
-        label: 'refused requests',
-        usingMetrics: { ...refused },
-        ...minute,
-      }),
-      limit: { above: 60 },
-      // The newest point or two come late, and FILL makes them 0 until then: five of five would never ring.
-      periods: 3,
-      of: 5,
-    },
+    ...Object.fromEntries(
+      Object.entries(refusedMetrics(table.tableName, minute)).map(([id, metric]) => [
+        `AQueueIsHot${camelCase(id)}`,
+        hot(metric),
+      ]),
+    ),
     ItemsWereDeadLettered: {
       felt: 'Items were not processed: they came back too often, or a consumer gave up on them.',
       section: 'items-were-dead-lettered',
@@ -243,3 +240,39 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
     }),
   }
 }
+
+/**
+ * Not of the gateway's latency over all calls: one that waits for its turn in a rate limit is held for
+ * seconds, as it asked to be. One each for pushes and pops: where nobody pops, there is no data to combine.
+ */
+const slow = (call: 'push' | 'pop', called: LambdaFunction): Definition => ({
+  felt: `Callers wait: 1 ${call} in 100 took longer than 2 seconds.`,
+  section: 'calls-are-slow',
+  metric: called.metricDuration({ statistic: Stats.percentile(99), ...minute }),
+  // An ordinary call takes some 20 ms, a cold start less than a second.
+  limit: { above: 2_000 },
+  periods: 5,
+})
+
+/**
+ * One for each place that can refuse: a metric has no data at all while its place refuses nothing, and
+ * CloudWatch does not say what a sum makes of that. An alarm on several metrics would cost as much.
+ */
+const hot = (metric: IMetric): Definition => ({
+  felt:
+    'Calls to a busy queue are slow or answered 503 BUSY: DynamoDB refuses more than one ' +
+    'request a second.',
+  section: 'a-queue-is-hot',
+  metric,
+  limit: { above: 60 },
+  // The newest point or two come late.
+  periods: 3,
+  of: 5,
+})
+
+/** `WritesCheck` for `writes_check`. */
+const camelCase = (id: string): string =>
+  id
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')

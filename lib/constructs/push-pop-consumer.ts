@@ -60,7 +60,7 @@ export type PushPopConsumerProps = {
   readonly maxDeliveries?: number
   /** Several runs may share a queue; whether there are several locks at once unless set. */
   readonly competing?: boolean
-  /** Told when events could not be delivered, and queues may wait with nobody coming. */
+  /** Told when events could not be delivered, and queues may wait until they are announced again. */
   readonly alarmTopic?: ITopic
 }
 
@@ -74,7 +74,10 @@ const EVENT_AGE = Duration.hours(6)
 export class PushPopConsumer extends Construct {
   readonly function: LambdaFunction
   readonly rule: Rule
-  /** Events that could not be delivered: their queues wait until somebody calls a run, or pushes. */
+  /**
+   * Events that could not be delivered. Their queues wait until they are announced again, which they are
+   * by themselves within the hour; or until somebody calls a run.
+   */
   readonly failures: Queue
 
   constructor(scope: Construct, id: string, props: PushPopConsumerProps) {

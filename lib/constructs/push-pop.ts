@@ -58,7 +58,7 @@ export type PushPopProps = {
   readonly events?: boolean
   /** How long events are kept to be replayed; a week unless set. */
   readonly eventArchive?: Duration
-  /** Twelve alarms at $0.10 a month for each metric they read; on unless set. */
+  /** Twenty alarms, at $0.10 a month for each metric they read; on unless set. */
   readonly alarms?: boolean
   /** Told of every alarm, and when it is over. */
   readonly alarmTopic?: ITopic
@@ -154,6 +154,7 @@ export class PushPop extends Construct {
         ? []
         : new Alarms(this, 'Alarms', {
             ...watched,
+            sweepers: props.sweepers ?? 1,
             ...(topic && { topic }),
             ...(itemAge && { itemAge }),
           }).names

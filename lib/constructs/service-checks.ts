@@ -17,12 +17,13 @@ export type Checked = {
   readonly concurrency?: Concurrency
   readonly events?: boolean
   readonly sweepers?: number
+  readonly sweepEvery?: Duration
   readonly remindAfter?: Duration
 }
 
 export function checkService(
   id: string,
-  { rateHold, concurrency = {}, events, sweepers = 1, remindAfter }: Checked,
+  { rateHold, concurrency = {}, events, sweepers = 1, sweepEvery, remindAfter }: Checked,
 ): void {
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the service "${id}" because ${reason}`)
@@ -46,7 +47,27 @@ export function checkService(
       `\`concurrency.${name}\` must be an integer from 1 to ${CONCURRENCY_MAX}, and is ${count}`,
     )
   }
+  const { ReturnExpiredLocks: reserved = CONCURRENCY_MAX } = concurrency
+  const needed = sweepersAtOnce(sweepers, sweepEvery)
+  if (reserved < needed) {
+    refuse(
+      `\`concurrency.ReturnExpiredLocks\` must be ${needed} or more for ${sweepersInWords(sweepers, sweepEvery)}, and is ${reserved}`,
+    )
+  }
   if (events === false && concurrency.Announce !== undefined) {
     refuse('`concurrency.Announce` is for a function that is not there with `events: false`')
   }
 }
+
+const isFiner = (sweepEvery: Duration | undefined): boolean =>
+  sweepEvery !== undefined && sweepEvery.toSeconds({ integral: false }) < 60
+
+/**
+ * Environments that the schedule fills. A run that sweeps more often than once a minute ends when the next
+ * one is to begin, some seconds later if it is in the midst of a queue; then two of each part meet.
+ */
+export const sweepersAtOnce = (sweepers: number, sweepEvery: Duration | undefined): number =>
+  isFiner(sweepEvery) ? 2 * sweepers : sweepers
+
+export const sweepersInWords = (sweepers: number, sweepEvery: Duration | undefined): string =>
+  `\`sweepers\` of ${sweepers}${isFiner(sweepEvery) ? ' with `sweepEvery` below 60 seconds' : ''}`

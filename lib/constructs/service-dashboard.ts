@@ -115,6 +115,7 @@ const background = ({ serviceName, functions, failures }: Watched): IWidget[] =>
   graph('Failures in the background', [
     serviceMetric(serviceName, 'HousekeepingFailures', { label: 'housekeeping' }),
     serviceMetric(serviceName, 'SweepFailures', { label: 'sweeper' }),
+    serviceMetric(serviceName, 'FormatsUnknown', { label: 'newer formats passed' }),
     failures.metricApproximateNumberOfMessagesVisible({
       statistic: Stats.MAXIMUM,
       label: 'given up on',

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isLoopback, readHost } from './loopback.ts'
+import { isLoopback, nameIn } from './loopback.ts'
 
 /**
  * Only the stack's own processes call the embedded S3 and the event buses. Both refuse every request that a
  * browser sends, wherever its page is from.
  */
 export function isFromAPage({ host = '', ...headers }: IncomingHttpHeaders): boolean {
-  const asked = readHost(host)
+  const name = nameIn(host)
   return (
-    asked === undefined ||
-    !isLoopback(asked.name) ||
+    name === undefined ||
+    !isLoopback(name) ||
     headers.origin !== undefined ||
     headers['sec-fetch-site'] !== undefined
   )

@@ -1,19 +1,18 @@
 import { isIPv4 } from 'node:net'
 
-/** Names and addresses that every browser takes for this machine without asking a name server. */
+/**
+ * Names and addresses that every program takes for this machine. Not the names below localhost: some
+ * browsers and Node ask a name server for them.
+ */
 export function isLoopback(name: string): boolean {
   const lower = name.toLowerCase()
-  if (lower === 'localhost' || lower.endsWith('.localhost') || lower === '[::1]') return true
+  if (lower === 'localhost' || lower === '[::1]') return true
   return isIPv4(lower) && lower.startsWith('127.')
 }
 
-export type Host = { readonly name: string; readonly port: number }
-
 /** Of a Host header: `localhost:8000`, `[::1]`. */
-export function readHost(header: string): Host | undefined {
-  const [, name, port = '80'] = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(header) ?? []
-  return name === undefined ? undefined : { name, port: Number(port) }
-}
+export const nameIn = (header: string): string | undefined =>
+  /^([\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.exec(header)?.[1]
 
 export function isLoopbackOrigin(origin: string): boolean {
   const url = URL.parse(origin)

@@ -2,6 +2,7 @@ import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { describe, expect, it } from 'vitest'
 import { housekeepBatch } from '../../lambdas/background/housekeeping/housekeep-batch.ts'
 import type { HousekeepReport } from '../../lambdas/engine/queues.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { Tally } from '../../lambdas/runtime/tally.ts'
 
@@ -76,7 +77,22 @@ describe('A batch of the stream', () => {
       dead_lettered: 10,
       unfinished: 0,
       failed: 0,
+      passed: 0,
     })
+  })
+
+  it('passes a record of a newer format, which no repetition helps, and tells of it.', async () => {
+    const newer = async (queue: string) => {
+      if (queue === 'b') throw new QueueError('FORMAT_UNKNOWN', 'newer')
+      return done
+    }
+    const records = ['a', 'b', 'c'].map((id, i) => record(`q#${id}`, `${10 + i}`))
+    const { answer, fields, failed, tally, lines } = await run(records, newer)
+    expect(answer.batchItemFailures).toEqual([])
+    expect(fields).toMatchObject({ queues: 3, failed: 0, passed: 1 })
+    expect(failed).toBe(true)
+    expect(tally.metrics.get('FormatsUnknown')).toBe(1)
+    expect(lines).toHaveLength(1)
   })
 
   it('names the first record of each queue that failed, and no queue fails another.', async () => {

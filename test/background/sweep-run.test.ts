@@ -130,6 +130,15 @@ describe('A run of the sweeper', () => {
     })
   })
 
+  it('tells how late it is also where it could end no lock at all.', async () => {
+    const { summary, tally } = await run({
+      every: 60,
+      sweeps: [{ ...nothing, lagMs: 120_000, more: true }],
+    })
+    await summary
+    expect(tally.metrics.get('LockReturnLag')).toBe(120)
+  })
+
   it('goes on after a sweep that failed, and counts it.', async () => {
     const { summary, at, tally, lines } = await run({
       every: 20,

@@ -50,6 +50,34 @@ describe('Announcing what waits', () => {
     await expectCode(queues.announceWaiting({ prefix: 'a b' }), 'INVALID_PARAMETER')
   })
 
+  it('passes what the store does not give, and tells of it.', async () => {
+    const stage = openSimulated({ throttlesRead: ({ pk }) => pk === 'q#queue-3' })
+    for (let n = 0; n < 9; n += 1) await push(stage.engine(), `queue-${n}`, named('a', 1))
+    stage.announced.length = 0
+    const report = await stage.engine().announceWaiting()
+    expect(report).toEqual({ queues: 9, announced: 8, failed: 1 })
+    expect(stage.announced).toHaveLength(8)
+  })
+
+  it('tells what it did, and where to go on, when the store goes out of reach.', async () => {
+    const shards = { down: false }
+    const stage = openSimulated({
+      throttlesRead: ({ index }) => index !== undefined && shards.down,
+    })
+    for (let n = 0; n < 60; n += 1) await push(stage.engine(), `queue-${n}`, named('a', 1))
+    const breaking = stage.engine({
+      after: ({ name }) => {
+        if (name === 'UpdateCommand') shards.down = true
+      },
+    })
+    const { announced, cursor, failed } = await breaking.announceWaiting()
+    expect(failed).toBe(1)
+    await expectCode(stage.engine().announceWaiting({ cursor: cursor ?? '' }), 'STORE_UNAVAILABLE')
+    shards.down = false
+    const rest = await stage.engine().announceWaiting({ cursor: cursor ?? '' })
+    expect(announced + rest.announced).toBe(60)
+  })
+
   it('goes on where its time was over, and meets each queue once.', async () => {
     const stage = openSimulated()
     const queues = stage.engine()

@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest'
+import type { Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'
 
 /** What is not known is not said, and what was true of another queue of that name is not believed. */
+
+const QUEUE = 'orders'
 
 it('A warm engine does not take a queue that was forgotten and made again for the one it knew.', async () => {
   const stage = openSimulated()
@@ -36,3 +39,33 @@ it('An acknowledge that may yet land is not refused because the lock has ended s
   const refused = queues.acknowledge(queue, { lockId: lock.id })
   await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
 })
+
+const settlings: readonly [string, (queues: Queues, lockId: string) => Promise<unknown>][] = [
+  ['A release', (queues, lockId) => queues.release(QUEUE, { lockId })],
+  ['An acknowledgement', (queues, lockId) => queues.acknowledge(QUEUE, { lockId })],
+  ['An extension', (queues, lockId) => queues.extend(QUEUE, { lockId, ttlSeconds: 60 })],
+]
+
+it.each(settlings)(
+  '%s whose answer was lost says so, though the record has a newer format by its next sending.',
+  async (_, settle) => {
+    const stage = openSimulated()
+    const queues = stage.engine()
+    await push(queues, QUEUE, named('a', 2))
+    const { lock } = await lockItems(queues, QUEUE)
+    const stored = await stage.stored(QUEUE)
+    if (stored === undefined) throw new Error('unreachable')
+    let sent = 0
+    queues.wire.steering = {
+      before: async ({ name }) => {
+        if (name !== 'UpdateCommand') return
+        sent += 1
+        if (sent === 1) throw timedOut()
+        await stage.plant({ ...stored, fm: 2 })
+      },
+    }
+    const refused = settle(queues, lock.id)
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+    expect(sent).toBe(2)
+  },
+)

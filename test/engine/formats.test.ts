@@ -76,6 +76,24 @@ describe('A record of a format that this engine does not know', () => {
     expect(await stage.stored(QUEUE)).toEqual(before)
   })
 
+  it('stands in nobody’s way where all queues are listed, announced or given timers.', async () => {
+    const { stage } = await newerRecord()
+    for (const id of ['a', 'z']) {
+      await push(stage.engine({ events: false }), id, named('a', 2))
+    }
+    const queues = stage.engine()
+    expect(await queues.list()).toEqual({
+      queues: [{ queue: 'a', count: 2 }, { queue: QUEUE }, { queue: 'z', count: 2 }],
+    })
+    expect(await queues.announceWaiting()).toEqual({ queues: 3, announced: 2, failed: 1 })
+    expect(await queues.startTimers({ deadlineMs: Number.POSITIVE_INFINITY })).toMatchObject({
+      queues: 3,
+      failed: 1,
+    })
+    expect((await stage.stored('a'))?.checkAt).toBeDefined()
+    expect((await stage.stored('z'))?.checkAt).toBeDefined()
+  })
+
   it('is no empty queue to somebody who looks.', async () => {
     const { stage } = await newerRecord()
     const queues = stage.engine()

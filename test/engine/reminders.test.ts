@@ -61,6 +61,35 @@ describe('Items that nobody takes', () => {
     expect(at).toEqual([10, 20])
   })
 
+  it('are announced as soon as any, though those before them had waited for hours.', async () => {
+    const { stage, queues } = await waitingQueue()
+    // A queue with settings is never forgotten: its timer alone brings the sweeper.
+    await queues.configure('orders', { maxDeliveries: 5 })
+    expect((await announcedAt(stage, queues, 141)).at(-1)).toBe(140)
+    // The consumer was mended and has taken all; what comes then is unheard again.
+    await popItems(queues, 'orders', { count: 100 })
+    await push(queues, 'orders', named('b', 1))
+    expect((await announcedAt(stage, queues, 70))[0]).toBe(10)
+  })
+
+  it('are announced as soon as any, where a consumer came for others and went.', async () => {
+    const { stage, queues } = await waitingQueue()
+    await announcedAt(stage, queues, 141)
+    await popItems(queues, 'orders')
+    expect((await announcedAt(stage, queues, 70))[0]).toBe(10)
+  })
+
+  it('are not looked at more often for it, nor is the timer moved by each pop.', async () => {
+    const { stage, queues } = await waitingQueue()
+    await push(queues, 'orders', named('b', 9))
+    await announcedAt(stage, queues, 141)
+    await popItems(queues, 'orders')
+    const first = (await stage.stored('orders'))?.checkAt
+    stage.clock.pass(MINUTE_MS)
+    await popItems(queues, 'orders')
+    expect((await stage.stored('orders'))?.checkAt).toBe(first)
+  })
+
   it('are announced where a stranger left them behind an exclusive lock.', async () => {
     const { stage, queues } = await waitingQueue()
     const { lock } = await lockItems(queues, 'orders', { ttlSeconds: 30 })

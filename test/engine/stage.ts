@@ -9,7 +9,10 @@ import { announcedLines } from '../../testing/simulated/announcements.ts'
 import { itemSize } from '../../testing/simulated/dynamodb/item-size.ts'
 import type { Item } from '../../testing/simulated/dynamodb/value.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
-import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import {
+  SimulatedStore,
+  type SimulatedStoreOptions,
+} from '../../testing/simulated/simulated-store.ts'
 import { ManualClock, seeded } from './manual-clock.ts'
 import { type Steering, Wire } from './wire.ts'
 
@@ -155,8 +158,9 @@ export async function openEmbedded(): Promise<Stage> {
 }
 
 /** In memory and on one thread: where a process is frozen at each of its requests in turn. */
-export function openSimulated(): Stage {
+export function openSimulated(options: Pick<SimulatedStoreOptions, 'throttlesRead'> = {}): Stage {
   const store: SimulatedStore = new SimulatedStore({
+    ...options,
     nowMs: () => stage.clock.nowMs(),
     onChange: (change) => stage.announced.push(...announcedLines(change)),
   })

@@ -112,6 +112,22 @@ describe('A run of the sweeper', () => {
     expect(report.lagMs).toBeGreaterThanOrEqual(90_000)
   })
 
+  it('does not wait for one queue that is slow with all that come after it.', async () => {
+    const slow = { isIt: true }
+    const place = openPlace(async (_, time) => {
+      // The first write of all.
+      const waits = slow.isIt && time.nowMs() > START_MS + 2 * LATENCY_MS
+      if (waits) slow.isIt = false
+      await time.sleep(waits ? 30_000 : LATENCY_MS)
+    })
+    for (let n = 0; n < 2_000; n += 1) plant(place.store, expired(`device-${n}`, 1_000))
+    const sweep = place.in(place.queues.returnExpiredLocks({ deadlineMs: START_MS + RUN_MS }))
+    await place.time.run(START_MS + 5_000)
+    const locked = [...place.store.items()].filter(({ K }) => Object.keys(K as object).length > 0)
+    expect(locked).toHaveLength(1)
+    expect(await sweep).toMatchObject({ itemsReturned: 2_000, more: false })
+  })
+
   it('takes a part of the shards, so that several can sweep side by side.', async () => {
     const place = openPlace(async () => {})
     for (let n = 0; n < 200; n += 1) plant(place.store, expired(`device-${n}`, 1_000))

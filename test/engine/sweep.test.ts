@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { shardOf } from '../../lambdas/engine/core/keys.ts'
 import { REMIND_AFTER_SECONDS } from '../../lambdas/engine/core/limits.ts'
 import { openEmbedded, openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, pushOneByOne, textsOf } from './traffic.ts'
+import { throttled, timedOut } from './wire.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -88,6 +90,101 @@ describe('The sweeper', () => {
       itemsReturned: 1,
       failed: [],
     })
+  })
+
+  it('is not held up by a record that the store does not give, and tells of it.', async () => {
+    const hot = { pk: '' }
+    const throttling = openSimulated({ throttlesRead: ({ pk }) => pk === hot.pk })
+    const due = await expiredQueues(throttling, 150)
+    throttling.clock.pass(20 * SECOND_MS)
+    const queue = due[7] as string
+    hot.pk = `q#${queue}`
+    for (let run = 0; run < 3; run += 1) {
+      const report = await throttling.engine().returnExpiredLocks()
+      expect(report).toMatchObject({
+        itemsReturned: run === 0 ? 149 : 0,
+        failed: [{ queue, error: { code: 'STORE_UNAVAILABLE' } }],
+        more: true,
+      })
+      // Of the queue that was met and not served.
+      expect(report.lagMs).toBeGreaterThanOrEqual(20 * SECOND_MS)
+    }
+    hot.pk = ''
+    expect(await throttling.engine().returnExpiredLocks()).toMatchObject({
+      itemsReturned: 1,
+      failed: [],
+      more: false,
+    })
+  })
+
+  it('passes a shard whose index cannot be read, and fails where there is no other.', async () => {
+    const down = { shards: [3] }
+    const throttling = openSimulated({
+      throttlesRead: ({ pk, index }) => index === 'check' && down.shards.includes(pk as number),
+    })
+    const due = await expiredQueues(throttling, 60)
+    const inShard = due.filter((queue) => shardOf(queue) === 3).length
+    expect(inShard).toBeGreaterThan(0)
+    const report = await throttling.engine().returnExpiredLocks()
+    expect(report).toMatchObject({
+      itemsReturned: 60 - inShard,
+      failed: [{ shard: 3, error: { code: 'STORE_UNAVAILABLE' } }],
+      more: true,
+    })
+    down.shards = Array.from({ length: 16 }, (_, shard) => shard)
+    await expectCode(throttling.engine().returnExpiredLocks(), 'STORE_UNAVAILABLE')
+  })
+
+  const faults: readonly [string, (stage: Stage) => Error][] = [
+    [
+      'whose answers are lost',
+      (throttling) => {
+        throttling.clock.pass(3 * SECOND_MS)
+        return timedOut()
+      },
+    ],
+    ['that throttles', throttled],
+    [
+      'in which a transaction is always in the way',
+      () => Object.assign(new Error(), { name: 'TransactionConflictException' }),
+    ],
+  ]
+  it.each(faults)('ends in time with a store %s.', async (_, fault) => {
+    const slow = openSimulated()
+    await expiredQueues(slow, 1)
+    const queues = slow.engine({
+      before: ({ name }) => {
+        if (name === 'UpdateCommand') throw fault(slow)
+      },
+    })
+    const deadlineMs = slow.clock.nowMs() + SECOND_MS
+    const report = await queues.returnExpiredLocks({ deadlineMs })
+    // One answer is waited for, and no more.
+    expect(slow.clock.nowMs()).toBeLessThan(deadlineMs + 3.5 * SECOND_MS)
+    expect(report).toMatchObject({ itemsReturned: 0, more: true })
+    expect(report.failed).toHaveLength(1)
+  })
+
+  it('leaves the rest of a queue’s locks when the time is up, and the next run goes on.', async () => {
+    const slow = openSimulated()
+    const queue = slow.queue()
+    await push(slow.engine(), queue, named('a', 150))
+    for (let lock = 0; lock < 130; lock += 1) {
+      await lockItems(slow.engine(), queue, { competing: true, ttlSeconds: 2 })
+    }
+    slow.clock.pass(2 * SECOND_MS)
+    const queues = slow.engine({
+      after: ({ name }) => {
+        if (name === 'UpdateCommand') slow.clock.pass(SECOND_MS)
+      },
+    })
+    const deadlineMs = slow.clock.nowMs() + 2 * SECOND_MS
+    expect(await queues.returnExpiredLocks({ deadlineMs })).toMatchObject({
+      itemsReturned: 80,
+      failed: [],
+      more: true,
+    })
+    expect(await queues.returnExpiredLocks()).toMatchObject({ itemsReturned: 50, more: false })
   })
 
   it('folds what was acknowledged, so that room returns to a queue nobody touches.', async () => {

@@ -130,6 +130,41 @@ describe('An entry for the caller’s own transaction', () => {
     expect(passed).toBe(160)
   })
 
+  it('of which many are made before any is used passes, until the record remembers 256.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const entries: TransactItem[] = []
+    for (let n = 0; n < 300; n += 1) {
+      entries.push(await queues.pushTransactItem(queue, { text: String(n) }))
+    }
+    const passed: string[] = []
+    for (const [n, entry] of entries.entries()) {
+      const command = new TransactWriteCommand({ TransactItems: [entry] })
+      await stage.store.dynamodb.send(command as never).then(
+        () => passed.push(String(n)),
+        (error: { name: string }) => expect(error.name).toBe('TransactionCanceledException'),
+      )
+      // Where the tail has filled up.
+      if (n % 20 === 0) await tidy(queues, queue)
+    }
+    expect(passed.length).toBe(256)
+    expect((await stage.record(queue)).tokens.kept).toBe(256)
+    // What was refused did not happen, and goes in with a new entry.
+    await transact(`${queue}-again`, await queues.pushTransactItem(queue, { text: '"again"' }))
+    expect((await stage.record(queue)).tokens.kept).toBeLessThanOrEqual(64)
+    expect(textsOf(await drain(queues, queue))).toEqual([...passed, '"again"'])
+  })
+
+  it('is made although an older version let the record remember any number of others.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, named('a', 1))
+    const stored = await stage.stored(queue)
+    if (stored === undefined) throw new Error('unreachable')
+    const u = Array.from({ length: 2_000 }, (_, n) => String(n).padStart(6, 't'))
+    await stage.plant({ ...stored, u })
+    await transact(`${queue}-1`, await queues.pushTransactItem(queue, { text: '"b"' }))
+    expect((await stage.record(queue)).tokens).toEqual({ kept: 33, forgotten: 1_968 })
+  })
+
   it('stays good while 32 others are used, and more.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const use = async (count: number) => {

@@ -191,7 +191,7 @@ describe('A list of queues', () => {
     await Promise.all(names.map((name, index) => push(queues, name, named('a', 1 + (index % 3)))))
     await queues.configure('list-empty', { bufferSegments: 2 })
     await push(queues, 'List-00', named('a', 1))
-    const found: { queue: string; count: number }[] = []
+    const found: { queue: string; count?: number }[] = []
     const sizes: number[] = []
     let cursor: string | undefined
     do {

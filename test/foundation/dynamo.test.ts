@@ -9,8 +9,12 @@ import { throttled, timedOut, unsent } from '../engine/wire.ts'
 
 type Answer = Error | object
 
+/** What each request takes of the time that the pauses pass in. */
+const ROUND_TRIP_MS = 10
+
 /** A store that gives these answers one after the other, then the last one again and again. */
 function scripted(...answers: Answer[]) {
+  let now = 1_000
   const sent: { name: string; input: Record<string, unknown> }[] = []
   const slept: number[] = []
   const port = {
@@ -18,18 +22,26 @@ function scripted(...answers: Answer[]) {
       const { input } = command as { input: Record<string, unknown> }
       const answer = answers[Math.min(sent.length, answers.length - 1)] as Answer
       sent.push({ name: (command as object).constructor.name, input })
+      now += ROUND_TRIP_MS
       if (answer instanceof Error) throw answer
       return answer
     },
   }
   const clock = {
-    nowMs: () => 1_000,
+    nowMs: () => now,
     sleep: async (ms: number) => {
       slept.push(ms)
+      now += ms
     },
   }
   const dynamo = new Dynamo(port, 'table', clock, () => 0.5)
-  return { dynamo, sent, slept, totalMs: () => slept.reduce((sum, ms) => sum + ms, 0) }
+  return {
+    dynamo,
+    sent,
+    slept,
+    takenMs: () => now - 1_000,
+    totalMs: () => slept.reduce((sum, ms) => sum + ms, 0),
+  }
 }
 
 const key = { pk: 'a', sk: 'b' }
@@ -97,6 +109,15 @@ describe.each(Object.entries(writes))('A conditional %s', (_, write) => {
     const wrong = Object.assign(new Error('no'), { name: 'ValidationException', $metadata })
     await expect(write(scripted(wrong).dynamo)).rejects.toBe(wrong)
   })
+})
+
+it('A plain write that meets transactions for good is given up after three seconds too.', async () => {
+  const met = Object.assign(new Error(), { name: 'TransactionConflictException', $metadata })
+  for (const write of Object.values(writes)) {
+    const { dynamo, takenMs } = scripted(met)
+    await expect(write(dynamo)).rejects.toMatchObject({ code: 'BUSY', outcome: undefined })
+    expect(takenMs()).toBeLessThan(3_200)
+  }
 })
 
 describe('A seal’s update', () => {
@@ -223,6 +244,16 @@ describe('A transaction', () => {
     expect(sent).toHaveLength(4)
   })
 
+  it('that meets others for good is given up after three seconds, as definite.', async () => {
+    const met = cancelled('TransactionConflict', 'None')
+    const { dynamo, sent, takenMs } = scripted(met)
+    const refused = dynamo.transact(input)
+    await expect(refused).rejects.toMatchObject({ code: 'BUSY', outcome: undefined })
+    expect(takenMs()).toBeGreaterThan(2_900)
+    expect(takenMs()).toBeLessThan(3_200)
+    expect(sent.length).toBeLessThanOrEqual(60)
+  })
+
   it('whose answer is lost is not sent again.', async () => {
     const error = timedOut()
     const { dynamo, sent } = scripted(error)
@@ -235,5 +266,52 @@ describe('A transaction', () => {
     const { dynamo, sent } = scripted(invalid)
     await expect(dynamo.transact(input)).rejects.toBe(invalid)
     expect(sent).toHaveLength(1)
+  })
+})
+
+describe('A store with a deadline', () => {
+  it('is sent nothing more once the time is up, and what fails is definite.', async () => {
+    const { dynamo, sent } = scripted({})
+    for (const write of Object.values(writes)) {
+      await expect(write(dynamo.until(1_000))).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        outcome: undefined,
+      })
+    }
+    await expect(dynamo.until(1_000).get(key, true)).rejects.toThrow('store')
+    await expect(dynamo.until(1_000).transact({ TransactItems: [] })).rejects.toThrow('store')
+    expect(sent).toEqual([])
+    expect(await writes.update?.(dynamo.until(1_001))).toEqual({ kind: 'done' })
+  })
+
+  it('tells the store that it was made of when it was throttled.', async () => {
+    const { dynamo } = scripted(throttled(), {})
+    await writes.update?.(dynamo.until(2_000))
+    expect(dynamo.throttledSince(1_000)).toBe(true)
+  })
+})
+
+describe('What a batch can read', () => {
+  const other = { pk: 'a', sk: 'c' }
+  const part = (found: object[], left: object[]) => ({
+    Responses: { table: found },
+    UnprocessedKeys: left.length > 0 ? { table: { Keys: left } } : {},
+  })
+
+  it('is given, with the keys of what the store withholds.', async () => {
+    for (const refusal of [part([], [key]), throttled()]) {
+      const { dynamo } = scripted(part([other], [key]), refusal)
+      expect(await dynamo.getReadable([key, other], true)).toMatchObject({
+        rows: [other],
+        unread: { keys: [key], error: { code: 'STORE_UNAVAILABLE' } },
+      })
+    }
+  })
+
+  it('is not enough for somebody who needs all of it.', async () => {
+    const { dynamo } = scripted(part([other], [key]), part([], [key]))
+    await expect(dynamo.getMany([key, other], true)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
   })
 })

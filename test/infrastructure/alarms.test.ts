@@ -43,8 +43,11 @@ describe('Alarms', () => {
   it('are these.', () => {
     expect(alarms.map(([id]) => id.replace('Alarms', ''))).toEqual([
       'CallsFail',
-      'CallsAreSlow',
+      'PushesAreSlow',
+      'PopsAreSlow',
       'SweeperIsSilent',
+      'SweeperCrashes',
+      'SweeperIsThrottled',
       'SweeperFails',
       'LocksReturnLate',
       'HousekeepingIsBehind',
@@ -52,7 +55,12 @@ describe('Alarms', () => {
       'HousekeepingGaveUp',
       'EventsAreLate',
       'EventsWereGivenUp',
-      'AQueueIsHot',
+      'AQueueIsHotWrites',
+      'AQueueIsHotReads',
+      'AQueueIsHotWritesCheck',
+      'AQueueIsHotReadsCheck',
+      'AQueueIsHotWritesDirectory',
+      'AQueueIsHotReadsDirectory',
       'ItemsWereDeadLettered',
       'ItemsWaitTooLong',
     ])
@@ -104,27 +112,81 @@ describe('Alarms', () => {
   })
 
   it('count what DynamoDB refuses, of the table and of each index, to read and to write.', () => {
-    const [, hot] = alarms.find(([id]) => id === 'AlarmsAQueueIsHot') as [string, Resource]
-    const counted = metricsOf(hot).map(({ MetricName, Dimensions }) => [
-      MetricName,
-      Dimensions.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value,
-    ])
+    const counted = alarms
+      .filter(([id]) => id.startsWith('AlarmsAQueueIsHot'))
+      .map(([, hot]) =>
+        metricsOf(hot).map(({ MetricName, Dimensions }) => [
+          MetricName,
+          Dimensions.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value,
+        ]),
+      )
     const places = [undefined, ...tableDefinition.indexes.map(({ name }) => name)]
     const wanted = places.flatMap((place) => [
-      ['WriteThrottleEvents', place],
-      ['ReadThrottleEvents', place],
+      [['WriteThrottleEvents', place]],
+      [['ReadThrottleEvents', place]],
     ])
     expect(counted).toEqual(wanted)
   })
 
-  // CloudWatch's page on metric math: metrics come late, so FILL makes up the newest point, and an alarm
-  // that needs all of its points is stuck.
-  it('that fill in what is missing do without the newest points.', () => {
-    const filling = alarms.filter(([, alarm]) => expressionOf(alarm).includes('FILL('))
-    expect(filling.map(([id]) => id)).toEqual(['AlarmsAQueueIsHot'])
-    for (const [, { Properties }] of filling) {
-      expect(Properties.EvaluationPeriods - Properties.DatapointsToAlarm).toBeGreaterThanOrEqual(2)
+  // Some metrics have no data at all: what was never refused, a function that was never called. CloudWatch
+  // does not document what an expression makes of them, nor FILL of what is only late.
+  it('combine only metrics that come together.', () => {
+    const combining = alarms
+      .map(([id, alarm]) => [id, expressionOf(alarm)] as const)
+      .filter(([, expression]) => expression !== '')
+    expect(combining).toEqual([
+      ['AlarmsCallsFail', 'IF(calls > 0, 100 * failed / calls, 0)'],
+      ['AlarmsSweeperIsSilent', 'runs - failed'],
+    ])
+  })
+
+  it('bear that the newest points come late.', () => {
+    for (const [, { Properties }] of alarms.filter(([id]) => id.startsWith('AlarmsAQueueIsHot'))) {
+      expect([Properties.DatapointsToAlarm, Properties.EvaluationPeriods]).toEqual([3, 5])
     }
+  })
+
+  it('cost what the page says.', () => {
+    const { ofType } = synthesised()
+    const read = ofType('AWS::CloudWatch::Alarm').flatMap(([, alarm]) => metricsOf(alarm)).length
+    const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+    expect(page).toContain(`${read} metrics under alarms $${(read / 10).toFixed(2)}`)
+  })
+
+  describe.each([1, 2, 4, 8, 16])('With %i sweepers', (sweepers) => {
+    const { resources } = synthesised({ sweepers: String(sweepers) })
+    const silent = resources.AlarmsSweeperIsSilent?.Properties
+    const rings = (runs: number) => runs < silent.Threshold
+    const each = 5
+
+    it('one part that is dead for ten minutes rings, and a late or doubled run does not.', () => {
+      expect(silent.ComparisonOperator).toBe('LessThanThreshold')
+      expect(rings((sweepers - 1) * each)).toBe(true)
+      for (const off of [-2, -1, 0, 1]) expect(rings(sweepers * each + off)).toBe(false)
+    })
+
+    it('the newest point may lack what is late.', () => {
+      expect([silent.DatapointsToAlarm, silent.EvaluationPeriods]).toEqual([2, 3])
+    })
+
+    it('a part whose runs all crash or find no environment rings, and one run does not.', () => {
+      for (const [id, metric] of [
+        ['AlarmsSweeperCrashes', 'Errors'],
+        ['AlarmsSweeperIsThrottled', 'Throttles'],
+      ] as const) {
+        const alarm = resources[id]?.Properties
+        expect(alarm).toMatchObject({
+          MetricName: metric,
+          Statistic: 'Sum',
+          Period: 300,
+          ComparisonOperator: 'GreaterThanThreshold',
+          DatapointsToAlarm: 2,
+          EvaluationPeriods: 3,
+          TreatMissingData: 'notBreaching',
+        })
+        expect([1 > alarm.Threshold, each > alarm.Threshold]).toEqual([false, true])
+      }
+    })
   })
 
   it('ask a person only where one has named a limit or a topic.', () => {

@@ -156,9 +156,26 @@ describe('The construct', () => {
     ],
     [{ concurrency: { Rate: 0 } }, '`concurrency.Rate` must be an integer from 1 to 100000'],
     [{ concurrency: { Push: 1.5 } }, '`concurrency.Push` must be an integer from 1 to 100000'],
+    [
+      { concurrency: { ReturnExpiredLocks: 15 }, sweepers: 16 },
+      '`concurrency.ReturnExpiredLocks` must be 16 or more for `sweepers` of 16, and is 15',
+    ],
+    [
+      { concurrency: { ReturnExpiredLocks: 3 }, sweepers: 2, sweepEvery: Duration.seconds(30) },
+      'must be 4 or more for `sweepers` of 2 with `sweepEvery` below 60 seconds, and is 3',
+    ],
     [{ concurrency: { Announce: 5 }, events: false }, '`concurrency.Announce` is for a function'],
   ] as [PushPopProps, string][])('refuses what it cannot be: %o.', (props, sentence) => {
     expect(() => shop(props)).toThrow(sentence)
+  })
+
+  it.each([
+    { concurrency: { ReturnExpiredLocks: 16 }, sweepers: 16 },
+    { concurrency: { ReturnExpiredLocks: 1 }, sweepEvery: Duration.minutes(1) },
+    { concurrency: { ReturnExpiredLocks: 4 }, sweepers: 2, sweepEvery: Duration.seconds(30) },
+    { concurrency: { Rate: 1 }, sweepers: 16 },
+  ] as PushPopProps[])('lets the sweepers have as many environments as they need: %o.', (props) => {
+    expect(() => shop(props)).not.toThrow()
   })
 
   it('does without alarms and dashboard, and takes its limits from its properties.', () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Bundle, bundle, bundleFunction } from '../../lib/bundling/bundle.ts'
@@ -59,6 +59,42 @@ describe('The bundle of a consumer', () => {
         ioredis: ['wait', 'shop:'],
       },
     ])
+  })
+
+  it.each([
+    ['common.cts', "exports.handler = async () => 'here'"],
+    ['common.js', "module.exports.handler = async () => 'here'"],
+    [
+      'common.cjs',
+      "const util = require('node:util')\nexports.handler = async () => util.format('here')",
+    ],
+    ['wrapper.ts', "export * from './common.cjs'"],
+    ['default.ts', "export default async () => 'here'"],
+    ['typo.ts', "export const handle = async () => 'here'"],
+  ])('is not made of %s, which has no handler that Lambda could find.', (name, source) => {
+    const folder = temporaryFolder()
+    const made = join(folder, 'made')
+    writeFileSync(join(folder, 'common.cjs'), "exports.handler = async () => 'here'")
+    writeFileSync(join(folder, name), source)
+    expect(() => bundleFunction(join(folder, name), made)).toThrow(
+      /^Cannot bundle .+ because it does not export "handler" as an ES module does, .+: write "export const handler = …"/,
+    )
+    expect(existsSync(made)).toBe(false)
+  })
+
+  it.each([
+    ["export { handler } from './common.cjs'"],
+    ["import { handler as it } from './common.cjs'\nexport const handler = it"],
+    ["export * from './module.mjs'"],
+  ])('is made of what exports a handler somehow: %s.', (source) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'common.cjs'), "exports.handler = async () => 'here'")
+    writeFileSync(join(folder, 'module.mjs'), "export const handler = async () => 'here'")
+    writeFileSync(join(folder, 'entry.ts'), source)
+    const made = join(folder, 'made')
+    bundleFunction(join(folder, 'entry.ts'), made)
+    const program = `import { handler } from './index.mjs'; console.log(await handler())`
+    expect(runIn(made, program)).toEqual({ stdout: 'here\n', stderr: '' })
   })
 
   it('bears a handler that has a `require` of its own.', () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SettingError } from '../../lib/settings.ts'
 import { synthesised } from './synthesised.ts'
@@ -46,6 +48,14 @@ describe('A setting that cannot be meant', () => {
     [{ concurrency: 'rate:50' }, '"concurrency" must be functions'],
     [{ concurrency: 'Rate:50,Rate:60' }, '"concurrency" must be functions, each once'],
     [{ concurrency: 'Announce:5', events: 'false' }, 'Housekeep, Health), and it is "Announce:5"'],
+    [
+      { concurrency: 'ReturnExpiredLocks:3', sweepers: '4' },
+      '"concurrency" must be ReturnExpiredLocks:4 or more for `sweepers` of 4, and it is "ReturnExpiredLocks:3"',
+    ],
+    [
+      { concurrency: 'ReturnExpiredLocks:1', sweepEvery: '59' },
+      'must be ReturnExpiredLocks:2 or more for `sweepers` of 1 with `sweepEvery` below 60 seconds',
+    ],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(
     '%o is refused in one sentence.',
@@ -61,6 +71,34 @@ describe('A setting that cannot be meant', () => {
       expect((error as Error).message).toContain(sentence)
     },
   )
+})
+
+describe('docs/operations.md', () => {
+  const root = join(import.meta.dirname, '../..')
+  const read = (file: string) => readFileSync(join(root, file), 'utf8')
+  const page = read('docs/operations.md')
+  const section = page.slice(page.indexOf('\n## Settings'), page.indexOf('\n## Limits'))
+  const namesIn = (text: string) => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name as string)
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+  const inTable = rows.flatMap((row) => namesIn(row.split('|')[1] as string))
+  const settings = [...read('lib/settings.ts').matchAll(/\bsetting\('(\w+)'\)/g)].map(
+    ([, name]) => name as string,
+  )
+
+  it('has every setting, and no other.', () => {
+    expect(inTable.sort()).toEqual([...new Set(settings)].sort())
+  })
+
+  it('names what only the construct has.', () => {
+    const props = read('lib/constructs/push-pop.ts').split('export type PushPopProps = {')[1] ?? ''
+    const all = [...(props.split('\n}\n')[0] as string).matchAll(/^ {2}readonly (\w+)\?:/gm)].map(
+      ([, name]) => name as string,
+    )
+    // `auth` makes that one.
+    const only = all.filter((name) => !settings.includes(name) && name !== 'authorisation')
+    const [, listed = ''] = /Only the construct: ([^.]+)\./.exec(section) ?? []
+    expect(namesIn(listed).sort()).toEqual(only.sort())
+  })
 })
 
 describe('A stage', () => {

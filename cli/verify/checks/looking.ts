@@ -72,7 +72,7 @@ export const looking: Check = {
       const prefix = sharedStart(made.map(({ id }) => id))
       // The list reads an index, which follows the queues within a second or so.
       await until('the list to show three new queues', async () => {
-        const listed: { readonly id: string; readonly count: number }[] = []
+        const listed: { readonly id: string; readonly count?: number }[] = []
         for await (const one of client.queues({ prefix, pageSize: 2 })) {
           if (promised.some(({ id }) => id === one.id)) listed.push(one)
         }

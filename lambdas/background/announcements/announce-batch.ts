@@ -1,4 +1,5 @@
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda'
+import { isFormatUnknown } from '../../foundation/errors.ts'
 import { describeError, type Log } from '../../runtime/log.ts'
 import { type EventEntry, type EventsPort, putEvents } from '../../runtime/put-events.ts'
 import { entriesOf } from './event-entry.ts'
@@ -17,6 +18,8 @@ export type AnnounceReport = {
   readonly records: number
   readonly events: number
   readonly failed: number
+  /** Writes to records of a format that this function does not know. */
+  readonly passed: number
 }
 
 /**
@@ -26,6 +29,9 @@ export type AnnounceReport = {
  * Every record is looked at and every event tried, also behind a record that fails. Lambda repeats a
  * batch from its first failure on, and in the end hands it over as a whole: what lies behind has been
  * announced by then, some of it more than once.
+ *
+ * A record of a newer format is passed: no repetition helps, and failing would hold up all other queues of
+ * its shard until the stream forgets them. Its items are announced again by a sweeper that can read it.
  */
 export async function announceBatch(
   port: EventsPort,
@@ -35,6 +41,7 @@ export async function announceBatch(
 ): Promise<AnnounceReport> {
   const records = event.Records ?? []
   const failed = new Set<number>()
+  let passed = 0
   const entries: EventEntry[] = []
   /** Which record an entry is of. */
   const recordOf: number[] = []
@@ -47,7 +54,8 @@ export async function announceBatch(
         recordOf.push(at)
       }
     } catch (error) {
-      failed.add(at)
+      if (isFormatUnknown(error)) passed += 1
+      else failed.add(at)
       log.write('error', 'write not understood', {
         sequence_number: record.dynamodb?.SequenceNumber,
         error: describeError(error),
@@ -75,5 +83,6 @@ export async function announceBatch(
     records: records.length,
     events: entries.length - unsent.size,
     failed: failed.size,
+    passed,
   }
 }

@@ -51,6 +51,8 @@ export function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Imag
 
 function decode(queue: string, image: object | undefined): QueueRecord {
   const stored: unknown = unmarshall(image as Record<string, AttributeValue>)
+  // First of all: a record of another format may be of any form.
+  if (isMap(stored) && stored.fm !== undefined) return decodeRecord(stored as StoredRecord)
   if (isStoredRecord(stored)) return decodeRecord(stored)
   throw new Error(`Cannot announce a write to ${queue} because its record is of an unknown form`)
 }

@@ -6,7 +6,10 @@ import type { Run } from '../background-handler.ts'
 
 /** The schedule comes each minute; within it a run may sweep more often. */
 const RUN_SECONDS = 60
-/** A queue that is being visited when the time is up needs this long to be finished at worst. */
+/**
+ * A queue that is being visited when the time is up sends no more requests: what is left is the answer
+ * to its last one, for which it waits 3 s at most, and a line in the log.
+ */
 const LEAVE_MS = 10_000
 
 export type SweepSummary = {
@@ -15,7 +18,7 @@ export type SweepSummary = {
   readonly items_returned: number
   readonly items_dead_lettered: number
   readonly failed: number
-  /** Of the locks that were ended, how long the one that waited longest had been over. */
+  /** How long the lock, or the queue that was not served, that waited longest had been due. */
   readonly lag_seconds: number
   /** Something is left for the next run. */
   readonly more: boolean
@@ -78,7 +81,9 @@ export async function sweepRun(
   tally.count('ItemsReturned', total.items_returned)
   tally.count('ItemsDeadLettered', total.items_dead_lettered)
   tally.count('SweepFailures', total.failed)
-  if (total.items_returned > 0) tally.metrics.set('LockReturnLag', total.lag_seconds)
+  if (total.items_returned > 0 || total.lag_seconds > 0) {
+    tally.metrics.set('LockReturnLag', total.lag_seconds)
+  }
   return { ...total, more }
 }
 

@@ -1,4 +1,5 @@
 import type { AnnounceReport, AnnounceRequest, Queues } from '../../engine/queues.ts'
+import type { Clock } from '../../foundation/dynamo.ts'
 import { systemClock } from '../../foundation/system.ts'
 import { describeError, type Fields } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
@@ -24,19 +25,23 @@ type Engine = Pick<Queues, 'returnExpiredLocks' | 'announceWaiting' | 'startTime
 const LEAVE_MS = 5_000
 /** Of a run, for timers that were never started: a walk through some 50,000 queues. Then locks come first. */
 const TIMERS_MS = 5_000
+/** The table says whether a walk is due, once a day; to ask it every hour is 24 reads of one row. */
+const ASK_EVERY_MS = 3_600_000
 
 /** The sweeper's function: one for the life of its process. */
 export function createSweeper(
   queues: Engine,
   everySeconds: number,
+  clock: Clock = systemClock,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
-  let timersStarted = false
+  let askAtMs = 0
 
   async function startTimers({ log }: Run): Promise<void> {
     try {
-      const report = await queues.startTimers({ deadlineMs: systemClock.nowMs() + TIMERS_MS })
-      timersStarted = report.finished
-      if (report.queues > 0) log.write('info', 'timers started', { ...report })
+      const report = await queues.startTimers({ deadlineMs: clock.nowMs() + TIMERS_MS })
+      if (report.finished) askAtMs = clock.nowMs() + ASK_EVERY_MS
+      const level = report.failed > 0 ? 'warn' : 'info'
+      if (report.queues > 0) log.write(level, 'timers started', { ...report })
     } catch (error) {
       // The next run tries again.
       log.write('error', 'timers not started', { error: describeError(error) })
@@ -50,13 +55,14 @@ export function createSweeper(
       const answer = await queues.announceWaiting({
         ...(prefix !== undefined && { prefix }),
         ...(cursor !== undefined && { cursor }),
-        deadlineMs: systemClock.nowMs() + run.remainingMs() - LEAVE_MS,
+        deadlineMs: clock.nowMs() + run.remainingMs() - LEAVE_MS,
       })
       return { answer, fields: answer, failed: answer.failed > 0 }
     }
     // One of several is enough.
-    if (!timersStarted && (shards === undefined || shards.includes(0))) await startTimers(run)
-    const summary = await sweepRun(queues, { everySeconds, ...(shards && { shards }) }, run)
+    const mayAsk = shards === undefined || shards.includes(0)
+    if (mayAsk && clock.nowMs() >= askAtMs) await startTimers(run)
+    const summary = await sweepRun(queues, { everySeconds, ...(shards && { shards }) }, run, clock)
     return { answer: summary, fields: summary, failed: summary.failed > 0 }
   }
 }

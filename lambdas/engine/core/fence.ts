@@ -4,7 +4,7 @@ import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { bringsSomethingBack, hasFree, isNotable } from './marks.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
-import { dueMs, isReminded, waitsForSomebody } from './reminder.ts'
+import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { pruneTail } from './settling.ts'
 
 /**
@@ -148,7 +148,9 @@ function nextCheckAt(
 
 /**
  * A record with items free in it always has a timer, as appends see to it: nobody else may come. How
- * soon it ends matters only to the sweeper; where a timer is set, any will do.
+ * soon it ends matters only to the sweeper; where a timer is set, any will do. But for one that the sweeper
+ * has put off for up to an hour because nobody came: once somebody has, what is pushed next, and goes
+ * unheard, would wait for all of it.
  */
 function remindAt(
   record: QueueRecord,
@@ -158,7 +160,8 @@ function remindAt(
 ): number | undefined {
   if (afterMs === undefined) return undefined
   if (!refresh) {
-    return record.checkAtMs === undefined && hasFree(record) ? nowMs + afterMs : undefined
+    const isMissing = record.checkAtMs === undefined && hasFree(record)
+    return isMissing || isTakenSince(record) ? nowMs + afterMs : undefined
   }
   if (!waitsForSomebody(record)) return undefined
   return record.reminder === undefined ? nowMs + afterMs : dueMs(record.reminder, afterMs)

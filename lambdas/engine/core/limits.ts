@@ -124,11 +124,18 @@ export const STUCK_REASON_CHARACTERS = 16
 export const DELIVERY_PIECES_MAX = 2_000
 /** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
+/** Queues of which it is remembered that their dead cannot move for now: a name and a time each. */
+export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
 /**
- * Tokens of used transaction entries that a record keeps (8 bytes each), and how many it keeps when it
- * forgets some: an entry that was handed out stays good while as many others are used.
+ * Tokens of used transaction entries (8 bytes each). From `TOKENS_KEPT_MAX` on, making an entry forgets
+ * all but `TOKENS_KEPT_MIN`: an entry that was handed out stays good while as many others are used. Many
+ * may be handed out before any is used, and nobody forgets then; so a record that keeps `TOKENS_MAX`
+ * refuses an entry, for 2 KB is what a token list may add to each write.
  */
 export const TOKENS_KEPT_MAX = 64
 export const TOKENS_KEPT_MIN = 32
+export const TOKENS_MAX = 256
+/** Tokens that one update forgets: eight bytes of expression each, of 4 KB. */
+export const TOKENS_PER_UPDATE = 200

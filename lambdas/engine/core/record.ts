@@ -1,5 +1,5 @@
 import type { Configuration } from './configuration.ts'
-import { spanOf } from './entry.ts'
+import { decodeReference, isReference, spanOf } from './entry.ts'
 import { MARKS_KEPT } from './limits.ts'
 import {
   countOf,
@@ -139,6 +139,21 @@ export function endOf(lane: Lane): number {
 
 export const segmentOf = (lane: Lane, sequence: number): number =>
   Math.floor(sequence / lane.segmentSize)
+
+/** Whether any of the items is in S3, as far as the record tells: a row may refer to a batch there. */
+export function isInS3(lane: Lane, { from, to }: Range): boolean {
+  const overlaps = (start: number, end: number): boolean => start < end && from < end && start < to
+  const first = Math.max(lane.offloaded.from, lane.recalled)
+  if (overlaps(first * lane.segmentSize, lane.offloaded.to * lane.segmentSize)) return true
+  let start = lane.sealed
+  for (const entry of lane.tail) {
+    const end = start + spanOf(entry)
+    const isThere = isReference(entry) && decodeReference(entry).storage === 's3'
+    if (isThere && overlaps(start, end)) return true
+    start = end
+  }
+  return false
+}
 
 /** Lanes in the order that a pop serves them. */
 export function lanesInOrder(record: QueueRecord): [number, Lane][] {

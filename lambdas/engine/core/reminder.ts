@@ -20,7 +20,7 @@ export function remind(record: QueueRecord, nowMs: number, afterMs: number): Que
 function nextReminder(record: QueueRecord, nowMs: number, afterMs: number): Reminder | undefined {
   if (!waitsForSomebody(record)) return undefined
   const { reminder } = record
-  const taken = takenIn(record)
+  const taken = takenIn(record.lanes)
   if (reminder === undefined || reminder.taken !== taken) return { times: 0, taken, sinceMs: nowMs }
   if (nowMs < dueMs(reminder, afterMs)) return reminder
   return { times: reminder.times + 1, taken, sinceMs: nowMs }
@@ -29,7 +29,7 @@ function nextReminder(record: QueueRecord, nowMs: number, afterMs: number): Remi
 /** An announcement at once, whenever the last one was. */
 export const announced = (record: QueueRecord, nowMs: number): QueueRecord => ({
   ...record,
-  reminder: { times: 1, taken: takenIn(record), sinceMs: nowMs },
+  reminder: { times: 1, taken: takenIn(record.lanes), sinceMs: nowMs },
 })
 
 /** When the sweeper has to look at the queue again for this. */
@@ -44,8 +44,12 @@ export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
 export const waitsForSomebody = (record: QueueRecord): boolean =>
   hasFree(record) && [...record.locks.values()].every(isDone)
 
-function takenIn(record: QueueRecord): number {
+/** Somebody came after all: when the queue was to be announced next says nothing any more. */
+export const isTakenSince = ({ reminder, lanes }: QueueRecord): boolean =>
+  reminder !== undefined && reminder.taken !== takenIn(lanes)
+
+function takenIn(lanes: QueueRecord['lanes']): number {
   let taken = 0
-  for (const { frontier } of record.lanes.values()) taken += frontier
+  for (const { frontier } of lanes.values()) taken += frontier
   return taken
 }

@@ -8,7 +8,7 @@ import { done } from './decision.ts'
 import { checkPrefix } from './directory.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
-import { type WalkPlace, walkOn, walkStart } from './walk.ts'
+import { type WalkPage, type WalkPlace, walkOn, walkStart } from './walk.ts'
 
 const QUEUES_AT_ONCE = 16
 const ATTEMPTS_MAX = 8
@@ -29,19 +29,44 @@ export async function announceWaiting(
     request.cursor === undefined ? walkStart : decodePlace(request.cursor)
   const report = { queues: 0, announced: 0, failed: 0 }
   while (place !== undefined && engine.clock.nowMs() < deadlineMs) {
-    const page = await walkOn(engine, prefix, place)
-    report.queues += page.records.length
+    const page: WalkPage | undefined = await nextPage(engine, prefix, place, report)
+    // What was done so far is told, and where to go on.
+    if (page === undefined) break
+    report.queues += page.records.length + page.unread.length
+    for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)
     await sideBySide(page.records.filter(waitsForSomebody), QUEUES_AT_ONCE, async (record) => {
       try {
         if (await announce(engine, record)) report.announced += 1
       } catch (error) {
-        report.failed += 1
-        engine.onBackgroundError(error, { queue: record.queue, step: 'announce' })
+        notAnnounced(engine, record.queue, error, report)
       }
     })
     place = page.next
   }
   return { ...report, ...(place && { cursor: encodePlace(place) }) }
+}
+
+type Report = { -readonly [K in keyof Omit<AnnounceReport, 'cursor'>]: AnnounceReport[K] }
+
+function notAnnounced(engine: Engine, queue: string, error: unknown, report: Report): void {
+  report.failed += 1
+  engine.onBackgroundError(error, { queue, step: 'announce' })
+}
+
+/** Nothing where the store is out of reach and something was done before. */
+async function nextPage(
+  engine: Engine,
+  prefix: string,
+  place: WalkPlace,
+  report: Report,
+): Promise<WalkPage | undefined> {
+  try {
+    return await walkOn(engine, prefix, place)
+  } catch (error) {
+    if (report.queues === 0) throw error
+    notAnnounced(engine, '', error, report)
+    return undefined
+  }
 }
 
 function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {

@@ -40,6 +40,8 @@ export type Course<T> = {
   readonly holdsFrom?: number
   /** From this lost race on the record is read again: others have written during the pause as well. */
   readonly looksFrom?: number
+  /** From this time on it sends nothing more between two attempts; the step may answer. */
+  readonly untilMs?: number
   /** The queue may have a limit for such calls. */
   readonly limit?: LimitedCall
   /** When the attempts are used up; "busy", unless set. */
@@ -161,7 +163,7 @@ async function prepareNext<T>(
   engine: Engine,
   queue: string,
   run: Run,
-  { pausesFrom = 1, holdsFrom, looksFrom }: Course<T>,
+  { pausesFrom = 1, holdsFrom, looksFrom, untilMs }: Course<T>,
   outcome: Exclude<Outcome<T>, { kind: 'done' | 'refused' }>,
   isExtra: boolean,
 ): Promise<void> {
@@ -173,6 +175,7 @@ async function prepareNext<T>(
   if (kind === 'again' || isExtra) return
   run.losses += 1
   if (run.losses >= pausesFrom) await pause(engine, run.losses)
+  if (untilMs !== undefined && engine.clock.nowMs() >= untilMs) return
   if (looksFrom !== undefined && run.losses >= looksFrom) {
     run.record = await readRecord(engine, queue)
   }

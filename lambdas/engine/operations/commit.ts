@@ -3,7 +3,7 @@ import type { FencedChange } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { markAfter, type QueueRecord } from '../core/record.ts'
 import { fencedUpdate } from '../store/fenced-update.ts'
-import { type Engine, outcomeUnknown, readInDoubt, seen } from './engine.ts'
+import { type Engine, outcomeUnknown, readInDoubt, seen, seenInDoubt } from './engine.ts'
 
 export type Committed =
   | { readonly kind: 'committed'; readonly record: QueueRecord }
@@ -87,8 +87,8 @@ async function settled(
     }
     let current: QueueRecord | undefined
     if (sent.kind === 'failed') {
-      current = seen(engine, queue, sent.item)
-      if (first) return { kind: 'lost', current }
+      if (first) return { kind: 'lost', current: seen(engine, queue, sent.item) }
+      current = seenInDoubt(engine, queue, sent.item)
     } else {
       cause = sent.cause
       await engine.clock.sleep(RESEND_AFTER_MS * (sending - 0.5))

@@ -7,41 +7,85 @@ import type { Engine } from './engine.ts'
 /** As many as one BatchGetItem reads. */
 const PAGE_QUEUES = 100
 
-/** Queues whose timer has come, with their rows as they are now; absent where one is gone. */
-export type DueQueues = ReadonlyMap<string, Row | undefined>
+/** A queue whose timer has come. */
+export type DueQueue = {
+  readonly kind: 'queue'
+  readonly queue: string
+  /** When its timer ended, as the index says. */
+  readonly dueMs: number
+  /** As it is now; absent where it is gone. */
+  readonly row: Row | undefined
+}
+export type Unreadable =
+  /** The store gives the others, and not this one. */
+  | {
+      readonly kind: 'unread'
+      readonly queue: string
+      readonly dueMs: number
+      readonly error: unknown
+    }
+  /** What is due in this shard cannot be told. */
+  | { readonly kind: 'shard-unread'; readonly shard: number; readonly error: unknown }
+  /** The time is up, and there may be more. */
+  | { readonly kind: 'cut' }
 
 export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard)
 
 /**
  * Shard by shard, the earliest timer of each first. It begins with another shard each time, so that a
- * run which must stop starves none of them.
+ * run which must stop starves none of them. What cannot be read is told and passed: one item or index
+ * partition that is throttled must not hold up the queues of all others.
  */
 export async function* dueQueues(
   engine: Engine,
   shards: readonly number[],
-): AsyncGenerator<DueQueues> {
+  mayGoOn: () => boolean,
+): AsyncGenerator<DueQueue | Unreadable> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
     let from: Row | undefined
     do {
-      const { rows, next } = await engine.dynamo.query({
-        IndexName: CHECK_INDEX,
-        KeyConditionExpression: '#s=:s AND checkAt<=:now',
-        ExpressionAttributeNames: { '#s': 'shard' },
-        ExpressionAttributeValues: { ':s': shard, ':now': engine.clock.nowMs() },
-        Limit: PAGE_QUEUES,
-        ...(from !== undefined && { ExclusiveStartKey: from }),
-      })
-      const queues = rows.map((row) => queueOfRecordKey(row.pk as string))
-      if (queues.length > 0) yield await rowsOf(engine, queues)
-      from = next
+      if (!mayGoOn()) {
+        yield { kind: 'cut' }
+        return
+      }
+      try {
+        const { rows, next } = await duePage(engine, shard, from)
+        yield* await readPage(engine, rows)
+        from = next
+      } catch (error) {
+        yield { kind: 'shard-unread', shard, error }
+        from = undefined
+      }
     } while (from !== undefined)
   }
 }
 
-async function rowsOf(engine: Engine, queues: readonly string[]): Promise<DueQueues> {
-  const rows = await engine.dynamo.getMany(queues.map(recordKey), true)
-  const byQueue = new Map<string, Row | undefined>(queues.map((queue) => [queue, undefined]))
-  for (const row of rows) byQueue.set(queueOfRecordKey(row.pk as string), row)
-  return byQueue
+const duePage = (engine: Engine, shard: number, from: Row | undefined) =>
+  engine.dynamo.query({
+    IndexName: CHECK_INDEX,
+    KeyConditionExpression: '#s=:s AND checkAt<=:now',
+    ExpressionAttributeNames: { '#s': 'shard' },
+    ExpressionAttributeValues: { ':s': shard, ':now': engine.clock.nowMs() },
+    Limit: PAGE_QUEUES,
+    ...(from !== undefined && { ExclusiveStartKey: from }),
+  })
+
+async function readPage(engine: Engine, due: readonly Row[]): Promise<(DueQueue | Unreadable)[]> {
+  const queues = due.map(({ pk, checkAt }) => ({
+    queue: queueOfRecordKey(pk as string),
+    dueMs: checkAt as number,
+  }))
+  const { rows, unread } = await engine.dynamo.getReadable(
+    queues.map(({ queue }) => recordKey(queue)),
+    true,
+  )
+  const rowOf = new Map(rows.map((row) => [row.pk, row]))
+  const isUnread = new Set(unread?.keys.map(({ pk }) => pk))
+  return queues.map(({ queue, dueMs }) => {
+    const { pk } = recordKey(queue)
+    return isUnread.has(pk)
+      ? { kind: 'unread', queue, dueMs, error: unread?.error }
+      : { kind: 'queue', queue, dueMs, row: rowOf.get(pk) }
+  })
 }

@@ -32,6 +32,8 @@ export type Engine = {
   readonly events: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs: number | undefined
+  /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
+  readonly stuckUntilMs: BoundedCache<number>
   /** Queues that a sweep tidies, which may go on after it has answered. */
   readonly tidying: Set<string>
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
@@ -78,6 +80,19 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
   engine.memory.set(queue, record, rememberedBytes(record))
   if (isLimited(record.configuration)) engine.limitsSeenMs.set(record, engine.clock.nowMs())
   return record
+}
+
+/** The same while an earlier sending is open: a record that cannot be read does not end the doubt. */
+export function seenInDoubt(
+  engine: Engine,
+  queue: string,
+  row: Row | undefined,
+): QueueRecord | undefined {
+  try {
+    return seen(engine, queue, row)
+  } catch (error) {
+    throw outcomeUnknown(queue, error)
+  }
 }
 
 /** About what a decoded record takes in memory: strings at two bytes a character, objects around. */

@@ -16,7 +16,7 @@ export type Chores = {
   /** No empty lane is worth keeping. */
   readonly dropEmpty: boolean
   /** Moves the dead. Handed in, because it makes lanes, and to make room for a lane is a chore itself. */
-  readonly bury?: (engine: Engine, queue: string) => Promise<LanesMoved>
+  readonly bury?: ((engine: Engine, queue: string) => Promise<LanesMoved>) | undefined
 }
 
 export async function housekeepRecord(
@@ -36,16 +36,18 @@ export async function housekeepRecord(
   }
   let record = seen
   let stuck: unknown
+  let isDeadLeft = bury === undefined
   try {
     for (let round = 1; round <= ROUNDS_MAX; round += 1) {
       if (record === undefined) return { ...report, finished: true }
       const plan = planHousekeeping(record, dropEmpty)
       if (plan.seal) report.sealed += await seal(engine, record)
-      const buries = bury !== undefined && plan.dead.length > 0
-      if (buries && stuck === undefined) {
+      const buries = plan.dead.length > 0 && !isDeadLeft
+      if (buries && bury !== undefined) {
         const buried = await bury(engine, queue)
         report.deadLettered += buried.moved
         stuck = buried.failure
+        isDeadLeft = stuck !== undefined
       }
       if (plan.seal || buries) record = await readRecord(engine, queue)
       if (record === undefined) return { ...report, finished: true }
@@ -65,9 +67,11 @@ export async function housekeepRecord(
       }
       if (record === undefined) return { ...report, finished: true }
       const left = planHousekeeping(record, dropEmpty)
-      const isBuried = bury === undefined || stuck !== undefined
-      if (!isAnythingDue(isBuried ? { ...left, dead: [] } : left)) {
-        if (stuck === undefined) return { ...report, finished: true }
+      if (!isAnythingDue(isDeadLeft ? { ...left, dead: [] } : left)) {
+        const finished = stuck === undefined && left.dead.length === 0
+        if (finished || (stuck === undefined && hasTimer(engine, record))) {
+          return { ...report, finished }
+        }
         break
       }
     }
@@ -78,6 +82,10 @@ export async function housekeepRecord(
   await lookAgain(engine, queue)
   return report
 }
+
+/** The sweeper comes as soon as if a timer were set now. */
+const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
+  checkAtMs !== undefined && checkAtMs <= engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
 
 /** Leaves a timer for the sweeper. Lowering `checkAt` is right at any version. */
 export async function lookAgain(engine: Engine, queue: string): Promise<void> {

@@ -52,7 +52,10 @@ export async function makeRecord<T>(
   })
 }
 
-/** Drops lanes that are empty. Returns the record as last seen; where no lane can go, it refuses. */
+/**
+ * Drops lanes that are empty, and returns the record as last seen. Where no lane can go it refuses, so the
+ * record must be as the store has it now (rule 7).
+ */
 export async function makeRoomForLanes(
   engine: Engine,
   record: QueueRecord,
@@ -62,7 +65,9 @@ export async function makeRoomForLanes(
   if (empty > 0) {
     // Without its dead-letter part, which itself needs a lane: in the dead-letter queue.
     const report = await housekeepRecord(engine, queue, record, { dropEmpty: true })
-    if (report.dropped > 0) return engine.memory.get(queue)
+    const left = engine.memory.get(queue)
+    // Others may have dropped them meanwhile.
+    if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
   }
   throw new QueueError(
     'TOO_MANY_PRIORITIES',
@@ -82,14 +87,17 @@ export async function ensureLane(
 ): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
   // From memory will do: should the lane be gone, the transaction says so.
-  const known = engine.memory.get(queue) ?? (await readRecord(engine, queue))
-  const course = { from: { record: known }, attemptsMax: ATTEMPTS_MAX }
-  return attempts<QueueRecord>(engine, queue, course, ({ record }) => {
+  const known = engine.memory.get(queue)
+  if (known?.lanes.has(priority)) return known
+  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX } as const
+  return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
     if (record?.lanes.has(priority)) return { kind: 'answer', answer: record }
     if (record === undefined) {
       return { kind: 'act', act: () => makeRecord(engine, queue, nothing, (made) => made) }
     }
     const isTooMany = obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes'
+    // Others may have made room since this process saw the queue.
+    if (isTooMany && !isCurrent) return { kind: 'look' }
     return {
       kind: 'act',
       act: async () =>

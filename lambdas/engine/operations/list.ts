@@ -1,5 +1,6 @@
+import type { Row } from '../../foundation/dynamo.ts'
 import { QueueError } from '../../foundation/errors.ts'
-import { recordKey } from '../core/keys.ts'
+import { queueOfRecordKey, recordKey } from '../core/keys.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { badCursor, countIn } from '../core/views.ts'
 import type { QueuePage } from '../verbs.ts'
@@ -35,19 +36,40 @@ export async function list(
   const counts = await countsOf(engine, queues)
   const last = queues.at(-1)
   return {
-    queues: queues.map((queue) => ({ queue, count: counts.get(queue) ?? 0 })),
+    queues: queues
+      .map((queue) => ({ queue, count: counts.get(queue) }))
+      .map(({ queue, count }) => (count === undefined ? { queue } : { queue, count })),
     ...(found.length > limit && last !== undefined && { cursor: encodeListCursor(last) }),
   }
 }
 
-async function countsOf(engine: Engine, queues: readonly string[]): Promise<Map<string, number>> {
-  const rows = await engine.dynamo.getMany(queues.map(recordKey), false)
-  return new Map(
-    rows.map((row) => {
-      const record = decodeRecord(row as StoredRecord)
-      return [record.queue, countIn(record)]
-    }),
-  )
+/**
+ * Without a count: one that the store does not give just now, or whose record this engine cannot read.
+ * It is in the list all the same, and so are all others.
+ */
+async function countsOf(
+  engine: Engine,
+  queues: readonly string[],
+): Promise<ReadonlyMap<string, number | undefined>> {
+  const { rows, unread } = await engine.dynamo.getReadable(queues.map(recordKey), false)
+  if (unread !== undefined && rows.length === 0) throw unread.error
+  // Of a queue that the index still names and that was forgotten there is no row.
+  const counts = new Map<string, number | undefined>(queues.map((queue) => [queue, 0]))
+  for (const { pk } of unread?.keys ?? []) counts.set(queueOfRecordKey(pk), undefined)
+  for (const row of rows) {
+    const queue = queueOfRecordKey(row.pk as string)
+    counts.set(queue, countOfRow(engine, queue, row))
+  }
+  return counts
+}
+
+function countOfRow(engine: Engine, queue: string, row: Row): number | undefined {
+  try {
+    return countIn(decodeRecord(row as StoredRecord))
+  } catch (error) {
+    engine.onBackgroundError(error, { queue, step: 'list' })
+    return undefined
+  }
 }
 
 const encodeListCursor = (queue: string): string => Buffer.from(queue).toString('base64url')

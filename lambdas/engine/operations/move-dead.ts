@@ -15,22 +15,40 @@ const ITEMS_PER_MOVE = 100
 const MOVES_MAX = 2_100
 const LOSSES_MAX = 12
 
+/** Priorities that a run of housekeeping finds stuck, each with a try of its own. */
+const FAILURES_MAX = 20
+
+export type BuryOptions = {
+  /** Priorities whose turn comes before all others'. */
+  readonly first?: readonly number[]
+  readonly movesMax?: number
+  readonly failuresMax?: number
+}
+
 /**
  * Moves all dead items of a queue to its dead-letter queue. Here each of them takes the place of an item
  * in flight, so a priority that cannot be moved must not keep the others.
  */
-export function buryDead(engine: Engine, queue: string): Promise<LanesMoved> {
-  // Another priority first each time: where S3 is out of reach, those that do not need it get their turn.
+export function buryDead(
+  engine: Engine,
+  queue: string,
+  { first = [], movesMax = MOVES_MAX, failuresMax = FAILURES_MAX }: BuryOptions = {},
+): Promise<LanesMoved> {
+  // Another priority first each time: where many are stuck, those behind them get their turn.
   const start = engine.random()
   return moveLanes(engine, queue, {
-    movesMax: MOVES_MAX,
+    to: deadLetterQueueOf(queue),
+    movesMax,
     lossesMax: LOSSES_MAX,
+    failuresMax,
     next(record, isStuck) {
-      const lanes = [...record.lanes]
-      const first = Math.floor(start * lanes.length)
-      for (const [priority, lane] of [...lanes.slice(first), ...lanes.slice(0, first)]) {
-        const dead = lane.dead[0]
-        if (dead === undefined || isStuck(priority)) continue
+      const all = [...record.lanes.keys()]
+      const from = Math.floor(start * all.length)
+      for (const priority of [...first, ...all.slice(from), ...all.slice(0, from)]) {
+        const lane = record.lanes.get(priority)
+        const dead = lane?.dead[0]
+        if (lane === undefined || dead === undefined) continue
+        if (isStuck(priority, lane, take([dead], ITEMS_PER_MOVE))) continue
         return { priority, run: () => moveDead(engine, record, priority, dead) }
       }
       return undefined

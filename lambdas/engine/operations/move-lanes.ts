@@ -1,5 +1,6 @@
-import { QueueError } from '../../foundation/errors.ts'
-import type { QueueRecord } from '../core/record.ts'
+import { type ErrorCode, QueueError } from '../../foundation/errors.ts'
+import type { Ranges } from '../core/ranges.ts'
+import { isInS3, type Lane, type QueueRecord } from '../core/record.ts'
 import { busy, type Engine, pause, readRecord } from './engine.ts'
 
 /** One transaction that is to move items of one priority. */
@@ -17,33 +18,36 @@ export type LanesMoved = {
   readonly failure?: unknown
 }
 
+/** Whether it is known of items of one priority that they cannot move in this call. */
+export type IsStuck = (priority: number, lane: Lane, items: Ranges) => boolean
+
+export type MovingPlan = {
+  readonly to: string
+  readonly next: (record: QueueRecord, isStuck: IsStuck, moved: number) => LaneMove | undefined
+  readonly movesMax: number
+  /** Lost races, one after the other, from which on a priority counts as failed. */
+  readonly lossesMax: number
+  /** Priorities that may fail, each with a request of its own at least, before the call ends. */
+  readonly failuresMax?: number
+}
+
 /**
  * Moves items out of a queue, transaction by transaction, as `next` finds them. A priority that fails is
- * passed, because it must not keep the others where they are; a store that is out of reach ends it.
+ * passed, because it must not keep the others where they are, and with it all that would meet the same:
+ * with hundreds of them each try would cost a request. A store that is out of reach ends it.
  */
 export async function moveLanes(
   engine: Engine,
   queue: string,
-  {
-    next,
-    movesMax,
-    lossesMax,
-  }: {
-    readonly next: (
-      record: QueueRecord,
-      isStuck: (priority: number) => boolean,
-      moved: number,
-    ) => LaneMove | undefined
-    readonly movesMax: number
-    /** Lost races, one after the other, from which on a priority counts as failed. */
-    readonly lossesMax: number
-  },
+  { to, next, movesMax, lossesMax, failuresMax = Number.POSITIVE_INFINITY }: MovingPlan,
 ): Promise<LanesMoved> {
-  const stuck = new Map<number, unknown>()
-  const isStuck = (priority: number): boolean => stuck.has(priority)
+  const failures = new Map<number, unknown>()
+  const othersStuck: IsStuck[] = []
   let moved = 0
   let losses = 0
   let record = await readRecord(engine, queue)
+  const isStuck: IsStuck = (...item) =>
+    failures.has(item[0]) || othersStuck.some((isLike) => isLike(...item))
   for (let move = 1; record !== undefined && move <= movesMax; move += 1) {
     const step = next(record, isStuck, moved)
     if (step === undefined) break
@@ -59,18 +63,35 @@ export async function moveLanes(
       if (losses === lossesMax) throw busy(queue)
       await pause(engine, losses)
     } catch (error) {
-      stuck.set(step.priority, error)
+      failures.set(step.priority, error)
+      if (isOutage(error) || failures.size >= failuresMax) break
+      const isLike = othersLike(engine, to, error)
+      if (isLike !== undefined) othersStuck.push(isLike)
+      const hasLost = losses > 0
       losses = 0
-      if (isOutage(error)) break
+      // A refusal changed nothing: the record is as it was.
+      if (!hasLost) continue
     }
     record = await readRecord(engine, queue)
   }
-  const [failure] = stuck.values()
+  const [failure] = failures.values()
   return { moved, record, ...(failure !== undefined && { failure }) }
 }
 
 /** It would meet the others as well, each after all its attempts. */
-const isOutage = (error: unknown): boolean =>
-  !(error instanceof QueueError) ||
-  error.code === 'STORE_UNAVAILABLE' ||
-  error.code === 'SEGMENT_UNAVAILABLE'
+const isOutage = (error: unknown): boolean => codeOf(error) === 'STORE_UNAVAILABLE'
+
+const codeOf = (error: unknown): ErrorCode | undefined =>
+  error instanceof QueueError ? error.code : undefined
+
+/** Which others the reason of one failure stops too. */
+function othersLike(engine: Engine, to: string, error: unknown): IsStuck | undefined {
+  const code = codeOf(error)
+  if (code === 'SEGMENT_UNAVAILABLE') {
+    return (_, lane, items) => items.some((range) => isInS3(lane, range))
+  }
+  // As the strong read that led to the refusal found it.
+  const target = engine.memory.get(to)
+  if (code !== 'TOO_MANY_PRIORITIES' || target === undefined) return undefined
+  return (priority) => !target.lanes.has(priority)
+}

@@ -66,16 +66,17 @@ function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMo
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
   return moveLanes(engine, queue, {
+    to: originOf(queue),
     movesMax: MOVES_MAX,
     lossesMax: LOSSES_MAX,
     next(record, isStuck, moved) {
       if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
       for (const [priority, lane] of lanesInOrder(record)) {
-        if (isStuck(priority)) continue
         const stays = staying.get(priority) ?? none
         const free = subtract(freeIn(record, lane), stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
+        if (isStuck(priority, lane, picks)) continue
         return { priority, run: () => moveSome(engine, record, priority, picks, staying) }
       }
       return undefined

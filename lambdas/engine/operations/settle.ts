@@ -14,6 +14,7 @@ import { again, done } from './decision.ts'
 import { changeOf, type Engine, readRecord, seen } from './engine.ts'
 import { foldAfter } from './fold.ts'
 import { buryDead } from './move-dead.ts'
+import type { LanesMoved } from './move-lanes.ts'
 
 /** Each lost race is a round trip and a pause. */
 const ATTEMPTS_MAX = 24
@@ -21,6 +22,9 @@ const LOOKS_FROM = 4
 /** Sendings of an acknowledge whose answers are lost; repeating it changes nothing. */
 const SENDINGS_MAX = 4
 const LOCKS_PER_CALL_MAX = 100
+/** A lock's items one by one, and some of what waits. */
+const INLINE_MOVES_MAX = 120
+const INLINE_FAILURES_MAX = 3
 /** Locks acknowledged at a time: they all write the same record. */
 const LOCKS_AT_ONCE = 4
 
@@ -90,7 +94,7 @@ export async function deadLetter(
       { field: 'reason' },
     )
   }
-  const kept = await keptReason(engine, queue, reason)
+  const kept = await keptReason(engine, queue, request.lockId, reason)
   const itemsDeadLettered = await endUnderFence(
     engine,
     queue,
@@ -99,7 +103,7 @@ export async function deadLetter(
     kept.reason,
   )
   // The items are out of reach of any pop now; the stream moves them if this does not.
-  const failure = kept.failure ?? (await buryQuietly(engine, queue))
+  const failure = kept.failure ?? (await buryQuietly(engine, queue, kept.priorities)).failure
   if (failure !== undefined) engine.onBackgroundError(failure, { queue, step: 'dead-letter' })
   return { itemsDeadLettered, deadLetterQueue: deadLetterQueueOf(queue) }
 }
@@ -111,22 +115,41 @@ export async function deadLetter(
 async function keptReason(
   engine: Engine,
   queue: string,
+  lockId: string,
   reason: string,
-): Promise<{ readonly reason: string; readonly failure?: unknown }> {
+): Promise<Kept> {
   const isFull = (record: QueueRecord | undefined): boolean =>
     record !== undefined && reasonBytes(record) > REASON_BYTES_MAX
-  if (!isFull(engine.memory.get(queue) ?? (await readRecord(engine, queue)))) return { reason }
-  const failure = await buryQuietly(engine, queue)
-  if (failure === undefined || !isFull(await readRecord(engine, queue))) return { reason }
-  return { reason: shortenedReason(reason, STUCK_REASON_CHARACTERS), failure }
+  const seen = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  const stretches = seen?.locks.get(lockId)?.stretches ?? []
+  const priorities = [...new Set(stretches.map(({ priority }) => priority))]
+  if (!isFull(seen)) return { reason, priorities }
+  const { failure, record } = await buryQuietly(engine, queue, priorities)
+  if (failure === undefined || !isFull(record ?? seen)) return { reason, priorities }
+  return { reason: shortenedReason(reason, STUCK_REASON_CHARACTERS), priorities, failure }
 }
 
-/** Returns what was in the way, if anything was. */
-const buryQuietly = (engine: Engine, queue: string): Promise<unknown> =>
-  buryDead(engine, queue).then(
-    ({ failure }) => failure,
-    (error: unknown) => error,
-  )
+type Kept = {
+  readonly reason: string
+  /** Of the items that the lock holds, as far as it is remembered. */
+  readonly priorities: readonly number[]
+  readonly failure?: unknown
+}
+
+/**
+ * Says what was in the way, if anything was. The caller waits for its own items at the most: a backlog,
+ * and what cannot move, is for housekeeping.
+ */
+const buryQuietly = (
+  engine: Engine,
+  queue: string,
+  first: readonly number[],
+): Promise<Omit<LanesMoved, 'moved'>> =>
+  buryDead(engine, queue, {
+    first,
+    movesMax: INLINE_MOVES_MAX,
+    failuresMax: INLINE_FAILURES_MAX,
+  }).catch((failure: unknown) => ({ failure, record: undefined }))
 
 /** One blind write: it marks the lock done, and the next fenced write folds it. */
 async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {

@@ -3,16 +3,17 @@
  * many were. The work must see to its own errors.
  */
 export async function sideBySide<T>(
-  list: Iterable<T>,
+  list: Iterable<T> | AsyncGenerator<T>,
   atOnce: number,
   work: (one: T) => Promise<void>,
   mayBegin: () => boolean = () => true,
 ): Promise<number> {
-  const left = list[Symbol.iterator]()
+  const left = Symbol.asyncIterator in list ? list : list[Symbol.iterator]()
   let begun = 0
   const worker = async (): Promise<void> => {
     while (mayBegin()) {
-      const next = left.next()
+      const pulled = left.next()
+      const next = pulled instanceof Promise ? await pulled : pulled
       if (next.done === true) return
       begun += 1
       await work(next.value)

@@ -16,8 +16,8 @@ export type LocksEnded = {
   lagMs: number
 }
 
-/** What a visit leaves for later, because it may take long. */
-export type Left = 'nothing' | 'housekeeping' | 'forgetting'
+/** What a visit leaves for later, because the time is up (locks) or it may take long. */
+export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
 
 /**
  * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on.
@@ -27,10 +27,17 @@ export async function sweepQueue(
   engine: Engine,
   seen: QueueRecord,
   ended: LocksEnded,
+  deadlineMs: number,
 ): Promise<Left> {
-  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM }
+  const course = {
+    from: { record: seen },
+    attemptsMax: ATTEMPTS_MAX,
+    holdsFrom: HOLDS_FROM,
+    untilMs: deadlineMs,
+  }
   return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
     if (record === undefined) return { kind: 'answer', answer: 'nothing' }
+    if (nowMs >= deadlineMs) return { kind: 'answer', answer: 'locks' }
     // The index is read eventually consistently: it may tell of a timer that was moved already.
     const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
     if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {

@@ -1,8 +1,7 @@
-import type { Row } from '../../foundation/dynamo.ts'
-import { QueueError } from '../../foundation/errors.ts'
+import { isFormatUnknown, QueueError } from '../../foundation/errors.ts'
 import { SHARDS } from '../core/limits.ts'
-import type { SweepReport, SweepRequest } from '../verbs.ts'
-import { allShards, dueQueues } from './due-queues.ts'
+import type { SweepFailure, SweepReport, SweepRequest } from '../verbs.ts'
+import { allShards, type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 import { forget } from './forget.ts'
 import { housekeepAll } from './housekeep.ts'
@@ -22,9 +21,9 @@ const RUN_MS = 60_000
 const LEFT_MAX = 10_000
 
 type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
-  failed: { queue: string; error: unknown }[]
+  failed: SweepFailure[]
 }
-type LeftOver = { readonly queue: string; readonly left: Exclude<Left, 'nothing'> }
+type LeftOver = { readonly queue: string; readonly left: 'housekeeping' | 'forgetting' }
 
 /**
  * Visits the queues whose `checkAt` has come. First the locks of all of them: somebody waits for those.
@@ -47,42 +46,84 @@ export async function returnExpiredLocks(
     failed: [],
     more: false,
   }
-  const left: LeftOver[] = []
-  const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
-  if (!mayGoOn()) return { ...report, more: true }
-  for await (const due of dueQueues(engine, shards)) {
-    await sideBySide(
-      due,
-      VISITS_AT_ONCE,
-      async ([queue, row]) => {
-        report.queues += 1
-        const over = await visit(engine, queue, row, report)
-        if (over === 'nothing') return
-        if (left.length < LEFT_MAX) left.push({ queue, left: over })
-        else report.more = true
-      },
-      mayGoOn,
-    )
-    if (mayGoOn()) continue
-    report.more = true
-    break
-  }
+  const left = await endLocks(engine, report, { deadlineMs, queuesMax, shards })
+  throwIfBlind(report, shards.length)
   await tidy(engine, left, report, tidyUntilMs ?? request.deadlineMs)
   // What goes on after the answer does not change it.
   return { ...report, failed: [...report.failed] }
 }
 
+/** Where not one shard could be read there is no report to give. */
+function throwIfBlind({ queues, failed }: Report, shards: number): void {
+  const unread = failed.filter(({ shard }) => shard !== undefined)
+  const first = unread[0]
+  if (queues === 0 && unread.length === shards && first !== undefined) throw first.error
+}
+
+/** No visit waits for another, and none sends a request once the time is up: there is little left then. */
+async function endLocks(
+  engine: Engine,
+  report: Report,
+  { deadlineMs, queuesMax, shards }: Required<Omit<SweepRequest, 'tidyUntilMs'>>,
+): Promise<LeftOver[]> {
+  const left: LeftOver[] = []
+  const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+  const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
+  let isCut = false
+  const endLocksOf = async (due: DueQueue | Unreadable): Promise<void> => {
+    if (due.kind !== 'queue') {
+      isCut ||= due.kind === 'cut'
+      passOver(engine, due, report)
+      return
+    }
+    if (!mayGoOn()) {
+      isCut = true
+      late(engine, due.dueMs, report)
+      return
+    }
+    report.queues += 1
+    const over = await visit(bounded, due, report, deadlineMs)
+    if (over === 'nothing') return
+    if (over === 'locks') late(engine, due.dueMs, report)
+    else if (left.length < LEFT_MAX) left.push({ queue: due.queue, left: over })
+    else report.more = true
+  }
+  const due = dueQueues(bounded, shards, mayGoOn)
+  await sideBySide(due, VISITS_AT_ONCE, endLocksOf, () => !isCut)
+  return left
+}
+
+/** Its timer stays due. As old as that is, so long has somebody waited for a lock, for all we know. */
+function late(engine: Engine, dueMs: number, report: Report): void {
+  report.more = true
+  report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)
+}
+
+function passOver(engine: Engine, due: Unreadable, report: Report): void {
+  report.more = true
+  if (due.kind === 'cut') return
+  if (due.kind === 'shard-unread') {
+    report.failed.push({ shard: due.shard, error: due.error })
+    engine.onBackgroundError(due.error, { queue: '', step: `sweep-shard-${due.shard}` })
+    return
+  }
+  late(engine, due.dueMs, report)
+  failed(engine, due.queue, due.error, report)
+}
+
 async function visit(
   engine: Engine,
-  queue: string,
-  row: Row | undefined,
+  { queue, dueMs, row }: DueQueue,
   report: Report,
+  deadlineMs: number,
 ): Promise<Left> {
   try {
     const record = seen(engine, queue, row)
-    return record === undefined ? 'nothing' : await sweepQueue(engine, record, report)
+    return record === undefined ? 'nothing' : await sweepQueue(engine, record, report, deadlineMs)
   } catch (error) {
     failed(engine, queue, error, report)
+    // One that this engine cannot read would be late for ever, and hide the lag of all others.
+    if (!isFormatUnknown(error)) late(engine, dueMs, report)
     return 'nothing'
   }
 }

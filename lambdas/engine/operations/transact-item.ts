@@ -2,7 +2,7 @@ import { checkQueueId } from '../../foundation/queue-id.ts'
 import { randomText } from '../../foundation/random-text.ts'
 import { obstacleTo } from '../core/append.ts'
 import { recordKey } from '../core/keys.ts'
-import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN } from '../core/limits.ts'
+import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX, TOKENS_PER_UPDATE } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
 import { checkPush } from '../core/push-request.ts'
 import type { QueueRecord } from '../core/record.ts'
@@ -18,6 +18,8 @@ import { passLimit } from './pass-limit.ts'
 import { sealQuietly } from './seal.ts'
 
 const TOKEN_CHARACTERS = 6
+/** 4,800 tokens, or as many races lost to others who forget some. */
+const FORGETTING_UPDATES_MAX = 24
 
 /**
  * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the
@@ -64,13 +66,28 @@ export async function pushTransactItem(
   }
 }
 
-/** So many that the record gets no larger; entries that were handed out lately stay good. */
-async function forgetTokens(engine: Engine, record: QueueRecord): Promise<QueueRecord | undefined> {
-  const { kept } = record.tokens
-  if (kept < TOKENS_KEPT_MAX) return record
-  const { queue } = record
-  const update = forgetTokensUpdate(record, kept - TOKENS_KEPT_MIN)
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  // Forgotten or not, by us or not: what counts is what is kept now.
-  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.item)
+/**
+ * So many that the record gets no larger; entries that were handed out lately stay good. An older
+ * version let a record keep any number: what is too much for one update goes with several.
+ */
+async function forgetTokens(
+  engine: Engine,
+  seenFirst: QueueRecord,
+): Promise<QueueRecord | undefined> {
+  const { queue } = seenFirst
+  let record: QueueRecord | undefined = seenFirst
+  for (let update = 1; update <= FORGETTING_UPDATES_MAX && record !== undefined; update += 1) {
+    const { kept } = record.tokens
+    if (kept < TOKENS_KEPT_MAX) return record
+    const tokens = Math.min(kept - TOKENS_KEPT_MIN, TOKENS_PER_UPDATE)
+    const written = await engine.dynamo.update(recordKey(queue), forgetTokensUpdate(record, tokens))
+    // Forgotten or not, by us or not: what counts is what is kept now.
+    record =
+      written.kind === 'unknown'
+        ? await readRecord(engine, queue)
+        : seen(engine, queue, written.item)
+  }
+  // It would be refused as soon as it is sent.
+  if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)
+  return record
 }

@@ -14,23 +14,39 @@ export const walkStart: WalkPlace = { shard: 0 }
 
 export type WalkPage = {
   readonly records: readonly QueueRecord[]
+  /** Those that the store does not give just now, or this engine cannot read. */
+  readonly unread: readonly { readonly queue: string; readonly error: unknown }[]
   /** Where to go on; nothing behind the last queue. */
   readonly next: WalkPlace | undefined
 }
 
-/** The records of the next queues, shard by shard: one query and one read of a hundred. */
+/**
+ * The records of the next queues, shard by shard: one query and one read of a hundred. A record that
+ * cannot be read is named and passed, so that it stands in nobody's way.
+ */
 export async function walkOn(
   engine: Engine,
   prefix: string,
   { shard, after }: WalkPlace,
 ): Promise<WalkPage> {
   const queues = await queuesIn(engine, shard, { prefix, after, limit: PAGE_QUEUES })
-  const rows = await engine.dynamo.getMany(queues.map(recordKey), true)
-  const records = rows
-    .map((row) => seen(engine, queueOfRecordKey(row.pk as string), row))
-    .filter((record) => record !== undefined)
+  const { rows, unread: missing } = await engine.dynamo.getReadable(queues.map(recordKey), true)
+  const unread = (missing?.keys ?? []).map(({ pk }) => ({
+    queue: queueOfRecordKey(pk),
+    error: missing?.error,
+  }))
+  const records: QueueRecord[] = []
+  for (const row of rows) {
+    const queue = queueOfRecordKey(row.pk as string)
+    try {
+      const record = seen(engine, queue, row)
+      if (record !== undefined) records.push(record)
+    } catch (error) {
+      unread.push({ queue, error })
+    }
+  }
   const last = queues.at(-1)
   const isOver = queues.length < PAGE_QUEUES || last === undefined
-  if (!isOver) return { records, next: { shard, after: last } }
-  return { records, next: shard + 1 < SHARDS ? { shard: shard + 1 } : undefined }
+  if (!isOver) return { records, unread, next: { shard, after: last } }
+  return { records, unread, next: shard + 1 < SHARDS ? { shard: shard + 1 } : undefined }
 }

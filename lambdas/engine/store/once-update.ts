@@ -1,4 +1,5 @@
 import type { Expression } from '../../foundation/expression.ts'
+import { TOKENS_MAX } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { recordUpdate } from './record-update.ts'
 
@@ -22,6 +23,8 @@ export function passOnce(update: Expression, { token, seen }: OnceOnly): void {
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(`(attribute_not_exists(ux) OR ux<=${update.value(kept + forgotten)})`)
   update.condition(`NOT contains(u,${update.value(token)})`)
+  // The bound is the record's own: whoever hands entries out cannot know how many others have.
+  update.condition(`(attribute_not_exists(u) OR size(u)<${update.value(TOKENS_MAX)})`)
   update.sets.push(`u=list_append(if_not_exists(u,${none}),${own})`)
 }
 

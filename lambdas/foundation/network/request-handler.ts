@@ -72,7 +72,7 @@ export function createRequestHandler(options: RequestHandlerOptions = {}): Reque
       const sockets = socketsFor(request.protocol)
       const looking = sockets.ready()
       if (looking !== undefined) await looking
-      const signal = abortSignal instanceof AbortSignal ? abortSignal : undefined
+      const signal = abortSignal && withListeners(abortSignal)
       if (signal?.aborted) throw abortError(signal)
       const timeoutMs = requestTimeout || answerTimeoutMs
       const bounds = { connectTimeoutMs, answerTimeoutMs: timeoutMs, signal }
@@ -89,6 +89,23 @@ export function createRequestHandler(options: RequestHandlerOptions = {}): Reque
 }
 
 type HandleOptions = {
-  readonly abortSignal?: { readonly aborted: boolean } | undefined
+  readonly abortSignal?: GivenSignal | undefined
   readonly requestTimeout?: number | undefined
+}
+
+/** The SDK lets callers bring an `AbortSignal`, a polyfill of it, or one with a single handler. */
+type GivenSignal = {
+  readonly aborted: boolean
+  readonly reason?: unknown
+  onabort?: unknown
+}
+
+/** By what it can, not by its class: a signal of another realm has another. */
+function withListeners(given: GivenSignal): AbortSignal {
+  if ('addEventListener' in given) return given as AbortSignal
+  const controller = new AbortController()
+  const abort = () => controller.abort(given.reason)
+  if (given.aborted) abort()
+  else given.onabort = abort
+  return controller.signal
 }

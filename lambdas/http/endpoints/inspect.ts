@@ -43,7 +43,10 @@ export const inspectEndpoints = (queues: Queues) => ({
       ...(cursor !== undefined && { cursor }),
     })
     return ok({
-      queues: page.queues.map(({ queue, count }) => ({ id: queue, count })),
+      queues: page.queues.map(({ queue, count }) => ({
+        id: queue,
+        ...(count !== undefined && { count }),
+      })),
       ...(page.cursor !== undefined && { cursor: page.cursor }),
     })
   }),

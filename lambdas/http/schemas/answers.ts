@@ -179,7 +179,14 @@ export const redriven = v.strictObject({
 })
 
 export const queueList = v.strictObject({
-  queues: v.array(v.strictObject({ id: v.string(), count: count('Its items.') })),
+  queues: v.array(
+    v.strictObject({
+      id: v.string(),
+      count: v.optional(
+        count('Its items; absent where the record of the queue could not be read just now.'),
+      ),
+    }),
+  ),
   cursor: v.optional(v.pipe(v.string(), v.description('For the next page; absent on the last.'))),
 })
 

@@ -1,10 +1,8 @@
-import type { Clock } from '../../foundation/dynamo.ts'
-
 /** What one attempt to read, decide and write came to. */
 export type Attempted<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Another writer was first, or the answer was lost. */
-  | { readonly kind: 'again'; readonly pauseMs?: number }
+  | { readonly kind: 'again' }
   /** It sent nothing, and does not count. */
   | { readonly kind: 'stepped-back' }
 
@@ -12,7 +10,6 @@ export const done = <T>(answer: T): Attempted<T> => ({ kind: 'done', answer })
 
 /** One attempt after the other until one is done; the rate limiter's counterpart of the queues' driver. */
 export async function attempts<T>(
-  clock: Clock,
   attemptsMax: number,
   tryOnce: (attempt: number) => Promise<Attempted<T>>,
   exhausted: () => Error,
@@ -20,9 +17,7 @@ export async function attempts<T>(
   for (let attempt = 1; attempt <= attemptsMax; ) {
     const attempted = await tryOnce(attempt)
     if (attempted.kind === 'done') return attempted.answer
-    if (attempted.kind === 'stepped-back') continue
-    if (attempted.pauseMs !== undefined) await clock.sleep(attempted.pauseMs)
-    attempt += 1
+    if (attempted.kind === 'again') attempt += 1
   }
   throw exhausted()
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock, Dynamo } from '../../foundation/dynamo.ts'
+import type { Dynamo } from '../../foundation/dynamo.ts'
 import { SECRET_BYTES } from '../core/bounds.ts'
 import { secretKey } from '../core/keys.ts'
 import { rotated, type SecretsChange, type TicketSecrets, withoutFormer } from '../core/secrets.ts'
@@ -15,26 +15,27 @@ export type SecretsChanged =
 /** People change secrets by hand, now and then. */
 const ATTEMPTS_MAX = 5
 
-export function rotateSecret(dynamo: Dynamo, clock: Clock): Promise<SecretsChanged> {
+/** The time by which a change is made: asked for after the row was read. */
+type NowMs = () => number
+
+export function rotateSecret(dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> {
   const fresh = randomBytes(SECRET_BYTES)
-  return change(dynamo, clock, (secrets) =>
+  return change(dynamo, (secrets) =>
     // An earlier attempt wrote it, and its answer was lost.
     Buffer.compare(secrets.newest, fresh) === 0
       ? { kind: 'changed', secrets }
-      : rotated(secrets, fresh, Math.floor(clock.nowMs())),
+      : rotated(secrets, fresh, Math.floor(nowMs())),
   )
 }
 
-export const forgetFormerSecrets = (dynamo: Dynamo, clock: Clock): Promise<SecretsChanged> =>
-  change(dynamo, clock, (secrets) => withoutFormer(secrets, Math.floor(clock.nowMs())))
+export const forgetFormerSecrets = (dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> =>
+  change(dynamo, (secrets) => withoutFormer(secrets, Math.floor(nowMs())))
 
 const change = (
   dynamo: Dynamo,
-  clock: Clock,
   decide: (secrets: TicketSecrets) => SecretsChange,
 ): Promise<SecretsChanged> =>
   attempts<SecretsChanged>(
-    clock,
     ATTEMPTS_MAX,
     async () => {
       const before = decodeSecrets(await dynamo.get(secretKey, true))

@@ -25,7 +25,6 @@ export async function configureRatePatterns(
   const patterns = patternsFrom(inputs)
   checkClock(nowMs(engine), receivedMs)
   return attempts(
-    engine.clock,
     ATTEMPTS_MAX,
     async () => {
       const before = decodePatterns(await engine.dynamo.get(patternsKey, true))

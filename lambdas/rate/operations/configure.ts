@@ -97,7 +97,6 @@ async function replace(
   // The greater is the newer, whatever this clock says.
   let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
   return attempts(
-    engine.clock,
     ATTEMPTS_MAX,
     async (attempt) => {
       const configuration: KeyConfiguration | undefined = settings && { settings, revision }
@@ -119,7 +118,8 @@ async function replace(
       }
       checkMatch(key, before, ifMatch)
       revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
-      return { kind: 'again', pauseMs: PAUSE_MS * engine.random() }
+      await engine.clock.sleep(PAUSE_MS * engine.random())
+      return { kind: 'again' }
     },
     () =>
       new QueueError(

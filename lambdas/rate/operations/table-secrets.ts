@@ -33,7 +33,7 @@ export class TableSecrets implements SecretsReader {
   }
 
   #read(startedMs: number): Reading {
-    const secrets = readOrMake(this.#dynamo, this.#clock)
+    const secrets = readOrMake(this.#dynamo)
     const reading = { startedMs, secrets }
     this.#reading = reading
     // A read that fails, fails for all that wait for it. The next call reads again.
@@ -51,9 +51,8 @@ const ATTEMPTS_MAX = 3
  * The first process that needs a secret makes it. The row costs nothing while nothing happens, and a role
  * that may read it may change the limits anyway.
  */
-const readOrMake = (dynamo: Dynamo, clock: Clock): Promise<TicketSecrets> =>
+const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
   attempts<TicketSecrets>(
-    clock,
     ATTEMPTS_MAX,
     async () => {
       const found = decodeSecrets(await dynamo.get(secretKey, true))

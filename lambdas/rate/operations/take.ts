@@ -79,7 +79,6 @@ export function take(
 ): Promise<Taken> {
   const call: Call = { told: false, lost: 0, stepsBack: 0 }
   return attempts(
-    engine.clock,
     ATTEMPTS_MAX,
     (attempt) => takeOnce(engine, { place, known, wish }, call, attempt),
     () =>
@@ -142,8 +141,10 @@ async function takeOnce(
     default:
       throw written satisfies never
   }
-  if (attempt <= EAGER_ATTEMPTS && written.kind !== 'unknown') return { kind: 'again' }
-  return { kind: 'again', pauseMs: PAUSE_MS * attempt * engine.random() }
+  if (attempt > EAGER_ATTEMPTS || written.kind === 'unknown') {
+    await engine.clock.sleep(PAUSE_MS * attempt * engine.random())
+  }
+  return { kind: 'again' }
 }
 
 type TakeDecision =

@@ -1,14 +1,20 @@
 // How the queues of a run are left, against a service that is a list of calls.
 
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type Estate, makeEstate } from '../../../cli/verify/estate.ts'
 import type { Client, Configuration, ConfigurationChange, Queue } from '../../../client/index.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const defaults: Configuration = { segmentSize: 100, bufferSegments: 1 }
 
 /** `deadCounts`: what each look at a queue says is on its way to its dead-letter queue. */
 function anEstate(deadCounts: number[] = []): { estate: Estate; calls: string[] } {
   const calls: string[] = []
+  const capacities = new Map<string, unknown>()
+  let revision = 0
   const queue = (id: string) => ({
     async purge() {
       calls.push(`purge ${id}`)
@@ -17,8 +23,14 @@ function anEstate(deadCounts: number[] = []): { estate: Estate; calls: string[] 
       calls.push(`inspect ${id}`)
       return { count: 0, deadCount: deadCounts.shift() ?? 0 }
     },
-    async configure(change: ConfigurationChange) {
-      calls.push(`configure ${id} ${JSON.stringify(change)}`)
+    async configure(change: ConfigurationChange, options?: { ifMatch: string }) {
+      revision += 1
+      capacities.set(id, change.capacity)
+      const condition = options === undefined ? '' : ` if ${options.ifMatch}`
+      calls.push(`configure ${id} ${JSON.stringify(change)}${condition}`)
+    },
+    async configuration() {
+      return { capacity: capacities.get(id), etag: `${revision}` }
     },
   })
   async function* queues() {}
@@ -46,40 +58,43 @@ test('A queue is emptied, then its dead-letter queue, once nothing is on its way
   expect(calls.at(-1)).toBe(`purge ${other}`)
 })
 
-test('Works on the kept queue take turns, and each finds it as it was taken.', async () => {
-  const { estate, calls } = anEstate()
-  const work = (name: string) => async (id: string) => {
-    calls.push(`${name} begins`)
-    await new Promise((resolve) => setImmediate(resolve))
-    calls.push(`${name} ends`)
-    if (name === 'first') throw new Error(`no ${id}`)
-  }
-  const works = [
-    estate.withKept('settings', work('first')),
-    estate.withKept('settings', work('second')),
-  ]
-  expect((await Promise.allSettled(works)).map(({ status }) => status)).toEqual([
-    'rejected',
-    'fulfilled',
-  ])
-  await estate.close()
+test.each(['settings', 'limits'] as const)(
+  'Works on the kept queue for %s take turns, and each finds it as it was taken.',
+  async (kind) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_900_000_000_000 })
+    const { estate, calls } = anEstate()
+    const work = (name: string) => async (id: string) => {
+      calls.push(`${name} begins`)
+      await new Promise((resolve) => setImmediate(resolve))
+      calls.push(`${name} ends`)
+      if (name === 'first') throw new Error(`no ${id}`)
+    }
+    const works = [estate.withKept(kind, work('first')), estate.withKept(kind, work('second'))]
+    expect((await Promise.allSettled(works)).map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+    ])
+    await estate.close()
 
-  const [id = ''] = estate.kept()
-  const plain =
-    '{"segmentSize":100,"bufferSegments":1,"maxDeliveries":null,"capacity":null,"pushLimit":null,"popLimit":null}'
-  const reset = [
-    `purge ${id}`,
-    `configure ${id} ${plain.replace('"capacity":null', '"capacity":999999')}`,
-  ]
-  expect(calls).toEqual([
-    `configure ${id} {"capacity":999999}`,
-    'first begins',
-    'first ends',
-    ...reset,
-    'second begins',
-    'second ends',
-    ...reset,
-    `configure ${id} ${plain}`,
-  ])
-  expect(estate.leftBehind).toEqual([])
-})
+    const kept = estate.kept()
+    const [, name] = /^pushpop-verify-settings-(\w{6})$/.exec(kept[0] ?? '') ?? []
+    const limits = `pushpop-verify-limits-${name}`
+    expect(kept).toEqual([`pushpop-verify-settings-${name}`, limits])
+    const plain =
+      '{"segmentSize":100,"bufferSegments":1,"maxDeliveries":null,"capacity":null,"pushLimit":null,"popLimit":null}'
+    const taken = plain.replace('"capacity":null', '"capacity":1900000000')
+    const id = kind === 'limits' ? limits : kept[0]
+    const reset = [`purge ${id}`, `configure ${id} ${kind === 'limits' ? taken : plain}`]
+    expect(calls).toEqual([
+      `configure ${limits} ${taken}`,
+      'first begins',
+      'first ends',
+      ...reset,
+      'second begins',
+      'second ends',
+      ...reset,
+      `configure ${limits} ${plain} if 3`,
+    ])
+    expect(estate.leftBehind).toEqual([])
+  },
+)

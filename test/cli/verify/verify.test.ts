@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chosenChecks } from '../../../cli/verify/choose.ts'
-import { giveBackKeptQueue, takeKeptQueue } from '../../../cli/verify/kept-queue.ts'
+import { giveBackKeptPair, type KeptPair, takeKeptPair } from '../../../cli/verify/kept-queue.ts'
 import { type Audience, type PlaySettings, play } from '../../../cli/verify/play.ts'
 import {
   type Client,
   type Configuration,
   createClient,
-  type Queue,
   type QueueSummary,
 } from '../../../client/index.ts'
 import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
@@ -109,7 +108,7 @@ describe('a sound service', () => {
     expect(readFileSync(file, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
 
     const left = await queuesLeft()
-    expect(left.filter(({ count }) => count > 0)).toEqual([])
+    expect(left.filter(({ count }) => count !== 0)).toEqual([])
     // The service forgets an empty queue that nobody has configured; these two are used again.
     const client = createClient({ url: stack.url })
     const states = await Promise.all(left.map(({ id }) => client.queue(id).inspect()))
@@ -143,7 +142,7 @@ describe('a sound service', () => {
   })
 })
 
-describe('the queue whose settings are changed', () => {
+describe('the pair of queues whose settings are changed', () => {
   let client: Client
   let defaults: Configuration
   beforeAll(async () => {
@@ -151,39 +150,92 @@ describe('the queue whose settings are changed', () => {
     const { etag: _, ...settings } = await client.queue('never-used').configuration()
     defaults = settings
   })
-  const take = () => takeKeptQueue(client, 'limits', defaults)
+  const take = (nowMs?: number) => takeKeptPair(client, defaults, nowMs)
+  const giveBack = (pair: KeptPair) => giveBackKeptPair(client, pair, defaults)
 
   test('is another one for each of the runs that meet, and taken again when it is given back', async () => {
     // One that is free, which all of them see.
-    await giveBackKeptQueue(client, await take(), defaults)
+    await giveBack(await take())
     const taken = await Promise.all([take(), take(), take()])
-    expect(new Set(taken).size).toBe(3)
-    await giveBackKeptQueue(client, taken[1], defaults)
-    expect(await take()).toBe(taken[1])
-    for (const id of taken) await giveBackKeptQueue(client, id, defaults)
+    expect(new Set(taken.map(({ ids }) => ids.limits)).size).toBe(3)
+    await giveBack(taken[1])
+    const again = await take()
+    expect(again.ids).toEqual(taken[1].ids)
+    for (const pair of [taken[0], taken[2], again]) await giveBack(pair)
+  })
+
+  test('is none that holds an item: a person has it', async () => {
+    const pair = await take()
+    await giveBack(pair)
+    for (const id of Object.values(pair.ids)) {
+      const queue = client.queue(id)
+      await queue.push('mine')
+      const before = await queue.inspect({ consistent: true })
+      const other = await take()
+      expect(other.ids).not.toEqual(pair.ids)
+      expect(await queue.inspect({ consistent: true })).toEqual(before)
+      await giveBack(other)
+      await queue.purge()
+    }
+  })
+
+  test('may have other settings than the defaults of today, and has these when it is taken', async () => {
+    const pair = await take()
+    await giveBack(pair)
+    for (const id of Object.values(pair.ids)) {
+      await client.queue(id).configure({ segmentSize: 17, maxDeliveries: 7 })
+    }
+    const again = await take()
+    expect(again.ids).toEqual(pair.ids)
+    for (const [kind, id] of Object.entries(again.ids)) {
+      const { etag: _, ...settings } = await client.queue(id).configuration()
+      const capacity = kind === 'limits' && { capacity: again.takenAt }
+      expect(settings).toEqual({ ...defaults, ...capacity })
+    }
+    await giveBack(again)
   })
 
   test.each([
-    {
-      name: 'that is configured',
-      touch: async (queue: Queue) => void (await queue.configure({ maxDeliveries: 7 })),
-    },
-    {
-      name: 'that holds an item',
-      touch: async (queue: Queue) => void (await queue.push('mine')),
-    },
-  ])('is none $name: a run, or a person, has it', async ({ touch }) => {
-    const queue = client.queue(await take())
-    await giveBackKeptQueue(client, queue.id, defaults)
-    await touch(queue)
-    const before = await queue.inspect({ consistent: true })
-    const other = await take()
-    expect(other).not.toBe(queue.id)
-    expect(await queue.inspect({ consistent: true })).toEqual(before)
-    await giveBackKeptQueue(client, other, defaults)
-    await queue.purge()
+    ['an hour', 1],
+    ['an hour, by a clock that was ahead of ours', -1],
+  ])('is taken over from a run that was killed, after %s', async (_, sign) => {
+    const nowMs = Date.now()
+    const killed = await take(nowMs)
+    // In the midst of checks.
+    await client.queue(killed.ids.settings).configure({ capacity: 3 })
+    await client.queue(killed.ids.settings).push('left')
+    await client.queue(killed.ids.limits).push('left')
+    const meanwhile = await take(nowMs + sign * 3_600_000)
+    expect(meanwhile.ids).not.toEqual(killed.ids)
+    const after = await take(nowMs + sign * 3_601_000)
+    expect(after.ids).toEqual(killed.ids)
+    for (const id of Object.values(after.ids)) {
+      expect((await client.queue(id).inspect({ consistent: true })).count).toBe(0)
+    }
+    expect((await client.queue(after.ids.settings).configuration()).capacity).toBeUndefined()
+    // It was not dead, but asleep: it leaves the pair to the run that has it.
+    await giveBack(killed)
+    const { capacity } = await client.queue(after.ids.limits).configuration()
+    expect(capacity).toBe(after.takenAt)
+    await giveBack(after)
+    await giveBack(meanwhile)
+  })
+
+  test('is a few, however many runs are killed', async () => {
+    const nowMs = Date.now() + 86_400_000
+    for (let run = 0; run < 8; run += 1) await take(nowMs + run * 1_000)
+    const laterMs = nowMs + 7_200_000
+    const before = await idsOf(client)
+    for (let run = 0; run < 20; run += 1) await giveBack(await take(laterMs))
+    expect(await idsOf(client)).toEqual(before)
   })
 })
+
+async function idsOf(client: Client): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { id } of client.queues({ prefix: 'pushpop-verify-limits-' })) ids.push(id)
+  return ids
+}
 
 describe('the queues of a check', () => {
   /** Each purge of one of them is done, and its answer lost if that is said so. */
@@ -312,7 +364,7 @@ describe('a run that is interrupted', () => {
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
     expect(pushes).toBeLessThanOrEqual(30 + underWayMax)
     expect(stderr).toContain('Stopped. All queues of this run have been emptied.')
-    expect((await queuesLeft()).filter(({ count }) => count > 0)).toEqual([])
+    expect((await queuesLeft()).filter(({ count }) => count !== 0)).toEqual([])
   })
 
   test('because nobody reads what it prints empties them too', async () => {
@@ -321,7 +373,7 @@ describe('a run that is interrupted', () => {
     await expect(
       play(chosenChecks('order,looking'), settingsFor(stack.url), { ...silent, onEnd }),
     ).rejects.toBe(gone)
-    expect((await queuesLeft()).filter(({ count }) => count > 0)).toEqual([])
+    expect((await queuesLeft()).filter(({ count }) => count !== 0)).toEqual([])
   })
 
   test('before it began has pushed nothing', async () => {

@@ -225,4 +225,49 @@ describe('A request that its caller aborts', () => {
     await expect(sending).rejects.toMatchObject({ name: 'AbortError' })
     expect(server.made).toBe(0)
   })
+
+  /** Of the SDK's own making: it has one handler, and no listeners. */
+  const plainSignal = () => {
+    const signal = {
+      aborted: false,
+      reason: new Error('enough'),
+      onabort: null as null | (() => void),
+    }
+    const abort = () => {
+      signal.aborted = true
+      signal.onabort?.()
+    }
+    return { signal, abort }
+  }
+  /** A polyfill's, or one of another realm. */
+  const foreignSignal = () => {
+    const { signal } = plainSignal()
+    const target = new EventTarget()
+    const listens = Object.assign(target, signal)
+    const abort = () => {
+      listens.aborted = true
+      target.dispatchEvent(new Event('abort'))
+    }
+    return { signal: listens, abort }
+  }
+
+  it.each([
+    ['with one handler', plainSignal],
+    ['of another realm', foreignSignal],
+  ])('by a signal %s, has no answer, before or after it left.', async (_, make) => {
+    const { signal, abort } = make()
+    const [handler, server] = await open(abort)
+    const options = { abortSignal: signal as unknown as AbortSignal }
+    const aborted = { name: 'AbortError', cause: signal.reason }
+    await expect(handler.handle(requestTo(server.port), options)).rejects.toMatchObject(aborted)
+    await expect(handler.handle(requestTo(server.port), options)).rejects.toMatchObject(aborted)
+  })
+
+  it('by a signal with one handler, and is never told, is answered.', async () => {
+    const [handler, server] = await open((_, response) => response.end('{}'))
+    const { signal } = plainSignal()
+    const options = { abortSignal: signal as unknown as AbortSignal }
+    const { response } = await handler.handle(requestTo(server.port), options)
+    expect(response.statusCode).toBe(200)
+  })
 })

@@ -57,6 +57,19 @@ describe('an event fits a pattern', () => {
       not: [{ a: { b: 1 } }],
     },
     {
+      name: 'an attribute that was not there, whether or not there was a row',
+      pattern: { dynamodb: { OldImage: { born: { S: [{ exists: false }] } } } },
+      fits: [
+        { dynamodb: {} },
+        { dynamodb: { OldImage: {} } },
+        { dynamodb: { OldImage: { born: {} } } },
+        { dynamodb: { OldImage: { pk: { S: 's#x' } } } },
+        // Another leaf is there, and this one is not.
+        { dynamodb: { OldImage: { born: { N: '1' } } } },
+      ],
+      not: [{ dynamodb: { OldImage: { born: { S: 'x' } } } }],
+    },
+    {
       name: 'a prefix',
       pattern: { a: [{ prefix: 'q#' }] },
       fits: [{ a: 'q#x' }],

@@ -45,7 +45,7 @@ type Sent = {
 }
 
 async function send({ method = 'POST', host = 'localhost', headers = {}, path = '/x' }: Sent) {
-  const named = /:\d+$/.test(host) ? host : `${host}:${gateway.port}`
+  const named = /:\w+$/.test(host) ? host : `${host}:${gateway.port}`
   const sent = request({
     host: '127.0.0.1',
     port: gateway.port,
@@ -67,7 +67,11 @@ describe('A request is served', () => {
   test.each<[string, Sent]>([
     ['to localhost', {}],
     ['to localhost in capitals', { host: 'LocalHost' }],
-    ['to a name below localhost', { host: 'shop.localhost' }],
+    ['to a port that is forwarded to ours (ssh -L, a container)', { host: 'localhost:1' }],
+    [
+      'of a page from such a port',
+      { host: 'localhost:1', headers: { origin: 'http://localhost:1' } },
+    ],
     ['to 127.0.0.1', { host: '127.0.0.1' }],
     ['to another address of this machine', { host: '127.12.34.56' }],
     ['to [::1]', { host: '[::1]' }],
@@ -108,8 +112,15 @@ describe('A request is refused', () => {
     ['to a name that begins like ours', { host: 'localhost.evil.test' }, /Host/],
     ['to a name that begins like an address', { host: '127.0.0.1.evil.test' }, /Host/],
     ['to a name that ends like ours', { host: 'evillocalhost' }, /Host/],
+    ['to a name below ours', { host: 'shop.localhost' }, /Host/],
     ['to no name', { host: '' }, /Host/],
-    ['to another port', { host: 'localhost:1' }, /Host .*"localhost:1"/],
+    ['to such a name on a forwarded port', { host: 'evil.test:1' }, /Host .*"evil\.test:1"/],
+    ['to our name and no port', { host: 'localhost:x' }, /Host .*"localhost:x"/],
+    [
+      'of a page from elsewhere on a forwarded port',
+      { host: 'localhost:1', headers: { origin: 'http://evil.test:1' } },
+      /page/,
+    ],
     ['to our name and somebody else’s', { host: 'localhost@evil.test' }, /Host/],
     ['to another address', { host: '10.0.0.1' }, /Host/],
     ['of a page from elsewhere', { headers: { origin: 'https://evil.test' } }, /"https:\/\/evil/],
@@ -127,6 +138,7 @@ describe('A request is refused', () => {
     ['of an allowed page over plain http', { headers: { origin: 'http://shop.example' } }, /page/],
     ['of a page that is nobody’s', { headers: { origin: 'null' } }, /"null"/],
     ['of an extension', { headers: { origin: 'chrome-extension://abc' } }, /page/],
+    ['of a page below ours', { headers: { origin: 'http://shop.localhost:3000' } }, /page/],
     ['of two pages', { headers: { origin: 'http://localhost, http://evil.test' } }, /page/],
     [
       'that asks first',

@@ -78,4 +78,44 @@ export const limitMutants: readonly Mutant[] = [
     ],
     test('test/engine/capacity.test.ts', 'Room returns'),
   ),
+  mutant(
+    'conflicts-met-for-as-long-as-they-last',
+    '0008: a request that transactions refuse is given up after three seconds',
+    [
+      'foundation/dynamo.ts',
+      '|| nowMs - beganMs >= lastsMs) {',
+      '|| nowMs - beganMs > lastsMs * 10) {',
+    ],
+    test('test/foundation/dynamo.test.ts', 'for good'),
+  ),
+  mutant(
+    'lane-refused-from-memory',
+    '§5.7 a refusal needs a strong read',
+    [
+      'engine/operations/lanes.ts',
+      "if (isTooMany && !isCurrent) return { kind: 'look' }",
+      'void isCurrent',
+    ],
+    test('test/engine/stuck-lanes.test.ts', 'emptied by somebody else'),
+  ),
+  mutant(
+    'wide-push-refused-from-memory',
+    '§5.7 a refusal needs a strong read',
+    [
+      'engine/operations/append.ts',
+      "return isCurrent ? { kind: 'act', act: () => clearTheWay(appending, record) } : { kind: 'look' }",
+      "return { kind: 'act', act: () => clearTheWay(appending, record) }",
+    ],
+    test('test/engine/stuck-lanes.test.ts', 'gone since'),
+  ),
+  mutant(
+    'room-for-lanes-made-by-others-not-seen',
+    '§5.7 a refusal needs a strong read',
+    [
+      'engine/operations/lanes.ts',
+      '(left?.lanes.size ?? 0) < record.lanes.size',
+      '(left?.lanes.size ?? 0) < 0',
+    ],
+    test('test/engine/stuck-lanes.test.ts', 'drops its lanes first'),
+  ),
 ]

@@ -321,4 +321,16 @@ import { acknowledge as acknowledgeApart } from './settle.ts'`,
     [dynamo, "isConflict(error) ? 'conflict' : 'throttled'", "'throttled'"],
     test('test/engine/transaction-conflicts.test.ts'),
   ),
+  mutant(
+    'doubt-ended-by-a-record-that-cannot-be-read',
+    '§5.5 a lost answer is never guessed',
+    [
+      'engine/operations/engine.ts',
+      'return seen(engine, queue, row) } catch (error) { throw outcomeUnknown(queue, error)',
+      `return seen(engine, queue, row)
+  } catch (error) {
+    throw error`,
+    ],
+    test('test/engine/doubt.test.ts', 'newer format'),
+  ),
 ]

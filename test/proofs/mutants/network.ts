@@ -123,4 +123,15 @@ export const networkMutants: readonly Mutant[] = [
     ['foundation/objects.ts', 'this.#onDenied(error, key)', ''],
     test('test/foundation/objects.test.ts', 'somebody hears'),
   ),
+  mutant(
+    'foreign-signal-not-heard',
+    'a caller may abort by any signal that the SDK takes',
+    [
+      'foundation/network/request-handler.ts',
+      'const signal = abortSignal && withListeners(abortSignal)',
+      `const signal =
+        abortSignal instanceof AbortSignal ? withListeners(abortSignal) : undefined`,
+    ],
+    test('test/foundation/network/request-handler.test.ts', 'aborts by a signal'),
+  ),
 ]

@@ -297,4 +297,14 @@ atMs: row.atMs,`,
     ],
     test('test/http/rate.test.ts', 'is not held for longer'),
   ),
+  mutant(
+    'a-secret-is-changed-by-the-operators-clock',
+    'a ticket is good for every process',
+    [
+      'rate/store/store-time.ts',
+      'nowMs: () => clock.nowMs() + aheadMs,',
+      'nowMs: () => clock.nowMs() + 0 * aheadMs,',
+    ],
+    test('test/rate/engine/store-time.test.ts'),
+  ),
 ]

@@ -99,4 +99,75 @@ export const reminderMutants: readonly Mutant[] = [
     [appendUpdate, "else stored.ev = 'y'", ''],
     simulation(200),
   ),
+  mutant(
+    'timer-stays-put-off-when-somebody-comes',
+    'what waits is announced within two intervals',
+    ['engine/core/fence.ts', 'isMissing || isTakenSince(record)', 'isMissing'],
+    test('test/engine/reminders.test.ts'),
+  ),
+  mutant(
+    'timers-are-started-once-and-never-again',
+    'what an older engine pushed gets a timer within a day',
+    [
+      'engine/operations/start-timers.ts',
+      'return nowMs < againAtMs ? undefined : walkStart',
+      'return againAtMs > 0 ? undefined : walkStart',
+    ],
+    test('test/engine/start-timers.test.ts'),
+  ),
+  mutant(
+    'sweeper-asks-for-timers-once',
+    'what an older engine pushed gets a timer within a day',
+    [
+      'background/sweep/sweeper.ts',
+      'askAtMs = clock.nowMs() + ASK_EVERY_MS',
+      'askAtMs = Number.POSITIVE_INFINITY * ASK_EVERY_MS',
+    ],
+    test('test/background/sweeper.test.ts'),
+  ),
+  mutant(
+    'record-that-cannot-be-read-stops-the-walk',
+    'what cannot be read stands in nobody’s way',
+    ['engine/operations/walk.ts', 'unread.push({ queue, error })', 'throw error'],
+    test('test/engine/formats.test.ts'),
+  ),
+  mutant(
+    'record-that-cannot-be-read-empties-the-list',
+    'what cannot be read stands in nobody’s way',
+    [
+      'engine/operations/list.ts',
+      "engine.onBackgroundError(error, { queue, step: 'list' })",
+      'throw error',
+    ],
+    test('test/engine/formats.test.ts'),
+  ),
+  mutant(
+    'queue-that-is-passed-gets-no-other-walk',
+    'what waits has a timer',
+    ['engine/operations/start-timers.ts', 'if (failed === 0) return', 'if (failed >= 0) return'],
+    test('test/engine/start-timers.test.ts'),
+  ),
+  mutant(
+    'queue-that-cannot-be-read-is-walked-to-again-and-again',
+    'ever more seldom',
+    ['engine/operations/start-timers.ts', 'NEXT_WALK_MS * 2 ** walks', 'NEXT_WALK_MS'],
+    test('test/engine/start-timers.test.ts'),
+  ),
+  mutant(
+    'newer-format-blocks-the-stream',
+    'what cannot be read stands in nobody’s way',
+    [
+      'background/announcements/announce-batch.ts',
+      'if (isFormatUnknown(error)) passed += 1 else failed.add(at)',
+      `if (isFormatUnknown(error)) passed += 1
+      failed.add(at)`,
+    ],
+    test('test/background/announcements/newer-format.test.ts'),
+  ),
+  mutant(
+    'newer-format-blocks-housekeeping',
+    'what cannot be read stands in nobody’s way',
+    ['background/housekeeping/housekeep-batch.ts', 'else failed.add(queue)', 'failed.add(queue)'],
+    test('test/background/housekeep-batch.test.ts'),
+  ),
 ]

@@ -43,6 +43,8 @@ export function buildWorld({
 }: WorldOptions): Built {
   const random = new Random(seed)
   const staleRandom = random.fork()
+  // Drawn from the seed alone: what the other forks give stays as it is.
+  const batchRandom = new Random(~seed)
   const scheduler = new Scheduler(START_MS)
   let housekeeper: Housekeeper | undefined
   const store = new SimulatedStore({
@@ -56,6 +58,12 @@ export function buildWorld({
     }),
     staleMsMax: profile.staleMs,
     throttle: profile.throttle,
+    // A request as a whole is throttled by the network; here single items of a batch are.
+    throttlesRead: ({ inBatch = false }) => {
+      if (!inBatch || !batchRandom.chance(world.odds.throttled)) return false
+      world.statistics.count('fault throttled-read')
+      return true
+    },
     onChange: (change) => {
       observeChange(model, change)
       housekeeper?.observe(change)

@@ -1,6 +1,7 @@
 import type { ConfigurationChange } from '../../../lambdas/engine/core/configuration.ts'
 import type {
   BrowseRequest,
+  HousekeepRequest,
   PopRequest,
   PushItem,
   PushRequest,
@@ -44,7 +45,7 @@ export type Command =
   | { readonly verb: 'purge'; readonly queue: string; readonly request: { priority?: number } }
   | { readonly verb: 'redrive'; readonly queue: string; readonly request: { limit?: number } }
   | { readonly verb: 'list'; readonly queue: '' }
-  | { readonly verb: 'housekeep'; readonly queue: string }
+  | { readonly verb: 'housekeep'; readonly queue: string; readonly request?: HousekeepRequest }
   | { readonly verb: 'returnExpiredLocks'; readonly queue: '' }
   | { readonly verb: 'announceWaiting'; readonly queue: '' }
 

@@ -61,7 +61,8 @@ export class Housekeeper {
   #next(queue: string): void {
     if (this.#busy.has(queue) || !this.#waiting.delete(queue)) return
     this.#busy.add(queue)
-    this.#writer.run({ verb: 'housekeep', queue }, () => {
+    const request = { leaveStuck: true }
+    this.#writer.run({ verb: 'housekeep', queue, request }, () => {
       this.#busy.delete(queue)
       this.#next(queue)
     })

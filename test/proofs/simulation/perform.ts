@@ -45,7 +45,7 @@ export function perform(
     case 'list':
       return queues.list({})
     case 'housekeep':
-      return queues.housekeep(command.queue)
+      return queues.housekeep(command.queue, command.request)
     case 'returnExpiredLocks':
       return queues.returnExpiredLocks({})
     case 'announceWaiting':

@@ -1,4 +1,5 @@
 import {
+  BatchGetCommand,
   BatchWriteCommand,
   DeleteCommand,
   GetCommand,
@@ -253,6 +254,33 @@ describe('the throttle', () => {
     const outcome = await outcomeOf(dynamodb.send(new TransactWriteCommand({ TransactItems })))
     expect(outcome).toBe('TransactionCanceledException')
     expect(store.item(key.pk, 'other')).toBeUndefined()
+  })
+})
+
+describe('the throttle of reads', () => {
+  const other = { ...key, sk: 'other' }
+  const batch = (Keys: object[]) =>
+    new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } })
+
+  test('an item that is throttled is left unprocessed by a batch, and refused by itself', async () => {
+    const { put, get, dynamodb, store } = open({ throttlesRead: ({ sk }) => sk === key.sk })
+    await put()
+    const found = await dynamodb.send(batch([key, other]))
+    expect(found.UnprocessedKeys?.[TableName]?.Keys).toEqual([key])
+    expect(await outcomeOf(get())).toBe('ProvisionedThroughputExceededException')
+    expect(store.meter.throttled).toBe(2)
+  })
+
+  test('a batch of which nothing can be processed is refused as a whole', async () => {
+    const { dynamodb } = open({ throttlesRead: ({ sk }) => sk === key.sk })
+    expect(await outcomeOf(dynamodb.send(batch([key])))).toBe(
+      'ProvisionedThroughputExceededException',
+    )
+  })
+
+  test('a partition of an index that is throttled cannot be queried', async () => {
+    const { due } = open({ throttlesRead: ({ pk, index }) => index === 'check' && pk === 1 })
+    expect(await outcomeOf(due(1))).toBe('ProvisionedThroughputExceededException')
   })
 })
 

@@ -106,6 +106,10 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
   let bytes = 0
   let units = 0
   for (const key of keys) {
+    if (!database.admitsRead({ ...key, index: undefined, inBatch: true })) {
+      unprocessed.push(key)
+      continue
+    }
     const { item, size } = database.seen(database.table.row(key.pk, key.sk), consistent)
     if (bytes + size > batchBytesMax) {
       unprocessed.push(key)
@@ -115,6 +119,7 @@ export function batchGet(database: Database, input: BatchGetCommandInput): Batch
     units += readUnits(size, consistent)
     if (item !== undefined) items.push(project === undefined ? item : project(item))
   }
+  if (unprocessed.length === keys.length) throw throughputExceeded()
   database.chargeRead(units)
 
   const { name } = database.shape

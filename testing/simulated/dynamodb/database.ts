@@ -4,7 +4,7 @@ import { Expressions } from './expression/expressions.ts'
 import { ItemThrottle, type ThrottleOptions } from './item-throttle.ts'
 import type { Key } from './key.ts'
 import { type Row, Table, type TableShape } from './table.ts'
-import { equals, type Item } from './value.ts'
+import { equals, type Item, type Value } from './value.ts'
 import type { Stored, WritePlan } from './write.ts'
 
 /** What every request works with: the table, and what the simulation has plugged into it. */
@@ -22,6 +22,15 @@ export interface StaleTarget {
   readonly index: string | undefined
 }
 
+/** An item that is read by its key, or what a query reads: a partition of the table or of an index. */
+export interface ReadTarget {
+  readonly pk: Value
+  readonly sk: string | undefined
+  readonly index: string | undefined
+  /** Beside others: the answer then is what could be read. */
+  readonly inBatch?: boolean
+}
+
 export interface DatabaseOptions {
   readonly nowMs: () => number
   /** How many versions back an eventually consistent read sees this row; 0 is current. */
@@ -30,6 +39,8 @@ export interface DatabaseOptions {
   /** A version superseded longer ago than this is not seen any more. */
   readonly staleMsMax?: number | undefined
   readonly throttle?: ThrottleOptions | undefined
+  /** Whether what is read has no read units left just now. */
+  readonly throttlesRead?: ((target: ReadTarget) => boolean) | undefined
   readonly onChange?: ((change: Change) => void) | undefined
 }
 
@@ -54,6 +65,7 @@ export class Database {
   private readonly held = new Set<string>()
   private readonly staleness: DatabaseOptions['staleness']
   private readonly throttle: ItemThrottle | undefined
+  private readonly throttlesRead: DatabaseOptions['throttlesRead']
   private readonly onChange: DatabaseOptions['onChange']
 
   constructor(shape: TableShape, options: DatabaseOptions) {
@@ -62,6 +74,7 @@ export class Database {
     this.nowMs = nowMs
     this.staleness = staleness
     this.onChange = options.onChange
+    this.throttlesRead = options.throttlesRead
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
     const history = {
       versionsMax: options.versionsMax ?? versionsMaxUnlessSaid,
@@ -103,6 +116,12 @@ export class Database {
   admitsWrite(key: Key): boolean {
     if (this.throttle === undefined) return true
     if (this.throttle.admits(this.table.row(key.pk, key.sk))) return true
+    this.meter.throttled++
+    return false
+  }
+
+  admitsRead(target: ReadTarget): boolean {
+    if (this.throttlesRead?.(target) !== true) return true
     this.meter.throttled++
     return false
   }

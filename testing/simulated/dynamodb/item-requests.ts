@@ -36,6 +36,7 @@ export function getItem(database: Database, input: GetCommandInput): GetCommandO
   const key = readKey(input.Key)
   const project = readProjection(database, input)
   const consistent = input.ConsistentRead === true
+  if (!database.admitsRead({ ...key, index: undefined })) throw throughputExceeded()
   const row = database.table.row(key.pk, key.sk)
   const { item, size } = database.seen(row, consistent)
   const units = readUnits(size, consistent)

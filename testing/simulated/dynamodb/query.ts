@@ -2,7 +2,7 @@ import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/lib-dynamod
 import type { TableIndex } from '../../../lambdas/foundation/table.ts'
 import { consumedCapacity, readUnits } from './capacity.ts'
 import type { Database } from './database.ts'
-import { validationError } from './errors.ts'
+import { throughputExceeded, validationError } from './errors.ts'
 import type { ConditionNode } from './expression/condition.ts'
 import { checkPlaceholders, readPlaceholders } from './expression/expressions.ts'
 import { metadata } from './item-requests.ts'
@@ -37,6 +37,8 @@ export function query(database: Database, input: QueryCommandInput): QueryComman
   const { range, filter, project, values } = readExpressions(database, input, hashName, rangeName)
   requireKeyTypes(range, index)
   const consistent = input.ConsistentRead === true
+  const target = { pk: range.hash, sk: undefined, index: index?.name }
+  if (!database.admitsRead(target)) throw throughputExceeded()
   const source =
     index === undefined
       ? tableSource(database, range.hash as string, consistent)

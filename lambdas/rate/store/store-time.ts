@@ -1,0 +1,52 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { asDocumentPort, type DocumentPort } from '../../foundation/document-port.ts'
+import type { Clock } from '../../foundation/system.ts'
+
+export type StoreTime = {
+  /** The client, whose answers are looked at. */
+  readonly port: DocumentPort
+  /** By the store's clock, as its last answer said to the second; by ours until there is one. */
+  nowMs(): number
+}
+
+type Next = (input: unknown) => Promise<{ readonly response?: unknown }>
+type Stacked = {
+  middlewareStack?: {
+    add(middleware: (next: Next) => Next, options: Record<string, unknown>): void
+  }
+}
+
+/**
+ * The time by the `Date` header of the store's answers. AWS accepts signatures of clocks that are up to
+ * fifteen minutes wrong, so that a clock which nobody has set goes unnoticed.
+ */
+export function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): StoreTime {
+  const documents = asDocumentPort(client)
+  let aheadMs = 0
+
+  function noteTime(command: Stacked): void {
+    command.middlewareStack?.add(
+      (next) => async (input) => {
+        const output = await next(input)
+        const dateMs = Date.parse(dateOf(output.response) ?? '')
+        if (!Number.isNaN(dateMs)) aheadMs = dateMs - clock.nowMs()
+        return output
+      },
+      { name: 'pushPopStoreTime', step: 'deserialize', override: true },
+    )
+  }
+
+  return {
+    port: {
+      ...documents,
+      send(command: never, ...options: []) {
+        noteTime(command)
+        return documents.send(command, ...options)
+      },
+    },
+    nowMs: () => clock.nowMs() + aheadMs,
+  }
+}
+
+const dateOf = (response: unknown): string | undefined =>
+  (response as { headers?: Readonly<Record<string, string>> } | undefined)?.headers?.date
