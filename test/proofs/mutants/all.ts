@@ -9,6 +9,7 @@ import type { Mutant } from './mutant.ts'
 import { networkMutants } from './network.ts'
 import { popMutants } from './pops.ts'
 import { queueLimitMutants } from './queue-limits.ts'
+import { rateMutants } from './rate.ts'
 import { reminderMutants } from './reminders.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
@@ -41,4 +42,5 @@ export const mutants: readonly Mutant[] = [
   ...reminderMutants,
   ...sweepMutants,
   ...networkMutants,
+  ...rateMutants,
 ]
