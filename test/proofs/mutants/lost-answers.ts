@@ -72,7 +72,7 @@ if (current === undefined || found === undefined) throw busy(queue)`], simulatio
     ['engine/operations/first-record.ts',
      'if (current?.born !== item.born) throw outcomeUnknown(queue, cause)',
      'if (current?.born !== item.born) return again(current)'],
-    simulation(300, 'lost'), simulation(600)),
+    test('test/engine/doubt.test.ts', 'first push')),
   mutant('claim-not-found-is-sent-again', '§5.5 a lost answer is never guessed',
     [claim,
      'if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, cause)',
