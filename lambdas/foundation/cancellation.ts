@@ -20,7 +20,10 @@ export const isConflict = (error: unknown): boolean => {
   return codes.every((code) => code === 'None' || code === 'TransactionConflict')
 }
 
-export function cancellationReasons(error: unknown): { failed: boolean; item?: Row }[] {
+/** What became of one of its entries. */
+export type Cancellation = { readonly failed: boolean; readonly row: Row | undefined }
+
+export function cancellationReasons(error: unknown): Cancellation[] {
   const { CancellationReasons = [] } = error as {
     CancellationReasons?: { Code?: string; Item?: Record<string, AttributeValue> }[]
   }
@@ -29,6 +32,6 @@ export function cancellationReasons(error: unknown): { failed: boolean; item?: R
   if (wrong !== undefined) throw error
   return CancellationReasons.map(({ Code, Item }) => ({
     failed: Code === 'ConditionalCheckFailed',
-    ...(Item !== undefined && { item: unmarshall(Item) }),
+    row: Item && unmarshall(Item),
   }))
 }

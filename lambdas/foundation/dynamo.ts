@@ -15,7 +15,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { cancellationReasons, isConflict } from './cancellation.ts'
+import { type Cancellation, cancellationReasons, isConflict } from './cancellation.ts'
 import { asDocumentPort, bounded, type DocumentPort } from './document-port.ts'
 import { QueueError } from './errors.ts'
 import { answerTimeoutsMs } from './network/answer-timeouts.ts'
@@ -29,13 +29,13 @@ export type { Clock, DocumentPort, Random, Row }
 
 /** What became of a write. Throttling and conflicts were already retried: they are definite. */
 export type Written =
-  | { readonly kind: 'done'; readonly item?: Row }
-  | { readonly kind: 'failed'; readonly item?: Row }
+  | { readonly kind: 'done'; readonly row: Row | undefined }
+  | { readonly kind: 'failed'; readonly row: Row | undefined }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
 export type Transacted =
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly reasons: readonly { failed: boolean; item?: Row }[] }
+  | { readonly kind: 'failed'; readonly reasons: readonly Cancellation[] }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
 /** A read may be asked again whatever happened to the first. */
@@ -253,14 +253,14 @@ export class Dynamo {
       this.#checkDeadline()
       try {
         const output = (await this.#send(command())) as { Attributes?: Row }
-        return { kind: 'done', ...(output.Attributes !== undefined && { item: output.Attributes }) }
+        return { kind: 'done', row: output.Attributes }
       } catch (error) {
         const failure = failureOf(error)
         switch (failure) {
           case 'condition': {
             // The document client leaves the item of an exception as it came.
             const raw = (error as { Item?: Record<string, AttributeValue> }).Item
-            return { kind: 'failed', ...(raw !== undefined && { item: unmarshall(raw) }) }
+            return { kind: 'failed', row: raw && unmarshall(raw) }
           }
           case 'unknown':
             return { kind: 'unknown', cause: error }

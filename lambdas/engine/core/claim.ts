@@ -26,7 +26,7 @@ export type Claim = {
   readonly lanesAhead: readonly number[]
   /** Too many lanes ahead to name: no append at all since. */
   readonly noAppends: boolean
-  readonly acknowledge?: string
+  readonly acknowledge: string | undefined
   readonly work: boolean
 }
 
@@ -76,7 +76,7 @@ export function planClaim(
       expiresAtMs,
       lanesAhead: ahead.length <= LANES_AHEAD_NAMED ? ahead : [],
       noAppends: ahead.length > LANES_AHEAD_NAMED,
-      ...(acknowledge !== undefined && { acknowledge }),
+      acknowledge,
       work: toRecall(reached, record.configuration.bufferSegments).to > 0,
     }
   }

@@ -25,7 +25,7 @@ export type LaneWork = {
   /** Offloaded segments that are in rows as well. */
   readonly recalled?: Range
   /** Everything the drained lane had is gone, up to this sealed number. */
-  readonly dropAt?: number
+  readonly dropAt?: number | undefined
 }
 
 /**

@@ -88,7 +88,7 @@ export type Lock = {
   readonly expiresAtMs: number
   readonly stretches: readonly Stretch[]
   /** Hash of the pop's idempotency key. */
-  readonly keyHash?: string
+  readonly keyHash?: string | undefined
 }
 
 /** The sweeper's note on items that nobody takes (`reminder.ts`). */

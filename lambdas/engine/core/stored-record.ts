@@ -153,7 +153,6 @@ function decodeLane(priority: number, stored: StoredLane): Lane {
 }
 
 function decodeLock(stored: StoredLock, from: number | undefined): Lock {
-  const key = stored.k === undefined ? {} : { keyHash: stored.k }
   if ('r' in stored) {
     const stretches: Stretch[] = []
     for (let i = 0; i < stored.r.length; i += 3) {
@@ -163,13 +162,13 @@ function decodeLock(stored: StoredLock, from: number | undefined): Lock {
         to: stored.r[i + 2] as number,
       })
     }
-    return { expiresAtMs: stored.x, stretches, ...key }
+    return { expiresAtMs: stored.x, stretches, keyHash: stored.k }
   }
   const start = from as number
   return {
     expiresAtMs: stored.x,
     stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
-    ...key,
+    keyHash: stored.k,
   }
 }
 

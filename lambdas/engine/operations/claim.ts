@@ -74,7 +74,7 @@ async function takeClaim(
       },
     }
   }
-  const record = seen(engine, queue, written.item)
+  const record = seen(engine, queue, written.row)
   if (written.kind === 'done') return done(await claimed(engine, record as QueueRecord, claim))
   const isHeld = (record?.holdUntilMs ?? 0) >= nowMs
   if (isHeld || isStarving) await pause(engine, attempt * 4)

@@ -15,7 +15,7 @@ export type CommittedBeside =
   | { readonly kind: 'committed'; readonly record: QueueRecord | undefined }
   | Extract<Committed, { kind: 'lost' }>
   /** An entry beside the record's own in the transaction was refused; with the item it met. */
-  | { readonly kind: 'blocked'; readonly item: Row | undefined }
+  | { readonly kind: 'blocked'; readonly row: Row | undefined }
 
 /** Sendings of one fenced write whose answers are lost: then the store is out of reach. */
 const SENDINGS_MAX = 4
@@ -77,18 +77,18 @@ async function settled(
       throw first ? error : outcomeUnknown(queue, error)
     })
     if (sent.kind === 'done') {
-      const record = sent.item && seen(engine, queue, sent.item)
+      const record = sent.row && seen(engine, queue, sent.row)
       stillAlone(engine, change.before, record)
       return { kind: 'committed', record }
     }
     if (sent.kind === 'blocked') {
       // Nothing of this sending happened; of an earlier one it all may have.
-      return first ? sent : await settleDoubt(engine, change, sent.item)
+      return first ? sent : await settleDoubt(engine, change, sent.row)
     }
     let current: QueueRecord | undefined
     if (sent.kind === 'failed') {
-      if (first) return { kind: 'lost', current: seen(engine, queue, sent.item) }
-      current = seenInDoubt(engine, queue, sent.item)
+      if (first) return { kind: 'lost', current: seen(engine, queue, sent.row) }
+      current = seenInDoubt(engine, queue, sent.row)
     } else {
       cause = sent.cause
       await engine.clock.sleep(RESEND_AFTER_MS * (sending - 0.5))
@@ -145,11 +145,12 @@ function stillAlone(engine: Engine, before: QueueRecord, after: QueueRecord | un
   if (after.appends === before.appends) engine.alone.add(after)
 }
 
-type Sent = Written | { readonly kind: 'blocked'; readonly item: Row | undefined }
+type Sent = Written | { readonly kind: 'blocked'; readonly row: Row | undefined }
 
 function sentOf(transacted: Transacted): Sent {
-  if (transacted.kind !== 'failed') return transacted
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined }
+  if (transacted.kind === 'unknown') return transacted
   const own = transacted.reasons[0]
-  if (own?.failed) return { kind: 'failed', ...(own.item !== undefined && { item: own.item }) }
-  return { kind: 'blocked', item: transacted.reasons.find(({ failed }) => failed)?.item }
+  if (own?.failed) return { kind: 'failed', row: own.row }
+  return { kind: 'blocked', row: transacted.reasons.find(({ failed }) => failed)?.row }
 }

@@ -125,7 +125,7 @@ export function changedAllTheSame(error: unknown): unknown {
   return new QueueError(error.code, error.message, {
     outcome: 'unknown',
     cause: error.cause ?? error,
-    ...(error.field !== undefined && { field: error.field }),
+    field: error.field,
   })
 }
 

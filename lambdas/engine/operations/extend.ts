@@ -42,7 +42,7 @@ export async function extend(
       async act() {
         const update = extendUpdate(record, lockId, standing.lock, expiresAtMs)
         const written = await engine.dynamo.update(recordKey(queue), update)
-        if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.item))
+        if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.row))
         const { cause } = written
         return {
           kind: 'doubt',

@@ -14,7 +14,7 @@ export async function putFirst<T>(
     ConditionExpression: 'attribute_not_exists(pk)',
   })
   if (written.kind === 'done') return done(await landed())
-  if (written.kind === 'failed') return again(seen(engine, queue, written.item))
+  if (written.kind === 'failed') return again(seen(engine, queue, written.row))
   const { cause } = written
   return {
     kind: 'doubt',

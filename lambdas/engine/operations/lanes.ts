@@ -120,5 +120,5 @@ async function makeLanes(
   const newLanes = missingLanes(engine, nothing, record)
   const update = appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true })
   const written = await engine.dynamo.update(recordKey(queue), update)
-  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.item)
+  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
 }

@@ -30,12 +30,12 @@ export async function leaveDry(
       kind: 'act',
       async act() {
         const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
-        if (written.kind === 'done') return again(seen(engine, queue, written.item))
+        if (written.kind === 'done') return again(seen(engine, queue, written.row))
         // Whether a lost answer was a mark, the record tells; setting it twice is once.
         return lost(
           written.kind === 'unknown'
             ? await readRecord(engine, queue)
-            : seen(engine, queue, written.item),
+            : seen(engine, queue, written.row),
         )
       },
     }

@@ -35,7 +35,7 @@ function cannotMove(from: string, to: string, priority: number, error: unknown):
   return new QueueError(
     code,
     `Cannot move items of priority ${priority} from queue "${from}" to "${to}": ${message}`,
-    { cause: error, ...(outcome !== undefined && { outcome }) },
+    { cause: error, outcome },
   )
 }
 
@@ -69,7 +69,7 @@ async function moveEntries(
     if (isReference(entry)) await discardBatch(engine, to, entry)
   }
   if (committed.kind === 'blocked') {
-    const target = seen(engine, to, committed.item) ?? (await readRecord(engine, to))
+    const target = seen(engine, to, committed.row) ?? (await readRecord(engine, to))
     // Capacity does not count here, and must not hide that the tail is full.
     const obstacle = obstacleTo({ ...addition, items: 0 }, target, limits)
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)

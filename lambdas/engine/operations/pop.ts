@@ -195,16 +195,14 @@ function commandFor(
     count,
     competing: request.competing ?? false,
     // A fresh id each time: a claim that lands late must not pass for this one.
-    ...(request.requireAck && {
-      lock: {
-        id: randomLockId(engine.random),
-        ttlMs,
-        ...(idempotencyKey !== undefined && {
-          keyHash: hashOf(queue, idempotencyKey).slice(0, 12),
-        }),
-      },
-    }),
-    ...(request.acknowledge !== undefined && { acknowledge: request.acknowledge }),
+    lock: request.requireAck
+      ? {
+          id: randomLockId(engine.random),
+          ttlMs,
+          keyHash: idempotencyKey && hashOf(queue, idempotencyKey).slice(0, 12),
+        }
+      : undefined,
+    acknowledge: request.acknowledge,
     oneLane: losses > STARVING_FROM,
   }
 }

@@ -114,8 +114,8 @@ async function sendBoth(engine: Engine, once: Once, view: View): Promise<Outcome
       })
     case 'failed': {
       const [first, own] = transacted.reasons
-      if (!first?.failed) return lost(seen(engine, queue, own?.item))
-      return answerAgain(engine, once, first.item as Receipt, view.inDoubt)
+      if (!first?.failed) return lost(seen(engine, queue, own?.row))
+      return answerAgain(engine, once, first.row as Receipt, view.inDoubt)
     }
     case 'unknown':
       return {
@@ -171,7 +171,7 @@ function transactionFor(
         newLanes,
         admitted,
         remindAtMs: remindAtMs(engine),
-        ...(exact && { exactly: record }),
+        exactly: exact ? record : undefined,
       })
   const write = { Update: { TableName, Key: recordKey(queue), ...expressions, ...onFailure } }
   const placed = exact || wide ? placesIn(addition, record, newLanes) : undefined

@@ -96,7 +96,7 @@ export async function located(engine: Engine, once: Once, receipt: Receipt): Pro
   if (written.kind === 'unknown' && placed === undefined) {
     throw outcomeUnknown(once.queue, written.cause)
   }
-  const decided = written.kind === 'failed' ? (written.item as Receipt | undefined) : undefined
+  const decided = written.kind === 'failed' ? (written.row as Receipt | undefined) : undefined
   return answerOfPlaces(once, decided?.places ?? found)
 }
 

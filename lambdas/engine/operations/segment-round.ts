@@ -109,7 +109,7 @@ function dropTask(engine: Engine, record: QueueRecord, lane: Lane): Task {
       priority: lane.priority,
       epoch: lane.epoch,
       tailTo: goneTo,
-      ...(drop && { dropAt: lane.sealed }),
+      dropAt: drop ? lane.sealed : undefined,
     },
     async act() {
       await deleteParts(engine, record.queue, parts)

@@ -183,7 +183,7 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
             settle: async () => again(await readRecord(engine, queue)),
           }
         }
-        const after = seen(engine, queue, written.item)
+        const after = seen(engine, queue, written.row)
         if (written.kind === 'failed' || after === undefined) return again(after)
         await foldAfter(engine, after)
         return done(itemsIn(after.locks.get(lockId)?.stretches ?? []))

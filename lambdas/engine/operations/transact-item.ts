@@ -85,7 +85,7 @@ async function forgetTokens(
     record =
       written.kind === 'unknown'
         ? await readRecord(engine, queue)
-        : seen(engine, queue, written.item)
+        : seen(engine, queue, written.row)
   }
   // It would be refused as soon as it is sent.
   if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)

@@ -28,7 +28,7 @@ export function appendUpdate(
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
     /** Lanes must be exactly as in this record, so that the positions are known beforehand. */
-    readonly exactly?: QueueRecord
+    readonly exactly?: QueueRecord | undefined
     /** Capacity does not count: the items are in the system already. */
     readonly anyway?: boolean
     /** A slot of the queue's push limit was taken for it, if the queue has one. */

@@ -107,7 +107,7 @@ async function replace(
         configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
       )
       if (written.kind === 'done') {
-        seenRow(engine, place, written.item)
+        seenRow(engine, place, written.row)
         return done(await applied(engine, key, after))
       }
       before = await readAfter(engine, key, written)

@@ -107,7 +107,7 @@ async function takeOnce(
   }
   const written = await engine.turnstile.pass(key.pk, nowMs(engine), async () => {
     const answer = await engine.dynamo.update(key, slotUpdate(write))
-    const after = answer.kind === 'unknown' ? undefined : seenRow(engine, place, answer.item)
+    const after = answer.kind === 'unknown' ? undefined : seenRow(engine, place, answer.row)
     return { ...answer, row: after }
   })
   switch (written.kind) {

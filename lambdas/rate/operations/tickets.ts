@@ -69,6 +69,6 @@ export async function giveUp(
   const written = await engine.dynamo.update(rowKey(key, turn.shard), giveUpUpdate(turn, width))
   // The copy that was lost may have done it; a second would change nothing more, and tell nothing.
   if (written.kind === 'unknown') throw outOfReach(key, written.cause)
-  seenRow(engine, turn, written.item)
+  seenRow(engine, turn, written.row)
   return { kind: written.kind === 'done' ? 'given-up' : 'kept' }
 }

@@ -47,7 +47,7 @@ it('A lane shows its segments; what was recalled is not shown as offloaded.', ()
     headOffloadedSegment: 6,
     tailOffloadedSegment: 8,
   })
-  expect(laneView(record, aLane())).toEqual({
+  expect(laneView(record, aLane({ priority: 3 }))).toEqual({
     priority: 3,
     count: 0,
     headSegment: 0,

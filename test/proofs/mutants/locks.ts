@@ -41,7 +41,7 @@ export const lockMutants: readonly Mutant[] = [
     [fence, 'earliestExpiryMs(record),', 'refresh ? undefined : earliestExpiryMs(record),'],
     simulation(300)),
   mutant('sweeper-moves-the-timer-without-claims', '§6.5 checkAt ≤ the earliest expiry',
-    [fence, '...(refreshCheckAt && { claims: true }),', ''], test(racesTest)),
+    [fence, 'claims: refreshCheckAt ||', 'claims:'], test(racesTest)),
   mutant('sweeper-leaves-done-locks-for-ever',
     '§6.7 a queue that nobody touches gets its room back',
     [fence, 'refresh && doneLocks(record) > 0 ? nowMs : undefined,', ''],

@@ -130,7 +130,7 @@ const appended = put.kind === 'done' ? await engine.dynamo.transact({ TransactIt
 const transacted = put.kind === 'done' && appended.kind === 'failed' ? { ...appended, reasons: [{ failed: false }, ...appended.reasons] } : appended`],
     simulation(300)),
   mutant('keyed-push-guesses-its-place', '§4 an answer tells sequence numbers',
-    [pushOnce, '...(exact && { exactly: record }),', ''], simulation(300)),
+    [pushOnce, 'exactly: exact ? record : undefined,', ''], simulation(300)),
   mutant('key-of-a-pop-ignored', '§4 a pop’s key is kept on its lock',
     ['engine/core/pop.ts',
      'if (keyHash === undefined) return undefined',

@@ -17,7 +17,7 @@ export const markMutants: readonly Mutant[] = [
      "if (append.items > 0) update.removes.push('dry', 'ev')",
      "if (append.items > 0) update.removes.push('ev')"], simulation(200)),
   mutant('dry-whatever-was-appended-meanwhile', 'dry: nothing is free',
-    [fence, '(becomesDry || (dropsTimer', '((dropsTimer'], simulation(600)),
+    [fence, 'becomesDry || (dropsTimer', '(dropsTimer'], simulation(600)),
   mutant('dry-afterwards-whatever-was-appended', 'dry: nothing is free',
     [dryUpdate,
      'update.condition(`a=${update.value(seen.appends)}`) update.condition(`g=',

@@ -33,7 +33,7 @@ export const reminderMutants: readonly Mutant[] = [
      'if (checkAtMs !== undefined && append.items === 0) stored.checkAt = checkAtMs'],
     simulation(200)),
   mutant('timer-taken-from-under-a-push', 'what waits has a timer',
-    [fence, '(becomesDry || (dropsTimer && before.checkAtMs !== undefined)) &&', 'becomesDry &&'],
+    [fence, 'becomesDry || (dropsTimer && before.checkAtMs !== undefined) ||', 'becomesDry ||'],
     test(remindersTest)),
   mutant('sweeper-forgets-items-that-wait', 'what waits has a timer',
     [fence, 'remindAt(record, nowMs, refresh, remindAfterMs),', ''], simulation(600)),
