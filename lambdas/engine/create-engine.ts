@@ -3,7 +3,7 @@ import { BoundedCache } from '../foundation/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
 import { type ObjectSource, Objects } from '../foundation/objects.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
-import { createSlotEngine } from '../rate/operations/rate-engine.ts'
+import { createSlotLimiter } from '../rate/operations/limiter.ts'
 import { queueOfObjectKey } from './core/keys.ts'
 import {
   IDEMPOTENCY_TTL_SECONDS,
@@ -60,7 +60,7 @@ export function createEngine(options: QueuesOptions): Engine {
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
     alone: new WeakSet(),
     limitsSeenMs: new WeakMap(),
-    slots: createSlotEngine({ dynamo, clock, random }),
+    slots: createSlotLimiter({ dynamo, clock, random }),
     idempotencyTtlSeconds,
     events,
     remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,

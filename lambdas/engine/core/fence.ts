@@ -1,8 +1,8 @@
 import { defaultConfiguration } from './configuration.ts'
+import { bringsSomethingBack, hasFree, isNotable } from './flags.ts'
 import { housekeepingDue } from './housekeeping.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
-import { bringsSomethingBack, hasFree, isNotable } from './marks.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { pruneTail } from './settling.ts'
@@ -34,7 +34,7 @@ export type FencedChange = {
   readonly after: QueueRecord
   readonly guards: Guards
   readonly mark: string
-  /** Something is free after it that was not: the mark of a dry queue goes. */
+  /** Something is free after it that was not: the flag `dry` goes. */
   readonly bringsBack: boolean
   /** Lanes whose tails are sealed as a whole and begin anew with entries that the write brings. */
   readonly begun?: ReadonlySet<number> | undefined
@@ -47,8 +47,8 @@ export type FenceOptions = {
   readonly begun?: ReadonlySet<number> | undefined
   /** Set `checkAt` anew, later too; needs that no claim came between. */
   readonly refreshCheckAt?: boolean
-  /** Mark the queue as dry if it leaves nothing to pop; needs that no append came between. */
-  readonly marksDry?: boolean
+  /** Set `dry` if nothing is left to pop; needs that no append came between. */
+  readonly setsDry?: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs?: number | undefined
 }
@@ -59,10 +59,10 @@ export function fenced(
   draft: QueueRecord,
   options: FenceOptions,
 ): FencedChange {
-  const { nowMs, mark, begun, refreshCheckAt = false, marksDry = false, remindAfterMs } = options
+  const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
   const pruned = pruneTails(before, draft)
   const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
-  const becomesDry = marksDry && !before.dry && !hasFree(pruned)
+  const becomesDry = setsDry && !before.dry && !hasFree(pruned)
   const counted = {
     ...pruned,
     dry: becomesDry || (before.dry && !bringsBack),

@@ -1,4 +1,4 @@
-import { hasFree } from './marks.ts'
+import { hasFree } from './flags.ts'
 import { isDone, type QueueRecord, type Reminder } from './record.ts'
 
 /*

@@ -1,4 +1,4 @@
-import { endsUnacknowledged, hasFree } from './marks.ts'
+import { endsUnacknowledged, hasFree } from './flags.ts'
 import { countOf, intersect, normalised, subtract } from './ranges.ts'
 import {
   freeIn,
@@ -125,8 +125,8 @@ function wasDrained(before: QueueRecord | undefined, after: QueueRecord): boolea
 }
 
 /**
- * Nothing is stored any more but what is on its way to the dead-letter queue. By the mark, because
- * the writer of the last settlement may not know that it is the last: the mark is looked at whenever
+ * Nothing is stored any more but what is on its way to the dead-letter queue. This goes by `dry`, because
+ * the writer of the last settlement may not know that it is the last: the flag is looked at whenever
  * it is set, and at every write while it is there.
  */
 const isDrained = (record: QueueRecord): boolean => record.dry && countIn(record) === 0

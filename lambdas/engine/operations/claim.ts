@@ -1,7 +1,7 @@
 import { type Claim, planClaim } from '../core/claim.ts'
+import { hasFree } from '../core/flags.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
-import { hasFree } from '../core/marks.ts'
 import type { PopCommand } from '../core/pop.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { claimUpdate } from '../store/lock-updates.ts'

@@ -3,7 +3,7 @@ import type { Clock, Dynamo, Random, Row } from '../../foundation/dynamo.ts'
 import { QueueError } from '../../foundation/errors.ts'
 import type { Objects } from '../../foundation/objects.ts'
 import { randomText } from '../../foundation/random-text.ts'
-import type { SlotEngine } from '../../rate/operations/rate-engine.ts'
+import type { SlotLimiter } from '../../rate/operations/limiter.ts'
 import type { TailLimits } from '../core/append.ts'
 import { isLimited } from '../core/configuration.ts'
 import { type FencedChange, type FenceOptions, fenced } from '../core/fence.ts'
@@ -26,7 +26,7 @@ export type Engine = {
   readonly alone: WeakSet<QueueRecord>
   /** When records of queues with limits were seen: a limit that denies must not be long gone. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
-  readonly slots: SlotEngine
+  readonly slots: SlotLimiter
   readonly idempotencyTtlSeconds: number
   /** Whether records are marked for the events that are made of the table's stream. */
   readonly events: boolean

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../core/stored-record.ts'
 import { again, done, type Outcome } from './decision.ts'
 import { type Engine, outcomeUnknown, readRecord, seen } from './engine.ts'
 
-/** Puts a queue's first record, unless it has one. A lost answer is decided by `born`, which is ours alone. */
+/** Puts a queue's first record, unless it has one. If the answer is lost, `born`, which only this call knows, tells. */
 export async function putFirst<T>(
   engine: Engine,
   queue: string,

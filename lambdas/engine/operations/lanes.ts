@@ -32,7 +32,7 @@ export function missingLanes(
   return lanes
 }
 
-/** The queue's first push makes it. Its birth mark is ours alone, which decides a lost answer. */
+/** The queue's first push makes it. No other process knows its `born`, so that decides a lost answer. */
 export async function makeRecord<T>(
   engine: Engine,
   queue: string,

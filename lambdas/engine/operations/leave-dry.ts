@@ -1,19 +1,19 @@
+import { hasFree } from '../core/flags.ts'
 import { recordKey } from '../core/keys.ts'
-import { hasFree } from '../core/marks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { dryUpdate } from '../store/dry-update.ts'
 import { attempts } from './attempts.ts'
 import { again, lost } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
-/** The mark is refused only when something came in between, and mostly it is still there to be seen. */
+/** The store refuses the flag only if something came in between; mostly that is still there to be seen. */
 const TRIES_MAX = 24
 
 /**
  * Makes sure that a queue with nothing to pop says so in its record, because the next append is an
  * event only then. The write that takes the last item mostly does it by itself; a claim cannot know
  * that it took the last, and a pop that raced with appends did not. Returns the record in which the
- * mark is, or something to pop.
+ * flag is set, or something to pop.
  */
 export async function leaveDry(
   engine: Engine,
@@ -31,7 +31,7 @@ export async function leaveDry(
       async act() {
         const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
         if (written.kind === 'done') return again(seen(engine, queue, written.row))
-        // Whether a lost answer was a mark, the record tells; setting it twice is once.
+        // After a lost answer the record tells whether the flag is set; setting it twice does no harm.
         return lost(
           written.kind === 'unknown'
             ? await readRecord(engine, queue)

@@ -1,8 +1,8 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId } from '../../foundation/queue-id.ts'
 import { randomLockId } from '../../foundation/random-text.ts'
+import { hasFree } from '../core/flags.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
-import { hasFree } from '../core/marks.ts'
 import { type PopCommand, type PopPlan, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
@@ -110,8 +110,8 @@ function decideTake(
     guards: taken.guards,
     // Claims need a `checkAt` that is ahead of them; someone has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
-    // A pop without a lock that dies before it has left the mark leaves nobody who would.
-    marksDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
+    // If a pop without a lock dies before it has set the flag, nobody else sets it.
+    setsDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
   })
   return {
     kind: 'write',
@@ -178,7 +178,7 @@ function decideEmpty(
     }
   }
   const guards = nothingVisible(record, command)
-  const change = changeOf(engine, record, draft, { nowMs, guards, marksDry: engine.events })
+  const change = changeOf(engine, record, draft, { nowMs, guards, setsDry: engine.events })
   const answer: PopOutcome = { kind: 'empty', ...acknowledged(itemsAcknowledged) }
   return { kind: 'write', change, landed: () => done(answer) }
 }

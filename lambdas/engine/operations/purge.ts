@@ -27,7 +27,7 @@ export async function purge(
       nowMs,
       // A claim that it has not seen would keep a lock on items that are gone.
       guards: { claims: true },
-      marksDry: engine.events && losses === 0,
+      setsDry: engine.events && losses === 0,
     })
     return {
       kind: 'write',

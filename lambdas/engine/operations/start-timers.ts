@@ -1,5 +1,5 @@
+import { hasFree } from '../core/flags.ts'
 import { timersKey } from '../core/keys.ts'
-import { hasFree } from '../core/marks.ts'
 import type { QueueRecord } from '../core/record.ts'
 import type { StartTimersReport } from '../verbs.ts'
 import { attempts } from './attempts.ts'

@@ -49,7 +49,7 @@ export async function sweepQueue(
       nowMs,
       refreshCheckAt: true,
       // A process that took the last item may have died before it marked the queue as dry.
-      marksDry: engine.events && attempt === 1,
+      setsDry: engine.events && attempt === 1,
     })
     return {
       kind: 'write',

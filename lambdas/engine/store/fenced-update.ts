@@ -80,7 +80,7 @@ function changeFlags(update: Expression, { before, after, bringsBack }: FencedCh
     if (after.work) update.set(update.name('work'), 'y')
     else update.removes.push(update.name('work'))
   }
-  // Unseen too: the mark may have been set beside the fence.
+  // Even if we have not seen it: the flag may have been set beside the fence.
   if (bringsBack) update.removes.push('dry')
   else if (after.dry && !before.dry) update.set('dry', 'y')
   if (after.reminder !== before.reminder) {

@@ -15,7 +15,7 @@ import {
 import { shardOfCaller, shardsFrom } from '../core/shards.ts'
 import { type Turn, turnOf } from '../core/turn.ts'
 import { type KnownSettings, knownSettings } from './known-settings.ts'
-import { nowMs, type RateEngine, type SlotEngine } from './rate-engine.ts'
+import { type Limiter, nowMs, type SlotLimiter } from './limiter.ts'
 import { type Taken, take } from './take.ts'
 
 export type RateRequest = {
@@ -67,14 +67,14 @@ export type RateDecision = Allowed | Denied | Promised | OverrideRefused
 const ROUNDS_MAX = 6
 
 export async function decideRate(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   request: RateRequest = {},
 ): Promise<RateDecision> {
   checkRateKey(key)
-  const settings = (sinceMs?: number) => knownSettings(engine, key, sinceMs)
+  const settings = (sinceMs?: number) => knownSettings(limiter, key, sinceMs)
   // A key always has settings, if only by default.
-  return (await decideBySettings(engine, key, request, settings)) as RateDecision
+  return (await decideBySettings(limiter, key, request, settings)) as RateDecision
 }
 
 /** What applies to a key; given a time, looked for since then. `undefined`: there is no limit. */
@@ -82,7 +82,7 @@ export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undef
 
 /** For keys that callers cannot name as well. `undefined`: there is no limit any more. */
 export async function decideBySettings(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   key: string,
   request: RateRequest,
   settings: SettingsSource,
@@ -92,14 +92,14 @@ export async function decideBySettings(
   if (caller !== undefined && (caller.length < 1 || caller.length > CALLER_CHARACTERS_MAX)) {
     throw invalid('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
   }
-  const startedMs = nowMs(engine)
+  const startedMs = nowMs(limiter)
   checkClock(startedMs, receivedMs)
   let known = await settings()
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     if (known === undefined) return undefined
     const wanted = overridden(known.settings, overrides)
     if (wanted.kind === 'refused') return { kind: 'override-refused', field: wanted.field }
-    const decision = await askShards(engine, key, request, known, wanted.settings, round > 1)
+    const decision = await askShards(limiter, key, request, known, wanted.settings, round > 1)
     if (decision.kind !== 'news') return decision
     known = await settings(startedMs)
   }
@@ -110,7 +110,7 @@ export async function decideBySettings(
 }
 
 async function askShards(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   key: string,
   { caller, canWait = false, cost = 1 }: RateRequest,
   known: KnownSettings,
@@ -119,7 +119,7 @@ async function askShards(
 ): Promise<RateDecision | { readonly kind: 'news' }> {
   const { shards } = settings
   const first =
-    caller === undefined ? Math.floor(engine.random() * shards) : shardOfCaller(caller, shards)
+    caller === undefined ? Math.floor(limiter.random() * shards) : shardOfCaller(caller, shards)
   // Who waits, waits in his own shard's line; who does not may have room anywhere.
   const tried = canWait ? [first] : shardsFrom(first, shards)
   let best: Denied | undefined
@@ -131,22 +131,22 @@ async function askShards(
         `a window has ${maxRequests} slots${shards > 1 ? ' a shard' : ''}, not ${cost}`,
       )
     }
-    const taken = await take(engine, { key, shard }, known, { cost, canWait, settings, looked })
+    const taken = await take(limiter, { key, shard }, known, { cost, canWait, settings, looked })
     if (taken.kind === 'news') return taken
-    if (taken.kind === 'slot') return granted(engine, { key, shard }, taken, cost)
-    const denied = deniedOf(taken, canWait, nowMs(engine))
+    if (taken.kind === 'slot') return granted(limiter, { key, shard }, taken, cost)
+    const denied = deniedOf(taken, canWait, nowMs(limiter))
     if (best === undefined || denied.retryAtMs < best.retryAtMs) best = denied
   }
   return best as Denied
 }
 
 function granted(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   place: { readonly key: string; readonly shard: number },
   { row, epoch, position }: Extract<Taken, { kind: 'slot' }>,
   cost: number,
 ): Allowed | Promised {
-  const clockMs = nowMs(engine)
+  const clockMs = nowMs(limiter)
   const itemMs = Math.max(clockMs, row.atMs)
   const { maxRequests: limit, windowMs: windowMillis, algorithm } = epoch.rules
   const remaining = remainingAt(epoch, row.cursor, itemMs)

@@ -15,9 +15,9 @@ import {
   nowMs,
   type Place,
   type SeenRow,
-  type SlotEngine,
+  type SlotLimiter,
   seenRow,
-} from './rate-engine.ts'
+} from './limiter.ts'
 
 /** What is asked of one row, beside the rules. */
 export type Wish = {
@@ -72,7 +72,7 @@ type Call = {
  * commit. A lost answer is never looked for: its slots are wasted, at worst, and others are taken.
  */
 export function take(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   place: Place,
   known: KnownSettings,
   wish: Wish,
@@ -80,7 +80,7 @@ export function take(
   const call: Call = { told: false, lost: 0, stepsBack: 0 }
   return attempts(
     ATTEMPTS_MAX,
-    (attempt) => takeOnce(engine, { place, known, wish }, call, attempt),
+    (attempt) => takeOnce(limiter, { place, known, wish }, call, attempt),
     () =>
       new QueueError(
         'BUSY',
@@ -90,24 +90,24 @@ export function take(
 }
 
 async function takeOnce(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   asked: Asked,
   call: Call,
   attempt: number,
 ): Promise<Attempted<Taken>> {
   const { place, known, wish } = asked
   const key = rowKey(place.key, place.shard)
-  const decided = decideTake(engine.rows.get(key.pk), asked, call.told, attempt, nowMs(engine))
+  const decided = decideTake(limiter.rows.get(key.pk), asked, call.told, attempt, nowMs(limiter))
   if (decided.kind !== 'write') return done(decided)
   const { row, write } = decided
-  if (!engine.turnstile.admits(key.pk, roomFor(write, row), call.stepsBack, nowMs(engine))) {
+  if (!limiter.turnstile.admits(key.pk, roomFor(write, row), call.stepsBack, nowMs(limiter))) {
     call.stepsBack += 1
-    await engine.turnstile.next(key.pk)
+    await limiter.turnstile.next(key.pk)
     return { kind: 'stepped-back' }
   }
-  const written = await engine.turnstile.pass(key.pk, nowMs(engine), async () => {
-    const answer = await engine.dynamo.update(key, slotUpdate(write))
-    const after = answer.kind === 'unknown' ? undefined : seenRow(engine, place, answer.row)
+  const written = await limiter.turnstile.pass(key.pk, nowMs(limiter), async () => {
+    const answer = await limiter.dynamo.update(key, slotUpdate(write))
+    const after = answer.kind === 'unknown' ? undefined : seenRow(limiter, place, answer.row)
     return { ...answer, row: after }
   })
   switch (written.kind) {
@@ -116,9 +116,9 @@ async function takeOnce(
       const position = after.cursor - write.width
       // Whether what we add to is where we left it, last time.
       if (attempt === 1 && write.cursor.kind === 'add') {
-        markShared(engine, place, position !== row?.cursor)
+        markShared(limiter, place, position !== row?.cursor)
       }
-      if (isInTime(write.epoch, position, wish.cost, nowMs(engine))) {
+      if (isInTime(write.epoch, position, wish.cost, nowMs(limiter))) {
         return done({ kind: 'slot', row: after, epoch: write.epoch, position })
       }
       // This process was frozen, or the store was slow: what it got is over.
@@ -131,7 +131,7 @@ async function takeOnce(
         return done({ kind: 'news' })
       }
       // We came second to begin the window; or meant to come second, and nobody had begun it.
-      markShared(engine, place, write.cursor.kind === 'set')
+      markShared(limiter, place, write.cursor.kind === 'set')
       call.told = true
       break
     case 'unknown':
@@ -142,7 +142,7 @@ async function takeOnce(
       throw written satisfies never
   }
   if (attempt > EAGER_ATTEMPTS || written.kind === 'unknown') {
-    await engine.clock.sleep(PAUSE_MS * attempt * engine.random())
+    await limiter.clock.sleep(PAUSE_MS * attempt * limiter.random())
   }
   return { kind: 'again' }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hasFree } from '../../../lambdas/engine/core/flags.ts'
 import { endExpired, endLock, foldDone } from '../../../lambdas/engine/core/locks.ts'
-import { hasFree } from '../../../lambdas/engine/core/marks.ts'
 import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
 import {
   freeIn,

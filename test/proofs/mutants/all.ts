@@ -1,10 +1,10 @@
 import { appendMutants } from './appends.ts'
 import { fenceMutants } from './fence.ts'
+import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { limitMutants } from './limits.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
-import { markMutants } from './marks.ts'
 import type { Mutant } from './mutant.ts'
 import { networkMutants } from './network.ts'
 import { popMutants } from './pops.ts'
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   ...lockMutants,
   ...housekeepingMutants,
   ...lostAnswerMutants,
-  ...markMutants,
+  ...flagMutants,
   ...limitMutants,
   ...queueLimitMutants,
   ...reminderMutants,

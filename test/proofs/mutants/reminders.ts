@@ -19,7 +19,7 @@ export const reminderMutants: readonly Mutant[] = [
     [transitions, 'if (endsUnacknowledged(lockId, after)) return true', 'void endsUnacknowledged'],
     test(transitionsTest), test('test/proofs/consumer-simulation/lost-wakeup.test.ts')),
   mutant('purged-lock-frees-nobody', 'a lock that ends unacknowledged is news to those behind it',
-    ['engine/core/marks.ts',
+    ['engine/core/flags.ts',
      "after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'",
      `!['acknowledged', 'purged'].includes(
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending ?? '',

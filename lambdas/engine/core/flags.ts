@@ -2,9 +2,9 @@ import { countOf, subtract } from './ranges.ts'
 import { endOf, freeIn, isDone, type QueueRecord } from './record.ts'
 
 /*
- * Events are made of the table's stream, whose filter cannot compare a record with what it was. So
- * two marks in the record say which writes to look at:
- *   dry      nothing is free to pop. Whoever takes the last item sets it, every append removes it.
+ * The stack makes events from the table's stream, whose filter cannot compare a record with what it
+ * was before. So two flags in the record say which writes to look at:
+ *   dry      nothing is free to pop. The pop that takes the last item sets it, every append removes it.
  *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
  *            made items dead, or announces the queue again.
  */

@@ -7,11 +7,11 @@ const dryUpdate = 'engine/store/dry-update.ts'
 const fencedUpdate = 'engine/store/fenced-update.ts'
 const pop = 'engine/operations/pop.ts'
 const purge = 'engine/operations/purge.ts'
-const marks = 'engine/core/marks.ts'
+const marks = 'engine/core/flags.ts'
 
 /** The marks that events are made of: what is missed here is an event that never comes. */
 // biome-ignore format: a mutant is a row
-export const markMutants: readonly Mutant[] = [
+export const flagMutants: readonly Mutant[] = [
   mutant('append-leaves-the-dry-mark', 'dry: nothing is free',
     [appendUpdate,
      "if (append.items > 0) update.removes.push('dry', 'ev')",
@@ -45,7 +45,7 @@ export const markMutants: readonly Mutant[] = [
     [pop, 'const left = await leaveDry(engine, record)', 'const left = record'], simulation(600)),
   mutant('purge-leaves-no-mark', 'who takes the last leaves the mark',
     [[purge, 'await leaveDryQuietly(engine, after)', ''],
-     [purge, 'marksDry: engine.events && losses === 0,', '']], simulation(200)),
+     [purge, 'setsDry: engine.events && losses === 0,', '']], simulation(200)),
   mutant('empty-record-without-the-mark', 'a record without items is dry',
     [appendUpdate, "if (append.items === 0) stored.dry = 'y'", ''], simulation(200)),
   mutant('returned-items-are-not-notable', 'every transition wakes the stream',
