@@ -8,7 +8,7 @@ export type { PopRequest, PushItem, PushRequest }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
- * with a code from `core/errors.ts`; anything else thrown is a fault of ours.
+ * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
 export interface Queues {
   push(queue: string, request: PushRequest): Promise<Pushed>
@@ -50,7 +50,7 @@ export interface Queues {
     readonly limit?: number
     readonly cursor?: string
   }): Promise<QueuePage>
-  /** Seals, offloads, recalls, trims and dead-letters whatever the record says is due. */
+  /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
   housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
   /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
   returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>

@@ -38,7 +38,7 @@ export type Transacted =
   | { readonly kind: 'failed'; readonly reasons: readonly Cancellation[] }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
-/** A read may be asked again whatever happened to the first. */
+/** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
 const BATCH_GET_KEYS_MAX = 100

@@ -33,12 +33,12 @@ import {
 
 export type RateLimitsOptions = {
   readonly tableName: string
-  /** A client, a document client, or whatever takes document commands. */
+  /** A client, a document client, or anything else that takes document commands. */
   readonly dynamodb: DynamoDBClient | DocumentPort
   /**
    * Signs tickets; 16 bytes or more, the same in every process. A function is called when a ticket
-   * first needs it; unless given, the secret is a row of the table, made by whoever needs it first and
-   * changed by `pushpop rate-secret`.
+   * first needs it. Unless given, the secret is a row of the table: the first process that needs it makes
+   * it, and `pushpop rate-secret` changes it.
    */
   readonly secret?: SecretSource | undefined
   /** Signed tickets before: still good, so that a secret can be changed. */
@@ -91,7 +91,7 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
 
 /**
  * The limiter's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`;
- * anything else thrown is a fault of ours.
+ * anything else that is thrown is a bug of ours.
  */
 export interface RateLimits {
   /** Goes, is denied, or is promised a turn: answered at once. */

@@ -78,7 +78,7 @@ export function crossesSealLine(
 const stepOf = (tailBytes: number, stepBytes: number): number =>
   tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
 
-/** Between the two records lies one append, and no fenced write: whoever made it is alone. */
+/** Between the two records lies one append, and no fenced write: its producer is alone. */
 export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.born === before.born &&
   after.version === before.version &&

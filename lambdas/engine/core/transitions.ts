@@ -35,7 +35,7 @@ export type Transition =
 /**
  * From what a queue's record was and is, and nothing else: the same two images give the same answer,
  * in the same order, however often and wherever they are looked at. No clock either: whether a lock
- * had expired is told by when the write says that it ended locks, which is finer than the stream's
+ * had expired follows from when the write says that it ended locks, which is finer than the stream's
  * own time (whole seconds).
  */
 export function transitionsOf(before: QueueRecord | undefined, after: QueueRecord): Transition[] {
@@ -54,7 +54,7 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 }
 
 /**
- * Something was free all along, but behind a lock: a pop that found the queue locked was told to wait.
+ * Something was free all along, but behind a lock: a pop that found the queue locked was answered "locked".
  * Now the lock has ended, or a part of it has come back. What became of the lock's own items does not
  * matter: they may be dead or purged, and the rest can be taken all the same. A lock that ended by being
  * acknowledged is no news, because its holder is at work and pops again.
@@ -76,7 +76,7 @@ function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord):
 
 /**
  * Locks that are gone because their time was over. How a lock ended is remembered of the last 16; one
- * write may end more, and of those that it pushed out of memory the expired ones are told by their time.
+ * write may end more, and of those that it pushed out of memory their time tells which had expired.
  */
 function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))

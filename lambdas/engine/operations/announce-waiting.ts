@@ -30,7 +30,7 @@ export async function announceWaiting(
   const report = { queues: 0, announced: 0, failed: 0 }
   while (place !== undefined && engine.clock.nowMs() < deadlineMs) {
     const page: WalkPage | undefined = await nextPage(engine, prefix, place, report)
-    // What was done so far is told, and where to go on.
+    // The answer says what was done so far, and where to go on.
     if (page === undefined) break
     report.queues += page.records.length + page.unread.length
     for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)

@@ -60,7 +60,7 @@ export function append(
   })
 }
 
-/** A lone producer whose push would fill the tail; not the moment for it, or not alone: as anybody's. */
+/** For a lone producer whose push would fill the tail. If this is not the moment, it pushes as any other. */
 async function sealFirst(
   { engine, queue, addition }: Appending,
   record: QueueRecord,
@@ -150,9 +150,9 @@ async function waitForRoom(
   const { engine, queue, addition } = appending
   appending.waits += 1
   await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
-  // Still full after a wait: whoever was to seal it may have died.
+  // Still full after a wait: the process that was to seal it may have died.
   if (appending.waits % 2 === 0) await sealQuietly(engine, record)
-  // A blind append is told what there is now; a wide one asks only what is there.
+  // The next blind append learns what the record is now; a wide one has to read it.
   return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, queue) : record
 }
 

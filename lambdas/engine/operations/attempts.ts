@@ -23,8 +23,8 @@ import { type LimitedCall, passLimit } from './pass-limit.ts'
 
 export type Course<T> = {
   /**
-   * The first view: `memory`, else the record is read; `recollection`: whatever memory has; `store`:
-   * the record is read; `nothing`; or a record that the caller has read.
+   * The first view. `memory`: as remembered, or else read; `recollection`: as remembered, if at all;
+   * `store`: read; `nothing`; or a record that the caller has read.
    */
   readonly from:
     | 'memory'

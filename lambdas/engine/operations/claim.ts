@@ -81,7 +81,7 @@ async function takeClaim(
   return again(record)
 }
 
-/** The claim stands, whatever happens now. Nobody was told its lock's id, so its items come back in time. */
+/** The claim stands. If this fails, nobody learns its lock's id, and its items come back when it expires. */
 async function claimed(engine: Engine, record: QueueRecord, claim: Claim): Promise<PopOutcome> {
   const outcome = await claimedItems(engine, record, claim).catch((error: unknown) => {
     throw changedAllTheSame(error)

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../core/stored-record.ts'
 import { again, done, type Outcome } from './decision.ts'
 import { type Engine, outcomeUnknown, readRecord, seen } from './engine.ts'
 
-/** Puts a queue's first record, unless it has one. If the answer is lost, `born`, which only this call knows, tells. */
+/** Puts a queue's first record, unless it has one. Only this call knows `born`: it decides a lost answer. */
 export async function putFirst<T>(
   engine: Engine,
   queue: string,

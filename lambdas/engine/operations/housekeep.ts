@@ -8,7 +8,7 @@ import { housekeepRecord } from './housekeep-record.ts'
 import { buryDead } from './move-dead.ts'
 import type { LanesMoved } from './move-lanes.ts'
 
-/** Does whatever the record says is due, and leaves a timer where it could not. */
+/** Does what the record says is due, and leaves a timer where it could not. */
 export async function housekeep(
   engine: Engine,
   queue: string,

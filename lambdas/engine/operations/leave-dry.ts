@@ -44,7 +44,7 @@ export async function leaveDry(
 
 /**
  * The same after an answer is certain: it fails in silence, but for a report. Returns whether it is
- * known how the queue was left; who is not told so asks again.
+ * known how the queue was left; where it is not, the caller lets the consumer ask again.
  */
 export async function leaveDryQuietly(
   engine: Engine,

@@ -79,7 +79,7 @@ async function slotOf(
     return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
-    // A slot may be wasted; of the queue nothing was touched, whatever became of the slot.
+    // A slot may be wasted, but nothing in the queue was touched.
     throw new QueueError(
       error.code,
       `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; nothing was changed`,

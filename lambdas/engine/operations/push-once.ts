@@ -108,7 +108,7 @@ async function sendBoth(engine: Engine, once: Once, view: View): Promise<Outcome
   engine.memory.delete(queue)
   switch (transacted.kind) {
     case 'done':
-      // It is in the queue: whatever fails now takes nothing back.
+      // The items are in the queue: no failure after this takes them back.
       return landed(engine, once, view.record, receipt, placed).then(done, (error: unknown) => {
         throw changedAllTheSame(error)
       })

@@ -11,15 +11,15 @@ import { changeOf, type Engine, isThrottled, readRecord, tailLimits } from './en
 import { deleteRows } from './segment-work.ts'
 
 /**
- * Rounds of one sealer. What fills the tail again while it seals is its to seal as well: whoever
- * else began would only collide with it. Two thirds of a second, then the next line that is crossed
+ * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
+ * collide with it. Two thirds of a second, then the next line that is crossed
  * calls the next.
  */
 const ROUNDS_MAX = 64
 
 /**
  * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
- * soft cap. Who loses the fence to another sealer stops: someone is at work. It never backs off,
+ * soft cap. A sealer that loses the fence to another stops: one at work is enough. It never backs off,
  * because all appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
  * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */

@@ -199,7 +199,7 @@ export async function eachOf(
 ): Promise<void> {
   for (let from = segments.from; from < segments.to; from += SEGMENTS_AT_ONCE) {
     const to = Math.min(segments.to, from + SEGMENTS_AT_ONCE)
-    // All of them come to their end, so that none lands behind the back of who cleans up.
+    // Wait for all of them, so that none lands after the clean-up has looked.
     const ends = await Promise.allSettled(
       Array.from({ length: to - from }, (_, index) => each(from + index)),
     )

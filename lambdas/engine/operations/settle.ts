@@ -137,8 +137,8 @@ type Kept = {
 }
 
 /**
- * Says what was in the way, if anything was. The caller waits for its own items at the most: a backlog,
- * and what cannot move, is for housekeeping.
+ * Returns what was in the way, if anything was. The caller waits for no more than its own items: housekeeping
+ * moves a backlog, and what cannot move now.
  */
 const buryQuietly = (
   engine: Engine,
@@ -153,7 +153,7 @@ const buryQuietly = (
 
 /** One blind write: it marks the lock done, and the next fenced write folds it. */
 async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {
-  // No lock of ours has such an id; what to answer depends on whether another one is live.
+  // We never make such an id; the answer depends on whether another lock is live.
   const isPossible = isLockId(lockId)
   const from = isPossible ? 'nothing' : 'store'
   const course = { from, attemptsMax: SENDINGS_MAX } as const
@@ -232,7 +232,7 @@ async function resultOf(engine: Engine, queue: string, lockId: string): Promise<
     const itemsAcknowledged = await acknowledgeWhole(engine, queue, lockId)
     return { lockId, kind: 'acknowledged', itemsAcknowledged }
   } catch (error) {
-    // Each lock has an answer of its own; only a fault of ours concerns them all.
+    // Each lock gets its own answer; only a bug of ours fails them all.
     if (!(error instanceof QueueError)) throw error
     const { code } = error
     const known = code === 'LOCK_NOT_FOUND' || code === 'LOCK_EXPIRED' || code === 'INVALID_LOCK_ID'

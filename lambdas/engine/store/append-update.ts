@@ -65,7 +65,7 @@ export function appendUpdate(
   // The tail is being sealed, or the queue is full: both say so before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway) update.condition(`room>=${update.value(append.items)}`)
-  // Who has never seen the record cannot know of a limit, and is told by this.
+  // A process that has never read this queue does not know its limit; this condition tells it.
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)

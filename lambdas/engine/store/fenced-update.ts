@@ -63,7 +63,7 @@ function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord
     const next = after.locks.get(lockId)
     if (next === lock) continue
     const name = update.name(lockId)
-    // Whatever ends or alters a lock says that it was neither acknowledged nor extended meanwhile.
+    // A write that ends or changes a lock requires that nobody acknowledged or extended it meanwhile.
     update.condition(`K.${name}.x=${update.value(lock.expiresAtMs)}`)
     if (next === undefined) update.removes.push(`K.${name}`)
     else update.set(`K.${name}`, encodeLock(next))

@@ -18,7 +18,7 @@ export type Fact = string | { readonly reference: string; readonly index: number
 /** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
 const PAGES_MAX = 300
 
-/** All rows of a segment, whoever wrote them. Losers of a race leave some; all of them are true. */
+/** All rows of a segment, from every writer. Losers of a race leave some; all of them are true. */
 export async function segmentRows(
   dynamo: Dynamo,
   queue: string,
@@ -31,7 +31,7 @@ export async function segmentRows(
 }
 
 /**
- * The rows that seals wrote. All of them, whatever is asked for: they hold what was pushed inline, or
+ * The rows that seals wrote; always all of them, because they hold what was pushed inline, or
  * references, and so a segment of them is small, and the next pop wants the rest.
  */
 export async function sealedRows(

@@ -18,13 +18,13 @@ export type RateRow = Issued & {
   readonly atMs: number
   /** Turns that were given back. A ticket names the count it was issued under. */
   readonly giveUps: number
-  /** The key's own settings, on the row of its first shard: whoever writes there learns them. */
+  /** The key's own settings, on the row of its first shard: every write there learns them. */
   readonly configuration: KeyConfiguration | undefined
 }
 
 /**
- * Three windows after the last that may have been promised, by the slowest clock: whoever makes the
- * row anew is then sure to begin behind everything that was promised before.
+ * Three windows after the last that may have been promised, by the slowest clock: a process that
+ * makes the row anew then surely begins behind everything that was promised before.
  */
 export function ttlSeconds(epoch: Epoch, lastPosition: number): number {
   const idleMs = IDLE_WINDOWS * epoch.rules.windowMs

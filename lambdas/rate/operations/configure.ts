@@ -94,7 +94,7 @@ async function replace(
   checkMatch(key, before, ifMatch)
   if (settings === undefined && before?.configuration === undefined)
     return applied(limiter, key, before)
-  // The greater is the newer, whatever this clock says.
+  // The greater one is the newer one, even if this clock is wrong.
   let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
   return attempts(
     ATTEMPTS_MAX,

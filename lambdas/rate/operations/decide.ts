@@ -24,7 +24,7 @@ export type RateRequest = {
   /** A place in a coming window will do as well. */
   readonly canWait?: boolean | undefined
   readonly overrides?: Overrides | undefined
-  /** Who asks: under a key that is split into shards, one caller's requests keep their order. */
+  /** Names the caller: under a key that is split into shards, its requests keep their order. */
   readonly caller?: string | undefined
   /** The gateway's time of the call, where there is one: a clock far off it is refused. */
   readonly receivedMs?: number | undefined
@@ -120,7 +120,7 @@ async function askShards(
   const { shards } = settings
   const first =
     caller === undefined ? Math.floor(limiter.random() * shards) : shardOfCaller(caller, shards)
-  // Who waits, waits in his own shard's line; who does not may have room anywhere.
+  // A call that waits does so in its own shard's line; one that does not may find room in any shard.
   const tried = canWait ? [first] : shardsFrom(first, shards)
   let best: Denied | undefined
   for (const shard of tried) {
@@ -180,7 +180,7 @@ function deniedOf(
     remaining: row.epoch === epoch ? remainingAt(epoch, row.cursor, nowMs) : 0,
     full: canWait ? 'line' : 'window',
     retryAtMs: opensMs,
-    // At least a moment: it is denied now, whatever two clocks say.
+    // At least a moment: it is denied now, even if two clocks disagree.
     retryAfterMs: Math.max(1, opensMs - clockMs),
   }
 }

@@ -50,7 +50,7 @@ export type Taken =
  * which may lose to a busy row some times before its slack is enough.
  */
 const ATTEMPTS_MAX = 12
-/** Refusals that need no pause: each was told the row as it is. */
+/** Refusals that need no pause: each handed over the row as it is. */
 const EAGER_ATTEMPTS = 3
 const PAUSE_MS = 10
 /** Answers lost in one call: each may have wasted its slots. Then the store is out of reach. */
@@ -61,7 +61,7 @@ type Asked = { readonly place: Place; readonly known: KnownSettings; readonly wi
 
 /** What a call has learnt from its attempts so far. */
 type Call = {
-  /** The row was handed over in this call, whatever memory says of its age. */
+  /** This call was handed the row, so its age in memory does not matter. */
   told: boolean
   lost: number
   stepsBack: number

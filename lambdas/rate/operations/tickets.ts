@@ -12,7 +12,7 @@ import { outOfReach } from './take.ts'
 export type TicketState =
   | { readonly kind: 'waiting'; readonly turn: Turn; readonly retryAfterMs: number }
   | { readonly kind: 'ready'; readonly turn: Turn; readonly goodForMs: number }
-  /** Its time is over: whoever did not go must ask again. */
+  /** Its time is over: a caller that did not go must ask again. */
   | { readonly kind: 'over'; readonly turn: Turn }
   /** We did not sign it, or it is another key's. */
   | { readonly kind: 'invalid' }
@@ -50,11 +50,11 @@ export type GivenUp =
   | { readonly kind: 'given-up' }
   /** Others were promised places behind it, which do not move: the place stays empty. */
   | { readonly kind: 'kept' }
-  /** The turn has come: who holds it may have gone already. */
+  /** The turn has come: its holder may have gone already. */
   | { readonly kind: 'too-late' }
   | { readonly kind: 'invalid' }
 
-/** Gives the place back if it is the last one; the ticket must not be used after, whatever this says. */
+/** Gives the place back if it is the last one. Do not use the ticket after this, even if it was kept. */
 export async function giveUp(
   limiter: Limiter,
   key: string,
