@@ -2,11 +2,12 @@
 
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
-import { type CallOptions, type Json, type Queue, queueOf } from './queue.ts'
+import type { CallOptions, Json, Queue } from './queue.ts'
 import { queueCalls } from './queue-calls.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
 import type { Send } from './transport.ts'
 import type { QueueSummary } from './views.ts'
+import { wholeQueue } from './whole-queue.ts'
 
 export type QueuesOptions = CallOptions & {
   readonly prefix?: string | undefined
@@ -31,7 +32,7 @@ export function createClient(options: ClientOptions): Client {
   const { base, send } = connect(options)
   return {
     url: String(base),
-    queue: <T = Json>(id: string) => queueOf<T>(queueCalls<T>(send, id)),
+    queue: <T = Json>(id: string) => wholeQueue<T>(queueCalls<T>(send, id)),
     queues: (request = {}) => allQueues(send, request),
     rate: (key) => rateOf(send, key),
     ...ratePatternsOf(send),

@@ -1,4 +1,3 @@
-import { consume } from './consume/consume.ts'
 import type { Consumed, ConsumeOptions, Handler } from './consume/options.ts'
 import type { RawJson } from './raw-json.ts'
 import type {
@@ -126,20 +125,3 @@ export type ExtendedLock = {
 }
 
 export type { Item }
-
-/** Every verb of a queue, and consume on top of them. */
-export function queueOf<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
-  const queue: Queue<T> = {
-    ...verbs,
-    async *items(options: PeekOptions = {}) {
-      let cursor = options.cursor
-      do {
-        const page = await verbs.peek({ ...options, cursor })
-        yield* page.items
-        cursor = page.cursor
-      } while (cursor !== undefined)
-    },
-    consume: (handler, options) => consume(queue, handler, options),
-  }
-  return queue
-}

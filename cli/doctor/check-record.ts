@@ -1,6 +1,6 @@
 import { roomOf } from '../../lambdas/engine/core/configuration.ts'
 import { entryBytes } from '../../lambdas/engine/core/entry.ts'
-import { hasFree } from '../../lambdas/engine/core/marks.ts'
+import { hasFree } from '../../lambdas/engine/core/flags.ts'
 import { countOf } from '../../lambdas/engine/core/ranges.ts'
 import {
   endOf,

@@ -84,10 +84,10 @@ function storedIn({ lanes }: QueueRecord): number {
 /** Rows of the segments that may hold something: references to batches are what matters of them. */
 async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSignal) {
   const found: Row[] = []
-  for (const [priority, lane] of record.lanes) {
+  for (const lane of record.lanes.values()) {
     const last = segmentOf(lane, lane.sealed)
     for (let segment = lane.trimmed; segment <= last && !interrupt.aborted; segment += 1) {
-      const rows = await segmentRows(engine.dynamo, record.queue, priority, lane, segment, true)
+      const rows = await segmentRows(engine.dynamo, record.queue, lane, segment, true)
       found.push(...rows.filter(({ b }) => b !== undefined))
     }
   }

@@ -36,7 +36,10 @@ async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promi
 function behind(place: SegmentPlace, record: QueueRecord | undefined): Lane | undefined {
   const lane = record?.lanes.get(place.priority)
   if (lane?.epoch !== place.epoch) {
-    return { ...newLane(place.epoch, 100, []), head: Number.POSITIVE_INFINITY }
+    return {
+      ...newLane({ priority: place.priority, epoch: place.epoch, segmentSize: 100 }),
+      head: Number.POSITIVE_INFINITY,
+    }
   }
   return place.segment < lane.trimmed ? lane : undefined
 }

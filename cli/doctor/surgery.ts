@@ -3,14 +3,9 @@
 
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { IDEMPOTENCY_TTL_SECONDS } from '../../lambdas/engine/core/limits.ts'
+import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import type { Engine } from '../../lambdas/engine/operations/engine.ts'
-import { ItemReader } from '../../lambdas/engine/store/items.ts'
-import { BoundedCache } from '../../lambdas/foundation/bounded-cache.ts'
-import { Dynamo, type Row } from '../../lambdas/foundation/dynamo.ts'
-import { Objects } from '../../lambdas/foundation/objects.ts'
-import { systemClock } from '../../lambdas/foundation/system.ts'
-import { createSlotEngine } from '../../lambdas/rate/operations/rate-engine.ts'
+import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import type { Place } from '../target/open-target.ts'
 import { type AwsSettings, storeClients } from '../target/store-target.ts'
 
@@ -31,28 +26,17 @@ export function openSurgery(
 ): Surgery {
   const { dynamodb, s3 } = storeClients(aws)
   const documents = DynamoDBDocumentClient.from(dynamodb)
-  const dynamo = new Dynamo(dynamodb, table, systemClock, Math.random)
-  // What cannot be read counts as missing, and is what it reports.
-  const objects = new Objects(s3, bucket, systemClock, Math.random, () => {})
+  const engine = createEngine({
+    tableName: table,
+    bucketName: bucket,
+    dynamodb,
+    s3,
+    random: Math.random,
+    // What cannot be read counts as missing, and the doctor reports it.
+    onBackgroundError() {},
+  })
   return {
-    engine: {
-      dynamo,
-      objects,
-      items: new ItemReader(dynamo, objects),
-      clock: systemClock,
-      random: Math.random,
-      // It only reads, and deletes what nobody can ask for: nothing is worth remembering.
-      memory: new BoundedCache(0),
-      alone: new WeakSet(),
-      limitsSeenMs: new WeakMap(),
-      slots: createSlotEngine({ dynamo, clock: systemClock, random: Math.random }),
-      idempotencyTtlSeconds: IDEMPOTENCY_TTL_SECONDS,
-      events: true,
-      remindAfterMs: undefined,
-      stuckUntilMs: new BoundedCache(0),
-      tidying: new Set(),
-      onBackgroundError() {},
-    },
+    engine,
     async *objects(queue) {
       let ContinuationToken: string | undefined
       do {

@@ -4,7 +4,6 @@ import {
   BatchWriteCommand,
   DeleteCommand,
   type DeleteCommandInput,
-  DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
   type PutCommandInput,
@@ -16,41 +15,38 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { hasDeadline, type SendOptions, withinDeadline } from './answer-deadline.ts'
+import { type Cancellation, cancellationReasons, isConflict } from './cancellation.ts'
+import { asDocumentPort, bounded, type DocumentPort } from './document-port.ts'
 import { QueueError } from './errors.ts'
 import { answerTimeoutsMs } from './network/answer-timeouts.ts'
-import { type Failure, failureOf } from './outcome.ts'
-import { conflictPatience, eagerPatience, type Patience, steadyPatience } from './patience.ts'
+import { failureOf } from './outcome.ts'
+import { isPassing, type Passing, patienceFor } from './patience.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
-import type { Key } from './table.ts'
+import type { Clock, Random } from './system.ts'
+import type { Key, Row } from './table.ts'
 
-/** Whoever takes document commands: the SDK's document client, or a simulation of it. */
-export type DocumentPort = { send(command: never): Promise<unknown> }
-
-export type Clock = {
-  nowMs(): number
-  /** Resolves early when the signal comes. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-}
-export type Random = () => number
-export type Row = Record<string, unknown>
+export type { Clock, DocumentPort, Random, Row }
 
 /** What became of a write. Throttling and conflicts were already retried: they are definite. */
 export type Written =
-  | { readonly kind: 'done'; readonly item?: Row }
-  | { readonly kind: 'failed'; readonly item?: Row }
+  | { readonly kind: 'done'; readonly row: Row | undefined }
+  | { readonly kind: 'failed'; readonly row: Row | undefined }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
 export type Transacted =
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly reasons: readonly { failed: boolean; item?: Row }[] }
+  | { readonly kind: 'failed'; readonly reasons: readonly Cancellation[] }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
-/** A read may be asked again whatever happened to the first. */
+/** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
 const BATCH_GET_KEYS_MAX = 100
 
+/**
+ * Every request to the table goes through here, so that each way in which one can fail is dealt with
+ * once. One class, and so one file, although a long one.
+ */
 export class Dynamo {
   readonly tableName: string
   readonly #clock: Clock
@@ -257,14 +253,14 @@ export class Dynamo {
       this.#checkDeadline()
       try {
         const output = (await this.#send(command())) as { Attributes?: Row }
-        return { kind: 'done', ...(output.Attributes !== undefined && { item: output.Attributes }) }
+        return { kind: 'done', row: output.Attributes }
       } catch (error) {
         const failure = failureOf(error)
         switch (failure) {
           case 'condition': {
             // The document client leaves the item of an exception as it came.
             const raw = (error as { Item?: Record<string, AttributeValue> }).Item
-            return { kind: 'failed', ...(raw !== undefined && { item: unmarshall(raw) }) }
+            return { kind: 'failed', row: raw && unmarshall(raw) }
           }
           case 'unknown':
             return { kind: 'unknown', cause: error }
@@ -334,19 +330,6 @@ export class Dynamo {
   }
 }
 
-/** What is worth another sending. */
-type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
-
-const isPassing = (failure: Failure): failure is Passing =>
-  failure === 'throttled' || failure === 'conflict' || failure === 'unsent' || failure === 'unknown'
-
-function patienceFor(failure: Passing, isEager: boolean): Patience {
-  // Each try may wait a second for its connection.
-  if (failure === 'unsent') return steadyPatience
-  if (isEager) return eagerPatience
-  return failure === 'conflict' ? conflictPatience : steadyPatience
-}
-
 const inTheWay = (cause: unknown): QueueError =>
   new QueueError(
     'BUSY',
@@ -358,48 +341,3 @@ const unavailable = (cause: unknown): QueueError =>
   new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment', {
     cause,
   })
-
-export function asDocumentPort(client: DynamoDBClient | DocumentPort): DocumentPort {
-  // A raw client has a config and no marshalling yet; a document client or a simulation is as needed.
-  const isRaw = 'config' in client && !('translateConfig' in (client.config as object))
-  return isRaw
-    ? (DynamoDBDocumentClient.from(client as DynamoDBClient) as unknown as DocumentPort)
-    : (client as DocumentPort)
-}
-
-function bounded(port: DocumentPort, answerTimeoutMs: number): DocumentPort {
-  if (hasDeadline(port)) return port
-  const send = port.send.bind(port) as (command: never, options: SendOptions) => Promise<unknown>
-  return {
-    send: (command) => withinDeadline(answerTimeoutMs, (options) => send(command, options)),
-  }
-}
-
-/** Reasons for which a transaction is cancelled that say nothing against the request itself. */
-const passing = new Set([
-  'None',
-  'ConditionalCheckFailed',
-  'TransactionConflict',
-  'ThrottlingError',
-  'ProvisionedThroughputExceeded',
-])
-
-/** Another transaction, or a write, and not a want of units. */
-const isConflict = (error: unknown): boolean => {
-  const { CancellationReasons = [] } = error as { CancellationReasons?: { Code?: string }[] }
-  const codes = CancellationReasons.map(({ Code = 'None' }) => Code)
-  return codes.every((code) => code === 'None' || code === 'TransactionConflict')
-}
-
-function cancellationReasons(error: unknown): { failed: boolean; item?: Row }[] {
-  const { CancellationReasons = [] } = error as {
-    CancellationReasons?: { Code?: string; Item?: Record<string, AttributeValue> }[]
-  }
-  const wrong = CancellationReasons.find(({ Code }) => !passing.has(Code ?? 'None'))
-  // A request that is wrong (too large, say) will not get better by repeating it.
-  if (wrong !== undefined) throw error
-  return CancellationReasons.map(({ Code, Item }) => ({
-    failed: Code === 'ConditionalCheckFailed',
-    ...(Item !== undefined && { item: unmarshall(Item) }),
-  }))
-}

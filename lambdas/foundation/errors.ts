@@ -27,11 +27,11 @@ export type ErrorCode = keyof typeof retryable
 
 export type ErrorDetails = {
   /** The field or parameter that is wrong. */
-  readonly field?: string
+  readonly field?: string | undefined
   /** `unknown`: the change may have been made, or may still be. */
-  readonly outcome?: 'unknown'
+  readonly outcome?: 'unknown' | undefined
   /** When it is worth another try, where that is known. */
-  readonly retryAfterMs?: number
+  readonly retryAfterMs?: number | undefined
   readonly cause?: unknown
 }
 

@@ -6,7 +6,7 @@ import { answerTimeoutsMs } from './network/answer-timeouts.ts'
 import { failureOf } from './outcome.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
 
-/** Whoever takes S3 commands: the SDK's client, or a simulation of it. */
+/** Takes S3 commands: the SDK's client, or a simulation of it. */
 export type ObjectPort = { send(command: never): Promise<unknown> }
 /** The client, or how to make it: a function that never meets a long queue never loads S3. */
 export type ObjectSource = S3Client | ObjectPort | (() => Promise<S3Client | ObjectPort>)

@@ -13,7 +13,7 @@ export type Failure =
   | 'conflict'
   /** It never left this machine: nothing changed, and trying again is right. */
   | 'unsent'
-  /** Nothing changed: the request is wrong, or not allowed. A fault of ours or of the deployment. */
+  /** Nothing changed: the request is wrong, or not allowed. A bug of ours, or a fault of the deployment. */
   | 'refused'
   | 'missing'
   /** The answer was lost, or is a fault of the service: it may have happened, or may still. */

@@ -1,4 +1,5 @@
-import type { Random } from './dynamo.ts'
+import type { Failure } from './outcome.ts'
+import type { Random } from './system.ts'
 
 // How often a request that was refused for now is sent, and after which pauses.
 
@@ -38,4 +39,17 @@ export const conflictPatience: Patience = {
   attemptsMax: 100,
   lastsMs: 3_000,
   pauseMs: (attempt, random) => Math.min(120, 10 * 2 ** (attempt - 1)) * random(),
+}
+
+/** What is worth another sending. */
+export type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
+
+export const isPassing = (failure: Failure): failure is Passing =>
+  failure === 'throttled' || failure === 'conflict' || failure === 'unsent' || failure === 'unknown'
+
+export function patienceFor(failure: Passing, isEager: boolean): Patience {
+  // Each try may wait a second for its connection.
+  if (failure === 'unsent') return steadyPatience
+  if (isEager) return eagerPatience
+  return failure === 'conflict' ? conflictPatience : steadyPatience
 }

@@ -1,6 +1,11 @@
-import type { Clock, Random } from './dynamo.ts'
+// Time and randomness, and both as the machine has them, where the caller brings no others.
 
-// Time and randomness as the machine has them, where nobody brings others.
+export type Clock = {
+  nowMs(): number
+  /** Resolves early when the signal comes. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+export type Random = () => number
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

@@ -3,6 +3,7 @@
 
 /** Of one row. */
 export type Key = { readonly pk: string; readonly sk: string }
+export type Row = Record<string, unknown>
 
 export type TableKey = { readonly name: string; readonly type: 'S' | 'N' }
 

@@ -18,8 +18,8 @@ import {
   type RateRequest,
   type Standing,
 } from './operations/decide.ts'
+import { createSlotLimiter, type Limiter } from './operations/limiter.ts'
 import { PatternsReader } from './operations/patterns-reader.ts'
-import { createSlotEngine, type RateEngine } from './operations/rate-engine.ts'
 import { type RateState, rateState } from './operations/rate-state.ts'
 import { GivenSecrets, type SecretSource } from './operations/secrets-reader.ts'
 import { TableSecrets } from './operations/table-secrets.ts'
@@ -33,7 +33,7 @@ import {
 
 export type RateLimitsOptions = {
   readonly tableName: string
-  /** A client, a document client, or whatever takes document commands. */
+  /** A client, a document client, or anything else that takes document commands. */
   readonly dynamodb: DynamoDBClient | DocumentPort
   /**
    * Signs tickets; 16 bytes or more, the same in every process. A function is called when a ticket
@@ -68,8 +68,8 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { clock = systemClock, random = Math.random, formerSecrets = [] } = options
   const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
   const { secret } = options
-  const engine: RateEngine = {
-    ...createSlotEngine({ dynamo, clock, random }),
+  const limiter: Limiter = {
+    ...createSlotLimiter({ dynamo, clock, random }),
     patterns: new PatternsReader(dynamo, clock),
     secrets:
       secret === undefined
@@ -77,22 +77,22 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
         : new GivenSecrets(secret, formerSecrets),
   }
   return {
-    decide: (key, request) => decideRate(engine, key, request),
-    admit: (key, request) => admit(engine, key, request),
-    state: (key) => rateState(engine, key),
-    configuration: (key) => rateConfiguration(engine, key),
-    configure: (key, settings, request) => configureRate(engine, key, settings, request),
-    unconfigure: (key, request) => unconfigureRate(engine, key, request),
-    patterns: () => ratePatterns(engine),
-    configurePatterns: (patterns, request) => configureRatePatterns(engine, patterns, request),
-    verify: (key, ticket, request) => verifyTicket(engine, key, ticket, request),
-    giveUp: (key, ticket, request) => giveUp(engine, key, ticket, request),
+    decide: (key, request) => decideRate(limiter, key, request),
+    admit: (key, request) => admit(limiter, key, request),
+    state: (key) => rateState(limiter, key),
+    configuration: (key) => rateConfiguration(limiter, key),
+    configure: (key, settings, request) => configureRate(limiter, key, settings, request),
+    unconfigure: (key, request) => unconfigureRate(limiter, key, request),
+    patterns: () => ratePatterns(limiter),
+    configurePatterns: (patterns, request) => configureRatePatterns(limiter, patterns, request),
+    verify: (key, ticket, request) => verifyTicket(limiter, key, ticket, request),
+    giveUp: (key, ticket, request) => giveUp(limiter, key, ticket, request),
   }
 }
 
 /**
  * The limiter's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`;
- * anything else thrown is a fault of ours.
+ * anything else that is thrown is a bug of ours.
  */
 export interface RateLimits {
   /** Lets a request go, denies it, or promises it a turn: at once. */

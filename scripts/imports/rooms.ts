@@ -27,6 +27,7 @@ const service = [...engine, 'lambdas/runtime']
  * is open to it with all that is inside.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
+  'lambdas/foundation/shared': [],
   'lambdas/foundation': [],
 
   'lambdas/rate/core': ['lambdas/foundation'],
@@ -37,6 +38,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/engine/core': ['lambdas/rate/core', 'lambdas/foundation'],
   'lambdas/engine/store': ['lambdas/engine/core', 'lambdas/rate/core', 'lambdas/foundation'],
   'lambdas/engine/operations': [
+    'lambdas/engine/verbs.ts',
     'lambdas/engine/store',
     'lambdas/engine/core',
     'lambdas/rate',
@@ -50,8 +52,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/background': service,
   'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
 
-  // Published by itself, and loaded by browsers: it shares one file with the engine.
-  client: ['lambdas/engine/core/reason.ts'],
+  // Published by itself, and loaded by browsers: it shares one folder, which imports nothing.
+  client: ['lambdas/foundation/shared'],
 
   lib: data.stack,
   bin: ['lib'],

@@ -69,3 +69,16 @@ it.each(settlings)(
     expect(sent).toBe(2)
   },
 )
+
+it("A queue's first push whose answer was lost is not sent again, because it may yet land.", async () => {
+  const stage = openSimulated()
+  const queues = stage.engine({
+    before({ name }) {
+      if (name === 'PutCommand') throw timedOut()
+    },
+  })
+  const refused = push(queues, QUEUE, named('a', 1))
+  await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+  const sent = queues.wire.sent.map(({ name }) => name)
+  expect(sent).toEqual(['UpdateCommand', 'PutCommand', 'GetCommand'])
+})

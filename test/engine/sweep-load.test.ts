@@ -73,7 +73,12 @@ function expired(queue: string, overMs: number): StoredRecord {
     v: 2,
     born: 'born_000',
     m: 'mark00mark01',
-    L: { 0: encodeLane({ ...newLane('epoch_00', 100, [anEntry('1')]), frontier: 1 }) },
+    L: {
+      0: encodeLane({
+        ...newLane({ priority: 0, epoch: 'epoch_00', segmentSize: 100 }, [anEntry('1')]),
+        frontier: 1,
+      }),
+    },
     K: { 'lock-000000': encodeLock(aLock(expiresAtMs, at(0, 0, 1))) },
     F: {},
     b: 20,

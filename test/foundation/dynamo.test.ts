@@ -64,7 +64,7 @@ const writes: Readonly<Record<string, Write>> = {
 describe.each(Object.entries(writes))('A conditional %s', (_, write) => {
   it('that is throttled is sent again, with growing pauses.', async () => {
     const { dynamo, sent, slept } = scripted(throttled(), throttled(), { Attributes: { a: 1 } })
-    expect(await write(dynamo)).toEqual({ kind: 'done', item: { a: 1 } })
+    expect(await write(dynamo)).toEqual({ kind: 'done', row: { a: 1 } })
     expect(sent).toHaveLength(3)
     expect(slept[1]).toBeGreaterThan(slept[0] ?? 0)
   })
@@ -100,7 +100,7 @@ describe.each(Object.entries(writes))('A conditional %s', (_, write) => {
 
   it('that failed tells what it met, asked for in the same request.', async () => {
     const { dynamo, sent } = scripted(conditionFailed({ v: 3, t: ['x'] }))
-    expect(await write(dynamo)).toEqual({ kind: 'failed', item: { v: 3, t: ['x'] } })
+    expect(await write(dynamo)).toEqual({ kind: 'failed', row: { v: 3, t: ['x'] } })
     expect(sent[0]?.input.ReturnValuesOnConditionCheckFailure).toBe('ALL_OLD')
     expect(await write(scripted(conditionFailed()).dynamo)).toEqual({ kind: 'failed' })
   })
@@ -227,8 +227,8 @@ describe('A transaction', () => {
     expect(await dynamo.transact(input)).toEqual({
       kind: 'failed',
       reasons: [
-        { failed: false, item: { n: 0 } },
-        { failed: true, item: { n: 1 } },
+        { failed: false, row: { n: 0 } },
+        { failed: true, row: { n: 1 } },
       ],
     })
   })

@@ -61,7 +61,7 @@ function ownDetail(queue: string, transition: Transition): object {
 function stateOf(record: QueueRecord) {
   const locked = lockedByPriority(record)
   const counts = lanesInOrder(record)
-    .map(([p, lane]) => [p, countOf(visibleIn(record, p, lane))] as const)
+    .map(([p, lane]) => [p, countOf(visibleIn(record, lane))] as const)
     .filter(([, count]) => count > 0)
   const priorities = counts
     .slice(0, PRIORITIES_MAX)

@@ -1,5 +1,7 @@
 import { entryBytes, spanOf } from './entry.ts'
+import { itemId } from './keys.ts'
 import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
+import type { PushItem } from './push-request.ts'
 import { endOf, type QueueRecord } from './record.ts'
 
 /** What one push adds to the record: the entries of each lane, all or nothing. */
@@ -8,6 +10,9 @@ export type Append = {
   readonly items: number
   readonly bytes: number
 }
+
+/** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
+export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly start: number }>
 
 /** How far a tail may grow: `ROOMY_TAIL`, or `TIGHT_TAIL` while the store throttles. */
 export type TailLimits = { readonly hardBytes: number; readonly stepBytes: number }
@@ -73,7 +78,7 @@ export function crossesSealLine(
 const stepOf = (tailBytes: number, stepBytes: number): number =>
   tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
 
-/** Between the two records lies one append, and no fenced write: whoever made it is alone. */
+/** Between the two records lies one append, and no fenced write: its producer is alone. */
 export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.born === before.born &&
   after.version === before.version &&
@@ -125,4 +130,16 @@ function indexOfRun(tail: readonly string[], run: readonly string[]): number {
     if (run.every((entry, index) => tail[at + index] === entry)) return at
   }
   return -1
+}
+
+/** The items' ids in the order of the request, from where each lane's share was placed. */
+export function idsOf(items: readonly PushItem[], placed: Placed): string[] {
+  const used = new Map<number, number>()
+  return items.map(({ priority = 0 }) => {
+    const place = placed.get(priority)
+    if (place === undefined) throw new Error('A push was placed in none of its lanes')
+    const index = used.get(priority) ?? 0
+    used.set(priority, index + 1)
+    return itemId({ epoch: place.epoch, priority, sequence: place.start + index })
+  })
 }

@@ -1,6 +1,6 @@
-import { standingOf } from './acknowledge.ts'
 import { toRecall } from './housekeeping.ts'
 import { CLAIM_BLIND_ITEMS, IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from './limits.ts'
+import { standingOf } from './lock-standing.ts'
 import type { PopCommand } from './pop.ts'
 import { endOf, freeIn, lanesInOrder, type QueueRecord } from './record.ts'
 
@@ -26,7 +26,7 @@ export type Claim = {
   readonly lanesAhead: readonly number[]
   /** Too many lanes ahead to name: no append at all since. */
   readonly noAppends: boolean
-  readonly acknowledge?: string
+  readonly acknowledge: string | undefined
   readonly work: boolean
 }
 
@@ -48,7 +48,7 @@ export function planClaim(
   const ahead: number[] = []
   const lanes = lanesInOrder(record)
   for (const [index, [priority, lane]] of lanes.entries()) {
-    const free = freeIn(record, priority, lane)
+    const free = freeIn(record, lane)
     const first = free[0]
     if (first === undefined) {
       ahead.push(priority)
@@ -58,7 +58,7 @@ export function planClaim(
     if (free.length > 1 || first.from !== lane.frontier) return undefined
     const count = Math.min(command.count, end - lane.frontier)
     const wantsMore = count < command.count
-    if (wantsMore && lanes.slice(index + 1).some(([p, l]) => freeIn(record, p, l).length > 0)) {
+    if (wantsMore && lanes.slice(index + 1).some(([, other]) => freeIn(record, other).length > 0)) {
       return undefined
     }
     if (record.inFlight + count > IN_FLIGHT_MAX) return undefined
@@ -76,7 +76,7 @@ export function planClaim(
       expiresAtMs,
       lanesAhead: ahead.length <= LANES_AHEAD_NAMED ? ahead : [],
       noAppends: ahead.length > LANES_AHEAD_NAMED,
-      ...(acknowledge !== undefined && { acknowledge }),
+      acknowledge,
       work: toRecall(reached, record.configuration.bufferSegments).to > 0,
     }
   }

@@ -1,8 +1,8 @@
 import { defaultConfiguration } from './configuration.ts'
+import { bringsSomethingBack, hasFree, isNotable } from './flags.ts'
 import { housekeepingDue } from './housekeeping.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
-import { bringsSomethingBack, hasFree, isNotable } from './marks.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { pruneTail } from './settling.ts'
@@ -14,19 +14,19 @@ import { pruneTail } from './settling.ts'
  */
 export type Guards = {
   /** No claim, no extension since: where frontier and locks matter that it has not seen. */
-  readonly claims?: boolean
+  readonly claims?: boolean | undefined
   /** No append since: in place of the lanes ahead, when they are too many to name. */
-  readonly appends?: boolean
+  readonly appends?: boolean | undefined
   /** No lane was made since: it could be one ahead. */
-  readonly lanesMade?: boolean
+  readonly lanesMade?: boolean | undefined
   /** Lanes ahead, whose tails must be as seen. */
-  readonly lanesAhead?: readonly number[]
+  readonly lanesAhead?: readonly number[] | undefined
   /** No lock has expired by this time, were it extended to end sooner since. */
-  readonly checkAtAfterMs?: number
+  readonly checkAtAfterMs?: number | undefined
   /** Items in flight may not be more than this before the write. */
-  readonly inFlightMax?: number
+  readonly inFlightMax?: number | undefined
   /** Room must be left for so many items. */
-  readonly roomMin?: number
+  readonly roomMin?: number | undefined
 }
 
 export type FencedChange = {
@@ -34,21 +34,21 @@ export type FencedChange = {
   readonly after: QueueRecord
   readonly guards: Guards
   readonly mark: string
-  /** Something is free after it that was not: the mark of a dry queue goes. */
+  /** Something is free after it that was not: the flag `dry` goes. */
   readonly bringsBack: boolean
   /** Lanes whose tails are sealed as a whole and begin anew with entries that the write brings. */
-  readonly begun?: ReadonlySet<number>
+  readonly begun?: ReadonlySet<number> | undefined
 }
 
 export type FenceOptions = {
   readonly nowMs: number
   readonly mark: string
   readonly guards?: Guards
-  readonly begun?: ReadonlySet<number>
+  readonly begun?: ReadonlySet<number> | undefined
   /** Set `checkAt` anew, later too; needs that no claim came between. */
   readonly refreshCheckAt?: boolean
-  /** Mark the queue as dry if it leaves nothing to pop; needs that no append came between. */
-  readonly marksDry?: boolean
+  /** Set `dry` if nothing is left to pop; needs that no append came between. */
+  readonly setsDry?: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs?: number | undefined
 }
@@ -59,10 +59,10 @@ export function fenced(
   draft: QueueRecord,
   options: FenceOptions,
 ): FencedChange {
-  const { nowMs, mark, begun, refreshCheckAt = false, marksDry = false, remindAfterMs } = options
+  const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
   const pruned = pruneTails(before, draft)
   const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
-  const becomesDry = marksDry && !before.dry && !hasFree(pruned)
+  const becomesDry = setsDry && !before.dry && !hasFree(pruned)
   const counted = {
     ...pruned,
     dry: becomesDry || (before.dry && !bringsBack),
@@ -85,12 +85,13 @@ export function fenced(
     after,
     guards: {
       ...options.guards,
-      ...(refreshCheckAt && { claims: true }),
-      ...((becomesDry || (dropsTimer && before.checkAtMs !== undefined)) && { appends: true }),
+      claims: refreshCheckAt || options.guards?.claims,
+      appends:
+        becomesDry || (dropsTimer && before.checkAtMs !== undefined) || options.guards?.appends,
     },
     mark,
     bringsBack,
-    ...(begun !== undefined && { begun }),
+    begun,
   }
 }
 

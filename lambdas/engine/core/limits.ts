@@ -34,14 +34,14 @@ export const TAIL_SOFT_BYTES = 1_560
 /**
  * A producer that is alone leaves that to its next push, which seals before it appends if it would pass
  * this: eight entries of 200 bytes and no more. Where it never comes, the next to be alone does so at
- * its third push, or whoever crosses the next step.
+ * its third push, or the append that crosses the next step.
  */
 export const LONE_TAIL_BYTES = 1_770
 /**
  * Appends are refused past the hard cap until someone has sealed: what bounds the record's size.
  * Past the soft cap, the append that crosses a further step seals too, should the first have died.
- * A seal takes two requests, in which a busy queue grows by 3 KB with 8 producers and 14 KB with 32: refusing those would cost
- * more than the larger record does. Once the store throttles, each KB is what is scarce.
+ * A seal takes two requests, in which a busy queue grows by 3 KB with 8 producers and 14 KB with 32:
+ * refusing those would cost more than the larger record does. Once the store throttles, each KB is scarce.
  */
 export const ROOMY_TAIL = { hardBytes: 16_384, stepBytes: 8_192 }
 export const TIGHT_TAIL = { hardBytes: 4_096, stepBytes: 1_024 }

@@ -25,7 +25,7 @@ export type LaneWork = {
   /** Offloaded segments that are in rows as well. */
   readonly recalled?: Range
   /** Everything the drained lane had is gone, up to this sealed number. */
-  readonly dropAt?: number
+  readonly dropAt?: number | undefined
 }
 
 /**
@@ -40,9 +40,9 @@ export function movePointers(record: QueueRecord, work: readonly LaneWork[]): Qu
     if (lane === undefined || lane.epoch !== done.epoch) continue
     const moved = dropTail(recalled(offloaded(trimmed(lane, done), done, record), done), done)
     const bytes = moved.bytes
-    if (moved.lane !== lane) next = withLane(next, done.priority, moved.lane)
+    if (moved.lane !== lane) next = withLane(next, moved.lane)
     if (bytes > 0) next = { ...next, tailBytes: next.tailBytes - bytes }
-    if (done.dropAt === lane.sealed && isDrained(next, done.priority, moved.lane))
+    if (done.dropAt === lane.sealed && isDrained(next, moved.lane))
       next = withoutLane(next, done.priority)
   }
   return next
@@ -88,12 +88,12 @@ function dropTail(lane: Lane, { tailTo }: LaneWork): { lane: Lane; bytes: number
   return dropSettledTail(lane, tailTo)
 }
 
-function isDrained(record: QueueRecord, priority: number, lane: Lane): boolean {
+function isDrained(record: QueueRecord, lane: Lane): boolean {
   return (
     lane.head === endOf(lane) &&
     lane.tail.length === 0 &&
     lane.dead.length === 0 &&
-    lockedIn(record, priority).length === 0
+    lockedIn(record, lane.priority).length === 0
   )
 }
 

@@ -1,6 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { deadLetterQueueOf } from '../../foundation/queue-id.ts'
-import { standingOf } from './acknowledge.ts'
 import type { Guards } from './fence.ts'
 import {
   IN_FLIGHT_MAX,
@@ -8,6 +7,7 @@ import {
   LOCK_LANES_PER_WRITE,
   LOCKS_PER_WRITE,
 } from './limits.ts'
+import { standingOf } from './lock-standing.ts'
 import { endExpired, endLock, expiredLocks, foldDone, liveLocks } from './locks.ts'
 import { countOf, take } from './ranges.ts'
 import {
@@ -27,8 +27,10 @@ export type PopCommand = {
   readonly count: number
   readonly competing: boolean
   /** Absent: the items are settled as they are taken. */
-  readonly lock?: { readonly id: string; readonly ttlMs: number; readonly keyHash?: string }
-  readonly acknowledge?: string
+  readonly lock?:
+    | { readonly id: string; readonly ttlMs: number; readonly keyHash?: string | undefined }
+    | undefined
+  readonly acknowledge?: string | undefined
   /** Under contention: not past the first lane that has items, so that no lane ahead can object. */
   readonly oneLane?: boolean
 }
@@ -41,13 +43,17 @@ export type PopPlan =
       readonly kind: 'repeat'
       readonly lockId: string
       readonly lock: Lock
-      readonly draft?: QueueRecord
-      readonly itemsAcknowledged?: number
+      readonly draft?: QueueRecord | undefined
+      readonly itemsAcknowledged?: number | undefined
     }
   /** Locks have expired, too many for one write or with nothing in them to take: end them first. */
   | { readonly kind: 'end-expired'; readonly draft: QueueRecord }
   /** Nothing to take. `draft` is there when a lock is to be acknowledged all the same. */
-  | { readonly kind: 'empty'; readonly draft?: QueueRecord; readonly itemsAcknowledged?: number }
+  | {
+      readonly kind: 'empty'
+      readonly draft?: QueueRecord
+      readonly itemsAcknowledged?: number | undefined
+    }
   | PopTake
 
 export type PopTake = {
@@ -55,7 +61,7 @@ export type PopTake = {
   /** The record with everything but the taking done. */
   readonly draft: QueueRecord
   readonly picks: readonly Stretch[]
-  readonly itemsAcknowledged?: number
+  readonly itemsAcknowledged?: number | undefined
   /** By how much the locks that this write ends lighten the record. */
   readonly inFlightFreed: number
   /** More is free than was picked. */
@@ -78,7 +84,6 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const acknowledged = acknowledgeFirst(record, command, nowMs)
   if ('kind' in acknowledged) return acknowledged
   const { itemsAcknowledged } = acknowledged
-  const settled = itemsAcknowledged === undefined ? {} : { itemsAcknowledged }
 
   const returned = endExpired(acknowledged.draft, nowMs)
   const live = liveLocks(returned, nowMs)
@@ -91,13 +96,13 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const limit = command.lock === undefined ? command.count : roomForLock(draft, command.count)
   const { picks, more } = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
   if (picks.length === 0) {
-    if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, ...settled }
+    if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, itemsAcknowledged }
     // What came back too often must get to the dead-letter queue soon, not when the sweeper comes.
     return returned === record ? { kind: 'empty' } : { kind: 'end-expired', draft: returned }
   }
   if (limit === 0) return { kind: 'refused', error: tooManyInFlight(draft) }
   const inFlightFreed = inFlightOf(record) - inFlightOf(draft)
-  return { kind: 'take', draft, picks, more, inFlightFreed, ...settled }
+  return { kind: 'take', draft, picks, more, inFlightFreed, itemsAcknowledged }
 }
 
 /** The record after the first `count` of the planned items are taken. */
@@ -116,7 +121,7 @@ export function takeItems(
       : withLock(passed, command.lock.id, {
           expiresAtMs,
           stretches,
-          ...(command.lock.keyHash !== undefined && { keyHash: command.lock.keyHash }),
+          keyHash: command.lock.keyHash,
         })
   return { draft, stretches, expiresAtMs, guards: popGuards(plan, stretches, command, nowMs) }
 }
@@ -137,12 +142,10 @@ function popGuards(
   const timerAhead = checkAtMs !== undefined && checkAtMs > nowMs
   return {
     claims: exclusive || (record.locks.size > 0 && !timerAhead),
-    ...(!exclusive && timerAhead && { checkAtAfterMs: nowMs }),
+    checkAtAfterMs: !exclusive && timerAhead ? nowMs : undefined,
     lanesMade: last > 0,
     ...(ahead.length <= LANES_AHEAD_NAMED ? { lanesAhead: ahead } : { appends: true }),
-    ...(command.lock !== undefined && {
-      inFlightMax: IN_FLIGHT_MAX + inFlightFreed - itemsIn(stretches),
-    }),
+    inFlightMax: command.lock && IN_FLIGHT_MAX + inFlightFreed - itemsIn(stretches),
   }
 }
 
@@ -156,14 +159,16 @@ function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopP
   // The first time it was settled with the items; that nobody remembers how takes nothing back.
   if ('kind' in acknowledged || acknowledged.itemsAcknowledged === undefined) return repeat
   const { draft, itemsAcknowledged } = acknowledged
-  return { ...repeat, itemsAcknowledged, ...(draft !== record && { draft }) }
+  return { ...repeat, itemsAcknowledged, draft: draft === record ? undefined : draft }
 }
 
 function acknowledgeFirst(
   record: QueueRecord,
   command: PopCommand,
   nowMs: number,
-): { draft: QueueRecord; itemsAcknowledged?: number } | (PopPlan & { kind: 'refused' }) {
+):
+  | { draft: QueueRecord; itemsAcknowledged?: number | undefined }
+  | (PopPlan & { kind: 'refused' }) {
   if (command.acknowledge === undefined) return { draft: record }
   const standing = standingOf(record, command.acknowledge, nowMs)
   switch (standing.kind) {
@@ -190,7 +195,7 @@ export function choose(
   const picks: Stretch[] = []
   let left = count
   for (const [priority, lane] of lanesInOrder(record)) {
-    const free = freeIn(record, priority, lane)
+    const free = freeIn(record, lane)
     if (free.length === 0) continue
     if (left === 0 || (oneLane && picks.length > 0)) return { picks, more: true }
     const taken = take(free, left)

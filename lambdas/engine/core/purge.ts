@@ -59,7 +59,7 @@ export function purgeStep(
     if (lanes >= LANES_PER_WRITE) return { draft, items, finished: false }
     lanes += 1
     items += countOf(left)
-    draft = settle(withLane(draft, p, { ...lane, frontier: endOf(lane) }), stretchesOf(p, left))
+    draft = settle(withLane(draft, { ...lane, frontier: endOf(lane) }), stretchesOf(p, left))
   }
   return { draft, items, finished: true }
 }

@@ -11,7 +11,6 @@ import {
   subtract,
   union,
 } from './ranges.ts'
-import type { Reminder } from './reminder.ts'
 
 /**
  * The queue record, decoded. Immutable: a decision makes a new one, and `store/fenced-update.ts`
@@ -59,6 +58,7 @@ export type QueueRecord = {
 }
 
 export type Lane = {
+  readonly priority: number
   readonly epoch: string
   readonly segmentSize: number
   readonly head: number
@@ -88,7 +88,17 @@ export type Lock = {
   readonly expiresAtMs: number
   readonly stretches: readonly Stretch[]
   /** Hash of the pop's idempotency key. */
-  readonly keyHash?: string
+  readonly keyHash?: string | undefined
+}
+
+/** The sweeper's note on items that nobody takes (`reminder.ts`). */
+export type Reminder = {
+  /** Announcements so far; 0 after the first look. */
+  readonly times: number
+  /** Sum of all frontiers: rises whenever somebody takes what nobody had before. */
+  readonly taken: number
+  /** When it was looked at first, or announced last. */
+  readonly sinceMs: number
 }
 
 /** How a lock ended. */
@@ -100,8 +110,12 @@ export const EPOCH_CHARACTERS = 8
 
 export const noSegments: Range = { from: 0, to: 0 }
 
-export function newLane(epoch: string, segmentSize: number, tail: readonly string[]): Lane {
+export function newLane(
+  { priority, epoch, segmentSize }: Pick<Lane, 'priority' | 'epoch' | 'segmentSize'>,
+  tail: readonly string[] = [],
+): Lane {
   return {
+    priority,
     epoch,
     segmentSize,
     head: 0,
@@ -156,9 +170,9 @@ export function lockedIn(record: QueueRecord, priority: number): Ranges {
 }
 
 /** What a pop may take, in order. */
-export function freeIn(record: QueueRecord, priority: number, lane: Lane): Ranges {
+export function freeIn(record: QueueRecord, lane: Lane): Ranges {
   const all = [{ from: lane.head, to: endOf(lane) }]
-  const taken = union(union(lane.holes, lockedIn(record, priority)), lane.dead)
+  const taken = union(union(lane.holes, lockedIn(record, lane.priority)), lane.dead)
   return subtract(normalised(all), taken)
 }
 
@@ -203,9 +217,9 @@ export function markAfter(record: QueueRecord, version: number): string | undefi
   return at < 0 ? undefined : record.marks.slice(at, at + MARK_CHARACTERS)
 }
 
-export const withLane = (record: QueueRecord, priority: number, lane: Lane): QueueRecord => ({
+export const withLane = (record: QueueRecord, lane: Lane): QueueRecord => ({
   ...record,
-  lanes: new Map(record.lanes).set(priority, lane),
+  lanes: new Map(record.lanes).set(lane.priority, lane),
 })
 
 export function withoutLane(record: QueueRecord, priority: number): QueueRecord {

@@ -1,20 +1,12 @@
-import { hasFree } from './marks.ts'
-import { isDone, type QueueRecord } from './record.ts'
+import { hasFree } from './flags.ts'
+import { isDone, type QueueRecord, type Reminder } from './record.ts'
 
-/**
+/*
  * Events tell of changes, and a change can pass unheard: the consumer was deployed later, events were
  * turned on later, the call was lost, a stranger's lock was in the way. So the sweeper, when it comes
  * to a queue where items are free and no lock is live, remembers how much has been taken so far; and
  * where it finds that nobody took any more until the time was over, it announces the queue again.
  */
-export type Reminder = {
-  /** Announcements so far; 0 after the first look. */
-  readonly times: number
-  /** Sum of all frontiers: rises whenever somebody takes what nobody had before. */
-  readonly taken: number
-  /** When it was looked at first, or announced last. */
-  readonly sinceMs: number
-}
 
 /** A queue whose consumer is gone for good costs an announcement an hour, and not one in five minutes. */
 const INTERVAL_MS_MAX = 60 * 60_000

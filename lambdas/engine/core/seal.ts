@@ -4,7 +4,6 @@ import { ENTRIES_PER_SEAL, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
 
 export type Seal = {
-  readonly priority: number
   readonly lane: Lane
   readonly entries: readonly string[]
 }
@@ -19,17 +18,17 @@ const LANES_PER_SEAL = 40
  */
 export function planSeal(record: QueueRecord, fromBytes: number = TAIL_SOFT_BYTES): Seal[] {
   if (record.tailBytes < fromBytes) return []
-  const lanes = [...record.lanes]
-    .map(([priority, lane]) => ({ priority, lane, bytes: bytesOf(lane.tail) }))
+  const lanes = [...record.lanes.values()]
+    .map((lane) => ({ lane, bytes: bytesOf(lane.tail) }))
     .filter(({ bytes }) => bytes > 0)
-    .sort((a, b) => b.bytes - a.bytes || a.priority - b.priority)
+    .sort((a, b) => b.bytes - a.bytes || a.lane.priority - b.lane.priority)
   const seals: Seal[] = []
   let left = record.tailBytes
   let room = ENTRIES_PER_SEAL
-  for (const { priority, lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
+  for (const { lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
     if (left <= TAIL_SOFT_BYTES / 2 || room === 0) break
     const entries = lane.tail.slice(0, room)
-    seals.push({ priority, lane, entries })
+    seals.push({ lane, entries })
     left -= bytes
     room -= entries.length
   }
@@ -40,11 +39,11 @@ export function planSeal(record: QueueRecord, fromBytes: number = TAIL_SOFT_BYTE
 export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord {
   const lanes = new Map(record.lanes)
   let tailBytes = record.tailBytes
-  for (const { priority, lane, entries } of seals) {
+  for (const { lane, entries } of seals) {
     let span = 0
     for (const entry of entries) span += spanOf(entry)
     const tail = lane.tail.slice(entries.length)
-    lanes.set(priority, { ...lane, sealed: lane.sealed + span, tail })
+    lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail })
     tailBytes -= bytesOf(entries)
   }
   return { ...record, lanes, tailBytes }
@@ -60,7 +59,7 @@ export function planSealBefore(record: QueueRecord, append: Append): Seal[] {
   if (record.room < append.items) return []
   const seals = planSeal(record, 0)
   const emptied = new Map(
-    seals.map(({ priority, lane, entries }) => [priority, lane.tail.length === entries.length]),
+    seals.map(({ lane, entries }) => [lane.priority, lane.tail.length === entries.length]),
   )
   return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seals : []
 }

@@ -117,7 +117,7 @@ function eachLane(
     const lane = next.lanes.get(priority)
     if (lane === undefined) continue
     const { lane: changed, roomFreed } = change(lane, stretchesIn(stretches, priority))
-    next = { ...withLane(next, priority, changed), room: next.room + roomFreed }
+    next = { ...withLane(next, changed), room: next.room + roomFreed }
   }
   return next
 }

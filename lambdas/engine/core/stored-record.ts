@@ -1,6 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
-import type { GuardLimit } from '../../rate/core/setting-fields.ts'
-import { type Configuration, defaultConfiguration } from './configuration.ts'
+import { defaultConfiguration } from './configuration.ts'
 import { unflatten } from './ranges.ts'
 import {
   type Dead,
@@ -11,9 +10,10 @@ import {
   type Lock,
   noSegments,
   type QueueRecord,
+  type Reminder,
   type Stretch,
 } from './record.ts'
-import type { Reminder } from './reminder.ts'
+import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
 export type StoredLane = {
@@ -40,19 +40,6 @@ export type StoredLock =
   | { x: number; p: number; n: number; k?: string }
   /** [priority, from, to, …] */
   | { x: number; r: number[]; k?: string }
-
-/** [requests, window], and of a smooth one its burst. */
-export type StoredLimit = [number, number] | [number, number, number]
-
-export type StoredConfiguration = {
-  v: number
-  z: number
-  b: number
-  m?: number
-  c?: number
-  pl?: StoredLimit
-  ol?: StoredLimit
-}
 
 export type StoredRecord = {
   pk: string
@@ -96,7 +83,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
   if (stored.fm !== undefined) throw unknownFormat(queue, stored.fm)
   const lanes = new Map<number, Lane>()
   for (const [priority, lane] of Object.entries(stored.L)) {
-    lanes.set(Number(priority), decodeLane(lane))
+    lanes.set(Number(priority), decodeLane(Number(priority), lane))
   }
   const locks = new Map<string, Lock>()
   for (const [lockId, lock] of Object.entries(stored.K)) {
@@ -136,7 +123,7 @@ const unknownFormat = (queue: string, format: number): QueueError =>
     `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${FORMAT}: deploy the newer version here as well`,
   )
 
-function decodeLane(stored: StoredLane): Lane {
+function decodeLane(priority: number, stored: StoredLane): Lane {
   const deliveries: Delivered[] = []
   const d = stored.d ?? []
   for (let i = 0; i < d.length; i += 3) {
@@ -149,6 +136,7 @@ function decodeLane(stored: StoredLane): Lane {
     dead.push({ from: q[i] as number, to: q[i + 1] as number, reason })
   }
   return {
+    priority,
     epoch: stored.e,
     segmentSize: stored.z,
     head: stored.h,
@@ -165,7 +153,6 @@ function decodeLane(stored: StoredLane): Lane {
 }
 
 function decodeLock(stored: StoredLock, from: number | undefined): Lock {
-  const key = stored.k === undefined ? {} : { keyHash: stored.k }
   if ('r' in stored) {
     const stretches: Stretch[] = []
     for (let i = 0; i < stored.r.length; i += 3) {
@@ -175,13 +162,13 @@ function decodeLock(stored: StoredLock, from: number | undefined): Lock {
         to: stored.r[i + 2] as number,
       })
     }
-    return { expiresAtMs: stored.x, stretches, ...key }
+    return { expiresAtMs: stored.x, stretches, keyHash: stored.k }
   }
   const start = from as number
   return {
     expiresAtMs: stored.x,
     stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
-    ...key,
+    keyHash: stored.k,
   }
 }
 
@@ -225,47 +212,11 @@ export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
   }
 }
 
-function decodeConfiguration(stored: StoredConfiguration): Configuration {
-  return {
-    revision: stored.v,
-    segmentSize: stored.z,
-    bufferSegments: stored.b,
-    ...(stored.m !== undefined && { maxDeliveries: stored.m }),
-    ...(stored.c !== undefined && { capacity: stored.c }),
-    ...(stored.pl !== undefined && { pushLimit: decodeLimit(stored.pl) }),
-    ...(stored.ol !== undefined && { popLimit: decodeLimit(stored.ol) }),
-  }
-}
-
-export function encodeConfiguration(configuration: Configuration): StoredConfiguration {
-  return {
-    v: configuration.revision,
-    z: configuration.segmentSize,
-    b: configuration.bufferSegments,
-    ...(configuration.maxDeliveries !== undefined && { m: configuration.maxDeliveries }),
-    ...(configuration.capacity !== undefined && { c: configuration.capacity }),
-    ...(configuration.pushLimit !== undefined && { pl: encodeLimit(configuration.pushLimit) }),
-    ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
-  }
-}
-
 export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, number, number] => [
   times,
   taken,
   sinceMs,
 ]
-
-const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimit => ({
-  maxRequests,
-  windowMillis,
-  algorithm: burst === undefined ? 'window' : 'smooth',
-  burst: burst ?? 1,
-})
-
-const encodeLimit = (limit: GuardLimit): StoredLimit =>
-  limit.algorithm === 'smooth'
-    ? [limit.maxRequests, limit.windowMillis, limit.burst]
-    : [limit.maxRequests, limit.windowMillis]
 
 const endingCodes: Readonly<Record<Ending, string>> = {
   acknowledged: 'a',

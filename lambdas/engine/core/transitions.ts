@@ -1,4 +1,4 @@
-import { endsUnacknowledged, hasFree } from './marks.ts'
+import { endsUnacknowledged, hasFree } from './flags.ts'
 import { countOf, intersect, normalised, subtract } from './ranges.ts'
 import {
   freeIn,
@@ -35,7 +35,7 @@ export type Transition =
 /**
  * From what a queue's record was and is, and nothing else: the same two images give the same answer,
  * in the same order, however often and wherever they are looked at. No clock either: whether a lock
- * had expired is told by when the write says that it ended locks, which is finer than the stream's
+ * had expired follows from when the write says that it ended locks, which is finer than the stream's
  * own time (whole seconds).
  */
 export function transitionsOf(before: QueueRecord | undefined, after: QueueRecord): Transition[] {
@@ -54,7 +54,7 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 }
 
 /**
- * Something was free all along, but behind a lock: a pop that found the queue locked was told to wait.
+ * Something was free all along, but behind a lock: a pop that found the queue locked was answered "locked".
  * Now the lock has ended, or a part of it has come back. What became of the lock's own items does not
  * matter: they may be dead or purged, and the rest can be taken all the same. A lock that ended by being
  * acknowledged is no news, because its holder is at work and pops again.
@@ -71,12 +71,12 @@ function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
 function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord): boolean {
   const [was, is] = [before, after].map(({ lanes }) => lanes.get(stretch.priority))
   if (is === undefined || was?.epoch !== is.epoch) return false
-  return intersect(freeIn(after, stretch.priority, is), [stretch]).length > 0
+  return intersect(freeIn(after, is), [stretch]).length > 0
 }
 
 /**
  * Locks that are gone because their time was over. How a lock ended is remembered of the last 16; one
- * write may end more, and of those that it pushed out of memory the expired ones are told by their time.
+ * write may end more, and of those that it pushed out of memory their time tells which had expired.
  */
 function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))
@@ -125,8 +125,8 @@ function wasDrained(before: QueueRecord | undefined, after: QueueRecord): boolea
 }
 
 /**
- * Nothing is stored any more but what is on its way to the dead-letter queue. By the mark, because
- * the writer of the last settlement may not know that it is the last: the mark is looked at whenever
+ * Nothing is stored any more but what is on its way to the dead-letter queue. This goes by `dry`, because
+ * the writer of the last settlement may not know that it is the last: the flag is looked at whenever
  * it is set, and at every write while it is there.
  */
 const isDrained = (record: QueueRecord): boolean => record.dry && countIn(record) === 0

@@ -15,10 +15,10 @@ import {
 } from './record.ts'
 
 /** What of a lane is there for a reader: not settled, not dead, not acknowledged and yet to fold. */
-export function visibleIn(record: QueueRecord, priority: number, lane: Lane): Ranges {
+export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
   let visible = subtract(unsettledIn(lane), lane.dead.length === 0 ? none : normalised(lane.dead))
   for (const lock of record.locks.values()) {
-    if (isDone(lock)) visible = subtract(visible, stretchesIn(lock.stretches, priority))
+    if (isDone(lock)) visible = subtract(visible, stretchesIn(lock.stretches, lane.priority))
   }
   return visible
 }
@@ -37,7 +37,7 @@ export function lockedNow(
 
 export function countIn(record: QueueRecord): number {
   let count = 0
-  for (const [priority, lane] of record.lanes) count += countOf(visibleIn(record, priority, lane))
+  for (const lane of record.lanes.values()) count += countOf(visibleIn(record, lane))
   return count
 }
 
@@ -47,12 +47,12 @@ export const etagOf = (record: QueueRecord | undefined): string =>
     ? '"0"'
     : `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
 
-export function laneView(record: QueueRecord, priority: number, lane: Lane) {
+export function laneView(record: QueueRecord, lane: Lane) {
   const end = endOf(lane)
   const { from, to } = lane.offloaded
   return {
-    priority,
-    count: countOf(visibleIn(record, priority, lane)),
+    priority: lane.priority,
+    count: countOf(visibleIn(record, lane)),
     headSegment: segmentOf(lane, lane.head),
     tailSegment: segmentOf(lane, Math.max(lane.head, end - 1)),
     // What was recalled is in S3 still, but served from rows: the range is what waits there.
@@ -69,8 +69,8 @@ export function laneView(record: QueueRecord, priority: number, lane: Lane) {
  */
 export function oldestInTails(record: QueueRecord): number | undefined {
   let earliest: number | undefined
-  for (const [priority, lane] of record.lanes) {
-    const first = visibleIn(record, priority, lane)[0]
+  for (const lane of record.lanes.values()) {
+    const first = visibleIn(record, lane)[0]
     if (first === undefined) continue
     const entry = entryAt(lane, first.from)
     if (entry === undefined || isReference(entry)) return undefined

@@ -2,9 +2,11 @@ import { QueueError } from '../../foundation/errors.ts'
 import { SHARDS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { announced, waitsForSomebody } from '../core/reminder.ts'
-import type { AnnounceReport, AnnounceRequest } from '../queues.ts'
+import type { AnnounceReport, AnnounceRequest } from '../verbs.ts'
+import { attempts } from './attempts.ts'
+import { done } from './decision.ts'
 import { checkPrefix } from './directory.ts'
-import { busy, changeOf, commit, type Engine, pause } from './engine.ts'
+import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type WalkPage, type WalkPlace, walkOn, walkStart } from './walk.ts'
 
@@ -28,7 +30,7 @@ export async function announceWaiting(
   const report = { queues: 0, announced: 0, failed: 0 }
   while (place !== undefined && engine.clock.nowMs() < deadlineMs) {
     const page: WalkPage | undefined = await nextPage(engine, prefix, place, report)
-    // What was done so far is told, and where to go on.
+    // The answer says what was done so far, and where to go on.
     if (page === undefined) break
     report.queues += page.records.length + page.unread.length
     for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)
@@ -67,21 +69,14 @@ async function nextPage(
   }
 }
 
-async function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
-  let record: QueueRecord | undefined = seen
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record === undefined || !waitsForSomebody(record)) return false
-    const nowMs = engine.clock.nowMs()
-    const change = changeOf(engine, record, announced(record, nowMs), {
-      nowMs,
-      refreshCheckAt: true,
-    })
-    const committed = await commit(engine, change)
-    if (committed.kind === 'committed') return true
-    record = committed.kind === 'lost' ? committed.current : undefined
-    await pause(engine, attempt)
-  }
-  throw busy(seen.queue)
+function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
+  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
+  return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
+    if (record === undefined || !waitsForSomebody(record)) return { kind: 'answer', answer: false }
+    const options = { nowMs, refreshCheckAt: true }
+    const change = changeOf(engine, record, announced(record, nowMs), options)
+    return { kind: 'write', change, landed: () => done(true) }
+  })
 }
 
 /** `3/orders`: in shard 3, behind the queue "orders". */

@@ -1,37 +1,24 @@
 import { QueueError } from '../../foundation/errors.ts'
-import { randomText } from '../../foundation/random-text.ts'
 import {
   type Append,
   findAppend,
   isNext,
   obstacleTo,
-  sealsAfter,
+  type Placed,
   startsAfterAppend,
 } from '../core/append.ts'
-import { defaultConfiguration } from '../core/configuration.ts'
 import { recordKey } from '../core/keys.ts'
-import { FORGET_AFTER_MS, LANES_MAX, LANES_PER_APPEND, ROOMY_TAIL } from '../core/limits.ts'
+import { LANES_PER_APPEND } from '../core/limits.ts'
 import { doneLocks } from '../core/locks.ts'
-import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
-import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
-import {
-  busy,
-  type Engine,
-  newMark,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  remindAtMs,
-  seen,
-  tailLimits,
-} from './engine.ts'
+import type { Lane, QueueRecord } from '../core/record.ts'
+import { appendUpdate, wideAppendUpdate } from '../store/append-update.ts'
+import { attempts } from './attempts.ts'
+import { again, done, lost, type Outcome, type View } from './decision.ts'
+import { type Engine, outcomeUnknown, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
 import { foldForRoom } from './fold.ts'
-import { housekeepRecord } from './housekeep.ts'
-import { passLimit } from './pass-limit.ts'
-import { appendSealing, seal } from './seal.ts'
-
-/** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
-export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly start: number }>
+import { makeRecord, makeRoomForLanes, missingLanes } from './lanes.ts'
+import type { LimitedCall } from './pass-limit.ts'
+import { appendSealing, sealAfter, sealQuietly } from './seal.ts'
 
 /**
  * Most wait for a tail that is being sealed, 50–100 ms each: three seconds in all, after
@@ -40,175 +27,147 @@ export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly star
 const ATTEMPTS_MAX = 40
 const FULL_WAIT_MS = 50
 
-/** How a push stands to the queue's limit, before anything was asked of the store. */
-export type Admittance = { readonly hasSlot: boolean; readonly receivedMs: number | undefined }
+/** What one push appends, and to which queue. */
+type Appending = {
+  readonly engine: Engine
+  readonly queue: string
+  readonly addition: Append
+  /** Waits for a full tail so far. */
+  waits: number
+}
 
 /**
- * The one loop of a push. An append names no version: it fails only for a reason that the record
- * handed over with the failure tells, so no step of it needs a read. Once an answer is lost it is
- * never sent again: a second copy could follow the first (rule 5).
+ * An append names no version: it fails only for a reason that the record handed over with the failure
+ * tells, so no step of it needs a read. Once an answer is lost it is never sent again: a second copy
+ * could follow the first (rule 5).
  */
-export async function append(
+export function append(
   engine: Engine,
   queue: string,
   addition: Append,
-  { hasSlot, receivedMs }: Admittance,
+  limit: LimitedCall,
 ): Promise<Placed> {
-  const wide = addition.lanes.size > LANES_PER_APPEND
-  let record = engine.memory.get(queue)
-  let waits = 0
-  let admitted = hasSlot
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (wide) record ??= await readRecord(engine, queue)
-    if (!admitted && record !== undefined) {
-      admitted = await passLimit(engine, 'push', record, receivedMs)
+  const appending: Appending = { engine, queue, addition, waits: 0 }
+  if (addition.lanes.size > LANES_PER_APPEND) return appendWide(appending, limit)
+  const course = { from: 'recollection', attemptsMax: ATTEMPTS_MAX, limit } as const
+  return attempts<Placed>(engine, queue, course, (view) => {
+    const { record, attempt } = view
+    const isAlone = attempt === 1 && record !== undefined && engine.alone.has(record)
+    return {
+      kind: 'act',
+      act: () => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)),
     }
-    const limits = tailLimits(engine)
-    // Not a wide one: the record that a lost race leaves may have a limit, which its write does not ask for.
-    if (attempt === 1 && !wide && record !== undefined && engine.alone.has(record)) {
-      const sealedFirst = await appendSealing(engine, record, addition)
-      if (sealedFirst !== undefined) return placed(addition, sealedFirst)
-      record = engine.memory.get(queue)
-    }
-    if (!wide) {
-      // Blind at first: lanes are there, as far as anyone knows.
-      const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
-      const written = await engine.dynamo.update(
-        recordKey(queue),
-        appendUpdate(addition, limits, { newLanes, admitted, remindAtMs: remindAtMs(engine) }),
-      )
-      if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
-      if (written.kind === 'done') {
-        const after = seen(engine, queue, written.item) as QueueRecord
-        if (record !== undefined && isNext(record, after)) engine.alone.add(after)
-        await sealAfter(engine, after, addition.bytes)
-        return placed(addition, after)
-      }
-      record = seen(engine, queue, written.item)
-    }
-    let obstacle = obstacleTo(addition, record, limits)
-    // A wide push has asked nothing of the store so far, and memory refuses nothing (rule 7).
-    if (wide && (obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes')) {
-      record = await readRecord(engine, queue)
-      obstacle = obstacleTo(addition, record, limits)
-    }
-    switch (obstacle.kind) {
-      case 'no-record': {
-        const made = await makeRecord(engine, queue, addition)
-        if (made.kind === 'made') return placed(addition, made.record)
-        record = made.current
-        break
-      }
-      case 'full':
-        if (record === undefined || doneLocks(record) === 0) throw queueFull(queue, record)
-        record = await foldForRoom(engine, record)
-        break
-      case 'too-many-lanes':
-        await makeRoomForLanes(engine, queue, record as QueueRecord)
-        record = engine.memory.get(queue)
-        break
-      case 'too-wide': {
-        const written = await appendWide(engine, queue, addition, record as QueueRecord)
-        if (written !== undefined) return written
-        record = engine.memory.get(queue)
-        await pause(engine, attempt)
-        break
-      }
-      case 'tail-full':
-        waits += 1
-        await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
-        // Still full after a wait: whoever was to seal it may have died.
-        if (waits % 2 === 0) await sealQuietly(engine, record as QueueRecord)
-        break
-      case 'no-lanes':
-      case 'none':
-        break
-      default:
-        throw obstacle satisfies never
-    }
-  }
-  throw busy(queue)
-}
-
-export function missingLanes(
-  engine: Engine,
-  addition: Append,
-  record: QueueRecord | undefined,
-): Map<number, Lane> {
-  const lanes = new Map<number, Lane>()
-  const { segmentSize } = record?.configuration ?? defaultConfiguration
-  for (const [priority, entries] of addition.lanes) {
-    if (record?.lanes.has(priority)) continue
-    const epoch = randomText(engine.random, EPOCH_CHARACTERS)
-    lanes.set(priority, newLane(epoch, segmentSize, entries))
-  }
-  return lanes
-}
-
-/** The queue's first push makes it. Its birth mark is ours alone, which decides a lost answer. */
-async function makeRecord(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-): Promise<
-  | { readonly kind: 'made'; readonly record: QueueRecord }
-  | { readonly kind: 'there'; readonly current: QueueRecord | undefined }
-> {
-  const lanes = missingLanes(engine, addition, undefined)
-  const born = randomText(engine.random, EPOCH_CHARACTERS)
-  // Nobody pops from a record that was made for a transaction which then never came.
-  const checkAtMs =
-    addition.items === 0 ? engine.clock.nowMs() + FORGET_AFTER_MS : remindAtMs(engine)
-  const item = newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs })
-  const written = await engine.dynamo.put({
-    Item: item,
-    ConditionExpression: 'attribute_not_exists(pk)',
   })
-  if (written.kind === 'failed') {
-    return { kind: 'there', current: seen(engine, queue, written.item) }
-  }
-  if (written.kind === 'done') {
-    const record = seen(engine, queue, item) as QueueRecord
-    await sealAfter(engine, record, addition.bytes)
-    return { kind: 'made', record }
-  }
-  const current = await readRecord(engine, queue).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
-  })
-  if (current?.born !== born) throw outcomeUnknown(queue, written.cause)
-  return { kind: 'made', record: seen(engine, queue, item) as QueueRecord }
 }
 
-async function appendWide(
-  engine: Engine,
-  queue: string,
-  addition: Append,
+/** For a lone producer whose push would fill the tail. If this is not the moment, it pushes as any other. */
+async function sealFirst(
+  { engine, queue, addition }: Appending,
   record: QueueRecord,
-): Promise<Placed | undefined> {
-  const written = await engine.dynamo.update(
-    recordKey(queue),
-    wideAppendUpdate(addition, record, missingLanes(engine, addition, record), remindAtMs(engine)),
-  )
-  if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)
-  const current = seen(engine, queue, written.item)
-  if (written.kind === 'failed') return undefined
-  await sealAfter(engine, current as QueueRecord, addition.bytes)
-  return placed(addition, current as QueueRecord)
+): Promise<Outcome<Placed>> {
+  const sealed = await appendSealing(engine, record, addition)
+  return sealed === undefined ? again(engine.memory.get(queue)) : done(placed(addition, sealed))
+}
+
+async function sendBlind(
+  appending: Appending,
+  { record, admitted }: View,
+): Promise<Outcome<Placed>> {
+  const { engine, queue, addition } = appending
+  // Lanes are there, as far as anyone knows.
+  const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
+  const options = { newLanes, admitted, remindAtMs: remindAtMs(engine) }
+  const update = appendUpdate(addition, tailLimits(engine), options)
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  if (written.kind === 'unknown') return lookFor(appending, written.cause)
+  const after = seen(engine, queue, written.row)
+  if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
+  if (record !== undefined && isNext(record, after)) engine.alone.add(after)
+  await sealAfter(engine, after, addition.bytes)
+  return done(placed(addition, after))
+}
+
+/**
+ * To more lanes than an expression can name: all are replaced, on the condition that nothing at all
+ * was changed. That write cannot tell what is in the way, so this looks first.
+ */
+function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
+  const { engine, queue, addition } = appending
+  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, limit } as const
+  return attempts<Placed>(engine, queue, course, ({ record, isCurrent }) => {
+    const obstacle = obstacleTo(addition, record, tailLimits(engine))
+    if (record !== undefined && obstacle.kind === 'too-wide') {
+      return { kind: 'act', act: () => sendWide(appending, record) }
+    }
+    return isCurrent ? { kind: 'act', act: () => clearTheWay(appending, record) } : { kind: 'look' }
+  })
+}
+
+async function sendWide(appending: Appending, record: QueueRecord): Promise<Outcome<Placed>> {
+  const { engine, queue, addition } = appending
+  const newLanes = missingLanes(engine, addition, record)
+  const update = wideAppendUpdate(addition, record, newLanes, remindAtMs(engine))
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  if (written.kind === 'unknown') return lookFor(appending, written.cause)
+  const after = seen(engine, queue, written.row)
+  if (written.kind === 'failed' || after === undefined) return lost(after)
+  await sealAfter(engine, after, addition.bytes)
+  return done(placed(addition, after))
+}
+
+/** Does what the next attempt needs, by the record that refused this one; or refuses the push. */
+async function clearTheWay(
+  appending: Appending,
+  record: QueueRecord | undefined,
+): Promise<Outcome<Placed>> {
+  const { engine, queue, addition } = appending
+  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  if (record === undefined) {
+    return makeRecord(engine, queue, addition, (made) => placed(addition, made))
+  }
+  switch (obstacle.kind) {
+    case 'full':
+      if (doneLocks(record) === 0) throw queueFull(record)
+      return again(await foldForRoom(engine, record))
+    case 'too-many-lanes':
+      return again(await makeRoomForLanes(engine, record))
+    case 'tail-full':
+      return again(await waitForRoom(appending, record))
+    case 'too-wide':
+    case 'no-record':
+    case 'no-lanes':
+    case 'none':
+      return again(record)
+    default:
+      throw obstacle satisfies never
+  }
+}
+
+async function waitForRoom(
+  appending: Appending,
+  record: QueueRecord,
+): Promise<QueueRecord | undefined> {
+  const { engine, queue, addition } = appending
+  appending.waits += 1
+  await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
+  // Still full after a wait: the process that was to seal it may have died.
+  if (appending.waits % 2 === 0) await sealQuietly(engine, record)
+  // The next blind append learns what the record is now; a wide one has to read it.
+  return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, queue) : record
 }
 
 /** Finds the append in the record, or says that nobody can tell. */
-async function lookFor(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-  cause: unknown,
-): Promise<Placed> {
-  const current = await readRecord(engine, queue).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
-  })
-  const found = current && findAppend(addition, current)
-  if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
-  return places(current, found)
+function lookFor({ engine, queue, addition }: Appending, cause: unknown): Outcome<Placed> {
+  return {
+    kind: 'doubt',
+    cause,
+    async settle() {
+      const current = await readRecord(engine, queue)
+      const found = current && findAppend(addition, current)
+      if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
+      return done(places(current, found))
+    },
+  }
 }
 
 function placed(addition: Append, record: QueueRecord): Placed {
@@ -223,83 +182,9 @@ function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Place
   return found
 }
 
-async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
-  const alone = engine.alone.has(record)
-  if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
-}
-
-/** The push is answered by its append alone: a seal that fails is somebody else's next. */
-export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {
-  await seal(engine, record).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue: record.queue, step: 'seal' })
-  })
-}
-
-/** Drops lanes that are empty. The record must be as the store has it now: this may refuse (rule 7). */
-export async function makeRoomForLanes(
-  engine: Engine,
-  queue: string,
-  record: QueueRecord,
-): Promise<void> {
-  const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
-  if (empty > 0) {
-    const report = await housekeepRecord(engine, queue, record, true)
-    // Others may have dropped them meanwhile.
-    const lanesLeft = engine.memory.get(queue)?.lanes.size ?? 0
-    if (report.dropped > 0 || lanesLeft < record.lanes.size) return
-  }
-  throw new QueueError(
-    'TOO_MANY_PRIORITIES',
-    `Cannot use another priority in queue "${queue}" because ${LANES_MAX} have items in them already`,
-    { field: 'priority' },
-  )
-}
-
-export function queueFull(queue: string, record: QueueRecord | undefined): QueueError {
-  const capacity = record?.configuration.capacity
+export function queueFull({ queue, configuration }: QueueRecord): QueueError {
   return new QueueError(
     'QUEUE_FULL',
-    `Cannot push to queue "${queue}" because it would hold more than its capacity of ${capacity} items`,
+    `Cannot push to queue "${queue}" because it would hold more than its capacity of ${configuration.capacity} items`,
   )
-}
-
-/**
- * Makes the lane, empty, where it is missing: what a transaction appends to must be there. It
- * brings no items and no bytes, so a full queue and a full tail do not matter.
- */
-export async function ensureLane(
-  engine: Engine,
-  queue: string,
-  priority: number,
-): Promise<QueueRecord> {
-  const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
-  let record = engine.memory.get(queue)
-  let current = record === undefined
-  if (current) record = await readRecord(engine, queue)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record?.lanes.has(priority)) return record
-    if (record === undefined) {
-      const made = await makeRecord(engine, queue, nothing)
-      record = made.kind === 'made' ? made.record : made.current
-      current = true
-    } else if (obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes') {
-      // Others may have made room since this process saw the queue.
-      if (current) await makeRoomForLanes(engine, queue, record)
-      record = await readRecord(engine, queue)
-      current = true
-    } else {
-      const newLanes = missingLanes(engine, nothing, record)
-      const written = await engine.dynamo.update(
-        recordKey(queue),
-        appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true }),
-      )
-      // Made or not, by us or not: what counts is whether it is there.
-      record =
-        written.kind === 'unknown'
-          ? await readRecord(engine, queue)
-          : seen(engine, queue, written.item)
-      current = true
-    }
-  }
-  throw busy(queue)
 }

@@ -14,9 +14,11 @@ import {
   lockedNow,
   visibleIn,
 } from '../core/views.ts'
-import type { BrowsePage, BrowseRequest } from '../queues.ts'
-import { type Engine, readRecord } from './engine.ts'
-import { MissingItems, READS_MAX, unreadable } from './popped.ts'
+import type { BrowsePage, BrowseRequest } from '../verbs.ts'
+import { attempts } from './attempts.ts'
+import { done } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { readingCourse } from './missing-items.ts'
 
 const LIMIT_DEFAULT = 20
 
@@ -39,15 +41,17 @@ export async function browse(
     )
   }
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
-  const missing = new MissingItems()
-  let record = await readRecord(engine, queue)
-  for (let attempt = 1; attempt <= READS_MAX; attempt += 1) {
-    if (record === undefined) return { items: [] }
-    const page = await pageOf(engine, record, priority, limit, place)
-    if (page !== undefined) return page
-    record = await missing.lookAgain(engine, queue, record)
-  }
-  throw unreadable(queue)
+  const course = { ...readingCourse(queue), from: 'store' } as const
+  return attempts<BrowsePage>(engine, queue, course, ({ record }) => {
+    if (record === undefined) return { kind: 'answer', answer: { items: [] } }
+    return {
+      kind: 'act',
+      async act() {
+        const page = await pageOf(engine, record, priority, limit, place)
+        return page === undefined ? { kind: 'missing', record } : done(page)
+      },
+    }
+  })
 }
 
 async function pageOf(
@@ -61,7 +65,7 @@ async function pageOf(
   const items: BrowsePage['items'][number][] = []
   let bytes = ANSWER_BYTES_MAX
   for (const { priority: p, lane, from } of lanesFrom(record, priority, place)) {
-    const visible = subtract(visibleIn(record, p, lane), [{ from: 0, to: from }])
+    const visible = subtract(visibleIn(record, lane), [{ from: 0, to: from }])
     const locked = lockedNow(record, p, visible, nowMs)
     const picks = take(visible, limit - items.length)
     const read = await engine.items.read(record, stretchesOf(p, picks), bytes)

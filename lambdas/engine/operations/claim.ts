@@ -1,87 +1,118 @@
-import type { Claim } from '../core/claim.ts'
+import { type Claim, planClaim } from '../core/claim.ts'
+import { hasFree } from '../core/flags.ts'
 import { recordKey } from '../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../core/limits.ts'
+import type { PopCommand } from '../core/pop.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
-import type { PopOutcome } from '../queues.ts'
 import { claimUpdate } from '../store/lock-updates.ts'
-import { changedAllTheSame, type Engine, outcomeUnknown, readRecord, seen } from './engine.ts'
+import type { PopOutcome } from '../verbs.ts'
+import { attempts } from './attempts.ts'
+import { again, type Decision, done, type Outcome, type View } from './decision.ts'
+import {
+  changedAllTheSame,
+  type Engine,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+} from './engine.ts'
 import { foldAfter } from './fold.ts'
 import { leaveDryQuietly } from './leave-dry.ts'
-import {
-  acknowledged,
-  isMoreWaiting,
-  itemsOf,
-  MissingItems,
-  READS_MAX,
-  type Try,
-  unreadable,
-} from './popped.ts'
+import { readingCourse, unreadable } from './missing-items.ts'
+import { acknowledged, itemsOf, lockOf } from './popped.ts'
+
+/** After this many lost claims the pop goes under the fence, where someone always wins. */
+const CLAIMS_MAX = 12
+
+/** A claim, where one will do; the pop goes under the fence otherwise. */
+export function decideClaim(
+  engine: Engine,
+  record: QueueRecord,
+  command: PopCommand,
+  view: View,
+  starvingFrom: number,
+): Decision<PopOutcome> | undefined {
+  if (view.attempt > CLAIMS_MAX) return undefined
+  const claim = planClaim(record, command, view.nowMs)
+  // A remembered record may lead to no less than was asked for.
+  if (claim === undefined || (!view.isCurrent && claim.count < command.count)) return undefined
+  const isStarving = view.attempt >= starvingFrom
+  const take = (count: number): Decision<PopOutcome> => ({
+    kind: 'act',
+    act: () => takeClaim(engine, { ...claim, count }, view, isStarving),
+  })
+  if (!claim.exact) return take(claim.count)
+  // A large claim reads first, to take no more than fits an answer.
+  const from = record.lanes.get(claim.priority)?.frontier ?? 0
+  const stretch = { priority: claim.priority, from, to: from + claim.count }
+  return {
+    kind: 'read',
+    stretches: [stretch],
+    bytesMax: ANSWER_BYTES_MAX,
+    next: (entries) => take(entries.length),
+  }
+}
 
 /** Writes, then reads: safe, because a lock keeps its items from being trimmed. */
-export async function takeClaim(
+async function takeClaim(
   engine: Engine,
-  queue: string,
-  planned: Claim,
-  admitted: boolean,
-): Promise<Try> {
-  const claim = planned.exact ? await fitted(engine, planned) : planned
-  if (claim === undefined) return { kind: 'missing', record: planned.seen }
-  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, admitted))
-  let record: QueueRecord | undefined
-  if (written.kind === 'unknown') {
-    record = await readRecord(engine, queue).catch((error: unknown) => {
-      throw outcomeUnknown(queue, error)
-    })
-    if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, written.cause)
-  } else {
-    record = seen(engine, queue, written.item)
-    if (written.kind === 'failed') return { kind: 'lost', record }
-  }
-  const outcome = await claimedItems(engine, record as QueueRecord, claim).catch(
-    (error: unknown) => {
-      // The claim stands. Its lock's id was told to nobody, so the items come back in its time.
-      throw changedAllTheSame(error)
-    },
-  )
-  await foldAfter(engine, record as QueueRecord)
-  const known = await leaveDryQuietly(engine, record)
-  return { kind: 'popped', outcome: known ? outcome : askAgain(outcome) }
-}
-
-/** A large claim reads first, to take no more than fits an answer. */
-async function fitted(engine: Engine, claim: Claim): Promise<Claim | undefined> {
-  const from = claim.seen.lanes.get(claim.priority)?.frontier ?? 0
-  const stretch = { priority: claim.priority, from, to: from + claim.count }
-  const read = await engine.items.read(claim.seen, [stretch], ANSWER_BYTES_MAX)
-  return read.kind === 'read' ? { ...claim, count: read.entries.length } : undefined
-}
-
-async function claimedItems(
-  engine: Engine,
-  claimed: QueueRecord,
   claim: Claim,
-): Promise<PopOutcome> {
-  let record: QueueRecord | undefined = claimed
-  const lock = claimed.locks.get(claim.lockId) as Lock
-  const missing = new MissingItems()
-  for (let attempt = 1; record !== undefined && attempt <= READS_MAX; attempt += 1) {
-    const read = await engine.items.read(record, lock.stretches)
-    if (read.kind === 'read') {
-      const { acknowledge = '' } = claim
-      const ended = claim.seen.locks.get(acknowledge)
-      return {
-        kind: 'items',
-        items: itemsOf(record, lock.stretches, read.entries),
-        lock: { id: claim.lockId, expiresAtMs: claim.expiresAtMs, ttlSeconds: 0 },
-        more: itemsIn(lock.stretches) < claim.wanted && isMoreWaiting(claimed, false),
-        ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
-      }
+  { admitted, attempt, nowMs }: View,
+  isStarving: boolean,
+): Promise<Outcome<PopOutcome>> {
+  const { queue } = claim.seen
+  const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, admitted))
+  if (written.kind === 'unknown') {
+    const { cause } = written
+    return {
+      kind: 'doubt',
+      cause,
+      async settle() {
+        const record = await readRecord(engine, queue)
+        if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, cause)
+        return done(await claimed(engine, record, claim))
+      },
     }
-    record = await missing.lookAgain(engine, claimed.queue, record)
-    if (record !== undefined && !record.locks.has(claim.lockId)) break
   }
-  throw unreadable(claimed.queue)
+  const record = seen(engine, queue, written.row)
+  if (written.kind === 'done') return done(await claimed(engine, record as QueueRecord, claim))
+  const isHeld = (record?.holdUntilMs ?? 0) >= nowMs
+  if (isHeld || isStarving) await pause(engine, attempt * 4)
+  return again(record)
 }
 
-const askAgain = (outcome: PopOutcome): PopOutcome =>
-  outcome.kind === 'items' ? { ...outcome, more: true } : outcome
+/** The claim stands. If this fails, nobody learns its lock's id, and its items come back when it expires. */
+async function claimed(engine: Engine, record: QueueRecord, claim: Claim): Promise<PopOutcome> {
+  const outcome = await claimedItems(engine, record, claim).catch((error: unknown) => {
+    throw changedAllTheSame(error)
+  })
+  await foldAfter(engine, record)
+  const known = await leaveDryQuietly(engine, record)
+  return known ? outcome : { ...outcome, more: true }
+}
+
+function claimedItems(engine: Engine, record: QueueRecord, claim: Claim) {
+  const { queue } = record
+  const { acknowledge = '', expiresAtMs, lockId, nowMs } = claim
+  const { stretches } = record.locks.get(lockId) as Lock
+  const ended = claim.seen.locks.get(acknowledge)
+  const course = { ...readingCourse(queue), from: { record } }
+  return attempts<Extract<PopOutcome, { kind: 'items' }>>(engine, queue, course, (view) => {
+    const now = view.record
+    if (!now?.locks.has(lockId)) return { kind: 'refuse', error: unreadable(queue) }
+    return {
+      kind: 'read',
+      stretches,
+      next: (entries) => ({
+        kind: 'answer',
+        answer: {
+          kind: 'items',
+          items: itemsOf(now, stretches, entries),
+          lock: lockOf({ id: lockId, ttlMs: expiresAtMs - nowMs }, expiresAtMs),
+          more: itemsIn(stretches) < claim.wanted && hasFree(record),
+          ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
+        },
+      }),
+    }
+  })
+}

@@ -8,21 +8,15 @@ import {
   defaultConfiguration,
   roomOf,
 } from '../core/configuration.ts'
-import { EPOCH_CHARACTERS, type QueueRecord } from '../core/record.ts'
+import { EPOCH_CHARACTERS } from '../core/record.ts'
 import { newRecord } from '../store/append-update.ts'
-import {
-  afterLoss,
-  busy,
-  changeOf,
-  commit,
-  type Engine,
-  newMark,
-  outcomeUnknown,
-  readRecord,
-  seen,
-} from './engine.ts'
+import { attempts } from './attempts.ts'
+import { done, type Outcome } from './decision.ts'
+import { changeOf, type Engine, newMark, readRecord } from './engine.ts'
+import { putFirst } from './first-record.ts'
 
 const ATTEMPTS_MAX = 24
+const LOOKS_FROM = 4
 
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
   checkQueueId(queue)
@@ -43,60 +37,42 @@ export async function configure(
       { field: 'max_deliveries' },
     )
   }
-  let record = await readRecord(engine, queue)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const before: Configuration = record?.configuration ?? defaultConfiguration
+  const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, looksFrom: LOOKS_FROM } as const
+  return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
+    const before = record?.configuration ?? defaultConfiguration
     if (ifMatch !== undefined && ifMatch !== before.revision) {
-      throw new QueueError(
-        'VERSION_MISMATCH',
-        `Cannot configure queue "${queue}" because its configuration is at revision ${before.revision}, not ${ifMatch}`,
-        { field: 'If-Match' },
-      )
+      return { kind: 'refuse', error: mismatch(queue, before.revision, ifMatch) }
     }
     const after = changeConfiguration(before, change)
     if (record === undefined) {
-      const made = await makeConfigured(engine, queue, after)
-      if (made.kind === 'made') return after
-      record = made.current
-    } else {
-      const room = record.room + roomOf(after) - roomOf(before)
-      const committed = await commit(
-        engine,
-        changeOf(
-          engine,
-          record,
-          { ...record, configuration: after, room },
-          { nowMs: engine.clock.nowMs() },
-        ),
-      )
-      if (committed.kind === 'committed') return after
-      record = committed.kind === 'lost' ? committed.current : undefined
+      return { kind: 'act', act: () => makeConfigured(engine, queue, after) }
     }
-    record = await afterLoss(engine, queue, attempt, record)
-  }
-  throw busy(queue)
+    const room = record.room + roomOf(after) - roomOf(before)
+    const draft = { ...record, configuration: after, room }
+    return {
+      kind: 'write',
+      change: changeOf(engine, record, draft, { nowMs }),
+      landed: () => done(after),
+    }
+  })
 }
 
-async function makeConfigured(
+function makeConfigured(
   engine: Engine,
   queue: string,
   after: Configuration,
-): Promise<{ kind: 'made' } | { kind: 'there'; current: QueueRecord | undefined }> {
+): Promise<Outcome<Configuration>> {
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   const nothing = { lanes: new Map(), items: 0, bytes: 0 }
   const item = newRecord(queue, born, newMark(engine), new Map(), nothing, {
     configuration: after,
   })
-  const written = await engine.dynamo.put({
-    Item: item,
-    ConditionExpression: 'attribute_not_exists(pk)',
-  })
-  if (written.kind === 'done') return { kind: 'made' }
-  if (written.kind === 'failed')
-    return { kind: 'there', current: seen(engine, queue, written.item) }
-  const current = await readRecord(engine, queue).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
-  })
-  if (current?.born === born) return { kind: 'made' }
-  throw outcomeUnknown(queue, written.cause)
+  return putFirst(engine, queue, item, () => after)
 }
+
+const mismatch = (queue: string, revision: number, ifMatch: number): QueueError =>
+  new QueueError(
+    'VERSION_MISMATCH',
+    `Cannot configure queue "${queue}" because its configuration is at revision ${revision}, not ${ifMatch}`,
+    { field: 'If-Match' },
+  )

@@ -33,7 +33,7 @@ export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, s
 
 /**
  * Shard by shard, the earliest timer of each first. It begins with another shard each time, so that a
- * run which must stop starves none of them. What cannot be read is told and passed: one item or index
+ * run which must stop starves none of them. It reports what it cannot read and goes on: one item or index
  * partition that is throttled must not hold up the queues of all others.
  */
 export async function* dueQueues(

@@ -1,17 +1,16 @@
 import type { BoundedCache } from '../../foundation/bounded-cache.ts'
-import type { Clock, Dynamo, Random, Row, Transacted, Written } from '../../foundation/dynamo.ts'
+import type { Clock, Dynamo, Random, Row } from '../../foundation/dynamo.ts'
 import { QueueError } from '../../foundation/errors.ts'
 import type { Objects } from '../../foundation/objects.ts'
 import { randomText } from '../../foundation/random-text.ts'
-import type { SlotEngine } from '../../rate/operations/rate-engine.ts'
+import type { SlotLimiter } from '../../rate/operations/limiter.ts'
 import type { TailLimits } from '../core/append.ts'
 import { isLimited } from '../core/configuration.ts'
 import { type FencedChange, type FenceOptions, fenced } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../core/limits.ts'
-import { MARK_CHARACTERS, markAfter, type QueueRecord } from '../core/record.ts'
+import { MARK_CHARACTERS, type QueueRecord } from '../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
-import { fencedUpdate } from '../store/fenced-update.ts'
 import type { ItemReader } from '../store/items.ts'
 
 /** What every operation works with; built once by `createQueues`. */
@@ -27,7 +26,7 @@ export type Engine = {
   readonly alone: WeakSet<QueueRecord>
   /** When records of queues with limits were seen: a limit that denies must not be long gone. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
-  readonly slots: SlotEngine
+  readonly slots: SlotLimiter
   readonly idempotencyTtlSeconds: number
   /** Whether records are marked for the events that are made of the table's stream. */
   readonly events: boolean
@@ -65,6 +64,12 @@ export async function readRecord(engine: Engine, queue: string): Promise<QueueRe
   return seen(engine, queue, await engine.dynamo.get(recordKey(queue), true))
 }
 
+/** The same after an answer was lost: if nobody can look either, nobody knows what happened. */
+export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
+  readRecord(engine, queue).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+
 /** Decodes a record that DynamoDB handed over, and remembers it. */
 export function seen(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
   if (row === undefined) {
@@ -94,75 +99,16 @@ export function seenInDoubt(
 const rememberedBytes = (record: QueueRecord): number =>
   2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
 
-export type Committed =
-  | { readonly kind: 'committed'; readonly record: QueueRecord | undefined }
-  /** Another writer was first: this is the record he left. */
-  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
-  /** An entry beside the record's own in the transaction was refused; with the item it met. */
-  | { readonly kind: 'blocked'; readonly item: Row | undefined }
+/** Appends may fill the tail far while the store keeps up, and little once it throttles. */
+export const tailLimits = (engine: Engine): TailLimits =>
+  isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
 
-/** Sendings of one fenced write whose answers are lost: then the store is out of reach. */
-const SENDINGS_MAX = 4
-const RESEND_AFTER_MS = 50
+export const isThrottled = (engine: Engine): boolean =>
+  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
 
-/**
- * Writes a fenced change, alone or in a transaction. A lost answer is looked up by the mark that
- * the write would have left (rule 5): found, it happened; another mark in its place, it did not and
- * never can, because the version has moved on. While the version has not moved, the very same
- * request is sent again: of any number of its copies only one can ever find that version.
- */
-export async function commit(
-  engine: Engine,
-  change: FencedChange,
-  {
-    beside = [],
-    eager = false,
-  }: { readonly beside?: readonly Row[]; readonly eager?: boolean } = {},
-): Promise<Committed> {
-  const { queue } = change.before
-  const send = sender(engine, change, beside, eager)
-  let cause: unknown
-  for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
-    const first = sending === 1
-    const written = await send().catch((error: unknown) => {
-      if (first) throw error
-      throw outcomeUnknown(queue, error)
-    })
-    if (written.kind === 'done') {
-      const record = written.item && seen(engine, queue, written.item)
-      stillAlone(engine, change.before, record)
-      return { kind: 'committed', record }
-    }
-    if (written.kind === 'blocked') {
-      // Nothing of this sending happened; of an earlier one it all may have.
-      if (first) return written
-      return await settleDoubt(engine, change, written.item)
-    }
-    let current: QueueRecord | undefined
-    if (written.kind === 'failed') {
-      if (first) return { kind: 'lost', current: seen(engine, queue, written.item) }
-      current = seenInDoubt(engine, queue, written.item)
-    } else {
-      cause = written.cause
-      await engine.clock.sleep(RESEND_AFTER_MS * (sending - 0.5))
-      current = await readRecord(engine, queue).catch((error: unknown) => {
-        throw outcomeUnknown(queue, error)
-      })
-    }
-    const verdict = verdictOn(change, current)
-    if (verdict === 'happened') return { kind: 'committed', record: current }
-    if (verdict === 'never') return { kind: 'lost', current }
-    if (verdict === 'unknowable') throw outcomeUnknown(queue, cause)
-    // The version is as it was. Refused all the same, it was by another guard: and still may land.
-    if (written.kind === 'failed') throw outcomeUnknown(queue, cause)
-  }
-  throw outcomeUnknown(queue, cause)
-}
-
-/** A producer that pops as well, say: its own writes are no company. */
-function stillAlone(engine: Engine, before: QueueRecord, after: QueueRecord | undefined): void {
-  if (after === undefined || !engine.alone.has(before)) return
-  if (after.appends === before.appends) engine.alone.add(after)
+/** A pause that grows with the attempt and differs between writers. */
+export async function pause(engine: Engine, attempt: number): Promise<void> {
+  await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
 }
 
 export function outcomeUnknown(queue: string, cause: unknown): QueueError {
@@ -179,96 +125,8 @@ export function changedAllTheSame(error: unknown): unknown {
   return new QueueError(error.code, error.message, {
     outcome: 'unknown',
     cause: error.cause ?? error,
-    ...(error.field !== undefined && { field: error.field }),
+    field: error.field,
   })
-}
-
-function verdictOn(
-  change: FencedChange,
-  current: QueueRecord | undefined,
-): 'happened' | 'never' | 'open' | 'unknowable' {
-  if (current === undefined || current.born !== change.before.born) return 'unknowable'
-  if (current.version === change.before.version) return 'open'
-  const mark = markAfter(current, change.before.version)
-  if (mark === undefined) return 'unknowable'
-  return mark === change.mark ? 'happened' : 'never'
-}
-
-async function settleDoubt(
-  engine: Engine,
-  change: FencedChange,
-  item: Row | undefined,
-): Promise<Committed> {
-  const { queue } = change.before
-  const current = await readRecord(engine, queue).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
-  })
-  const verdict = verdictOn(change, current)
-  if (verdict === 'happened') return { kind: 'committed', record: current }
-  if (verdict === 'never') return { kind: 'lost', current }
-  throw outcomeUnknown(queue, new Error(`Refused while an earlier sending is open: ${!!item}`))
-}
-
-type Sent = Written | { readonly kind: 'blocked'; readonly item: Row | undefined }
-
-function sender(
-  engine: Engine,
-  change: FencedChange,
-  beside: readonly Row[],
-  eager: boolean,
-): () => Promise<Sent> {
-  const key = recordKey(change.before.queue)
-  const expressions = fencedUpdate(change)
-  if (beside.length === 0) return () => engine.dynamo.update(key, expressions, eager)
-  const own = {
-    Update: {
-      TableName: engine.dynamo.tableName,
-      Key: key,
-      ...expressions,
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-    },
-  }
-  return async () => {
-    engine.memory.delete(change.before.queue)
-    const items = [own, ...beside] as never
-    return sentOf(await engine.dynamo.transact({ TransactItems: items }))
-  }
-}
-
-function sentOf(transacted: Transacted): Sent {
-  if (transacted.kind !== 'failed') return transacted
-  const own = transacted.reasons[0]
-  if (own?.failed) return { kind: 'failed', ...(own.item !== undefined && { item: own.item }) }
-  return { kind: 'blocked', item: transacted.reasons.find(({ failed }) => failed)?.item }
-}
-
-/** Appends may fill the tail far while the store keeps up, and little once it throttles. */
-export const tailLimits = (engine: Engine): TailLimits =>
-  isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
-
-export const isThrottled = (engine: Engine): boolean =>
-  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
-
-/** A pause that grows with the attempt and differs between writers. */
-export async function pause(engine: Engine, attempt: number): Promise<void> {
-  await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
-}
-
-/** Losses from which on what was seen before a pause is not worth a try. */
-const LOOK_AGAIN_AFTER = 4
-
-/**
- * After a lost race: a pause, and what to try it with next. That is the record that beat it, at no
- * cost; but whoever writes during the pause beats that as well, so after a few it looks again.
- */
-export async function afterLoss(
-  engine: Engine,
-  queue: string,
-  losses: number,
-  current: QueueRecord | undefined,
-): Promise<QueueRecord | undefined> {
-  await pause(engine, losses)
-  return losses >= LOOK_AGAIN_AFTER ? readRecord(engine, queue) : current
 }
 
 export const busy = (queue: string): QueueError =>

@@ -1,71 +1,55 @@
-import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId } from '../../foundation/queue-id.ts'
-import { standingOf } from '../core/acknowledge.ts'
 import { recordKey } from '../core/keys.ts'
+import { acknowledgedAlready, standingOf } from '../core/lock-standing.ts'
 import { checkTtl } from '../core/pop-request.ts'
+import type { QueueRecord } from '../core/record.ts'
 import { extendUpdate } from '../store/lock-updates.ts'
-import {
-  busy,
-  type Engine,
-  outcomeUnknown,
-  pause,
-  readRecord,
-  seen,
-  seenInDoubt,
-} from './engine.ts'
+import { attempts } from './attempts.ts'
+import { done, lost } from './decision.ts'
+import { type Engine, readRecord, seen } from './engine.ts'
 
 const ATTEMPTS_MAX = 12
+
+export type Extended = {
+  readonly lockId: string
+  readonly expiresAtMs: number
+  readonly ttlSeconds: number
+}
 
 /** Sets a live lock's expiry to now + ttl: sooner or later than it was. */
 export async function extend(
   engine: Engine,
   queue: string,
-  { lockId, ttlSeconds }: { readonly lockId: string; readonly ttlSeconds: number },
-): Promise<{ lockId: string; expiresAtMs: number; ttlSeconds: number }> {
+  { lockId, ttlSeconds: wanted }: { readonly lockId: string; readonly ttlSeconds: number },
+): Promise<Extended> {
   checkQueueId(queue)
-  const seconds = checkTtl(ttlSeconds)
-  let record = engine.memory.get(queue)
-  let current = false
-  let lost: unknown
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const nowMs = engine.clock.nowMs()
+  const ttlSeconds = checkTtl(wanted)
+  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, pausesFrom: 2 } as const
+  return attempts<Extended>(engine, queue, course, ({ record, nowMs }) => {
     const standing = standingOf(record, lockId, nowMs)
-    if (record === undefined || standing.kind !== 'live') {
-      if (!current) {
-        record = await readRecord(engine, queue)
-        current = true
-        continue
-      }
-      // An earlier sending may have extended it before it ended.
-      if (lost !== undefined) throw outcomeUnknown(queue, lost)
-      if (standing.kind === 'refused') throw standing.error
-      throw new QueueError(
-        'LOCK_EXPIRED',
-        `Cannot extend lock "${lockId}" because it was acknowledged already`,
-        { field: 'lock_id' },
-      )
+    if (standing.kind === 'refused') return { kind: 'refuse', error: standing.error }
+    if (standing.kind === 'acknowledged' || record === undefined) {
+      return { kind: 'refuse', error: acknowledgedAlready('extend', lockId) }
     }
-    const expiresAtMs = nowMs + seconds * 1000
-    const written = await engine.dynamo
-      .update(recordKey(queue), extendUpdate(record, lockId, standing.lock, expiresAtMs))
-      .catch((error: unknown) => {
-        throw lost === undefined ? error : outcomeUnknown(queue, error)
-      })
-    if (written.kind === 'unknown') {
-      lost = written.cause
-      record = await readRecord(engine, queue).catch((error: unknown) => {
-        throw outcomeUnknown(queue, error)
-      })
-    } else {
-      const look = lost === undefined ? seen : seenInDoubt
-      record = look(engine, queue, written.item)
+    const expiresAtMs = nowMs + ttlSeconds * 1000
+    const outcomeBy = (after: QueueRecord | undefined) =>
+      // Compared with the expiry it replaces, so that any copy of it can land only once.
+      after?.locks.get(lockId)?.expiresAtMs === expiresAtMs
+        ? done({ lockId, expiresAtMs, ttlSeconds })
+        : lost(after)
+    return {
+      kind: 'act',
+      async act() {
+        const update = extendUpdate(record, lockId, standing.lock, expiresAtMs)
+        const written = await engine.dynamo.update(recordKey(queue), update)
+        if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.row))
+        const { cause } = written
+        return {
+          kind: 'doubt',
+          cause,
+          settle: async () => outcomeBy(await readRecord(engine, queue)),
+        }
+      },
     }
-    // Compared with the expiry it replaces, so that any copy of it can land only once.
-    if (record?.locks.get(lockId)?.expiresAtMs === expiresAtMs) {
-      return { lockId, expiresAtMs, ttlSeconds: seconds }
-    }
-    current = true
-    if (attempt > 1) await pause(engine, attempt)
-  }
-  throw lost === undefined ? busy(queue) : outcomeUnknown(queue, lost)
+  })
 }

@@ -1,7 +1,8 @@
 import { DONE_LOCKS_FOLD, DONE_LOCKS_STEP } from '../core/limits.ts'
 import { doneLocks, foldDone } from '../core/locks.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { changeOf, commit, type Engine, readRecord } from './engine.ts'
+import { commit } from './commit.ts'
+import { changeOf, type Engine, readRecord } from './engine.ts'
 
 /**
  * Acknowledged locks are folded into head and holes by the next fenced write. Where all pops are

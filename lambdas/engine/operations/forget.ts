@@ -4,7 +4,7 @@ import { FORGET_AFTER_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { KNOWN_FORMAT } from '../store/record-update.ts'
 import { type Engine, readRecord } from './engine.ts'
-import { housekeepRecord } from './housekeep.ts'
+import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
 
@@ -20,7 +20,7 @@ export async function forget(engine: Engine, queue: string): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const record = await readRecord(engine, queue)
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
-    await housekeepRecord(engine, queue, record, true)
+    await housekeepAll(engine, queue, record, { dropEmpty: true })
     if (await deleteRecord(engine, queue)) return
   }
 }

@@ -15,5 +15,5 @@ export async function hold(engine: Engine, record: QueueRecord): Promise<QueueRe
   const written = await engine.dynamo.update(recordKey(record.queue), holdUpdate(record, untilMs))
   return written.kind === 'unknown'
     ? readRecord(engine, record.queue)
-    : seen(engine, record.queue, written.item)
+    : seen(engine, record.queue, written.row)
 }

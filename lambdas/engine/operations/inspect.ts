@@ -6,7 +6,7 @@ import { countOf } from '../core/ranges.ts'
 import { isLive, itemsIn, lanesInOrder, type QueueRecord } from '../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { etagOf, laneView, lockedNow, oldestInTails, visibleIn } from '../core/views.ts'
-import type { InspectRequest, QueueState } from '../queues.ts'
+import type { InspectRequest, QueueState } from '../verbs.ts'
 import type { Engine } from './engine.ts'
 
 /** Lanes whose first items are read at a time, to tell how old the oldest is. */
@@ -24,7 +24,7 @@ export async function inspect(
   if (record === undefined) return stateOfNothing(queue)
   const nowMs = engine.clock.nowMs()
   const lanes = lanesInOrder(record)
-  const visible = lanes.map(([priority, lane]) => visibleIn(record, priority, lane))
+  const visible = lanes.map(([, lane]) => visibleIn(record, lane))
   const lockedCount = lanes.reduce(
     (sum, [priority], i) => sum + countOf(lockedNow(record, priority, visible[i] ?? [], nowMs)),
     0,
@@ -37,7 +37,7 @@ export async function inspect(
     lockedCount,
     deadCount: lanes.reduce((sum, [, lane]) => sum + countOf(lane.dead), 0),
     ...(oldestPushedAtMs !== undefined && { oldestPushedAtMs }),
-    lanes: lanes.map(([priority, lane]) => laneView(record, priority, lane)),
+    lanes: lanes.map(([, lane]) => laneView(record, lane)),
     locks: [...record.locks.values()]
       .filter((lock) => isLive(lock, nowMs))
       .sort((one, other) => one.expiresAtMs - other.expiresAtMs)
@@ -66,13 +66,13 @@ const stateOfNothing = (queue: string): QueueState => ({
 /** Reads the first item of each lane, wherever it is. */
 async function readOldest(engine: Engine, record: QueueRecord): Promise<number | undefined> {
   let earliest: number | undefined
-  const lanes = [...record.lanes]
+  const lanes = [...record.lanes.values()]
   for (let at = 0; at < lanes.length; at += LANES_AT_ONCE) {
     await Promise.all(
-      lanes.slice(at, at + LANES_AT_ONCE).map(async ([priority, lane]) => {
-        const first = visibleIn(record, priority, lane)[0]
+      lanes.slice(at, at + LANES_AT_ONCE).map(async (lane) => {
+        const first = visibleIn(record, lane)[0]
         if (first === undefined) return
-        const stretch = { priority, from: first.from, to: first.from + 1 }
+        const stretch = { priority: lane.priority, from: first.from, to: first.from + 1 }
         const read = await engine.items.read(record, [stretch])
         // Gone since: the record that this view shows is history by now, and so is the item.
         const entry = read.kind === 'read' ? read.entries[0] : undefined

@@ -1,7 +1,6 @@
-import type { Append } from '../core/append.ts'
+import type { Append, Placed } from '../core/append.ts'
 import type { Receipt } from '../core/receipt.ts'
 import { endOf, type Lane, type QueueRecord } from '../core/record.ts'
-import type { Placed } from './append.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 type Search = NonNullable<Receipt['search']>[number]

@@ -15,7 +15,7 @@ export type LanesMoved = {
   /** As the last move, or look, left the queue. */
   readonly record: QueueRecord | undefined
   /** Of the first priority that could not be moved. */
-  readonly failure?: unknown
+  readonly failure: unknown
 }
 
 /** Whether it is known of items of one priority that they cannot move in this call. */
@@ -75,7 +75,7 @@ export async function moveLanes(
     record = await readRecord(engine, queue)
   }
   const [failure] = failures.values()
-  return { moved, record, ...(failure !== undefined && { failure }) }
+  return { moved, record, failure }
 }
 
 /** It would meet the others as well, each after all its attempts. */

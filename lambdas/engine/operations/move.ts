@@ -5,17 +5,10 @@ import type { FencedChange } from '../core/fence.ts'
 import { recordKey } from '../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
 import { appendUpdate } from '../store/append-update.ts'
-import { ensureLane } from './append.ts'
-import {
-  type Committed,
-  commit,
-  type Engine,
-  readRecord,
-  remindAtMs,
-  seen,
-  tailLimits,
-} from './engine.ts'
-import { byReference, discardBatch } from './push.ts'
+import { type CommittedBeside, commitBeside } from './commit.ts'
+import { type Engine, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
+import { byReference, discardBatch } from './entries.ts'
+import { ensureLane } from './lanes.ts'
 import { seal } from './seal.ts'
 
 /**
@@ -29,7 +22,7 @@ export async function move(
   to: string,
   priority: number,
   entries: readonly string[],
-): Promise<Committed> {
+): Promise<CommittedBeside> {
   return moveEntries(engine, change, to, priority, entries).catch((error: unknown) => {
     throw cannotMove(change.before.queue, to, priority, error)
   })
@@ -42,7 +35,7 @@ function cannotMove(from: string, to: string, priority: number, error: unknown):
   return new QueueError(
     code,
     `Cannot move items of priority ${priority} from queue "${from}" to "${to}": ${message}`,
-    { cause: error, ...(outcome !== undefined && { outcome }) },
+    { cause: error, outcome },
   )
 }
 
@@ -52,7 +45,7 @@ async function moveEntries(
   to: string,
   priority: number,
   entries: readonly string[],
-): Promise<Committed> {
+): Promise<CommittedBeside> {
   const inline = appendOf(new Map([[priority, entries]]))
   await ensureLane(engine, to, priority)
   const addition =
@@ -68,7 +61,7 @@ async function moveEntries(
       },
     },
   ]
-  const committed = await commit(engine, change, { beside })
+  const committed = await commitBeside(engine, change, beside)
   engine.memory.delete(to)
   if (committed.kind === 'committed') return committed
   // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
@@ -76,7 +69,7 @@ async function moveEntries(
     if (isReference(entry)) await discardBatch(engine, to, entry)
   }
   if (committed.kind === 'blocked') {
-    const target = seen(engine, to, committed.item) ?? (await readRecord(engine, to))
+    const target = seen(engine, to, committed.row) ?? (await readRecord(engine, to))
     // Capacity does not count here, and must not hide that the tail is full.
     const obstacle = obstacleTo({ ...addition, items: 0 }, target, limits)
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)

@@ -9,17 +9,26 @@ const LIMIT_TRUSTED_MS = 10_000
 const settings = { push: 'pushLimit', pop: 'popLimit' } as const
 const fields = { push: 'push_limit', pop: 'pop_limit' } as const
 
+/** A call that a queue's limit may count. */
+export type LimitedCall = {
+  readonly verb: 'push' | 'pop'
+  /** It took its slot already, by what was remembered of the queue. */
+  readonly hasSlot: boolean
+  /** The gateway's time of the call. */
+  readonly receivedMs: number | undefined
+}
+
 /**
  * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one;
  * `true` once one is taken. A full window is an error: nothing was pushed or popped, nor will be.
  */
 export async function passLimit(
   engine: Engine,
-  verb: 'push' | 'pop',
+  call: Pick<LimitedCall, 'verb' | 'receivedMs'>,
   record: QueueRecord,
-  receivedMs: number | undefined,
 ): Promise<boolean> {
   const { queue } = record
+  const { verb, receivedMs } = call
   const owned = limitIn(record, verb)
   if (owned === undefined) return false
   const decision = await slotOf(engine, verb, queue, owned, receivedMs)
@@ -29,7 +38,7 @@ export async function passLimit(
   if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
     const current = await readRecord(engine, queue)
     if (current?.configuration.revision !== owned.revision) {
-      return current !== undefined && passLimit(engine, verb, current, receivedMs)
+      return current !== undefined && passLimit(engine, call, current)
     }
   }
   const { limit, windowMillis, retryAfterMs } = decision
@@ -46,14 +55,16 @@ function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLi
   return limit && { limit, revision }
 }
 
-/** The same for a push, by what is remembered of the queue: nothing yet, and it goes on. */
+/** The same before a push is stored anywhere, by what is remembered of the queue, if anything is. */
 export async function passKnownLimit(
   engine: Engine,
   queue: string,
   receivedMs: number | undefined,
-): Promise<boolean> {
+): Promise<LimitedCall> {
   const record = engine.memory.get(queue)
-  return record !== undefined && passLimit(engine, 'push', record, receivedMs)
+  const verb = 'push'
+  const hasSlot = record !== undefined && (await passLimit(engine, { verb, receivedMs }, record))
+  return { verb, hasSlot, receivedMs }
 }
 
 async function slotOf(
@@ -68,7 +79,7 @@ async function slotOf(
     return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
-    // A slot may be wasted; of the queue nothing was touched, whatever became of the slot.
+    // A slot may be wasted, but nothing in the queue was touched.
     throw new QueueError(
       error.code,
       `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; nothing was changed`,

@@ -1,210 +1,193 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId } from '../../foundation/queue-id.ts'
 import { randomLockId } from '../../foundation/random-text.ts'
-import { planClaim } from '../core/claim.ts'
+import { hasFree } from '../core/flags.ts'
 import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../core/limits.ts'
-import { hasFree } from '../core/marks.ts'
-import { type PopCommand, type PopTake, planPop, takeItems } from '../core/pop.ts'
+import { type PopCommand, type PopPlan, type PopTake, planPop, takeItems } from '../core/pop.ts'
 import { checkPop } from '../core/pop-request.ts'
-import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
-import type { PopOutcome, PopRequest } from '../queues.ts'
-import { takeClaim } from './claim.ts'
-import { busy, changeOf, commit, type Engine, pause, readRecord } from './engine.ts'
+import { itemsIn, type QueueRecord } from '../core/record.ts'
+import type { PopOutcome, PopRequest } from '../verbs.ts'
+import { attempts } from './attempts.ts'
+import { decideClaim } from './claim.ts'
+import { again, type Decision, done, lost, type View } from './decision.ts'
+import { changeOf, type Engine } from './engine.ts'
 import { hashOf } from './hash.ts'
-import { hold } from './hold.ts'
 import { leaveDry, leaveDryQuietly } from './leave-dry.ts'
-import { passLimit } from './pass-limit.ts'
-import { acknowledged, isMoreWaiting, itemsOf, MissingItems, type Try } from './popped.ts'
+import { acknowledged, itemsOf, lockOf } from './popped.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
 const ATTEMPTS_MAX = 24
 /** From here on claims are asked to stand back, and a pop keeps to one lane. */
-const STARVING_AFTER = 4
+const STARVING_FROM = 4
 /** Writes that end expired locks before there is room for the pop: each ends 40, or a large one. */
 const ENDINGS_MAX = 100
-/** After this many lost claims the pop goes under the fence, where someone always wins. */
-const CLAIMS_MAX = 12
-
 export async function pop(
   engine: Engine,
   queue: string,
   request: PopRequest = {},
 ): Promise<PopOutcome> {
   checkQueueId(queue)
-  const { count, ttlMs } = checkPop(request)
-  const missing = new MissingItems()
-  let endings = 0
-  let losses = 0
-  // A view from memory may lead to a write, which checks it; never to a refusal, an "empty" or less
-  // than was asked for.
-  let record = engine.memory.get(queue)
-  let current = false
-  let admitted = false
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record === undefined && !current) {
-      record = await readRecord(engine, queue)
-      current = true
-    }
-    const nowMs = engine.clock.nowMs()
-    const command = commandFor(engine, queue, request, { count, ttlMs }, losses)
-    if (record === undefined) {
-      // No record: nothing to pop, and no lock to acknowledge.
-      if (command.acknowledge === undefined) return { kind: 'empty' }
-      throw notFound(command.acknowledge)
-    }
-    if (!admitted) admitted = await passLimit(engine, 'pop', record, request.receivedMs)
-
-    const claim = attempt <= CLAIMS_MAX ? planClaim(record, command, nowMs) : undefined
-    if (claim !== undefined && (current || claim.count === count)) {
-      const claimed = await takeClaim(engine, queue, claim, admitted)
-      if (claimed.kind === 'popped') return withTtl(claimed.outcome, ttlMs)
-      record =
-        claimed.kind === 'missing'
-          ? await missing.lookAgain(engine, queue, claimed.record)
-          : claimed.record
-      current = true
-      if ((record?.holdUntilMs ?? 0) >= nowMs || attempt >= STARVING_AFTER) {
-        await pause(engine, attempt * 4)
-      }
-      continue
-    }
-
-    const plan = planPop(record, command, nowMs)
-    const ends = plan.kind === 'locked' || plan.kind === 'refused' || plan.kind === 'repeat'
-    // Appends do not move the version: what was pushed since would be left where it is.
-    const isShort = plan.kind === 'empty' || (plan.kind === 'take' && itemsIn(plan.picks) < count)
-    if (!current && (ends || isShort)) {
-      record = undefined
-      continue
-    }
-    switch (plan.kind) {
-      case 'locked':
-        return { kind: 'locked', expiresAtMs: plan.untilMs }
-      case 'refused':
-        throw plan.error
-      case 'repeat': {
-        if (plan.draft !== undefined) {
-          const change = changeOf(engine, record, plan.draft, { nowMs })
-          const committed = await commit(engine, change)
-          record = committed.kind === 'lost' ? committed.current : await readRecord(engine, queue)
-          break
-        }
-        const outcome = await repeated(engine, record, plan.lockId, plan.lock)
-        if (outcome !== undefined) {
-          await leaveDryQuietly(engine, record)
-          return { ...withTtl(outcome, ttlMs), ...acknowledged(plan.itemsAcknowledged) }
-        }
-        record = await missing.lookAgain(engine, queue, record)
-        continue
-      }
-      case 'empty': {
-        if (plan.draft === undefined) {
-          const left = await leaveDry(engine, record)
-          if (left === undefined || !hasFree(left)) return { kind: 'empty' }
-          record = left
-          break
-        }
-        const change = changeOf(engine, record, plan.draft, {
-          nowMs,
-          guards: nothingVisible(record, command),
-          marksDry: engine.events,
-        })
-        const committed = await commit(engine, change)
-        if (committed.kind === 'committed') return emptied(plan.itemsAcknowledged)
-        record = committed.kind === 'lost' ? committed.current : undefined
-        break
-      }
-      case 'end-expired': {
-        // Work of its own, not a lost race; 2,000 items in flight are ended in fewer rounds.
-        if (++endings > ENDINGS_MAX) throw busy(queue)
-        attempt -= 1
-        const change = changeOf(engine, record, plan.draft, { nowMs })
-        const committed = await commit(engine, change)
-        record = committed.kind === 'committed' ? committed.record : undefined
-        if (committed.kind === 'lost') record = committed.current
-        current = true
-        continue
-      }
-      case 'take': {
-        const taken = await take(engine, record, plan, command, { nowMs, losses })
-        if (taken.kind === 'popped') return withTtl(taken.outcome, ttlMs)
-        record =
-          taken.kind === 'missing'
-            ? await missing.lookAgain(engine, queue, taken.record)
-            : taken.record
-        break
-      }
-      default:
-        throw plan satisfies never
-    }
-    current = true
-    losses += 1
-    if (losses > 1) await pause(engine, losses)
-    if (losses >= STARVING_AFTER && record !== undefined) record = await hold(engine, record)
-  }
-  throw busy(queue)
+  const checked = checkPop(request)
+  const course = {
+    from: 'memory',
+    attemptsMax: ATTEMPTS_MAX,
+    extrasMax: ENDINGS_MAX,
+    pausesFrom: 2,
+    holdsFrom: STARVING_FROM,
+    limit: { verb: 'pop', hasSlot: false, receivedMs: request.receivedMs },
+  } as const
+  return attempts<PopOutcome>(engine, queue, course, (view) => {
+    const { record } = view
+    const command = commandFor(engine, queue, request, checked, view.losses)
+    if (record === undefined) return decideNoQueue(command)
+    return (
+      decideClaim(engine, record, command, view, STARVING_FROM) ??
+      decideFenced(engine, record, command, view)
+    )
+  })
 }
 
-/** Reads, then writes: what cannot be read is not taken (rule 4). */
-async function take(
+/** No record: nothing to pop, and no lock to acknowledge. */
+const decideNoQueue = ({ acknowledge }: PopCommand): Decision<PopOutcome> =>
+  acknowledge === undefined
+    ? { kind: 'answer', answer: { kind: 'empty' } }
+    : { kind: 'refuse', error: notFound(acknowledge) }
+
+function decideFenced(
+  engine: Engine,
+  record: QueueRecord,
+  command: PopCommand,
+  view: View,
+): Decision<PopOutcome> {
+  const { nowMs } = view
+  const plan = planPop(record, command, nowMs)
+  // Appends do not move the version: what was pushed since would be left where it is.
+  if (!view.isCurrent && takesLess(plan, command)) return { kind: 'look' }
+  switch (plan.kind) {
+    case 'locked':
+      return { kind: 'answer', answer: { kind: 'locked', expiresAtMs: plan.untilMs } }
+    case 'refused':
+      return { kind: 'refuse', error: plan.error }
+    case 'end-expired': {
+      // 2,000 items in flight are ended in fewer rounds than there may be.
+      const change = changeOf(engine, record, plan.draft, { nowMs })
+      return { kind: 'write', change, landed: again, isExtra: true }
+    }
+    case 'repeat':
+      return decideRepeat(engine, record, plan, command, nowMs)
+    case 'empty':
+      return decideEmpty(engine, record, plan, command, nowMs)
+    case 'take':
+      return {
+        kind: 'read',
+        stretches: plan.picks,
+        bytesMax: ANSWER_BYTES_MAX,
+        next: (entries) => decideTake(engine, record, plan, entries, command, view),
+      }
+    default:
+      throw plan satisfies never
+  }
+}
+
+const takesLess = (plan: PopPlan, { count }: PopCommand): boolean =>
+  plan.kind === 'repeat' ||
+  plan.kind === 'empty' ||
+  (plan.kind === 'take' && itemsIn(plan.picks) < count)
+
+/** What was read is taken: reads come first, so what cannot be read stays (rule 4). */
+function decideTake(
   engine: Engine,
   record: QueueRecord,
   plan: PopTake,
+  entries: readonly string[],
   command: PopCommand,
-  { nowMs, losses }: { readonly nowMs: number; readonly losses: number },
-): Promise<Try> {
-  const read = await engine.items.read(record, plan.picks, ANSWER_BYTES_MAX)
-  if (read.kind === 'missing') return { kind: 'missing', record }
-  const taken = takeItems(plan, read.entries.length, command, nowMs)
+  { nowMs, losses }: View,
+): Decision<PopOutcome> {
+  const taken = takeItems(plan, entries.length, command, nowMs)
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
   const change = changeOf(engine, record, taken.draft, {
     nowMs,
     guards: taken.guards,
     // Claims need a `checkAt` that is ahead of them; someone has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
-    // Items that are not locked come back to nobody who dies before he has left the mark.
-    marksDry: engine.events && losses < (command.lock === undefined ? STARVING_AFTER : 1),
+    // If a pop without a lock dies before it has set the flag, nobody else sets it.
+    setsDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
   })
-  const committed = await commit(engine, change)
-  if (committed.kind !== 'committed') {
-    return { kind: 'lost', record: committed.kind === 'lost' ? committed.current : undefined }
+  return {
+    kind: 'write',
+    change,
+    async landed(after) {
+      const known = await leaveDryQuietly(engine, after)
+      return done({
+        kind: 'items',
+        items: itemsOf(plan.draft, taken.stretches, entries),
+        // By the record as the pop left it: what was appended meanwhile is waiting as well.
+        more: !known || (entries.length < command.count && hasFree(after)),
+        ...(command.lock !== undefined && { lock: lockOf(command.lock, taken.expiresAtMs) }),
+        ...acknowledged(plan.itemsAcknowledged),
+      })
+    },
   }
-  const known = await leaveDryQuietly(engine, committed.record)
-  const outcome = {
-    kind: 'items' as const,
-    items: itemsOf(plan.draft, taken.stretches, read.entries),
-    // By the record as the pop left it: what was appended meanwhile is waiting as well.
-    more:
-      !known || (read.entries.length < command.count && isMoreWaiting(committed.record, plan.more)),
-    ...(command.lock !== undefined && {
-      lock: { id: command.lock.id, expiresAtMs: taken.expiresAtMs, ttlSeconds: 0 },
-    }),
-    ...acknowledged(plan.itemsAcknowledged),
-  }
-  return { kind: 'popped', outcome }
 }
 
-async function repeated(
+/** A pop with this key has its lock still: the same items again. */
+function decideRepeat(
   engine: Engine,
   record: QueueRecord,
-  lockId: string,
-  lock: Lock,
-): Promise<PopOutcome | undefined> {
-  const read = await engine.items.read(record, lock.stretches)
-  if (read.kind === 'missing') return undefined
-  return {
-    kind: 'items',
-    items: itemsOf(record, lock.stretches, read.entries),
-    lock: { id: lockId, expiresAtMs: lock.expiresAtMs, ttlSeconds: 0 },
-    more: false,
+  { draft, lockId, lock, itemsAcknowledged }: Extract<PopPlan, { kind: 'repeat' }>,
+  command: PopCommand,
+  nowMs: number,
+): Decision<PopOutcome> {
+  if (draft !== undefined) {
+    return { kind: 'write', change: changeOf(engine, record, draft, { nowMs }), landed: again }
   }
+  const ttlMs = command.lock?.ttlMs ?? 0
+  return {
+    kind: 'read',
+    stretches: lock.stretches,
+    next: (entries) => ({
+      kind: 'act',
+      async act() {
+        await leaveDryQuietly(engine, record)
+        return done({
+          kind: 'items',
+          items: itemsOf(record, lock.stretches, entries),
+          lock: lockOf({ id: lockId, ttlMs }, lock.expiresAtMs),
+          more: false,
+          ...acknowledged(itemsAcknowledged),
+        })
+      },
+    }),
+  }
+}
+
+function decideEmpty(
+  engine: Engine,
+  record: QueueRecord,
+  { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
+  command: PopCommand,
+  nowMs: number,
+): Decision<PopOutcome> {
+  if (draft === undefined) {
+    return {
+      kind: 'act',
+      async act() {
+        const left = await leaveDry(engine, record)
+        return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(left)
+      },
+    }
+  }
+  const guards = nothingVisible(record, command)
+  const change = changeOf(engine, record, draft, { nowMs, guards, setsDry: engine.events })
+  const answer: PopOutcome = { kind: 'empty', ...acknowledged(itemsAcknowledged) }
+  return { kind: 'write', change, landed: () => done(answer) }
 }
 
 function commandFor(
   engine: Engine,
   queue: string,
   request: PopRequest,
-  { count, ttlMs }: { count: number; ttlMs: number },
+  { count, ttlMs }: { readonly count: number; readonly ttlMs: number },
   losses: number,
 ): PopCommand {
   const { idempotencyKey } = request
@@ -212,17 +195,15 @@ function commandFor(
     count,
     competing: request.competing ?? false,
     // A fresh id each time: a claim that lands late must not pass for this one.
-    ...(request.requireAck && {
-      lock: {
-        id: randomLockId(engine.random),
-        ttlMs,
-        ...(idempotencyKey !== undefined && {
-          keyHash: hashOf(queue, idempotencyKey).slice(0, 12),
-        }),
-      },
-    }),
-    ...(request.acknowledge !== undefined && { acknowledge: request.acknowledge }),
-    oneLane: losses > STARVING_AFTER,
+    lock: request.requireAck
+      ? {
+          id: randomLockId(engine.random),
+          ttlMs,
+          keyHash: idempotencyKey && hashOf(queue, idempotencyKey).slice(0, 12),
+        }
+      : undefined,
+    acknowledge: request.acknowledge,
+    oneLane: losses > STARVING_FROM,
   }
 }
 
@@ -235,16 +216,6 @@ function nothingVisible(record: QueueRecord, command: PopCommand) {
     ...(lanes.length <= LANES_AHEAD_NAMED ? { lanesAhead: lanes } : { appends: true }),
   }
 }
-
-function withTtl(outcome: PopOutcome, ttlMs: number): PopOutcome {
-  if (outcome.kind !== 'items' || outcome.lock === undefined) return outcome
-  return { ...outcome, lock: { ...outcome.lock, ttlSeconds: ttlMs / 1000 } }
-}
-
-const emptied = (items: number | undefined): PopOutcome => ({
-  kind: 'empty',
-  ...acknowledged(items),
-})
 
 const notFound = (lockId: string): QueueError =>
   new QueueError(

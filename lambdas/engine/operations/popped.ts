@@ -1,40 +1,7 @@
-import { QueueError } from '../../foundation/errors.ts'
 import { decodeItem } from '../core/entry.ts'
 import { itemId } from '../core/keys.ts'
-import { hasFree } from '../core/marks.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../core/record.ts'
-import type { PopOutcome, PoppedItem } from '../queues.ts'
-import { type Engine, readRecord } from './engine.ts'
-
-const MISSING_MAX = 3
-/** Reads in all, while housekeeping moves what is read from one place to another. */
-export const READS_MAX = 24
-
-/**
- * Reads that found items missing at the very version that says they are there. Where the version has
- * moved, housekeeping has moved them, as it may at each segment of a long read: that counts for nothing.
- */
-export class MissingItems {
-  #found = 0
-
-  /** The record as it is now, to go on with. */
-  async lookAgain(
-    engine: Engine,
-    queue: string,
-    record: QueueRecord | undefined,
-  ): Promise<QueueRecord | undefined> {
-    const current = await readRecord(engine, queue)
-    if (current?.born === record?.born && current?.version === record?.version) this.#found += 1
-    if (this.#found === MISSING_MAX) throw unreadable(queue)
-    return current
-  }
-}
-
-/** What became of one attempt to take items, under the fence or by a claim. */
-export type Try =
-  | { readonly kind: 'popped'; readonly outcome: PopOutcome }
-  | { readonly kind: 'lost'; readonly record: QueueRecord | undefined }
-  | { readonly kind: 'missing'; readonly record: QueueRecord | undefined }
+import type { PoppedItem } from '../verbs.ts'
 
 export function itemsOf(
   record: QueueRecord,
@@ -59,15 +26,10 @@ export function itemsOf(
   return items
 }
 
-/** Whether anything was left to take, by the record as the pop left it. */
-export const isMoreWaiting = (record: QueueRecord | undefined, otherwise: boolean): boolean =>
-  record === undefined ? otherwise : hasFree(record)
+export const lockOf = (
+  { id, ttlMs }: { readonly id: string; readonly ttlMs: number },
+  expiresAtMs: number,
+) => ({ id, expiresAtMs, ttlSeconds: ttlMs / 1000 })
 
 export const acknowledged = (items: number | undefined) =>
   items === undefined ? {} : { itemsAcknowledged: items }
-
-export const unreadable = (queue: string): QueueError =>
-  new QueueError(
-    'SEGMENT_UNAVAILABLE',
-    `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
-  )

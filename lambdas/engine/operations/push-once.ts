@@ -1,40 +1,33 @@
 import type { Row } from '../../foundation/dynamo.ts'
-import { QueueError } from '../../foundation/errors.ts'
 import { randomText } from '../../foundation/random-text.ts'
-import type { Key } from '../../foundation/table.ts'
-import { type Append, crossesSealLine, obstacleTo } from '../core/append.ts'
+import { type Append, crossesSealLine, idsOf, obstacleTo, type Placed } from '../core/append.ts'
 import { receiptKey, recordKey } from '../core/keys.ts'
 import { doneLocks } from '../core/locks.ts'
 import { checkIdempotencyKey } from '../core/pop-request.ts'
 import type { Receipt } from '../core/receipt.ts'
 import { EPOCH_CHARACTERS, endOf, type QueueRecord } from '../core/record.ts'
-import type { Pushed, PushItem } from '../queues.ts'
 import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-update.ts'
+import type { Pushed, PushItem } from '../verbs.ts'
+import { queueFull } from './append.ts'
+import { attempts } from './attempts.ts'
+import { again, done, lost, type Outcome, type View } from './decision.ts'
 import {
-  type Admittance,
-  makeRoomForLanes,
-  missingLanes,
-  type Placed,
-  queueFull,
-  sealQuietly,
-} from './append.ts'
-import {
-  busy,
   changedAllTheSame,
   type Engine,
   newMark,
-  outcomeUnknown,
-  pause,
   readRecord,
   remindAtMs,
   seen,
   tailLimits,
 } from './engine.ts'
+import { discardUnlessOpen, prepare } from './entries.ts'
 import { foldForRoom } from './fold.ts'
 import { hashOf } from './hash.ts'
-import { locate, searchesOf } from './locate.ts'
-import { passKnownLimit, passLimit } from './pass-limit.ts'
-import { discardUnlessOpen, idsOf, prepare } from './push.ts'
+import { makeRoomForLanes, missingLanes } from './lanes.ts'
+import { searchesOf } from './locate.ts'
+import { passKnownLimit } from './pass-limit.ts'
+import { answerAgain, answerOf, located, type Once, receiptOf, receiptPut } from './receipts.ts'
+import { sealQuietly } from './seal.ts'
 
 const ATTEMPTS_MAX = 40
 /**
@@ -57,125 +50,105 @@ export async function pushOnce(
   receivedMs: number | undefined,
 ): Promise<Pushed> {
   checkIdempotencyKey(idempotencyKey)
-  const hasSlot = await passKnownLimit(engine, queue, receivedMs)
+  const limit = await passKnownLimit(engine, queue, receivedMs)
   const once: Once = {
     queue,
     items,
     key: receiptKey(queue, hashOf(queue, idempotencyKey)),
     hash: hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)])),
     ...(await prepare(engine, queue, items)),
-    hasSlot,
-    receivedMs,
-    open: { lost: undefined, done: false },
   }
-  try {
-    return await attempts(engine, once)
-  } catch (error) {
-    const { lost, done } = once.open
-    if (done) throw changedAllTheSame(error)
-    if (
-      lost !== undefined &&
-      !(error instanceof QueueError && error.code === 'IDEMPOTENCY_CONFLICT')
-    ) {
-      throw outcomeUnknown(queue, error)
+  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, pausesFrom: 2, limit } as const
+  return attempts<Pushed>(engine, queue, course, (view) => {
+    const obstacle = obstacleTo(once.addition, view.record, tailLimits(engine)).kind
+    if (obstacle !== 'full' && obstacle !== 'too-many-lanes' && obstacle !== 'tail-full') {
+      return { kind: 'act', act: () => sendBoth(engine, once, view) }
     }
+    return view.isCurrent
+      ? { kind: 'act', act: () => clearTheWay(engine, once, view, obstacle) }
+      : { kind: 'look' }
+  }).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, queue, once.addition, error)
     throw error
+  })
+}
+
+/** Does what the next attempt needs; or refuses the push, unless it is a repetition. */
+async function clearTheWay(
+  engine: Engine,
+  once: Once,
+  { record, inDoubt }: View,
+  obstacle: 'full' | 'too-many-lanes' | 'tail-full',
+): Promise<Outcome<Pushed>> {
+  const { queue } = once
+  // A repetition gets its first answer, even when the queue has filled up since.
+  const known = await answerOf(engine, once, inDoubt)
+  if (known !== undefined) return known
+  if (record === undefined) return again(record)
+  if (obstacle === 'full') {
+    if (doneLocks(record) === 0) throw queueFull(record)
+    return again(await foldForRoom(engine, record))
+  }
+  if (obstacle === 'too-many-lanes') {
+    await makeRoomForLanes(engine, record)
+  } else {
+    await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
+    await sealQuietly(engine, record)
+  }
+  return again(await readRecord(engine, queue))
+}
+
+/** Sends the receipt and the append. */
+async function sendBoth(engine: Engine, once: Once, view: View): Promise<Outcome<Pushed>> {
+  const { queue } = once
+  const { write, receipt, placed } = transactionFor(engine, once, view)
+  const transacted = await engine.dynamo.transact({
+    TransactItems: [receiptPut(engine, receipt), write] as never,
+  })
+  engine.memory.delete(queue)
+  switch (transacted.kind) {
+    case 'done':
+      // The items are in the queue: no failure after this takes them back.
+      return landed(engine, once, view.record, receipt, placed).then(done, (error: unknown) => {
+        throw changedAllTheSame(error)
+      })
+    case 'failed': {
+      const [first, own] = transacted.reasons
+      if (!first?.failed) return lost(seen(engine, queue, own?.row))
+      return answerAgain(engine, once, first.row as Receipt, view.inDoubt)
+    }
+    case 'unknown':
+      return {
+        kind: 'doubt',
+        cause: transacted.cause,
+        // Whether it happened, only the receipt can say.
+        async settle() {
+          return (await answerOf(engine, once, true)) ?? lost(await readRecord(engine, queue))
+        },
+      }
+    default:
+      throw transacted satisfies never
   }
 }
 
-type Once = Admittance & {
-  readonly queue: string
-  readonly items: readonly PushItem[]
-  readonly key: Key
-  readonly hash: string
-  readonly addition: Append
-  readonly heads: ReadonlyMap<number, string>
-  /** The first lost answer: from then on only the receipt can say that it did not happen. */
-  readonly open: {
-    lost: unknown
-    /** It is in the queue: whatever fails now takes nothing back. */
-    done: boolean
-  }
-}
-
-async function attempts(engine: Engine, once: Once): Promise<Pushed> {
-  const { queue, addition } = once
-  let record = engine.memory.get(queue)
-  let current = record === undefined
-  if (current) record = await readRecord(engine, queue)
-  let admitted = once.hasSlot
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (!admitted && record !== undefined) {
-      admitted = await passLimit(engine, 'push', record, once.receivedMs)
-    }
-    const obstacle = obstacleTo(addition, record, tailLimits(engine))
-    const stops = obstacle.kind === 'full' || obstacle.kind === 'too-many-lanes'
-    if (stops || obstacle.kind === 'tail-full') {
-      if (!current) {
-        record = await readRecord(engine, queue)
-        current = true
-        continue
-      }
-      // A repetition gets its first answer, even when the queue has filled up since.
-      const known = await answerOf(engine, once)
-      if (known !== undefined) return known
-      if (obstacle.kind === 'full' && (record === undefined || doneLocks(record) === 0)) {
-        throw queueFull(queue, record)
-      }
-      if (obstacle.kind === 'full' && record !== undefined) {
-        record = await foldForRoom(engine, record)
-        continue
-      }
-      if (obstacle.kind === 'too-many-lanes') {
-        await makeRoomForLanes(engine, queue, record as QueueRecord)
-      } else {
-        await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
-        await sealQuietly(engine, record as QueueRecord)
-      }
-      record = await readRecord(engine, queue)
-      continue
-    }
-    const exact = attempt <= EXACT_ATTEMPTS || record === undefined
-    const { write, receipt, placed } = transactionFor(engine, once, record, exact, admitted)
-    const transacted = await engine.dynamo.transact({
-      TransactItems: [receiptPut(engine, receipt), write] as never,
-    })
-    engine.memory.delete(queue)
-    if (transacted.kind === 'done') {
-      once.open.done = true
-      await sealAfterwards(engine, once, record)
-      return placed !== undefined
-        ? { ids: idsOf(once.items, placed) }
-        : located(engine, once, receipt)
-    }
-    if (transacted.kind === 'unknown') {
-      once.open.lost ??= transacted.cause
-      const known = await answerOf(engine, once)
-      if (known !== undefined) return known
-    } else if (transacted.reasons[0]?.failed) {
-      return answerAgain(engine, once, transacted.reasons[0].item as Receipt)
-    } else {
-      record = seen(engine, queue, transacted.reasons[1]?.item)
-      current = true
-      if (attempt > 1) await pause(engine, attempt)
-      continue
-    }
-    record = await readRecord(engine, queue)
-    current = true
-    await pause(engine, attempt)
-  }
-  throw busy(queue)
+async function landed(
+  engine: Engine,
+  once: Once,
+  before: QueueRecord | undefined,
+  receipt: Receipt,
+  placed: Placed | undefined,
+): Promise<Pushed> {
+  await sealAfterwards(engine, once, before)
+  return placed !== undefined ? { ids: idsOf(once.items, placed) } : located(engine, once, receipt)
 }
 
 function transactionFor(
   engine: Engine,
   once: Once,
-  record: QueueRecord | undefined,
-  exact: boolean,
-  admitted: boolean,
+  { record, attempt, admitted }: View,
 ): { write: Row; receipt: Receipt; placed: Placed | undefined } {
   const { addition, queue } = once
+  const exact = attempt <= EXACT_ATTEMPTS || record === undefined
   const TableName = engine.dynamo.tableName
   const newLanes = missingLanes(engine, addition, record)
   const onFailure = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
@@ -198,7 +171,7 @@ function transactionFor(
         newLanes,
         admitted,
         remindAtMs: remindAtMs(engine),
-        ...(exact && { exactly: record }),
+        exactly: exact ? record : undefined,
       })
   const write = { Update: { TableName, Key: recordKey(queue), ...expressions, ...onFailure } }
   const placed = exact || wide ? placesIn(addition, record, newLanes) : undefined
@@ -221,87 +194,6 @@ function placesIn(
     else if (made !== undefined) places.set(priority, { epoch: made.epoch, start: 0 })
   }
   return places
-}
-
-function receiptOf(engine: Engine, once: Once, placed: Placed | undefined): Receipt {
-  return {
-    ...once.key,
-    hash: once.hash,
-    ttl: Math.ceil(engine.clock.nowMs() / 1000) + engine.idempotencyTtlSeconds,
-    ...(placed !== undefined && {
-      places: [...placed].map(([priority, { epoch, start }]) => [priority, epoch, start] as const),
-    }),
-  }
-}
-
-function receiptPut(engine: Engine, receipt: Receipt): Row {
-  return {
-    Put: {
-      TableName: engine.dynamo.tableName,
-      Item: receipt,
-      // DynamoDB deletes what is past its time days late: past it counts as gone.
-      ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now',
-      ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    },
-  }
-}
-
-/** The first answer, if there was one and it is still remembered. */
-async function answerOf(engine: Engine, once: Once): Promise<Pushed | undefined> {
-  const row = (await engine.dynamo.get(once.key, true)) as Receipt | undefined
-  if (row === undefined || row.ttl <= engine.clock.nowMs() / 1000) return undefined
-  return answerAgain(engine, once, row)
-}
-
-async function answerAgain(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
-  const answer = await answerFrom(engine, once, receipt)
-  // The batches of this call are nobody's: the first call had its own.
-  if (once.open.lost === undefined) {
-    await discardUnlessOpen(engine, once.queue, once.addition, busy(once.queue))
-  }
-  return answer
-}
-
-async function answerFrom(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
-  if (receipt.hash !== once.hash) {
-    throw new QueueError(
-      'IDEMPOTENCY_CONFLICT',
-      'Cannot push with this Idempotency-Key because it was used with another body',
-      { field: 'Idempotency-Key' },
-    )
-  }
-  return receipt.places === undefined
-    ? located(engine, once, receipt)
-    : answerOfPlaces(once, receipt.places)
-}
-
-/**
- * Finds where a blind append went, and completes its receipt. Who completes it first decides what
- * everyone is told: another call with this key may have looked earlier, and have seen more.
- */
-async function located(engine: Engine, once: Once, receipt: Receipt): Promise<Pushed> {
-  const placed = await locate(engine, once.queue, receipt.search ?? [])
-  // Popped and trimmed by now: it happened, and there is nothing left that an id could name.
-  const found = [...(placed ?? [])].map(([p, { epoch, start }]) => [p, epoch, start] as const)
-  const written = await engine.dynamo.update(once.key, {
-    UpdateExpression: 'SET places=:p',
-    ConditionExpression: '#h=:h AND attribute_not_exists(places)',
-    ExpressionAttributeNames: { '#h': 'hash' },
-    ExpressionAttributeValues: { ':p': found, ':h': once.hash },
-  })
-  if (written.kind === 'unknown' && placed === undefined) {
-    throw outcomeUnknown(once.queue, written.cause)
-  }
-  const decided = written.kind === 'failed' ? (written.item as Receipt | undefined) : undefined
-  return answerOfPlaces(once, decided?.places ?? found)
-}
-
-function answerOfPlaces(once: Once, places: NonNullable<Receipt['places']>): Pushed {
-  if (places.length === 0) return { ids: [] }
-  const placed = new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
-  return { ids: idsOf(once.items, placed) }
 }
 
 async function sealAfterwards(

@@ -1,22 +1,12 @@
-import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId } from '../../foundation/queue-id.ts'
-import { randomText } from '../../foundation/random-text.ts'
-import { type Append, appendOf } from '../core/append.ts'
-import { decodeReference, encodeItem, entryBytes, headOf, isReference } from '../core/entry.ts'
-import { itemId } from '../core/keys.ts'
-import { INLINE_BYTES_MAX } from '../core/limits.ts'
-import { checkPush } from '../core/push-request.ts'
-import type { Pushed, PushItem, PushRequest } from '../queues.ts'
-import { deleteBatchParts, partsIn, writeBatch } from '../store/batches.ts'
-import { append, type Placed } from './append.ts'
+import { idsOf } from '../core/append.ts'
+import { checkPush, type PushRequest } from '../core/push-request.ts'
+import type { Pushed } from '../verbs.ts'
+import { append } from './append.ts'
 import type { Engine } from './engine.ts'
+import { discardUnlessOpen, prepare } from './entries.ts'
 import { passKnownLimit } from './pass-limit.ts'
 import { pushOnce } from './push-once.ts'
-
-/** About what a reference adds to the tail: a group that is smaller stays as it is. */
-const REFERENCE_BYTES = 48
-/** Batches written at a time, so that a push to many lanes is quick and does not flood the table. */
-const BATCHES_AT_ONCE = 8
 
 export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
   checkQueueId(queue)
@@ -25,93 +15,12 @@ export async function push(engine: Engine, queue: string, request: PushRequest):
   if (idempotencyKey !== undefined) {
     return pushOnce(engine, queue, request.items, idempotencyKey, receivedMs)
   }
-  // Before any batch is stored: who is far above the limit costs nothing.
-  const hasSlot = await passKnownLimit(engine, queue, receivedMs)
+  // Before any batch is stored: a caller far above the limit costs nothing.
+  const limit = await passKnownLimit(engine, queue, receivedMs)
   const { addition } = await prepare(engine, queue, request.items)
-  const placed = await append(engine, queue, addition, { hasSlot, receivedMs }).catch(
-    async (error: unknown) => {
-      await discardUnlessOpen(engine, queue, addition, error)
-      throw error
-    },
-  )
+  const placed = await append(engine, queue, addition, limit).catch(async (error: unknown) => {
+    await discardUnlessOpen(engine, queue, addition, error)
+    throw error
+  })
   return { ids: idsOf(request.items, placed) }
-}
-
-/** Batches of a push that was refused for certain: no reference to them can ever appear. */
-export async function discardUnlessOpen(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-  error: unknown,
-): Promise<void> {
-  if (!(error instanceof QueueError) || error.outcome === 'unknown') return
-  for (const entry of [...addition.lanes.values()].flat()) {
-    if (isReference(entry)) await discardBatch(engine, queue, entry)
-  }
-}
-
-export async function discardBatch(engine: Engine, queue: string, entry: string): Promise<void> {
-  const reference = decodeReference(entry)
-  const parts = [...Array(partsIn(reference)).keys()]
-  await deleteBatchParts(engine, queue, reference, parts).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue, step: 'discard-batch' })
-  })
-}
-
-/**
- * The entries of a push, by lane; what would swell the record goes into batches first. `heads` are
- * the beginnings of each lane's first item, by which it can be told from any other.
- */
-export async function prepare(
-  engine: Engine,
-  queue: string,
-  items: readonly PushItem[],
-): Promise<{ addition: Append; heads: ReadonlyMap<number, string> }> {
-  const nowMs = engine.clock.nowMs()
-  const lanes = new Map<number, string[]>()
-  for (const { text, priority = 0 } of items) {
-    const entry = encodeItem({ text, pushedAtMs: nowMs }, randomText(engine.random, 4))
-    const entries = lanes.get(priority)
-    if (entries === undefined) lanes.set(priority, [entry])
-    else entries.push(entry)
-  }
-  const inline = appendOf(lanes)
-  const small = inline.bytes <= INLINE_BYTES_MAX
-  return {
-    addition: small ? inline : await byReference(engine, queue, lanes),
-    heads: new Map([...lanes].map(([priority, [first]]) => [priority, headOf(first as string)])),
-  }
-}
-
-/** The lanes' entries, each lane's in a batch of its own where that makes the record smaller. */
-export async function byReference(
-  engine: Engine,
-  queue: string,
-  lanes: ReadonlyMap<number, readonly string[]>,
-): Promise<Append> {
-  const referenced = new Map(lanes)
-  const large = [...lanes].filter(
-    ([, entries]) => entries.reduce((sum, entry) => sum + entryBytes(entry), 0) > REFERENCE_BYTES,
-  )
-  for (let at = 0; at < large.length; at += BATCHES_AT_ONCE) {
-    await Promise.all(
-      large.slice(at, at + BATCHES_AT_ONCE).map(async ([priority, entries]) => {
-        const batch = randomText(engine.random, 8)
-        referenced.set(priority, [await writeBatch(engine, queue, batch, entries)])
-      }),
-    )
-  }
-  return appendOf(referenced)
-}
-
-/** The items' ids in the order of the request, from where each lane's share was placed. */
-export function idsOf(items: readonly PushItem[], placed: Placed): string[] {
-  const used = new Map<number, number>()
-  return items.map(({ priority = 0 }) => {
-    const place = placed.get(priority)
-    if (place === undefined) throw new Error('A push was placed in none of its lanes')
-    const index = used.get(priority) ?? 0
-    used.set(priority, index + 1)
-    return itemId({ epoch: place.epoch, priority, sequence: place.start + index })
-  })
 }

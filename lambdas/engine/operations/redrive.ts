@@ -73,7 +73,7 @@ function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMo
       if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
       for (const [priority, lane] of lanesInOrder(record)) {
         const stays = staying.get(priority) ?? none
-        const free = subtract(freeIn(record, priority, lane), stays)
+        const free = subtract(freeIn(record, lane), stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
         if (isStuck(priority, lane, picks)) continue

@@ -1,52 +1,61 @@
 import type { Row } from '../../foundation/dynamo.ts'
-import type { Append } from '../core/append.ts'
+import { type Append, sealsAfter } from '../core/append.ts'
 import { parseChunkSortKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../core/seal.ts'
-import { chunkRows } from '../store/segments.ts'
-import { changeOf, commit, type Engine, isThrottled, readRecord } from './engine.ts'
+import { chunkRows } from '../store/segment-rows.ts'
+import { attempts } from './attempts.ts'
+import { commit } from './commit.ts'
+import { again, done } from './decision.ts'
+import { changeOf, type Engine, isThrottled, readRecord, tailLimits } from './engine.ts'
 import { deleteRows } from './segment-work.ts'
 
 /**
- * Rounds of one sealer. What fills the tail again while it seals is its to seal as well: whoever
- * else began would only collide with it. Two thirds of a second, then the next line that is crossed
+ * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
+ * collide with it. Two thirds of a second, then the next line that is crossed
  * calls the next.
  */
 const ROUNDS_MAX = 64
 
 /**
  * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
- * soft cap. Who loses the fence to another sealer stops: someone is at work. It never backs off,
+ * soft cap. A sealer that loses the fence to another stops: one at work is enough. It never backs off,
  * because all appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
  * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */
 export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
-  let record: QueueRecord | undefined = seen
+  const { queue } = seen
   let entries = 0
-  for (let round = 1; round <= ROUNDS_MAX && record !== undefined; round += 1) {
-    const { queue } = record
-    const seals = planSeal(record)
-    if (seals.length === 0) break
-    const rows = rowsOf(queue, seals)
-    await engine.dynamo.putMany(rows.flat(), true)
-    const nowMs = engine.clock.nowMs()
-    const change = changeOf(engine, record, sealed(record, seals), { nowMs })
-    const committed = await commit(engine, change, { eager: true })
-    if (committed.kind === 'committed') {
-      for (const part of seals) entries += part.entries.length
-      record = committed.record
-      continue
-    }
-    const current = committed.kind === 'lost' ? committed.current : undefined
-    // While the store throttles, the next to cross a line may have it: trying again costs units too.
-    const again = current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)
-    if (!again) {
-      await dropLateRows(engine, queue, seals, rows, current)
-      break
-    }
-    record = current
+  const course = {
+    from: { record: seen },
+    attemptsMax: ROUNDS_MAX,
+    exhausted: () => entries,
   }
-  return entries
+  return attempts<number>(engine, queue, course, ({ record }) => {
+    const seals = record === undefined ? [] : planSeal(record)
+    if (record === undefined || seals.length === 0) return { kind: 'answer', answer: entries }
+    return {
+      kind: 'act',
+      async act() {
+        const rows = rowsOf(queue, seals)
+        await engine.dynamo.putMany(rows.flat(), true)
+        const nowMs = engine.clock.nowMs()
+        const change = changeOf(engine, record, sealed(record, seals), { nowMs })
+        const committed = await commit(engine, change, { eager: true })
+        if (committed.kind === 'committed') {
+          for (const part of seals) entries += part.entries.length
+          return again(committed.record)
+        }
+        const { current } = committed
+        // While the store throttles, the next to cross a line may have it: trying again costs units too.
+        if (current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)) {
+          return again(current)
+        }
+        await dropLateRows(engine, queue, seals, rows, current)
+        return done(entries)
+      },
+    }
+  })
 }
 
 /**
@@ -80,21 +89,33 @@ export async function appendSealing(
   if (committed.kind === 'committed') {
     // Others may have pushed since, if the answer was lost and the record looked up instead.
     const { after } = change
-    if (committed.record?.appends === after.appends) engine.alone.add(committed.record)
+    if (committed.record.appends === after.appends) engine.alone.add(committed.record)
     return after
   }
-  const current = committed.kind === 'lost' ? committed.current : undefined
-  await dropLateRows(engine, queue, seals, rows, current)
+  await dropLateRows(engine, queue, seals, rows, committed.current)
   return undefined
 }
 
+/** The push is answered by its append alone: a seal that fails is left to the next one that is due. */
+export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {
+  await seal(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'seal' })
+  })
+}
+
+/** Seals after an append of so many bytes left this record, if that is its part. */
+export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
+  const alone = engine.alone.has(record)
+  if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
+}
+
 const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>
-  seals.map(({ priority, lane, entries }) => chunkRows(queue, priority, lane, entries))
+  seals.map(({ lane, entries }) => chunkRows(queue, lane, entries))
 
 /** The race was lost to something else: these entries are still where they were. */
 const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
-  seals.every(({ priority, lane }) => {
-    const now = current.lanes.get(priority)
+  seals.every(({ lane }) => {
+    const now = current.lanes.get(lane.priority)
     return now?.epoch === lane.epoch && now.sealed === lane.sealed
   })
 
@@ -111,8 +132,8 @@ async function dropLateRows(
 ): Promise<void> {
   // A licence to delete is read, never inferred from what an answer left out.
   const current = refusedBy ?? (await readRecord(engine, queue))
-  for (const [index, { priority, lane }] of seals.entries()) {
-    const now = current?.lanes.get(priority)
+  for (const [index, { lane }] of seals.entries()) {
+    const now = current?.lanes.get(lane.priority)
     const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY
     const late = (rows[index] ?? []).filter((row) => parseChunkSortKey(row.sk as string).to <= head)
     if (late.length > 0) await deleteRows(engine, queue, { ...lane, head }, late)

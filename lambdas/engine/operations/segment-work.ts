@@ -5,13 +5,9 @@ import { isSpent, type LaneWork, settledReferences } from '../core/pointers.ts'
 import type { Range } from '../core/ranges.ts'
 import { type Lane, type QueueRecord, segmentOf } from '../core/record.ts'
 import { deleteBatchParts, partsIn } from '../store/batches.ts'
-import {
-  keyOfRow,
-  putSegmentObject,
-  recalledRows,
-  referencesIn,
-  segmentRows,
-} from '../store/segments.ts'
+import type { ItemsRead } from '../store/items.ts'
+import { recalledRows } from '../store/segment-rows.ts'
+import { keyOfRow, putSegmentObject, referencesIn, segmentRows } from '../store/segments.ts'
 import { type Engine, readRecord } from './engine.ts'
 
 /*
@@ -19,35 +15,35 @@ import { type Engine, readRecord } from './engine.ts'
  * true for ever once made; a delete has a licence that nothing can withdraw (rule 1).
  */
 
+type Missing = Extract<ItemsRead, { kind: 'missing' }>
+
 /** A segment of large items is tens of megabytes, and twice that while it is copied. */
 const SEGMENTS_AT_ONCE = 2
 
 export async function copySegment(
   engine: Engine,
   record: QueueRecord,
-  priority: number,
   lane: Lane,
   segment: number,
 ): Promise<void> {
   const from = segment * lane.segmentSize
-  const stretch = { priority, from, to: from + lane.segmentSize }
+  const stretch = { priority: lane.priority, from, to: from + lane.segmentSize }
   const read = await engine.items.read(record, [stretch])
-  if (read.kind === 'missing') throw gone(record, priority, read.sequence)
-  await putSegmentObject(engine.objects, record.queue, priority, lane, segment, read.entries)
+  if (read.kind === 'missing') throw gone(record, read)
+  await putSegmentObject(engine.objects, record.queue, lane, segment, read.entries)
 }
 
 export async function recallSegment(
   engine: Engine,
   record: QueueRecord,
-  priority: number,
   lane: Lane,
   segment: number,
 ): Promise<void> {
   const from = segment * lane.segmentSize
-  const stretch = { priority, from, to: from + lane.segmentSize }
+  const stretch = { priority: lane.priority, from, to: from + lane.segmentSize }
   const read = await engine.items.read(record, [stretch])
-  if (read.kind === 'missing') throw gone(record, priority, read.sequence)
-  const rows = recalledRows(record.queue, priority, lane, segment, read.entries)
+  if (read.kind === 'missing') throw gone(record, read)
+  const rows = recalledRows(record.queue, lane, segment, read.entries)
   await engine.dynamo.putMany(rows)
 }
 
@@ -64,7 +60,7 @@ export async function deleteOriginals(
     for (let at = 0; at < segments.length; at += SEGMENTS_AT_ONCE) {
       await Promise.all(
         segments.slice(at, at + SEGMENTS_AT_ONCE).map(async (segment) => {
-          const rows = await segmentRows(engine.dynamo, after.queue, priority, lane, segment, true)
+          const rows = await segmentRows(engine.dynamo, after.queue, lane, segment, true)
           const originals = rows.filter((row) => !(row.sk as string).startsWith('r'))
           await deleteRows(engine, after.queue, lane, originals)
         }),
@@ -106,7 +102,7 @@ export async function dropLateCopies(
     for (const segments of [offloaded, recalled]) {
       if (segments === undefined || segments.from >= passedTo) continue
       const late = { from: segments.from, to: Math.min(segments.to, passedTo) }
-      await trimSegments(engine, planned, priority, lane, late, behind)
+      await trimSegments(engine, planned, lane, late, behind)
     }
   }
 }
@@ -118,20 +114,22 @@ export async function dropLateCopies(
 export async function trimSegments(
   engine: Engine,
   record: QueueRecord,
-  priority: number,
   lane: Lane,
   segments: Range,
   behind: number,
 ): Promise<void> {
   const objects: { segment: number; key: string }[] = []
   await eachOf(segments, async (segment) => {
-    const rows = await segmentRows(engine.dynamo, record.queue, priority, lane, segment, true)
+    const rows = await segmentRows(engine.dynamo, record.queue, lane, segment, true)
     const settled = rows.filter((row) => parseChunkSortKey(row.sk as string).to <= behind)
     await deleteRows(engine, record.queue, { ...lane, head: Math.max(lane.head, behind) }, settled)
     if ((segment + 1) * lane.segmentSize > behind) return
     // Offloaded or not: a copy whose pointer was never moved goes the same way, and S3 deletes for
     // nothing what is not there.
-    objects.push({ segment, key: segmentObjectKey(record.queue, lane.epoch, priority, segment) })
+    objects.push({
+      segment,
+      key: segmentObjectKey(record.queue, lane.epoch, lane.priority, segment),
+    })
   })
   await deleteObjects(engine, record.queue, lane, objects)
 }
@@ -201,7 +199,7 @@ export async function eachOf(
 ): Promise<void> {
   for (let from = segments.from; from < segments.to; from += SEGMENTS_AT_ONCE) {
     const to = Math.min(segments.to, from + SEGMENTS_AT_ONCE)
-    // All of them come to their end, so that none lands behind the back of who cleans up.
+    // Wait for all of them, so that none lands after the clean-up has looked.
     const ends = await Promise.allSettled(
       Array.from({ length: to - from }, (_, index) => each(from + index)),
     )
@@ -209,7 +207,7 @@ export async function eachOf(
   }
 }
 
-const gone = (record: QueueRecord, priority: number, sequence: number): Error =>
+const gone = (record: QueueRecord, { priority, sequence }: Missing): Error =>
   new Error(
     `Item ${sequence} of priority ${priority} in queue "${record.queue}" is not where version ${record.version} says`,
   )

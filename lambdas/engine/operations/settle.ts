@@ -1,31 +1,24 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { checkQueueId, deadLetterQueueOf, isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import { shortenedReason } from '../../foundation/shared/reason.ts'
-import { standingOf } from '../core/acknowledge.ts'
 import { isLockId, recordKey } from '../core/keys.ts'
 import { REASON_BYTES_MAX, REASON_CHARACTERS_MAX, STUCK_REASON_CHARACTERS } from '../core/limits.ts'
+import { acknowledgedAlready, standingOf } from '../core/lock-standing.ts'
 import { endLock } from '../core/locks.ts'
 import { endPart, IDS_MAX, type PartialEnding } from '../core/partial.ts'
 import { itemsIn, type QueueRecord } from '../core/record.ts'
-import type { AcknowledgeResult, SettleRequest } from '../queues.ts'
 import { acknowledgeUpdate } from '../store/lock-updates.ts'
-import {
-  afterLoss,
-  busy,
-  changeOf,
-  commit,
-  type Engine,
-  outcomeUnknown,
-  readRecord,
-  seen,
-  seenInDoubt,
-} from './engine.ts'
+import type { AcknowledgeResult, SettleRequest } from '../verbs.ts'
+import { attempts } from './attempts.ts'
+import { again, done } from './decision.ts'
+import { changeOf, type Engine, readRecord, seen } from './engine.ts'
 import { foldAfter } from './fold.ts'
 import { buryDead } from './move-dead.ts'
 import type { LanesMoved } from './move-lanes.ts'
 
 /** Each lost race is a round trip and a pause. */
 const ATTEMPTS_MAX = 24
+const LOOKS_FROM = 4
 /** Sendings of an acknowledge whose answers are lost; repeating it changes nothing. */
 const SENDINGS_MAX = 4
 const LOCKS_PER_CALL_MAX = 100
@@ -144,8 +137,8 @@ type Kept = {
 }
 
 /**
- * Says what was in the way, if anything was. The caller waits for its own items at the most: a backlog,
- * and what cannot move, is for housekeeping.
+ * Returns what was in the way, if anything was. The caller waits for no more than its own items: housekeeping
+ * moves a backlog, and what cannot move now.
  */
 const buryQuietly = (
   engine: Engine,
@@ -160,50 +153,46 @@ const buryQuietly = (
 
 /** One blind write: it marks the lock done, and the next fenced write folds it. */
 async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): Promise<number> {
-  if (!isLockId(lockId)) return refuseUnknown(engine, queue, lockId)
-  let lost: unknown
-  for (let sending = 1; sending <= SENDINGS_MAX; sending += 1) {
-    const nowMs = engine.clock.nowMs()
-    const written = await engine.dynamo
-      .update(recordKey(queue), acknowledgeUpdate(lockId, nowMs))
-      .catch((error: unknown) => {
-        throw lost === undefined ? error : outcomeUnknown(queue, error)
-      })
-    if (written.kind === 'done') {
-      const record = seen(engine, queue, written.item) as QueueRecord
-      await foldAfter(engine, record)
-      return itemsIn(record.locks.get(lockId)?.stretches ?? [])
-    }
-    let record: QueueRecord | undefined
-    if (written.kind === 'failed') {
-      const look = lost === undefined ? seen : seenInDoubt
-      record = look(engine, queue, written.item)
-    } else {
-      lost = written.cause
-      record = await readRecord(engine, queue).catch((error: unknown) => {
-        throw outcomeUnknown(queue, error)
-      })
-    }
-    const standing = standingOf(record, lockId, nowMs)
-    if (standing.kind === 'acknowledged') return standing.items
-    if (standing.kind === 'refused') {
+  // We never make such an id; the answer depends on whether another lock is live.
+  const isPossible = isLockId(lockId)
+  const from = isPossible ? 'nothing' : 'store'
+  const course = { from, attemptsMax: SENDINGS_MAX } as const
+  return attempts<number>(engine, queue, course, ({ record, isCurrent, nowMs }) => {
+    const standing = isCurrent ? standingOf(record, lockId, nowMs) : undefined
+    if (standing?.kind === 'acknowledged') return { kind: 'answer', answer: standing.items }
+    if (standing?.kind === 'refused') {
+      const { error } = standing
       // While an earlier sending is open only an ending on record is final: of a lock that is not
       // remembered it may have been that one, and into one that only its time has ended it may
       // still land.
-      const final = standing.error.code === 'LOCK_EXPIRED' && !record?.locks.has(lockId)
-      throw lost !== undefined && !final ? outcomeUnknown(queue, lost) : standing.error
+      const isFinal = error.code === 'LOCK_EXPIRED' && !record?.locks.has(lockId)
+      return { kind: 'refuse', error, isFinal }
     }
-  }
-  throw lost === undefined ? busy(queue) : outcomeUnknown(queue, lost)
+    return {
+      kind: 'act',
+      async act() {
+        const written = await engine.dynamo.update(
+          recordKey(queue),
+          acknowledgeUpdate(lockId, nowMs),
+        )
+        if (written.kind === 'unknown') {
+          const { cause } = written
+          return {
+            kind: 'doubt',
+            cause,
+            settle: async () => again(await readRecord(engine, queue)),
+          }
+        }
+        const after = seen(engine, queue, written.row)
+        if (written.kind === 'failed' || after === undefined) return again(after)
+        await foldAfter(engine, after)
+        return done(itemsIn(after.locks.get(lockId)?.stretches ?? []))
+      },
+    }
+  })
 }
 
-/** No lock of ours has such an id; what to answer depends on whether another one is live. */
-async function refuseUnknown(engine: Engine, queue: string, lockId: string): Promise<never> {
-  const record = await readRecord(engine, queue)
-  const standing = standingOf(record, lockId, engine.clock.nowMs())
-  throw standing.kind === 'refused' ? standing.error : new Error('A lock has an id of no lock')
-}
-
+/** Ends a lock, or some of its items, under the fence. */
 async function endUnderFence(
   engine: Engine,
   queue: string,
@@ -211,47 +200,31 @@ async function endUnderFence(
   ending: PartialEnding,
   reason = '',
 ): Promise<number> {
-  let record = engine.memory.get(queue)
-  let current = record === undefined
-  if (current) record = await readRecord(engine, queue)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const nowMs = engine.clock.nowMs()
+  const named = ids && [...new Set(ids)]
+  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, looksFrom: LOOKS_FROM } as const
+  return attempts<number>(engine, queue, course, ({ record, nowMs }) => {
     const standing = standingOf(record, lockId, nowMs)
     if (standing.kind !== 'live' || record === undefined) {
-      if (!current) {
-        record = await readRecord(engine, queue)
-        current = true
-        continue
-      }
+      // A repetition gets its first answer.
       const past = record?.ended.findLast((lock) => lock.lockId === lockId)
-      if (past?.ending === ending && ids === undefined) return past.items
-      if (past?.ending === ending && ids !== undefined) return new Set(ids).size
-      if (standing.kind === 'refused') throw standing.error
-      if (standing.kind === 'acknowledged' && ending === 'acknowledged') {
-        return ids === undefined ? standing.items : new Set(ids).size
-      }
-      throw new QueueError(
-        'LOCK_EXPIRED',
-        `Cannot settle lock "${lockId}" because it was acknowledged already`,
-        { field: 'lock_id' },
-      )
+      const isAcknowledged = standing.kind === 'acknowledged' && ending === 'acknowledged'
+      if (past?.ending === ending) return { kind: 'answer', answer: named?.length ?? past.items }
+      if (isAcknowledged) return { kind: 'answer', answer: named?.length ?? standing.items }
+      const error =
+        standing.kind === 'refused' ? standing.error : acknowledgedAlready('settle', lockId)
+      return { kind: 'refuse', error }
     }
     const { draft, items } =
-      ids === undefined
+      named === undefined
         ? {
             draft: endLock(record, lockId, ending, nowMs, reason),
             items: itemsIn(standing.lock.stretches),
           }
-        : endPart(record, lockId, standing.lock, [...new Set(ids)], ending, nowMs, reason)
-    if (draft === record) return items
+        : endPart(record, lockId, standing.lock, named, ending, nowMs, reason)
+    if (draft === record) return { kind: 'answer', answer: items }
     const change = changeOf(engine, record, draft, { nowMs })
-    const committed = await commit(engine, change)
-    if (committed.kind === 'committed') return items
-    const beatenBy = committed.kind === 'lost' ? committed.current : undefined
-    current = true
-    record = await afterLoss(engine, queue, attempt, beatenBy)
-  }
-  throw busy(queue)
+    return { kind: 'write', change, landed: () => done(items) }
+  })
 }
 
 async function resultOf(engine: Engine, queue: string, lockId: string): Promise<AcknowledgeResult> {
@@ -259,7 +232,7 @@ async function resultOf(engine: Engine, queue: string, lockId: string): Promise<
     const itemsAcknowledged = await acknowledgeWhole(engine, queue, lockId)
     return { lockId, kind: 'acknowledged', itemsAcknowledged }
   } catch (error) {
-    // Each lock has an answer of its own; only a fault of ours concerns them all.
+    // Each lock gets its own answer; only a bug of ours fails them all.
     if (!(error instanceof QueueError)) throw error
     const { code } = error
     const known = code === 'LOCK_NOT_FOUND' || code === 'LOCK_EXPIRED' || code === 'INVALID_LOCK_ID'

@@ -1,8 +1,10 @@
+import { hasFree } from '../core/flags.ts'
 import { timersKey } from '../core/keys.ts'
-import { hasFree } from '../core/marks.ts'
 import type { QueueRecord } from '../core/record.ts'
-import type { StartTimersReport } from '../queues.ts'
-import { changeOf, commit, type Engine, pause } from './engine.ts'
+import type { StartTimersReport } from '../verbs.ts'
+import { attempts } from './attempts.ts'
+import { done } from './decision.ts'
+import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type WalkPlace, walkOn, walkStart } from './walk.ts'
 
@@ -99,15 +101,11 @@ const needsTimer = (record: QueueRecord): boolean =>
   record.checkAtMs === undefined && hasFree(record)
 
 /** Any fenced write starts it; one that loses to another was not needed, or is tried again. */
-async function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
-  let record: QueueRecord | undefined = seen
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record === undefined || !needsTimer(record)) return false
-    const change = changeOf(engine, record, record, { nowMs: engine.clock.nowMs() })
-    const committed = await commit(engine, change)
-    if (committed.kind === 'committed') return true
-    record = committed.kind === 'lost' ? committed.current : undefined
-    await pause(engine, attempt)
-  }
-  return false
+function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
+  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
+  return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
+    if (record === undefined || !needsTimer(record)) return { kind: 'answer', answer: false }
+    const change = changeOf(engine, record, record, { nowMs })
+    return { kind: 'write', change, landed: () => done(true) }
+  })
 }

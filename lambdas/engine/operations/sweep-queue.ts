@@ -1,13 +1,14 @@
 import { endExpired, foldDone } from '../core/locks.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../core/record.ts'
 import { remind } from '../core/reminder.ts'
-import { busy, changeOf, commit, type Engine, pause } from './engine.ts'
+import { attempts } from './attempts.ts'
+import { again, done } from './decision.ts'
+import { changeOf, type Engine } from './engine.ts'
 import { isQuiet } from './forget.ts'
-import { hold } from './hold.ts'
 
 /** 2,000 expired locks at 40 a write, and room for lost races. */
 const ATTEMPTS_MAX = 80
-const STARVING_AFTER = 3
+const HOLDS_FROM = 3
 
 export type LocksEnded = {
   itemsReturned: number
@@ -28,41 +29,47 @@ export async function sweepQueue(
   ended: LocksEnded,
   deadlineMs: number,
 ): Promise<Left> {
-  let record: QueueRecord | undefined = seen
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (record === undefined) return 'nothing'
-    const nowMs = engine.clock.nowMs()
-    if (nowMs >= deadlineMs) return 'locks'
+  const course = {
+    from: { record: seen },
+    attemptsMax: ATTEMPTS_MAX,
+    holdsFrom: HOLDS_FROM,
+    untilMs: deadlineMs,
+  }
+  return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
+    if (record === undefined) return { kind: 'answer', answer: 'nothing' }
+    if (nowMs >= deadlineMs) return { kind: 'answer', answer: 'locks' }
     // The index is read eventually consistently: it may tell of a timer that was moved already.
     const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
-    if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) return 'nothing'
-    if (isQuiet(record, nowMs)) return 'forgetting'
+    if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {
+      return { kind: 'answer', answer: 'nothing' }
+    }
+    if (isQuiet(record, nowMs)) return { kind: 'answer', answer: 'forgetting' }
     const draft = sweptAt(engine, record, nowMs)
     const change = changeOf(engine, record, draft, {
       nowMs,
       refreshCheckAt: true,
       // A process that took the last item may have died before it marked the queue as dry.
-      marksDry: engine.events && attempt === 1,
+      setsDry: engine.events && attempt === 1,
     })
-    const committed = await commit(engine, change)
-    if (committed.kind !== 'committed') {
-      record = committed.kind === 'lost' ? committed.current : undefined
-      await pause(engine, attempt)
-      if (engine.clock.nowMs() >= deadlineMs) return 'locks'
-      if (attempt >= STARVING_AFTER && record !== undefined) record = await hold(engine, record)
-      continue
+    return {
+      kind: 'write',
+      change,
+      landed(after) {
+        count(ended, record, draft, nowMs)
+        // One write ends only so many locks; another round where some are left.
+        if (hasEnded(after, nowMs)) return again(after)
+        return done(change.after.work ? 'housekeeping' : 'nothing')
+      },
     }
-    for (const [lockId, lock] of record.locks) {
-      if (!isExpired(lock, nowMs) || draft.locks.has(lockId)) continue
-      ended.itemsReturned += itemsIn(lock.stretches)
-      ended.lagMs = Math.max(ended.lagMs, nowMs - lock.expiresAtMs)
-    }
-    record = committed.record
-    // One write ends only so many locks; another round where some are left.
-    if (record !== undefined && hasEnded(record, nowMs)) continue
-    return change.after.work ? 'housekeeping' : 'nothing'
+  })
+}
+
+function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs: number): void {
+  for (const [lockId, lock] of before.locks) {
+    if (!isExpired(lock, nowMs) || after.locks.has(lockId)) continue
+    ended.itemsReturned += itemsIn(lock.stretches)
+    ended.lagMs = Math.max(ended.lagMs, nowMs - lock.expiresAtMs)
   }
-  throw busy(seen.queue)
 }
 
 function sweptAt(engine: Engine, record: QueueRecord, nowMs: number): QueueRecord {

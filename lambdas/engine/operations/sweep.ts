@@ -1,10 +1,10 @@
 import { isFormatUnknown, QueueError } from '../../foundation/errors.ts'
 import { SHARDS } from '../core/limits.ts'
-import type { SweepFailure, SweepReport, SweepRequest } from '../queues.ts'
+import type { SweepFailure, SweepReport, SweepRequest } from '../verbs.ts'
 import { allShards, type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 import { forget } from './forget.ts'
-import { housekeepRecord } from './housekeep.ts'
+import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type Left, sweepQueue } from './sweep-queue.ts'
 
@@ -177,7 +177,7 @@ async function tidyQueue(engine: Engine, queue: string, left: LeftOver['left']):
     return 0
   }
   const record = await readRecord(engine, queue)
-  const { deadLettered } = await housekeepRecord(engine, queue, record, false)
+  const { deadLettered } = await housekeepAll(engine, queue, record)
   return deadLettered
 }
 

@@ -6,14 +6,16 @@ import { TOKENS_KEPT_MAX, TOKENS_KEPT_MIN, TOKENS_MAX, TOKENS_PER_UPDATE } from 
 import { doneLocks } from '../core/locks.ts'
 import { checkPush } from '../core/push-request.ts'
 import type { QueueRecord } from '../core/record.ts'
-import type { PushItem, TransactItem } from '../queues.ts'
 import { appendUpdate } from '../store/append-update.ts'
 import { forgetTokensUpdate } from '../store/once-update.ts'
-import { ensureLane, queueFull, sealQuietly } from './append.ts'
+import type { PushItem, TransactItem } from '../verbs.ts'
+import { queueFull } from './append.ts'
 import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
+import { prepare } from './entries.ts'
 import { foldForRoom } from './fold.ts'
+import { ensureLane } from './lanes.ts'
 import { passLimit } from './pass-limit.ts'
-import { prepare } from './push.ts'
+import { sealQuietly } from './seal.ts'
 
 const TOKEN_CHARACTERS = 6
 /** 4,800 tokens, or as many races lost to others who forget some. */
@@ -44,8 +46,8 @@ export async function pushTransactItem(
   if (record !== undefined) record = await forgetTokens(engine, record)
   // Forgotten since the lane was made: it was empty for long.
   if (record === undefined) throw busy(queue)
-  if (record.room < 1) throw queueFull(queue, record)
-  const admitted = await passLimit(engine, 'push', record, undefined)
+  if (record.room < 1) throw queueFull(record)
+  const admitted = await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)
   const { addition } = await prepare(engine, queue, [item])
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
@@ -83,7 +85,7 @@ async function forgetTokens(
     record =
       written.kind === 'unknown'
         ? await readRecord(engine, queue)
-        : seen(engine, queue, written.item)
+        : seen(engine, queue, written.row)
   }
   // It would be refused as soon as it is sent.
   if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)

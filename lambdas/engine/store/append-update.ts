@@ -4,7 +4,8 @@ import { type Configuration, defaultConfiguration, roomOf } from '../core/config
 import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
-import { encodeConfiguration, encodeLane, type StoredRecord } from '../core/stored-record.ts'
+import { encodeConfiguration } from '../core/stored-configuration.ts'
+import { encodeLane, type StoredRecord } from '../core/stored-record.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
 
@@ -27,7 +28,7 @@ export function appendUpdate(
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
     /** Lanes must be exactly as in this record, so that the positions are known beforehand. */
-    readonly exactly?: QueueRecord
+    readonly exactly?: QueueRecord | undefined
     /** Capacity does not count: the items are in the system already. */
     readonly anyway?: boolean
     /** A slot of the queue's push limit was taken for it, if the queue has one. */
@@ -64,14 +65,12 @@ export function appendUpdate(
   // The tail is being sealed, or the queue is full: both say so before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
   if (!anyway) update.condition(`room>=${update.value(append.items)}`)
-  // Who has never seen the record cannot know of a limit, and is told by this.
+  // A process that has never read this queue does not know its limit; this condition tells it.
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)
   if (once !== undefined) passOnce(update, once)
-  update.add('b', append.bytes)
-  update.add('a', 1)
-  update.add('room', -append.items)
+  count(update, append)
   return update.build()
 }
 
@@ -102,10 +101,14 @@ export function wideAppendUpdate(
   startTimer(update, append, remindAtMs)
   update.set('L', lanes)
   update.add('n', newLanes.size)
+  count(update, append)
+  return update.build()
+}
+
+function count(update: Expression, append: Append): void {
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
-  return update.build()
 }
 
 /** There is something to pop again. Removing what is not there costs nothing. */

@@ -46,7 +46,7 @@ function neitherTook(first: unknown, second: unknown): Error {
   const cause = new AggregateError([first, second], 'Neither S3 nor DynamoDB took the batch')
   if (!(second instanceof QueueError)) return cause
   const { code, message, outcome } = second
-  return new QueueError(code, message, { cause, ...(outcome !== undefined && { outcome }) })
+  return new QueueError(code, message, { cause, outcome })
 }
 
 async function writeRows(

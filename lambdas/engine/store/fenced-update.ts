@@ -1,8 +1,8 @@
 import type { Expression } from '../../foundation/expression.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
+import { encodeConfiguration } from '../core/stored-configuration.ts'
 import {
-  encodeConfiguration,
   encodeEnded,
   encodeLaneOptions,
   encodeLock,
@@ -43,8 +43,8 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   const frontiers: number[] = []
   for (const [priority, lane] of before.lanes) {
     const next = after.lanes.get(priority)
-    if (next === undefined) dropLane(update, priority, lane)
-    else if (next !== lane) changeLane(update, priority, lane, next, begun?.has(priority) === true)
+    if (next === undefined) dropLane(update, lane)
+    else if (next !== lane) changeLane(update, lane, next, begun?.has(priority) === true)
     if (next !== undefined && next.frontier !== lane.frontier) frontiers.push(priority)
   }
   const claims = guards.claims === true || frontiers.length > FRONTIERS_NAMED
@@ -63,7 +63,7 @@ function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord
     const next = after.locks.get(lockId)
     if (next === lock) continue
     const name = update.name(lockId)
-    // Whatever ends or alters a lock says that it was neither acknowledged nor extended meanwhile.
+    // A write that ends or changes a lock requires that nobody acknowledged or extended it meanwhile.
     update.condition(`K.${name}.x=${update.value(lock.expiresAtMs)}`)
     if (next === undefined) update.removes.push(`K.${name}`)
     else update.set(`K.${name}`, encodeLock(next))
@@ -80,7 +80,7 @@ function changeFlags(update: Expression, { before, after, bringsBack }: FencedCh
     if (after.work) update.set(update.name('work'), 'y')
     else update.removes.push(update.name('work'))
   }
-  // Unseen too: the mark may have been set beside the fence.
+  // Even if we have not seen it: the flag may have been set beside the fence.
   if (bringsBack) update.removes.push('dry')
   else if (after.dry && !before.dry) update.set('dry', 'y')
   if (after.reminder !== before.reminder) {
@@ -116,21 +116,15 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   }
 }
 
-function dropLane(update: Expression, priority: number, lane: Lane): void {
-  const path = `L.${update.name(priority)}`
+function dropLane(update: Expression, lane: Lane): void {
+  const path = `L.${update.name(lane.priority)}`
   update.removes.push(path)
   update.condition(`size(${path}.t)=${update.value(lane.tail.length)}`)
 }
 
-function changeLane(
-  update: Expression,
-  priority: number,
-  before: Lane,
-  after: Lane,
-  begun: boolean,
-): void {
+function changeLane(update: Expression, before: Lane, after: Lane, begun: boolean): void {
   // Named when first needed: DynamoDB refuses a name that is not used.
-  const path = (key: string): string => `L.${update.name(priority)}.${key}`
+  const path = (key: string): string => `L.${update.name(before.priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
   for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
     const value = stored.after[key]

@@ -40,7 +40,6 @@ type Held = {
 type Reading = Wanted & {
   readonly held: Held
   readonly queue: string
-  readonly priority: number
   readonly lane: Lane
 }
 
@@ -73,7 +72,7 @@ export class ItemReader {
       if (lane === undefined) return { kind: 'missing', priority, sequence: from }
       const tail = tailFacts(lane, from, to)
       for (let sequence = from; sequence < to; sequence += 1) {
-        const reading = { held, queue: record.queue, priority, lane, from: sequence, to }
+        const reading = { held, queue: record.queue, lane, from: sequence, to }
         const entry = await this.#entry({ ...reading, bytesMax: bytesMax - bytes }, tail)
         if (entry === undefined) return { kind: 'missing', priority, sequence }
         bytes += escapedEntryBytes(entry) + DETAILS_BYTES
@@ -107,14 +106,14 @@ export class ItemReader {
 
   /** From rows or S3: the number itself at least, and what else comes with it or is wanted. */
   async #fetch(reading: Reading): Promise<ReadonlyMap<number, Fact> | undefined> {
-    const { queue, priority, lane, from } = reading
+    const { queue, lane, from } = reading
     const { dynamo, objects } = this.#stores
     const segment = segmentOf(lane, from)
     const isOffloaded = lane.offloaded.from <= segment && segment < lane.offloaded.to
     if (isOffloaded && segment >= lane.recalled) {
-      return segmentObject(objects, queue, priority, lane, segment)
+      return segmentObject(objects, queue, lane, segment)
     }
-    const partition = segmentPartition(queue, lane.epoch, priority, segment)
+    const partition = segmentPartition(queue, lane.epoch, lane.priority, segment)
     const to = Math.min(reading.to, (segment + 1) * lane.segmentSize)
     for (const consistent of [false, true]) {
       const rows = isOffloaded
@@ -144,8 +143,8 @@ export class ItemReader {
   }
 }
 
-const segmentKey = ({ queue, lane, priority, from }: Reading): string =>
-  `${queue}/${lane.epoch}/${priority}/${segmentOf(lane, from)}`
+const segmentKey = ({ queue, lane, from }: Reading): string =>
+  `${queue}/${lane.epoch}/${lane.priority}/${segmentOf(lane, from)}`
 
 function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   const facts = new Map<number, Fact>()

@@ -5,7 +5,7 @@ import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { encodeLock } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
 
-/** A hold that ends later than this was set by a clock far ahead of ours: it is not waited for. */
+/** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
 
 /**
@@ -73,7 +73,7 @@ function acknowledgesAsSeen(update: Expression, { seen, acknowledge = '' }: Clai
   update.condition(`(${path}.n=${count} OR ${path}.r=${update.value(r)})`)
 }
 
-/** Marks a lock done, if it lives. It need not know who else changes the record. */
+/** Sets a lock to done, if it lives. It does not matter what else changes in the record. */
 export function acknowledgeUpdate(lockId: string, nowMs: number): ReturnType<Expression['build']> {
   const update = recordUpdate()
   const expiry = `K.${update.name(lockId)}.x`

@@ -23,7 +23,7 @@ export function passOnce(update: Expression, { token, seen }: OnceOnly): void {
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(`(attribute_not_exists(ux) OR ux<=${update.value(kept + forgotten)})`)
   update.condition(`NOT contains(u,${update.value(token)})`)
-  // The bound is the record's own: whoever hands entries out cannot know how many others have.
+  // The record itself keeps the bound: one process cannot know how many entries others handed out.
   update.condition(`(attribute_not_exists(u) OR size(u)<${update.value(TOKENS_MAX)})`)
   update.sets.push(`u=list_append(if_not_exists(u,${none}),${own})`)
 }

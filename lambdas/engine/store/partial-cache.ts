@@ -2,8 +2,8 @@ import { BoundedCache } from '../../foundation/bounded-cache.ts'
 
 /**
  * Numbered lists (the items of a segment, or of a batch) as far as they were read. Of what is larger
- * than the whole cache a part is kept, from the number that was asked for on: whoever takes that one
- * takes the next ones next.
+ * than the whole cache a part is kept, from the number that was asked for on: a consumer that takes
+ * that one takes the next ones next.
  */
 export class PartialCache<T> {
   readonly #bytesMax: number

@@ -1,16 +1,14 @@
 import type { Dynamo, Row } from '../../foundation/dynamo.ts'
 import type { Objects } from '../../foundation/objects.ts'
 import type { Key } from '../../foundation/table.ts'
-import { decodeReference, isReference, spanOf } from '../core/entry.ts'
+import { decodeReference } from '../core/entry.ts'
 import {
   afterRecalled,
-  chunkSortKey,
   parseChunkSortKey,
   recalledSortKey,
   segmentObjectKey,
   segmentPartition,
 } from '../core/keys.ts'
-import { ROW_BYTES_MAX } from '../core/limits.ts'
 import type { Lane } from '../core/record.ts'
 import { pack, unpack } from './codec.ts'
 
@@ -20,131 +18,20 @@ export type Fact = string | { readonly reference: string; readonly index: number
 /** A segment of 1,000 items of 256 KiB is 256 pages of 1 MB. */
 const PAGES_MAX = 300
 
-/** Chunk rows for the entries at the front of a lane's tail: they never cross a segment's end. */
-export function chunkRows(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  entries: readonly string[],
-): Row[] {
-  const rows: Row[] = []
-  let run: string[] = []
-  let runFrom = lane.sealed
-  const flush = (): void => {
-    if (run.length > 0) rows.push(itemsRow(queue, priority, lane, runFrom, run))
-    run = []
-  }
-  let sequence = lane.sealed
-  for (const entry of entries) {
-    const span = spanOf(entry)
-    if (isReference(entry)) {
-      flush()
-      rows.push(...referenceRows(queue, priority, lane, sequence, entry))
-    } else {
-      if (run.length > 0 && sequence % lane.segmentSize === 0) flush()
-      if (run.length === 0) runFrom = sequence
-      run.push(entry)
-    }
-    sequence += span
-  }
-  flush()
-  // What is settled as a whole can never be read again; it need not be written either.
-  return rows.filter(
-    (row) => row.b !== undefined || parseChunkSortKey(row.sk as string).to > lane.head,
-  )
-}
-
-function itemsRow(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  from: number,
-  entries: readonly string[],
-): Row {
-  const segment = Math.floor(from / lane.segmentSize)
-  return {
-    pk: segmentPartition(queue, lane.epoch, priority, segment),
-    sk: chunkSortKey(from, from + entries.length),
-    d: pack(entries),
-  }
-}
-
-/** One row in each segment that a reference reaches into. */
-function referenceRows(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  start: number,
-  reference: string,
-): Row[] {
-  const rows: Row[] = []
-  const end = start + spanOf(reference)
-  for (let from = start; from < end; ) {
-    const segment = Math.floor(from / lane.segmentSize)
-    const to = Math.min(end, (segment + 1) * lane.segmentSize)
-    rows.push({
-      pk: segmentPartition(queue, lane.epoch, priority, segment),
-      sk: chunkSortKey(from, to),
-      b: reference,
-      i: from - start,
-    })
-    from = to
-  }
-  return rows
-}
-
-/** Rows of a recalled copy, under keys of their own. */
-export function recalledRows(
-  queue: string,
-  priority: number,
-  lane: Lane,
-  segment: number,
-  entries: readonly string[],
-): Row[] {
-  const rows: Row[] = []
-  const pk = segmentPartition(queue, lane.epoch, priority, segment)
-  let from = segment * lane.segmentSize
-  for (const run of runsOfBytes(entries, ROW_BYTES_MAX)) {
-    rows.push({ pk, sk: recalledSortKey(from, from + run.length), d: pack(run) })
-    from += run.length
-  }
-  return rows
-}
-
-export function* runsOfBytes(
-  entries: readonly string[],
-  bytesMax: number,
-): Generator<readonly string[]> {
-  let run: string[] = []
-  let bytes = 0
-  for (const entry of entries) {
-    const size = Buffer.byteLength(entry) + 8
-    if (run.length > 0 && bytes + size > bytesMax) {
-      yield run
-      run = []
-      bytes = 0
-    }
-    run.push(entry)
-    bytes += size
-  }
-  if (run.length > 0) yield run
-}
-
-/** All rows of a segment, whoever wrote them. Losers of a race leave some; all of them are true. */
+/** All rows of a segment, from every writer. Losers of a race leave some; all of them are true. */
 export async function segmentRows(
   dynamo: Dynamo,
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
   consistent: boolean,
 ): Promise<Row[]> {
-  const partition = segmentPartition(queue, lane.epoch, priority, segment)
+  const partition = segmentPartition(queue, lane.epoch, lane.priority, segment)
   return allPages(dynamo, 'pk=:p', { ':p': partition }, consistent)
 }
 
 /**
- * The rows that seals wrote. All of them, whatever is asked for: they hold what was pushed inline, or
+ * The rows that seals wrote; always all of them, because they hold what was pushed inline, or
  * references, and so a segment of them is small, and the next pop wants the rest.
  */
 export async function sealedRows(
@@ -262,22 +149,20 @@ export function referencesIn(
 export async function putSegmentObject(
   objects: Objects,
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
   entries: readonly string[],
 ): Promise<void> {
-  await objects.put(segmentObjectKey(queue, lane.epoch, priority, segment), pack(entries))
+  await objects.put(segmentObjectKey(queue, lane.epoch, lane.priority, segment), pack(entries))
 }
 
 export async function segmentObject(
   objects: Objects,
   queue: string,
-  priority: number,
   lane: Lane,
   segment: number,
 ): Promise<Map<number, Fact> | undefined> {
-  const body = await objects.get(segmentObjectKey(queue, lane.epoch, priority, segment))
+  const body = await objects.get(segmentObjectKey(queue, lane.epoch, lane.priority, segment))
   if (body === undefined) return undefined
   const from = segment * lane.segmentSize
   return new Map(unpack(body).map((entry, index) => [from + index, entry]))

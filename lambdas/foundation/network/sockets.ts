@@ -67,7 +67,7 @@ export class Sockets {
     return this.#connecting.has(socket)
   }
 
-  /** When whatever is idle may be used; `undefined` is at once. */
+  /** When idle connections may be used; `undefined` is at once. */
   ready(): Promise<void> | undefined {
     return this.#closeStale() > 0 ? this.#look() : undefined
   }

@@ -9,7 +9,7 @@ import {
   type Promised,
   type RateRequest,
 } from './decide.ts'
-import { nowMs, type RateEngine } from './rate-engine.ts'
+import { type Limiter, nowMs } from './limiter.ts'
 
 export type AdmitRequest = RateRequest & {
   /** How long the call may be held for its turn; a later turn is answered by a ticket at once. */
@@ -28,32 +28,32 @@ const SLEEPS_MAX = 20
 
 /** Decides, and holds the call until its turn where that is soon enough. */
 export async function admit(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   request: AdmitRequest = {},
 ): Promise<Admission> {
   const { maxWaitMs = WAIT_MS_DEFAULT } = request
   checkInteger('maxWaitMs', maxWaitMs, 0, WAIT_MS_MAX)
-  const decision = await decideRate(engine, key, request)
+  const decision = await decideRate(limiter, key, request)
   if (decision.kind === 'allowed') return { ...decision, waitedMs: 0 }
   if (decision.kind !== 'promised') return decision
   const { turn, waitMs } = decision
-  if (waitMs > maxWaitMs) return ticketed(engine, decision)
-  const startedMs = nowMs(engine)
+  if (waitMs > maxWaitMs) return ticketed(limiter, decision)
+  const startedMs = nowMs(limiter)
   for (let sleep = 1; sleep <= SLEEPS_MAX; sleep += 1) {
-    const leftMs = turn.notBeforeMs - nowMs(engine)
+    const leftMs = turn.notBeforeMs - nowMs(limiter)
     // A clock that is set back meanwhile must not hold the call for longer than it said.
-    if (leftMs > maxWaitMs) return ticketed(engine, decision)
+    if (leftMs > maxWaitMs) return ticketed(limiter, decision)
     if (leftMs <= 0) break
-    await engine.clock.sleep(leftMs)
+    await limiter.clock.sleep(leftMs)
   }
   const { limit, windowMillis, algorithm, remaining } = decision
   const window = { startMs: turn.notBeforeMs, endMs: turn.notBeforeMs + windowMillis }
-  const waitedMs = Math.max(0, nowMs(engine) - startedMs)
+  const waitedMs = Math.max(0, nowMs(limiter) - startedMs)
   return { kind: 'allowed', limit, windowMillis, algorithm, remaining, window, waitedMs }
 }
 
-async function ticketed(engine: RateEngine, decision: Promised): Promise<Ticketed> {
-  const [secret] = await engine.secrets.get()
+async function ticketed(limiter: Limiter, decision: Promised): Promise<Ticketed> {
+  const [secret] = await limiter.secrets.get()
   return { ...decision, ticket: ticketOf(decision.turn, secret) }
 }

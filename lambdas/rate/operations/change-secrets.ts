@@ -4,6 +4,7 @@ import { SECRET_BYTES } from '../core/bounds.ts'
 import { secretKey } from '../core/keys.ts'
 import { rotated, type SecretsChange, type TicketSecrets, withoutFormer } from '../core/secrets.ts'
 import { decodeSecrets, encodeSecrets } from '../store/secret-item.ts'
+import { attempts, done } from './attempts.ts'
 import { outOfReach } from './table-secrets.ts'
 
 export type SecretsChanged =
@@ -30,24 +31,26 @@ export function rotateSecret(dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChang
 export const forgetFormerSecrets = (dynamo: Dynamo, nowMs: NowMs): Promise<SecretsChanged> =>
   change(dynamo, (secrets) => withoutFormer(secrets, Math.floor(nowMs())))
 
-async function change(
+const change = (
   dynamo: Dynamo,
   decide: (secrets: TicketSecrets) => SecretsChange,
-): Promise<SecretsChanged> {
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const before = decodeSecrets(await dynamo.get(secretKey, true))
-    if (before === undefined) return { kind: 'none' }
-    const decision = decide(before)
-    if (decision.kind === 'settling' || decision.secrets === before) return decision
-    const written = await dynamo.put({
-      Item: encodeSecrets(decision.secrets),
-      ConditionExpression: unchanged(before),
-      ExpressionAttributeValues: { ':seen': before.newest },
-    })
-    if (written.kind === 'done') return decision
-  }
-  throw outOfReach()
-}
+): Promise<SecretsChanged> =>
+  attempts<SecretsChanged>(
+    ATTEMPTS_MAX,
+    async () => {
+      const before = decodeSecrets(await dynamo.get(secretKey, true))
+      if (before === undefined) return done({ kind: 'none' })
+      const decision = decide(before)
+      if (decision.kind === 'settling' || decision.secrets === before) return done(decision)
+      const written = await dynamo.put({
+        Item: encodeSecrets(decision.secrets),
+        ConditionExpression: unchanged(before),
+        ExpressionAttributeValues: { ':seen': before.newest },
+      })
+      return written.kind === 'done' ? done(decision) : { kind: 'again' }
+    },
+    outOfReach,
+  )
 
 /** Fails if another command changed the row first: its secret, or only by forgetting the former ones. */
 const unchanged = ({ former }: TicketSecrets): string =>

@@ -15,7 +15,8 @@ import {
   settingsFrom,
 } from '../core/settings.ts'
 import { configurationUpdate } from '../store/configuration-update.ts'
-import { nowMs, type RateEngine, readRow, seenRow } from './rate-engine.ts'
+import { attempts, done } from './attempts.ts'
+import { type Limiter, nowMs, readRow, seenRow } from './limiter.ts'
 import { outOfReach } from './take.ts'
 
 /** The settings that apply to a key, and where they come from: in this order, the first there is. */
@@ -30,19 +31,19 @@ export type AppliedSettings = {
 const ATTEMPTS_MAX = 16
 const PAUSE_MS = 10
 
-export async function rateConfiguration(engine: RateEngine, key: string): Promise<AppliedSettings> {
+export async function rateConfiguration(limiter: Limiter, key: string): Promise<AppliedSettings> {
   checkRateKey(key)
-  const row = await readRow(engine, { key, shard: 0 })
-  return applied(engine, key, row)
+  const row = await readRow(limiter, { key, shard: 0 })
+  return applied(limiter, key, row)
 }
 
 async function applied(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   row: RateRow | undefined,
 ): Promise<AppliedSettings> {
   if (row?.configuration !== undefined) return { ...row.configuration, from: 'key' }
-  const { patterns } = await engine.patterns.get(nowMs(engine))
+  const { patterns } = await limiter.patterns.get(nowMs(limiter))
   const matches = patterns.patterns.some(({ prefix }) => key.startsWith(prefix))
   return {
     settings: settingsByPattern(patterns, key),
@@ -59,78 +60,81 @@ export type ConfigureRequest = {
 
 /** Gives a key settings of its own; what is absent from them is as by default. */
 export async function configureRate(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   input: SettingsInput,
   request: ConfigureRequest = {},
 ): Promise<AppliedSettings> {
   checkRateKey(key)
-  return replace(engine, key, settingsFrom(input), request)
+  return replace(limiter, key, settingsFrom(input), request)
 }
 
 /** Takes a key's own settings away: those of its prefix, or the default, apply again. */
 export async function unconfigureRate(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   request: ConfigureRequest = {},
 ): Promise<AppliedSettings> {
   checkRateKey(key)
-  return replace(engine, key, undefined, request)
+  return replace(limiter, key, undefined, request)
 }
 
 async function replace(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   settings: Settings | undefined,
   { ifMatch, receivedMs }: ConfigureRequest,
 ): Promise<AppliedSettings> {
   const place = { key, shard: 0 }
-  const startedMs = nowMs(engine)
+  const startedMs = nowMs(limiter)
   checkClock(startedMs, receivedMs)
-  const { patterns } = await engine.patterns.get(startedMs)
+  const { patterns } = await limiter.patterns.get(startedMs)
   const applies = settings ?? settingsByPattern(patterns, key)
-  let before = await readRow(engine, place)
+  let before = await readRow(limiter, place)
   checkMatch(key, before, ifMatch)
   if (settings === undefined && before?.configuration === undefined)
-    return applied(engine, key, before)
-  // The greater is the newer, whatever this clock says.
+    return applied(limiter, key, before)
+  // The greater one is the newer one, even if this clock is wrong.
   let revision = Math.max(startedMs, (before?.epoch.revision ?? 0) + 1, patterns.revision + 1)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const configuration: KeyConfiguration | undefined = settings && { settings, revision }
-    const slack = attempt <= 4 ? 0 : 4 ** Math.min(attempt - 4, 5)
-    const after = ruledBy(before, applies, revision, configuration, slack, nowMs(engine))
-    const written = await engine.dynamo.update(
-      rowKey(key, 0),
-      configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
-    )
-    if (written.kind === 'done') {
-      seenRow(engine, place, written.item)
-      return applied(engine, key, after)
-    }
-    before = await readAfter(engine, key, written)
-    // Done after all, its answer lost.
-    if (
-      isDeepStrictEqual(before?.configuration, configuration) &&
-      before?.epoch.revision === revision
-    ) {
-      return applied(engine, key, before)
-    }
-    checkMatch(key, before, ifMatch)
-    revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
-    await engine.clock.sleep(PAUSE_MS * engine.random())
-  }
-  throw new QueueError(
-    'BUSY',
-    `Cannot configure rate limit "${key}" because it is too busy; try again`,
+  return attempts(
+    ATTEMPTS_MAX,
+    async (attempt) => {
+      const configuration: KeyConfiguration | undefined = settings && { settings, revision }
+      const slack = attempt <= 4 ? 0 : 4 ** Math.min(attempt - 4, 5)
+      const after = ruledBy(before, applies, revision, configuration, slack, nowMs(limiter))
+      const written = await limiter.dynamo.update(
+        rowKey(key, 0),
+        configurationUpdate(before, after, (before?.cursor ?? 0) + slack),
+      )
+      if (written.kind === 'done') {
+        seenRow(limiter, place, written.row)
+        return done(await applied(limiter, key, after))
+      }
+      before = await readAfter(limiter, key, written)
+      const isOurs = isDeepStrictEqual(before?.configuration, configuration)
+      // Done after all, its answer lost.
+      if (isOurs && before?.epoch.revision === revision) {
+        return done(await applied(limiter, key, before))
+      }
+      checkMatch(key, before, ifMatch)
+      revision = Math.max(revision, (before?.epoch.revision ?? 0) + 1)
+      await limiter.clock.sleep(PAUSE_MS * limiter.random())
+      return { kind: 'again' }
+    },
+    () =>
+      new QueueError(
+        'BUSY',
+        `Cannot configure rate limit "${key}" because it is too busy; try again`,
+      ),
   )
 }
 
 async function readAfter(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   written: { kind: 'failed' } | { kind: 'unknown'; cause: unknown },
 ): Promise<RateRow | undefined> {
-  return readRow(engine, { key, shard: 0 }).catch((error: unknown) => {
+  return readRow(limiter, { key, shard: 0 }).catch((error: unknown) => {
     throw written.kind === 'unknown' ? outOfReach(key, error) : error
   })
 }

@@ -15,7 +15,7 @@ import {
 import { shardOfCaller, shardsFrom } from '../core/shards.ts'
 import { type Turn, turnOf } from '../core/turn.ts'
 import { type KnownSettings, knownSettings } from './known-settings.ts'
-import { nowMs, type RateEngine, type SlotEngine } from './rate-engine.ts'
+import { type Limiter, nowMs, type SlotLimiter } from './limiter.ts'
 import { type Taken, take } from './take.ts'
 
 export type RateRequest = {
@@ -24,7 +24,7 @@ export type RateRequest = {
   /** A place in a coming window will do as well. */
   readonly canWait?: boolean | undefined
   readonly overrides?: Overrides | undefined
-  /** Who asks: under a key that is split into shards, one caller's requests keep their order. */
+  /** Names the caller: under a key that is split into shards, its requests keep their order. */
   readonly caller?: string | undefined
   /** The gateway's time of the call, where there is one: a clock far off it is refused. */
   readonly receivedMs?: number | undefined
@@ -67,22 +67,22 @@ export type RateDecision = Allowed | Denied | Promised | OverrideRefused
 const ROUNDS_MAX = 6
 
 export async function decideRate(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   request: RateRequest = {},
 ): Promise<RateDecision> {
   checkRateKey(key)
-  const settings = (sinceMs?: number) => knownSettings(engine, key, sinceMs)
+  const settings = (sinceMs?: number) => knownSettings(limiter, key, sinceMs)
   // A key always has settings, if only by default.
-  return (await decideChecked(engine, key, request, settings)) as RateDecision
+  return (await decideBySettings(limiter, key, request, settings)) as RateDecision
 }
 
 /** What applies to a key; given a time, looked for since then. `undefined`: there is no limit. */
 export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
 
 /** For keys that callers cannot name as well. `undefined`: there is no limit any more. */
-export async function decideChecked(
-  engine: SlotEngine,
+export async function decideBySettings(
+  limiter: SlotLimiter,
   key: string,
   request: RateRequest,
   settings: SettingsSource,
@@ -92,14 +92,14 @@ export async function decideChecked(
   if (caller !== undefined && (caller.length < 1 || caller.length > CALLER_CHARACTERS_MAX)) {
     throw invalid('caller', `it must have 1 to ${CALLER_CHARACTERS_MAX} characters`)
   }
-  const startedMs = nowMs(engine)
+  const startedMs = nowMs(limiter)
   checkClock(startedMs, receivedMs)
   let known = await settings()
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     if (known === undefined) return undefined
     const wanted = overridden(known.settings, overrides)
     if (wanted.kind === 'refused') return { kind: 'override-refused', field: wanted.field }
-    const decision = await decideUnder(engine, key, request, known, wanted.settings, round > 1)
+    const decision = await askShards(limiter, key, request, known, wanted.settings, round > 1)
     if (decision.kind !== 'news') return decision
     known = await settings(startedMs)
   }
@@ -109,8 +109,8 @@ export async function decideChecked(
   )
 }
 
-async function decideUnder(
-  engine: SlotEngine,
+async function askShards(
+  limiter: SlotLimiter,
   key: string,
   { caller, canWait = false, cost = 1 }: RateRequest,
   known: KnownSettings,
@@ -119,8 +119,8 @@ async function decideUnder(
 ): Promise<RateDecision | { readonly kind: 'news' }> {
   const { shards } = settings
   const first =
-    caller === undefined ? Math.floor(engine.random() * shards) : shardOfCaller(caller, shards)
-  // Who waits, waits in his own shard's line; who does not may have room anywhere.
+    caller === undefined ? Math.floor(limiter.random() * shards) : shardOfCaller(caller, shards)
+  // A call that waits does so in its own shard's line; one that does not may find room in any shard.
   const tried = canWait ? [first] : shardsFrom(first, shards)
   let best: Denied | undefined
   for (const shard of tried) {
@@ -131,22 +131,22 @@ async function decideUnder(
         `a window has ${maxRequests} slots${shards > 1 ? ' a shard' : ''}, not ${cost}`,
       )
     }
-    const taken = await take(engine, { key, shard }, known, { cost, canWait, settings, looked })
+    const taken = await take(limiter, { key, shard }, known, { cost, canWait, settings, looked })
     if (taken.kind === 'news') return taken
-    if (taken.kind === 'slot') return granted(engine, { key, shard }, taken, cost)
-    const denied = deniedOf(taken, canWait, nowMs(engine))
+    if (taken.kind === 'slot') return granted(limiter, { key, shard }, taken, cost)
+    const denied = deniedOf(taken, canWait, nowMs(limiter))
     if (best === undefined || denied.retryAtMs < best.retryAtMs) best = denied
   }
   return best as Denied
 }
 
 function granted(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   place: { readonly key: string; readonly shard: number },
   { row, epoch, position }: Extract<Taken, { kind: 'slot' }>,
   cost: number,
 ): Allowed | Promised {
-  const clockMs = nowMs(engine)
+  const clockMs = nowMs(limiter)
   const itemMs = Math.max(clockMs, row.atMs)
   const { maxRequests: limit, windowMs: windowMillis, algorithm } = epoch.rules
   const remaining = remainingAt(epoch, row.cursor, itemMs)
@@ -180,7 +180,7 @@ function deniedOf(
     remaining: row.epoch === epoch ? remainingAt(epoch, row.cursor, nowMs) : 0,
     full: canWait ? 'line' : 'window',
     retryAtMs: opensMs,
-    // At least a moment: it is denied now, whatever two clocks say.
+    // At least a moment: it is denied now, even if two clocks disagree.
     retryAfterMs: Math.max(1, opensMs - clockMs),
   }
 }

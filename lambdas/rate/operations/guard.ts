@@ -1,9 +1,9 @@
 import { guardKey } from '../core/keys.ts'
 import type { GuardLimit } from '../core/setting-fields.ts'
 import { settingsFrom } from '../core/settings.ts'
-import { type Allowed, type Denied, decideChecked } from './decide.ts'
+import { type Allowed, type Denied, decideBySettings } from './decide.ts'
 import type { KnownSettings } from './known-settings.ts'
-import type { SlotEngine } from './rate-engine.ts'
+import type { SlotLimiter } from './limiter.ts'
 
 /** A limit, and at which revision of its owner's configuration it was seen. */
 export type OwnedLimit = { readonly limit: GuardLimit; readonly revision: number }
@@ -21,7 +21,7 @@ export type GuardRequest = {
  * no caller can name. `undefined`: there is no limit any more.
  */
 export async function guard(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   verb: 'push' | 'pop',
   queue: string,
   { seen, look, receivedMs }: GuardRequest,
@@ -30,7 +30,7 @@ export async function guard(
     const owned = sinceMs === undefined ? seen : await look()
     return owned && known(owned)
   }
-  const decision = await decideChecked(engine, guardKey(verb, queue), { receivedMs }, settings)
+  const decision = await decideBySettings(limiter, guardKey(verb, queue), { receivedMs }, settings)
   // Neither overrides nor waiting were asked for.
   return decision as Allowed | Denied | undefined
 }

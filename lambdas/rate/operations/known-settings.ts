@@ -1,7 +1,7 @@
 import { PATTERNS_KEPT_MS } from '../core/bounds.ts'
 import { settingsByPattern } from '../core/patterns.ts'
 import type { Settings } from '../core/settings.ts'
-import { nowMs, type RateEngine, readRow } from './rate-engine.ts'
+import { type Limiter, nowMs, readRow } from './limiter.ts'
 
 /** The settings that apply to a key, as far as this process knows. */
 export type KnownSettings = {
@@ -19,23 +19,23 @@ export type KnownSettings = {
  * other shards looks now and then.
  */
 export async function knownSettings(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   sinceMs?: number,
 ): Promise<KnownSettings> {
-  let known = engine.configurations.get(key)
+  let known = limiter.configurations.get(key)
   if (known !== undefined && known.settings.shards > 1) {
-    const oldestMs = Math.max(sinceMs ?? 0, nowMs(engine) - PATTERNS_KEPT_MS)
+    const oldestMs = Math.max(sinceMs ?? 0, nowMs(limiter) - PATTERNS_KEPT_MS)
     if (known.confirmedMs < oldestMs) {
-      await readRow(engine, { key, shard: 0 })
-      known = engine.configurations.get(key)
+      await readRow(limiter, { key, shard: 0 })
+      known = limiter.configurations.get(key)
     }
   }
   if (known !== undefined) {
     const { settings, revision, confirmedMs } = known
     return { settings, revision, configured: true, asOfMs: confirmedMs }
   }
-  const { patterns, asOfMs } = await engine.patterns.get(sinceMs)
+  const { patterns, asOfMs } = await limiter.patterns.get(sinceMs)
   const settings = settingsByPattern(patterns, key)
   return { settings, revision: patterns.revision, configured: false, asOfMs }
 }

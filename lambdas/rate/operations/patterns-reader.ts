@@ -6,7 +6,7 @@ import { decodePatterns } from '../store/patterns-item.ts'
 
 type Reading = { readonly startedMs: number; readonly patterns: Promise<Patterns> }
 
-/** The patterns as one process knows them: read once in a while, by whoever needs them first. */
+/** The patterns as one process knows them: read once in a while, when a call needs them. */
 export class PatternsReader {
   readonly #dynamo: Dynamo
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class PatternsReader {
     const patterns = this.#dynamo.get(patternsKey, true).then(decodePatterns)
     const reading = { startedMs, patterns }
     this.#reading = reading
-    // What failed is told to those who wait for it, and read again by the next.
+    // All calls that wait for this read fail with it; the next call reads again.
     patterns.catch(() => {
       if (this.#reading === reading) this.#reading = undefined
     })

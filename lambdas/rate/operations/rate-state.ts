@@ -3,7 +3,7 @@ import { checkRateKey } from '../core/keys.ts'
 import { placeInLine, remainingAt, turnMs, windowStartMs } from '../core/ruler.ts'
 import { rulesOf, type Settings } from '../core/settings.ts'
 import { type AppliedSettings, rateConfiguration } from './configure.ts'
-import { nowMs, type RateEngine, readRow } from './rate-engine.ts'
+import { type Limiter, nowMs, readRow } from './limiter.ts'
 
 export type ShardState = {
   readonly shard: number
@@ -23,23 +23,23 @@ export type RateState = AppliedSettings & {
 }
 
 /** Looks, and changes nothing: one read a shard. */
-export async function rateState(engine: RateEngine, key: string): Promise<RateState> {
+export async function rateState(limiter: Limiter, key: string): Promise<RateState> {
   checkRateKey(key)
-  const applied = await rateConfiguration(engine, key)
+  const applied = await rateConfiguration(limiter, key)
   const { shards } = applied.settings
   const numbers = Array.from({ length: shards }, (_, shard) => shard)
-  const states = numbers.map((shard) => shardState(engine, key, applied.settings, shard))
+  const states = numbers.map((shard) => shardState(limiter, key, applied.settings, shard))
   return { ...applied, key, shards: await Promise.all(states) }
 }
 
 async function shardState(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   settings: Settings,
   shard: number,
 ): Promise<ShardState> {
-  const row = await readRow(engine, { key, shard })
-  const clockMs = nowMs(engine)
+  const row = await readRow(limiter, { key, shard })
+  const clockMs = nowMs(limiter)
   const epoch = row?.epoch ?? unused(settings, shard, clockMs)
   const itemMs = Math.max(clockMs, row?.atMs ?? 0)
   const cursor = row?.cursor ?? 0

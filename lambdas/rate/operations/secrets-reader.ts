@@ -27,7 +27,7 @@ export class GivenSecrets implements SecretsReader {
     if (this.#reading !== undefined) return this.#reading
     const reading = this.#read()
     this.#reading = reading
-    // What failed is told to those who wait for it, and read again by the next.
+    // All calls that wait for this read fail with it; the next call reads again.
     reading.catch(() => {
       if (this.#reading === reading) this.#reading = undefined
     })

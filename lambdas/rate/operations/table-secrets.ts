@@ -5,6 +5,7 @@ import { SECRET_BYTES, SECRETS_KEPT_MS } from '../core/bounds.ts'
 import { secretKey } from '../core/keys.ts'
 import { firstSecrets, type Secrets, secretsAt, type TicketSecrets } from '../core/secrets.ts'
 import { decodeSecrets, encodeSecrets } from '../store/secret-item.ts'
+import { attempts, done } from './attempts.ts'
 import type { SecretsReader } from './secrets-reader.ts'
 
 type Reading = { readonly startedMs: number; readonly secrets: Promise<TicketSecrets> }
@@ -50,20 +51,22 @@ const ATTEMPTS_MAX = 3
  * The first process that needs a secret makes it. The row costs nothing while nothing happens, and a role
  * that may read it may change the limits anyway.
  */
-async function readOrMake(dynamo: Dynamo): Promise<TicketSecrets> {
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const found = decodeSecrets(await dynamo.get(secretKey, true))
-    if (found !== undefined) return found
-    const made = firstSecrets(randomBytes(SECRET_BYTES))
-    const written = await dynamo.put({
-      Item: encodeSecrets(made),
-      ConditionExpression: 'attribute_not_exists(pk)',
-    })
-    if (written.kind === 'done') return made
-    // Another process was first, or the answer was lost: all use the one that is there now.
-  }
-  throw outOfReach()
-}
+const readOrMake = (dynamo: Dynamo): Promise<TicketSecrets> =>
+  attempts<TicketSecrets>(
+    ATTEMPTS_MAX,
+    async () => {
+      const found = decodeSecrets(await dynamo.get(secretKey, true))
+      if (found !== undefined) return done(found)
+      const made = firstSecrets(randomBytes(SECRET_BYTES))
+      const written = await dynamo.put({
+        Item: encodeSecrets(made),
+        ConditionExpression: 'attribute_not_exists(pk)',
+      })
+      // Another process was first, or the answer was lost: all use the one that is there now.
+      return written.kind === 'done' ? done(made) : { kind: 'again' }
+    },
+    outOfReach,
+  )
 
 export const outOfReach = (): QueueError =>
   new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment')

@@ -1,14 +1,23 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { CLOCKS_APART_MAX_MS, LATE_SLOT_MS } from '../core/bounds.ts'
-import { type Ask, decide, roomFor } from '../core/decision.ts'
 import type { Epoch } from '../core/epoch.ts'
 import { rowKey } from '../core/keys.ts'
 import type { RateRow } from '../core/row.ts'
 import { overMs } from '../core/ruler.ts'
 import { inLineOf, rulesOf, type Settings } from '../core/settings.ts'
+import { type Ask, planSlots, roomFor, type SlotWrite } from '../core/slot-plan.ts'
 import { slotUpdate } from '../store/slot-update.ts'
+import { type Attempted, attempts, done } from './attempts.ts'
 import type { KnownSettings } from './known-settings.ts'
-import { markShared, mayDeny, nowMs, type Place, type SlotEngine, seenRow } from './rate-engine.ts'
+import {
+  markShared,
+  mayDeny,
+  nowMs,
+  type Place,
+  type SeenRow,
+  type SlotLimiter,
+  seenRow,
+} from './limiter.ts'
 
 /** What is asked of one row, beside the rules. */
 export type Wish = {
@@ -41,92 +50,126 @@ export type Taken =
  * which may lose to a busy row some times before its slack is enough.
  */
 const ATTEMPTS_MAX = 12
-/** Refusals that need no pause: each was told the row as it is. */
+/** Refusals that need no pause: each handed over the row as it is. */
 const EAGER_ATTEMPTS = 3
 const PAUSE_MS = 10
 /** Answers lost in one call: each may have wasted its slots. Then the store is out of reach. */
 const LOST_MAX = 2
 
+/** One call's question to one row. */
+type Asked = { readonly place: Place; readonly known: KnownSettings; readonly wish: Wish }
+
+/** What a call has learnt from its attempts so far. */
+type Call = {
+  /** This call was handed the row, so its age in memory does not matter. */
+  told: boolean
+  lost: number
+  stepsBack: number
+}
+
 /**
  * Takes slots of one row: load (from memory, or from what the last refusal handed over) → decide →
  * commit. A lost answer is never looked for: its slots are wasted, at worst, and others are taken.
  */
-export async function take(
-  engine: SlotEngine,
+export function take(
+  limiter: SlotLimiter,
   place: Place,
   known: KnownSettings,
   wish: Wish,
 ): Promise<Taken> {
-  const key = rowKey(place.key, place.shard)
-  // Handed over in this call, whatever memory says of its age.
-  let told = false
-  let lost = 0
-  let stepsBack = 0
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; ) {
-    const seen = engine.rows.get(key.pk)
-    let row = seen?.row
-    if (row !== undefined && tellsNews(place, row, known, wish.looked)) return { kind: 'news' }
-    const guess = { slack: slackOf(attempt), begun: attempt === 1 && seen?.shared === true }
-    let decision = decide(row, askOf(place, row, known, wish), nowMs(engine), guess)
-    if (decision.kind === 'denied') {
-      const mayBe = told || (seen !== undefined && mayDeny(seen, nowMs(engine)))
-      if (mayBe && row !== undefined) return { ...decision, row }
-      // Memory may not deny any more: the write for a row never seen asks for it as it is.
-      row = undefined
-      decision = decide(row, askOf(place, row, known, wish), nowMs(engine))
-    }
-    if (decision.kind === 'denied') throw new Error('A row that was never seen denies nothing')
-    const { write } = decision
-    if (!engine.turnstile.admits(key.pk, roomFor(write, row), stepsBack, nowMs(engine))) {
-      stepsBack += 1
-      await engine.turnstile.next(key.pk)
-      continue
-    }
-    const written = await engine.turnstile.pass(key.pk, nowMs(engine), async () => {
-      const answer = await engine.dynamo.update(key, slotUpdate(write))
-      const after = answer.kind === 'unknown' ? undefined : seenRow(engine, place, answer.item)
-      return { ...answer, row: after }
-    })
-    switch (written.kind) {
-      case 'done': {
-        const after = written.row as RateRow
-        const position = after.cursor - write.width
-        // Whether what we add to is where we left it, last time.
-        if (attempt === 1 && write.cursor.kind === 'add') {
-          markShared(engine, place, position !== row?.cursor)
-        }
-        if (isInTime(write.epoch, position, wish.cost, nowMs(engine))) {
-          return { kind: 'slot', row: after, epoch: write.epoch, position }
-        }
-        // This process was frozen, or the store was slow: what it got is over.
-        told = true
-        break
-      }
-      case 'failed':
-        // A configured row that is not there: its configuration was taken away, and it is forgotten.
-        if (written.row === undefined && known.configured && place.shard === 0) {
-          return { kind: 'news' }
-        }
-        // Who was to begin the window comes second; who was to come second finds that nobody began it.
-        markShared(engine, place, write.cursor.kind === 'set')
-        told = true
-        break
-      case 'unknown':
-        lost += 1
-        if (lost > LOST_MAX) throw outOfReach(place.key, written.cause)
-        break
-      default:
-        throw written satisfies never
-    }
-    if (attempt > EAGER_ATTEMPTS || written.kind === 'unknown') {
-      await engine.clock.sleep(PAUSE_MS * attempt * engine.random())
-    }
-    attempt += 1
-  }
-  throw new QueueError(
-    'BUSY',
-    `Cannot decide on rate limit "${place.key}" because too many others change it; try again`,
+  const call: Call = { told: false, lost: 0, stepsBack: 0 }
+  return attempts(
+    ATTEMPTS_MAX,
+    (attempt) => takeOnce(limiter, { place, known, wish }, call, attempt),
+    () =>
+      new QueueError(
+        'BUSY',
+        `Cannot decide on rate limit "${place.key}" because too many others change it; try again`,
+      ),
   )
+}
+
+async function takeOnce(
+  limiter: SlotLimiter,
+  asked: Asked,
+  call: Call,
+  attempt: number,
+): Promise<Attempted<Taken>> {
+  const { place, known, wish } = asked
+  const key = rowKey(place.key, place.shard)
+  const decided = decideTake(limiter.rows.get(key.pk), asked, call.told, attempt, nowMs(limiter))
+  if (decided.kind !== 'write') return done(decided)
+  const { row, write } = decided
+  if (!limiter.turnstile.admits(key.pk, roomFor(write, row), call.stepsBack, nowMs(limiter))) {
+    call.stepsBack += 1
+    await limiter.turnstile.next(key.pk)
+    return { kind: 'stepped-back' }
+  }
+  const written = await limiter.turnstile.pass(key.pk, nowMs(limiter), async () => {
+    const answer = await limiter.dynamo.update(key, slotUpdate(write))
+    const after = answer.kind === 'unknown' ? undefined : seenRow(limiter, place, answer.row)
+    return { ...answer, row: after }
+  })
+  switch (written.kind) {
+    case 'done': {
+      const after = written.row as RateRow
+      const position = after.cursor - write.width
+      // Whether what we add to is where we left it, last time.
+      if (attempt === 1 && write.cursor.kind === 'add') {
+        markShared(limiter, place, position !== row?.cursor)
+      }
+      if (isInTime(write.epoch, position, wish.cost, nowMs(limiter))) {
+        return done({ kind: 'slot', row: after, epoch: write.epoch, position })
+      }
+      // This process was frozen, or the store was slow: what it got is over.
+      call.told = true
+      break
+    }
+    case 'failed':
+      // A configured row that is not there: its configuration was taken away, and it is forgotten.
+      if (written.row === undefined && known.configured && place.shard === 0) {
+        return done({ kind: 'news' })
+      }
+      // We came second to begin the window; or meant to come second, and nobody had begun it.
+      markShared(limiter, place, write.cursor.kind === 'set')
+      call.told = true
+      break
+    case 'unknown':
+      call.lost += 1
+      if (call.lost > LOST_MAX) throw outOfReach(place.key, written.cause)
+      break
+    default:
+      throw written satisfies never
+  }
+  if (attempt > EAGER_ATTEMPTS || written.kind === 'unknown') {
+    await limiter.clock.sleep(PAUSE_MS * attempt * limiter.random())
+  }
+  return { kind: 'again' }
+}
+
+type TakeDecision =
+  | Extract<Taken, { kind: 'denied' | 'news' }>
+  | { readonly kind: 'write'; readonly write: SlotWrite; readonly row: RateRow | undefined }
+
+/** From the row as last seen. Only a row that is fresh enough may deny. */
+function decideTake(
+  seen: SeenRow | undefined,
+  { place, known, wish }: Asked,
+  told: boolean,
+  attempt: number,
+  clockMs: number,
+): TakeDecision {
+  const row = seen?.row
+  if (row !== undefined && tellsNews(place, row, known, wish.looked)) return { kind: 'news' }
+  const guess = { slack: slackOf(attempt), begun: attempt === 1 && seen?.shared === true }
+  const plan = planSlots(row, askOf(place, row, known, wish), clockMs, guess)
+  if (plan.kind === 'write') return { ...plan, row }
+  const mayBe = told || (seen !== undefined && mayDeny(seen, clockMs))
+  if (mayBe && row !== undefined) return { ...plan, row }
+  // Memory may not deny any more: the write for a row never seen asks for it as it is.
+  const unseen = planSlots(undefined, askOf(place, undefined, known, wish), clockMs)
+  if (unseen.kind === 'denied') throw new Error('A row that was never seen denies nothing')
+  return { ...unseen, row: undefined }
 }
 
 /**

@@ -6,13 +6,13 @@ import { readTicket } from '../core/ticket.ts'
 import { stateOfTurn, type Turn } from '../core/turn.ts'
 import { giveUpUpdate } from '../store/give-up-update.ts'
 import type { RateRequest } from './decide.ts'
-import { nowMs, type RateEngine, seenRow } from './rate-engine.ts'
+import { type Limiter, nowMs, seenRow } from './limiter.ts'
 import { outOfReach } from './take.ts'
 
 export type TicketState =
   | { readonly kind: 'waiting'; readonly turn: Turn; readonly retryAfterMs: number }
   | { readonly kind: 'ready'; readonly turn: Turn; readonly goodForMs: number }
-  /** Its time is over: whoever did not go must ask again. */
+  /** Its time is over: a caller that did not go must ask again. */
   | { readonly kind: 'over'; readonly turn: Turn }
   /** We did not sign it, or it is another key's. */
   | { readonly kind: 'invalid' }
@@ -22,16 +22,16 @@ export type TicketRequest = Pick<RateRequest, 'receivedMs'>
 
 /** Told from the ticket and the clock alone. */
 export async function verifyTicket(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   ticket: string,
   { receivedMs }: TicketRequest = {},
 ): Promise<TicketState> {
   checkRateKey(key)
-  checkClock(nowMs(engine), receivedMs)
-  const turn = readTicket(ticket, await engine.secrets.get())
+  checkClock(nowMs(limiter), receivedMs)
+  const turn = readTicket(ticket, await limiter.secrets.get())
   if (turn === undefined || turn.key !== key) return { kind: 'invalid' }
-  const clockMs = nowMs(engine)
+  const clockMs = nowMs(limiter)
   const kind = stateOfTurn(turn, clockMs)
   switch (kind) {
     case 'waiting':
@@ -50,25 +50,25 @@ export type GivenUp =
   | { readonly kind: 'given-up' }
   /** Others were promised places behind it, which do not move: the place stays empty. */
   | { readonly kind: 'kept' }
-  /** The turn has come: who holds it may have gone already. */
+  /** The turn has come: its holder may have gone already. */
   | { readonly kind: 'too-late' }
   | { readonly kind: 'invalid' }
 
-/** Gives the place back if it is the last one; the ticket must not be used after, whatever this says. */
+/** Gives the place back if it is the last one. Do not use the ticket after this, even if it was kept. */
 export async function giveUp(
-  engine: RateEngine,
+  limiter: Limiter,
   key: string,
   ticket: string,
   request: TicketRequest = {},
 ): Promise<GivenUp> {
-  const state = await verifyTicket(engine, key, ticket, request)
+  const state = await verifyTicket(limiter, key, ticket, request)
   if (state.kind === 'invalid') return state
   if (state.kind !== 'waiting') return { kind: 'too-late' }
   const { turn } = state
   const width = widthOf(parseEpoch(turn.epoch), turn.cost)
-  const written = await engine.dynamo.update(rowKey(key, turn.shard), giveUpUpdate(turn, width))
+  const written = await limiter.dynamo.update(rowKey(key, turn.shard), giveUpUpdate(turn, width))
   // The copy that was lost may have done it; a second would change nothing more, and tell nothing.
   if (written.kind === 'unknown') throw outOfReach(key, written.cause)
-  seenRow(engine, turn, written.item)
+  seenRow(limiter, turn, written.row)
   return { kind: written.kind === 'done' ? 'given-up' : 'kept' }
 }

@@ -1,6 +1,6 @@
 import { Expression } from '../../foundation/expression.ts'
-import type { SlotCondition, SlotWrite } from '../core/decision.ts'
 import { epochText } from '../core/epoch.ts'
+import type { SlotCondition, SlotWrite } from '../core/slot-plan.ts'
 
 /** Takes a stretch of slots, on the conditions that make it nobody else's. */
 export function slotUpdate(write: SlotWrite): ReturnType<Expression['build']> {

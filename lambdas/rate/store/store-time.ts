@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { asDocumentPort, type Clock, type DocumentPort } from '../../foundation/dynamo.ts'
+import { asDocumentPort, type DocumentPort } from '../../foundation/document-port.ts'
+import type { Clock } from '../../foundation/system.ts'
 
 export type StoreTime = {
   /** The client, whose answers are looked at. */

@@ -24,7 +24,7 @@ export const tailOf = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => anEntry(String(index)))
 
 export function aLane(changes: Partial<Lane> = {}): Lane {
-  return { ...newLane('epoch-00', 100, []), ...changes }
+  return { ...newLane({ priority: 0, epoch: 'epoch-00', segmentSize: 100 }), ...changes }
 }
 
 export function aRecord(
@@ -38,7 +38,9 @@ export function aRecord(
     marks: 'mark01mark02',
     ended: [],
     lastEndedMs: 0,
-    lanes: new Map(Object.entries(lanes).map(([priority, lane]) => [Number(priority), lane])),
+    lanes: new Map(
+      Object.entries(lanes).map(([key, lane]) => [Number(key), withPriority(lane, Number(key))]),
+    ),
     locks: new Map(),
     tailBytes: 0,
     appends: 3,
@@ -59,6 +61,9 @@ export function aRecord(
   }
   return { ...record, tailBytes: recountTail(record), inFlight: inFlightOf(record) }
 }
+
+const withPriority = (lane: Lane, priority: number): Lane =>
+  lane.priority === priority ? lane : { ...lane, priority }
 
 export function recountTail(record: QueueRecord): number {
   let bytes = 0
@@ -135,7 +140,7 @@ export const anyRecord: fc.Arbitrary<QueueRecord> = fc
         for (const [index, [count, expiresAtMs]] of wanted.entries()) {
           const stretches: Stretch[] = []
           for (const [priority, lane] of record.lanes) {
-            const free = freeIn(record, priority, lane)
+            const free = freeIn(record, lane)
             const below = subtract(free, [{ from: lane.frontier, to: Number.MAX_SAFE_INTEGER }])
             stretches.push(...take(below, count).map((piece) => ({ ...piece, priority })))
           }

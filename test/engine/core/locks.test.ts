@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { standingOf } from '../../../lambdas/engine/core/acknowledge.ts'
 import { ENDED_KEPT, LOCKS_PER_WRITE } from '../../../lambdas/engine/core/limits.ts'
+import { standingOf } from '../../../lambdas/engine/core/lock-standing.ts'
 import {
   doneLocks,
   earliestExpiryMs,

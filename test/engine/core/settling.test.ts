@@ -100,7 +100,7 @@ describe('Giving back', () => {
     expect(laneOf(once).dead).toEqual([])
     const twice = giveBack(once, [at(0, 1, 2)])
     expect(laneOf(twice).dead).toEqual([{ ...range(1, 2), reason: 'max_deliveries' }])
-    expect(freeIn(twice, 0, laneOf(twice))).toEqual([range(0, 1), range(2, 10)])
+    expect(freeIn(twice, laneOf(twice))).toEqual([range(0, 1), range(2, 10)])
     const onDeadLetters = { ...once, queue: 'orders-deadletter' }
     expect(laneOf(giveBack(onDeadLetters, [at(0, 1, 2)])).dead).toEqual([])
   })
@@ -194,11 +194,11 @@ describe('Whatever the record and the stretches,', () => {
         const [first] = record.lanes
         if (first === undefined) return
         const [priority, lane] = first
-        const free = freeIn(record, priority, lane)
+        const free = freeIn(record, lane)
         const stretches = free.map((piece) => ({ ...piece, priority }))
         const after = bury(record, stretches, 'why')
         const next = laneOf(after, priority)
-        expect(freeIn(after, priority, next)).toEqual([])
+        expect(freeIn(after, next)).toEqual([])
         expect(countOf(next.dead) - countOf(lane.dead)).toBe(countOf(free))
         const starts = next.dead.map(({ from }) => from)
         expect(starts).toEqual([...starts].sort((a, b) => a - b))

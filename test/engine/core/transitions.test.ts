@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hasFree } from '../../../lambdas/engine/core/flags.ts'
 import { endExpired, endLock, foldDone } from '../../../lambdas/engine/core/locks.ts'
-import { hasFree } from '../../../lambdas/engine/core/marks.ts'
 import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
 import {
   freeIn,
@@ -158,7 +158,6 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     deadOf(stored(2), 0, 2),
     withLane(
       nothing,
-      0,
       aLane({ epoch: 'epoch-01', tail: tailOf(3), dead: [{ ...range(0, 2), reason: 'no' }] }),
     ),
     [dead(2, 'no'), available],
@@ -298,13 +297,13 @@ const anyWrite: fc.Arbitrary<(record: QueueRecord) => QueueRecord> = fc.oneof(
   fc.constant((record: QueueRecord) => {
     let next = record
     for (const [priority, lane] of record.lanes) {
-      next = settle(next, stretchesOf(priority, freeIn(next, priority, lane)))
+      next = settle(next, stretchesOf(priority, freeIn(next, lane)))
     }
     return next
   }),
   fc.integer({ min: 1, max: 3 }).map((count) => (record: QueueRecord) => {
-    const [priority, lane] = [...record.lanes][0] ?? [0, aLane()]
-    return withLane(record, priority, { ...lane, tail: [...lane.tail, ...tailOf(count)] })
+    const [lane = aLane()] = record.lanes.values()
+    return withLane(record, { ...lane, tail: [...lane.tail, ...tailOf(count)] })
   }),
 )
 

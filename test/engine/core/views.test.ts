@@ -32,14 +32,14 @@ const locks = new Map([
 const record = aRecord({ 0: lane, 3: aLane() }, { locks })
 
 it('What is visible is neither settled nor dead nor acknowledged.', () => {
-  const visible = visibleIn(record, 0, lane)
+  const visible = visibleIn(record, lane)
   expect([...numbersOf(visible)].slice(0, 8)).toEqual([2, 3, 6, 7, 8, 9, 12, 13])
   expect([...numbersOf(lockedNow(record, 0, visible, nowMs))]).toEqual([6, 7])
   expect(countIn(record)).toBe(countOf(visible))
 })
 
 it('A lane shows its segments; what was recalled is not shown as offloaded.', () => {
-  expect(laneView(record, 0, lane)).toEqual({
+  expect(laneView(record, lane)).toEqual({
     priority: 0,
     count: 37,
     headSegment: 0,
@@ -47,7 +47,7 @@ it('A lane shows its segments; what was recalled is not shown as offloaded.', ()
     headOffloadedSegment: 6,
     tailOffloadedSegment: 8,
   })
-  expect(laneView(record, 3, aLane())).toEqual({
+  expect(laneView(record, aLane({ priority: 3 }))).toEqual({
     priority: 3,
     count: 0,
     headSegment: 0,
@@ -112,7 +112,7 @@ it('Whatever the record, no more is locked than visible.', () => {
   fc.assert(
     fc.property(anyRecord, (any) => {
       for (const [priority, of] of any.lanes) {
-        const visible = visibleIn(any, priority, of)
+        const visible = visibleIn(any, of)
         const locked = lockedNow(any, priority, visible, nowMs)
         expect(countOf(locked)).toBeLessThanOrEqual(countOf(visible))
       }

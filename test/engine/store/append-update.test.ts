@@ -43,7 +43,9 @@ describe('An append', () => {
 
   it('makes a lane that is missing, and only then.', () => {
     const one = appendOf(new Map([[9, [anEntry()]]]))
-    const newLanes = new Map([[9, newLane('epoch_09', 50, [anEntry()])]])
+    const newLanes = new Map([
+      [9, newLane({ priority: 9, epoch: 'epoch_09', segmentSize: 50 }, [anEntry()])],
+    ])
     const built = appendUpdate(one, ROOMY_TAIL, { newLanes })
     const after = decodeRecord(applied(storedOf(record), built))
     expect(after.lanes.get(9)).toEqual(newLanes.get(9))
@@ -75,7 +77,12 @@ describe('An append', () => {
   it('stays within the limits with as many lanes as it may name.', () => {
     const many = toAll(LANES_PER_APPEND)
     const record = aRecord(lanes(LANES_PER_APPEND))
-    const newLanes = new Map([...many.lanes].map(([p, tail]) => [p, newLane('epoch_00', 9, tail)]))
+    const newLanes = new Map(
+      [...many.lanes].map(([p, tail]) => [
+        p,
+        newLane({ priority: p, epoch: 'epoch_00', segmentSize: 9 }, tail),
+      ]),
+    )
     for (const options of [{}, { exactly: record }, { newLanes }]) {
       const built = appendUpdate(many, ROOMY_TAIL, options)
       expectWithinLimits(built)
@@ -114,7 +121,9 @@ describe('An append to more lanes than it can name', () => {
   const built = wideAppendUpdate(
     append,
     record,
-    new Map([[3, newLane('epoch_03', 50, [anEntry('"new"')])]]),
+    new Map([
+      [3, newLane({ priority: 3, epoch: 'epoch_03', segmentSize: 50 }, [anEntry('"new"')])],
+    ]),
     later(300_000),
   )
 
@@ -140,7 +149,9 @@ describe('An append to more lanes than it can name', () => {
 
 it('A queue’s first record is decoded to what was pushed.', () => {
   const append = appendOf(new Map([[4, [anEntry('"a"')]]]))
-  const made = new Map([[4, newLane('epoch_04', 50, [anEntry('"a"')])]])
+  const made = new Map([
+    [4, newLane({ priority: 4, epoch: 'epoch_04', segmentSize: 50 }, [anEntry('"a"')])],
+  ])
   const record = decodeRecord(newRecord('orders', 'born_000', 'mark00', made, append))
   expect(record).toMatchObject({ queue: 'orders', version: 1, born: 'born_000', marks: 'mark00' })
   expect(record).toMatchObject({ appends: 1, lanesMade: 1, tailBytes: append.bytes, lanes: made })

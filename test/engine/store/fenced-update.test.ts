@@ -37,7 +37,7 @@ describe('A fenced write', () => {
   it('takes entries off a tail by index, the highest first, and never sets a tail or a lane.', () => {
     const record = aQueue()
     const lane = record.lanes.get(0) as Lane
-    const draft = withLane(record, 0, { ...lane, sealed: 2, tail: lane.tail.slice(2) })
+    const draft = withLane(record, { ...lane, sealed: 2, tail: lane.tail.slice(2) })
     const built = updateOf(record, { ...draft, tailBytes: record.tailBytes - 44 })
     expect(built.UpdateExpression).toContain('REMOVE L.#0.t[1],L.#0.t[0]')
     expect(built.UpdateExpression).not.toMatch(/SET (.*,)?L\.#\d(\.t)?=/)
@@ -88,7 +88,7 @@ describe('A fenced write', () => {
   it('that sets a frontier says that no claim moved it, or counts claims.', () => {
     const record = aQueue()
     const lane = record.lanes.get(4) as Lane
-    const draft = withLane(record, 4, { ...lane, frontier: 2 })
+    const draft = withLane(record, { ...lane, frontier: 2 })
     const stored = storedOf(record)
     for (const guards of [{}, { claims: true }]) {
       const built = updateOf(record, draft, guards)
@@ -123,7 +123,7 @@ describe('A fenced write', () => {
 
   it('that changes nothing of a lane does not name it.', () => {
     const record = aQueue()
-    const same = withLane(record, 0, { ...(record.lanes.get(0) as Lane) })
+    const same = withLane(record, { ...(record.lanes.get(0) as Lane) })
     const built = updateOf(record, same)
     expectPlaceholdersUsed(built)
     applied(storedOf(record), built)

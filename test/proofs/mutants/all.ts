@@ -1,14 +1,15 @@
 import { appendMutants } from './appends.ts'
 import { fenceMutants } from './fence.ts'
+import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { limitMutants } from './limits.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
-import { markMutants } from './marks.ts'
 import type { Mutant } from './mutant.ts'
 import { networkMutants } from './network.ts'
 import { popMutants } from './pops.ts'
 import { queueLimitMutants } from './queue-limits.ts'
+import { rateMutants } from './rate.ts'
 import { reminderMutants } from './reminders.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
@@ -35,10 +36,11 @@ export const mutants: readonly Mutant[] = [
   ...lockMutants,
   ...housekeepingMutants,
   ...lostAnswerMutants,
-  ...markMutants,
+  ...flagMutants,
   ...limitMutants,
   ...queueLimitMutants,
   ...reminderMutants,
   ...sweepMutants,
   ...networkMutants,
+  ...rateMutants,
 ]

@@ -1,342 +1,145 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
-import { edit, type Mutant, simulation, test } from './mutant.ts'
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
+const commit = 'engine/operations/commit.ts'
 const engine = 'engine/operations/engine.ts'
+const append = 'engine/operations/append.ts'
+const claim = 'engine/operations/claim.ts'
+const extend = 'engine/operations/extend.ts'
+const sdkRetry = 'foundation/sdk-retry.ts'
+const dynamo = 'foundation/dynamo.ts'
+const receipts = 'engine/operations/receipts.ts'
+const pushOnce = 'engine/operations/push-once.ts'
+const pop = 'engine/operations/pop.ts'
+const racesTest = 'test/proofs/mutants/races.test.ts'
+const answersTest = 'test/proofs/mutants/answers.test.ts'
+const doubtTest = 'test/engine/doubt.test.ts'
+const idempotentPushTest = 'test/engine/idempotent-push.test.ts'
+const transactionConflictsTest = 'test/engine/transaction-conflicts.test.ts'
 
 /** Answers that are lost, and keys that make a repetition safe. */
+// biome-ignore format: a mutant is a row
 export const lostAnswerMutants: readonly Mutant[] = [
-  {
-    name: 'lost-answer-taken-for-success',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        engine,
-        "  if (current.version === change.before.version) return 'open'\n",
-        "  if (current.version === change.before.version) return 'happened'\n",
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'lost-answer-taken-for-failure',
-    rule: '§5.5 own mark found: it happened',
-    edits: [
-      edit(engine, "  return mark === change.mark ? 'happened' : 'never'\n", "  return 'never'\n"),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'open-answer-taken-for-failure',
-    rule: '§5.5 it may still land',
-    edits: [
-      edit(
-        engine,
-        "  if (current.version === change.before.version) return 'open'\n",
-        "  if (current.version === change.before.version) return 'never'\n",
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'forgotten-mark-taken-for-failure',
-    rule: '§5.5 version moved by more than 16: unknown',
-    edits: [
-      edit(
-        engine,
-        "  if (mark === undefined) return 'unknowable'\n",
-        "  if (mark === undefined) return 'never'\n",
-      ),
-    ],
-    killers: [test('test/proofs/mutants/races.test.ts')],
-  },
-  {
-    name: 'lost-answer-of-another-life',
-    rule: 'the fence: version and born',
-    edits: [
-      edit(
-        engine,
-        "  if (current === undefined || current.born !== change.before.born) return 'unknowable'\n",
-        "  if (current === undefined) return 'unknowable'\n",
-      ),
-    ],
-    killers: [test('test/proofs/mutants/races.test.ts')],
-  },
-  {
-    name: 'one-mark-for-each-engine',
-    rule: '§5.5 each fenced write has its own mark',
-    edits: [
-      edit(
-        engine,
-        'export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)\n',
-        'const marksOf = new WeakMap<Engine, string>()\nexport const newMark = (engine: Engine): string => {\n  const mark = marksOf.get(engine) ?? randomText(engine.random, MARK_CHARACTERS)\n  marksOf.set(engine, mark)\n  return mark\n}\n',
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'resent-write-fails-for-certain',
-    rule: '§6.6 a definite error changed nothing',
-    edits: [
-      edit(
-        engine,
-        '      if (first) throw error\n      throw outcomeUnknown(queue, error)\n    })\n    if (written.kind',
-        '      throw error\n    })\n    if (written.kind',
-      ),
-    ],
-    killers: [test('test/proofs/mutants/answers.test.ts')],
-  },
-  {
-    name: 'doubt-ended-by-a-record-that-cannot-be-read',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        engine,
-        '    return seen(engine, queue, row)\n  } catch (error) {\n    throw outcomeUnknown(queue, error)\n',
-        '    return seen(engine, queue, row)\n  } catch (error) {\n    throw error\n',
-      ),
-    ],
-    killers: [test('test/engine/doubt.test.ts', 'newer format')],
-  },
-  {
-    name: 'append-not-found-is-sent-again',
-    rule: '§5.5 an append not found: no retry, it may still land',
-    edits: [
-      edit(
-        'engine/operations/append.ts',
-        "      if (written.kind === 'unknown') return lookFor(engine, queue, addition, written.cause)\n      if (written.kind === 'done') {",
-        `      if (written.kind === 'unknown') {
-        record = await readRecord(engine, queue)
-        const at = record && findAppend(addition, record)
-        if (record !== undefined && at !== undefined) return places(record, at)
-        continue
-      }
-      if (written.kind === 'done') {`,
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'append-not-found-taken-for-success',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        'engine/operations/append.ts',
-        '  if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)\n  return places(current, found)\n',
-        '  const guess = current && (found ?? startsAfterAppend(addition, current))\n  if (current === undefined || guess?.size !== addition.lanes.size) throw outcomeUnknown(queue, cause)\n  return places(current, guess)\n',
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'append-not-found-taken-for-failure',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        'engine/operations/append.ts',
-        '  if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)\n',
-        '  void cause\n  if (current === undefined || found === undefined) throw busy(queue)\n',
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'first-push-sent-again',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        'engine/operations/append.ts',
-        '  if (current?.born !== born) throw outcomeUnknown(queue, written.cause)\n',
-        "  if (current?.born !== born) return { kind: 'there', current }\n",
-      ),
-    ],
-    killers: [simulation(300, 'lost'), simulation(600)],
-  },
-  {
-    name: 'claim-not-found-is-sent-again',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        'engine/operations/claim.ts',
-        '    if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, written.cause)\n',
-        "    if (!record?.locks.has(claim.lockId)) return { kind: 'lost', record }\n",
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'claim-that-cannot-be-read-taken-for-failure',
-    rule: '§6.6 a definite error changed nothing',
-    edits: [
-      edit(
-        'engine/operations/claim.ts',
-        '      throw changedAllTheSame(error)\n',
-        '      throw error\n',
-      ),
-    ],
-    killers: [test('test/proofs/mutants/answers.test.ts')],
-  },
-  {
-    name: 'lost-acknowledge-taken-for-failure',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        'engine/operations/settle.ts',
-        '      throw lost !== undefined && !final ? outcomeUnknown(queue, lost) : standing.error\n',
-        '      void final\n      throw standing.error\n',
-      ),
-    ],
-    killers: [test('test/engine/doubt.test.ts', 'may yet land')],
-  },
-  {
-    name: 'lost-extension-taken-for-failure',
-    rule: '§5.5 a lost answer is never guessed',
-    edits: [
-      edit(
-        'engine/operations/extend.ts',
-        '      if (lost !== undefined) throw outcomeUnknown(queue, lost)\n',
-        '',
-      ),
-    ],
-    killers: [test('test/proofs/mutants/races.test.ts')],
-  },
-  {
-    name: 'purge-in-part-taken-for-failure',
-    rule: '§6.6 a definite error changed nothing',
-    edits: [
-      edit(
-        'engine/operations/purge.ts',
-        '    throw done.itemsPurged > 0 ? changedAllTheSame(error) : error\n',
-        '    throw error\n',
-      ),
-    ],
-    killers: [test('test/proofs/mutants/answers.test.ts')],
-  },
-  {
-    name: 'sdk-retry-left-on',
-    rule: '§5.5 the SDK’s own retry',
-    edits: [
-      edit(
-        'foundation/sdk-retry.ts',
-        '  middlewareStack?.add((next) => next, {\n',
-        '  void middlewareStack\n  void ((next: unknown) => [next, {\n',
-      ),
-      edit(
-        'foundation/sdk-retry.ts',
-        '    override: true,\n  })\n',
-        '    override: true,\n  }])\n',
-      ),
-    ],
-    killers: [test('test/foundation/sdk-retry.test.ts')],
-  },
-  {
-    name: 'server-error-taken-for-definite',
-    rule: '§5.5 retry is for throttling only',
-    edits: [
-      edit(
-        'foundation/outcome.ts',
-        "status < 500 ? 'refused' : 'unknown'",
-        "status < 500 ? 'refused' : status !== undefined ? 'throttled' : 'unknown'",
-      ),
-    ],
-    killers: [simulation(300)],
-  },
-  {
-    name: 'lost-transaction-sent-again',
-    rule: '§5.5 retry is for throttling only',
-    edits: [
-      edit(
-        'foundation/dynamo.ts',
-        "        if (failure === 'unknown') return { kind: 'unknown', cause: error }\n",
-        '',
-      ),
-    ],
-    killers: [simulation(300, 'lost')],
-  },
-  {
-    name: 'key-without-condition-on-its-receipt',
-    rule: '§6.6 the same Idempotency-Key has one effect',
-    edits: [
-      edit(
-        'engine/operations/push-once.ts',
-        `      ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now',
-      ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },
-`,
-        '',
-      ),
-    ],
-    killers: [simulation(300)],
-  },
-  {
-    name: 'key-blocked-by-an-expired-receipt',
-    rule: '§6.6 one effect within the window',
-    edits: [
-      edit(
-        'engine/operations/push-once.ts',
-        `      ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now',
-      ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },
-`,
-        "      ConditionExpression: 'attribute_not_exists(pk)',\n",
-      ),
-    ],
-    killers: [test('test/engine/idempotent-push.test.ts', 'is forgotten after its time')],
-  },
-  {
-    name: 'receipt-answers-another-body',
-    rule: '§4 receipt: hash of the body',
-    edits: [
-      edit(
-        'engine/operations/push-once.ts',
-        '  if (receipt.hash !== once.hash) {\n',
-        '  if (receipt.hash !== once.hash && receipt.hash === "") {\n',
-      ),
-    ],
-    killers: [test('test/engine/idempotent-push.test.ts', 'conflicts with another body')],
-  },
-  {
-    name: 'receipt-written-beside-the-append',
-    rule: '§4 a transaction of receipt and append',
-    edits: [
-      edit(
-        'engine/operations/push-once.ts',
-        '    const transacted = await engine.dynamo.transact({\n      TransactItems: [receiptPut(engine, receipt), write] as never,\n    })\n',
-        `    const put = await engine.dynamo.transact({ TransactItems: [receiptPut(engine, receipt)] as never })
-    const appended = put.kind === 'done' ? await engine.dynamo.transact({ TransactItems: [write] as never }) : put
-    const transacted = put.kind === 'done' && appended.kind === 'failed' ? { ...appended, reasons: [{ failed: false }, ...appended.reasons] } : appended
-`,
-      ),
-    ],
-    killers: [simulation(300)],
-  },
-  {
-    name: 'keyed-push-guesses-its-place',
-    rule: '§4 an answer tells sequence numbers',
-    edits: [
-      edit('engine/operations/push-once.ts', '        ...(exact && { exactly: record }),\n', ''),
-    ],
-    killers: [simulation(300)],
-  },
-  {
-    name: 'key-of-a-pop-ignored',
-    rule: '§4 a pop’s key is kept on its lock',
-    edits: [
-      edit(
-        'engine/core/pop.ts',
-        '  if (keyHash === undefined) return undefined\n',
-        '  if (keyHash !== "") return undefined\n',
-      ),
-    ],
-    killers: [test('test/engine/idempotent-pop.test.ts')],
-  },
-  {
-    name: 'combined-acknowledge-in-a-write-of-its-own',
-    rule: '§4 acknowledging an earlier lock in the same write',
-    edits: [
-      edit(
-        'engine/operations/pop.ts',
-        '  request: PopRequest = {},\n): Promise<PopOutcome> {\n',
-        `  request: PopRequest = {},
+  mutant('lost-answer-taken-for-success', '§5.5 a lost answer is never guessed',
+    [commit,
+     "if (current.version === before.version) return { kind: 'open' }",
+     "if (current.version === before.version) return { kind: 'happened', record: current }"],
+    simulation(300, 'lost')),
+  mutant('lost-answer-taken-for-failure', '§5.5 own mark found: it happened',
+    [commit,
+     "return mark === change.mark ? { kind: 'happened', record: current } : { kind: 'never', current }",
+     "return { kind: 'never', current }"], simulation(300, 'lost')),
+  mutant('open-answer-taken-for-failure', '§5.5 it may still land',
+    [commit,
+     "if (current.version === before.version) return { kind: 'open' }",
+     "if (current.version === before.version) return { kind: 'never', current }"],
+    simulation(300, 'lost')),
+  mutant('forgotten-mark-taken-for-failure', '§5.5 version moved by more than 16: unknown',
+    [commit,
+     "if (mark === undefined) return { kind: 'unknowable' }",
+     "if (mark === undefined) return { kind: 'never', current }"], test(racesTest)),
+  mutant('lost-answer-of-another-life', 'the fence: version and born',
+    [commit, 'current === undefined || current.born !== before.born', 'current === undefined'],
+    test(racesTest)),
+  mutant('one-mark-for-each-engine', '§5.5 each fenced write has its own mark',
+    [engine,
+     'export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)',
+     `const marksOf = new WeakMap<Engine, string>()
+export const newMark = (engine: Engine): string => {
+  const mark = marksOf.get(engine) ?? randomText(engine.random, MARK_CHARACTERS)
+  marksOf.set(engine, mark)
+  return mark
+}`], simulation(300, 'lost')),
+  mutant('resent-write-fails-for-certain', '§6.6 a definite error changed nothing',
+    [commit, 'throw first ? error : outcomeUnknown(queue, error)', 'throw error'],
+    test(answersTest)),
+  mutant('append-not-found-is-sent-again', '§5.5 an append not found: no retry, it may still land',
+    [append,
+     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)',
+     'if (current === undefined || found === undefined) return again(current)'],
+    simulation(300, 'lost')),
+  mutant('append-not-found-taken-for-success', '§5.5 a lost answer is never guessed',
+    [append,
+     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause) return done(places(current, found))',
+     `const guess = current && (found ?? startsAfterAppend(addition, current))
+if (current === undefined || guess?.size !== addition.lanes.size) throw outcomeUnknown(queue, cause)
+return done(places(current, guess))`], simulation(300, 'lost')),
+  mutant('append-not-found-taken-for-failure', '§5.5 a lost answer is never guessed',
+    [append,
+     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)',
+     `void cause
+if (current === undefined || found === undefined) throw busy(queue)`], simulation(300, 'lost')),
+  mutant('first-push-sent-again', '§5.5 a lost answer is never guessed',
+    ['engine/operations/first-record.ts',
+     'if (current?.born !== item.born) throw outcomeUnknown(queue, cause)',
+     'if (current?.born !== item.born) return again(current)'],
+    test('test/engine/doubt.test.ts', 'first push')),
+  mutant('claim-not-found-is-sent-again', '§5.5 a lost answer is never guessed',
+    [claim,
+     'if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, cause)',
+     'if (!record?.locks.has(claim.lockId)) return again(record)'], simulation(300, 'lost')),
+  mutant('claim-that-cannot-be-read-taken-for-failure', '§6.6 a definite error changed nothing',
+    [claim, 'throw changedAllTheSame(error)', 'throw error'], test(answersTest)),
+  mutant('lost-acknowledge-taken-for-failure', '§5.5 a lost answer is never guessed',
+    ['engine/operations/settle.ts',
+     "return { kind: 'refuse', error, isFinal }",
+     "return { kind: 'refuse', error, isFinal: isFinal || true }"],
+    test(doubtTest, 'may yet land')),
+  mutant('lost-extension-taken-for-failure', '§5.5 a lost answer is never guessed',
+    [[extend, 'error: standing.error }', 'error: standing.error, isFinal: true }'],
+     [extend,
+      "error: acknowledgedAlready('extend', lockId) }",
+      "error: acknowledgedAlready('extend', lockId), isFinal: true }"]], test(racesTest)),
+  mutant('purge-in-part-taken-for-failure', '§6.6 a definite error changed nothing',
+    ['engine/operations/purge.ts',
+     'throw itemsPurged > 0 ? changedAllTheSame(error) : error',
+     'throw error'], test(answersTest)),
+  mutant('sdk-retry-left-on', '§5.5 the SDK’s own retry',
+    [[sdkRetry,
+      'middlewareStack?.add((next) => next, {',
+      `void middlewareStack
+void ((next: unknown) => [next, {`],
+     [sdkRetry, 'override: true, })', `override: true,
+}])`]], test('test/foundation/sdk-retry.test.ts')),
+  mutant('server-error-taken-for-definite', '§5.5 retry is for throttling only',
+    ['foundation/outcome.ts',
+     "status < 500 ? 'refused' : 'unknown'",
+     "status < 500 ? 'refused' : status !== undefined ? 'throttled' : 'unknown'"],
+    simulation(300)),
+  mutant('lost-transaction-sent-again', '§5.5 retry is for throttling only',
+    [dynamo, "if (failure === 'unknown') return { kind: 'unknown', cause: error }", ''],
+    simulation(300, 'lost')),
+  mutant('key-without-condition-on-its-receipt', '§6.6 the same Idempotency-Key has one effect',
+    [receipts,
+     "ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now', ExpressionAttributeNames: { '#ttl': 'ttl' }, ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },",
+     ''], simulation(300)),
+  mutant('key-blocked-by-an-expired-receipt', '§6.6 one effect within the window',
+    [receipts,
+     "ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now', ExpressionAttributeNames: { '#ttl': 'ttl' }, ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },",
+     "ConditionExpression: 'attribute_not_exists(pk)',"],
+    test(idempotentPushTest, 'is forgotten after its time')),
+  mutant('receipt-answers-another-body', '§4 receipt: hash of the body',
+    [receipts,
+     'if (receipt.hash !== once.hash) return',
+     "if (receipt.hash !== once.hash && receipt.hash === '') return"],
+    test(idempotentPushTest, 'conflicts with another body')),
+  mutant('receipt-written-beside-the-append', '§4 a transaction of receipt and append',
+    [pushOnce,
+     'const transacted = await engine.dynamo.transact({ TransactItems: [receiptPut(engine, receipt), write] as never, })',
+     `const put = await engine.dynamo.transact({ TransactItems: [receiptPut(engine, receipt)] as never })
+const appended = put.kind === 'done' ? await engine.dynamo.transact({ TransactItems: [write] as never }) : put
+const transacted = put.kind === 'done' && appended.kind === 'failed' ? { ...appended, reasons: [{ failed: false }, ...appended.reasons] } : appended`],
+    simulation(300)),
+  mutant('keyed-push-guesses-its-place', '§4 an answer tells sequence numbers',
+    [pushOnce, 'exactly: exact ? record : undefined,', ''], simulation(300)),
+  mutant('key-of-a-pop-ignored', '§4 a pop’s key is kept on its lock',
+    ['engine/core/pop.ts',
+     'if (keyHash === undefined) return undefined',
+     'if (keyHash !== "") return undefined'], test('test/engine/idempotent-pop.test.ts')),
+  mutant('combined-acknowledge-in-a-write-of-its-own',
+    '§4 acknowledging an earlier lock in the same write',
+    [[pop,
+      'request: PopRequest = {}, ): Promise<PopOutcome> {',
+      `request: PopRequest = {},
 ): Promise<PopOutcome> {
   const { acknowledge: lockId, ...rest } = request
   if (lockId === undefined) return popApart(engine, queue, request)
@@ -349,41 +152,27 @@ async function popApart(
   engine: Engine,
   queue: string,
   request: PopRequest,
-): Promise<PopOutcome> {
-`,
-      ),
-      edit(
-        'engine/operations/pop.ts',
-        "import { hold } from './hold.ts'\n",
-        "import { hold } from './hold.ts'\nimport { acknowledge as acknowledgeApart } from './settle.ts'\n",
-      ),
-    ],
-    killers: [test('test/engine/acknowledge.test.ts', 'settles nothing'), simulation(300)],
-  },
-  {
-    name: 'ended-locks-not-remembered',
-    rule: '§7 acknowledge repeated: the first answer again',
-    edits: [edit('engine/core/locks.ts', 'ended: ended.slice(-ENDED_KEPT)', 'ended: []')],
-    killers: [test('test/engine/core/locks.test.ts')],
-  },
-  {
-    name: 'conflict-of-transactions-taken-for-throttling',
-    rule: '0008 a conflict passes within milliseconds',
-    edits: [
-      edit(
-        'foundation/dynamo.ts',
-        "failure === 'conflict' ? conflictPatience : steadyPatience",
-        'steadyPatience',
-      ),
-    ],
-    killers: [test('test/engine/transaction-conflicts.test.ts')],
-  },
-  {
-    name: 'conflict-of-transactions-not-recognised',
-    rule: '0008 a conflict passes within milliseconds',
-    edits: [
-      edit('foundation/dynamo.ts', "isConflict(error) ? 'conflict' : 'throttled'", "'throttled'"),
-    ],
-    killers: [test('test/engine/transaction-conflicts.test.ts')],
-  },
+): Promise<PopOutcome> {`],
+     [pop,
+      "import { hashOf } from './hash.ts'",
+      `import { hashOf } from './hash.ts'
+import { acknowledge as acknowledgeApart } from './settle.ts'`]],
+    test('test/engine/acknowledge.test.ts', 'settles nothing'), simulation(300)),
+  mutant('ended-locks-not-remembered', '§7 acknowledge repeated: the first answer again',
+    ['engine/core/locks.ts', 'ended: ended.slice(-ENDED_KEPT)', 'ended: []'],
+    test('test/engine/core/locks.test.ts')),
+  mutant('conflict-of-transactions-taken-for-throttling',
+    '0008 a conflict passes within milliseconds',
+    ['foundation/patience.ts',
+     "failure === 'conflict' ? conflictPatience : steadyPatience",
+     'steadyPatience'], test(transactionConflictsTest)),
+  mutant('conflict-of-transactions-not-recognised', '0008 a conflict passes within milliseconds',
+    [dynamo, "isConflict(error) ? 'conflict' : 'throttled'", "'throttled'"],
+    test(transactionConflictsTest)),
+  mutant('doubt-ended-by-a-record-that-cannot-be-read', '§5.5 a lost answer is never guessed',
+    [engine,
+     'return seen(engine, queue, row) } catch (error) { throw outcomeUnknown(queue, error)',
+     `return seen(engine, queue, row)
+} catch (error) {
+  throw error`], test(doubtTest, 'newer format')),
 ]

@@ -13,7 +13,10 @@ export type Mutant = {
 export type Edit = {
   /** Below `lambdas/`. */
   readonly file: string
-  /** Occurs exactly once in the file: a patch that has lost its place fails the run. */
+  /**
+   * Occurs exactly once in the file, however the file is formatted: white space and trailing commas
+   * do not count. A patch that has lost its place fails the run.
+   */
   readonly find: string
   readonly replace: string
 }
@@ -29,7 +32,24 @@ export type Killer =
   /** A test file; with `only`, the tests whose full names match that pattern. */
   | { readonly kind: 'test'; readonly file: string; readonly only?: string }
 
-export const edit = (file: string, find: string, replace: string): Edit => ({ file, find, replace })
+/** File below `lambdas/`, what to find in it, and what to put there instead. */
+type Patch = readonly [file: string, find: string, replace: string]
+
+/** A mutant as a row: its one patch, or a list of them, and then its killers. */
+export const mutant = (
+  name: string,
+  rule: string,
+  patches: Patch | readonly Patch[],
+  ...killers: readonly Killer[]
+): Mutant => {
+  const list = typeof patches[0] === 'string' ? [patches as Patch] : (patches as readonly Patch[])
+  return {
+    name,
+    rule,
+    killers,
+    edits: list.map(([file, find, replace]) => ({ file, find, replace })),
+  }
+}
 
 export const simulation = (seeds: number, focus?: Focus): Killer => ({
   kind: 'simulation',

@@ -43,13 +43,29 @@ export async function patched(mutant: Mutant, place: string): Promise<Map<string
   const texts = new Map<string, string>()
   for (const { file, find, replace } of mutant.edits) {
     const text = texts.get(file) ?? (await readFile(join(place, 'lambdas', file), 'utf8'))
-    const parts = text.split(find)
-    if (parts.length !== 2) {
+    const found = [...text.matchAll(howeverFormatted(find))]
+    const [only] = found
+    if (only === undefined || found.length > 1) {
       throw new Error(
-        `Mutant "${mutant.name}" finds its place ${parts.length - 1} times in lambdas/${file}, not once:\n${find}`,
+        `Mutant "${mutant.name}" finds its place ${found.length} times in lambdas/${file}, not once:\n${find}`,
       )
     }
-    texts.set(file, parts.join(replace))
+    const end = only.index + only[0].length
+    texts.set(file, text.slice(0, only.index) + replace + text.slice(end))
   }
   return texts
+}
+
+/** The same code in any layout: line breaks, indentation and trailing commas are the formatter's. */
+function howeverFormatted(code: string): RegExp {
+  const tokens = code.match(/\w+|[^\w\s]/g) ?? []
+  const pattern = tokens.map((token, index) => {
+    const next = tokens[index + 1] ?? ''
+    const gap = /\w/.test(token) && /\w/.test(next) ? '\\s+' : '\\s*'
+    const closes = next !== '' && ')]}'.includes(next)
+    if (token === ',' && closes) return ',?\\s*'
+    const comma = closes && !'([{'.includes(token) ? '\\s*,?' : ''
+    return token.replace(/^\W$/, '\\$&') + comma + (next === '' ? '' : gap)
+  })
+  return new RegExp(pattern.join(''), 'g')
 }

@@ -16,7 +16,7 @@ import type { SecretsReader } from './secrets-reader.ts'
 import { Turnstile } from './turnstile.ts'
 
 /** What a decision works with whose settings are known. */
-export type SlotEngine = {
+export type SlotLimiter = {
   readonly dynamo: Dynamo
   readonly clock: Clock
   readonly random: Random
@@ -28,16 +28,16 @@ export type SlotEngine = {
 }
 
 /** What every verb of the rate limiter works with; built once by `createRateLimits`. */
-export type RateEngine = SlotEngine & {
+export type Limiter = SlotLimiter & {
   readonly patterns: PatternsReader
   readonly secrets: SecretsReader
 }
 
-export function createSlotEngine({
+export function createSlotLimiter({
   dynamo,
   clock,
   random,
-}: Pick<SlotEngine, 'dynamo' | 'clock' | 'random'>): SlotEngine {
+}: Pick<SlotLimiter, 'dynamo' | 'clock' | 'random'>): SlotLimiter {
   return {
     dynamo,
     clock,
@@ -58,41 +58,41 @@ export type KnownConfiguration = KeyConfiguration & { readonly confirmedMs: numb
 
 export type Place = { readonly key: string; readonly shard: number }
 
-export const nowMs = (engine: SlotEngine): number => Math.floor(engine.clock.nowMs())
+export const nowMs = (limiter: SlotLimiter): number => Math.floor(limiter.clock.nowMs())
 
 /** Decodes a row that DynamoDB handed over, and remembers it and what it tells of its key. */
 export function seenRow(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   place: Place,
   item: Row | undefined,
 ): RateRow | undefined {
   const name = rowKey(place.key, place.shard).pk
   const row = item === undefined ? undefined : decodeRateRow(item)
-  const seenMs = nowMs(engine)
-  if (place.shard === 0) rememberConfiguration(engine, place.key, row, seenMs)
-  if (row === undefined) engine.rows.delete(name)
+  const seenMs = nowMs(limiter)
+  if (place.shard === 0) rememberConfiguration(limiter, place.key, row, seenMs)
+  if (row === undefined) limiter.rows.delete(name)
   else {
     checkItemTime(seenMs, row.atMs)
-    const shared = engine.rows.get(name)?.shared ?? false
-    engine.rows.set(name, { row, seenMs, shared })
+    const shared = limiter.rows.get(name)?.shared ?? false
+    limiter.rows.set(name, { row, seenMs, shared })
   }
   return row
 }
 
-export function markShared(engine: SlotEngine, place: Place, shared: boolean): void {
+export function markShared(limiter: SlotLimiter, place: Place, shared: boolean): void {
   const name = rowKey(place.key, place.shard).pk
-  const seen = engine.rows.get(name)
-  if (seen !== undefined && seen.shared !== shared) engine.rows.set(name, { ...seen, shared })
+  const seen = limiter.rows.get(name)
+  if (seen !== undefined && seen.shared !== shared) limiter.rows.set(name, { ...seen, shared })
 }
 
 function rememberConfiguration(
-  engine: SlotEngine,
+  limiter: SlotLimiter,
   key: string,
   row: RateRow | undefined,
   seenMs: number,
 ): void {
-  if (row?.configuration === undefined) engine.configurations.delete(key)
-  else engine.configurations.set(key, { ...row.configuration, confirmedMs: seenMs })
+  if (row?.configuration === undefined) limiter.configurations.delete(key)
+  else limiter.configurations.set(key, { ...row.configuration, confirmedMs: seenMs })
 }
 
 /** Whether "denied" may still be answered from this memory: rules may have changed since. */
@@ -102,6 +102,6 @@ export function mayDeny({ row, seenMs }: SeenRow, clockMs: number): boolean {
   return clockMs - seenMs <= keptMs
 }
 
-export async function readRow(engine: SlotEngine, place: Place): Promise<RateRow | undefined> {
-  return seenRow(engine, place, await engine.dynamo.get(rowKey(place.key, place.shard), true))
+export async function readRow(limiter: SlotLimiter, place: Place): Promise<RateRow | undefined> {
+  return seenRow(limiter, place, await limiter.dynamo.get(rowKey(place.key, place.shard), true))
 }

@@ -45,7 +45,7 @@ export type SlotCondition = {
   readonly atMs: number | undefined
 }
 
-export type Decision =
+export type SlotPlan =
   /** Final as long as the rules are these: a cursor never goes back, but by giving up. */
   | {
       readonly kind: 'denied'
@@ -67,20 +67,20 @@ export type Guess = {
  * What to do about a request, from the row as last seen; `undefined`: never seen, or not there. The
  * row may have moved on meanwhile, which the write's condition notices.
  */
-export function decide(
+export function planSlots(
   row: RateRow | undefined,
   ask: Ask,
   clockMs: number,
   { slack = 0, begun = false }: Guess = {},
-): Decision {
-  if (row === undefined) return decideUnseen(ask, clockMs)
+): SlotPlan {
+  if (row === undefined) return planUnseen(ask, clockMs)
   // The later of the item's time and the clock's: a slow clock never opens a window that is over.
   const nowMs = Math.max(clockMs, row.atMs)
-  if (isRuledBy(row.epoch, ask)) return decideRuled(row, ask, nowMs, begun)
-  return decideUnderOtherRules(row, ask, nowMs, slack)
+  if (isRuledBy(row.epoch, ask)) return planRuled(row, ask, nowMs, begun)
+  return planUnderOtherRules(row, ask, nowMs, slack)
 }
 
-function decideUnseen(ask: Ask, nowMs: number): Decision {
+function planUnseen(ask: Ask, nowMs: number): SlotPlan {
   const epoch = naturalEpoch(ask, nowMs)
   return { kind: 'write', write: begin(epoch, ask, nowMs, windowStartMs(epoch, nowMs)) }
 }
@@ -101,7 +101,7 @@ function begin(epoch: Epoch, ask: Ask, nowMs: number, atMs: number): SlotWrite {
   }
 }
 
-function decideRuled(seen: RateRow, ask: Ask, nowMs: number, begun: boolean): Decision {
+function planRuled(seen: RateRow, ask: Ask, nowMs: number, begun: boolean): SlotPlan {
   const { epoch } = seen
   const floor = floorAt(epoch, nowMs)
   const atMs = Math.max(seen.atMs, windowStartMs(epoch, nowMs))
@@ -143,7 +143,7 @@ function windowTo(row: RateRow, ask: Ask): number {
 }
 
 /** The rules change with the request that meets them: one write for both. */
-function decideUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: number): Decision {
+function planUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: number): SlotPlan {
   // As though the slack were used up: this counts what came meanwhile, and loses some slots.
   const cursorMax = row.cursor + slack
   const next = handOver({ ...row, cursor: cursorMax }, ask, nowMs)
@@ -152,7 +152,7 @@ function decideUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: num
   const position = fittingPosition(epoch, floor, ask.cost)
   if (position > lastFor(epoch, ask, nowMs)) {
     // Slots that nobody has taken yet are no reason to deny.
-    if (slack > 0) return decideUnderOtherRules(row, ask, nowMs, 0)
+    if (slack > 0) return planUnderOtherRules(row, ask, nowMs, 0)
     return denied(epoch, ask, nowMs, position)
   }
   const atMs = Math.max(row.atMs, windowStartMs(epoch, nowMs))
@@ -181,7 +181,7 @@ const denied = (
   { canWait, cost, inLine }: Ask,
   nowMs: number,
   position: number,
-): Decision => ({
+): SlotPlan => ({
   kind: 'denied',
   epoch,
   nowMs,

@@ -50,3 +50,11 @@ function refused(
   })
   return { kind: 'refused', error }
 }
+
+/** A lock that was acknowledged has nothing left to extend or to settle otherwise. */
+export const acknowledgedAlready = (verb: 'extend' | 'settle', lockId: string): QueueError =>
+  new QueueError(
+    'LOCK_EXPIRED',
+    `Cannot ${verb} lock "${lockId}" because it was acknowledged already`,
+    { field: 'lock_id' },
+  )

@@ -2,16 +2,16 @@ import { countOf, subtract } from './ranges.ts'
 import { endOf, freeIn, isDone, type QueueRecord } from './record.ts'
 
 /*
- * Events are made of the table's stream, whose filter cannot compare a record with what it was. So
- * two marks in the record say which writes to look at:
- *   dry      nothing is free to pop. Whoever takes the last item sets it, every append removes it.
+ * The stack makes events from the table's stream, whose filter cannot compare a record with what it
+ * was before. So two flags in the record say which writes to look at:
+ *   dry      nothing is free to pop. The pop that takes the last item sets it, every append removes it.
  *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
  *            made items dead, or announces the queue again.
  */
 
 export function hasFree(record: QueueRecord): boolean {
-  for (const [priority, lane] of record.lanes) {
-    if (lane.head < endOf(lane) && freeIn(record, priority, lane).length > 0) return true
+  for (const lane of record.lanes.values()) {
+    if (lane.head < endOf(lane) && freeIn(record, lane).length > 0) return true
   }
   return false
 }
@@ -26,7 +26,7 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
   for (const priority of touched) {
     const [was, is] = [before.lanes.get(priority), after.lanes.get(priority)]
     if (was === undefined || is === undefined) continue
-    const back = subtract(freeIn(after, priority, is), freeIn(before, priority, was))
+    const back = subtract(freeIn(after, is), freeIn(before, was))
     if (back.length > 0) return true
   }
   return false

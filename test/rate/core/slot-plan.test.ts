@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Ask, decide } from '../../../lambdas/rate/core/decision.ts'
 import type { Epoch } from '../../../lambdas/rate/core/epoch.ts'
 import { type RateRow, ttlSeconds } from '../../../lambdas/rate/core/row.ts'
+import { type Ask, planSlots } from '../../../lambdas/rate/core/slot-plan.ts'
 import { slotUpdate } from '../../../lambdas/rate/store/slot-update.ts'
 
 /** 10 a window of a second; now is half a second into window 100, whose slots are 1000 … 1009. */
@@ -35,7 +35,7 @@ describe('A write', () => {
       [1_018, 1_019],
     ],
   ])('%s.', (_, row, more, kind, value, [min, max]) => {
-    const decision = decide(row, { ...ask, ...more }, NOW)
+    const decision = planSlots(row, { ...ask, ...more }, NOW)
     expect(decision).toMatchObject({
       kind: 'write',
       write: {
@@ -48,21 +48,21 @@ describe('A write', () => {
 
   it('may make the row, unless it carries settings: then it is there.', () => {
     const orAbsent = (configured: boolean) => {
-      const decision = decide(undefined, { ...ask, configured }, NOW)
+      const decision = planSlots(undefined, { ...ask, configured }, NOW)
       return decision.kind === 'write' && decision.write.condition.orAbsent
     }
     expect([orAbsent(false), orAbsent(true)]).toEqual([true, false])
   })
 
   it('of a slow clock is in the window that another’s has begun.', () => {
-    const decision = decide(at(1_034, 103_000), ask, NOW)
+    const decision = planSlots(at(1_034, 103_000), ask, NOW)
     expect(decision).toMatchObject({
       write: { atMs: 103_000, condition: { cursorMin: 1_030, cursorMax: 1_039 } },
     })
   })
 
   it('of a window that others will have begun adds to it, cursor unseen.', () => {
-    const decision = decide(at(950), { ...ask, cost: 3 }, NOW, { begun: true })
+    const decision = planSlots(at(950), { ...ask, cost: 3 }, NOW, { begun: true })
     expect(decision).toMatchObject({
       write: {
         cursor: { kind: 'add', value: 3 },
@@ -73,7 +73,7 @@ describe('A write', () => {
 
   it('under other rules names the row as it was seen, with the slack it needs.', () => {
     const other = { ...ask, rules: { ...rules, maxRequests: 20 } }
-    const decision = decide(at(1_004), other, NOW, { slack: 4 })
+    const decision = planSlots(at(1_004), other, NOW, { slack: 4 })
     expect(decision).toMatchObject({
       write: {
         epoch: { startMs: 100_000, generation: 1 },
@@ -92,12 +92,15 @@ describe('A denial', () => {
     ['of more than is left', 1_008, { cost: 3 }, 101_000],
     ['of a full line opens with the next window', 1_030, { canWait: true }, 101_000],
   ])('%s.', (_, cursor, more, opensMs) => {
-    expect(decide(at(cursor), { ...ask, ...more }, NOW)).toMatchObject({ kind: 'denied', opensMs })
+    expect(planSlots(at(cursor), { ...ask, ...more }, NOW)).toMatchObject({
+      kind: 'denied',
+      opensMs,
+    })
   })
 
   it('is never because of the slack.', () => {
     const other = { ...ask, rules: { ...rules, maxRequests: 9 } }
-    expect(decide(at(1_004), other, NOW, { slack: 64 })).toMatchObject({
+    expect(planSlots(at(1_004), other, NOW, { slack: 64 })).toMatchObject({
       write: { cursor: { value: 5 }, condition: { cursorMax: 1_004 } },
     })
   })
@@ -111,14 +114,14 @@ describe('A row that nobody asks for', () => {
   })
 
   it('outlives whatever a blind write may promise.', () => {
-    const decision = decide(at(1_015), { ...ask, canWait: true }, NOW)
+    const decision = planSlots(at(1_015), { ...ask, canWait: true }, NOW)
     expect(decision).toMatchObject({ write: { ttl: ttlSeconds(epoch, 1_029) } })
   })
 
   it('stays where it carries settings.', () => {
     for (const row of [undefined, at(1_004), at(900)]) {
       const configured = { ...ask, configured: true }
-      const decision = decide(
+      const decision = planSlots(
         row && { ...row, epoch: { ...epoch, configured: true } },
         configured,
         NOW,
@@ -130,7 +133,7 @@ describe('A row that nobody asks for', () => {
 
 describe('The request', () => {
   it('of a blind add is small, and names everything it depends on.', () => {
-    const decision = decide(at(1_004), ask, NOW)
+    const decision = planSlots(at(1_004), ask, NOW)
     if (decision.kind !== 'write') throw new Error('expected a write')
     expect(slotUpdate(decision.write)).toEqual({
       UpdateExpression: 'SET c=c+:0,t=:1,#0=:2',

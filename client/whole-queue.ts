@@ -1,0 +1,19 @@
+import { consume } from './consume/consume.ts'
+import type { PeekOptions, Queue } from './queue.ts'
+
+/** Every verb of a queue, and consume on top of them. */
+export function wholeQueue<T>(verbs: Omit<Queue<T>, 'consume' | 'items'>): Queue<T> {
+  const queue: Queue<T> = {
+    ...verbs,
+    async *items(options: PeekOptions = {}) {
+      let cursor = options.cursor
+      do {
+        const page = await verbs.peek({ ...options, cursor })
+        yield* page.items
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    },
+    consume: (handler, options) => consume(queue, handler, options),
+  }
+  return queue
+}

@@ -1,0 +1,75 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { BoundedCache } from '../foundation/bounded-cache.ts'
+import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
+import { type ObjectSource, Objects } from '../foundation/objects.ts'
+import { secureRandom, systemClock } from '../foundation/system.ts'
+import { createSlotLimiter } from '../rate/operations/limiter.ts'
+import { queueOfObjectKey } from './core/keys.ts'
+import {
+  IDEMPOTENCY_TTL_SECONDS,
+  REMEMBERED_RECORD_BYTES_MAX,
+  REMIND_AFTER_SECONDS,
+  STUCK_QUEUES_REMEMBERED,
+} from './core/limits.ts'
+import type { Engine } from './operations/engine.ts'
+import { ItemReader } from './store/items.ts'
+
+export type QueuesOptions = {
+  readonly tableName: string
+  readonly bucketName: string
+  /** A client, a document client, or anything else that takes document commands. */
+  readonly dynamodb: DynamoDBClient | DocumentPort
+  /** A client, or how to make it when a long queue first needs it. */
+  readonly s3: ObjectSource
+  readonly clock?: Clock
+  /** [0, 1); it makes lock ids, so it must not be guessable outside of tests. */
+  readonly random?: Random
+  /** How long an Idempotency-Key is remembered: a day, unless set. */
+  readonly idempotencyTtlSeconds?: number
+  /** Must be as it is for the stack, where a consumer may wait for an event; true, unless set. */
+  readonly events?: boolean
+  /**
+   * Items that nobody takes are announced again after this many seconds, then after twice as many, and so
+   * on up to an hour; 300, unless set. Only with `events`.
+   */
+  readonly remindAfterSeconds?: number
+  /** Work that no answer waits for has failed; by default the engine writes it to the console. */
+  readonly onBackgroundError?: Engine['onBackgroundError']
+}
+
+/** The one place that builds an engine: for the verbs of `createQueues`, and for tools beside them. */
+export function createEngine(options: QueuesOptions): Engine {
+  const {
+    clock = systemClock,
+    random = secureRandom,
+    idempotencyTtlSeconds = IDEMPOTENCY_TTL_SECONDS,
+    events = true,
+    remindAfterSeconds = REMIND_AFTER_SECONDS,
+    onBackgroundError = toConsole,
+  } = options
+  const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
+  const objects = new Objects(options.s3, options.bucketName, clock, random, (error, key) =>
+    onBackgroundError(error, { queue: queueOfObjectKey(key), step: 'read-object' }),
+  )
+  return {
+    dynamo,
+    objects,
+    items: new ItemReader(dynamo, objects),
+    clock,
+    random,
+    memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
+    alone: new WeakSet(),
+    limitsSeenMs: new WeakMap(),
+    slots: createSlotLimiter({ dynamo, clock, random }),
+    idempotencyTtlSeconds,
+    events,
+    remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,
+    stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
+    tidying: new Set(),
+    onBackgroundError,
+  }
+}
+
+const toConsole: Engine['onBackgroundError'] = (error, { queue, step }) => {
+  console.warn(`PushPop: ${step} of queue "${queue}" failed and will be tried again:`, error)
+}

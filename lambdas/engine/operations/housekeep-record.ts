@@ -1,0 +1,96 @@
+import { isAnythingDue, planHousekeeping } from '../core/housekeeping.ts'
+import { recordKey } from '../core/keys.ts'
+import { HOUSEKEEPING_RETRY_MS } from '../core/limits.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { checkAtUpdate } from '../store/lock-updates.ts'
+import { type Engine, readRecord } from './engine.ts'
+import type { LanesMoved } from './move-lanes.ts'
+import { seal } from './seal.ts'
+import { moveOn, type Report, workOn } from './segment-round.ts'
+import { dropLateCopies } from './segment-work.ts'
+
+/** What one run may do; the write that ends it wakes the next, should more be left. */
+const ROUNDS_MAX = 6
+
+export type Chores = {
+  /** No empty lane is worth keeping. */
+  readonly dropEmpty: boolean
+  /** Moves the dead. Handed in, because it makes lanes, and to make room for a lane is a chore itself. */
+  readonly bury?: ((engine: Engine, queue: string) => Promise<LanesMoved>) | undefined
+}
+
+export async function housekeepRecord(
+  engine: Engine,
+  queue: string,
+  seen: QueueRecord | undefined,
+  { dropEmpty, bury }: Chores,
+): Promise<Report> {
+  const report: Report = {
+    sealed: 0,
+    offloaded: 0,
+    recalled: 0,
+    trimmed: 0,
+    deadLettered: 0,
+    dropped: 0,
+    finished: false,
+  }
+  let record = seen
+  let stuck: unknown
+  let isDeadLeft = bury === undefined
+  try {
+    for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+      if (record === undefined) return { ...report, finished: true }
+      const plan = planHousekeeping(record, dropEmpty)
+      if (plan.seal) report.sealed += await seal(engine, record)
+      const buries = plan.dead.length > 0 && !isDeadLeft
+      if (buries && bury !== undefined) {
+        const buried = await bury(engine, queue)
+        report.deadLettered += buried.moved
+        stuck = buried.failure
+        isDeadLeft = stuck !== undefined
+      }
+      if (plan.seal || buries) record = await readRecord(engine, queue)
+      if (record === undefined) return { ...report, finished: true }
+      const planned: QueueRecord = record
+      const { work, failed } = await workOn(engine, planned, planHousekeeping(planned, dropEmpty))
+      if (work.length === 0 && failed.length === 0 && !planned.work) {
+        return { ...report, finished: true }
+      }
+      record = await moveOn(engine, planned, work, report)
+      await dropLateCopies(engine, planned, [...work, ...failed.map(({ item }) => item)])
+      const [failure] = failed
+      if (failure !== undefined) {
+        record = await readRecord(engine, queue)
+        // The queue moved on under the plan, and took away what it was to copy: plan again.
+        if (record?.version === planned.version) throw failure.error
+        continue
+      }
+      if (record === undefined) return { ...report, finished: true }
+      const left = planHousekeeping(record, dropEmpty)
+      if (!isAnythingDue(isDeadLeft ? { ...left, dead: [] } : left)) {
+        const finished = stuck === undefined && left.dead.length === 0
+        if (finished || (stuck === undefined && hasTimer(engine, record))) {
+          return { ...report, finished }
+        }
+        break
+      }
+    }
+    if (stuck !== undefined) engine.onBackgroundError(stuck, { queue, step: 'dead-letter' })
+  } catch (error) {
+    engine.onBackgroundError(error, { queue, step: 'housekeep' })
+  }
+  await lookAgain(engine, queue)
+  return report
+}
+
+/** The sweeper comes as soon as if a timer were set now. */
+const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
+  checkAtMs !== undefined && checkAtMs <= engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
+
+/** Leaves a timer for the sweeper. Lowering `checkAt` is right at any version. */
+export async function lookAgain(engine: Engine, queue: string): Promise<void> {
+  const atMs = engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
+  await engine.dynamo.update(recordKey(queue), checkAtUpdate(atMs)).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'look-again' })
+  })
+}

@@ -1,0 +1,238 @@
+import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import type { PopRequest } from './core/pop-request.ts'
+import type { PushItem, PushRequest } from './core/push-request.ts'
+
+// What callers of the engine ask for, and what they get.
+
+export type { PopRequest, PushItem, PushRequest }
+
+/**
+ * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
+ * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
+ */
+export interface Queues {
+  push(queue: string, request: PushRequest): Promise<Pushed>
+  /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
+  pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
+  pop(queue: string, request?: PopRequest): Promise<PopOutcome>
+  acknowledge(
+    queue: string,
+    request: SettleRequest,
+  ): Promise<{ readonly itemsAcknowledged: number }>
+  acknowledgeMany(queue: string, lockIds: readonly string[]): Promise<readonly AcknowledgeResult[]>
+  extend(
+    queue: string,
+    request: { readonly lockId: string; readonly ttlSeconds: number },
+  ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
+  release(queue: string, request: SettleRequest): Promise<{ readonly itemsReleased: number }>
+  deadLetter(
+    queue: string,
+    request: SettleRequest & { readonly reason?: string },
+  ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
+  inspect(queue: string, request?: InspectRequest): Promise<QueueState>
+  browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
+  configuration(queue: string): Promise<Configuration>
+  configure(
+    queue: string,
+    change: ConfigurationChange,
+    request?: { readonly ifMatch?: number },
+  ): Promise<Configuration>
+  purge(
+    queue: string,
+    request?: { readonly priority?: number },
+  ): Promise<{ readonly itemsPurged: number }>
+  redrive(
+    deadLetterQueue: string,
+    request?: { readonly limit?: number },
+  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+  list(request?: {
+    readonly prefix?: string
+    readonly limit?: number
+    readonly cursor?: string
+  }): Promise<QueuePage>
+  /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
+  housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
+  /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
+  returnExpiredLocks(request?: SweepRequest): Promise<SweepReport>
+  /** Announces every queue that has items and nobody at work, for consumers that were mended or are new. */
+  announceWaiting(request?: AnnounceRequest): Promise<AnnounceReport>
+  /** Gives a timer to queues whose items came without one; walks when that is due, which is once a day. */
+  startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
+}
+
+export type Pushed = { readonly ids: readonly string[] }
+
+export type PoppedItem = {
+  readonly text: string
+  readonly id: string
+  readonly priority: number
+  readonly pushedAtMs: number
+  /** 1 the first time. */
+  readonly deliveries: number
+  /** Why it was dead-lettered, on a dead-letter queue. */
+  readonly reason?: string
+}
+
+export type PopOutcome =
+  | {
+      readonly kind: 'items'
+      readonly items: readonly PoppedItem[]
+      readonly lock?: {
+        readonly id: string
+        readonly expiresAtMs: number
+        readonly ttlSeconds: number
+      }
+      /** The answer was full before `count` was reached. */
+      readonly more: boolean
+      readonly itemsAcknowledged?: number
+    }
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
+  | { readonly kind: 'locked'; readonly expiresAtMs: number }
+
+export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
+
+export type AcknowledgeResult =
+  | { readonly lockId: string; readonly kind: 'acknowledged'; readonly itemsAcknowledged: number }
+  | {
+      readonly lockId: string
+      readonly kind: 'refused'
+      readonly code: 'LOCK_NOT_FOUND' | 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'STORE_UNAVAILABLE'
+      readonly message: string
+    }
+
+export type InspectRequest = {
+  readonly consistent?: boolean
+  /** Tell how old the oldest item is, also where that takes a read of each priority. */
+  readonly oldest?: boolean
+}
+
+export type LaneState = {
+  readonly priority: number
+  /** Items stored and not settled, locked ones included, dead ones not. */
+  readonly count: number
+  readonly headSegment: number
+  readonly tailSegment: number
+  readonly headOffloadedSegment?: number
+  readonly tailOffloadedSegment?: number
+}
+
+export type QueueState = {
+  readonly queue: string
+  readonly version: number
+  readonly count: number
+  readonly lockedCount: number
+  /** Items on their way to the dead-letter queue. */
+  readonly deadCount: number
+  /** There where the record itself tells, or it was asked for; absent too where nothing waits. */
+  readonly oldestPushedAtMs?: number
+  readonly lanes: readonly LaneState[]
+  readonly locks: readonly {
+    readonly expiresAtMs: number
+    readonly count: number
+    readonly priorities: readonly number[]
+  }[]
+  readonly configuration: Configuration
+  readonly etag: string
+}
+
+export type BrowseRequest = {
+  readonly priority?: number
+  readonly limit?: number
+  readonly cursor?: string
+}
+export type BrowsePage = {
+  readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' })[]
+  readonly cursor?: string
+}
+
+export type QueuePage = {
+  /** No count where the record could not be read: it is throttled, or of a newer format. */
+  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
+  readonly cursor?: string
+}
+
+export type HousekeepReport = {
+  readonly sealed: number
+  readonly offloaded: number
+  readonly recalled: number
+  readonly trimmed: number
+  readonly deadLettered: number
+  /** False when something is left that this run could not do. */
+  readonly finished: boolean
+}
+
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean
+}
+export type SweepRequest = {
+  readonly queuesMax?: number
+  /** Take no more queues after this time; a minute from now unless set. */
+  readonly deadlineMs?: number
+  /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
+  readonly tidyUntilMs?: number
+  /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
+  readonly shards?: readonly number[]
+}
+export type SweepReport = {
+  readonly queues: number
+  readonly itemsReturned: number
+  readonly itemsDeadLettered: number
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
+  readonly lagMs: number
+  readonly failed: readonly SweepFailure[]
+  /** Something was left for the next run. */
+  readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
+}
+
+export type AnnounceRequest = {
+  /** Of the ids; all queues unless set. */
+  readonly prefix?: string
+  /** Where an earlier call stopped. */
+  readonly cursor?: string
+  readonly deadlineMs?: number
+}
+export type AnnounceReport = {
+  /** Looked at, whether or not they could be read. */
+  readonly queues: number
+  readonly announced: number
+  /** Not announced because of an error; the errors went to `onBackgroundError`. */
+  readonly failed: number
+  /** There are more queues: go on from here. */
+  readonly cursor?: string
+}
+
+export type StartTimersReport = {
+  readonly queues: number
+  readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
+  readonly finished: boolean
+}
+
+/** An entry of TransactWriteItems in document client form. */
+export type TransactItem = {
+  readonly Update: {
+    readonly TableName: string
+    readonly Key: Record<string, unknown>
+    readonly UpdateExpression: string
+    readonly ConditionExpression: string
+    readonly ExpressionAttributeNames: Record<string, string>
+    readonly ExpressionAttributeValues: Record<string, unknown>
+    readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+  }
+}

@@ -1,0 +1,61 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
+import { type Mutant, mutant, simulation } from './mutant.ts'
+
+const appendUpdate = 'engine/store/append-update.ts'
+const fence = 'engine/core/fence.ts'
+const dryUpdate = 'engine/store/dry-update.ts'
+const fencedUpdate = 'engine/store/fenced-update.ts'
+const pop = 'engine/operations/pop.ts'
+const purge = 'engine/operations/purge.ts'
+const marks = 'engine/core/flags.ts'
+
+/** The marks that events are made of: what is missed here is an event that never comes. */
+// biome-ignore format: a mutant is a row
+export const flagMutants: readonly Mutant[] = [
+  mutant('append-leaves-the-dry-mark', 'dry: nothing is free',
+    [appendUpdate,
+     "if (append.items > 0) update.removes.push('dry', 'ev')",
+     "if (append.items > 0) update.removes.push('ev')"], simulation(200)),
+  mutant('dry-whatever-was-appended-meanwhile', 'dry: nothing is free',
+    [fence, 'becomesDry || (dropsTimer', '(dropsTimer'], simulation(600)),
+  mutant('dry-afterwards-whatever-was-appended', 'dry: nothing is free',
+    [dryUpdate,
+     'update.condition(`a=${update.value(seen.appends)}`) update.condition(`g=',
+     'update.condition(`g='], simulation(600)),
+  mutant('dry-afterwards-whatever-came-back', 'dry: nothing is free',
+    [dryUpdate,
+     "update.condition(`g=${update.value(seen.returns)}`) update.set('dry', 'y')",
+     "update.set('dry', 'y')"], simulation(3000)),
+  mutant('dry-mark-unseen-is-kept', 'dry: nothing is free',
+    [fencedUpdate,
+     "if (bringsBack) update.removes.push('dry')",
+     "if (bringsBack && before.dry) update.removes.push('dry')"], simulation(3000)),
+  mutant('dry-mark-goes-with-any-write', 'a dry queue stays marked until something comes',
+    [fencedUpdate,
+     "if (bringsBack) update.removes.push('dry')",
+     "if (!after.dry || bringsBack) update.removes.push('dry')"], simulation(600)),
+  mutant('claim-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
+    ['engine/operations/claim.ts',
+     'const known = await leaveDryQuietly(engine, record)',
+     'const known = true'], simulation(200)),
+  mutant('pop-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
+    [pop, 'const known = await leaveDryQuietly(engine, after)', 'const known = true'],
+    simulation(600)),
+  mutant('empty-pop-leaves-no-mark', 'who finds nothing leaves the mark',
+    [pop, 'const left = await leaveDry(engine, record)', 'const left = record'], simulation(600)),
+  mutant('purge-leaves-no-mark', 'who takes the last leaves the mark',
+    [[purge, 'await leaveDryQuietly(engine, after)', ''],
+     [purge, 'setsDry: engine.events && losses === 0,', '']], simulation(200)),
+  mutant('empty-record-without-the-mark', 'a record without items is dry',
+    [appendUpdate, "if (append.items === 0) stored.dry = 'y'", ''], simulation(200)),
+  mutant('returned-items-are-not-notable', 'every transition wakes the stream',
+    [fence,
+     'isNotable(before, pruned, bringsBack && begun === undefined)',
+     'isNotable(before, pruned, false)'], simulation(600)),
+  mutant('dead-items-are-not-notable', 'every transition wakes the stream',
+    [marks,
+     'if (bringsBack || deadIn(after) > deadIn(before)) return true',
+     'if (bringsBack) return true'], simulation(600)),
+  mutant('ended-locks-are-not-notable', 'every transition wakes the stream',
+    [marks, "?.ending !== 'acknowledged'", '?.ending === undefined'], simulation(600)),
+]
