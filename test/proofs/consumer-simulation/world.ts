@@ -7,7 +7,8 @@ import { noCounts } from '../../../lambdas/consumer/run.ts'
 import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
 import type { Settings } from '../../../lambdas/consumer/settings.ts'
 import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
-import { isLive } from '../../../lambdas/engine/core/record.ts'
+import { numbersOf } from '../../../lambdas/engine/core/ranges.ts'
+import { isLive, type QueueRecord } from '../../../lambdas/engine/core/record.ts'
 import { isReminded } from '../../../lambdas/engine/core/reminder.ts'
 import { decodeRecord, type StoredRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
@@ -179,6 +180,7 @@ export class World {
     if (after.ended.some(({ lockId, ending }) => ending === 'purged' && isGone(lockId))) {
       this.#ledger.locksPurged()
     }
+    this.#noteDead(after)
     const kinds = announcementsOf(change).map(({ kind }) => kind)
     if (!kinds.includes('items-available')) return
     const isReminder = before !== undefined && isReminded(before, after)
@@ -186,6 +188,19 @@ export class World {
     this.note(isReminder ? 'Items Available, again' : 'Items Available')
     if (this.#random.chance(this.#odds.dropped)) this.note('the event is dropped')
     else this.#event({ failures: 0 })
+  }
+
+  /**
+   * Dead items are passed over before housekeeping has moved them, also where no run has heard of the
+   * delivery that was one too many.
+   */
+  #noteDead({ lanes }: QueueRecord): void {
+    for (const { tail, sealed, dead } of lanes.values()) {
+      for (const number of numbersOf(dead)) {
+        const entry = tail[number - sealed]
+        if (entry !== undefined) this.#ledger.mayBeGone.add(Number(decodeItem(entry).text))
+      }
+    }
   }
 
   /** Few enough items that all are in the record. */
