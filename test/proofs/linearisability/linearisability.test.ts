@@ -69,7 +69,7 @@ afterAll(async () => {
 })
 
 describe(`histories of ${WORKERS} processes, seed ${seed}`, () => {
-  test('are linearisable, queue by queue', { timeout: 3 * MINUTE_MS }, async () => {
+  test('are linearisable, queue by queue', { timeout: 5 * MINUTE_MS }, async () => {
     const coordinator = await prepare((worker) => (worker - 2) * 1000)
     const startedMs = performance.now()
     const plans = Array.from({ length: historyCount }, (_, index) => planHistory(index, seed))
@@ -85,7 +85,7 @@ describe(`histories of ${WORKERS} processes, seed ${seed}`, () => {
     expect(problems).toEqual([])
   })
 
-  test('keep every item and its place while locks expire', { timeout: MINUTE_MS }, async () => {
+  test('keep every item and its place while locks expire', { timeout: 3 * MINUTE_MS }, async () => {
     const coordinator = await prepare(() => 0)
     const startedMs = performance.now()
     const plans = Array.from({ length: shortCount }, (_, index) => planShortLocks(index, seed))
