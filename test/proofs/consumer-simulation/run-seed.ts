@@ -1,5 +1,6 @@
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { Random } from '../../../testing/random.ts'
+import { Statistics } from '../simulation/statistics.ts'
 import { Ledger } from './ledger.ts'
 import { type Odds, QUEUE, World } from './world.ts'
 
@@ -7,7 +8,7 @@ export type SeedResult = {
   readonly violations: readonly string[]
   readonly history: readonly string[]
   /** How often runs ended in which way, and what else the seed has met. */
-  readonly met: ReadonlyMap<string, number>
+  readonly met: Statistics
 }
 
 /**
@@ -78,14 +79,15 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   const pushes = random.between(2, 8)
   const gapMs = random.pick([30, 300, 3_000])
   let failure: unknown
+  const fail = (error: unknown): void => {
+    failure = error
+  }
   let lastPushMs = 0
   let isPushed = false
 
   const inAWhile = (ms: number, work: () => Promise<unknown>, then: () => void): void => {
     scheduler.at(scheduler.nowMs + random.next() * ms, random.next(), true, () => {
-      work().then(then, (error: unknown) => {
-        failure = error
-      })
+      work().then(then, fail)
     })
   }
   const push = async (nth: number): Promise<void> => {
@@ -118,21 +120,14 @@ export async function runSeed(seed: number): Promise<SeedResult> {
     )
   const sweep = (): void => {
     scheduler.at(scheduler.nowMs + SWEEP_EVERY_MS, 0.5, true, () => {
-      sweeper.returnExpiredLocks().then(sweep, (error: unknown) => {
-        failure = error
-      })
+      sweeper.returnExpiredLocks().then(sweep, fail)
     })
   }
   const configured =
     queueDeliveriesMax === undefined
       ? Promise.resolve()
       : producer.configure(QUEUE, { maxDeliveries: queueDeliveriesMax })
-  configured.then(
-    () => produce(0),
-    (error: unknown) => {
-      failure = error
-    },
-  )
+  configured.then(() => produce(0), fail)
   sweep()
   if (unheard === 'stranger') callOnce(world, random, ledger, world.engine())
 
@@ -153,10 +148,8 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   if (unheard === undefined && world.reminders > 0 && ledger.failuresForGood === 0) {
     violations.push('The wakeup was lost: only a reminder brought somebody')
   }
-  const met = new Map<string, number>()
-  const meet = (name: string): void => {
-    met.set(name, (met.get(name) ?? 0) + 1)
-  }
+  const met = new Statistics()
+  const meet = (name: string): void => met.count(name)
   for (const line of world.history) {
     const ending = / ends: (\w+)/.exec(line)?.[1]
     if (ending !== undefined) meet(ending)

@@ -89,7 +89,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 120_000 }, async () => {
+test(`nothing is lost and nothing comes again, seed ${seed}`, { timeout: 300_000 }, async () => {
   const startedMs = performance.now()
   const { createQueues } = (await import(engine)) as { createQueues: CreateQueues }
   const { dynamodb, s3 } = embedded

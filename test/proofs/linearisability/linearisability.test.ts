@@ -36,7 +36,7 @@ const WORKERS = 6
 const AT_ONCE = 4
 const SHORT_AT_ONCE = 20
 /** Several times what they take on a busy machine. */
-const TIMEOUT_MS = Math.max(180_000, historyCount * 2_000)
+const TIMEOUT_MS = Math.max(300_000, historyCount * 2_000)
 const STEPS_TO_EXPLAIN = 100_000
 /** Enough to see what is wrong. */
 const PROBLEMS_MAX = 10
