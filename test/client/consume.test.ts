@@ -1,6 +1,6 @@
 // `consume` on a queue in memory, with time that passes when it is told to.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { consume } from '../../client/consume/consume.ts'
 import { idlePauseMs } from '../../client/consume/idle.ts'
 import {
@@ -10,14 +10,9 @@ import {
   PushPopError,
 } from '../../client/index.ts'
 import { type FakeQueue, fakeQueue, lostAnswer } from './fake-queue.ts'
+import { useFakeTime } from './scripted.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+useFakeTime()
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

@@ -1,17 +1,12 @@
 // The rate limiter's verbs in time: which 429 is asked again, how long an answer may take that is held,
 // and how a turn is waited for.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { PushPopError } from '../../client/index.ts'
 import { go, later, no, rateOf, throttle, ticket } from './rate-answers.ts'
-import { answers, clientOf, hangs, type Reply, refuses, succeeds } from './scripted.ts'
+import { answers, clientOf, hangs, type Reply, refuses, succeeds, useFakeTime } from './scripted.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useFakeTime()
 
 test('the gateway’s own 429 is asked again, the limiter’s is not', async () => {
   const { limit, asked } = rateOf(throttle, throttle, no, go)

@@ -2,9 +2,11 @@
 // retries.test.ts, and how a turn is waited for in rate-wait.test.ts.
 
 import { describe, expect, test } from 'vitest'
-import type { Client } from '../../client/index.ts'
+import type { Client, RateLimit } from '../../client/index.ts'
 import { go, later, no, rateOf, ticket, window } from './rate-answers.ts'
 import { answers, type Reply, refuses, succeeds } from './scripted.ts'
+
+type Verb = (limit: RateLimit, client: Client) => Promise<unknown>
 
 const settings = {
   maxRequests: 9,
@@ -26,39 +28,35 @@ const settingsBody = {
 }
 describe('each verb is a request of the contract', () => {
   const etag = { ifMatch: '"4"' }
-  const rows: [string, (client: Client) => Promise<unknown>, (object | undefined)?, string?][] = [
-    ['POST /rate/k', (c) => c.rate('k').decide()],
+  const limits = { maxRequests: 5, maxRequestsInQueue: 0, windowMillis: 100 }
+  const rows: [string, Verb, (object | undefined)?, string?][] = [
+    ['POST /rate/k', (k) => k.decide()],
     [
       'POST /rate/k?cost=2&canWait=true&maxWaitMs=0&caller=a+b&maxRequests=5&maxRequestsInQueue=0&windowMillis=100',
-      (c) => {
-        const limits = { maxRequests: 5, maxRequestsInQueue: 0, windowMillis: 100 }
-        return c
-          .rate('k')
-          .decide({ cost: 2, canWait: true, maxWaitMs: 0, caller: 'a b', ...limits })
-      },
+      (k) => k.decide({ cost: 2, canWait: true, maxWaitMs: 0, caller: 'a b', ...limits }),
     ],
-    ['POST /rate/k?cost=2&canWait=true&maxWaitMs=0', (c) => c.rate('k').wait({ cost: 2 })],
-    ['POST /rate/a%2Fb%3Fc', (c) => c.rate('a/b?c').decide()],
-    ['GET /rate/k', (c) => c.rate('k').state()],
-    ['GET /rate/k/tickets/a.b', (c) => c.rate('k').verify('a.b')],
-    ['GET /rate/k/tickets/a%2Fb', (c) => c.rate('k').verify('a/b')],
-    ['DELETE /rate/k/tickets/a.b', (c) => c.rate('k').giveUp('a.b')],
-    ['GET /rate/k/config', (c) => c.rate('k').configuration()],
-    ['PUT /rate/k/config', (c) => c.rate('k').configure(settings), settingsBody],
-    ['PUT /rate/k/config', (c) => c.rate('k').configure({ shards: 2 }, etag), { shards: 2 }, '"4"'],
-    ['DELETE /rate/k/config', (c) => c.rate('k').unconfigure()],
-    ['DELETE /rate/k/config', (c) => c.rate('k').unconfigure(etag), undefined, '"4"'],
-    ['GET /rate-config', (c) => c.ratePatterns()],
+    ['POST /rate/k?cost=2&canWait=true&maxWaitMs=0', (k) => k.wait({ cost: 2 })],
+    ['POST /rate/a%2Fb%3Fc', (_, c) => c.rate('a/b?c').decide()],
+    ['GET /rate/k', (k) => k.state()],
+    ['GET /rate/k/tickets/a.b', (k) => k.verify('a.b')],
+    ['GET /rate/k/tickets/a%2Fb', (k) => k.verify('a/b')],
+    ['DELETE /rate/k/tickets/a.b', (k) => k.giveUp('a.b')],
+    ['GET /rate/k/config', (k) => k.configuration()],
+    ['PUT /rate/k/config', (k) => k.configure(settings), settingsBody],
+    ['PUT /rate/k/config', (k) => k.configure({ shards: 2 }, etag), { shards: 2 }, '"4"'],
+    ['DELETE /rate/k/config', (k) => k.unconfigure()],
+    ['DELETE /rate/k/config', (k) => k.unconfigure(etag), undefined, '"4"'],
+    ['GET /rate-config', (_, c) => c.ratePatterns()],
     [
       'PUT /rate-config',
-      (c) => c.configureRatePatterns([{ prefix: 'p-', settings }], etag),
+      (_, c) => c.configureRatePatterns([{ prefix: 'p-', settings }], etag),
       { patterns: [{ prefix: 'p-', ...settingsBody }] },
       '"4"',
     ],
   ]
   test.each(rows)('%s', async (line, call, body, ifMatch) => {
-    const { client, requests, asked } = rateOf(succeeds)
-    await call(client)
+    const { client, limit, requests, asked } = rateOf(succeeds)
+    await call(limit, client)
     expect(asked()).toEqual([line.replace(' ', ' /stage')])
     const [sent] = requests
     expect(sent?.body === undefined ? undefined : JSON.parse(sent.body)).toEqual(body)
@@ -83,18 +81,18 @@ describe('each answer is a value in the words of the engine', () => {
   const windowMs = { startMs: 10_001, endMs: 11_001 }
   const shard = { shard: 0, limit: 4, remaining: 3, waiting: 2 }
   const tagged = (body: object) => answers(200, body, { etag: '"4"' })
-  const rows: [string, Reply, (client: Client) => Promise<unknown>, unknown][] = [
+  const rows: [string, Reply, Verb, unknown][] = [
     [
       'go',
       go,
-      (c) => c.rate('k').decide(),
+      (k) => k.decide(),
       { kind: 'allowed', remaining: 3, window: windowMs, waitedMs: 40 },
     ],
-    ['no', no, (c) => c.rate('k').decide(), { kind: 'denied', retryAfterMs: 640 }],
+    ['no', no, (k) => k.decide(), { kind: 'denied', retryAfterMs: 640 }],
     [
       'a place in line',
       later(9_000),
-      (c) => c.rate('k').decide({ canWait: true }),
+      (k) => k.decide({ canWait: true }),
       {
         kind: 'promised',
         ticket: 'a.b',
@@ -106,49 +104,44 @@ describe('each answer is a value in the words of the engine', () => {
     [
       'a ticket that waits',
       ticket('waiting', 5),
-      (c) => c.rate('k').verify('a.b'),
+      (k) => k.verify('a.b'),
       { kind: 'waiting', turn, retryAfterMs: 5 },
     ],
     ...(['ready', 'over'] as const).map((kind): (typeof rows)[number] => [
       `a ticket that is ${kind}`,
       ticket(kind),
-      (c) => c.rate('k').verify('a.b'),
+      (k) => k.verify('a.b'),
       { kind, turn },
     ]),
     [
       'a place that is given up',
       answers(200, { given_up: true }),
-      (c) => c.rate('k').giveUp('a.b'),
+      (k) => k.giveUp('a.b'),
       { kind: 'given-up' },
     ],
     [
       'a place that stays',
       answers(200, { given_up: false, reason: 'others_wait_behind' }),
-      (c) => c.rate('k').giveUp('a.b'),
+      (k) => k.giveUp('a.b'),
       { kind: 'kept' },
     ],
     [
       'a turn that has come',
       answers(200, { given_up: false, reason: 'too_late' }),
-      (c) => c.rate('k').giveUp('a.b'),
+      (k) => k.giveUp('a.b'),
       { kind: 'too-late' },
     ],
-    [
-      'a configuration',
-      tagged(settingsBody),
-      (c) => c.rate('k').configuration(),
-      { settings, etag: '"4"' },
-    ],
+    ['a configuration', tagged(settingsBody), (k) => k.configuration(), { settings, etag: '"4"' }],
     [
       'a configuration that was set',
       tagged(settingsBody),
-      (c) => c.rate('k').configure({}),
+      (k) => k.configure({}),
       { settings, etag: '"4"' },
     ],
     [
       'patterns',
       tagged({ patterns: [{ prefix: 'p-', ...settingsBody }] }),
-      (c) => c.ratePatterns(),
+      (_, c) => c.ratePatterns(),
       { patterns: [{ prefix: 'p-', settings }], etag: '"4"' },
     ],
     [
@@ -162,7 +155,7 @@ describe('each answer is a value in the words of the engine', () => {
           { ...shard, window, last_turn: 12.25 },
         ],
       }),
-      (c) => c.rate('k').state(),
+      (k) => k.state(),
       {
         key: 'k',
         from: 'pattern',
@@ -175,8 +168,8 @@ describe('each answer is a value in the words of the engine', () => {
     ],
   ]
   test.each(rows)('%s', async (_, reply, call, value) => {
-    const { client, asked } = rateOf(reply)
-    expect(await call(client)).toStrictEqual(value)
+    const { client, limit, asked } = rateOf(reply)
+    expect(await call(limit, client)).toStrictEqual(value)
     expect(asked()).toHaveLength(1)
   })
 

@@ -1,16 +1,20 @@
 // Every verb against every way to fail: sent again or not, and what the error says.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Client, type ClientOptions, PushPopError } from '../../client/index.ts'
 import { afterLostAnswer, lockPauseMs, pauseMs, type Verb } from '../../client/retry.ts'
-import { answers, breaks, clientOf, hangs, type Reply, refuses, succeeds } from './scripted.ts'
+import {
+  answers,
+  breaks,
+  clientOf,
+  hangs,
+  type Reply,
+  refuses,
+  succeeds,
+  useFakeTime,
+} from './scripted.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+useFakeTime()
 
 type Row = readonly [Verb, (client: Client) => Promise<unknown>]
 

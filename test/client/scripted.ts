@@ -1,5 +1,6 @@
 // A service that answers from a script, and remembers what it was asked.
 
+import { afterEach, beforeEach, vi } from 'vitest'
 import { type ClientOptions, createClient } from '../../client/index.ts'
 
 export type Asked = {
@@ -125,3 +126,14 @@ export const pops = (text: string, more: object = {}): Reply =>
       .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
       .join('')}}`,
   )
+
+/** Time that passes when a test says so. */
+export function useFakeTime(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+}

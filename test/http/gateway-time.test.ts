@@ -1,27 +1,24 @@
 import { expect, it } from 'vitest'
 import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
 import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
-import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { openSimulated } from '../engine/stage.ts'
+import { anEvent } from './an-event.ts'
 
 // A queue's limits count by the process's clock, which is held against the gateway's time of the call.
 
 const log = createLog({ level: 'info', service: 'x', write() {} })
 
-function call(verb: 'push' | 'pop', id: string, timeEpoch: number): HttpEvent {
-  return {
-    version: '2.0',
-    routeKey: `POST /queue/{id}/${verb}`,
-    rawPath: `/queue/${id}/${verb}`,
-    rawQueryString: '',
-    headers: { 'content-type': 'application/json' },
-    pathParameters: { id },
-    requestContext: { requestId: 'gateway-id', timeEpoch },
-    ...(verb === 'push' && { body: '{"item":1}' }),
-  } as unknown as HttpEvent
-}
+const call = (verb: 'push' | 'pop', id: string, timeEpoch: number) =>
+  anEvent(
+    `POST /queue/{id}/${verb}`,
+    { id },
+    {
+      requestContext: { requestId: 'gateway-id', timeEpoch },
+      ...(verb === 'push' && { body: '{"item":1}' }),
+    },
+  )
 
 it('A call that reaches a process whose clock is far off is refused, where the queue has limits.', async () => {
   const stage = openSimulated()

@@ -3,35 +3,23 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import type { Endpoint } from '../../lambdas/http/endpoint.ts'
-import { healthEndpoints } from '../../lambdas/http/endpoints/health.ts'
-import { inspectEndpoints } from '../../lambdas/http/endpoints/inspect.ts'
-import { manageEndpoints } from '../../lambdas/http/endpoints/manage.ts'
-import { popEndpoints } from '../../lambdas/http/endpoints/pop.ts'
-import { pushEndpoints } from '../../lambdas/http/endpoints/push.ts'
-import { rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
-import { settleEndpoints } from '../../lambdas/http/endpoints/settle.ts'
 import { errorTable } from '../../lambdas/http/error-table.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import type { RateLimits } from '../../lambdas/rate/rate-limits.ts'
 import { errorsOf, openApiDocument } from '../../scripts/openapi/document.ts'
 import { type OperationId, operations } from '../../scripts/openapi/operations.ts'
 import { printJson } from '../../scripts/openapi/print-json.ts'
+import { endpointsOn } from './service.ts'
 
 const root = join(import.meta.dirname, '../..')
 const text = readFileSync(join(root, 'docs/openapi.json'), 'utf8')
 type Operation = { operationId: string; responses: Record<string, unknown> }
 const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, Operation>> }
 
-const none = {} as Queues
-const endpointsOf: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> = {
-  Push: pushEndpoints(none),
-  Pop: popEndpoints(none),
-  Settle: settleEndpoints(none),
-  Inspect: inspectEndpoints(none),
-  Manage: manageEndpoints(none),
-  Rate: rateEndpoints({} as RateLimits),
-  Health: healthEndpoints(),
-}
+const endpointsOf: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> = endpointsOn(
+  {} as Queues,
+  {} as RateLimits,
+)
 
 const all = routes as readonly Route[]
 const operationOf = ({ path, method }: Route) => paths[path]?.[method.toLowerCase()]

@@ -5,12 +5,12 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DocumentPort } from '../../lambdas/foundation/dynamo.ts'
 import { type RateEndpointsOptions, rateEndpoints } from '../../lambdas/http/endpoints/rate.ts'
-import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { httpHandler } from '../../lambdas/http/stack.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { createRateLimitsOn } from '../../lambdas/runtime/rate-services.ts'
 import { type Embedded, startEmbedded } from '../../testing/index.ts'
 import { ManualClock } from '../engine/manual-clock.ts'
+import { anEvent } from './an-event.ts'
 
 const TABLE = 'limits'
 let embedded: Embedded
@@ -46,19 +46,12 @@ function process(clock = new ManualClock(), options: RateEndpointsOptions = {}) 
     log: () => lines.map((line) => JSON.parse(line)),
     async ask(key: string, asked: Asked = {}) {
       const { method = 'POST', more = '', query = '', body, ticket, receivedMs } = asked
-      const event = {
-        version: '2.0',
-        routeKey: `${method} /rate/{key}${more}`,
-        rawPath: `/rate/${key}${more}`,
+      const parameters = { key, ...(ticket !== undefined && { ticket }) }
+      const event = anEvent(`${method} /rate/{key}${more}`, parameters, {
         rawQueryString: query,
-        headers: { 'content-type': 'application/json' },
-        pathParameters: { key, ...(ticket !== undefined && { ticket }) },
-        requestContext: {
-          requestId: 'gateway-id',
-          ...(receivedMs !== undefined && { timeEpoch: receivedMs }),
-        },
-        ...(body !== undefined && { body }),
-      } as unknown as HttpEvent
+        requestContext: { requestId: 'gateway-id', timeEpoch: receivedMs },
+        body,
+      })
       const answer = await handler(event, {})
       const { statusCode: status, headers } = answer
       return { status, headers, body: JSON.parse(answer.body), text: answer.body }

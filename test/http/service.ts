@@ -20,7 +20,7 @@ import { startEmbedded } from '../../testing/index.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
 import type { CaseTools } from './call.ts'
-import { type Handlers, handlerCall } from './handler-call.ts'
+import { type Handlers, type HttpFunctionName, handlerCall } from './handler-call.ts'
 
 export type Service = CaseTools & {
   readonly queues: Queues
@@ -35,17 +35,24 @@ export const TABLE = 'secret-table-name'
 export const BUCKET = 'secret-bucket-name'
 const environment = { PUSHPOP_TABLE: TABLE, PUSHPOP_BUCKET: BUCKET }
 
-export function handlersOn(queues: Queues, log: Log, limits = {} as RateLimits): Handlers {
-  return {
-    Push: httpHandler('Push', log, pushEndpoints(queues)),
-    Pop: httpHandler('Pop', log, popEndpoints(queues)),
-    Settle: httpHandler('Settle', log, settleEndpoints(queues)),
-    Inspect: httpHandler('Inspect', log, inspectEndpoints(queues)),
-    Manage: httpHandler('Manage', log, manageEndpoints(queues)),
-    Rate: httpHandler('Rate', log, rateEndpoints(limits)),
-    Health: httpHandler('Health', log, healthEndpoints()),
-  }
-}
+/** By function. */
+export const endpointsOn = (queues: Queues, limits: RateLimits) => ({
+  Push: pushEndpoints(queues),
+  Pop: popEndpoints(queues),
+  Settle: settleEndpoints(queues),
+  Inspect: inspectEndpoints(queues),
+  Manage: manageEndpoints(queues),
+  Rate: rateEndpoints(limits),
+  Health: healthEndpoints(),
+})
+
+export const handlersOn = (queues: Queues, log: Log, limits = {} as RateLimits): Handlers =>
+  Object.fromEntries(
+    Object.entries(endpointsOn(queues, limits)).map(([name, endpoints]) => [
+      name,
+      httpHandler(name as HttpFunctionName, log, endpoints),
+    ]),
+  ) as Handlers
 
 export function serviceOn(
   documents: DocumentPort,

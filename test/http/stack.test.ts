@@ -5,6 +5,7 @@ import { QueueError } from '../../lambdas/foundation/errors.ts'
 import type { Answer } from '../../lambdas/http/answer.ts'
 import type { HttpEvent } from '../../lambdas/http/exchange.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
+import { anEvent } from './an-event.ts'
 import { handlersOn } from './service.ts'
 
 /** A service whose engine does as told. */
@@ -14,22 +15,8 @@ function service(queues: Partial<Queues> = {}) {
   return { handlers: handlersOn(queues as Queues, log), lines }
 }
 
-function pushEvent(overrides: Partial<HttpEvent> = {}): HttpEvent {
-  return {
-    version: '2.0',
-    routeKey: 'POST /queue/{id}/push',
-    rawPath: '/queue/orders/push',
-    rawQueryString: '',
-    headers: { 'content-type': 'application/json' },
-    pathParameters: { id: 'orders' },
-    requestContext: { requestId: 'gateway-id', stage: '$default' } as NonNullable<
-      HttpEvent['requestContext']
-    >,
-    body: '{"item":"a secret"}',
-    isBase64Encoded: false,
-    ...overrides,
-  } as HttpEvent
-}
+const pushEvent = (overrides: Partial<HttpEvent> = {}): HttpEvent =>
+  anEvent('POST /queue/{id}/push', { id: 'orders' }, { body: '{"item":"a secret"}', ...overrides })
 
 const bodyOf = (answer: Answer) => JSON.parse(answer.body)
 const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64')

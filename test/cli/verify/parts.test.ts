@@ -39,29 +39,17 @@ describe('A verdict', () => {
     new PushPopError(code, 'because', { status: 400, ...more })
 
   test.each([
-    { name: 'what is not as promised', error: new Broken('because'), kind: 'broken' },
-    { name: 'a refusal', error: error('LOCK_NOT_FOUND', { status: 404 }), kind: 'broken' },
-    {
-      name: 'a lock of nobody',
-      error: error('QUEUE_LOCKED', { status: 423, retryable: true }),
-      kind: 'broken',
-    },
-    { name: 'a fault of the service', error: error('INTERNAL', { status: 500 }), kind: 'broken' },
-    {
-      name: 'a store out of reach',
-      error: error('STORE_UNAVAILABLE', { status: 503 }),
-      kind: 'undecided',
-    },
-    {
-      name: 'the gateway’s throttle',
-      error: error('RATE_LIMITED', { status: 429 }),
-      kind: 'undecided',
-    },
-    { name: 'a missing right', error: error('FORBIDDEN', { status: 403 }), kind: 'undecided' },
-    { name: 'no answer', error: new PushPopError('TIMEOUT', 'late'), kind: 'undecided' },
-    { name: 'a fault of the check', error: new TypeError('oops'), kind: 'undecided' },
-    { name: 'what cannot be seen', error: new Skipped('because'), kind: 'skipped' },
-  ])('on $name is "$kind"', ({ error, kind }) => {
+    ['what is not as promised', 'broken', new Broken('because')],
+    ['a refusal', 'broken', error('LOCK_NOT_FOUND', { status: 404 })],
+    ['a lock of nobody', 'broken', error('QUEUE_LOCKED', { status: 423, retryable: true })],
+    ['a fault of the service', 'broken', error('INTERNAL', { status: 500 })],
+    ['a store out of reach', 'undecided', error('STORE_UNAVAILABLE', { status: 503 })],
+    ['the gateway’s throttle', 'undecided', error('RATE_LIMITED', { status: 429 })],
+    ['a missing right', 'undecided', error('FORBIDDEN', { status: 403 })],
+    ['no answer', 'undecided', new PushPopError('TIMEOUT', 'late')],
+    ['a fault of the check', 'undecided', new TypeError('oops')],
+    ['what cannot be seen', 'skipped', new Skipped('because')],
+  ])('on %s is "%s"', (_, kind, error) => {
     expect(verdictOn(error, running).kind).toBe(kind)
   })
 

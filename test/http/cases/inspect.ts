@@ -2,10 +2,7 @@ import { expect } from 'vitest'
 import { type Cases, expectOk, path, pop, pushItems } from './actions.ts'
 
 export const inspectCases: Cases = {
-  'a queue tells its version, counts, age, priorities, locks and configuration': async ({
-    q,
-    id,
-  }) => {
+  'a queue tells its counts, age, priorities, locks and configuration': async ({ q, id }) => {
     await q.pushItems(['a', 'b'], 3)
     await q.pushItems(['c'], 9)
     const { lock_expires_at, details } = await q.lock()
@@ -53,9 +50,7 @@ export const inspectCases: Cases = {
       expect((await call('GET', at)).text).not.toContain(lock_id)
     }
   },
-  'the tag of a queue changes with everything that happens to it, and with nothing else': async ({
-    q,
-  }) => {
+  'the tag of a queue changes with all that happens to it, and only then': async ({ q }) => {
     const tag = async () => {
       const answer = await q.call('GET', '', { query: 'consistent=true' })
       return answer.headers.etag as string
@@ -76,11 +71,7 @@ export const inspectCases: Cases = {
     expect(new Set(tags).size).toBe(tags.length)
     for (const one of tags) expect(one).toMatch(/^"[^"]+"$/)
   },
-  'a queue that nobody pushed to is empty, and looking at it changes nothing': async ({
-    q,
-    call,
-    id,
-  }) => {
+  'a queue that nobody used is empty, and looking changes nothing': async ({ q, call, id }) => {
     for (const query of ['', 'consistent=true', 'consistent=false']) {
       const state = expectOk(await q.call('GET', '', { query }))
       expect(state).toMatchObject({ version: 0, count: 0, priorities: [], oldest_pushed_at: null })

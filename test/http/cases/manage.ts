@@ -57,9 +57,7 @@ export const manageCases: Cases = {
     expect(expectError(foreign, 400, 'UNKNOWN_FIELD').field).toBe('push_limit.shards')
     expect(expectOk(await q.call('GET', 'config'))).toEqual(defaults)
   },
-  'beyond its limits a queue answers 429 with the time to wait, and nothing is done': async ({
-    q,
-  }) => {
+  'beyond its limits a queue answers 429 with the wait, and does nothing': async ({ q }) => {
     // A day, so that no run of this test ends in another window (but at midnight, UTC).
     const limit = { max_requests: 2, window_millis: 86_400_000 }
     expectOk(await q.configure({ push_limit: limit, pop_limit: limit }))
@@ -118,11 +116,7 @@ export const manageCases: Cases = {
     expect(expectOk(await q.post('purge', { priority: 1 })).items_purged).toBe(2)
     expect((await q.pop('count=5')).items).toEqual(['a'])
   },
-  'a redrive puts items back where they came from, order and priority kept': async ({
-    q,
-    call,
-    id,
-  }) => {
+  'a redrive puts items back, in their order and priority': async ({ q, call, id }) => {
     const dead = `${id}-deadletter`
     await q.pushItems(['a', 'b'], 2)
     await q.pushItems(['c'], 3)

@@ -83,10 +83,7 @@ export const popCases: Cases = {
     const none = await q.lock('allow_competing_consumers=true')
     expect(none).toEqual({ items: [], count: 0, locked: false, details: [] })
   },
-  'ttl_seconds is clamped to 1–300, and the answer carries the value used': async ({
-    call,
-    queue,
-  }) => {
+  'ttl_seconds is clamped to 1–300, and the answer has the value used': async ({ call, queue }) => {
     const cases = [
       ['0', 1],
       ['-5', 1],
@@ -141,9 +138,7 @@ export const popCases: Cases = {
     expectError(late, 410, 'LOCK_EXPIRED')
     expect((await q.pop('count=5')).items).toEqual(['a', 'b'])
   },
-  'a pop with a key that is repeated while its lock lives gets the same items and lock': async ({
-    q,
-  }) => {
+  'a pop that is repeated with its key gets the same items and lock': async ({ q }) => {
     await q.pushItems(['a', 'b'])
     const send = () =>
       q.call('POST', 'pop', {

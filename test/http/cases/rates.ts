@@ -65,10 +65,7 @@ export const rateCases: Cases = {
     expect(Number(answer.headers['retry-after'])).toBe(Math.ceil(body.retry_after_ms / 1000))
     expectHeaders(answer, 'q=1;w=86400', 0)
   },
-  'one that may wait is held until its turn, and one window has no more than its limit': async ({
-    call,
-    id: key,
-  }) => {
+  'a call that may wait is held until its turn, one in each window': async ({ call, id: key }) => {
     const query = 'maxRequests=1&windowMillis=300&canWait=true'
     const starts: number[] = []
     for (let n = 1; n <= 4; n += 1) {
@@ -119,11 +116,7 @@ export const rateCases: Cases = {
     for (let n = 1; n <= 3; n += 1) statuses.push((await decide(call, key, query)).status)
     expect(statuses).toEqual([200, 202, 429])
   },
-  'a ticket whose turn has come is ready, then cannot be given up': async ({
-    call,
-    id: key,
-    pass,
-  }) => {
+  'a ticket is ready at its turn, and cannot be given up then': async ({ call, id: key, pass }) => {
     const query = 'maxRequests=1&windowMillis=500&canWait=true&maxWaitMs=0'
     let answer = await decide(call, key, query)
     while (answer.status === 200) answer = await decide(call, key, query)
@@ -151,10 +144,7 @@ export const rateCases: Cases = {
     const waits = { remaining: 0, waiting: 1, last_turn: not_before }
     expect(await state()).toMatchObject({ shards: [waits] })
   },
-  'a key that is configured does not let a call choose, unless told so': async ({
-    call,
-    id: key,
-  }) => {
+  'a configured key lets no call choose, unless it allows that': async ({ call, id: key }) => {
     expectOk(await configure(call, key, { max_requests: 5 }))
     for (const field of ['maxRequests', 'maxRequestsInQueue', 'windowMillis']) {
       const refused = expectError(await decide(call, key, `${field}=101`), 403, 'OVERRIDE_REFUSED')
@@ -166,10 +156,7 @@ export const rateCases: Cases = {
     expectOk(own)
     expect(own.headers['ratelimit-policy']).toBe('"default";q=7;w=1')
   },
-  'a limit’s configuration is replaced whole, at the revision that If-Match names': async ({
-    call,
-    id: key,
-  }) => {
+  'a limit is configured whole, at the revision of If-Match': async ({ call, id: key }) => {
     const get = () => call('GET', at(key, '/config'))
     expect(expectOk(await get())).toEqual(defaults)
     expect((await get()).headers.etag).toBe('"0"')

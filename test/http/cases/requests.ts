@@ -3,10 +3,7 @@ import { json } from '../call.ts'
 import { type Cases, expectError, expectOk, path } from './actions.ts'
 
 export const requestCases: Cases = {
-  'an address that is none is 404, and one that takes another method 405 with Allow': async ({
-    call,
-    id,
-  }) => {
+  'no such address is 404, another method 405 with Allow': async ({ call, id }) => {
     for (const at of [
       '/',
       '/queue',
@@ -44,11 +41,7 @@ export const requestCases: Cases = {
       expectOk(await q.call('POST', 'push', { body: '{"item":1}', headers }))
     }
   },
-  'where a body may be absent, so it may be empty, or an object of nothing': async ({
-    q,
-    call,
-    id,
-  }) => {
+  'an optional body may be absent, empty, or an empty object': async ({ q, call, id }) => {
     const empties = [
       {},
       { body: '', headers: { 'content-type': 'application/json' } },

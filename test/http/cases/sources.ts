@@ -55,9 +55,7 @@ export const sourceCases: Cases = {
     expect(popped).not.toHaveProperty('lock_id')
     expect((await q.call('POST', 'pop')).text).toContain('"items":[],"count":0')
   },
-  'the answer of a pop with acknowledgement has the printed keys, in the printed order': async ({
-    q,
-  }) => {
+  'a pop with acknowledgement answers the printed keys, in their order': async ({ q }) => {
     await q.push({ item: { id: 1 } })
     const popped = await q.call('POST', 'pop', { query: 'require_ack=true' })
     const start =

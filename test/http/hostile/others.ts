@@ -1,3 +1,4 @@
+import type { HttpErrorCode } from '../../../lambdas/http/error-table.ts'
 import {
   type CallName,
   calls,
@@ -80,6 +81,7 @@ const lockIds = words(`"" 5 null true [] ["a"] {} {"$ne":""} "${'x'.repeat(65)}"
 const unknownLocks = phrases(`
   "AAAAAAAAAAA" ¦ "x" ¦ "../../.." ¦ "\\u0000" ¦ "🎈" ¦ "\\ud800" ¦ "AAAAAAAAAAAA" ¦ " "
 `)
+const oneLock = '"lock_id":"AAAAAAAAAAA"'
 const settling: readonly CallName[] = ['acknowledge', 'release', 'deadLetter']
 const idLists = words(`
   [] null "x" [1] [""] [null] {} [${Array(101).fill('"x"').join(',')}] ["${'x'.repeat(65)}"]
@@ -88,45 +90,67 @@ const lockLists = words(`[] null "x" [1] [""] {} [${Array(101).fill('"x"').join(
 const ttls = ['null', '"5"', '1.5', '1e400', '-1e400', 'true', '[]', '[5]', '{}']
 const reasons = ['5', 'null', '[]', `"${'x'.repeat(257)}"`]
 
-const lockCases = [
+const wrongLimits = words(`
+  0 "5" true [] 1e400 {"max_requests":0} {} {"max_requests":9,"window_millis":1e400}
+  {"max_requests":9,"algorithm":"__proto__"} {"max_requests":9,"burst":2}
+  {"max_requests":9,"max_requests":8}
+`)
+const wrongSettings = words('0 -1 1.5 "5" true [] {} 1e400 1e15')
+
+/** A call, a field that its error must name, wrong values of it, the body of one, and the code. */
+const fields: readonly (readonly [
+  CallName,
+  string,
+  readonly string[],
+  (value: string) => string,
+  HttpErrorCode?,
+])[] = [
   ...settling.flatMap((name) => [
-    ...lockIds.map((id) =>
-      wrong(name, `lock_id ${short(id)}`, 'INVALID_PARAMETER', {
-        body: `{"lock_id":${id}}`,
-        names: 'lock_id',
-      }),
-    ),
-    ...unknownLocks.map((id) =>
-      wrong(name, `the lock ${short(id)}`, 'INVALID_LOCK_ID', { body: `{"lock_id":${id}}` }),
-    ),
-    ...idLists.map((ids) =>
-      wrong(name, `ids ${short(ids)}`, 'INVALID_PARAMETER', {
-        body: `{"lock_id":"AAAAAAAAAAA","ids":${ids}}`,
-      }),
-    ),
+    [name, 'lock_id', lockIds, (id: string) => `{"lock_id":${id}}`] as const,
+    [
+      name,
+      'the lock',
+      unknownLocks,
+      (id: string) => `{"lock_id":${id}}`,
+      'INVALID_LOCK_ID',
+    ] as const,
+    [name, 'ids', idLists, (ids: string) => `{"lock_id":"AAAAAAAAAAA","ids":${ids}}`] as const,
   ]),
-  ...lockIds.map((id) => {
-    const body = `{"lock_id":${id},"ttl_seconds":5}`
-    return wrong('extendLock', `lock_id ${short(id)}`, 'INVALID_PARAMETER', {
-      body,
-      names: 'lock_id',
-    })
-  }),
-  ...lockLists.map((ids) =>
-    wrong('acknowledge', `lock_ids ${short(ids)}`, 'INVALID_PARAMETER', {
-      body: `{"lock_ids":${ids}}`,
-    }),
-  ),
-  ...ttls.map((ttl) =>
-    wrong('extendLock', `ttl_seconds ${ttl}`, 'INVALID_TTL', {
-      body: `{"lock_id":"AAAAAAAAAAA","ttl_seconds":${ttl}}`,
-    }),
-  ),
-  ...reasons.map((reason) =>
-    wrong('deadLetter', `reason ${short(reason)}`, 'INVALID_PARAMETER', {
-      body: `{"lock_id":"AAAAAAAAAAA","reason":${reason}}`,
-      names: 'reason',
-    }),
+  ['extendLock', 'lock_id', lockIds, (id) => `{"lock_id":${id},"ttl_seconds":5}`],
+  ['extendLock', 'ttl_seconds', ttls, (ttl) => `{${oneLock},"ttl_seconds":${ttl}}`, 'INVALID_TTL'],
+  ['deadLetter', 'reason', reasons, (it) => `{${oneLock},"reason":${it}}`],
+  ['acknowledge', 'lock_ids', lockLists, (ids) => `{"lock_ids":${ids}}`],
+  ['configure', 'push_limit', wrongLimits, (it) => `{"push_limit":${it}}`],
+  ['configure', 'pop_limit', wrongLimits, (it) => `{"pop_limit":${it}}`],
+  // Each with its own bound, and what cannot be taken away.
+  [
+    'configure',
+    'segment_size',
+    [...wrongSettings, '251', 'null'],
+    (it) => `{"segment_size":${it}}`,
+  ],
+  [
+    'configure',
+    'buffer_segments',
+    [...wrongSettings, '101', 'null'],
+    (it) => `{"buffer_segments":${it}}`,
+  ],
+  ['configure', 'max_deliveries', [...wrongSettings, '1001'], (it) => `{"max_deliveries":${it}}`],
+  ['configure', 'capacity', [...wrongSettings, '1000000000001'], (it) => `{"capacity":${it}}`],
+  ['redrive', 'limit', words('0 1001 -1 1.5 "5" null 1e400'), (it) => `{"limit":${it}}`],
+]
+
+export const otherCases: readonly HostileCase[] = [
+  ...wrongMethods,
+  ...nowhere,
+  ...keyCases,
+  ...fields.flatMap(([name, field, values, bodyOf, code = 'INVALID_PARAMETER']) =>
+    values.map((value) =>
+      wrong(name, `${field} ${short(value)}`, code, {
+        body: bodyOf(value),
+        names: code === 'INVALID_LOCK_ID' ? '' : field,
+      }),
+    ),
   ),
   wrong('acknowledge', 'lock_id and lock_ids', 'UNKNOWN_FIELD', {
     body: '{"lock_id":"AAAAAAAAAAA","lock_ids":["AAAAAAAAAAA"]}',
@@ -141,28 +165,6 @@ const lockCases = [
     headers: { 'idempotency-key': 'k' },
     names: 'Idempotency-Key',
   }),
-]
-
-/** Each with values that are no others' fault: its own bound, and what cannot be taken away. */
-const settings: Readonly<Record<string, readonly string[]>> = {
-  segment_size: ['251', 'null'],
-  buffer_segments: ['101', 'null'],
-  max_deliveries: ['1001'],
-  capacity: ['1000000000001'],
-}
-const limits = ['push_limit', 'pop_limit']
-const wrongLimits = words(`
-  0 "5" true [] 1e400 {"max_requests":0} {} {"max_requests":9,"window_millis":1e400}
-  {"max_requests":9,"algorithm":"__proto__"} {"max_requests":9,"burst":2}
-  {"max_requests":9,"max_requests":8}
-`)
-const wrongSettings = ['0', '-1', '1.5', '"5"', 'true', '[]', '{}', '1e400', '1e15']
-
-export const otherCases: readonly HostileCase[] = [
-  ...wrongMethods,
-  ...nowhere,
-  ...keyCases,
-  ...lockCases,
   ...tags.map((tag) =>
     wrong('configure', `If-Match: ${tag}`, 'INVALID_PARAMETER', {
       headers: { 'if-match': tag },
@@ -174,17 +176,6 @@ export const otherCases: readonly HostileCase[] = [
       headers: { 'if-match': tag },
     }),
   ),
-  ...limits.flatMap((name) =>
-    wrongLimits.map((value) =>
-      wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body: `{"${name}":${value}}` }),
-    ),
-  ),
-  ...Object.entries(settings).flatMap(([name, own]) =>
-    [...wrongSettings, ...own].map((value) => {
-      const body = `{"${name}":${value}}`
-      return wrong('configure', `${name} ${value}`, 'INVALID_PARAMETER', { body, names: name })
-    }),
-  ),
   wrong('configure', 'segmentSize', 'UNKNOWN_FIELD', {
     body: '{"segmentSize":5}',
     names: 'segmentSize',
@@ -194,11 +185,5 @@ export const otherCases: readonly HostileCase[] = [
     path: (queue) => `/queue/${queue}-deadletter/config`,
     options: { body: '{"max_deliveries":3}' },
   },
-  ...['0', '1001', '-1', '1.5', '"5"', 'null', '1e400'].map((limit) =>
-    wrong('redrive', `limit ${limit}`, 'INVALID_PARAMETER', {
-      body: `{"limit":${limit}}`,
-      names: 'limit',
-    }),
-  ),
   wrong('redrive', 'a queue that is no dead-letter queue', 'INVALID_QUEUE_ID'),
 ]
