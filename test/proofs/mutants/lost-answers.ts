@@ -175,4 +175,7 @@ import { acknowledge as acknowledgeApart } from './settle.ts'`]],
      `return seen(engine, queue, row)
 } catch (error) {
   throw error`], test(doubtTest, 'newer format')),
+  mutant('doubt-forgotten-by-the-driver', '§5.5 a lost answer is never guessed',
+    ['engine/operations/attempts.ts', 'if (run.doubt === undefined) throw error', 'throw error'],
+    test('test/engine/attempts.test.ts')),
 ]
