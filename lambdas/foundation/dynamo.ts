@@ -129,7 +129,7 @@ export class Dynamo {
   }
 
   async transact(input: TransactWriteCommandInput): Promise<Transacted> {
-    const beganMs = this.#clock.nowMs()
+    const waited = { ms: 0 }
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
       try {
@@ -139,7 +139,7 @@ export class Dynamo {
         const failure = failureOf(error)
         if (failure === 'unknown') return { kind: 'unknown', cause: error }
         if (isPassing(failure)) {
-          await this.#backOff(attempt, error, failure, { beganMs })
+          await this.#backOff(attempt, error, failure, { waited })
           continue
         }
         if (failure !== 'cancelled') throw error
@@ -147,7 +147,7 @@ export class Dynamo {
         if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
         // Refused for now, and nothing changed.
         const why = isConflict(error) ? 'conflict' : 'throttled'
-        await this.#backOff(attempt, error, why, { beganMs })
+        await this.#backOff(attempt, error, why, { waited })
       }
     }
   }
@@ -248,7 +248,7 @@ export class Dynamo {
   }
 
   async #write(command: () => object, isEager = false): Promise<Written> {
-    const beganMs = this.#clock.nowMs()
+    const waited = { ms: 0 }
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
       try {
@@ -267,7 +267,7 @@ export class Dynamo {
           case 'throttled':
           case 'conflict':
           case 'unsent':
-            await this.#backOff(attempt, error, failure, { isEager, beganMs })
+            await this.#backOff(attempt, error, failure, { isEager, waited })
             break
           default:
             throw error
@@ -282,7 +282,7 @@ export class Dynamo {
   }
 
   async #read<T>(command: () => object, isEager = false): Promise<T> {
-    const beganMs = this.#clock.nowMs()
+    const waited = { ms: 0 }
     for (let attempt = 1, lost = 0; ; attempt += 1) {
       this.#checkDeadline()
       try {
@@ -292,7 +292,7 @@ export class Dynamo {
         if (!isPassing(failure)) throw error
         if (failure === 'unknown') lost += 1
         if (lost === READ_ATTEMPTS_MAX) throw unavailable(error)
-        await this.#backOff(attempt, error, failure, { isEager, beganMs })
+        await this.#backOff(attempt, error, failure, { isEager, waited })
       }
     }
   }
@@ -303,20 +303,22 @@ export class Dynamo {
     failure: Passing,
     {
       isEager = false,
-      beganMs = this.#clock.nowMs(),
-    }: { readonly isEager?: boolean; readonly beganMs?: number } = {},
+      waited = { ms: 0 },
+    }: { readonly isEager?: boolean; readonly waited?: { ms: number } } = {},
   ): Promise<void> {
-    const nowMs = this.#clock.nowMs()
-    if (failure === 'throttled') this.#lastThrottled.ms = nowMs
+    if (failure === 'throttled') this.#lastThrottled.ms = this.#clock.nowMs()
     const {
       attemptsMax,
       lastsMs = Number.POSITIVE_INFINITY,
       pauseMs,
     } = patienceFor(failure, isEager)
-    if (attempt >= attemptsMax || nowMs - beganMs >= lastsMs) {
+    if (attempt >= attemptsMax || waited.ms >= lastsMs) {
       throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
     }
-    await this.#clock.sleep(pauseMs(attempt, this.#random))
+    const ms = pauseMs(attempt, this.#random)
+    // Its own pauses, and not the clock: a clock that is set forward meanwhile must not end its patience.
+    waited.ms += ms
+    await this.#clock.sleep(ms)
   }
 
   /** What was sent before was refused, or only read: nothing is changed that the caller does not know of. */

@@ -32,8 +32,8 @@ export const eagerPatience: Patience = { attemptsMax: 400, pauseMs: () => 3 }
 /**
  * A transaction holds its items for some 10 ms, and there is no line: the next to ask after it ends has
  * its turn. So it is asked again soon, at a time that nobody else has chosen, and often: within three
- * seconds 64 transactions on one item have each had theirs. What is sent counts too, as each refusal is
- * billed like a write: some 50 fit into that time, and 100 are the most.
+ * seconds of pauses 64 transactions on one item have each had theirs. Each refusal is billed like a write:
+ * some 50 fit into that time, and 100 are the most.
  */
 export const conflictPatience: Patience = {
   attemptsMax: 100,

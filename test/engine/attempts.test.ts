@@ -4,7 +4,7 @@ import { attempts } from '../../lambdas/engine/operations/attempts.ts'
 import type { Decision, View } from '../../lambdas/engine/operations/decision.ts'
 import { readRecord } from '../../lambdas/engine/operations/engine.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { seeded } from './manual-clock.ts'
+import { seeded } from '../../testing/random.ts'
 import { openSimulated } from './stage.ts'
 import { named, push } from './traffic.ts'
 
