@@ -5,7 +5,7 @@ import type { Random } from './system.ts'
 
 export type Patience = {
   readonly attemptsMax: number
-  /** From the first sending on, round trips included. */
+  /** Of pauses in all, after which it is over. */
   readonly lastsMs?: number
   pauseMs(attempt: number, random: Random): number
 }

@@ -254,7 +254,7 @@ describe('A transaction', () => {
 
   it('that met another is sent again, though the clock was set forward meanwhile.', async () => {
     const met = cancelled('TransactionConflict', 'None')
-    const { dynamo, setForward } = scripted(met, {})
+    const { dynamo, setForward } = scripted(met, met, {})
     const sending = dynamo.transact(input)
     setForward(60_000)
     expect(await sending).toEqual({ kind: 'done' })
