@@ -16,6 +16,8 @@ const oneOf: Readonly<Record<Fault, number>> = {
   slow: 30,
 }
 
+export const kindsOfFault = Object.keys(oneOf).length
+
 export type FaultProxy = {
   readonly endpoint: string
   /** Where it passes requests on to. */

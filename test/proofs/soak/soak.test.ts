@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
+import { kindsOfFault } from './fault-proxy.ts'
 import { runSoak } from './run-soak.ts'
 
 /** `npm run soak` goes on for a minute and more. */
 const SECONDS = 6
-const KINDS_OF_FAULT = 6
 /** Several times what it takes on a busy machine of two cores. */
 const TIMEOUT_MS = 180_000
 
@@ -17,7 +17,7 @@ it(
     // It has been through something.
     expect(report.counts.pushed).toBeGreaterThan(200)
     expect(report.counts.deliveries).toBeGreaterThan(200)
-    expect(report.faults.size).toBe(KINDS_OF_FAULT)
+    expect(report.faults.size).toBe(kindsOfFault)
   },
   TIMEOUT_MS,
 )
