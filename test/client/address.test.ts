@@ -11,7 +11,8 @@ const here = words(`
   http://localhost:8000 http://LOCALHOST http://127.0.0.1:8000 http://127.9.8.7 http://127.1
   http://0x7f000001 http://[::1]:8000 http://[0:0:0:0:0:0:0:1]
 `)
-// Which of an address and a mapped one a host answers at differs between systems, so ::ffff:… is not.
+// Browsers take names below localhost for this machine, but Node asks the name server, which may answer
+// anything. Whether a host answers at a mapped address (::ffff:…) differs between systems.
 const elsewhere = words(`
   http://queue.example.com http://localhost.example.com http://notlocalhost http://.localhost
   http://shop.localhost:8000 http://a.b.localhost http://localhost.
