@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { Failure, hasCode, messageOf } from './failure.ts'
 import { awsError, isUnsent } from './target/aws-errors.ts'
 
-export type Explained = {
+type Explained = {
   readonly exitCode: ExitCode
   readonly sentence: string
   readonly code: string

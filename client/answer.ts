@@ -4,7 +4,7 @@ import type { ErrorBody } from './api-types.ts'
 import { type ErrorCode, fromErrorBody, PushPopError } from './errors.ts'
 import type { Failure } from './retry.ts'
 
-export type RawAnswer = {
+type RawAnswer = {
   readonly status: number
   readonly text: string
   header(name: string): string | null

@@ -72,7 +72,7 @@ export type Failure =
   /** No answer, or none that says whether something was changed. */
   | { readonly kind: 'lost'; readonly error: PushPopError }
 
-export type Repeatability = {
+type Repeatability = {
   readonly verb: Verb
   /** It has a key (`with-key`) or a revision (`with-if-match`), or the caller asked for repeats. */
   readonly isRepeatable: boolean

@@ -9,7 +9,7 @@ export type AwsCredentials = {
   readonly sessionToken?: string | undefined
 }
 
-export type SigningRequest = UnsignedRequest & {
+type SigningRequest = UnsignedRequest & {
   readonly credentials: AwsCredentials
   readonly region: string
   readonly nowMs: number

@@ -38,7 +38,7 @@ export type Call = {
   readonly hurry?: AbortSignal | undefined
 }
 
-export type Transport = {
+type Transport = {
   readonly base: URL
   readonly fetch: typeof globalThis.fetch
   readonly authorise: Authorise

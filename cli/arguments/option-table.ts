@@ -1,15 +1,15 @@
 /** Options as data: what is read, what help prints and what a slip is compared with are one. */
 
 type Described = { readonly help: string }
-export type FlagOption = Described & { readonly kind: 'flag' }
-export type TextOption = Described & { readonly kind: 'text'; readonly value: string }
-export type IntegerOption = Described & {
+type FlagOption = Described & { readonly kind: 'flag' }
+type TextOption = Described & { readonly kind: 'text'; readonly value: string }
+type IntegerOption = Described & {
   readonly kind: 'integer'
   readonly value: string
   readonly min: number
   readonly max: number
 }
-export type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
+type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
 
 export type Option = FlagOption | TextOption | IntegerOption | ChoiceOption
 export type OptionTable = Readonly<Record<string, Option>>

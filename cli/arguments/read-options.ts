@@ -3,7 +3,7 @@ import { wrongUsage } from '../failure.ts'
 import { nearest } from './nearest.ts'
 import { type Given, type Option, type OptionTable, usageOf } from './option-table.ts'
 
-export type ReadOptions<T extends OptionTable> = {
+type ReadOptions<T extends OptionTable> = {
   readonly given: Given<T>
   readonly words: readonly string[]
 }

@@ -1,7 +1,7 @@
 import type { Terminal } from '../command.ts'
 import { write, writeQuietly } from './write.ts'
 
-export type Screen = {
+type Screen = {
   /** Draws all of it again; what does not fit is left out, and said so. */
   draw(lines: readonly string[]): Promise<void>
   close(): void

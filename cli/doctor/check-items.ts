@@ -22,7 +22,7 @@ const LOOKS = 3
 const LOOKS_MAX = 20
 const LOOK_AGAIN_MS = 50
 
-export type ItemCheck = { readonly findings: readonly Finding[]; readonly itemsFound: number }
+type ItemCheck = { readonly findings: readonly Finding[]; readonly itemsFound: number }
 
 /** Reads every item that the record says is stored, wherever it says that it is. */
 export async function checkItems(

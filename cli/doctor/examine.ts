@@ -25,7 +25,7 @@ export type Examination = {
   readonly notes: readonly string[]
 }
 
-export type ExamineOptions = {
+type ExamineOptions = {
   readonly scan: boolean
   readonly interrupt: AbortSignal
   onStep(step: string, done: number, total: number | undefined): void

@@ -7,7 +7,7 @@ import { queueLocked } from '../target/locked-queue.ts'
 import type { Target } from '../target/target.ts'
 import { holding, TTL_SECONDS } from './held-lock.ts'
 
-export type DrainRun = {
+type DrainRun = {
   readonly target: Target
   readonly queue: string
   readonly limit: number

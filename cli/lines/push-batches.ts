@@ -12,7 +12,7 @@ import type { Target } from '../target/target.ts'
 import { type Batch, batchesOf, type LineItem } from './batches.ts'
 import { BadLine } from './read-lines.ts'
 
-export type PushRun = {
+type PushRun = {
   readonly target: Target
   readonly queue: string
   /** How the input is called in messages: a file, stdin, or `THE_ARGUMENTS`. */

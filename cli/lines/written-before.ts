@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { hasCode } from '../failure.ts'
 import { cannotRead } from './read-lines.ts'
 
-export type WrittenBefore = {
+type WrittenBefore = {
   /** Where the last whole line ends; what is behind was cut off in the middle. */
   readonly bytes: number
   /** Ids of the items in the last lines. */

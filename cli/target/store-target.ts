@@ -11,7 +11,7 @@ import type { Target } from './target.ts'
 
 export type AwsSettings = { readonly profile?: string; readonly region?: string }
 
-export type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3Client }
+type StoreClients = { readonly dynamodb: DynamoDBClient; readonly s3: S3Client }
 
 /**
  * The SDK's own chain finds region and credentials. One attempt: the engine repeats what is definite

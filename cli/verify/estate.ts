@@ -31,7 +31,7 @@ export type Estate = {
   readonly leftBehind: readonly string[]
 }
 
-export type EstateSettings = {
+type EstateSettings = {
   readonly defaults: Configuration
   /** A client that outlives checks and Ctrl-C, until the signal that it is given. */
   readonly cleanerUntil: (halt: AbortSignal) => Client

@@ -10,7 +10,7 @@ import { makeStage, type Stage } from './stage.ts'
 import { turnstile } from './turnstile.ts'
 import { reasonOf, type Verdict, type VerdictKind, verdictOn, worstOf } from './verdict.ts'
 
-export type StepResult = { readonly name: string; readonly verdict: Verdict }
+type StepResult = { readonly name: string; readonly verdict: Verdict }
 
 export type CheckResult = {
   readonly check: Check

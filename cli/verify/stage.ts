@@ -38,7 +38,7 @@ export type Stage = {
   saw(setting: string, value: string): void
 }
 
-export type StageSettings = {
+type StageSettings = {
   readonly check: string
   readonly url: string
   readonly auth: Auth

@@ -19,7 +19,7 @@ import { type Lot, settleLot, workLot } from './lot.ts'
 import type { Handler } from './options.ts'
 import type { Shift } from './shift.ts'
 
-export type WorkerOptions<T> = {
+type WorkerOptions<T> = {
   readonly number: number
   readonly queue: Queue<T>
   readonly handler: Handler<T>

@@ -5,7 +5,7 @@ import { RequestError } from './request-error.ts'
 export const SMALL_BODY_BYTES_MAX = 64 * 1024
 export { PUSH_BYTES_MAX as PUSH_BODY_BYTES_MAX }
 
-export type RawBody = {
+type RawBody = {
   readonly body?: string | undefined
   readonly isBase64Encoded?: boolean | undefined
 }

@@ -14,7 +14,7 @@ export class OutOfTime extends Error {
   }
 }
 
-export type ErrorAnswer = { readonly code: HttpErrorCode; readonly answer: Answer }
+type ErrorAnswer = { readonly code: HttpErrorCode; readonly answer: Answer }
 
 type Extra = Readonly<Record<string, unknown>>
 

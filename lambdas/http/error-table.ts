@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../foundation/errors.ts'
 
 /** What only HTTP can get wrong; the rest are the engine's. */
-export type RequestErrorCode =
+type RequestErrorCode =
   | 'INVALID_JSON'
   | 'UNKNOWN_FIELD'
   | 'QUEUE_LOCKED'
@@ -14,7 +14,7 @@ export type RequestErrorCode =
 
 export type HttpErrorCode = ErrorCode | RequestErrorCode
 
-export type ErrorRow = {
+type ErrorRow = {
   readonly status: number
   /** Seconds after which a refusal that passes is worth another try. */
   readonly retryAfter?: number

@@ -1,6 +1,6 @@
 import type { HttpErrorCode } from './error-table.ts'
 
-export type RequestErrorDetails = {
+type RequestErrorDetails = {
   /** The field, parameter or header that is wrong. */
   readonly field?: string
   readonly headers?: Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import type { FunctionName } from '../runtime/function-name.ts'
 /** What a caller may be allowed to do; a token's scope is `pushpop/<duty>`. */
 export type Duty = 'push' | 'pop' | 'inspect' | 'manage' | 'rate'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export type Route = {
   readonly method: Method

@@ -51,7 +51,7 @@ export const jsonLines = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
-export type Spawned = {
+type Spawned = {
   readonly child: ChildProcess
   stdout(): string
   stderr(): string

@@ -16,7 +16,7 @@ export type Started = {
   stop(): Promise<void>
 }
 
-export async function startHttp(): Promise<Started> {
+async function startHttp(): Promise<Started> {
   const stack = await startLocalStack({ port: 0 })
   return { options: ['--endpoint', stack.url], env: {}, stop: () => stack.stop() }
 }

@@ -4,38 +4,22 @@ import { describe, expect, test } from 'vitest'
 import { isLoopback } from '../../client/address.ts'
 import { type Auth, createClient } from '../../client/index.ts'
 import { run } from '../cli/a-run.ts'
+import { words } from '../http/hostile/hostile-case.ts'
 import { clientOf, succeeds } from './scripted.ts'
 
-const here = [
-  'http://localhost:8000',
-  'http://LOCALHOST',
-  'http://127.0.0.1:8000',
-  'http://127.9.8.7',
-  'http://127.1',
-  'http://0x7f000001',
-  'http://[::1]:8000',
-  'http://[0:0:0:0:0:0:0:1]',
-]
-const elsewhere = [
-  'http://queue.example.com',
-  'http://localhost.example.com',
-  'http://notlocalhost',
-  'http://.localhost',
-  // Browsers take these for this machine. Node asks the name server, which may answer anything.
-  'http://shop.localhost:8000',
-  'http://a.b.localhost',
-  'http://localhost.',
-  'http://127.0.0.1.example.com',
-  'http://128.0.0.1',
-  'http://10.0.0.1:8000',
-  'http://0.0.0.0',
-  'http://[::]',
-  'http://[::2]',
-  // Which of an address and a mapped one a host answers at differs between systems.
-  'http://[::ffff:127.0.0.1]',
-  'http://192.168.0.7',
-  'ftp://queue.example.com',
-]
+const here = words(`
+  http://localhost:8000 http://LOCALHOST http://127.0.0.1:8000 http://127.9.8.7 http://127.1
+  http://0x7f000001 http://[::1]:8000 http://[0:0:0:0:0:0:0:1]
+`)
+// Browsers take names below localhost for this machine, but Node asks the name server, which may answer
+// anything. Whether a host answers at a mapped address (::ffff:…) differs between systems.
+const elsewhere = words(`
+  http://queue.example.com http://localhost.example.com http://notlocalhost http://.localhost
+  http://shop.localhost:8000 http://a.b.localhost http://localhost.
+  http://127.0.0.1.example.com http://128.0.0.1 http://10.0.0.1:8000 http://0.0.0.0
+  http://[::] http://[::2] http://[::ffff:127.0.0.1] http://192.168.0.7
+  ftp://queue.example.com
+`)
 
 const credentials = { accessKeyId: 'AKID', secretAccessKey: 'SECRET' }
 const withCredentials: readonly Auth[] = [

@@ -54,7 +54,7 @@ export const handlersOn = (queues: Queues, log: Log, limits = {} as RateLimits):
     ]),
   ) as Handlers
 
-export function serviceOn(
+function serviceOn(
   documents: DocumentPort,
   objects: ObjectPort,
   close: () => Promise<void> = async () => {},

@@ -7,7 +7,7 @@ const EXTEND_AFTER = 0.4
 const TRY_FOR = 0.2
 const TRY_AGAIN_AFTER = 0.05
 
-export type Keeping = {
+type Keeping = {
   readonly ttlSeconds: number
   /** When the lock was asked for, by the clock below: its life began no earlier. */
   readonly sinceMs: number

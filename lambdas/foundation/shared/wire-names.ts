@@ -18,7 +18,7 @@ export const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** The same value with its fields renamed, on every level. */
-export type SnakeCased<T> = T extends readonly (infer E)[]
+type SnakeCased<T> = T extends readonly (infer E)[]
   ? readonly SnakeCased<E>[]
   : T extends object
     ? { readonly [Name in keyof T as SnakeCase<Name>]: SnakeCased<T[Name]> }

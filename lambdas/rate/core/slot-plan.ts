@@ -56,7 +56,7 @@ export type SlotPlan =
   | { readonly kind: 'write'; readonly write: SlotWrite }
 
 /** Guesses about how the row has moved on; a wrong guess costs a request and nothing else. */
-export type Guess = {
+type Guess = {
   /** How far its cursor may have come. A write that changes the rules must know where it is. */
   readonly slack?: number
   /** Others use the row too: if we have not begun a window, one of them has. */

@@ -37,7 +37,7 @@ export function turnOf(
 }
 
 /** How a turn stands, told without asking the store. */
-export type TurnState = 'waiting' | 'ready' | 'over'
+type TurnState = 'waiting' | 'ready' | 'over'
 
 export function stateOfTurn({ notBeforeMs, goodUntilMs }: Turn, nowMs: number): TurnState {
   if (nowMs < notBeforeMs) return 'waiting'

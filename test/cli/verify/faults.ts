@@ -3,7 +3,7 @@
 import type { Answered, Asked, Fault } from './broken-service.ts'
 
 /** What is broken, the check that notices, the beginning of its sentence, and the fault, made anew. */
-export type FaultCase = readonly [fault: string, check: string, sentence: string, make: () => Fault]
+type FaultCase = readonly [fault: string, check: string, sentence: string, make: () => Fault]
 
 type Body = Record<string, unknown>
 

@@ -4,7 +4,7 @@ import { callNames, calls, words } from './hostile-case.ts'
 
 /** Requests of every kind: nearly right, wrong, and nothing of the sort. */
 
-export type AnyRequest = {
+type AnyRequest = {
   readonly method: string
   readonly path: string
   readonly options: CallOptions
