@@ -4,7 +4,7 @@ import type { QueueRecord } from '../core/record.ts'
 import { announced, waitsForSomebody } from '../core/reminder.ts'
 import type { AnnounceReport, AnnounceRequest } from '../verbs.ts'
 import { attempts } from './attempts.ts'
-import { done } from './decision.ts'
+import { answer, done } from './decision.ts'
 import { checkPrefix } from './directory.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -72,7 +72,7 @@ async function nextPage(
 function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
   const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
-    if (record === undefined || !waitsForSomebody(record)) return { kind: 'answer', answer: false }
+    if (record === undefined || !waitsForSomebody(record)) return answer(false)
     const options = { nowMs, refreshCheckAt: true }
     const change = changeOf(engine, record, announced(record, nowMs), options)
     return { kind: 'write', change, landed: () => done(true) }

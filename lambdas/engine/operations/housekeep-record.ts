@@ -19,21 +19,23 @@ export type Chores = {
   readonly bury?: ((engine: Engine, queue: string) => Promise<LanesMoved>) | undefined
 }
 
+const nothingDone: Report = {
+  sealed: 0,
+  offloaded: 0,
+  recalled: 0,
+  trimmed: 0,
+  deadLettered: 0,
+  dropped: 0,
+  finished: false,
+}
+
 export async function housekeepRecord(
   engine: Engine,
   queue: string,
   seen: QueueRecord | undefined,
   { dropEmpty, bury }: Chores,
 ): Promise<Report> {
-  const report: Report = {
-    sealed: 0,
-    offloaded: 0,
-    recalled: 0,
-    trimmed: 0,
-    deadLettered: 0,
-    dropped: 0,
-    finished: false,
-  }
+  const report: Report = { ...nothingDone }
   let record = seen
   let stuck: unknown
   let isDeadLeft = bury === undefined

@@ -7,7 +7,7 @@ import { FORGET_AFTER_MS, LANES_MAX, ROOMY_TAIL } from '../core/limits.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { appendUpdate, newRecord } from '../store/append-update.ts'
 import { attempts } from './attempts.ts'
-import { again, type Outcome } from './decision.ts'
+import { act, again, answer, look, type Outcome } from './decision.ts'
 import { type Engine, newMark, readRecord, remindAtMs, seen } from './engine.ts'
 import { putFirst } from './first-record.ts'
 import { housekeepRecord } from './housekeep-record.ts'
@@ -91,22 +91,20 @@ export async function ensureLane(
   if (known?.lanes.has(priority)) return known
   const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX } as const
   return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
-    if (record?.lanes.has(priority)) return { kind: 'answer', answer: record }
+    if (record?.lanes.has(priority)) return answer(record)
     if (record === undefined) {
-      return { kind: 'act', act: () => makeRecord(engine, queue, nothing, (made) => made) }
+      return act(() => makeRecord(engine, queue, nothing, (made) => made))
     }
     const isTooMany = obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes'
     // Others may have made room since this process saw the queue.
-    if (isTooMany && !isCurrent) return { kind: 'look' }
-    return {
-      kind: 'act',
-      act: async () =>
-        again(
-          isTooMany
-            ? await makeRoomForLanes(engine, record)
-            : await makeLanes(engine, record, nothing),
-        ),
-    }
+    if (isTooMany && !isCurrent) return look
+    return act(async () =>
+      again(
+        isTooMany
+          ? await makeRoomForLanes(engine, record)
+          : await makeLanes(engine, record, nothing),
+      ),
+    )
   })
 }
 
