@@ -154,7 +154,7 @@ function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopP
   if (found === undefined) return undefined
   const repeat = { kind: 'repeat', lockId: found[0], lock: found[1] } as const
   const acknowledged = acknowledgeFirst(record, command, nowMs)
-  // The first time it was settled with the items; that nobody remembers how takes nothing back.
+  // The first call settled that lock together with its items, even if the record no longer says how.
   if ('kind' in acknowledged || acknowledged.itemsAcknowledged === undefined) return repeat
   const { draft, itemsAcknowledged } = acknowledged
   return { ...repeat, itemsAcknowledged, draft: draft === record ? undefined : draft }

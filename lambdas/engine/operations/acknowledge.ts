@@ -64,9 +64,9 @@ async function acknowledgeWhole(engine: Engine, queue: string, lockId: string): 
     if (standing?.kind === 'acknowledged') return answer(standing.items)
     if (standing?.kind === 'refused') {
       const { error } = standing
-      // While an earlier sending is open only an ending on record is final: of a lock that is not
-      // remembered it may have been that one, and into one that only its time has ended it may
-      // still land.
+      // While an earlier sending is open, only an ending in the record is final. A lock that the record has
+      // forgotten may have been ended by that very sending; and a lock that is only past its time is
+      // still there for it to land in.
       const isFinal = error.code === 'LOCK_EXPIRED' && !record?.locks.has(lockId)
       return refuse(error, isFinal)
     }

@@ -12,7 +12,7 @@ import { type WalkPage, type WalkPlace, walkOn, walkStart } from './walk.ts'
 
 const QUEUES_AT_ONCE = 16
 const ATTEMPTS_MAX = 8
-/** A call without a deadline of its caller's. */
+/** How long a call runs whose caller sets no deadline. */
 const RUN_MS = 60_000
 
 /**
@@ -53,7 +53,7 @@ function notAnnounced(engine: Engine, queue: string, error: unknown, report: Rep
   engine.onBackgroundError(error, { queue, step: 'announce' })
 }
 
-/** Nothing where the store is out of reach and something was done before. */
+/** Returns nothing if the store is out of reach and earlier pages were done. */
 async function nextPage(
   engine: Engine,
   prefix: string,

@@ -37,8 +37,8 @@ type Appending = {
 }
 
 /**
- * An append names no version: it fails only for a reason that the record handed over with the failure
- * tells, so no step of it needs a read. Once an answer is lost it is never sent again: a second copy
+ * An append names no version: it fails only for reasons that the record shows, and DynamoDB hands that
+ * over with the failure, so no attempt needs a read. Once an answer is lost it is never sent again: a second copy
  * could follow the first (rule 5).
  */
 export function append(
@@ -85,8 +85,8 @@ async function sendBlind(
 }
 
 /**
- * To more lanes than an expression can name: all are replaced, on the condition that nothing at all
- * was changed. That write cannot tell what is in the way, so this looks first.
+ * Appends to more lanes than an expression can name: one write replaces all of them, on the condition
+ * that nothing at all has changed. That write cannot tell what is in the way, so this looks first.
  */
 function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
   const { engine, queue, addition } = appending

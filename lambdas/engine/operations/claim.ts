@@ -44,7 +44,7 @@ export function decideClaim(
 ): Decision<PopOutcome> | undefined {
   if (view.attempt > CLAIMS_MAX) return undefined
   const claim = planClaim(record, command, view.nowMs)
-  // A remembered record may lead to no less than was asked for.
+  // A remembered record must not lead to fewer items than the caller asked for.
   if (claim === undefined || (!view.isCurrent && claim.count < command.count)) return undefined
   const isStarving = view.attempt >= starvingFrom
   const take = (count: number): Decision<PopOutcome> =>

@@ -63,7 +63,7 @@ export async function makeRoomForLanes(
   const { queue } = record
   const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
   if (empty > 0) {
-    // Without its dead-letter part, which itself needs a lane: in the dead-letter queue.
+    // It leaves dead letters alone: moving them needs a lane itself, in the dead-letter queue.
     const report = await housekeepRecord(engine, queue, record, { dropEmpty: true })
     const left = engine.memory.get(queue)
     // Others may have dropped them meanwhile.
@@ -86,7 +86,7 @@ export async function ensureLane(
   priority: number,
 ): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
-  // From memory will do: should the lane be gone, the transaction says so.
+  // Memory will do: if the lane is gone, the transaction says so.
   const known = engine.memory.get(queue)
   if (known?.lanes.has(priority)) return known
   const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX } as const
@@ -108,7 +108,7 @@ export async function ensureLane(
   })
 }
 
-/** Made or not, by us or not: what counts is what is there now. */
+/** It does not matter who made them: what counts is what is there now. */
 async function makeLanes(
   engine: Engine,
   record: QueueRecord,

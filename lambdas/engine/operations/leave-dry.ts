@@ -40,8 +40,8 @@ export async function leaveDry(
 }
 
 /**
- * The same after an answer is certain: it fails in silence, but for a report. Returns whether it is
- * known how the queue was left; where it is not, the caller lets the consumer ask again.
+ * The same once the answer is certain: a failure is reported and changes nothing. Returns whether we know
+ * how the queue was left; if not, the answer makes the consumer ask again.
  */
 export async function leaveDryQuietly(
   engine: Engine,

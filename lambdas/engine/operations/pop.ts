@@ -69,7 +69,7 @@ function decideFenced(
 ): Decision<PopOutcome> {
   const { nowMs } = view
   const plan = planPop(record, command, nowMs)
-  // Appends do not move the version: what was pushed since would be left where it is.
+  // Appends do not move the version: a remembered record would miss what was pushed since.
   if (!view.isCurrent && takesLess(plan, command)) return look
   switch (plan.kind) {
     case 'locked':
@@ -77,7 +77,7 @@ function decideFenced(
     case 'refused':
       return refuse(plan.error)
     case 'end-expired': {
-      // 2,000 items in flight are ended in fewer rounds than there may be.
+      // 2,000 items in flight take fewer rounds than the bound.
       const change = changeOf(engine, record, plan.draft, { nowMs })
       return { kind: 'write', change, landed: again, isExtra: true }
     }
