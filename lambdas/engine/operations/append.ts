@@ -38,8 +38,8 @@ type Appending = {
 
 /**
  * An append names no version: it fails only for reasons that the record shows, and DynamoDB hands that
- * over with the failure, so no attempt needs a read. Once an answer is lost it is never sent again: a second copy
- * could follow the first (rule 5).
+ * over with the failure, so no attempt needs a read. Once an answer is lost it is never sent again: a
+ * second copy could follow the first (rule 5).
  */
 export function append(
   engine: Engine,
