@@ -85,8 +85,8 @@ export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.appends === before.appends + 1
 
 /**
- * Whether a push seals once it is in. A producer that is alone leaves a full tail to its next push, but
- * not one that this could not begin anew.
+ * Whether a push seals once it is in. A lone producer leaves a full tail to its next push, unless the tail
+ * is larger than that push could replace.
  */
 export const sealsAfter = (
   record: QueueRecord,

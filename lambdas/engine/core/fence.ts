@@ -148,10 +148,10 @@ function nextCheckAt(
 }
 
 /**
- * A record with items free in it always has a timer, as appends see to it: nobody else may come. How
- * soon it ends matters only to the sweeper; where a timer is set, any will do. But for one that the sweeper
- * has put off for up to an hour because nobody came: once somebody has, what is pushed next, and goes
- * unheard, would wait for all of it.
+ * A record with free items always has a timer; appends see to that, because nobody else may come. How soon
+ * it ends matters only to the sweeper, so any timer will do. The exception is one that the sweeper has put
+ * off for up to an hour because nobody came: once a consumer has come, what is pushed next, and goes unheard,
+ * would wait for all of that hour.
  */
 function remindAt(
   record: QueueRecord,

@@ -3,7 +3,7 @@
 /** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
 export const PRIORITY_MAX = 2_147_483_647
 
-/** A body of 2.5 MiB holds about this many small items; more would only be split by the caller. */
+/** A body of 2.5 MiB holds about this many small items. */
 export const ITEMS_PER_PUSH_MAX = 1_000
 export const ITEM_BYTES_MAX = 256 * 1024
 /** 2.5 MiB: a Lambda takes 6 MB after JSON escaping, which doubles a text full of quotes. */
@@ -118,13 +118,13 @@ export const SHARDS = 16
 export { REASON_CHARACTERS_MAX } from '../../foundation/shared/reason.ts'
 /** Reasons that wait in the record before a dead-letter call first helps to move them. */
 export const REASON_BYTES_MAX = 16 * 1024
-/** What is kept of a reason where those cannot move: 2,000 of them are 128 KB at worst. */
+/** Characters kept of a reason while the dead cannot move: 2,000 reasons take 128 KB at worst. */
 export const STUCK_REASON_CHARACTERS = 16
 /** Pieces of delivery counts in a record (some 12 bytes each), shared by its lanes. */
 export const DELIVERY_PIECES_MAX = 2_000
 /** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
-/** Queues of which it is remembered that their dead cannot move for now: a name and a time each. */
+/** Queues whose dead cannot move for now, as far as one process remembers: a name and a time each. */
 export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024

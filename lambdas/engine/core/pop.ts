@@ -64,8 +64,6 @@ export type PopTake = {
   readonly itemsAcknowledged?: number | undefined
   /** By how much the locks that this write ends lighten the record. */
   readonly inFlightFreed: number
-  /** More is free than was picked. */
-  readonly more: boolean
 }
 
 /** More than a pop can end beside its own: expired locks, or the lanes that they touch. */
@@ -94,7 +92,7 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned
 
   const limit = command.lock === undefined ? command.count : roomForLock(draft, command.count)
-  const { picks, more } = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
+  const picks = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
   if (picks.length === 0) {
     if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, itemsAcknowledged }
     // What came back too often must get to the dead-letter queue soon, not when the sweeper comes.
@@ -102,7 +100,7 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   }
   if (limit === 0) return { kind: 'refused', error: tooManyInFlight(draft) }
   const inFlightFreed = inFlightOf(record) - inFlightOf(draft)
-  return { kind: 'take', draft, picks, more, inFlightFreed, itemsAcknowledged }
+  return { kind: 'take', draft, picks, inFlightFreed, itemsAcknowledged }
 }
 
 /** The record after the first `count` of the planned items are taken. */
@@ -156,7 +154,7 @@ function repeatOf(record: QueueRecord, command: PopCommand, nowMs: number): PopP
   if (found === undefined) return undefined
   const repeat = { kind: 'repeat', lockId: found[0], lock: found[1] } as const
   const acknowledged = acknowledgeFirst(record, command, nowMs)
-  // The first time it was settled with the items; that nobody remembers how takes nothing back.
+  // The first call settled that lock together with its items, even if the record no longer says how.
   if ('kind' in acknowledged || acknowledged.itemsAcknowledged === undefined) return repeat
   const { draft, itemsAcknowledged } = acknowledged
   return { ...repeat, itemsAcknowledged, draft: draft === record ? undefined : draft }
@@ -187,23 +185,18 @@ function acknowledgeFirst(
 }
 
 /** The first free items over all lanes, best priority first. */
-export function choose(
-  record: QueueRecord,
-  count: number,
-  oneLane: boolean,
-): { picks: readonly Stretch[]; more: boolean } {
+export function choose(record: QueueRecord, count: number, oneLane: boolean): readonly Stretch[] {
   const picks: Stretch[] = []
   let left = count
   for (const [priority, lane] of lanesInOrder(record)) {
     const free = freeIn(record, lane)
     if (free.length === 0) continue
-    if (left === 0 || (oneLane && picks.length > 0)) return { picks, more: true }
+    if (left === 0 || (oneLane && picks.length > 0)) break
     const taken = take(free, left)
     picks.push(...stretchesOf(priority, taken))
     left -= countOf(taken)
-    if (countOf(free) > countOf(taken)) return { picks, more: true }
   }
-  return { picks, more: false }
+  return picks
 }
 
 const roomForLock = (record: QueueRecord, count: number): number =>

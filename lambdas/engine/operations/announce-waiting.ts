@@ -4,7 +4,7 @@ import type { QueueRecord } from '../core/record.ts'
 import { announced, waitsForSomebody } from '../core/reminder.ts'
 import type { AnnounceReport, AnnounceRequest } from '../verbs.ts'
 import { attempts } from './attempts.ts'
-import { done } from './decision.ts'
+import { answer, done } from './decision.ts'
 import { checkPrefix } from './directory.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -12,7 +12,7 @@ import { type WalkPage, type WalkPlace, walkOn, walkStart } from './walk.ts'
 
 const QUEUES_AT_ONCE = 16
 const ATTEMPTS_MAX = 8
-/** A call without a deadline of its caller's. */
+/** How long a call runs whose caller sets no deadline. */
 const RUN_MS = 60_000
 
 /**
@@ -53,7 +53,7 @@ function notAnnounced(engine: Engine, queue: string, error: unknown, report: Rep
   engine.onBackgroundError(error, { queue, step: 'announce' })
 }
 
-/** Nothing where the store is out of reach and something was done before. */
+/** Returns nothing if the store is out of reach and earlier pages were done. */
 async function nextPage(
   engine: Engine,
   prefix: string,
@@ -72,7 +72,7 @@ async function nextPage(
 function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
   const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
-    if (record === undefined || !waitsForSomebody(record)) return { kind: 'answer', answer: false }
+    if (record === undefined || !waitsForSomebody(record)) return answer(false)
     const options = { nowMs, refreshCheckAt: true }
     const change = changeOf(engine, record, announced(record, nowMs), options)
     return { kind: 'write', change, landed: () => done(true) }

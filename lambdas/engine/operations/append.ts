@@ -13,7 +13,7 @@ import { doneLocks } from '../core/locks.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { appendUpdate, wideAppendUpdate } from '../store/append-update.ts'
 import { attempts } from './attempts.ts'
-import { again, done, lost, type Outcome, type View } from './decision.ts'
+import { act, again, done, doubt, look, lost, type Outcome, type View } from './decision.ts'
 import { type Engine, outcomeUnknown, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
 import { foldForRoom } from './fold.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from './lanes.ts'
@@ -37,9 +37,9 @@ type Appending = {
 }
 
 /**
- * An append names no version: it fails only for a reason that the record handed over with the failure
- * tells, so no step of it needs a read. Once an answer is lost it is never sent again: a second copy
- * could follow the first (rule 5).
+ * An append names no version: it fails only for reasons that the record shows, and DynamoDB hands that
+ * over with the failure, so no attempt needs a read. Once an answer is lost it is never sent again: a
+ * second copy could follow the first (rule 5).
  */
 export function append(
   engine: Engine,
@@ -53,10 +53,7 @@ export function append(
   return attempts<Placed>(engine, queue, course, (view) => {
     const { record, attempt } = view
     const isAlone = attempt === 1 && record !== undefined && engine.alone.has(record)
-    return {
-      kind: 'act',
-      act: () => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)),
-    }
+    return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
   })
 }
 
@@ -88,8 +85,8 @@ async function sendBlind(
 }
 
 /**
- * To more lanes than an expression can name: all are replaced, on the condition that nothing at all
- * was changed. That write cannot tell what is in the way, so this looks first.
+ * Appends to more lanes than an expression can name: one write replaces all of them, on the condition
+ * that nothing at all has changed. That write cannot tell what is in the way, so this looks first.
  */
 function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
   const { engine, queue, addition } = appending
@@ -97,9 +94,9 @@ function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
   return attempts<Placed>(engine, queue, course, ({ record, isCurrent }) => {
     const obstacle = obstacleTo(addition, record, tailLimits(engine))
     if (record !== undefined && obstacle.kind === 'too-wide') {
-      return { kind: 'act', act: () => sendWide(appending, record) }
+      return act(() => sendWide(appending, record))
     }
-    return isCurrent ? { kind: 'act', act: () => clearTheWay(appending, record) } : { kind: 'look' }
+    return isCurrent ? act(() => clearTheWay(appending, record)) : look
   })
 }
 
@@ -158,16 +155,12 @@ async function waitForRoom(
 
 /** Finds the append in the record, or says that nobody can tell. */
 function lookFor({ engine, queue, addition }: Appending, cause: unknown): Outcome<Placed> {
-  return {
-    kind: 'doubt',
-    cause,
-    async settle() {
-      const current = await readRecord(engine, queue)
-      const found = current && findAppend(addition, current)
-      if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
-      return done(places(current, found))
-    },
-  }
+  return doubt(cause, async () => {
+    const current = await readRecord(engine, queue)
+    const found = current && findAppend(addition, current)
+    if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
+    return done(places(current, found))
+  })
 }
 
 function placed(addition: Append, record: QueueRecord): Placed {

@@ -8,14 +8,14 @@ import { MissingItems } from './missing-items.ts'
 import { type LimitedCall, passLimit } from './pass-limit.ts'
 
 /*
- * Load, decide, commit, and again when the race was lost: every verb works like this, and this file
- * is the one that does it. A verb is a step: from what it sees of the record it decides, and does
- * nothing by itself. What follows from a decision is the same for all verbs, and is done here:
+ * Load, decide, commit, and again if the race was lost: every verb works like this, and this file is the
+ * one that does it. A verb is a step: it sees the record and decides, and does nothing by itself. What
+ * follows from a decision is the same for all verbs, and happens here:
  *
- *   answer, refuse   what the record says. Never by a record from memory (rule 7): then the record is
- *                    read, and the step decides again.
- *   look             the record as remembered is not enough to decide by.
- *   read             items are read before the step goes on (rule 4).
+ *   answer, refuse   what the record says. A record from memory may say neither (rule 7): this file
+ *                    reads the record and asks the step again.
+ *   look             the remembered record is not enough to decide by: read it.
+ *   read             the step needs items before it can go on (rule 4).
  *   write            a fenced write. If another writer was first, there is another attempt, on the
  *                    record that the winner left.
  *   act              the verb's own requests: blind writes, waiting, help for others.
@@ -34,11 +34,11 @@ export type Course<T> = {
     | { readonly record: QueueRecord | undefined }
   readonly attemptsMax: number
   readonly extrasMax?: number
-  /** There is a pause from this lost race on; from the first, unless set. */
+  /** Pauses begin with this lost race; with the first, unless set. */
   readonly pausesFrom?: number
-  /** From this lost race on claims are asked to stand back. */
+  /** From this lost race on it asks claims to stand back. */
   readonly holdsFrom?: number
-  /** From this lost race on the record is read again: others have written during the pause as well. */
+  /** From this lost race on it reads the record again: others have written during the pause as well. */
   readonly looksFrom?: number
   /** From this time on it sends nothing more between two attempts; the step may answer. */
   readonly untilMs?: number
@@ -195,7 +195,7 @@ function refusal(run: Run, error: QueueError): QueueError {
   return error
 }
 
-/** What the record of the last attempt says is still an answer; for more there is no attempt left. */
+/** The record that the last attempt left may still answer or refuse; nothing more is sent. */
 function lastWord<T>(queue: string, { exhausted }: Course<T>, run: Run, decision: Decision<T>): T {
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
   if (isConclusion && run.isCurrent) return conclude(run, decision)

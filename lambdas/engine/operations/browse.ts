@@ -16,7 +16,7 @@ import {
 } from '../core/views.ts'
 import type { BrowsePage, BrowseRequest } from '../verbs.ts'
 import { attempts } from './attempts.ts'
-import { done } from './decision.ts'
+import { act, answer, done } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { readingCourse } from './missing-items.ts'
 
@@ -43,14 +43,11 @@ export async function browse(
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
   const course = { ...readingCourse(queue), from: 'store' } as const
   return attempts<BrowsePage>(engine, queue, course, ({ record }) => {
-    if (record === undefined) return { kind: 'answer', answer: { items: [] } }
-    return {
-      kind: 'act',
-      async act() {
-        const page = await pageOf(engine, record, priority, limit, place)
-        return page === undefined ? { kind: 'missing', record } : done(page)
-      },
-    }
+    if (record === undefined) return answer({ items: [] })
+    return act(async () => {
+      const page = await pageOf(engine, record, priority, limit, place)
+      return page === undefined ? { kind: 'missing', record } : done(page)
+    })
   })
 }
 

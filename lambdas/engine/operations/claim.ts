@@ -7,7 +7,17 @@ import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { claimUpdate } from '../store/lock-updates.ts'
 import type { PopOutcome } from '../verbs.ts'
 import { attempts } from './attempts.ts'
-import { again, type Decision, done, type Outcome, type View } from './decision.ts'
+import {
+  act,
+  again,
+  answer,
+  type Decision,
+  done,
+  doubt,
+  type Outcome,
+  refuse,
+  type View,
+} from './decision.ts'
 import {
   changedAllTheSame,
   type Engine,
@@ -34,13 +44,11 @@ export function decideClaim(
 ): Decision<PopOutcome> | undefined {
   if (view.attempt > CLAIMS_MAX) return undefined
   const claim = planClaim(record, command, view.nowMs)
-  // A remembered record may lead to no less than was asked for.
+  // A remembered record must not lead to fewer items than the caller asked for.
   if (claim === undefined || (!view.isCurrent && claim.count < command.count)) return undefined
   const isStarving = view.attempt >= starvingFrom
-  const take = (count: number): Decision<PopOutcome> => ({
-    kind: 'act',
-    act: () => takeClaim(engine, { ...claim, count }, view, isStarving),
-  })
+  const take = (count: number): Decision<PopOutcome> =>
+    act(() => takeClaim(engine, { ...claim, count }, view, isStarving))
   if (!claim.exact) return take(claim.count)
   // A large claim reads first, to take no more than fits an answer.
   const from = record.lanes.get(claim.priority)?.frontier ?? 0
@@ -63,16 +71,11 @@ async function takeClaim(
   const { queue } = claim.seen
   const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, admitted))
   if (written.kind === 'unknown') {
-    const { cause } = written
-    return {
-      kind: 'doubt',
-      cause,
-      async settle() {
-        const record = await readRecord(engine, queue)
-        if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, cause)
-        return done(await claimed(engine, record, claim))
-      },
-    }
+    return doubt(written.cause, async () => {
+      const record = await readRecord(engine, queue)
+      if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, written.cause)
+      return done(await claimed(engine, record, claim))
+    })
   }
   const record = seen(engine, queue, written.row)
   if (written.kind === 'done') return done(await claimed(engine, record as QueueRecord, claim))
@@ -99,20 +102,18 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim) {
   const course = { ...readingCourse(queue), from: { record } }
   return attempts<Extract<PopOutcome, { kind: 'items' }>>(engine, queue, course, (view) => {
     const now = view.record
-    if (!now?.locks.has(lockId)) return { kind: 'refuse', error: unreadable(queue) }
+    if (!now?.locks.has(lockId)) return refuse(unreadable(queue))
     return {
       kind: 'read',
       stretches,
-      next: (entries) => ({
-        kind: 'answer',
-        answer: {
+      next: (entries) =>
+        answer({
           kind: 'items',
           items: itemsOf(now, stretches, entries),
           lock: lockOf({ id: lockId, ttlMs: expiresAtMs - nowMs }, expiresAtMs),
           more: itemsIn(stretches) < claim.wanted && hasFree(record),
           ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
-        },
-      }),
+        }),
     }
   })
 }

@@ -32,7 +32,7 @@ export async function commit(
   const committed = await settled(engine, change, () =>
     engine.dynamo.update(key, expressions, eager),
   )
-  // An update by itself always answers with the record, and nothing stands beside it.
+  // A single update always answers with the record, and has nothing beside it that could block it.
   return committed as Committed
 }
 
@@ -59,10 +59,10 @@ export async function commitBeside(
 }
 
 /**
- * Looks up a lost answer by the mark that the write would have left (rule 5): found, it happened;
- * another mark in its place, it did not and never can, because the version has moved on. While the
- * version has not moved, the very same request is sent again: of any number of its copies only one
- * can ever find that version.
+ * If an answer is lost, looks for the mark that the write would have left (rule 5). If the mark is there,
+ * the write happened. If another mark is in its place, it did not, and never can, because the version has
+ * moved on. While the version has not moved, it sends the very same request again: however many copies
+ * there are, only one of them can ever find that version.
  */
 async function settled(
   engine: Engine,
@@ -82,7 +82,7 @@ async function settled(
       return { kind: 'committed', record }
     }
     if (sent.kind === 'blocked') {
-      // Nothing of this sending happened; of an earlier one it all may have.
+      // This sending did nothing; an earlier one may have done all of it.
       return first ? sent : await settleDoubt(engine, change, sent.row)
     }
     let current: QueueRecord | undefined
@@ -96,7 +96,7 @@ async function settled(
     }
     const verdict = verdictOn(change, current)
     if (verdict.kind !== 'open') return committedBy(verdict, queue, cause)
-    // The version is as it was. Refused all the same, it was by another guard: and still may land.
+    // The version has not moved, so another guard refused it: an earlier sending may still land.
     if (sent.kind === 'failed') break
   }
   throw outcomeUnknown(queue, cause)

@@ -11,7 +11,7 @@ import {
 import { EPOCH_CHARACTERS } from '../core/record.ts'
 import { newRecord } from '../store/append-update.ts'
 import { attempts } from './attempts.ts'
-import { done, type Outcome } from './decision.ts'
+import { act, done, type Outcome, refuse } from './decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from './engine.ts'
 import { putFirst } from './first-record.ts'
 
@@ -41,11 +41,11 @@ export async function configure(
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     const before = record?.configuration ?? defaultConfiguration
     if (ifMatch !== undefined && ifMatch !== before.revision) {
-      return { kind: 'refuse', error: mismatch(queue, before.revision, ifMatch) }
+      return refuse(mismatch(queue, before.revision, ifMatch))
     }
     const after = changeConfiguration(before, change)
     if (record === undefined) {
-      return { kind: 'act', act: () => makeConfigured(engine, queue, after) }
+      return act(() => makeConfigured(engine, queue, after))
     }
     const room = record.room + roomOf(after) - roomOf(before)
     const draft = { ...record, configuration: after, room }

@@ -64,9 +64,23 @@ export type Outcome<T> =
       readonly settle: () => Promise<Outcome<T>>
     }
 
+export const look: Decision<never> = { kind: 'look' }
+export const answer = <T>(answer: T): Decision<T> => ({ kind: 'answer', answer })
+export const refuse = (error: QueueError, isFinal = false): Decision<never> => ({
+  kind: 'refuse',
+  error,
+  isFinal,
+})
+export const act = <T>(act: () => Promise<Outcome<T>>): Decision<T> => ({ kind: 'act', act })
+
 export const done = <T>(answer: T): Outcome<T> => ({ kind: 'done', answer })
 export const again = (record: QueueRecord | undefined): Outcome<never> => ({
   kind: 'again',
   record,
 })
 export const lost = (record: QueueRecord | undefined): Outcome<never> => ({ kind: 'lost', record })
+export const doubt = <T>(cause: unknown, settle: () => Promise<Outcome<T>>): Outcome<T> => ({
+  kind: 'doubt',
+  cause,
+  settle,
+})

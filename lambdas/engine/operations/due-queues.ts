@@ -24,7 +24,7 @@ export type Unreadable =
       readonly dueMs: number
       readonly error: unknown
     }
-  /** What is due in this shard cannot be told. */
+  /** Nobody can tell what is due in this shard. */
   | { readonly kind: 'shard-unread'; readonly shard: number; readonly error: unknown }
   /** The time is up, and there may be more. */
   | { readonly kind: 'cut' }

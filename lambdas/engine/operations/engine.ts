@@ -13,7 +13,7 @@ import { MARK_CHARACTERS, type QueueRecord } from '../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import type { ItemReader } from '../store/items.ts'
 
-/** What every operation works with; built once by `createQueues`. */
+/** What every operation works with; `createEngine` builds it. */
 export type Engine = {
   readonly dynamo: Dynamo
   readonly objects: Objects
@@ -24,11 +24,11 @@ export type Engine = {
   readonly memory: BoundedCache<QueueRecord>
   /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
   readonly alone: WeakSet<QueueRecord>
-  /** When records of queues with limits were seen: a limit that denies must not be long gone. */
+  /** When this engine saw records of queues with limits: a limit that is long gone must not deny. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
   readonly slots: SlotLimiter
   readonly idempotencyTtlSeconds: number
-  /** Whether records are marked for the events that are made of the table's stream. */
+  /** Whether writes set the flags from which the stack makes events. */
   readonly events: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs: number | undefined
@@ -40,7 +40,7 @@ export type Engine = {
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }
 
-/** When the sweeper should look whether somebody has come for what is appended now. */
+/** When the sweeper should look whether a consumer has come for what is appended now. */
 export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
   remindAfterMs === undefined ? undefined : clock.nowMs() + remindAfterMs
 
@@ -119,7 +119,7 @@ export function outcomeUnknown(queue: string, cause: unknown): QueueError {
   )
 }
 
-/** An error after a part of the operation was done: nobody may take it for "nothing changed". */
+/** For an error after part of the work was done: the caller must not read it as "nothing changed". */
 export function changedAllTheSame(error: unknown): unknown {
   if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
   return new QueueError(error.code, error.message, {

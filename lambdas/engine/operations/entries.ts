@@ -7,7 +7,7 @@ import type { PushItem } from '../core/push-request.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../store/batches.ts'
 import type { Engine } from './engine.ts'
 
-// From the items of a push to what is appended to the record, and back to nothing if it is refused.
+// Turns the items of a push into what is appended to the record, and cleans up if the push is refused.
 
 /** About what a reference adds to the tail: a group that is smaller stays as it is. */
 const REFERENCE_BYTES = 48

@@ -5,7 +5,7 @@ import { checkTtl } from '../core/pop-request.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { extendUpdate } from '../store/lock-updates.ts'
 import { attempts } from './attempts.ts'
-import { done, lost } from './decision.ts'
+import { act, done, doubt, lost, refuse } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
 const ATTEMPTS_MAX = 12
@@ -27,9 +27,9 @@ export async function extend(
   const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, pausesFrom: 2 } as const
   return attempts<Extended>(engine, queue, course, ({ record, nowMs }) => {
     const standing = standingOf(record, lockId, nowMs)
-    if (standing.kind === 'refused') return { kind: 'refuse', error: standing.error }
+    if (standing.kind === 'refused') return refuse(standing.error)
     if (standing.kind === 'acknowledged' || record === undefined) {
-      return { kind: 'refuse', error: acknowledgedAlready('extend', lockId) }
+      return refuse(acknowledgedAlready('extend', lockId))
     }
     const expiresAtMs = nowMs + ttlSeconds * 1000
     const outcomeBy = (after: QueueRecord | undefined) =>
@@ -37,19 +37,11 @@ export async function extend(
       after?.locks.get(lockId)?.expiresAtMs === expiresAtMs
         ? done({ lockId, expiresAtMs, ttlSeconds })
         : lost(after)
-    return {
-      kind: 'act',
-      async act() {
-        const update = extendUpdate(record, lockId, standing.lock, expiresAtMs)
-        const written = await engine.dynamo.update(recordKey(queue), update)
-        if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.row))
-        const { cause } = written
-        return {
-          kind: 'doubt',
-          cause,
-          settle: async () => outcomeBy(await readRecord(engine, queue)),
-        }
-      },
-    }
+    return act(async () => {
+      const update = extendUpdate(record, lockId, standing.lock, expiresAtMs)
+      const written = await engine.dynamo.update(recordKey(queue), update)
+      if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.row))
+      return doubt(written.cause, async () => outcomeBy(await readRecord(engine, queue)))
+    })
   })
 }

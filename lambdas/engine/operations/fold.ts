@@ -18,8 +18,8 @@ export async function foldAfter(engine: Engine, record: QueueRecord): Promise<vo
 }
 
 /**
- * Folds now: until then the items of acknowledged locks take up the room of a bounded queue. A push
- * is not changed by how this ends; it looks at the record and tries again.
+ * Folds now, because the items of acknowledged locks take up the room of a bounded queue. However this
+ * ends, the push looks at the record and tries again.
  */
 export async function foldForRoom(
   engine: Engine,

@@ -8,13 +8,13 @@ import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
 
-/** Empty, and its last ended lock is old news: repeats of an acknowledge have had their answer. */
+/** Empty, and its last lock ended long ago: a repeated acknowledge has had its answer. */
 export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
   isForgettable(record) && nowMs >= record.lastEndedMs + FORGET_AFTER_MS
 
 /**
- * Takes away what an empty queue has left in rows and S3, and then its record. Its timer stays due: what
- * is not done after a few rounds is for the next sweep.
+ * Takes away what an empty queue has left in rows and S3, and then its record. Its timer stays due: the
+ * next sweep does what a few rounds could not.
  */
 export async function forget(engine: Engine, queue: string): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** 22 characters of SHA-256, over parts whose borders are part of it. */
+/** 22 characters of SHA-256, over the parts and where each of them ends. */
 export function hashOf(...parts: readonly string[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)

@@ -15,8 +15,18 @@ const ROUNDS_MAX = 6
 export type Chores = {
   /** No empty lane is worth keeping. */
   readonly dropEmpty: boolean
-  /** Moves the dead. Handed in, because it makes lanes, and to make room for a lane is a chore itself. */
+  /** Moves the dead. The caller hands it in, because it makes lanes, and making room for a lane comes here. */
   readonly bury?: ((engine: Engine, queue: string) => Promise<LanesMoved>) | undefined
+}
+
+const nothingDone: Report = {
+  sealed: 0,
+  offloaded: 0,
+  recalled: 0,
+  trimmed: 0,
+  deadLettered: 0,
+  dropped: 0,
+  finished: false,
 }
 
 export async function housekeepRecord(
@@ -25,15 +35,7 @@ export async function housekeepRecord(
   seen: QueueRecord | undefined,
   { dropEmpty, bury }: Chores,
 ): Promise<Report> {
-  const report: Report = {
-    sealed: 0,
-    offloaded: 0,
-    recalled: 0,
-    trimmed: 0,
-    deadLettered: 0,
-    dropped: 0,
-    finished: false,
-  }
+  const report: Report = { ...nothingDone }
   let record = seen
   let stuck: unknown
   let isDeadLeft = bury === undefined
@@ -61,7 +63,7 @@ export async function housekeepRecord(
       const [failure] = failed
       if (failure !== undefined) {
         record = await readRecord(engine, queue)
-        // The queue moved on under the plan, and took away what it was to copy: plan again.
+        // The queue has moved on, and what the plan was to copy is gone: plan again.
         if (record?.version === planned.version) throw failure.error
         continue
       }

@@ -20,13 +20,13 @@ export async function housekeep(
   return housekeepAll(engine, queue, record, { leavesDead })
 }
 
-/** Dead items could not move, and nothing but a change of the other queue or of S3 helps. */
+/** Dead items could not move, and only a change of the other queue or of S3 can help. */
 const wasStuckLately = (engine: Engine, queue: string): boolean =>
   engine.clock.nowMs() < (engine.stuckUntilMs.get(queue) ?? 0)
 
 /**
- * The same for a record that was read. `dropEmpty`: no empty lane is worth keeping. `leavesDead`: to move
- * them was tried a moment ago, and a timer is set.
+ * The same for a record that was read. `dropEmpty`: no empty lane is worth keeping. `leavesDead`: dead
+ * items stay where they are, because moving them failed a moment ago and a timer is set.
  */
 export async function housekeepAll(
   engine: Engine,

@@ -74,7 +74,7 @@ async function readOldest(engine: Engine, record: QueueRecord): Promise<number |
         if (first === undefined) return
         const stretch = { priority: lane.priority, from: first.from, to: first.from + 1 }
         const read = await engine.items.read(record, [stretch])
-        // Gone since: the record that this view shows is history by now, and so is the item.
+        // The item is gone since: this view shows a record that is history by now.
         const entry = read.kind === 'read' ? read.entries[0] : undefined
         if (entry === undefined) return
         earliest = Math.min(earliest ?? Number.POSITIVE_INFINITY, pushedAtMsOf(entry))

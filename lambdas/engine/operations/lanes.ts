@@ -7,7 +7,7 @@ import { FORGET_AFTER_MS, LANES_MAX, ROOMY_TAIL } from '../core/limits.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../core/record.ts'
 import { appendUpdate, newRecord } from '../store/append-update.ts'
 import { attempts } from './attempts.ts'
-import { again, type Outcome } from './decision.ts'
+import { act, again, answer, look, type Outcome } from './decision.ts'
 import { type Engine, newMark, readRecord, remindAtMs, seen } from './engine.ts'
 import { putFirst } from './first-record.ts'
 import { housekeepRecord } from './housekeep-record.ts'
@@ -63,7 +63,7 @@ export async function makeRoomForLanes(
   const { queue } = record
   const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
   if (empty > 0) {
-    // Without its dead-letter part, which itself needs a lane: in the dead-letter queue.
+    // It leaves dead letters alone: moving them needs a lane itself, in the dead-letter queue.
     const report = await housekeepRecord(engine, queue, record, { dropEmpty: true })
     const left = engine.memory.get(queue)
     // Others may have dropped them meanwhile.
@@ -86,31 +86,29 @@ export async function ensureLane(
   priority: number,
 ): Promise<QueueRecord> {
   const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
-  // From memory will do: should the lane be gone, the transaction says so.
+  // Memory will do: if the lane is gone, the transaction says so.
   const known = engine.memory.get(queue)
   if (known?.lanes.has(priority)) return known
   const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX } as const
   return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
-    if (record?.lanes.has(priority)) return { kind: 'answer', answer: record }
+    if (record?.lanes.has(priority)) return answer(record)
     if (record === undefined) {
-      return { kind: 'act', act: () => makeRecord(engine, queue, nothing, (made) => made) }
+      return act(() => makeRecord(engine, queue, nothing, (made) => made))
     }
     const isTooMany = obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes'
     // Others may have made room since this process saw the queue.
-    if (isTooMany && !isCurrent) return { kind: 'look' }
-    return {
-      kind: 'act',
-      act: async () =>
-        again(
-          isTooMany
-            ? await makeRoomForLanes(engine, record)
-            : await makeLanes(engine, record, nothing),
-        ),
-    }
+    if (isTooMany && !isCurrent) return look
+    return act(async () =>
+      again(
+        isTooMany
+          ? await makeRoomForLanes(engine, record)
+          : await makeLanes(engine, record, nothing),
+      ),
+    )
   })
 }
 
-/** Made or not, by us or not: what counts is what is there now. */
+/** It does not matter who made them: what counts is what is there now. */
 async function makeLanes(
   engine: Engine,
   record: QueueRecord,

@@ -3,7 +3,7 @@ import { recordKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { dryUpdate } from '../store/dry-update.ts'
 import { attempts } from './attempts.ts'
-import { again, lost } from './decision.ts'
+import { act, again, answer, lost } from './decision.ts'
 import { type Engine, readRecord, seen } from './engine.ts'
 
 /** The store refuses the flag only if something came in between; mostly that is still there to be seen. */
@@ -24,27 +24,24 @@ export async function leaveDry(
   const course = { from: { record: seenLast }, attemptsMax: TRIES_MAX, pausesFrom: 2 }
   return attempts<QueueRecord | undefined>(engine, queue, course, ({ record }) => {
     if (record === undefined || record.dry || hasFree(record)) {
-      return { kind: 'answer', answer: record }
+      return answer(record)
     }
-    return {
-      kind: 'act',
-      async act() {
-        const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
-        if (written.kind === 'done') return again(seen(engine, queue, written.row))
-        // After a lost answer the record tells whether the flag is set; setting it twice does no harm.
-        return lost(
-          written.kind === 'unknown'
-            ? await readRecord(engine, queue)
-            : seen(engine, queue, written.row),
-        )
-      },
-    }
+    return act(async () => {
+      const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
+      if (written.kind === 'done') return again(seen(engine, queue, written.row))
+      // After a lost answer the record tells whether the flag is set; setting it twice does no harm.
+      return lost(
+        written.kind === 'unknown'
+          ? await readRecord(engine, queue)
+          : seen(engine, queue, written.row),
+      )
+    })
   })
 }
 
 /**
- * The same after an answer is certain: it fails in silence, but for a report. Returns whether it is
- * known how the queue was left; where it is not, the caller lets the consumer ask again.
+ * The same once the answer is certain: a failure is reported and changes nothing. Returns whether we know
+ * how the queue was left; if not, the answer makes the consumer ask again.
  */
 export async function leaveDryQuietly(
   engine: Engine,

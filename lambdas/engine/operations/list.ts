@@ -53,7 +53,7 @@ async function countsOf(
 ): Promise<ReadonlyMap<string, number | undefined>> {
   const { rows, unread } = await engine.dynamo.getReadable(queues.map(recordKey), false)
   if (unread !== undefined && rows.length === 0) throw unread.error
-  // Of a queue that the index still names and that was forgotten there is no row.
+  // The index may still name a queue that was forgotten: that one has no row.
   const counts = new Map<string, number | undefined>(queues.map((queue) => [queue, 0]))
   for (const { pk } of unread?.keys ?? []) counts.set(queueOfRecordKey(pk), undefined)
   for (const row of rows) {

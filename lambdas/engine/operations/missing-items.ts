@@ -7,8 +7,9 @@ const MISSING_MAX = 3
 const READS_MAX = 24
 
 /**
- * Reads that found items missing at the very version that says they are there. Where the version has
- * moved, housekeeping has moved them, as it may at each segment of a long read: that counts for nothing.
+ * Counts reads that found items missing although the record, at the same version, says that they are there.
+ * If the version has moved, housekeeping has moved the items, as it may at each segment of a long read:
+ * that does not count.
  */
 export class MissingItems {
   #found = 0
@@ -32,7 +33,7 @@ export const unreadable = (queue: string): QueueError =>
     `Cannot read the next items of queue "${queue}" at the moment; nothing was passed over`,
   )
 
-/** For what only reads: no race that it could lose, so no pauses. */
+/** For verbs that only read: they can lose no race, so they never pause. */
 export const readingCourse = (queue: string) => ({
   attemptsMax: READS_MAX,
   pausesFrom: Number.POSITIVE_INFINITY,

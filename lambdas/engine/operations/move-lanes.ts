@@ -6,7 +6,7 @@ import { busy, type Engine, pause, readRecord } from './engine.ts'
 /** One transaction that is to move items of one priority. */
 export type LaneMove = {
   readonly priority: number
-  /** Nothing where it lost to another writer, or the items are somewhere else by now. */
+  /** Returns nothing if it lost to another writer, or the items are somewhere else by now. */
   run(): Promise<{ readonly moved: number; readonly record: QueueRecord | undefined } | undefined>
 }
 
@@ -84,7 +84,7 @@ const isOutage = (error: unknown): boolean => codeOf(error) === 'STORE_UNAVAILAB
 const codeOf = (error: unknown): ErrorCode | undefined =>
   error instanceof QueueError ? error.code : undefined
 
-/** Which others the reason of one failure stops too. */
+/** Which other priorities the reason of one failure stops too. */
 function othersLike(engine: Engine, to: string, error: unknown): IsStuck | undefined {
   const code = codeOf(error)
   if (code === 'SEGMENT_UNAVAILABLE') {

@@ -28,7 +28,7 @@ export async function move(
   })
 }
 
-/** Its caller knows the queue that was asked for, and not the one that is in the way. */
+/** Names both queues: the caller knows only the one it asked for, not the one that is in the way. */
 function cannotMove(from: string, to: string, priority: number, error: unknown): unknown {
   if (!(error instanceof QueueError)) return error
   const { code, message, outcome } = error

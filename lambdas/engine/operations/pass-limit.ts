@@ -3,7 +3,7 @@ import { guard, type OwnedLimit } from '../../rate/operations/guard.ts'
 import type { QueueRecord } from '../core/record.ts'
 import { type Engine, readRecord } from './engine.ts'
 
-/** How long a remembered limit may deny without another look: what a raised one may take to be felt. */
+/** How long a remembered limit may deny without another look: so long a raised limit may go unnoticed. */
 const LIMIT_TRUSTED_MS = 10_000
 
 const settings = { push: 'pushLimit', pop: 'popLimit' } as const
@@ -12,7 +12,7 @@ const fields = { push: 'push_limit', pop: 'pop_limit' } as const
 /** A call that a queue's limit may count. */
 export type LimitedCall = {
   readonly verb: 'push' | 'pop'
-  /** It took its slot already, by what was remembered of the queue. */
+  /** It took its slot already, by the remembered record. */
   readonly hasSlot: boolean
   /** The gateway's time of the call. */
   readonly receivedMs: number | undefined

@@ -9,7 +9,17 @@ import { itemsIn, type QueueRecord } from '../core/record.ts'
 import type { PopOutcome, PopRequest } from '../verbs.ts'
 import { attempts } from './attempts.ts'
 import { decideClaim } from './claim.ts'
-import { again, type Decision, done, lost, type View } from './decision.ts'
+import {
+  act,
+  again,
+  answer,
+  type Decision,
+  done,
+  look,
+  lost,
+  refuse,
+  type View,
+} from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { hashOf } from './hash.ts'
 import { leaveDry, leaveDryQuietly } from './leave-dry.ts'
@@ -49,9 +59,7 @@ export async function pop(
 
 /** No record: nothing to pop, and no lock to acknowledge. */
 const decideNoQueue = ({ acknowledge }: PopCommand): Decision<PopOutcome> =>
-  acknowledge === undefined
-    ? { kind: 'answer', answer: { kind: 'empty' } }
-    : { kind: 'refuse', error: notFound(acknowledge) }
+  acknowledge === undefined ? answer({ kind: 'empty' }) : refuse(notFound(acknowledge))
 
 function decideFenced(
   engine: Engine,
@@ -61,15 +69,15 @@ function decideFenced(
 ): Decision<PopOutcome> {
   const { nowMs } = view
   const plan = planPop(record, command, nowMs)
-  // Appends do not move the version: what was pushed since would be left where it is.
-  if (!view.isCurrent && takesLess(plan, command)) return { kind: 'look' }
+  // Appends do not move the version: a remembered record would miss what was pushed since.
+  if (!view.isCurrent && takesLess(plan, command)) return look
   switch (plan.kind) {
     case 'locked':
-      return { kind: 'answer', answer: { kind: 'locked', expiresAtMs: plan.untilMs } }
+      return answer({ kind: 'locked', expiresAtMs: plan.untilMs })
     case 'refused':
-      return { kind: 'refuse', error: plan.error }
+      return refuse(plan.error)
     case 'end-expired': {
-      // 2,000 items in flight are ended in fewer rounds than there may be.
+      // 2,000 items in flight take fewer rounds than the bound.
       const change = changeOf(engine, record, plan.draft, { nowMs })
       return { kind: 'write', change, landed: again, isExtra: true }
     }
@@ -145,9 +153,8 @@ function decideRepeat(
   return {
     kind: 'read',
     stretches: lock.stretches,
-    next: (entries) => ({
-      kind: 'act',
-      async act() {
+    next: (entries) =>
+      act(async () => {
         await leaveDryQuietly(engine, record)
         return done({
           kind: 'items',
@@ -156,8 +163,7 @@ function decideRepeat(
           more: false,
           ...acknowledged(itemsAcknowledged),
         })
-      },
-    }),
+      }),
   }
 }
 
@@ -169,13 +175,10 @@ function decideEmpty(
   nowMs: number,
 ): Decision<PopOutcome> {
   if (draft === undefined) {
-    return {
-      kind: 'act',
-      async act() {
-        const left = await leaveDry(engine, record)
-        return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(left)
-      },
-    }
+    return act(async () => {
+      const left = await leaveDry(engine, record)
+      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(left)
+    })
   }
   const guards = nothingVisible(record, command)
   const change = changeOf(engine, record, draft, { nowMs, guards, setsDry: engine.events })

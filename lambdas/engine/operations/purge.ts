@@ -2,7 +2,7 @@ import { checkQueueId } from '../../foundation/queue-id.ts'
 import { purgeStep } from '../core/purge.ts'
 import { checkPriority } from '../core/push-request.ts'
 import { attempts } from './attempts.ts'
-import { again, done } from './decision.ts'
+import { again, answer, done } from './decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from './engine.ts'
 import { leaveDryQuietly } from './leave-dry.ts'
 
@@ -20,9 +20,9 @@ export async function purge(
   let itemsPurged = 0
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
   return attempts(engine, queue, course, ({ record, nowMs, losses }) => {
-    if (record === undefined) return { kind: 'answer', answer: { itemsPurged } }
+    if (record === undefined) return answer({ itemsPurged })
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
-    if (draft === record) return { kind: 'answer', answer: { itemsPurged } }
+    if (draft === record) return answer({ itemsPurged })
     const change = changeOf(engine, record, draft, {
       nowMs,
       // A claim that it has not seen would keep a lock on items that are gone.

@@ -10,7 +10,7 @@ import { appendUpdate, newRecord, wideAppendUpdate } from '../store/append-updat
 import type { Pushed, PushItem } from '../verbs.ts'
 import { queueFull } from './append.ts'
 import { attempts } from './attempts.ts'
-import { again, done, lost, type Outcome, type View } from './decision.ts'
+import { act, again, done, doubt, look, lost, type Outcome, type View } from './decision.ts'
 import {
   changedAllTheSame,
   type Engine,
@@ -62,11 +62,9 @@ export async function pushOnce(
   return attempts<Pushed>(engine, queue, course, (view) => {
     const obstacle = obstacleTo(once.addition, view.record, tailLimits(engine)).kind
     if (obstacle !== 'full' && obstacle !== 'too-many-lanes' && obstacle !== 'tail-full') {
-      return { kind: 'act', act: () => sendBoth(engine, once, view) }
+      return act(() => sendBoth(engine, once, view))
     }
-    return view.isCurrent
-      ? { kind: 'act', act: () => clearTheWay(engine, once, view, obstacle) }
-      : { kind: 'look' }
+    return view.isCurrent ? act(() => clearTheWay(engine, once, view, obstacle)) : look
   }).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, queue, once.addition, error)
     throw error
@@ -118,14 +116,11 @@ async function sendBoth(engine: Engine, once: Once, view: View): Promise<Outcome
       return answerAgain(engine, once, first.row as Receipt, view.inDoubt)
     }
     case 'unknown':
-      return {
-        kind: 'doubt',
-        cause: transacted.cause,
-        // Whether it happened, only the receipt can say.
-        async settle() {
-          return (await answerOf(engine, once, true)) ?? lost(await readRecord(engine, queue))
-        },
-      }
+      // Only the receipt can say whether it happened.
+      return doubt(
+        transacted.cause,
+        async () => (await answerOf(engine, once, true)) ?? lost(await readRecord(engine, queue)),
+      )
     default:
       throw transacted satisfies never
   }

@@ -35,7 +35,7 @@ export function receiptPut(engine: Engine, receipt: Receipt): Row {
     Put: {
       TableName: engine.dynamo.tableName,
       Item: receipt,
-      // DynamoDB deletes what is past its time days late: past it counts as gone.
+      // DynamoDB may delete a receipt days late: once past its time, it counts as gone.
       ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now',
       ExpressionAttributeNames: { '#ttl': 'ttl' },
       ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },

@@ -6,7 +6,7 @@ import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '
 import { chunkRows } from '../store/segment-rows.ts'
 import { attempts } from './attempts.ts'
 import { commit } from './commit.ts'
-import { again, done } from './decision.ts'
+import { act, again, answer, done } from './decision.ts'
 import { changeOf, type Engine, isThrottled, readRecord, tailLimits } from './engine.ts'
 import { deleteRows } from './segment-work.ts'
 
@@ -33,28 +33,25 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
   }
   return attempts<number>(engine, queue, course, ({ record }) => {
     const seals = record === undefined ? [] : planSeal(record)
-    if (record === undefined || seals.length === 0) return { kind: 'answer', answer: entries }
-    return {
-      kind: 'act',
-      async act() {
-        const rows = rowsOf(queue, seals)
-        await engine.dynamo.putMany(rows.flat(), true)
-        const nowMs = engine.clock.nowMs()
-        const change = changeOf(engine, record, sealed(record, seals), { nowMs })
-        const committed = await commit(engine, change, { eager: true })
-        if (committed.kind === 'committed') {
-          for (const part of seals) entries += part.entries.length
-          return again(committed.record)
-        }
-        const { current } = committed
-        // While the store throttles, the next to cross a line may have it: trying again costs units too.
-        if (current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)) {
-          return again(current)
-        }
-        await dropLateRows(engine, queue, seals, rows, current)
-        return done(entries)
-      },
-    }
+    if (record === undefined || seals.length === 0) return answer(entries)
+    return act(async () => {
+      const rows = rowsOf(queue, seals)
+      await engine.dynamo.putMany(rows.flat(), true)
+      const nowMs = engine.clock.nowMs()
+      const change = changeOf(engine, record, sealed(record, seals), { nowMs })
+      const committed = await commit(engine, change, { eager: true })
+      if (committed.kind === 'committed') {
+        for (const part of seals) entries += part.entries.length
+        return again(committed.record)
+      }
+      const { current } = committed
+      // While the store throttles, the next to cross a line may have it: trying again costs units too.
+      if (current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)) {
+        return again(current)
+      }
+      await dropLateRows(engine, queue, seals, rows, current)
+      return done(entries)
+    })
   })
 }
 

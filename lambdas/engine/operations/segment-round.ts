@@ -5,7 +5,7 @@ import type { Range } from '../core/ranges.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import type { HousekeepReport } from '../verbs.ts'
 import { attempts } from './attempts.ts'
-import { done } from './decision.ts'
+import { answer, done } from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import {
   copySegment,
@@ -138,11 +138,11 @@ export function moveOn(
     exhausted: (record: QueueRecord | undefined) => record,
   }
   return attempts<QueueRecord | undefined>(engine, seen.queue, course, ({ record, nowMs }) => {
-    if (record === undefined) return { kind: 'answer', answer: undefined }
+    if (record === undefined) return answer(undefined)
     const draft = movePointers(foldDone(record, nowMs), work)
     const change = changeOf(engine, record, draft, { nowMs })
     if (draft === record && change.after.work === record.work) {
-      return { kind: 'answer', answer: record }
+      return answer(record)
     }
     return {
       kind: 'write',

@@ -3,7 +3,7 @@ import { timersKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
 import type { StartTimersReport } from '../verbs.ts'
 import { attempts } from './attempts.ts'
-import { done } from './decision.ts'
+import { answer, done } from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type WalkPlace, walkOn, walkStart } from './walk.ts'
@@ -104,7 +104,7 @@ const needsTimer = (record: QueueRecord): boolean =>
 function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
   const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
-    if (record === undefined || !needsTimer(record)) return { kind: 'answer', answer: false }
+    if (record === undefined || !needsTimer(record)) return answer(false)
     const change = changeOf(engine, record, record, { nowMs })
     return { kind: 'write', change, landed: () => done(true) }
   })

@@ -2,7 +2,7 @@ import { endExpired, foldDone } from '../core/locks.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../core/record.ts'
 import { remind } from '../core/reminder.ts'
 import { attempts } from './attempts.ts'
-import { again, done } from './decision.ts'
+import { again, answer, done } from './decision.ts'
 import { changeOf, type Engine } from './engine.ts'
 import { isQuiet } from './forget.ts'
 
@@ -36,14 +36,14 @@ export async function sweepQueue(
     untilMs: deadlineMs,
   }
   return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
-    if (record === undefined) return { kind: 'answer', answer: 'nothing' }
-    if (nowMs >= deadlineMs) return { kind: 'answer', answer: 'locks' }
+    if (record === undefined) return answer('nothing')
+    if (nowMs >= deadlineMs) return answer('locks')
     // The index is read eventually consistently: it may tell of a timer that was moved already.
     const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
     if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {
-      return { kind: 'answer', answer: 'nothing' }
+      return answer('nothing')
     }
-    if (isQuiet(record, nowMs)) return { kind: 'answer', answer: 'forgetting' }
+    if (isQuiet(record, nowMs)) return answer('forgetting')
     const draft = sweptAt(engine, record, nowMs)
     const change = changeOf(engine, record, draft, {
       nowMs,

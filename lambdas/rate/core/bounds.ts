@@ -2,7 +2,7 @@
 
 /** Slots since 1970 in windows of 100 ms stay below 2^53 with this many a window, past the year 2200. */
 export const MAX_REQUESTS_MAX = 100_000
-/** A waiter is a number, so a million cost what one does; more would wait longer than anybody would. */
+/** A waiter is a number, so a million of them cost what one does; more would wait too long for any caller. */
 export const IN_LINE_MAX = 1_000_000
 /** Below a tenth of a second a window is as long as a few requests to the store. */
 export const WINDOW_MS_MIN = 100
