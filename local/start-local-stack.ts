@@ -143,19 +143,10 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
     onNotice,
   })
   // If the last run was killed, it may have dropped events that were on their way.
-  if (isRestart) {
-    for (const { arn, atRestart } of plan.functions) {
-      if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
-    }
+  for (const { arn, atRestart } of isRestart ? plan.functions : []) {
+    if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
   }
-  gateway.open({
-    api: plan.api ?? { id: 'none', routes: [] },
-    onRequest: listeners.onRequest ?? ignore,
-    async invoke({ functionArn }, event, expiresAtMs) {
-      const pool = functions.pools.get(functionArn)
-      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
-    },
-  })
+  openGateway(gateway, plan, functions, listeners.onRequest ?? ignore)
 
   let stopped: Promise<void> | undefined
   return {
@@ -176,6 +167,22 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
       return stopped
     },
   }
+}
+
+function openGateway(
+  gateway: Gateway,
+  { api }: Plan,
+  { pools }: Functions,
+  onRequest: Listeners['onRequest'],
+): void {
+  gateway.open({
+    api: api ?? { id: 'none', routes: [] },
+    onRequest,
+    async invoke({ functionArn }, event, expiresAtMs) {
+      const pool = pools.get(functionArn)
+      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
+    },
+  })
 }
 
 async function assemblyOf(

@@ -1,5 +1,5 @@
-// The rooms of this repository, and what each may import besides itself: the way is always down.
-// `scripts/imports.ts` checks it in the gate.
+// The rooms of this repository, and what each may import besides itself: imports only go down. The gate
+// checks it (`scripts/imports.ts`).
 
 const data = {
   /** Settings, names and tables that the stack is made of. */
@@ -23,10 +23,11 @@ const engine = ['lambdas/engine', 'lambdas/rate', 'lambdas/foundation']
 const service = [...engine, 'lambdas/runtime']
 
 /**
- * Folders or files. A file is in the room with the longest name that fits, and what a room may import
- * is open to it with all that is inside.
+ * A file belongs to the room with the longest name that fits. If a room may import another folder, it may
+ * import everything in it.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
+  // The client bundles these few files, for browsers too, so they import nothing.
   'lambdas/foundation/shared': [],
   'lambdas/foundation': [],
 
@@ -38,9 +39,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/engine/core': ['lambdas/rate/core', 'lambdas/foundation'],
   'lambdas/engine/store': ['lambdas/engine/core', 'lambdas/rate/core', 'lambdas/foundation'],
   'lambdas/engine/operations': [
-    'lambdas/engine/verbs.ts',
     'lambdas/engine/store',
     'lambdas/engine/core',
+    'lambdas/engine/verbs.ts',
     'lambdas/rate',
     'lambdas/foundation',
   ],
@@ -52,7 +53,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/background': service,
   'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
 
-  // Published by itself, and loaded by browsers: it shares one folder, which imports nothing.
+  // Published by itself, and loaded by browsers.
   client: ['lambdas/foundation/shared'],
 
   lib: data.stack,
