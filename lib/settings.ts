@@ -25,7 +25,7 @@ export type Settings = {
   readonly service: PushPopProps
 }
 
-/** What `-c name=value` sets; README's table of configuration is about these. */
+/** What `-c name=value` sets; docs/configuration.md is about these. */
 export function settingsOf(node: Node): Settings {
   const setting = (name: string): string | undefined => {
     const value: unknown = node.tryGetContext(name)
