@@ -59,10 +59,5 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       command: ['test/proofs/mutants/main.ts'],
       figures: /mutants killed/,
     },
-    {
-      name: 'rate-mutants',
-      command: ['test/proofs/mutants/run-rate.ts'],
-      figures: /mutants killed/,
-    },
   ]
 }

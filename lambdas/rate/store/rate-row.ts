@@ -1,5 +1,5 @@
 import type { Row } from '../../foundation/dynamo.ts'
-import { epochText, parseEpoch } from '../core/epoch.ts'
+import { parseEpoch } from '../core/epoch.ts'
 import type { RateRow } from '../core/row.ts'
 import { type Settings, settingFields, settingNames, settingsOf } from '../core/setting-fields.ts'
 import type { KeyConfiguration } from '../core/settings.ts'
@@ -36,23 +36,6 @@ export function decodeRateRow(row: Row): RateRow {
     configuration: k && { settings: decodeSettings(k), revision: k.r },
   }
 }
-
-/** For tests and tools: what a row of this content looks like. */
-export const encodeRateRow = ({
-  epoch,
-  cursor,
-  atMs,
-  giveUps,
-  overhang,
-  configuration,
-}: RateRow) => ({
-  e: epochText(epoch),
-  c: cursor,
-  t: atMs,
-  ...(giveUps > 0 && { x: giveUps }),
-  ...(overhang > 0 && { o: overhang }),
-  ...(configuration && { k: encodeConfiguration(configuration) }),
-})
 
 export const encodeSettings = (settings: Settings): StoredSettings =>
   Object.fromEntries(settingNames.map((name) => [settingFields[name].stored, settings[name]]))
