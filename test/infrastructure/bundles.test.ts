@@ -10,7 +10,7 @@ import { explainStack } from '../../lib/bundling/explain-stack.ts'
 import { NodeHttpHandler } from '../../lib/bundling/own-request-handler.ts'
 import { handlerFiles, handlerGroups } from '../../lib/constructs/function-settings.ts'
 import { type StorageAccess, storageAccess } from '../../lib/constructs/storage-access.ts'
-import { temporaryFolder } from './synthesised.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const root = join(import.meta.dirname, '../..')
 const KB = 1_024

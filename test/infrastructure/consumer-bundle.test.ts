@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Bundle, bundle, bundleFunction } from '../../lib/bundling/bundle.ts'
-import { temporaryFolder } from './synthesised.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
 const handlerFile = (name: string) => join(import.meta.dirname, 'handlers', `${name}.ts`)

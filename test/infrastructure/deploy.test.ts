@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { account, isMotoInstalled, type Moto, region, startMoto } from './moto.ts'
-import { type Resource, temporaryFolder } from './synthesised.ts'
+import type { Resource } from './synthesised.ts'
 
 const root = join(import.meta.dirname, '../..')
 

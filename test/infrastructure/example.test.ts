@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { synthesiseApp } from '../../local/synthesis/synthesise-app.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import type { Resource } from './synthesised.ts'
-import { temporaryFolder } from './synthesised.ts'
 
 const app = join(import.meta.dirname, '../../examples/orders/app.ts')
 

@@ -7,7 +7,8 @@ import { bundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { handlerGroups } from '../../lib/constructs/function-settings.ts'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
-import { temporaryFolder, withoutBundles } from './synthesised.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { withoutBundles } from './synthesised.ts'
 
 const root = join(import.meta.dirname, '../..')
 

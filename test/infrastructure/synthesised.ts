@@ -1,13 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { join } from 'node:path'
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions'
 import { App, Stack } from 'aws-cdk-lib/core'
-import { inject } from 'vitest'
 import { PushPop, type PushPopProps } from '../../lib/constructs/push-pop.ts'
 import { pushPopApp } from '../../lib/pushpop-app.ts'
-
-/** Removed when the tests are through: the CDK copies every asset. */
-export const temporaryFolder = (): string => mkdtempSync(join(inject('folderOfTheRun'), 'cdk.out-'))
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Where the bundles do not matter, they are not made. */
 export const withoutBundles = { 'aws:cdk:bundling-stacks': [] }

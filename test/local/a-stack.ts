@@ -1,7 +1,6 @@
 // A running stack of functions given as text, and what its functions wrote down.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -10,6 +9,7 @@ import {
   startLocalStack,
 } from '../../local/start-local-stack.ts'
 import { dynamodbApi } from '../../local/stores/dynamodb-api.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Shop, writeAssembly } from './an-assembly.ts'
 
 export type Workplace = {
@@ -29,7 +29,7 @@ export const withJournal = (directory: string, code: string) => `
   ${code}`
 
 export function makeWorkplace(): Workplace {
-  const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  const directory = temporaryFolder()
   const stacks: LocalStack[] = []
   return {
     directory,
@@ -53,7 +53,6 @@ export function makeWorkplace(): Workplace {
     },
     async cleanUp() {
       await Promise.all(stacks.map((stack) => stack.stop()))
-      rmSync(directory, { recursive: true, force: true })
     },
   }
 }

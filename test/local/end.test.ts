@@ -1,10 +1,10 @@
 // How `npm start` ends, asked to or not: what was answered is kept, and nothing goes on running.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until, withJournal } from './a-stack.ts'
 import { descendantsOf, hasProc, isAlive, type Started, start, writeApp } from './a-start.ts'
 
@@ -49,8 +49,8 @@ const code = () =>
   )
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
-  temporary = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  directory = temporaryFolder()
+  temporary = temporaryFolder()
   app = writeApp(join(directory, 'app'), {
     functions: {
       Serve: {
@@ -68,8 +68,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
-  rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
-  rmSync(temporary, { recursive: true, force: true })
 })
 
 function startHere(...args: string[]): Started {

@@ -1,12 +1,12 @@
 // What keeps `npm start` from starting: one clear sentence each, and a code that says so.
 
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Started, start, writeApp } from './a-start.ts'
 
 let directory: string
@@ -14,7 +14,7 @@ let app: string
 const running: Started[] = []
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  directory = temporaryFolder()
   app = writeApp(join(directory, 'app'), { functions: {} })
 })
 afterEach(async () => {
@@ -23,7 +23,6 @@ afterEach(async () => {
     await ended
   }
 })
-afterAll(() => rmSync(directory, { recursive: true }))
 
 function startHere(args: readonly string[], env?: Record<string, string>): Started {
   const started = start(args, env)

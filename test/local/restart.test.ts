@@ -1,13 +1,14 @@
 // A stack that is stopped while items wait, and comes back to its data: its consumer is called for them,
 // though no push follows. The handler could not be started before; now it can.
 
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, inject, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from './a-stack.ts'
 
-const folder = mkdtempSync(join(inject('folderOfTheRun'), 'restart-'))
+const folder = temporaryFolder('restart')
 const directory = join(folder, 'data')
 const root = join(import.meta.dirname, '../..')
 

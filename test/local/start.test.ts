@@ -1,14 +1,13 @@
 // `npm start` with PushPop itself: what is printed can be pasted, and what was pushed stays.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from './a-stack.ts'
 import { type Started, start } from './a-start.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+const directory = temporaryFolder()
 const running: Started[] = []
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
@@ -16,7 +15,6 @@ afterEach(async () => {
     await ended
   }
 })
-afterAll(() => rmSync(directory, { recursive: true }))
 
 function startHere(...args: string[]) {
   const started = start(['--port', '0', ...args])

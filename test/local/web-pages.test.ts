@@ -1,18 +1,16 @@
 // The ports of the stack that are not for callers: what a web page that finds one can do there.
 
-import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EventBuses } from '../../local/events/event-bus.ts'
 import { type PutEventsServer, startPutEventsServer } from '../../local/events/put-events-server.ts'
 import { type EmbeddedDynamodb, startDynoxide } from '../../local/stores/dynoxide.ts'
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
 import { type EmbeddedS3, startS3 } from '../../local/stores/s3.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+const directory = temporaryFolder()
 const delivered: unknown[] = []
 let s3: EmbeddedS3
 let events: PutEventsServer
@@ -30,7 +28,6 @@ beforeAll(async () => {
 afterAll(() => {
   s3.stop()
   events.stop()
-  rmSync(directory, { recursive: true })
 })
 
 type Sent = {

@@ -2,17 +2,10 @@
 // nothing else of this repository.
 
 import { execFile, spawn } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -105,7 +98,7 @@ export const peers = Object.keys(packageJson.peerDependencies)
  * not copied, for they are 200 MB: what they need themselves they find where they really are.
  */
 export async function makeProject(tarball: string, others: readonly string[]): Promise<Project> {
-  const folder = mkdtempSync(join(tmpdir(), 'pushpop-package-'))
+  const folder = temporaryFolder('package')
   const modules = join(folder, 'node_modules')
   const unpacked = join(modules, 'pushpop')
   mkdirSync(unpacked, { recursive: true })

@@ -1,5 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needNode } from '../../cli/node-version.ts'
@@ -11,6 +10,7 @@ import {
 } from '../../local/stores/dynoxide-binary.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { startQueues, type TestQueues } from '../../testing/index.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   dependencies,
   dynoxide,
@@ -35,7 +35,7 @@ let plain: Project
 let full: Project
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'pushpop-packed-'))
+  folder = temporaryFolder('packed')
   packed = await packInto(folder)
   const tarball = join(folder, packed.filename)
   plain = await makeProject(tarball, [...dependencies, '@types/node'])

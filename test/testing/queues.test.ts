@@ -1,6 +1,7 @@
 // `pushpop/testing`, as the tests of a project that uses PushPop have it.
 
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -52,19 +53,20 @@ describe('Queues for a test', () => {
     expect(orders).toEqual([17])
   })
 
-  it('are found by another process through the environment, also when an item is large.', async () => {
+  it('are found by another process through the environment, also where the items are in S3.', async () => {
     const queue = store.newQueue()
-    const large = JSON.stringify('x'.repeat(250_000))
-    await store.queues.push(queue, { items: [{ text: large }] })
+    const large = () => JSON.stringify(randomBytes(75_000).toString('hex'))
+    const items = Array.from({ length: 4 }, () => ({ text: large() }))
+    await store.queues.push(queue, { items })
     const lambdas = join(import.meta.dirname, '../../lambdas')
     const code = `
       import { createServices } from '${lambdas}/runtime/services.ts'
       import { logOf } from '${lambdas}/runtime/environment.ts'
-      const popped = await createServices(process.env, logOf(process.env)).pop('${queue}', {})
-      console.log(popped.items[0].text.length)`
+      const popped = await createServices(process.env, logOf(process.env)).pop('${queue}', { count: 4 })
+      console.log(popped.items.map(({ text }) => text.length).join())`
     const args = ['--input-type=module', '-e', code]
     const env = { PATH: process.env.PATH, ...store.environment }
     const { stdout } = await promisify(execFile)(process.execPath, args, { env })
-    expect(stdout).toBe(`${large.length}\n`)
+    expect(stdout).toBe('150002,150002,150002,150002\n')
   })
 })

@@ -1,20 +1,18 @@
 // Pools of functions given as text, for one test file.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach } from 'vitest'
+import { afterEach } from 'vitest'
 import type { FunctionOutput } from '../../../local/functions/function-output.ts'
 import { FunctionPool, type PoolSettings } from '../../../local/functions/function-pool.ts'
 import type { Outcome } from '../../../local/functions/messages.ts'
 import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aFunction, writeCode } from '../a-function.ts'
 
 export const echo = 'export const handler = async (event) => ({ ...event, pid: process.pid })'
 
 /** To be called once; what it makes ends with each test. */
 export function usePools() {
-  const directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  const directory = temporaryFolder()
   const pools: FunctionPool[] = []
   const outputs: FunctionOutput[] = []
   let codes = 0
@@ -23,7 +21,6 @@ export function usePools() {
     await Promise.all(pools.splice(0).map((pool) => pool.stop(0)))
     outputs.length = 0
   })
-  afterAll(() => rmSync(directory, { recursive: true }))
 
   return {
     directory,

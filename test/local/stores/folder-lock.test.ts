@@ -1,20 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const lockFile = join(import.meta.dirname, '../../../local/stores/folder-lock.ts')
 
 let directory: string
 const children: ChildProcess[] = []
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  directory = temporaryFolder()
 })
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
-  rmSync(directory, { recursive: true })
 })
 
 /** Another process that wants the folder for this owner, and what it says about it. */

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -7,6 +5,7 @@ import { dynamodbApi } from '../../../local/stores/dynamodb-api.ts'
 import { type EmbeddedDynamodb, startDynoxide } from '../../../local/stores/dynoxide.ts'
 import { findDynoxide } from '../../../local/stores/dynoxide-binary.ts'
 import { StreamRows } from '../../../local/stores/stream-rows.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const binary = findDynoxide(process)
 
@@ -16,7 +15,7 @@ describe.skipIf(!binary)("dynoxide's rows of a stream", () => {
   let dynamodb: EmbeddedDynamodb
   let rows: StreamRows
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+    directory = temporaryFolder()
     file = join(directory, 'dynamodb.sqlite')
     dynamodb = await startDynoxide(binary ?? '', file)
     for (const name of ['orders', 'others']) {
@@ -34,7 +33,6 @@ describe.skipIf(!binary)("dynoxide's rows of a stream", () => {
   afterEach(async () => {
     rows.close()
     await dynamodb.stop()
-    rmSync(directory, { recursive: true })
   })
 
   const put = (table: string, n: number) =>

@@ -1,21 +1,19 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { findReason, synthesiseApp } from '../../../local/synthesis/synthesise-app.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let directory: string
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'pushpop-test-'))
+  directory = temporaryFolder()
   write('package.json', '{}')
   write(
     'bin/app.mjs',
@@ -25,7 +23,6 @@ beforeEach(() => {
     writeFileSync(process.env.CDK_OUTDIR + '/context.json', process.env.CDK_CONTEXT_JSON)`,
   )
 })
-afterEach(() => rmSync(directory, { recursive: true }))
 
 function write(path: string, text: string) {
   const file = join(directory, path)
