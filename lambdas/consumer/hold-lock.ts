@@ -4,9 +4,9 @@ import { QueueError } from '../foundation/errors.ts'
 import { describeError } from '../runtime/log.ts'
 import type { Edge } from './edge.ts'
 
-/** We extend before half of its life is over, so an extension that is lost or slow can be tried twice more. */
+/** Extended before half its life is over: what is lost or slow then can be tried twice more. */
 const EXTEND_AFTER = 0.4
-/** Parts of its life: how long we wait for one extension, and how soon we try again after a failure. */
+/** Of its life, for one extension; and between two after one that failed. */
 const TRY_FOR = 0.2
 const TRY_AGAIN_AFTER = 0.05
 
@@ -14,7 +14,7 @@ export type HeldLock = {
   readonly id: string
   /** Aborted when the engine says that the lock is over; the reason is its error. */
   readonly lost: AbortSignal
-  /** Stops extending: the lock is settled, or should end by itself. An extension under way may still land. */
+  /** It is settled, or is to end by itself. An extension that is under way may still land. */
   letGo(): void
 }
 
@@ -59,6 +59,6 @@ export function holdLock(
 
 const lockLost = new Set(['LOCK_EXPIRED', 'LOCK_NOT_FOUND', 'INVALID_LOCK_ID'])
 
-/** The lock is over: its items belong to the queue again, or are settled. */
+/** The lock is over, whoever ended it: its items are the queue's again, or settled. */
 export const isLockLost = (error: unknown): boolean =>
   error instanceof QueueError && lockLost.has(error.code)
