@@ -1,5 +1,5 @@
-import type { Context } from 'aws-lambda'
 import type { FunctionName } from '../runtime/function-name.ts'
+import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError, type Fields, type Log } from '../runtime/log.ts'
 import { Tally, withTally } from '../runtime/tally.ts'
 
@@ -19,25 +19,22 @@ type Report<A> = {
   readonly failed: boolean
 }
 
-/** A minute, where there is no Lambda to say how long a run may take. */
-const REMAINING_UNKNOWN_MS = 60_000
-
 /** Writes one log line a run, with its metrics, even if it fails. */
 export function upkeepHandler<E, A>(
   name: FunctionName,
   log: Log,
   work: (event: E, run: Run) => Promise<Report<A>>,
-): (event: E, context?: Partial<Context>) => Promise<A> {
+): (event: E, context?: InvocationContext) => Promise<A> {
   return (event, context = {}) => {
     const tally = new Tally()
-    const startedMs = performance.now()
+    const durationMs = stopwatch()
     const finish = (level: 'info' | 'warn' | 'error', fields: Fields): void => {
       tally.count('Attempts', tally.dynamodbRequests)
       tally.count('Conflicts', tally.conflicts)
       const used = {
         request_id: context.awsRequestId,
         function: name,
-        duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
+        duration_ms: durationMs(),
         dynamodb_requests: tally.dynamodbRequests,
         write_units: tally.writeUnits,
         read_units: tally.readUnits,
@@ -47,7 +44,7 @@ export function upkeepHandler<E, A>(
       }
       log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
     }
-    const remainingMs = context.getRemainingTimeInMillis ?? (() => REMAINING_UNKNOWN_MS)
+    const remainingMs = remainingMsOf(context)
     return withTally(tally, async () => {
       try {
         const { answer, fields, failed } = await work(event, { tally, log, remainingMs })

@@ -3,6 +3,7 @@
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
 import { logOf } from '../runtime/environment.ts'
+import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 import { currentTally, Tally, withTally } from '../runtime/tally.ts'
@@ -14,17 +15,12 @@ import { type Counts, type Ending, noCounts } from './run.ts'
 import { runQueue } from './run-queue.ts'
 import { type ConsumerOptions, settingsOf, variables } from './settings.ts'
 
+export type { InvocationContext as RunContext } from '../runtime/invocation.ts'
 export type { ConsumerEvent } from './event.ts'
 export type { Handler, HandlerContext, HandlerResult } from './handler.ts'
 export type { Item } from './item.ts'
 export type { Ending } from './run.ts'
 export type { ConsumerOptions } from './settings.ts'
-
-/** What we use of Lambda's context. Not the type of `aws-lambda`: users need not install that package. */
-export type RunContext = {
-  readonly awsRequestId?: string
-  getRemainingTimeInMillis?(): number
-}
 
 /** What a run did: its log line, and its answer to a call by hand. */
 export type RunReport = Readonly<Counts> & {
@@ -33,14 +29,11 @@ export type RunReport = Readonly<Counts> & {
   readonly ended: Ending | 'ignored'
 }
 
-/** A minute, where there is no Lambda to say how long a run may take. */
-const REMAINING_UNKNOWN_MS = 60_000
-
 /** The function's handler: EventBridge calls it when there are items, and it calls yours with them. */
 export function consumer<T = unknown>(
   handler: Handler<T>,
   options: ConsumerOptions = {},
-): (event: ConsumerEvent, context?: RunContext) => Promise<RunReport> {
+): (event: ConsumerEvent, context?: InvocationContext) => Promise<RunReport> {
   const { env } = process
   const settings = settingsOf(options, env)
   const log = logOf(env)
@@ -64,14 +57,14 @@ export function consumer<T = unknown>(
       return { queue, ended: 'ignored', ...counts }
     }
     const tally = new Tally()
-    const startedMs = performance.now()
+    const durationMs = stopwatch()
     const finish = (level: 'info' | 'error', fields: object): void => {
       tally.count('ItemsAcknowledged', counts.acknowledged)
       tally.count('ItemsReturned', counts.released)
       tally.count('ItemsDeadLettered', counts.deadLettered)
       const used = {
         request_id: context.awsRequestId,
-        duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
+        duration_ms: durationMs(),
         queue,
         batches: counts.batches,
         acknowledged: counts.acknowledged,
@@ -83,7 +76,7 @@ export function consumer<T = unknown>(
       }
       log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
     }
-    const remainingMs = context.getRemainingTimeInMillis ?? countdown()
+    const remainingMs = remainingMsOf(context)
     return withTally(tally, async () => {
       try {
         const request = {
@@ -120,8 +113,3 @@ const counted = (queues: Engine): Engine => ({
     return popped
   },
 })
-
-function countdown(): () => number {
-  const endMs = performance.now() + REMAINING_UNKNOWN_MS
-  return () => Math.max(0, endMs - performance.now())
-}

@@ -1,11 +1,9 @@
-import type { Context, DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda'
+import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda'
+import { type InvocationContext, remainingMsOf, stopwatch } from '../../runtime/invocation.ts'
 import { describeError, type Fields, type Level, type Log } from '../../runtime/log.ts'
 import type { EventsPort } from '../../runtime/put-events.ts'
 import { Tally } from '../../runtime/tally.ts'
 import { announceBatch } from './announce-batch.ts'
-
-/** A minute, where there is no Lambda to say how long a run may take. */
-const REMAINING_UNKNOWN_MS = 60_000
 
 /**
  * Writes one log line a batch, even if it fails. The metrics for it are the stream's and Lambda's own, and
@@ -15,22 +13,22 @@ export function announceHandler(
   port: EventsPort,
   bus: string,
   log: Log,
-): (event: DynamoDBStreamEvent, context?: Partial<Context>) => Promise<DynamoDBBatchResponse> {
+): (event: DynamoDBStreamEvent, context?: InvocationContext) => Promise<DynamoDBBatchResponse> {
   return async (event, context = {}) => {
-    const startedMs = performance.now()
+    const durationMs = stopwatch()
     const tally = new Tally()
     const finish = (level: Level, fields: Fields): void => {
       const used = {
         request_id: context.awsRequestId,
         function: 'Announce',
-        duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
+        duration_ms: durationMs(),
       }
       log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
     }
     try {
       const { answer, ...done } = await announceBatch(port, bus, event, {
         log,
-        remainingMs: context.getRemainingTimeInMillis ?? (() => REMAINING_UNKNOWN_MS),
+        remainingMs: remainingMsOf(context),
         sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
         random: Math.random,
       })

@@ -1,0 +1,19 @@
+/** What we use of Lambda's context. Not the type of `aws-lambda`: users need not install that package. */
+export type InvocationContext = {
+  readonly awsRequestId?: string
+  getRemainingTimeInMillis?(): number
+}
+
+/** A minute, where there is no Lambda to say how long an invocation may take. */
+const REMAINING_UNKNOWN_MS = 60_000
+
+export function remainingMsOf({ getRemainingTimeInMillis }: InvocationContext): () => number {
+  const endMs = performance.now() + REMAINING_UNKNOWN_MS
+  return getRemainingTimeInMillis ?? (() => Math.max(0, endMs - performance.now()))
+}
+
+/** The milliseconds since this call, for a log line. */
+export function stopwatch(): () => number {
+  const startedMs = performance.now()
+  return () => Math.round((performance.now() - startedMs) * 10) / 10
+}
