@@ -130,7 +130,7 @@ if (committed.kind === 'committed') await engine.dynamo.update(recordKey(to), ap
   mutant('forgotten-while-an-ending-is-news', '§7 acknowledge repeated: the first answer again',
     [forget,
      'record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())',
-     'record.lanes.size > 0 || !isForgettable(record)'], simulation(300, 'reuse')),
+     'record.lanes.size > 0 || !isForgettable(record)'], test(racesTest)),
   mutant('forget-without-version', 'forget: nothing at all happened since',
     [[forget,
       'AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`',
