@@ -525,6 +525,21 @@ describe('Housekeeping that comes late', () => {
     expect(await stage.engine().configuration(queue)).toMatchObject({ maxDeliveries: 7 })
   })
 
+  it('with forgetting leaves a queue that was pushed to since.', async () => {
+    const stage = openSimulated()
+    const [late, other, queue] = [stage.engine(), stage.engine(), stage.queue()]
+    await push(other, queue, named('old', 1))
+    await popItems(other, queue)
+    stage.clock.pass(11 * 60_000)
+    await raced(
+      late,
+      () => late.returnExpiredLocks(),
+      () => push(other, queue, named('new', 1)),
+      ({ name }) => name === 'DeleteCommand',
+    )
+    expect(textsOf(await drain(other, queue))).toEqual(['"new0"'])
+  })
+
   it('with forgetting leaves a queue whose last lock has only just ended.', async () => {
     const stage = openSimulated()
     const [late, other, queue] = [stage.engine(), stage.engine(), stage.queue()]
