@@ -82,3 +82,16 @@ it("A queue's first push whose answer was lost is not sent again, because it may
   const sent = queues.wire.sent.map(({ name }) => name)
   expect(sent).toEqual(['UpdateCommand', 'PutCommand', 'GetCommand'])
 })
+
+it('A push whose answer was lost, and which is not to be found, does not say that nothing happened.', async () => {
+  const stage = openSimulated()
+  const queues = stage.engine()
+  await push(queues, QUEUE, named('a', 1))
+  queues.wire.steering = {
+    before({ name }) {
+      if (name === 'UpdateCommand') throw timedOut()
+    },
+  }
+  const refused = push(queues, QUEUE, named('b', 1))
+  await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+})

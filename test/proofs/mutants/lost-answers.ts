@@ -65,9 +65,11 @@ if (current === undefined || guess?.size !== addition.lanes.size) throw outcomeU
 return done(places(current, guess))`], simulation(300, 'lost')),
   mutant('append-not-found-taken-for-failure', '§5.5 a lost answer is never guessed',
     [append,
-     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)',
-     `void cause
-if (current === undefined || found === undefined) throw busy(queue)`], simulation(300, 'lost')),
+     "if (written.kind === 'unknown') return lookFor(appending, written.cause) const after = seen(engine, queue, written.row) if (written.kind === 'failed' || after === undefined) return clearTheWay",
+     `if (written.kind === 'unknown') throw new QueueError('BUSY', 'nothing was changed')
+const after = seen(engine, queue, written.row)
+if (written.kind === 'failed' || after === undefined) return clearTheWay`],
+    test('test/engine/doubt.test.ts', 'not to be found')),
   mutant('first-push-sent-again', '§5.5 a lost answer is never guessed',
     ['engine/operations/first-record.ts',
      'if (current?.born !== item.born) throw outcomeUnknown(queue, written.cause)',

@@ -525,6 +525,41 @@ describe('Housekeeping that comes late', () => {
     expect(await stage.engine().configuration(queue)).toMatchObject({ maxDeliveries: 7 })
   })
 
+  it('with forgetting leaves a queue that was pushed to since.', async () => {
+    const stage = openSimulated()
+    const [late, other, queue] = [stage.engine(), stage.engine(), stage.queue()]
+    await push(other, queue, named('old', 1))
+    await popItems(other, queue)
+    stage.clock.pass(11 * 60_000)
+    await raced(
+      late,
+      () => late.returnExpiredLocks(),
+      () => push(other, queue, named('new', 1)),
+      ({ name }) => name === 'DeleteCommand',
+    )
+    expect(textsOf(await drain(other, queue))).toEqual(['"new0"'])
+  })
+
+  it('with forgetting leaves a queue whose last lock has only just ended.', async () => {
+    const stage = openSimulated()
+    const [late, other, queue] = [stage.engine(), stage.engine(), stage.queue()]
+    await push(other, queue, named('old', 1))
+    await popItems(other, queue)
+    stage.clock.pass(11 * 60_000)
+    let lockId = ''
+    await raced(
+      late,
+      () => late.returnExpiredLocks(),
+      async () => {
+        await push(other, queue, named('new', 1))
+        lockId = (await lockItems(other, queue)).lock.id
+        await other.acknowledge(queue, { lockId })
+      },
+    )
+    expect((await stage.record(queue)).lanes.size).toBe(0)
+    expect(await other.acknowledge(queue, { lockId })).toEqual({ itemsAcknowledged: 1 })
+  })
+
   it('with forgetting leaves the next life of its queue, alike to the last number.', async () => {
     const stage = openSimulated()
     const queue = stage.queue()
