@@ -1,3 +1,4 @@
+// biome-ignore-all lint/style/noExcessiveLinesPerFile: one class, because each way in which a request can fail is dealt with once
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   BatchGetCommand,

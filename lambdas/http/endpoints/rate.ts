@@ -37,6 +37,7 @@ export type RateEndpointsOptions = {
   readonly nowMs?: () => number
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of endpoints, a few lines each
 export const rateEndpoints = (
   limits: RateLimits,
   { holdMsMax = HOLD_MS_DEFAULT, nowMs = Date.now }: RateEndpointsOptions = {},

@@ -8,7 +8,8 @@ import {
   TransactionCanceledException,
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb'
-import { type Item, toRawItem } from './value.ts'
+import { toRawItem } from './raw-item.ts'
+import type { Item } from './value.ts'
 
 /** The errors DynamoDB itself answers with: definite, nothing was written. */
 

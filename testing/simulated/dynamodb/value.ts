@@ -1,4 +1,3 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { itemError } from './errors.ts'
 
 /**
@@ -115,28 +114,6 @@ export function ingestItem(item: object): Item {
     if (entry !== undefined) copy[name] = ingest(entry)
   }
   return Object.freeze(copy)
-}
-
-function toRaw(value: Value): AttributeValue {
-  switch (typeof value) {
-    case 'string':
-      return { S: value }
-    case 'number':
-      return { N: value.toString() }
-    case 'boolean':
-      return { BOOL: value }
-    default:
-      if (value === null) return { NULL: true }
-      if (isList(value)) return { L: value.map(toRaw) }
-      if (value instanceof Uint8Array) return { B: value }
-      return { M: toRawItem(value) }
-  }
-}
-
-export function toRawItem(item: Item): Record<string, AttributeValue> {
-  const raw: Record<string, AttributeValue> = {}
-  for (const name of Object.keys(item)) raw[name] = toRaw(item[name] as Value)
-  return raw
 }
 
 export function equals(a: Value, b: Value): boolean {
