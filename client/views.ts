@@ -130,9 +130,9 @@ type Detailed<D> = { readonly items: readonly unknown[]; readonly details: reado
 function itemsOf<T, D extends object>({ items, details }: Detailed<D>, body: string) {
   const texts = itemTexts(body)
   return details.map((detail, i) => ({
+    ...viewOf(detail),
     value: items[i] as T,
     text: texts[i] ?? JSON.stringify(items[i]),
-    ...viewOf(detail),
   }))
 }
 

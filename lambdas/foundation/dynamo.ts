@@ -39,6 +39,10 @@ export type Transacted =
   | { readonly kind: 'failed'; readonly reasons: readonly Cancellation[] }
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
+/** How long a request has been tried for, and when it was sent last. */
+type Waited = { ms: number; sentMs: number }
+const ANSWER_COUNTS_MS_MAX = 500
+
 /** A read may be repeated after any failure. */
 const READ_ATTEMPTS_MAX = 4
 const BATCH_WRITE_ROWS_MAX = 25
@@ -130,9 +134,10 @@ export class Dynamo {
   }
 
   async transact(input: TransactWriteCommandInput): Promise<Transacted> {
-    const waited = { ms: 0 }
+    const waited: Waited = { ms: 0, sentMs: 0 }
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
+      waited.sentMs = this.#clock.nowMs()
       try {
         await this.#send(new TransactWriteCommand(input))
         return { kind: 'done' }
@@ -249,9 +254,10 @@ export class Dynamo {
   }
 
   async #write(command: () => object, isEager = false): Promise<Written> {
-    const waited = { ms: 0 }
+    const waited: Waited = { ms: 0, sentMs: 0 }
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
+      waited.sentMs = this.#clock.nowMs()
       try {
         const output = (await this.#send(command())) as { Attributes?: Row }
         return { kind: 'done', row: output.Attributes }
@@ -283,9 +289,10 @@ export class Dynamo {
   }
 
   async #read<T>(command: () => object, isEager = false): Promise<T> {
-    const waited = { ms: 0 }
+    const waited: Waited = { ms: 0, sentMs: 0 }
     for (let attempt = 1, lost = 0; ; attempt += 1) {
       this.#checkDeadline()
+      waited.sentMs = this.#clock.nowMs()
       try {
         return (await this.#send(command())) as T
       } catch (error) {
@@ -304,8 +311,8 @@ export class Dynamo {
     failure: Passing,
     {
       isEager = false,
-      waited = { ms: 0 },
-    }: { readonly isEager?: boolean; readonly waited?: { ms: number } } = {},
+      waited = { ms: 0, sentMs: this.#clock.nowMs() },
+    }: { readonly isEager?: boolean; readonly waited?: Waited } = {},
   ): Promise<void> {
     if (failure === 'throttled') this.#lastThrottled.ms = this.#clock.nowMs()
     const {
@@ -317,8 +324,9 @@ export class Dynamo {
       throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
     }
     const ms = pauseMs(attempt, this.#random)
-    // Its own pauses, and not the clock: a clock that is set forward meanwhile must not end its patience.
-    waited.ms += ms
+    // A clock that is set forward must not end its patience, so an answer counts for half a second at most.
+    const tookMs = this.#clock.nowMs() - waited.sentMs
+    waited.ms += ms + Math.max(0, Math.min(ANSWER_COUNTS_MS_MAX, tookMs))
     await this.#clock.sleep(ms)
   }
 

@@ -54,6 +54,22 @@ describe('A queue with 1,000 priorities in use', () => {
     expect(left).toEqual([...numbers(LANES_MAX - 1, 1), '"more"', '"another"'])
   })
 
+  it('gives up lanes that hold only dead items, once these have moved.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await wideQueue(stage, LANES_MAX)
+    await queues.configure(queue, { maxDeliveries: 1 })
+    await popItems(queues, queue, { count: 10 })
+    for (let lock = 0; lock < 3; lock += 1) {
+      await queues.pop(queue, { count: 30, requireAck: true, competing: true, ttlSeconds: 1 })
+    }
+    stage.clock.pass(2_000)
+    await queues.pop(queue, { requireAck: true, competing: true, ttlSeconds: 300 })
+    expect(await queues.inspect(queue, { consistent: true })).toMatchObject({ deadCount: 90 })
+    const more = numbers(15).map((text, n) => ({ text, priority: LANES_MAX + n }))
+    await push(queues, queue, more)
+    expect((await queues.inspect(queue, { consistent: true })).deadCount).toBe(0)
+  })
+
   it('gives up its empty lanes to 1,000 others.', async () => {
     const stage = openSimulated()
     const { queues, queue } = await wideQueue(stage, LANES_MAX)

@@ -10,7 +10,10 @@ import { throttled, timedOut, unsent } from '../engine/wire.ts'
 type Answer = Error | object
 
 /** A store that gives these answers one after the other, then the last one again and again. */
-function scripted(...answers: Answer[]) {
+const scripted = (...answers: Answer[]) => scriptedAfter(0, ...answers)
+
+/** Each answer takes so long. */
+function scriptedAfter(answerMs: number, ...answers: Answer[]) {
   let now = 1_000
   const sent: { name: string; input: Record<string, unknown> }[] = []
   const slept: number[] = []
@@ -19,6 +22,7 @@ function scripted(...answers: Answer[]) {
       const { input } = command as { input: Record<string, unknown> }
       const answer = answers[Math.min(sent.length, answers.length - 1)] as Answer
       sent.push({ name: (command as object).constructor.name, input })
+      now += answerMs
       if (answer instanceof Error) throw answer
       return answer
     },
@@ -250,6 +254,18 @@ describe('A transaction', () => {
     expect(totalMs()).toBeGreaterThan(2_900)
     expect(totalMs()).toBeLessThan(3_100)
     expect(sent.length).toBeLessThanOrEqual(60)
+  })
+
+  it('that meets others for good counts slow answers too, half a second each at most.', async () => {
+    const met = cancelled('TransactionConflict', 'None')
+    for (const [answerMs, sendings] of [
+      [100, 25],
+      [3_000, 7],
+    ] as const) {
+      const { dynamo, sent } = scriptedAfter(answerMs, met)
+      await expect(dynamo.transact(input)).rejects.toMatchObject({ code: 'BUSY' })
+      expect(sent.length).toBeLessThanOrEqual(sendings)
+    }
   })
 
   it('that met another is sent again, though the clock was set forward meanwhile.', async () => {

@@ -17,6 +17,7 @@ import { act, again, done, doubt, look, lost, type Outcome, type View } from './
 import { type Engine, outcomeUnknown, readRecord, remindAtMs, seen, tailLimits } from './engine.ts'
 import { foldForRoom } from './fold.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from './lanes.ts'
+import { buryDead } from './move-dead.ts'
 import type { LimitedCall } from './pass-limit.ts'
 import { appendSealing, sealAfter, sealQuietly } from './seal.ts'
 
@@ -127,7 +128,7 @@ async function clearTheWay(
       if (doneLocks(record) === 0) throw queueFull(record)
       return again(await foldForRoom(engine, record))
     case 'too-many-lanes':
-      return again(await makeRoomForLanes(engine, record))
+      return again(await makeRoomForLanes(engine, record, buryDead))
     case 'tail-full':
       return again(await waitForRoom(appending, record))
     case 'too-wide':

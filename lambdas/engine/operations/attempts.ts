@@ -145,7 +145,8 @@ async function carryOut<T>(
     case 'write': {
       const committed = await commit(engine, decision.change)
       if (committed.kind === 'lost') return lost(committed.current)
-      run.losses = 0
+      // Work that comes before the verb's own does not end its bad luck.
+      if (decision.isExtra !== true) run.losses = 0
       return decision.landed(committed.record)
     }
     case 'act': {

@@ -10,7 +10,7 @@ import { attempts } from './attempts.ts'
 import { act, again, answer, look, type Outcome } from './decision.ts'
 import { type Engine, newMark, readRecord, remindAtMs, seen } from './engine.ts'
 import { putFirst } from './first-record.ts'
-import { housekeepRecord } from './housekeep-record.ts'
+import { type Chores, housekeepRecord } from './housekeep-record.ts'
 import { sealAfter } from './seal.ts'
 
 // The lanes that a push, a move or a caller's transaction needs, and the record around them.
@@ -53,19 +53,21 @@ export async function makeRecord<T>(
 }
 
 /**
- * Drops lanes that are empty, and returns the record as last seen. Where no lane can go it refuses, so the
- * record must be as the store has it now (rule 7).
+ * Drops lanes that are empty, and returns the record as it is then. Where no lane can go it refuses, so the
+ * record must be as the store has it now (rule 7). A push hands in `bury`, because lanes whose items are all
+ * dead are empty once these have moved; a move does not, because moving the dead needs a lane itself.
  */
 export async function makeRoomForLanes(
   engine: Engine,
   record: QueueRecord,
+  bury?: Chores['bury'],
 ): Promise<QueueRecord | undefined> {
   const { queue } = record
   const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
   if (empty > 0) {
-    // It leaves dead letters alone: moving them needs a lane itself, in the dead-letter queue.
-    const report = await housekeepRecord(engine, queue, record, { dropEmpty: true })
-    const left = engine.memory.get(queue)
+    const report = await housekeepRecord(engine, queue, record, { dropEmpty: true, bury })
+    // Not from memory: another call of this process may have put an older record there meanwhile.
+    const left = await readRecord(engine, queue)
     // Others may have dropped them meanwhile.
     if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
   }

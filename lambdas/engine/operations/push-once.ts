@@ -25,6 +25,7 @@ import { foldForRoom } from './fold.ts'
 import { hashOf } from './hash.ts'
 import { makeRoomForLanes, missingLanes } from './lanes.ts'
 import { searchesOf } from './locate.ts'
+import { buryDead } from './move-dead.ts'
 import { passKnownLimit } from './pass-limit.ts'
 import { answerAgain, answerOf, located, type Once, receiptOf, receiptPut } from './receipts.ts'
 import { sealQuietly } from './seal.ts'
@@ -88,7 +89,7 @@ async function clearTheWay(
     return again(await foldForRoom(engine, record))
   }
   if (obstacle === 'too-many-lanes') {
-    await makeRoomForLanes(engine, record)
+    await makeRoomForLanes(engine, record, buryDead)
   } else {
     await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
     await sealQuietly(engine, record)
