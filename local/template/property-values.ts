@@ -7,7 +7,7 @@ export function textOf(resource: ResolvedResource, name: string): string {
   const value = resource.property(name)
   if (typeof value === 'string') return value
   throw new StartError(
-    `Cannot run the template because ${name} of ${resource.logicalId} is not a text but ${JSON.stringify(value)}`,
+    `Cannot run the template because ${name} of ${resource.logicalId} is not text but ${JSON.stringify(value)}`,
   )
 }
 
