@@ -27,7 +27,7 @@ const exitCodeOfStatus: Readonly<Record<number, ExitCode>> = {
   429: exitCodes.refused,
 }
 
-/** What those do not say: a lock is a thing, no input; and the client's own codes have no status. */
+/** Codes whose status would mislead, such as the client's own, which have none. */
 const exceptions: Readonly<Record<string, ExitCode>> = {
   INVALID_LOCK_ID: exitCodes.refused,
   NOT_FOUND: exitCodes.failed,
@@ -63,7 +63,7 @@ export function explain(error: unknown): Explained {
 
 /** The engine's message says so already; that of a broken connection does not. */
 const withDoubt = (message: string): string =>
-  /whether/.test(message) ? message : `${message}; it may have been done all the same`
+  /whether/.test(message) ? message : `${message}; it may have been done anyway`
 
 const unsent = (error: unknown) =>
   error instanceof Error && !(error instanceof Failure) && isUnsent(error.cause)

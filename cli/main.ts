@@ -7,7 +7,7 @@ import { runCli } from './run-cli.ts'
 const args = process.argv.slice(2)
 const { stdin, stdout, stderr, env } = process
 
-// npm runs its scripts in the package's folder; a file is meant where it was typed.
+// npm runs its scripts in the package's folder; paths are relative to where you typed them.
 const typedIn = env.npm_lifecycle_event === 'pushpop' ? env.INIT_CWD : undefined
 if (typedIn !== undefined && args[0] !== 'start') process.chdir(typedIn)
 

@@ -45,7 +45,7 @@ export type ErrorBody = {
   readonly limit_bytes?: number
   /** With 423. Epoch seconds with a fraction. */
   readonly lock_expires_at?: number
-  /** The change may have been made all the same. */
+  /** The change may have been made anyway. */
   readonly outcome?: 'unknown'
   /** With `RATE_LIMITED`, of a rate limit’s key. */
   readonly allowed?: false
@@ -348,7 +348,7 @@ export type InspectAnswer = {
 }
 
 export type BrowseParameters = {
-  /** Only these. Default: all, in order. */
+  /** Only this priority. Default: all, in order. */
   readonly priority?: number
   /** How many at most. Default 20. */
   readonly limit?: number
@@ -442,7 +442,7 @@ export type ConfigureBody = {
 export type ConfigureAnswer = ConfigurationAnswer
 
 export type PurgeBody = {
-  /** Only these. Default: all. */
+  /** Only this priority. Default: all. */
   readonly priority?: number
 }
 
@@ -468,7 +468,7 @@ export type RedriveAnswer = {
 }
 
 export type ListParameters = {
-  /** Only ids that begin so. */
+  /** Only ids with this prefix. */
   readonly prefix?: string
   /** How many at most. Default 20. */
   readonly limit?: number
@@ -661,7 +661,7 @@ export type RatePatternsAnswer = {
 export type ConfigureRatePatternsBody = {
   /** All there shall be, in any order: the longest prefix applies. */
   readonly patterns: readonly {
-    /** For all keys that begin so; empty for all keys. */
+    /** For all keys with this prefix; empty for all keys. */
     readonly prefix: string
     /** Requests that may go in one window. Default 100. */
     readonly max_requests?: number

@@ -25,7 +25,7 @@ export type ErrorDetails = {
   /** The HTTP status; absent if there was no answer. */
   readonly status?: number | undefined
   readonly retryable?: boolean
-  /** `unknown`: the change may have been made all the same, or may still be. */
+  /** `unknown`: the change may have been made anyway, or may still be. */
   readonly outcome?: 'unknown' | undefined
   readonly requestId?: string | undefined
   readonly field?: string | undefined

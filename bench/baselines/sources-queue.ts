@@ -3,7 +3,7 @@
 // others out. So the metadata carry a version, each operation is one transaction on the condition
 // that it is still the one read (Dapr's state manager saves both keys in a transaction too), and
 // the loser of a race reads again after a random, growing pause. Both rows are read at once; since
-// two reads are no snapshot, a segment's row has the version too, and the transaction compares it.
+// two reads are not a snapshot, a segment's row has the version too, and the transaction compares it.
 
 import { randomBytes } from 'node:crypto'
 import { BatchGetCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'

@@ -3,7 +3,7 @@ import type { Usage } from '../prices.ts'
 /** What one kind of request cost, for example `update q#` or `s3 put`. */
 export type Tally = Usage & {
   readonly requests: number
-  /** Writes refused by their condition, and cancelled transactions. Billed all the same. */
+  /** Writes refused by their condition, and cancelled transactions. Billed anyway. */
   readonly failedWrites: number
   readonly throttled: number
 }

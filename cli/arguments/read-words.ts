@@ -46,7 +46,7 @@ export function readWords(
 /** A rate limit's key is spelled like a queue id. */
 function checkId(command: string, word: string, kind: 'queue' | 'key'): void {
   if (isQueueId(word)) return
-  const what = kind === 'queue' ? 'no queue id' : "no rate limit's key"
+  const what = kind === 'queue' ? 'not a queue id' : "not a rate limit's key"
   throw wrongUsage(
     `Cannot ${command} because ${JSON.stringify(word)} is ${what}: ` +
       'that is 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',

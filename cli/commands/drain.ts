@@ -10,7 +10,7 @@ import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-fil
 import { itemLine } from '../lines/write-item.ts'
 import { writtenBefore } from '../lines/written-before.ts'
 
-/** A bound that nobody meets: a number has to be one. */
+/** Effectively unlimited; the option needs a maximum. */
 const LIMIT_MAX = 1_000_000_000_000
 
 export const drain = command({

@@ -28,8 +28,8 @@ export const push = command({
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
   notes: [
-    'Items go in order, up to 1,000 and 2.5 MiB a push; each push is all or nothing. A line that is\n' +
-      'no JSON is named before anything of its push is sent.',
+    'Items go in order, up to 1,000 and 2.5 MiB a push; each push is all or nothing. If a line is\n' +
+      'not JSON, push names it and sends nothing of that batch.',
   ],
   examples: [
     `pushpop push orders '{"order": 17}' --priority 5`,

@@ -28,14 +28,16 @@ export const rateConfig = command({
     const isNamed = Object.keys(settings).length > 0
     if (verb !== 'show' && verb !== 'set' && verb !== 'remove') {
       throw wrongUsage(
-        `Cannot rate-config because ${JSON.stringify(verb)} is none of show, set and remove`,
+        `Cannot use rate-config because ${JSON.stringify(verb)} is none of show, set and remove`,
       )
     }
     if (verb === 'set' && !isNamed) {
-      throw wrongUsage('Cannot rate-config because set needs a setting, such as --max-requests N')
+      throw wrongUsage(
+        'Cannot change the configuration because set needs a setting, such as --max-requests N',
+      )
     }
     if (verb !== 'set' && isNamed) {
-      throw wrongUsage(`Cannot rate-config because settings go with set, not with ${verb}`)
+      throw wrongUsage(`Cannot use the settings because settings go with set, not with ${verb}`)
     }
     const { body, text, etag } = await withRates({ given, io }, (rates) => {
       if (verb === 'set') return rates.configure(key, settings)

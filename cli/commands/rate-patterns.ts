@@ -50,11 +50,11 @@ export const ratePatterns = command({
     const [verb = 'show'] = words
     if (verb !== 'show' && verb !== 'set') {
       throw wrongUsage(
-        `Cannot rate-patterns because ${JSON.stringify(verb)} is neither show nor set`,
+        `Cannot use rate-patterns because ${JSON.stringify(verb)} is neither show nor set`,
       )
     }
     if (verb === 'show' && (given.file !== undefined || given.yes)) {
-      throw wrongUsage('Cannot rate-patterns because --file and --yes go with set')
+      throw wrongUsage('Cannot show the patterns because --file and --yes go with set')
     }
     const patterns = verb === 'set' ? await patternsIn(given.file, io) : undefined
     return withRates({ given, io }, async (rates) => {
@@ -78,7 +78,7 @@ async function replace(
   const before = body.patterns.length
   const change = `${counted(before, 'pattern')} by ${grouped(patterns.length)}`
   if (!given.yes && before > 0) {
-    tell(`This replaces ${change}; limits of keys that begin so change at once.`)
+    tell(`This replaces ${change}; limits of keys with these prefixes change at once.`)
     await confirm(context, { ...yes, undone: 'Nothing was replaced' })
   }
   const { text } = await rates.configurePatterns(patterns, etag)
@@ -88,7 +88,7 @@ async function replace(
 }
 
 async function show(context: Run, { patterns }: RatePatternsAnswer) {
-  if (patterns.length === 0) return context.tell('There is no pattern yet.')
+  if (patterns.length === 0) return context.tell('There are no patterns yet.')
   await printTable(context, columns, patterns.map(rowOf))
 }
 
@@ -110,13 +110,13 @@ async function patternsIn(file: string | undefined, io: Io): Promise<readonly un
   try {
     value = JSON.parse(text)
   } catch {
-    throw wrongUsage(`Cannot rate-patterns because ${name} is not JSON`)
+    throw wrongUsage(`Cannot change the patterns because ${name} is not JSON`)
   }
   const isNamed = typeof value === 'object' && value !== null && 'patterns' in value
   const patterns: unknown = isNamed ? (value as { patterns: unknown }).patterns : value
   if (Array.isArray(patterns)) return patterns
   throw wrongUsage(
-    `Cannot rate-patterns because ${name} holds no list: that is {"patterns": [{"prefix", …}, …]}`,
+    `Cannot change the patterns because ${name} holds no list; write {"patterns": [{"prefix", …}, …]}`,
   )
 }
 
@@ -128,7 +128,7 @@ async function textOf(file: string | undefined, io: Io): Promise<string> {
   }
   if (io.stdin.isTTY && file === undefined) {
     throw wrongUsage(
-      'Cannot rate-patterns because there is no --file, and nothing comes from stdin; ' +
+      'Cannot change the patterns because there is no --file, and nothing comes from stdin; ' +
         'see: pushpop help rate-patterns',
     )
   }

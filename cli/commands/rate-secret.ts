@@ -24,8 +24,8 @@ export const rateSecret = command({
   words: [{ name: 'show|rotate|forget', kind: 'text', optional: true }],
   options,
   notes: [
-    'Needs --table and --bucket. rotate puts another in its place: it signs ten minutes later, when\n' +
-      'every process has read it. Tickets of the last three before it stay good until they end.',
+    'Needs --table and --bucket. rotate makes a new secret, which starts to sign ten minutes later,\n' +
+      'when every process has read it. Tickets of the last three before it stay good until they end.',
     'forget is for a secret that has leaked, once another signs: whatever the former ones have\n' +
       'signed is void within five minutes. The secrets themselves are never shown.',
   ],
@@ -38,11 +38,11 @@ export const rateSecret = command({
     const [verb = 'show'] = words
     if (verb !== 'show' && verb !== 'rotate' && verb !== 'forget') {
       throw wrongUsage(
-        `Cannot rate-secret because ${JSON.stringify(verb)} is none of show, rotate and forget`,
+        `Cannot use rate-secret because ${JSON.stringify(verb)} is none of show, rotate and forget`,
       )
     }
     if (given.yes && verb !== 'forget') {
-      throw wrongUsage(`Cannot rate-secret because --yes goes with forget, not with ${verb}`)
+      throw wrongUsage(`Cannot ${verb} the secret because --yes goes with forget, not with ${verb}`)
     }
     const place = placeOf(given, io.env)
     if (place.kind !== 'store') {
@@ -50,7 +50,7 @@ export const rateSecret = command({
     }
     if (verb === 'forget' && !given.yes) {
       checkAskable(io, 'forget')
-      context.tell('This makes all tickets void that the former secrets have signed.')
+      context.tell('This voids every ticket that a former secret signed.')
       await confirm(context, { ...yes, undone: 'Nothing was forgotten' })
     }
     const dynamodb = new DynamoDBClient({ ...awsOf(given), maxAttempts: 1 })

@@ -30,7 +30,7 @@ export const rateTicket = command({
     const [key = '', ticket = ''] = words
     if (!ticketForm.test(ticket)) {
       throw wrongUsage(
-        `Cannot rate-ticket because ${JSON.stringify(ticket)} is no ticket: ` +
+        `Cannot verify the ticket because ${JSON.stringify(ticket)} is not a ticket: ` +
           'that is what pushpop rate --wait gives',
       )
     }

@@ -17,7 +17,7 @@ import type { DecisionBody } from '../target/rates.ts'
 
 export const rate = command({
   name: 'rate',
-  summary: 'Asks a rate limit: go, no, or wait until',
+  summary: 'Asks a rate limit whether to go now, later or not at all',
   words: [keyWord],
   options: {
     wait: flag('take a place in line where the window is full'),
@@ -28,12 +28,12 @@ export const rate = command({
       `with --wait: how long to wait for the turn; ${WAIT_MS_DEFAULT} is the default`,
     ),
     cost: integer('N', 1, MAX_REQUESTS_MAX, 'for how many requests it counts; 1 is the default'),
-    caller: text('C', 'who asks: keeps his order where a key has shards'),
+    caller: text('C', "the caller's name; keeps their requests in order if the key has shards"),
     ...limitOptions,
   },
   notes: [
-    'Prints go (exit code 0), no (4), or wait until a time (6). With --wait a turn that comes soon\n' +
-      'enough is waited for, and is a go then; a later one is a ticket, which pushpop rate-ticket\n' +
+    'Prints go (exit code 0), no (4), or wait until a time (6). If a turn comes soon enough,\n' +
+      '--wait waits for it and then says go; a later one is a ticket, which pushpop rate-ticket\n' +
       'verifies. A limit named here is for this request, where the key allows it.',
   ],
   examples: [

@@ -16,7 +16,7 @@ const LIMIT_MAX = 1_000
 const EVERY_SECONDS_STANDARD = 2
 
 const options = {
-  prefix: text('P', 'only queues whose ids begin so'),
+  prefix: text('P', 'only queues whose ids have this prefix'),
   limit: integer('N', 1, LIMIT_MAX, `how many queues at most; ${LIMIT_STANDARD} is the default`),
   watch: flag('again and again, until Ctrl-C; with --json a line each time'),
   every: integer(
@@ -44,7 +44,7 @@ export const stats = command({
     if (given.watch && !isJson) {
       if (!io.stdout.isTTY) {
         throw wrongUsage(
-          'Cannot watch because stdout is no terminal; --json prints a line each time',
+          'Cannot watch because stdout is not a terminal; --json prints a line each time',
         )
       }
       return watch(context)

@@ -39,7 +39,7 @@ type Run = Context<typeof options>
 
 export const verify = command({
   name: 'verify',
-  summary: 'Plays every promise of the README against a running service',
+  summary: 'Checks the promises of the README against a running service',
   words: [],
   options,
   notes: [
@@ -47,7 +47,7 @@ export const verify = command({
       'also after Ctrl-C. It needs the rights to push, pop, inspect, manage and ask rate limits. It takes\n' +
       'one to three minutes, most of them waiting for the sweeper, and costs less than a cent.',
     'It does not look at events, which the API does not show.',
-    'Exit code 5 if a promise is broken, 1 if one could not be decided. Where stdout is no terminal it\n' +
+    'Exit code 5 if a promise is broken, 1 if one could not be decided. If stdout is not a terminal it\n' +
       'gets the report as Markdown, which can be pasted into an issue: no address is in it.',
   ],
   examples: [
@@ -154,11 +154,11 @@ async function writeReport(file: string, text: string): Promise<void> {
   }
 }
 
-/** Errors of the network name it. */
+/** Network errors contain the address. */
 const withoutAddress = (text: string, url: string): string =>
   text.replaceAll(new URL(url).origin, 'the endpoint')
 
-/** Behind a domain of your own the address does not tell. */
+/** A custom domain does not reveal the region. */
 function whereIs(url: string): string {
   const { hostname } = new URL(url)
   if (/^(localhost|127\..*|\[::1\])$/.test(hostname)) return 'this machine'

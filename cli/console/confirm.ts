@@ -4,10 +4,10 @@ import type { Context, Io } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Failure, interrupted, wrongUsage } from '../failure.ts'
 
-/** Refuses to go on where nobody can be asked. */
+/** Refuses to go on if there is no terminal to ask on. */
 export function checkAskable({ stdin, stderr }: Io, what: string): void {
   if (stdin.isTTY && stderr.isTTY) return
-  throw wrongUsage(`Cannot ${what} because nobody can be asked here; --yes does not ask`)
+  throw wrongUsage(`Cannot ${what} because there is no terminal to ask on; use --yes`)
 }
 
 /** Goes on only if the person types the expected word. `undone`: `Nothing was deleted` */

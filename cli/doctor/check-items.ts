@@ -123,7 +123,7 @@ async function confirmed(
   return missing
 }
 
-/** A recalled segment is read from rows; its object is there all the same, until it is trimmed. */
+/** A recalled segment is read from rows; its object stays there until it is trimmed. */
 async function objectMissing(
   engine: Engine,
   queue: string,

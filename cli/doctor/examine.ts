@@ -94,7 +94,7 @@ async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSign
   return found
 }
 
-/** What was trimmed between the first look and the record is no stray: it is gone. */
+/** What was trimmed between the first look and the record is not a stray: it is gone. */
 async function stillThere(engine: Engine, strays: readonly Stray[]): Promise<Stray[]> {
   const found: Stray[] = []
   for (const stray of strays) {

@@ -61,7 +61,7 @@ function rowStrays(
       const batch = at.slice(`b#${queue}#`.length)
       if (known.has(batch)) continue
       // Its items' times say when they were pushed first, which for moved ones is long before.
-      const why = 'nothing refers to it; it may be a push under way, and nothing tells its age'
+      const why = 'nothing refers to it; it may be a push under way, and its age is unknown'
       strays.set(at, { kind: 'stray-batch', at, why, repairable: false })
       continue
     }

@@ -20,7 +20,7 @@ export async function holding<T>(
     sleep: delay,
     extend: (signal) =>
       unlessOver(target.extend(queue, { lockId, ttlSeconds: TTL_SECONDS }), signal),
-    // If the lock has ended all the same, the acknowledgement fails and says so.
+    // If the lock has ended anyway, the acknowledgement fails and says so.
     onTrouble() {},
     isLost: (error) => lostLockCodes.some((code) => code === codeOf(error)),
   })

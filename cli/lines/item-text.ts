@@ -1,7 +1,7 @@
 import { ITEM_BYTES_MAX, PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { JsonReader } from '../../lambdas/http/json-reader.ts'
 
-/** Why a text is no item; `undefined` if it is one. */
+/** Why a text is not an item; `undefined` if it is one. */
 export function whyNoItem(text: string): string | undefined {
   if (!isJson(text)) return 'it is not JSON (a plain line of text is pushed with --text)'
   return whyTooLarge(text)

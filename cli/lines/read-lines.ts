@@ -10,7 +10,7 @@ export type Line = {
   readonly offset: number
 }
 
-/** The longest line of ours: an item, with id and times around it. What is longer is no item. */
+/** The longest line of ours: an item, with id and times around it. A longer line is not an item. */
 export const LINE_BYTES_MAX = ITEM_BYTES_MAX + 4_096
 
 const NEWLINE = 0x0a

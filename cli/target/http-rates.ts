@@ -52,4 +52,4 @@ export function openHttpRates(
 }
 
 const stopped = (isDoubtful: boolean) =>
-  interrupted(isDoubtful ? 'Stopped; it may have been done all the same.' : 'Stopped.')
+  interrupted(isDoubtful ? 'Stopped; it may have been done anyway.' : 'Stopped.')

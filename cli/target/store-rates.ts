@@ -133,6 +133,6 @@ const overrideRefused = (key: string, field: string): Failure =>
   )
 
 const ticketNotFound = (key: string): Failure =>
-  new Failure(exitCodes.refused, `This is no ticket of ${key} that was signed here`, {
+  new Failure(exitCodes.refused, `This is not a ticket of ${key} that was signed here`, {
     code: 'TICKET_NOT_FOUND',
   })

@@ -44,7 +44,7 @@ export async function drained<T>(queue: Queue<T>, atMost: number): Promise<T[]> 
 }
 
 /**
- * Runs all works to their end, even if one fails: no call of a step may land after its queues were
+ * Runs every task to its end, even if one fails: no call of a step may land after its queues were
  * emptied.
  */
 export async function together<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {

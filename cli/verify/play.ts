@@ -70,7 +70,7 @@ export async function play(
   const calls: Call[] = []
   const seen = new Map<string, string>()
   const pass = turnstile(settings.atOnce)
-  // The reader of our output may go away first. The queues are emptied all the same.
+  // The reader of our output may go away first. We empty the queues anyway.
   const deaf = new AbortController()
   const halt = AbortSignal.any([interrupt, deaf.signal, AbortSignal.timeout(RUN_MS_MAX)])
   const clientUntil = (end: AbortSignal) => {

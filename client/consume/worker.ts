@@ -60,7 +60,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
       })
     } catch (error) {
       if (!(error instanceof PushPopError)) throw error
-      // Locked, refused or lost: whether the one before was acknowledged only it can tell.
+      // Locked, refused or lost: only the previous lock can tell whether it was acknowledged.
       const held = finished
       finished = undefined
       if (held !== undefined) await acknowledgeAlone(queue, held, shift)

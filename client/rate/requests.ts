@@ -120,5 +120,5 @@ function pathOf(key: string): string {
 
 function ticketSegment(ticket: string): string {
   if (!isLost(ticket)) return encodeURIComponent(ticket)
-  throw new PushPopError('TICKET_NOT_FOUND', `"${ticket}" is no ticket of a rate limit`)
+  throw new PushPopError('TICKET_NOT_FOUND', `"${ticket}" is not a ticket of a rate limit`)
 }

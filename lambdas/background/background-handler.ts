@@ -20,7 +20,7 @@ type Report<A> = {
 }
 
 /** Writes one log line a run, with its metrics, even if it fails. */
-export function upkeepHandler<E, A>(
+export function backgroundHandler<E, A>(
   name: FunctionName,
   log: Log,
   work: (event: E, run: Run) => Promise<Report<A>>,

@@ -2,7 +2,7 @@ import type { Queues } from '../engine/queues.ts'
 import type { Clock } from '../foundation/dynamo.ts'
 import type { Log } from '../runtime/log.ts'
 
-/** What of the engine a consumer uses. */
+/** The engine methods a consumer uses. */
 export type Engine = Pick<
   Queues,
   'pop' | 'acknowledge' | 'extend' | 'release' | 'deadLetter' | 'browse'

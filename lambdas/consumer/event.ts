@@ -15,7 +15,7 @@ export function queueOf(event: unknown): string {
   const queue = ((event ?? {}) as Partial<ConsumerEvent>).detail?.queue
   if (isQueueId(queue)) return queue
   throw new TypeError(
-    'Cannot run because the event names no queue: its detail.queue is no queue id',
+    'Cannot run because the event names no queue: its detail.queue is not a queue id',
   )
 }
 

@@ -11,8 +11,8 @@ export type ConsumerOptions = {
   /** How long a lock lives if the run dies: 5–300. It is extended while the handler works. Default 30. */
   readonly lockTtlSeconds?: number
   /**
-   * An item that has failed so often is dead-lettered. Default: the queue's own `max_deliveries`, which
-   * may be never.
+   * Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`, which may be
+   * never.
    */
   readonly maxDeliveries?: number
   /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */

@@ -131,7 +131,7 @@ async function lotOf(
   if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
   if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
     // By now another consumer has these items, or soon will.
-    edge.log.write('warn', 'a lock was over when it was told of', { queue })
+    edge.log.write('warn', 'the lock had expired before its answer arrived', { queue })
     return 'late'
   }
   const items = popped.items.map(itemOf)

@@ -1,5 +1,5 @@
 import type { DynamoDBStreamEvent } from 'aws-lambda'
-import { upkeepHandler } from '../background/background-handler.ts'
+import { backgroundHandler } from '../background/background-handler.ts'
 import { housekeepBatch } from '../background/housekeeping/housekeep-batch.ts'
 import { logOf } from '../runtime/environment.ts'
 import { createServices } from '../runtime/services.ts'
@@ -7,6 +7,6 @@ import { createServices } from '../runtime/services.ts'
 const log = logOf(process.env)
 const queues = createServices(process.env, log)
 
-export const handler = upkeepHandler('Housekeep', log, (event: DynamoDBStreamEvent, run) =>
+export const handler = backgroundHandler('Housekeep', log, (event: DynamoDBStreamEvent, run) =>
   housekeepBatch(queues, event, run),
 )

@@ -1,4 +1,4 @@
-import { upkeepHandler } from '../background/background-handler.ts'
+import { backgroundHandler } from '../background/background-handler.ts'
 import { createSweeper } from '../background/sweep/sweeper.ts'
 import { logOf, numberIn } from '../runtime/environment.ts'
 import { createServices } from '../runtime/services.ts'
@@ -8,4 +8,8 @@ const everySeconds = numberIn(process.env, 'PUSHPOP_SWEEP_EVERY_SECONDS') ?? 60
 const log = logOf(process.env)
 const queues = createServices(process.env, log)
 
-export const handler = upkeepHandler('ReturnExpiredLocks', log, createSweeper(queues, everySeconds))
+export const handler = backgroundHandler(
+  'ReturnExpiredLocks',
+  log,
+  createSweeper(queues, everySeconds),
+)

@@ -5,7 +5,7 @@ import type { BodyOf, Call, ParametersOf } from './schemas/call.ts'
 /** A request that has passed every check: what an endpoint acts on. */
 export type CheckedRequest<C extends Call> = {
   readonly queue: string
-  /** Of a rate limit, and a ticket of it. */
+  /** The rate limit's key and its ticket. */
   readonly key: string
   readonly ticket: string
   readonly requestId: string

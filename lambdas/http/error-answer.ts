@@ -54,13 +54,13 @@ export function errorAnswer(error: unknown, requestId: string, changes: boolean)
   return refuse('INTERNAL', ours, false, requestId, {})
 }
 
-const ours = 'Something failed that is our fault; the request id tells us more'
+const ours = 'Something failed on our side; the request id tells us more'
 const waitOrCompete = 'Try again after lock_expires_at, or pop with allow_competing_consumers=true'
 const tookTooLong = 'The store took too long; try again in a moment'
 const repeatSafely =
   'It may have happened. A push or pop with an Idempotency-Key can be repeated safely; any other may happen twice'
 
-/** Where the sources print a sentence, we answer with theirs; what the engine adds is the hint. */
+/** Where the documents that PushPop comes from print a sentence, we use theirs; the hint is the engine's. */
 const sourcesSay: Partial<Record<HttpErrorCode, string>> = {
   LOCK_EXPIRED: 'Lock has expired',
   LOCK_NOT_FOUND: 'No active lock found',

@@ -1,8 +1,9 @@
 import { RequestError } from './request-error.ts'
 
 /**
- * `json` is what it says. `json-or-curl` also takes the sources' own line for a late acknowledgement:
- * `curl -d '{…}'` without a header, which curl sends as a form, and which they promise to answer.
+ * `json` is what it says. `json-or-curl` also takes the line for a late acknowledgement from the documents
+ * that PushPop comes from: `curl -d '{…}'` without a header, which curl sends as a form. They promise an
+ * answer.
  */
 export type MediaTypes = 'json' | 'json-or-curl'
 
@@ -25,7 +26,7 @@ const FORM = 'application/x-www-form-urlencoded'
 const isUtf8 = (parameter: string): boolean =>
   !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter)
 
-/** A body that is called a form and is no JSON object is really a form. */
+/** If a form-typed body is not a JSON object, it is a form. */
 export function checkNoForm(headers: Headers, text: string): void {
   const isForm = headers['content-type']?.trim().toLowerCase().startsWith(FORM)
   if (isForm && !text.trimStart().startsWith('{')) throw unsupported()

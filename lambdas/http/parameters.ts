@@ -41,7 +41,7 @@ export function addHeaderParameters(
   }
 }
 
-/** Turns texts into values; a text that is no such value stays text, and its schema refuses it. */
+/** Turns texts into values; text that does not parse stays text, and its schema refuses it. */
 export function typedParameters(
   texts: ReadonlyMap<string, string>,
   kinds: ParameterKinds,

@@ -139,7 +139,7 @@ function build(
     write: false,
     bundle: true,
     format: 'esm',
-    // Without splitting, a module behind an `import()` would be loaded at the start all the same.
+    // Without splitting, a module behind an `import()` would still be loaded at the start.
     splitting: true,
     platform: 'node',
     target: 'node24',

@@ -1,6 +1,6 @@
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
 
-/** No query string: a lock id may be in it. The path holds a queue's id, which is no secret. */
+/** No query string: a lock id may be in it. The path holds a queue's id, which is not a secret. */
 const fields = {
   request_id: '$context.requestId',
   time: '$context.requestTime',

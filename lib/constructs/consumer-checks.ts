@@ -60,7 +60,7 @@ function idsOf(ids: readonly string[]): string[] {
     throw new Error('Cannot tell which queues a consumer works: `queues` selects none')
   }
   for (const id of ids) {
-    if (!isQueueId(id)) throw new Error(`\`queues\` has "${id}", which is no queue id`)
+    if (!isQueueId(id)) throw new Error(`\`queues\` has "${id}", which is not a queue id`)
   }
   return [...ids]
 }

@@ -21,7 +21,7 @@ import { Construct } from 'constructs'
 import { allowReading, makeFailureQueue } from './stream-reader.ts'
 
 export type EventsProps = {
-  /** The bus is called so: two services of an account each have their own. */
+  /** The name of the bus: two services of an account each have their own. */
   readonly serviceName: string
   /** How long events are kept to be replayed. */
   readonly archiveFor: Duration
@@ -29,8 +29,8 @@ export type EventsProps = {
 
 /**
  * A bus of its own for what happens to queues, and an archive to replay it from. Until something
- * happens it costs nothing. The function that puts the events there is told of the table's stream by
- * `follow`: it needs the name of the bus, and so is made in between.
+ * happens it costs nothing. `follow` connects the function that puts the events there to the table's
+ * stream: the function needs the name of the bus, and so is made in between.
  */
 export class Events extends Construct {
   readonly bus: EventBus
@@ -63,7 +63,7 @@ export class Events extends Construct {
       eventSourceArn: table.tableStreamArn as string,
       startingPosition: StartingPosition.TRIM_HORIZON,
       filters: [...transitionFilters],
-      // Nobody is to wait for company: what comes while a batch is being announced makes the next.
+      // No batching window: what comes while a batch is being announced makes the next.
       batchSize: 100,
       // A shard's queues in four lanes, each queue in one: order within a queue stays, and what is
       // being tried again holds up a quarter of the others.
@@ -109,7 +109,7 @@ export class Events extends Construct {
           ],
           conditions: {
             StringNotEquals: { 'aws:PrincipalAccount': stack.account },
-            // An AWS service has no account; without a statement that allows it, it may nothing either.
+            // An AWS service has no account; it too may do nothing without a statement that allows it.
             BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
           },
         }),
@@ -124,9 +124,9 @@ const isMissing = { S: FilterRule.notExists() }
 const isRecord = { born: exists }
 
 /**
- * Which writes may be a transition; whether they are, the function sees by comparing the images. The
- * engine's two marks (`dry`, `ev`: lambdas/engine/core/record.ts) keep it asleep through the ordinary traffic
- * of a busy queue. A record is deleted only long after its queue was drained: no new image, no event.
+ * Writes that may be transitions; the function compares the images to decide. The engine's two flags
+ * (`dry` and `ev` in lambdas/engine/core/stored-record.ts) keep it asleep through the ordinary traffic of a
+ * busy queue. A record is deleted only long after its queue was drained: no new image, no event.
  */
 const transitionFilters = [
   // Nothing was free to pop: the next push, or the last acknowledgement.
@@ -137,7 +137,7 @@ const transitionFilters = [
   // acknowledging, items died, or the queue is announced again. By an attribute: the stream's own
   // `eventName` is not among what Lambda documents for a filter.
   FilterCriteria.filter({ dynamodb: { NewImage: { ev: exists } } }),
-  // A queue was made by an engine from before that mark; a consumer bundles the engine, and keeps it
+  // A queue was made by an engine from before that flag; a consumer bundles the engine, and keeps it
   // until somebody deploys it again. A leaf also counts as missing where no image is above it.
   FilterCriteria.filter({ dynamodb: { NewImage: isRecord, OldImage: { born: isMissing } } }),
 ]

@@ -103,7 +103,7 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
  */
 export type Concurrency = Readonly<Partial<Record<FunctionName | 'Announce', number>>>
 
-/** Only there where events are wanted, and no duty of a caller's: so not among the others. */
+/** It exists only with events, and serves no caller: so it is not among the others. */
 export const announceSetting: FunctionSetting = {
   file: 'announce.ts',
   description: 'PushPop: puts what happened to queues on the event bus, on the stream of the table',

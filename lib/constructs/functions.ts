@@ -31,7 +31,7 @@ type FunctionsProps = {
   readonly remindAfter: Duration | undefined
   readonly rateHold: Duration | undefined
   readonly concurrency: Concurrency
-  /** Without it nothing is announced, and the engine leaves out the marks for it. */
+  /** Without it nothing is announced, and the engine leaves out the flags for it. */
   readonly bus: EventBus | undefined
 }
 
@@ -119,7 +119,7 @@ function environments({
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
     }),
     ...(remindAfter && { PUSHPOP_REMIND_AFTER_SECONDS: String(remindAfter.toSeconds()) }),
-    // The marks would cost a pop of the last item one write, and nobody would read them.
+    // The flags would cost a pop of the last item one write, and nobody would read them.
     ...(!bus && { PUSHPOP_EVENTS: 'off' }),
   }
   const swept = {

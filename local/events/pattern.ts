@@ -21,7 +21,7 @@ export function compilePattern(pattern: Readonly<Record<string, unknown>>): Pred
 
 function anyOf(patterns: unknown): Predicate {
   if (!Array.isArray(patterns) || !patterns.every(isObject)) {
-    throw new StartError('Cannot use the event pattern because its $or is no list of patterns')
+    throw new StartError('Cannot use the event pattern because its $or is not a list of patterns')
   }
   const alternatives = patterns.map(compilePattern)
   return (value) => alternatives.some((fits) => fits(value))
@@ -31,7 +31,7 @@ function compileField(field: string, wanted: unknown): Predicate {
   if (isObject(wanted)) return compilePattern(wanted)
   if (!Array.isArray(wanted) || wanted.length === 0) {
     throw new StartError(
-      `Cannot use the event pattern because what it wants of ${field} is no list: ${JSON.stringify(wanted)}`,
+      `Cannot use the event pattern because what it wants of ${field} is not a list: ${JSON.stringify(wanted)}`,
     )
   }
   const alternatives = wanted.map((entry) => compileComparison(field, entry))

@@ -71,7 +71,7 @@ export class AsyncInvoker {
     for (let failures = 0; !signal.aborted; ) {
       const { kind } = await pool.invoke(event)
       if (kind === 'answered') return
-      // Throttled is no failure: the function has not tried.
+      // Throttled is not a failure: the function has not tried.
       if (kind === 'failed') failures += 1
       if (failures > asyncRetriesMax) {
         if (!signal.aborted) this.#settings.onDropped(id, `it failed ${failures} times`)

@@ -58,7 +58,7 @@ export class RowExpiry {
     const seconds = String(Math.floor(nowMs() / 1000))
     const isOver = {
       ExpressionAttributeNames: { '#ttl': timeToLiveAttribute },
-      // DynamoDB ignores rows in which the value is no number.
+      // DynamoDB ignores rows in which the value is not a number.
       ExpressionAttributeValues: { ':now': { N: seconds }, ':number': { S: 'N' } },
     }
     const condition = 'attribute_type(#ttl, :number) AND #ttl < :now'

@@ -17,7 +17,7 @@ export type SynthesisOptions = {
   readonly context?: Readonly<Record<string, unknown>> | undefined
   /** Where results are kept; `node_modules/.cache` of the project unless given. */
   readonly cacheDirectory?: string | undefined
-  /** A folder that is no source, wherever it is: the data. */
+  /** A folder that is not a source, wherever it is: the data. */
   readonly except?: string | undefined
   /** Called if it will take seconds. */
   readonly onStart?: (() => void) | undefined

@@ -53,7 +53,7 @@ function planTargets(
     const served = resources.find('AWS::Lambda::Function', target.Arn)
     if (!served) {
       leftOut.push(
-        `The rule ${rule.logicalId} has a target that is no function: it gets no events.`,
+        `The rule ${rule.logicalId} has a target that is not a function: it gets no events.`,
       )
       return []
     }

@@ -76,7 +76,7 @@ function patternsOf(mapping: ResolvedResource): Record<string, unknown>[] {
     try {
       const pattern: unknown = JSON.parse(isObject(filter) ? String(filter.Pattern) : '')
       if (isObject(pattern)) return pattern
-      throw new Error('it is no JSON object')
+      throw new Error('it is not a JSON object')
     } catch (error) {
       throw new StartError(
         `Cannot run ${mapping.logicalId} because of one of its filters: ${messageOf(error)}`,

@@ -7,7 +7,7 @@ export function textOf(resource: ResolvedResource, name: string): string {
   const value = resource.property(name)
   if (typeof value === 'string') return value
   throw new StartError(
-    `Cannot run the template because ${name} of ${resource.logicalId} is no text but ${JSON.stringify(value)}`,
+    `Cannot run the template because ${name} of ${resource.logicalId} is not text but ${JSON.stringify(value)}`,
   )
 }
 
@@ -18,7 +18,7 @@ export function numberOf(resource: ResolvedResource, name: string): number | und
   const number = Number(value)
   if (Number.isFinite(number)) return number
   throw new StartError(
-    `Cannot run the template because ${name} of ${resource.logicalId} is no number but ${JSON.stringify(value)}`,
+    `Cannot run the template because ${name} of ${resource.logicalId} is not a number but ${JSON.stringify(value)}`,
   )
 }
 

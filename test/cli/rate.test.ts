@@ -236,7 +236,7 @@ describe('over HTTP', () => {
     const lost = error(503, 'STORE_UNAVAILABLE', { retryable: true, outcome: 'unknown' })
     const doubtful = await pushpop('rate k', [lost, go])
     expect(doubtful).toMatchObject({ code: 1, stdout: '' })
-    expect(doubtful.stderr).toContain('it may have been done all the same')
+    expect(doubtful.stderr).toContain('it may have been done anyway')
     expect(seen).toHaveLength(4)
     const looked = await pushpop('rate-config k --json', [lost, { body: settings }])
     expect(looked.code).toBe(0)
@@ -255,7 +255,7 @@ describe('over HTTP', () => {
     ending.abort()
     const { code, stderr } = await held
     expect(code).toBe(130)
-    expect(stderr).toBe('Stopped; it may have been done all the same.\n')
+    expect(stderr).toBe('Stopped; it may have been done anyway.\n')
   })
 
   test('carries the token', async () => {
@@ -365,7 +365,7 @@ describe('over HTTP', () => {
         'user-        100   1,000      400  window         1',
         '',
       ])
-      expect((await pushpop('rate-patterns', [none])).stderr).toBe('There is no pattern yet.\n')
+      expect((await pushpop('rate-patterns', [none])).stderr).toBe('There are no patterns yet.\n')
     })
 
     test.each([
@@ -392,7 +392,7 @@ describe('over HTTP', () => {
       const stdin = JSON.stringify(patterns)
       const unasked = await pushpop('rate-patterns set', [now], { stdin })
       expect(unasked.code).toBe(2)
-      expect(unasked.stderr).toContain('nobody can be asked here; --yes does not ask')
+      expect(unasked.stderr).toContain('there is no terminal to ask on; use --yes')
       expect(seen).toEqual([])
       const json = await pushpop('rate-patterns set --yes --json', [now, now], { stdin })
       expect(json).toEqual({ code: 0, stdout: `${JSON.stringify({ patterns })}\n`, stderr: '' })
@@ -419,7 +419,7 @@ describe('over HTTP', () => {
 describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
   test.each([
     ['rate', 'Cannot rate because KEY is missing'],
-    ['rate a/b', `"a/b" is no rate limit's key`],
+    ['rate a/b', `"a/b" is not a rate limit's key`],
     ['rate k --max-wait 5', '--max-wait goes with --wait'],
     [`rate k --caller ${'x'.repeat(257)}`, '--caller has 256 characters'],
     ['rate k --window 99', 'from 100 to 86400000, not "99"'],
@@ -431,8 +431,8 @@ describe('what is wrong with a command line is told in a sentence, with exit cod
     ['rate-secret change', '"change" is none of show, rotate and forget'],
     ['rate-secret rotate --yes', '--yes goes with forget, not with rotate'],
     ['rate-secret rotate', 'in the table itself: give --table and --bucket'],
-    ['rate-secret forget --table T --bucket B', 'nobody can be asked here; --yes does not ask'],
-    ['rate-ticket k ..', '".." is no ticket'],
+    ['rate-secret forget --table T --bucket B', 'there is no terminal to ask on; use --yes'],
+    ['rate-ticket k ..', '".." is not a ticket'],
   ])('%s', async (line, says) => {
     const { code, stdout, stderr } = await run(line)
     expect(stderr).toContain(says)

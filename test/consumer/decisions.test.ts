@@ -180,6 +180,6 @@ describe('An event', () => {
     [{ detail: null }],
     [{ detail: { queue: '../x' } }],
   ])('without one is refused: %j', (event) => {
-    expect(() => queueOf(event)).toThrow('its detail.queue is no queue id')
+    expect(() => queueOf(event)).toThrow('its detail.queue is not a queue id')
   })
 })

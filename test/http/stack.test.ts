@@ -33,7 +33,7 @@ describe('An answer that is our fault', () => {
     expect(bodyOf(answer)).toEqual({
       success: false,
       error_code: 'INTERNAL',
-      message: 'Something failed that is our fault; the request id tells us more',
+      message: 'Something failed on our side; the request id tells us more',
       retryable: false,
       request_id: 'gateway-id',
     })

@@ -195,7 +195,7 @@ describe('What a consumer cannot be', () => {
     ['`competing: false` allows one lock', { competing: false, locksAtOnce: 2 }],
     ['`queues` selects none', { queues: [] }],
     ['`queues` selects none', { queues: { prefix: '' } }],
-    ['`queues` has "a/b", which is no queue id', { queues: ['a/b'] }],
+    ['`queues` has "a/b", which is not a queue id', { queues: ['a/b'] }],
   ] as [string, Given][])('is said when it is synthesised: %s.', (sentence, given) => {
     expect(() => shop(given)).toThrow(sentence)
   })

@@ -23,11 +23,12 @@ type BatchReport = {
  *
  * What we report as failed: Lambda repeats a batch from the first reported record on, with the records of
  * other queues behind it. That is harmless (a queue with nothing to do costs one read), so we name only
- * the first record of each failing queue. A run that read the record and could not finish is no failure:
+ * the first record of each failing queue. A run that read the record and could not finish is not a failure:
  * it has left a timer, and the sweeper comes back to it. Repeating it would hold up the shard, and every
  * queue in it, for one queue in trouble. A queue has failed if its record could not be read, so that it
- * has no timer, or if there was no time for it. A record of a newer format is passed all the same: no repetition helps, and
- * housekeeping that can read it comes with its next write, or with the sweeper.
+ * has no timer, or if there was no time for it. A record of a newer format is passed
+ * anyway: no repetition helps, and housekeeping that can read it comes with its next write, or with the
+ * sweeper.
  */
 export async function housekeepBatch(
   queues: Pick<Queues, 'housekeep'>,

@@ -1,4 +1,7 @@
-/** Every bound of the engine in one place, each with the reason for its number. */
+/**
+ * The bounds of the engine, each with the reason for its number. Those of attempts and rounds stand in
+ * `operations/`, beside their loops.
+ */
 
 /** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
 export const PRIORITY_MAX = 2_147_483_647

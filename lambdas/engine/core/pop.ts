@@ -48,7 +48,7 @@ export type PopPlan =
     }
   /** Locks have expired, too many for one write or with nothing in them to take: end them first. */
   | { readonly kind: 'end-expired'; readonly draft: QueueRecord }
-  /** Nothing to take. `draft` is there when a lock is to be acknowledged all the same. */
+  /** Nothing to take. `draft` is there when a lock is to be acknowledged anyway. */
   | {
       readonly kind: 'empty'
       readonly draft?: QueueRecord

@@ -22,13 +22,13 @@ export type QueueRecord = {
   readonly version: number
   /** Random; a queue forgotten and made again never passes an old fence. */
   readonly born: string
-  /** The last 16 fenced writes' marks, newest last, six characters each. */
+  /** The marks of the last `MARKS_KEPT` fenced writes, newest last, six characters each. */
   readonly marks: string
   readonly ended: readonly EndedLock[]
   readonly lastEndedMs: number
   readonly lanes: ReadonlyMap<number, Lane>
   readonly locks: ReadonlyMap<string, Lock>
-  /** Over all lanes; changed by adding alone, as the four counts below are. */
+  /** Over all lanes; changed by adding alone, as the counts below are. */
   readonly tailBytes: number
   readonly appends: number
   /** Claims and extensions: what changes locks and frontiers beside the fence. */

@@ -56,8 +56,8 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 /**
  * Something was free all along, but behind a lock: a pop that found the queue locked was answered "locked".
  * Now the lock has ended, or a part of it has come back. What became of the lock's own items does not
- * matter: they may be dead or purged, and the rest can be taken all the same. A lock that ended by being
- * acknowledged is no news, because its holder is at work and pops again.
+ * matter: they may be dead or purged, and the rest can still be taken. A lock that ended by being
+ * acknowledged is not news, because its holder is at work and pops again.
  */
 function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
   return [...before.locks].some(([lockId, lock]) => {

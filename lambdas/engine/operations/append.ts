@@ -22,8 +22,8 @@ import type { LimitedCall } from './pass-limit.ts'
 import { appendSealing, sealAfter, sealQuietly } from './seal.ts'
 
 /**
- * Most wait for a tail that is being sealed, 50–100 ms each: three seconds in all, after
- * which the caller is better served by an answer.
+ * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which the caller is
+ * better served by an answer.
  */
 const ATTEMPTS_MAX = 40
 const FULL_WAIT_MS = 50

@@ -40,7 +40,7 @@ export type Decision<T> =
       readonly change: FencedChange
       /** What it means that the write landed, and left this record. */
       readonly landed: (record: QueueRecord) => Outcome<T> | Promise<Outcome<T>>
-      /** Comes before the verb's own work: landed or lost, it is no attempt, and has its own bound. */
+      /** Comes before the verb's own work: landed or lost, it is not an attempt, and has its own bound. */
       readonly isExtra?: boolean
     }
   | { readonly kind: 'act'; readonly act: () => Promise<Outcome<T>> }

@@ -14,7 +14,7 @@ export function checkPrefix(prefix: string): void {
   })
 }
 
-/** Queues of one shard, by name: those whose ids begin so, behind the one named. */
+/** Queues of one shard, by name: those with this prefix, behind the one named. */
 export async function queuesIn(
   engine: Engine,
   shard: number,

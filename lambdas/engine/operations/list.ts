@@ -45,7 +45,7 @@ export async function list(
 
 /**
  * Without a count: one that the store does not give just now, or whose record this engine cannot read.
- * It is in the list all the same, and so are all others.
+ * It is still in the list, and so are all others.
  */
 async function countsOf(
   engine: Engine,

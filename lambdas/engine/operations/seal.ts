@@ -12,15 +12,14 @@ import { deleteRows } from './segment-work.ts'
 
 /**
  * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
- * collide with it. Two thirds of a second, then the next line that is crossed
- * calls the next.
+ * collide with it. After about 0.7 s it stops; the next line crossed starts another sealer.
  */
 const ROUNDS_MAX = 64
 
 /**
  * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
  * soft cap. A sealer that loses the fence to another stops: one at work is enough. It never backs off,
- * because all appends wait for the room it makes. Rows that a lost race leaves behind are true all the same,
+ * because all appends wait for the room it makes. Rows that a lost race leaves behind are still true,
  * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */
 export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {

@@ -136,7 +136,7 @@ export async function trimSegments(
 
 /**
  * Objects of offloaded segments must go before the pointers do. Others are strays at most, of a run
- * that died between a copy and its pointer: S3 being out of reach is no reason not to trim.
+ * that died between a copy and its pointer: S3 being out of reach is not a reason to leave out the trim.
  */
 async function deleteObjects(
   engine: Engine,

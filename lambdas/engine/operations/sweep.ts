@@ -93,7 +93,7 @@ async function endLocks(
   return left
 }
 
-/** Its timer stays due. As old as that is, so long has somebody waited for a lock, for all we know. */
+/** Its timer stays due. Somebody may have waited for a lock since then. */
 function late(engine: Engine, dueMs: number, report: Report): void {
   report.more = true
   report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)

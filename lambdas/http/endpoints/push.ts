@@ -10,7 +10,7 @@ export const pushEndpoints = (queues: Queues) => ({
     const idempotencyKey = header('idempotency-key')
     const { ids } = await queues.push(queue, present({ items, idempotencyKey, receivedMs }))
     tally.count('ItemsPushed', items.length)
-    // A repeated push whose items are long gone has no ids any more; it happened all the same.
+    // A repeated push whose items are long gone has no ids any more; it happened anyway.
     return ok({ success: true, items_pushed: items.length, ids })
   }),
 })

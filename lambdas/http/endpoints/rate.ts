@@ -143,7 +143,7 @@ const lineIsFull = 'The line of those who wait is full; try again after retry_af
 const ticketNotFound = (): RequestError =>
   new RequestError(
     'TICKET_NOT_FOUND',
-    'This is no ticket of this rate limit; send it as the answer gave it, under the same key',
+    'This ticket does not belong to this rate limit; send it unchanged, under the same key',
   )
 
 const ticketAnswer = (state: Exclude<TicketState, { kind: 'invalid' }>): Answer =>

@@ -190,9 +190,7 @@ export const error = v.strictObject({
   field: v.optional(described(v.string(), 'The field, parameter or header.')),
   limit_bytes: v.optional(count('With 413.')),
   lock_expires_at: v.optional(time('With 423.')),
-  outcome: v.optional(
-    described(v.literal('unknown'), 'The change may have been made all the same.'),
-  ),
+  outcome: v.optional(described(v.literal('unknown'), 'The change may have been made anyway.')),
   allowed: v.optional(described(v.literal(false), 'With `RATE_LIMITED`, of a rate limit’s key.')),
   retry_after_ms: v.optional(count('With `RATE_LIMITED`.')),
   hint: v.optional(described(v.string(), 'More on what happened, and on what to do.')),

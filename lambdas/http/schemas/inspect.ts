@@ -22,7 +22,7 @@ export const inspectCall = {
 
 export const browseCall = {
   parameters: object({
-    priority: optional(priority(), 'Only these. Default: all, in order.'),
+    priority: optional(priority(), 'Only this priority. Default: all, in order.'),
     limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
     cursor: v.optional(cursor()),
   }),
@@ -32,7 +32,7 @@ export const configurationCall = {} as const satisfies Call
 
 export const listCall = {
   parameters: object({
-    prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids that begin so.'),
+    prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids with this prefix.'),
     limit: v.optional(pageLimit(PAGE_MAX)),
     cursor: v.optional(cursor()),
   }),

@@ -23,7 +23,7 @@ export const purgeCall = {
     ...small,
     kind: 'optional',
     schema: object({
-      priority: optional(priority(), 'Only these. Default: all.'),
+      priority: optional(priority(), 'Only this priority. Default: all.'),
     }),
   },
 } as const satisfies Call

@@ -71,6 +71,6 @@ export const ticketGivenUp = v.union([
       given_up: v.literal(false),
       reason: v.picklist(['others_wait_behind', 'too_late'] as const),
     }),
-    'The place stays empty; the ticket must not be used all the same.',
+    'The place stays empty; even so, the ticket must not be used.',
   ),
 ])

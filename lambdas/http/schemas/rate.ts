@@ -21,7 +21,7 @@ const override = (name: keyof Overrides, what: string) => {
   )
 }
 
-/** The names are the sources'. */
+/** The names are those of the documents that PushPop comes from. */
 export const decideRateCall = {
   parameters: object({
     canWait: optional(flag(), 'A place in a coming window will do as well. Default false.'),
@@ -61,7 +61,7 @@ const patternsSentence = `must be a list of at most ${PATTERNS_MAX} patterns`
 const pattern = object({
   prefix: described(
     text(0, PREFIX_CHARACTERS_MAX),
-    'For all keys that begin so; empty for all keys.',
+    'For all keys with this prefix; empty for all keys.',
   ),
   ...settingEntries(),
 })

@@ -7,7 +7,7 @@ export const IN_LINE_MAX = 1_000_000
 /** Below a tenth of a second a window is as long as a few requests to the store. */
 export const WINDOW_MS_MIN = 100
 export const WINDOW_MS_MAX = 86_400_000
-/** The sources' number: 25 items take 25,000 decisions a second. */
+/** 25 items take 25,000 decisions a second. */
 export const SHARDS_MAX = 25
 /** All patterns are one item of some 10 KB, which each process reads twice a minute. */
 export const PATTERNS_MAX = 100
@@ -35,7 +35,7 @@ export const CLOCK_AHEAD_MAX_MS = 15_000
 /** So two clocks that both pass are at most this far apart. */
 export const CLOCKS_APART_MAX_MS = CLOCK_BEHIND_MAX_MS + CLOCK_AHEAD_MAX_MS
 
-/** An idle key is forgotten after three windows (the sources' figure), by the slowest clock. */
+/** An idle key is forgotten after three windows, by the slowest clock. */
 export const IDLE_WINDOWS = 3
 
 /** How long a process uses the patterns it has read: a change may take this long to have an effect. */

@@ -7,7 +7,7 @@ import {
 } from './bounds.ts'
 
 export type SettingField = {
-  /** What a setting is where a configuration does not name it: the sources' figures. */
+  /** What a setting is where a configuration does not name it, from the documents that PushPop comes from. */
   readonly standard: number | string | boolean
   /** One letter, because every write pays for the bytes of the whole row. */
   readonly stored: string

@@ -20,7 +20,10 @@ export type SettingsInput = { readonly [Name in keyof Settings]?: Settings[Name]
 /** The limit that a call may bring, where the settings allow that. */
 export type Overrides = Pick<SettingsInput, 'maxRequests' | 'maxRequestsInQueue' | 'windowMillis'>
 
-/** Of a key that nobody has configured: the sources' figures, or those that a caller brings. */
+/**
+ * Of a key that nobody has configured: the figures of the documents that PushPop comes from, or those that
+ * a caller brings.
+ */
 export const defaultSettings = /* @__PURE__ */ settingsOf(
   (name) => name === 'allowOverrides' || settingFields[name].standard,
 )
@@ -29,7 +32,7 @@ export const defaultSettings = /* @__PURE__ */ settingsOf(
 export function settingsFrom(input: SettingsInput): Settings {
   const settings = { ...defaultSettings, allowOverrides: false, ...withoutUndefined(input) }
   for (const name of Object.keys(input)) {
-    if (!(name in settingFields)) throw invalid(name, 'it is no setting of a rate limit')
+    if (!(name in settingFields)) throw invalid(name, 'it is not a rate-limit setting')
   }
   for (const name of settingNames) checkSetting(name, settings[name])
   const { algorithm, burst, maxRequests, shards } = settings

@@ -151,7 +151,7 @@ function planUnderOtherRules(row: RateRow, ask: Ask, nowMs: number, slack: numbe
   const floor = Math.max(next.cursor, floorAt(epoch, nowMs))
   const position = fittingPosition(epoch, floor, ask.cost)
   if (position > lastFor(epoch, ask, nowMs)) {
-    // Slots that nobody has taken yet are no reason to deny.
+    // Slots that nobody has taken yet are not a reason to deny.
     if (slack > 0) return planUnderOtherRules(row, ask, nowMs, 0)
     return denied(epoch, ask, nowMs, position)
   }

@@ -1,4 +1,4 @@
-/** How often one call steps back for others of its process before it goes all the same. */
+/** How often one call steps back for others of its process before it goes anyway. */
 const STEPS_BACK_MAX = 1_000
 
 /** A request that takes longer is not waited for: its environment may have been frozen under it. */

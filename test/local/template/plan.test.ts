@@ -191,7 +191,7 @@ describe('the plan of a template', () => {
     })
     expect(leftOut).toEqual([
       'Authorisation is not checked: who reaches the address may call every route.',
-      'The rule Rule has a target that is no function: it gets no events.',
+      'The rule Rule has a target that is not a function: it gets no events.',
       "Mapping reads no table's stream: its function gets no events.",
     ])
   })
@@ -240,7 +240,7 @@ describe('the plan of a template', () => {
           Metadata: { 'aws:asset:path': 'x' },
         },
       },
-      /^Cannot run the template because Timeout of Odd is no number but "long"/,
+      /^Cannot run the template because Timeout of Odd is not a number but "long"/,
     ],
     [
       'an input that is transformed',
