@@ -1,7 +1,7 @@
 import type { FunctionName } from '../runtime/function-name.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError, type Fields, type Log } from '../runtime/log.ts'
-import { Tally, withTally } from '../runtime/tally.ts'
+import { Tally, usageOf, withTally } from '../runtime/tally.ts'
 
 /** What background work gets. */
 export type Run = {
@@ -29,18 +29,11 @@ export function backgroundHandler<E, A>(
     const tally = new Tally()
     const durationMs = stopwatch()
     const finish = (level: 'info' | 'warn' | 'error', fields: Fields): void => {
-      tally.count('Attempts', tally.dynamodbRequests)
-      tally.count('Conflicts', tally.conflicts)
       const used = {
         request_id: context.awsRequestId,
         function: name,
         duration_ms: durationMs(),
-        dynamodb_requests: tally.dynamodbRequests,
-        write_units: tally.writeUnits,
-        read_units: tally.readUnits,
-        s3_requests: tally.s3Requests,
-        conflicts: tally.conflicts,
-        background_failures: tally.backgroundFailures || undefined,
+        ...usageOf(tally),
       }
       log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
     }

@@ -6,7 +6,7 @@ import { logOf } from '../runtime/environment.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
-import { currentTally, Tally, withTally } from '../runtime/tally.ts'
+import { currentTally, Tally, usageOf, withTally } from '../runtime/tally.ts'
 import { callNextOn } from './call-next.ts'
 import type { Edge, Engine } from './edge.ts'
 import { type ConsumerEvent, queueOf } from './event.ts'
@@ -70,9 +70,7 @@ export function consumer<T = unknown>(
         acknowledged: counts.acknowledged,
         released: counts.released,
         dead_lettered: counts.deadLettered,
-        dynamodb_requests: tally.dynamodbRequests,
-        write_units: tally.writeUnits,
-        read_units: tally.readUnits,
+        ...usageOf(tally),
       }
       log.invocation(level, 'run', { ...used, ...fields }, tally, Date.now())
     }

@@ -12,8 +12,8 @@ export function remainingMsOf({ getRemainingTimeInMillis }: InvocationContext): 
   return getRemainingTimeInMillis ?? (() => Math.max(0, endMs - performance.now()))
 }
 
-/** The milliseconds since this call, for a log line. */
-export function stopwatch(): () => number {
-  const startedMs = performance.now()
-  return () => Math.round((performance.now() - startedMs) * 10) / 10
-}
+/** For a log line: the milliseconds since then. */
+export const stopwatch =
+  (startedMs = performance.now()): (() => number) =>
+  () =>
+    Math.round((performance.now() - startedMs) * 10) / 10

@@ -17,6 +17,20 @@ export class Tally {
   }
 }
 
+/** What an invocation has used, for its log line; requests and conflicts are metrics too. */
+export function usageOf(tally: Tally) {
+  tally.count('Attempts', tally.dynamodbRequests)
+  tally.count('Conflicts', tally.conflicts)
+  return {
+    dynamodb_requests: tally.dynamodbRequests,
+    write_units: tally.writeUnits,
+    read_units: tally.readUnits,
+    s3_requests: tally.s3Requests,
+    conflicts: tally.conflicts,
+    background_failures: tally.backgroundFailures || undefined,
+  }
+}
+
 /**
  * An environment handles one event at a time, yet work that an answer did not wait for can go on when the
  * next event thaws it. By its async context each request counts for the event that it belongs to.

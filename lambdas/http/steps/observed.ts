@@ -1,5 +1,7 @@
 import type { FunctionName } from '../../runtime/function-name.ts'
+import { stopwatch } from '../../runtime/invocation.ts'
 import type { Log } from '../../runtime/log.ts'
+import { usageOf } from '../../runtime/tally.ts'
 import type { Step, StepRequest } from './step.ts'
 
 /** One log line for every answer, with the metrics of what was done for it. */
@@ -8,8 +10,6 @@ export function observed(name: FunctionName, log: Log): Step {
   const finish = ({ event: exchange, response }: StepRequest): void => {
     const { event, requestId, target, queue, startedMs, tally } = exchange
     const status = response?.statusCode ?? 500
-    tally.count('Attempts', tally.dynamodbRequests)
-    tally.count('Conflicts', tally.conflicts)
     if (status >= 500) tally.count('Errors5xx', 1)
     const fields = {
       request_id: requestId,
@@ -18,13 +18,8 @@ export function observed(name: FunctionName, log: Log): Step {
       queue,
       key: exchange.rateKey,
       status,
-      duration_ms: Math.round((performance.now() - startedMs) * 10) / 10,
-      dynamodb_requests: tally.dynamodbRequests,
-      write_units: tally.writeUnits,
-      read_units: tally.readUnits,
-      s3_requests: tally.s3Requests,
-      conflicts: tally.conflicts,
-      background_failures: tally.backgroundFailures || undefined,
+      duration_ms: stopwatch(startedMs)(),
+      ...usageOf(tally),
       error_code: exchange.errorCode,
       invocation_id: exchange.context.awsRequestId,
       cold_start: isFirst || undefined,

@@ -125,4 +125,4 @@ test(`no transition of ${transitionsMin} is missed, with faults of stream and bu
     `${writes.length} writes, ${wanted.length} let through, ${transitions} transitions, ` +
       `${bus.taken.length} events put, ${repeated} more than once, ${JSON.stringify(counts)}`,
   )
-}, 120_000)
+}, 300_000)
