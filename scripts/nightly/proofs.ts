@@ -21,7 +21,7 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   return [
     {
       name: 'simulation',
-      command: ['test/proofs/simulation/main.ts', ...seeds(20_000)],
+      command: ['test/proofs/simulation/main.ts', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
     },
     {
@@ -43,6 +43,12 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       ],
       environment: { PUSHPOP_HISTORIES: times(600) },
       figures: /\d+ histories /,
+    },
+    {
+      name: 'hostile-requests',
+      command: ['node_modules/vitest/vitest.mjs', 'run', 'test/http/generated.test.ts'],
+      environment: { PUSHPOP_GENERATED: times(500_000) },
+      figures: /Tests /,
     },
     {
       name: 'soak',
