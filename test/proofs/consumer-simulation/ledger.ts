@@ -19,6 +19,7 @@ export class Ledger {
   readonly #deliveriesMax: number
   readonly #slowMs: number
   readonly #active = new Set<string>()
+  readonly #purged = new Set<number>()
   #runs = 0
 
   constructor(options: {
@@ -51,8 +52,10 @@ export class Ledger {
     }
   }
 
-  locksPurged(): void {
+  /** Runs may hear of these items only now, in an answer that was on its way: nobody waits for them. */
+  locksPurged(numbers: readonly number[]): void {
     this.#active.clear()
+    for (const number of numbers) this.#purged.add(number)
   }
 
   get left(): number[] {
@@ -86,7 +89,7 @@ export class Ledger {
   ): Promise<void> {
     const numbers = items.map(({ value }) => value as number)
     this.handled += 1
-    if (this.#isExclusive) {
+    if (this.#isExclusive && !numbers.every((n) => this.#purged.has(n))) {
       if (this.#active.size > 0) {
         this.violations.push(`${run} works beside ${[...this.#active].join()}`)
       }

@@ -7,7 +7,7 @@ import { noCounts } from '../../../lambdas/consumer/run.ts'
 import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
 import type { Settings } from '../../../lambdas/consumer/settings.ts'
 import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
-import { isLive } from '../../../lambdas/engine/core/record.ts'
+import { isLive, type QueueRecord, type Stretch } from '../../../lambdas/engine/core/record.ts'
 import { isReminded } from '../../../lambdas/engine/core/reminder.ts'
 import { decodeRecord, type StoredRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
@@ -179,9 +179,11 @@ export class World {
     const before = oldItem && decodeRecord(oldItem as unknown as StoredRecord)
     const after = decodeRecord(newItem as unknown as StoredRecord)
     // A run that works on purged items has lost its lock.
-    const isGone = (lockId: string): boolean => before?.locks.has(lockId) === true
-    if (after.ended.some(({ lockId, ending }) => ending === 'purged' && isGone(lockId))) {
-      this.#ledger.locksPurged()
+    const purged = after.ended.flatMap(({ lockId, ending }) =>
+      ending === 'purged' ? (before?.locks.get(lockId) ?? []) : [],
+    )
+    if (before !== undefined && purged.length > 0) {
+      this.#ledger.locksPurged(purged.flatMap(({ stretches }) => numbersOf(before, stretches)))
     }
     // An item dies when its lock ends, also where the consumer never heard of the lock.
     for (const { tail, sealed, dead } of after.lanes.values()) {
@@ -312,3 +314,10 @@ export class World {
     )
   }
 }
+
+/** The items are so few that all of them are in the record. */
+const numbersOf = ({ lanes }: QueueRecord, stretches: readonly Stretch[]): number[] =>
+  stretches.flatMap(({ priority, from, to }) => {
+    const { tail = [], sealed = 0 } = lanes.get(priority) ?? {}
+    return tail.slice(from - sealed, to - sealed).map((entry) => Number(decodeItem(entry).text))
+  })
