@@ -32,7 +32,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path record forgotten': 3_000,
   'path record made': 6_000,
   'path record made again': 500,
-  'path redriven': 800,
+  'path redriven': 450,
   'path repeated push by key': 1_000,
   'path repeated pop by key': 50,
   'path return by dead-letter': 1_000,
