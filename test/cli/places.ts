@@ -56,7 +56,7 @@ export function useFolder(): (name: string) => string {
   return (name) => join(folder, name)
 }
 
-/** A server that answers as it is told, and its address. */
+/** A server with this listener, and its address. */
 export function useServer(listener: RequestListener): () => string {
   const server = createServer(listener)
   beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))

@@ -51,7 +51,7 @@ describe('Where a dead-letter queue takes no further priority', () => {
     expect(await operator.inspect(DEAD, { consistent: true })).toMatchObject({ count: 1 })
   })
 
-  it('and somebody else drops its lanes first, nobody is told that there is no room.', async () => {
+  it('and somebody else drops its lanes first, no move is refused for lack of room.', async () => {
     const { stage, queues, bury } = await queueWithFullDeadLetters()
     await bury(LANES_MAX)
     const operator = stage.engine()
@@ -97,7 +97,7 @@ describe('Where a dead-letter queue takes no further priority', () => {
       expect(await onTheStream.wire.during(housekeep)).toEqual(['GetCommand'])
     }
     expect(stage.background.filter(({ step }) => step === 'dead-letter')).toHaveLength(2)
-    // Whoever asks for it by hand is not put off, and neither is the sweeper.
+    // A call by hand always tries, and so does the sweeper.
     expect(
       (await onTheStream.wire.during(() => onTheStream.housekeep(QUEUE))).length,
     ).toBeGreaterThan(3)

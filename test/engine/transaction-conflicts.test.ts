@@ -9,7 +9,7 @@ it.each([
   { producers: 64, keyed: 64 },
   { producers: 80, keyed: 64 },
 ])(
-  '$keyed of $producers producers push with keys, and hardly one is told to come back.',
+  '$keyed of $producers producers push with keys, and hardly any has to come back.',
   async (load) => {
     const result = await simulateProducers({
       ...load,

@@ -70,7 +70,7 @@ export const SECRETS_KEPT_MS = 300_000
  * How long after a change the new secret begins to sign. A process may have read the row just before the
  * change and use that for five minutes; its clock may be twenty seconds behind, another's twenty seconds
  * ahead, and its next read may take some seconds. Twice the five minutes covers all of it. It does not
- * cover the clock of whoever makes the change, and need not: the change's time is the store's.
+ * cover the operator's clock, and need not: the change takes its time from the store.
  */
 export const SECRET_SETTLES_MS = 2 * SECRETS_KEPT_MS
 /** With a change a month, tickets stay good for three. Each costs one more HMAC to refuse a forged ticket. */

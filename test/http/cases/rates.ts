@@ -36,7 +36,10 @@ function expectHeaders({ headers }: HttpAnswer, policy: string, remaining: numbe
 }
 
 export const rateCases: Cases = {
-  'a request within the limit may go, and is told what is left': async ({ call, id: key }) => {
+  'a request within the limit may go, and the answer says what is left': async ({
+    call,
+    id: key,
+  }) => {
     const query = 'maxRequests=3&windowMillis=86400000'
     const first = await decide(call, key, query)
     const body = expectOk(first)
@@ -57,7 +60,7 @@ export const rateCases: Cases = {
       if (nowSeconds() < window.end) return expectHeaders(answer, 'q=100;w=1', 99)
     }
   },
-  'a request beyond the limit is told when to come back': async ({ call, id: key }) => {
+  'the answer to a request beyond the limit says when to come back': async ({ call, id: key }) => {
     expectOk(await decide(call, key, oneADay))
     const answer = await decide(call, key, oneADay)
     const body = expectError(answer, 429, 'RATE_LIMITED')
@@ -129,7 +132,7 @@ export const rateCases: Cases = {
     const late = { given_up: false, reason: 'too_late' }
     expect(expectOk(await call('DELETE', address))).toEqual(late)
   },
-  'the state of a limit is told, and nothing changed by looking': async ({ call, id: key }) => {
+  'a look at a limit shows its state and changes nothing': async ({ call, id: key }) => {
     const state = async () => expectOk(await call('GET', at(key)))
     expect(await state()).toMatchObject({ key, from: 'default', configuration: defaults })
     expectOk(await configure(call, key, { max_requests: 2, window_millis: 86_400_000 }))
