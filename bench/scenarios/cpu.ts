@@ -113,7 +113,8 @@ function createReplay(documents: DynamoDBDocumentClient, name: string) {
     for (const { input, before } of sent) {
       await documents.send(new PutCommand({ TableName: tableName, Item: { ...before, ...Key } }))
       const again = { ...input, TableName: tableName, Key } as UpdateCommandInput
-      total += await cpuMs(() => documents.send(new UpdateCommand(again)))
+      const ms = await cpuMs(() => documents.send(new UpdateCommand(again)))
+      total += ms
     }
     return total / Math.max(1, sent.length)
   }

@@ -137,7 +137,10 @@ describe('A purge beside pushes', () => {
       over = true
     })
     let purged = 0
-    while (!over) purged += (await queues.purge(queue)).itemsPurged
+    while (!over) {
+      const { itemsPurged } = await queues.purge(queue)
+      purged += itemsPurged
+    }
     await work
     const left = await drain(queues, queue)
     expect(purged + left.length).toBe(350 + 90)

@@ -156,6 +156,18 @@ describe('With max_deliveries', () => {
     expect(textsOf(await drain(queues, queue))).toEqual(textsOf(named('a', 10, 0, 50)))
   })
 
+  it('the sweeper counts what it moves for several queues at once.', async () => {
+    const [queues, moved] = [stage.engine(), [1, 2, 3, 4]]
+    for (const count of moved) {
+      const queue = stage.queue()
+      await queues.configure(queue, { maxDeliveries: 1 })
+      await push(queues, queue, named('a', count))
+      await lockItems(queues, queue, { count, ttlSeconds: 1 })
+    }
+    stage.clock.pass(1_000)
+    expect(await queues.returnExpiredLocks()).toMatchObject({ itemsDeadLettered: 10, failed: [] })
+  })
+
   it('a dead-letter queue has none itself, and its items may come back for ever.', async () => {
     const [queues, queue] = [stage.engine(), deadLettersOf(stage.queue())]
     await expectCode(queues.configure(queue, { maxDeliveries: 1 }), 'INVALID_PARAMETER')

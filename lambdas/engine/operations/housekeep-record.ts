@@ -43,7 +43,8 @@ export async function housekeepRecord(
     for (let round = 1; round <= ROUNDS_MAX; round += 1) {
       if (record === undefined) return { ...report, finished: true }
       const plan = planHousekeeping(record, dropEmpty)
-      if (plan.seal) report.sealed += await seal(engine, record)
+      const sealed = plan.seal ? await seal(engine, record) : 0
+      report.sealed += sealed
       const buries = plan.dead.length > 0 && !isDeadLeft
       if (buries && bury !== undefined) {
         const buried = await bury(engine, queue)

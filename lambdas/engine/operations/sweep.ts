@@ -151,7 +151,8 @@ async function tidy(
       if (tidying.has(queue)) return
       tidying.add(queue)
       try {
-        report.itemsDeadLettered += await tidyQueue(engine, queue, over)
+        const deadLettered = await tidyQueue(engine, queue, over)
+        report.itemsDeadLettered += deadLettered
       } catch (error) {
         failed(engine, queue, error, report)
       } finally {
