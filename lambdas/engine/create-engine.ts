@@ -3,6 +3,7 @@ import { BoundedCache } from '../foundation/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
 import { type ObjectSource, Objects } from '../foundation/objects.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
+import { KeptReading } from '../rate/operations/kept-reading.ts'
 import { createSlotLimiter } from '../rate/operations/limiter.ts'
 import { queueOfObjectKey } from './core/keys.ts'
 import {
@@ -12,6 +13,7 @@ import {
   STUCK_QUEUES_REMEMBERED,
 } from './core/limits.ts'
 import type { Engine } from './operations/attempts/engine.ts'
+import { readQueuePatterns } from './operations/attempts/patterns.ts'
 import { ItemReader } from './store/items.ts'
 
 export type QueuesOptions = {
@@ -61,6 +63,7 @@ export function createEngine(options: QueuesOptions): Engine {
     alone: new WeakSet(),
     limitsSeenMs: new WeakMap(),
     slots: createSlotLimiter({ dynamo, clock, random }),
+    patterns: new KeptReading(clock, () => readQueuePatterns({ dynamo })),
     idempotencyTtlSeconds,
     events,
     remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,

@@ -1,5 +1,10 @@
 import { createEngine, type QueuesOptions } from './create-engine.ts'
-import { configuration, configure } from './operations/configuring/configure.ts'
+import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
+import {
+  configureQueuePatterns,
+  deployQueuePatterns,
+  queuePatterns,
+} from './operations/configuring/configure-patterns.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
@@ -36,6 +41,10 @@ export function createQueues(options: QueuesOptions): Queues {
     browse: (queue, request) => browse(engine, queue, request),
     configuration: (queue) => configuration(engine, queue),
     configure: (queue, change, request) => configure(engine, queue, change, request),
+    unconfigure: (queue, request) => unconfigure(engine, queue, request),
+    patterns: () => queuePatterns(engine),
+    configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
+    deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),

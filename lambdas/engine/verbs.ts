@@ -1,10 +1,11 @@
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
+import type { QueuePatternInput, QueuePatterns } from './core/queue-patterns.ts'
 
 // What callers of the engine ask for, and what they get.
 
-export type { PopRequest, PushItem, PushRequest }
+export type { PopRequest, PushItem, PushRequest, QueuePatternInput, QueuePatterns }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
@@ -31,12 +32,24 @@ export interface Queues {
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
   inspect(queue: string, request?: InspectRequest): Promise<QueueState>
   browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
+  /** What the queue has, or would have if it were pushed to now. */
   configuration(queue: string): Promise<Configuration>
   configure(
     queue: string,
     change: ConfigurationChange,
     request?: { readonly ifMatch?: number },
   ): Promise<Configuration>
+  /** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
+  unconfigure(queue: string, request?: { readonly ifMatch?: number }): Promise<Configuration>
+  /** The settings of prefixes: a queue without settings of its own has those of the longest. */
+  patterns(): Promise<QueuePatterns>
+  /** Replaces them all. New queues have the new settings within 30 s; those that are there within some minutes. */
+  configurePatterns(
+    patterns: readonly QueuePatternInput[],
+    request?: { readonly ifMatch?: number },
+  ): Promise<QueuePatterns>
+  /** The same for what a deployment brings, once for each hash: `replaced` are those from before, if it did. */
+  deployPatterns(patterns: readonly QueuePatternInput[], hash: string): Promise<DeployedPatterns>
   purge(
     queue: string,
     request?: { readonly priority?: number },
@@ -59,6 +72,8 @@ export interface Queues {
   /** Gives a timer to queues whose items came without one; walks when that is due, which is once a day. */
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
+
+export type DeployedPatterns = QueuePatterns & { readonly replaced?: QueuePatterns }
 
 export type Pushed = { readonly ids: readonly string[] }
 

@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
 import { systemClock } from '../foundation/system.ts'
+import { patternsKey } from './core/keys.ts'
 import type { PatternInput, Patterns } from './core/patterns.ts'
 import type { Settings, SettingsInput } from './core/settings.ts'
 import { type Admission, type AdmitRequest, admit } from './operations/admit.ts'
@@ -18,8 +19,8 @@ import {
   type RateRequest,
   type Standing,
 } from './operations/decide.ts'
+import { KeptReading } from './operations/kept-reading.ts'
 import { createSlotLimiter, type Limiter } from './operations/limiter.ts'
-import { PatternsReader } from './operations/patterns-reader.ts'
 import { type RateState, rateState } from './operations/rate-state.ts'
 import { GivenSecrets, type SecretSource } from './operations/secrets-reader.ts'
 import { TableSecrets } from './operations/table-secrets.ts'
@@ -30,6 +31,7 @@ import {
   type TicketState,
   verifyTicket,
 } from './operations/tickets.ts'
+import { decodePatterns } from './store/patterns-item.ts'
 
 export type RateLimitsOptions = {
   readonly tableName: string
@@ -70,7 +72,9 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { secret } = options
   const limiter: Limiter = {
     ...createSlotLimiter({ dynamo, clock, random }),
-    patterns: new PatternsReader(dynamo, clock),
+    patterns: new KeptReading(clock, async () =>
+      decodePatterns(await dynamo.get(patternsKey, true)),
+    ),
     secrets:
       secret === undefined
         ? new TableSecrets(dynamo, clock, formerSecrets)

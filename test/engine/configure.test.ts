@@ -13,12 +13,17 @@ afterAll(() => stage.close())
 describe('A configuration', () => {
   it('has defaults, changes one setting at a time, and counts its revisions.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
-    const defaults = { revision: 0, segmentSize: 100, bufferSegments: 1 }
-    expect(await queues.configuration(queue)).toEqual(defaults)
+    const settings = { segmentSize: 100, bufferSegments: 1 }
+    const source = { from: 'queue' }
+    expect(await queues.configuration(queue)).toEqual({
+      ...settings,
+      revision: 0,
+      source: { from: 'default' },
+    })
     const first = await queues.configure(queue, { maxDeliveries: 5, capacity: 1_000 })
-    expect(first).toEqual({ ...defaults, revision: 1, maxDeliveries: 5, capacity: 1_000 })
+    expect(first).toEqual({ ...settings, source, revision: 1, maxDeliveries: 5, capacity: 1_000 })
     const second = await stage.engine().configure(queue, { segmentSize: 50, capacity: null })
-    expect(second).toEqual({ revision: 2, segmentSize: 50, bufferSegments: 1, maxDeliveries: 5 })
+    expect(second).toEqual({ revision: 2, source, segmentSize: 50, bufferSegments: 1, maxDeliveries: 5 })
     expect(await stage.engine().configuration(queue)).toEqual(second)
   })
 

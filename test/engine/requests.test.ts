@@ -73,10 +73,16 @@ describe('One request each:', () => {
 })
 
 describe('Few more:', () => {
-  it('a first push takes two, and a cold pop two.', async () => {
+  it('a first push takes two, and a look at the patterns twice a minute; a cold pop two.', async () => {
     const stage = openSimulated()
     const [queues, queue] = [stage.engine(), 'queue']
     expect(await queues.wire.during(() => push(queues, queue, named('a', 1)))).toEqual([
+      'UpdateCommand',
+      'GetCommand',
+      'PutCommand',
+    ])
+    stage.clock.pass(30_000)
+    expect(await queues.wire.during(() => push(queues, 'another', named('a', 1)))).toEqual([
       'UpdateCommand',
       'PutCommand',
     ])

@@ -28,6 +28,7 @@ type Store = {
   readonly s3: Port
   /** Read units so far, where the store counts them. */
   readUnits?(): number
+  writeUnits?(): number
   rows(): Promise<Row[]>
   objects(): Promise<string[]>
   close(): Promise<void>
@@ -172,6 +173,7 @@ export function openSimulated(options: Pick<SimulatedStoreOptions, 'throttlesRea
     dynamodb: dynamodb as unknown as Port,
     s3: s3 as unknown as Port,
     readUnits: () => store.meter.readUnits,
+    writeUnits: () => store.meter.writeUnits,
     rows: async () => [...store.items()] as Row[],
     objects: async () => [...store.objects.keys()],
     close: async () => {},

@@ -11,9 +11,8 @@ import {
   SEGMENT_SIZE_MAX,
 } from './limits.ts'
 
-export type Configuration = {
-  /** 0 until the queue is configured, then one more with each change. */
-  readonly revision: number
+/** What a queue can be set to. */
+export type QueueSettings = {
   /** For lanes made later; a lane keeps the size it was made with. */
   readonly segmentSize: number
   readonly bufferSegments: number
@@ -24,6 +23,21 @@ export type Configuration = {
   /** Calls that push; those that pop. */
   readonly pushLimit?: GuardLimit
   readonly popLimit?: GuardLimit
+}
+
+/** Where settings come from: the first of these that there is. */
+export type Source =
+  | { readonly from: 'queue' }
+  | { readonly from: 'pattern'; readonly prefix: string }
+  | { readonly from: 'default' }
+
+/** A queue's settings, as its record holds them: no push and no pop looks anywhere else. */
+export type Configuration = QueueSettings & {
+  /** 0 until the queue itself is configured, then one more with each change of its own settings. */
+  readonly revision: number
+  readonly source: Source
+  /** Of the patterns that the queue last had settings of; absent where it never had any. */
+  readonly patternsRevision?: number
 }
 
 /** What is absent is as of any rate limit: a window of one second. */
@@ -41,10 +55,15 @@ export type ConfigurationChange = {
   readonly popLimit?: LimitInput | null
 }
 
-export const defaultConfiguration: Configuration = {
-  revision: 0,
+export const defaultSettings: QueueSettings = {
   segmentSize: SEGMENT_SIZE_DEFAULT,
   bufferSegments: BUFFER_SEGMENTS_DEFAULT,
+}
+
+export const defaultConfiguration: Configuration = {
+  revision: 0,
+  source: { from: 'default' },
+  ...defaultSettings,
 }
 
 /** Every setting of a queue, once; the wire has the same names in snake_case. */
@@ -62,20 +81,47 @@ export const configurationNames = /* @__PURE__ */ Object.keys(
   configurationFields,
 ) as readonly ConfigurationName[]
 
+/** A queue's own settings count whole: the first begin with the defaults, not with its pattern's. */
 export function changeConfiguration(
   current: Configuration,
   change: ConfigurationChange,
 ): Configuration {
-  const next: Record<string, unknown> = { ...current, revision: current.revision + 1 }
+  const { revision, source, patternsRevision, ...settings } = current
+  return {
+    ...changeSettings(source.from === 'queue' ? settings : defaultSettings, change),
+    revision: revision + 1,
+    source: { from: 'queue' },
+    ...(patternsRevision !== undefined && { patternsRevision }),
+  }
+}
+
+/** Without settings of its own. One more change of them: a revision never comes back. */
+export function givenBack(own: Configuration, applies: Configuration): Configuration {
+  const patternsRevision = Math.max(own.patternsRevision ?? 0, applies.patternsRevision ?? 0)
+  return {
+    ...applies,
+    revision: own.revision + 1,
+    ...(patternsRevision > 0 && { patternsRevision }),
+  }
+}
+
+/** `at`: where the settings are in a request, `patterns[3].`; errors name it. */
+export function changeSettings(
+  current: QueueSettings,
+  change: ConfigurationChange,
+  at = '',
+): QueueSettings {
+  const next: Record<string, unknown> = { ...current }
   for (const name of configurationNames) {
     const field = configurationFields[name]
     const value: unknown = change[name]
     if (value === undefined) continue
     if (value === null && field.removable) delete next[name]
-    else if (field.kind === 'limit') next[name] = limitFrom(snakeCase(name), value as LimitInput)
-    else next[name] = integerFrom(snakeCase(name), value, field.max)
+    else if (field.kind === 'limit')
+      next[name] = limitFrom(at + snakeCase(name), value as LimitInput)
+    else next[name] = integerFrom(at + snakeCase(name), value, field.max)
   }
-  return next as unknown as Configuration
+  return next as unknown as QueueSettings
 }
 
 function integerFrom(field: string, value: unknown, max: number): number {
@@ -111,9 +157,15 @@ function limitFrom(field: string, input: LimitInput): GuardLimit {
 const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
 
-export const isLimited = ({ pushLimit, popLimit }: Configuration): boolean =>
+/**
+ * By which the row that counts a limit's calls tells which settings are newer. A configuration has another
+ * greater one whatever changes: its own settings, or the patterns.
+ */
+export const limitRevisionOf = ({ revision, patternsRevision = 0 }: Configuration): number =>
+  revision + patternsRevision
+
+export const isLimited = ({ pushLimit, popLimit }: QueueSettings): boolean =>
   pushLimit !== undefined || popLimit !== undefined
 
 /** What `room` starts from, or changes by, under a configuration. */
-export const roomOf = (configuration: Configuration): number =>
-  configuration.capacity ?? ROOM_UNLIMITED
+export const roomOf = (settings: QueueSettings): number => settings.capacity ?? ROOM_UNLIMITED

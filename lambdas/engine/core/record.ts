@@ -1,4 +1,4 @@
-import type { Configuration } from './configuration.ts'
+import { type Configuration, roomOf } from './configuration.ts'
 import { decodeReference, isReference, spanOf } from './entry.ts'
 import { MARKS_KEPT } from './limits.ts'
 import {
@@ -154,6 +154,13 @@ export function isInS3(lane: Lane, { from, to }: Range): boolean {
   }
   return false
 }
+
+/** Under other settings, which leave as much more or less room as they have capacity. */
+export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({
+  ...record,
+  configuration,
+  room: record.room + roomOf(configuration) - roomOf(record.configuration),
+})
 
 /** Lanes in the order that a pop serves them. */
 export function lanesInOrder(record: QueueRecord): [number, Lane][] {

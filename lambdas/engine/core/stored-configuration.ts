@@ -1,5 +1,5 @@
 import type { GuardLimit } from '../../rate/core/setting-fields.ts'
-import type { Configuration } from './configuration.ts'
+import type { Configuration, Source } from './configuration.ts'
 
 /** [requests, window], and of a smooth one its burst. */
 type StoredLimit = [number, number] | [number, number, number]
@@ -12,17 +12,23 @@ export type StoredConfiguration = {
   c?: number
   pl?: StoredLimit
   ol?: StoredLimit
+  /** Where it comes from: `p` and the prefix, or `d`; absent where it is the queue's own. */
+  s?: string
+  /** The revision of the patterns that the queue last had settings of. */
+  r?: number
 }
 
 export function decodeConfiguration(stored: StoredConfiguration): Configuration {
   return {
     revision: stored.v,
+    source: decodeSource(stored.s),
     segmentSize: stored.z,
     bufferSegments: stored.b,
     ...(stored.m !== undefined && { maxDeliveries: stored.m }),
     ...(stored.c !== undefined && { capacity: stored.c }),
     ...(stored.pl !== undefined && { pushLimit: decodeLimit(stored.pl) }),
     ...(stored.ol !== undefined && { popLimit: decodeLimit(stored.ol) }),
+    ...(stored.r !== undefined && { patternsRevision: stored.r }),
   }
 }
 
@@ -35,7 +41,19 @@ export function encodeConfiguration(configuration: Configuration): StoredConfigu
     ...(configuration.capacity !== undefined && { c: configuration.capacity }),
     ...(configuration.pushLimit !== undefined && { pl: encodeLimit(configuration.pushLimit) }),
     ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
+    ...encodeSource(configuration.source),
+    ...(configuration.patternsRevision !== undefined && { r: configuration.patternsRevision }),
   }
+}
+
+const decodeSource = (stored: string | undefined): Source => {
+  if (stored === undefined) return { from: 'queue' }
+  return stored === 'd' ? { from: 'default' } : { from: 'pattern', prefix: stored.slice(1) }
+}
+
+function encodeSource(source: Source): Pick<StoredConfiguration, 's'> {
+  if (source.from === 'queue') return {}
+  return { s: source.from === 'default' ? 'd' : `p${source.prefix}` }
 }
 
 const decodeLimit = ([maxRequests, windowMillis, burst]: StoredLimit): GuardLimit => ({

@@ -136,7 +136,7 @@ export function newRecord(
     configuration = defaultConfiguration,
     checkAtMs,
   }: {
-    readonly configuration?: Configuration
+    readonly configuration?: Configuration | undefined
     readonly checkAtMs?: number | undefined
   } = {},
 ): StoredRecord {
@@ -162,6 +162,6 @@ export function newRecord(
   // There is no image before it to compare it with: it says itself that it is an event.
   else stored.ev = 'y'
   if (checkAtMs !== undefined) stored.checkAt = checkAtMs
-  if (configuration.revision > 0) stored.cfg = encodeConfiguration(configuration)
+  if (configuration !== defaultConfiguration) stored.cfg = encodeConfiguration(configuration)
   return stored
 }

@@ -7,9 +7,11 @@ import {
   settingsFrom,
 } from './settings.ts'
 
-/** Settings for all keys that begin so; the empty prefix is for all keys. */
-export type Pattern = { readonly prefix: string; readonly settings: Settings }
-export type PatternInput = { readonly prefix: string; readonly settings: SettingsInput }
+/** Settings for all names that begin so; the empty prefix is for all of them. */
+export type PatternOf<S> = { readonly prefix: string; readonly settings: S }
+
+export type Pattern = PatternOf<Settings>
+export type PatternInput = PatternOf<SettingsInput>
 
 export type Patterns = { readonly patterns: readonly Pattern[]; readonly revision: number }
 
@@ -17,14 +19,21 @@ export const noPatterns: Patterns = { patterns: [], revision: 0 }
 
 const prefixForm = /^[A-Za-z0-9._-]*$/
 
-/** Checked, the longest prefix first: the order in which they apply. */
-export function patternsFrom(inputs: readonly PatternInput[]): Pattern[] {
+/**
+ * Patterns of rate limits or of queues, checked, the longest prefix first: the order in which they apply.
+ * `settle` checks the settings of one; `at` is its field, `patterns[3]`.
+ */
+export function inOrder<Input, S>(
+  inputs: readonly PatternOf<Input>[],
+  settle: (settings: Input, at: string) => S,
+): PatternOf<S>[] {
   if (inputs.length > PATTERNS_MAX) {
     throw invalid('patterns', `there may be ${PATTERNS_MAX} of them, not ${inputs.length}`)
   }
   const seen = new Set<string>()
   const patterns = inputs.map(({ prefix, settings }, i) => {
-    const field = `patterns[${i}].prefix`
+    const at = `patterns[${i}]`
+    const field = `${at}.prefix`
     if (
       typeof prefix !== 'string' ||
       !prefixForm.test(prefix) ||
@@ -37,16 +46,27 @@ export function patternsFrom(inputs: readonly PatternInput[]): Pattern[] {
     }
     if (seen.has(prefix)) throw invalid(field, `there is another pattern for "${prefix}"`)
     seen.add(prefix)
-    const checked = settingsFrom(settings)
-    // A process that meets a key for the first time asks shard 0, which tells of the key's own shards.
-    if (checked.shards !== 1) {
-      throw invalid(`patterns[${i}].shards`, 'only a key’s own configuration can split it')
-    }
-    return { prefix, settings: checked }
+    return { prefix, settings: settle(settings, at) }
   })
   return patterns.sort((a, b) => b.prefix.length - a.prefix.length)
 }
 
+/** The pattern with the longest prefix that the name begins with; they are in that order. */
+export const patternFor = <S>(
+  patterns: readonly PatternOf<S>[],
+  name: string,
+): PatternOf<S> | undefined => patterns.find(({ prefix }) => name.startsWith(prefix))
+
+export const patternsFrom = (inputs: readonly PatternInput[]): Pattern[] =>
+  inOrder(inputs, (settings, at) => {
+    const checked = settingsFrom(settings)
+    // A process that meets a key for the first time asks shard 0, which tells of the key's own shards.
+    if (checked.shards !== 1) {
+      throw invalid(`${at}.shards`, 'only a key’s own configuration can split it')
+    }
+    return checked
+  })
+
 /** The settings of a key that has none of its own: of the longest prefix it begins with, or the default. */
 export const settingsByPattern = ({ patterns }: Patterns, key: string): Settings =>
-  patterns.find(({ prefix }) => key.startsWith(prefix))?.settings ?? defaultSettings
+  patternFor(patterns, key)?.settings ?? defaultSettings

@@ -13,7 +13,7 @@ import { outOfReach } from './take.ts'
 const ATTEMPTS_MAX = 5
 
 export async function ratePatterns(limiter: Limiter): Promise<Patterns> {
-  return (await limiter.patterns.get(nowMs(limiter))).patterns
+  return (await limiter.patterns.get(nowMs(limiter))).value
 }
 
 /** Replaces all patterns: what applies to a key is then one list in one order, never half of two. */

@@ -43,7 +43,7 @@ async function applied(
   row: RateRow | undefined,
 ): Promise<AppliedSettings> {
   if (row?.configuration !== undefined) return { ...row.configuration, from: 'key' }
-  const { patterns } = await limiter.patterns.get(nowMs(limiter))
+  const { value: patterns } = await limiter.patterns.get(nowMs(limiter))
   const matches = patterns.patterns.some(({ prefix }) => key.startsWith(prefix))
   return {
     settings: settingsByPattern(patterns, key),
@@ -88,7 +88,7 @@ async function replace(
   const place = { key, shard: 0 }
   const startedMs = nowMs(limiter)
   checkClock(startedMs, receivedMs)
-  const { patterns } = await limiter.patterns.get(startedMs)
+  const { value: patterns } = await limiter.patterns.get(startedMs)
   const applies = settings ?? settingsByPattern(patterns, key)
   let before = await readRow(limiter, place)
   checkMatch(key, before, ifMatch)

@@ -35,7 +35,7 @@ export async function knownSettings(
     const { settings, revision, confirmedMs } = known
     return { settings, revision, configured: true, asOfMs: confirmedMs }
   }
-  const { patterns, asOfMs } = await limiter.patterns.get(sinceMs)
+  const { value: patterns, asOfMs } = await limiter.patterns.get(sinceMs)
   const settings = settingsByPattern(patterns, key)
   return { settings, revision: patterns.revision, configured: false, asOfMs }
 }

@@ -8,10 +8,11 @@ import {
 } from '../core/bounds.ts'
 import { checkItemTime } from '../core/clocks.ts'
 import { rowKey } from '../core/keys.ts'
+import type { Patterns } from '../core/patterns.ts'
 import type { RateRow } from '../core/row.ts'
 import type { KeyConfiguration } from '../core/settings.ts'
 import { decodeRateRow } from '../store/rate-row.ts'
-import type { PatternsReader } from './patterns-reader.ts'
+import type { KeptReading } from './kept-reading.ts'
 import type { SecretsReader } from './secrets-reader.ts'
 import { Turnstile } from './turnstile.ts'
 
@@ -29,7 +30,7 @@ export type SlotLimiter = {
 
 /** What every verb of the rate limiter works with; built once by `createRateLimits`. */
 export type Limiter = SlotLimiter & {
-  readonly patterns: PatternsReader
+  readonly patterns: KeptReading<Patterns>
   readonly secrets: SecretsReader
 }
 

@@ -79,7 +79,12 @@ describe('The timer', () => {
 })
 
 it('Only a queue that is empty, unlocked and unconfigured can be forgotten.', () => {
-  const configuration = { revision: 1, segmentSize: 100, bufferSegments: 1 }
+  const configuration = {
+    revision: 1,
+    source: { from: 'queue' } as const,
+    segmentSize: 100,
+    bufferSegments: 1,
+  }
   const locks = new Map([['a', aLock(0, at(0, 0, 0))]])
   const dead = [{ ...range(0, 3), reason: 'x' }]
   expect(isForgettable(aRecord({ 0: aLane({ head: 3, sealed: 3, frontier: 3 }) }))).toBe(true)

@@ -151,7 +151,12 @@ function expectSound(next: Lane, before: Lane): void {
 it('Whatever the lane, doing what is planned is sound, and leads to having nothing to do.', () => {
   fc.assert(
     fc.property(lanes, fc.integer({ min: 1, max: 3 }), (first, bufferSegments) => {
-      const configuration = { revision: 1, segmentSize: 9, bufferSegments }
+      const configuration = {
+        revision: 1,
+        source: { from: 'queue' } as const,
+        segmentSize: 9,
+        bufferSegments,
+      }
       let record = aRecord({ 0: first }, { configuration })
       for (let round = 0; round < 9 && housekeepingDue(record); round += 1) {
         const before = record.lanes.get(0) as Lane

@@ -94,7 +94,13 @@ describe('Giving back', () => {
   })
 
   it('makes dead what came back too often, once it has.', () => {
-    const configuration = { revision: 1, segmentSize: 100, bufferSegments: 1, maxDeliveries: 2 }
+    const configuration = {
+      revision: 1,
+      source: { from: 'queue' } as const,
+      segmentSize: 100,
+      bufferSegments: 1,
+      maxDeliveries: 2,
+    }
     const record = aRecord({ 0: lane }, { configuration })
     const once = giveBack(record, [at(0, 0, 3)])
     expect(laneOf(once).dead).toEqual([])

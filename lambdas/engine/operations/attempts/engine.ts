@@ -3,12 +3,14 @@ import type { Clock, Dynamo, Random, Row } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
 import type { Objects } from '../../../foundation/objects.ts'
 import { randomText } from '../../../foundation/random-text.ts'
+import type { KeptReading } from '../../../rate/operations/kept-reading.ts'
 import type { SlotLimiter } from '../../../rate/operations/limiter.ts'
 import type { TailLimits } from '../../core/append.ts'
 import { isLimited } from '../../core/configuration.ts'
 import { type FencedChange, type FenceOptions, fenced } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
 import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../../core/limits.ts'
+import type { QueuePatterns } from '../../core/queue-patterns.ts'
 import { MARK_CHARACTERS, type QueueRecord } from '../../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import type { ItemReader } from '../../store/items.ts'
@@ -27,6 +29,8 @@ export type Engine = {
   /** When this engine saw records of queues with limits: a limit that is long gone must not deny. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
   readonly slots: SlotLimiter
+  /** Asked when a queue's first record is made. */
+  readonly patterns: KeptReading<QueuePatterns>
   readonly idempotencyTtlSeconds: number
   /** Whether writes set the flags from which the stack makes events. */
   readonly events: boolean

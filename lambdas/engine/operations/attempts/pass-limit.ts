@@ -1,5 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { guard, type OwnedLimit } from '../../../rate/operations/guard.ts'
+import { limitRevisionOf } from '../../core/configuration.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { type Engine, readRecord } from './engine.ts'
 
@@ -37,7 +38,7 @@ export async function passLimit(
   const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
   if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
     const current = await readRecord(engine, queue)
-    if (current?.configuration.revision !== owned.revision) {
+    if (current === undefined || limitRevisionOf(current.configuration) !== owned.revision) {
       return current !== undefined && passLimit(engine, call, current)
     }
   }
@@ -51,8 +52,9 @@ export async function passLimit(
 
 function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLimit | undefined {
   if (record === undefined) return undefined
-  const { [settings[verb]]: limit, revision } = record.configuration
-  return limit && { limit, revision }
+  const { configuration } = record
+  const limit = configuration[settings[verb]]
+  return limit && { limit, revision: limitRevisionOf(configuration) }
 }
 
 /** The same before a push is stored anywhere, by what is remembered of the queue, if anything is. */

@@ -6,28 +6,33 @@ import {
   type ConfigurationChange,
   changeConfiguration,
   defaultConfiguration,
-  roomOf,
+  givenBack,
 } from '../../core/configuration.ts'
-import { EPOCH_CHARACTERS } from '../../core/record.ts'
+import { EPOCH_CHARACTERS, reconfigured } from '../../core/record.ts'
 import { newRecord } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, done, type Outcome, refuse } from '../attempts/decision.ts'
+import { act, answer, done, type Outcome, refuse } from '../attempts/decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
+import { configurationByNow } from '../attempts/patterns.ts'
 
-const ATTEMPTS_MAX = 24
-const LOOKS_FROM = 4
+const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
 
+type Match = { readonly ifMatch?: number }
+
+/** What the queue has, or would have if it were pushed to now. */
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
   checkQueueId(queue)
-  return (await readRecord(engine, queue))?.configuration ?? defaultConfiguration
+  const record = await readRecord(engine, queue)
+  return record?.configuration ?? configurationByNow(engine, queue)
 }
 
+/** Changes the queue's own settings; the first of them begin with the defaults. */
 export async function configure(
   engine: Engine,
   queue: string,
   change: ConfigurationChange,
-  { ifMatch }: { readonly ifMatch?: number } = {},
+  { ifMatch }: Match = {},
 ): Promise<Configuration> {
   checkQueueId(queue)
   if (isDeadLetterQueue(queue) && typeof change.maxDeliveries === 'number') {
@@ -37,7 +42,6 @@ export async function configure(
       { field: 'max_deliveries' },
     )
   }
-  const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, looksFrom: LOOKS_FROM } as const
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     const before = record?.configuration ?? defaultConfiguration
     if (ifMatch !== undefined && ifMatch !== before.revision) {
@@ -47,13 +51,28 @@ export async function configure(
     if (record === undefined) {
       return act(() => makeConfigured(engine, queue, after))
     }
-    const room = record.room + roomOf(after) - roomOf(before)
-    const draft = { ...record, configuration: after, room }
-    return {
-      kind: 'write',
-      change: changeOf(engine, record, draft, { nowMs }),
-      landed: () => done(after),
+    const changed = changeOf(engine, record, reconfigured(record, after), { nowMs })
+    return { kind: 'write', change: changed, landed: () => done(after) }
+  })
+}
+
+/** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
+export async function unconfigure(
+  engine: Engine,
+  queue: string,
+  { ifMatch }: Match = {},
+): Promise<Configuration> {
+  checkQueueId(queue)
+  const applies = await configurationByNow(engine, queue)
+  return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
+    const before = record?.configuration ?? applies
+    if (ifMatch !== undefined && ifMatch !== before.revision) {
+      return refuse(mismatch(queue, before.revision, ifMatch))
     }
+    if (record === undefined || before.source.from !== 'queue') return answer(before)
+    const after = givenBack(before, applies)
+    const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
+    return { kind: 'write', change, landed: () => done(after) }
   })
 }
 

@@ -1,15 +1,17 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, obstacleTo } from '../../core/append.ts'
-import { defaultConfiguration } from '../../core/configuration.ts'
+import { type Configuration, defaultConfiguration, roomOf } from '../../core/configuration.ts'
 import { recordKey } from '../../core/keys.ts'
 import { FORGET_AFTER_MS, LANES_MAX, ROOMY_TAIL } from '../../core/limits.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../../core/record.ts'
+import type { StoredRecord } from '../../core/stored-record.ts'
 import { appendUpdate, newRecord } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, look, type Outcome } from '../attempts/decision.ts'
 import { type Engine, newMark, readRecord, remindAtMs, seen } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
+import { firstConfiguration } from '../attempts/patterns.ts'
 import { type Chores, housekeepRecord } from './housekeep-record.ts'
 import { sealAfter } from './seal.ts'
 
@@ -21,9 +23,9 @@ export function missingLanes(
   engine: Engine,
   addition: Append,
   record: QueueRecord | undefined,
+  { segmentSize }: Configuration = record?.configuration ?? defaultConfiguration,
 ): Map<number, Lane> {
   const lanes = new Map<number, Lane>()
-  const { segmentSize } = record?.configuration ?? defaultConfiguration
   for (const [priority, entries] of addition.lanes) {
     if (record?.lanes.has(priority)) continue
     const epoch = randomText(engine.random, EPOCH_CHARACTERS)
@@ -32,24 +34,57 @@ export function missingLanes(
   return lanes
 }
 
-/** The queue's first push makes it. No other process knows its `born`, so that decides a lost answer. */
+/**
+ * The queue's first push makes it. Its pattern may have a limit or little room: then the push makes the record
+ * without its items, and goes on as any other push does.
+ */
 export async function makeRecord<T>(
   engine: Engine,
   queue: string,
   addition: Append,
   answerBy: (record: QueueRecord) => T,
 ): Promise<Outcome<T>> {
-  const lanes = missingLanes(engine, addition, undefined)
-  const born = randomText(engine.random, EPOCH_CHARACTERS)
-  // Nobody pops from a record that was made for a transaction which then never came.
-  const checkAtMs =
-    addition.items === 0 ? engine.clock.nowMs() + FORGET_AFTER_MS : remindAtMs(engine)
-  const item = newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs })
+  const configuration = await firstConfiguration(engine, queue)
+  if (!mayBringItems(configuration, addition)) return makeEmpty(engine, queue, configuration)
+  const item = firstRecord(engine, queue, addition, configuration)
   return putFirst(engine, queue, item, async () => {
     const record = seen(engine, queue, item) as QueueRecord
     await sealAfter(engine, record, addition.bytes)
     return answerBy(record)
   })
+}
+
+/** A queue's first record may have the items of the push that makes it. */
+export const mayBringItems = (configuration: Configuration, { items }: Append): boolean =>
+  items === 0 || (configuration.pushLimit === undefined && items <= roomOf(configuration))
+
+/** It does not matter who makes it: what counts is what is there then. */
+export async function makeEmpty(
+  engine: Engine,
+  queue: string,
+  configuration: Configuration,
+): Promise<Outcome<never>> {
+  const nothing: Append = { lanes: new Map(), items: 0, bytes: 0 }
+  const item = firstRecord(engine, queue, nothing, configuration)
+  const ConditionExpression = 'attribute_not_exists(pk)'
+  const written = await engine.dynamo.put({ Item: item, ConditionExpression })
+  if (written.kind === 'unknown') return again(await readRecord(engine, queue))
+  return again(seen(engine, queue, written.kind === 'done' ? item : written.row))
+}
+
+/** No other process knows its `born`, so that decides a lost answer. */
+function firstRecord(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  configuration: Configuration,
+): StoredRecord {
+  const lanes = missingLanes(engine, addition, undefined, configuration)
+  const born = randomText(engine.random, EPOCH_CHARACTERS)
+  // Nobody pops from a record that was made for a transaction which then never came.
+  const checkAtMs =
+    addition.items === 0 ? engine.clock.nowMs() + FORGET_AFTER_MS : remindAtMs(engine)
+  return newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs, configuration })
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, crossesSealLine, idsOf, obstacleTo, type Placed } from '../../core/append.ts'
+import type { Configuration } from '../../core/configuration.ts'
 import { hashOf } from '../../core/hash.ts'
 import { receiptKey, recordKey } from '../../core/keys.ts'
 import { doneLocks } from '../../core/locks.ts'
@@ -31,8 +32,9 @@ import {
 } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
 import { passKnownLimit } from '../attempts/pass-limit.ts'
+import { firstConfiguration } from '../attempts/patterns.ts'
 import { discardUnlessOpen, prepare } from '../lanes/entries.ts'
-import { makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
+import { makeEmpty, makeRoomForLanes, mayBringItems, missingLanes } from '../lanes/lanes.ts'
 import { sealQuietly } from '../lanes/seal.ts'
 import { buryDead } from '../moving/move-dead.ts'
 import { queueFull } from './append.ts'
@@ -72,7 +74,7 @@ export async function pushOnce(
   return attempts<Pushed>(engine, queue, course, (view) => {
     const obstacle = obstacleTo(once.addition, view.record, tailLimits(engine)).kind
     if (obstacle !== 'full' && obstacle !== 'too-many-lanes' && obstacle !== 'tail-full') {
-      return act(() => sendBoth(engine, once, view))
+      return act(() => (view.record === undefined ? sendFirst : sendBoth)(engine, once, view))
     }
     return view.isCurrent ? act(() => clearTheWay(engine, once, view, obstacle)) : look
   }).catch(async (error: unknown) => {
@@ -106,10 +108,24 @@ async function clearTheWay(
   return again(await readRecord(engine, queue))
 }
 
-/** Sends the receipt and the append. */
-async function sendBoth(engine: Engine, once: Once, view: View): Promise<Outcome<Pushed>> {
+/** The same with the queue's first record, unless its pattern asks for more first. */
+async function sendFirst(engine: Engine, once: Once, view: View): Promise<Outcome<Pushed>> {
   const { queue } = once
-  const { write, receipt, placed } = transactionFor(engine, once, view)
+  const configuration = await firstConfiguration(engine, queue)
+  return mayBringItems(configuration, once.addition)
+    ? sendBoth(engine, once, view, configuration)
+    : makeEmpty(engine, queue, configuration)
+}
+
+/** Sends the receipt and the append. */
+async function sendBoth(
+  engine: Engine,
+  once: Once,
+  view: View,
+  first?: Configuration,
+): Promise<Outcome<Pushed>> {
+  const { queue } = once
+  const { write, receipt, placed } = transactionFor(engine, once, view, first)
   const transacted = await engine.dynamo.transact({
     TransactItems: [receiptPut(engine, receipt), write] as never,
   })
@@ -151,16 +167,18 @@ function transactionFor(
   engine: Engine,
   once: Once,
   { record, attempt, admitted }: View,
+  first: Configuration | undefined,
 ): { write: Row; receipt: Receipt; placed: Placed | undefined } {
   const { addition, queue } = once
   const exact = attempt <= EXACT_ATTEMPTS || record === undefined
   const TableName = engine.dynamo.tableName
-  const newLanes = missingLanes(engine, addition, record)
+  const newLanes = missingLanes(engine, addition, record, first)
   const onFailure = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
   if (record === undefined) {
     const born = randomText(engine.random, EPOCH_CHARACTERS)
     const Item = newRecord(queue, born, newMark(engine), newLanes, addition, {
       checkAtMs: remindAtMs(engine),
+      configuration: first,
     })
     const placed = placesIn(addition, record, newLanes)
     const write = {

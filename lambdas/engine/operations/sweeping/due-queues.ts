@@ -1,6 +1,6 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import { CHECK_INDEX } from '../../../foundation/table.ts'
-import { queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import { queueOfRecordKey, queuePatternsKey, recordKey } from '../../core/keys.ts'
 import type { Engine } from '../attempts/engine.ts'
 
 /** As many as one BatchGetItem reads. */
@@ -15,6 +15,8 @@ export type DueQueue = {
   /** As it is now; absent where it is gone. */
   readonly row: Row | undefined
 }
+/** The patterns are to be applied to the queues that are there. */
+export type DuePatterns = { readonly kind: 'patterns' }
 export type Unreadable =
   /** The store gives the others, and not this one. */
   | {
@@ -37,7 +39,7 @@ export async function* dueQueues(
   engine: Engine,
   shards: readonly number[],
   mayGoOn: () => boolean,
-): AsyncGenerator<DueQueue | Unreadable> {
+): AsyncGenerator<DueQueue | DuePatterns | Unreadable> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
     let from: Row | undefined
@@ -48,7 +50,9 @@ export async function* dueQueues(
       }
       try {
         const { rows, next } = await duePage(engine, shard, from)
-        yield* await readPage(engine, rows)
+        const queues = rows.filter(({ pk }) => pk !== queuePatternsKey.pk)
+        if (queues.length < rows.length) yield { kind: 'patterns' }
+        yield* await readPage(engine, queues)
         from = next
       } catch (error) {
         yield { kind: 'shard-unread', shard, error }

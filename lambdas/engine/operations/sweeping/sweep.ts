@@ -3,7 +3,8 @@ import { allShards } from '../../core/keys.ts'
 import { SHARDS } from '../../core/limits.ts'
 import type { SweepFailure, SweepReport, SweepRequest } from '../../verbs.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
-import { type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
+import { applyPatterns, type PatternsReport } from './apply-patterns.ts'
+import { type DuePatterns, type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
 import { forget } from './forget.ts'
 import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -47,9 +48,12 @@ export async function returnExpiredLocks(
     failed: [],
     more: false,
   }
-  const left = await endLocks(engine, report, { deadlineMs, queuesMax, shards })
+  const { left, patternsAreDue } = await endLocks(engine, report, { deadlineMs, queuesMax, shards })
   throwIfBlind(report, shards.length)
-  await tidy(engine, left, report, tidyUntilMs ?? request.deadlineMs)
+  await Promise.all([
+    tidy(engine, left, report, tidyUntilMs ?? request.deadlineMs),
+    patternsAreDue && applyPatterns(engine, tidyUntilMs ?? deadlineMs, walkReport(engine, report)),
+  ])
   // What goes on after the answer does not change it.
   return { ...report, failed: [...report.failed] }
 }
@@ -66,12 +70,17 @@ async function endLocks(
   engine: Engine,
   report: Report,
   { deadlineMs, queuesMax, shards }: Required<Omit<SweepRequest, 'tidyUntilMs'>>,
-): Promise<LeftOver[]> {
+): Promise<{ left: LeftOver[]; patternsAreDue: boolean }> {
   const left: LeftOver[] = []
   const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
   const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
   let isCut = false
-  const endLocksOf = async (due: DueQueue | Unreadable): Promise<void> => {
+  let patternsAreDue = false
+  const endLocksOf = async (due: DueQueue | DuePatterns | Unreadable): Promise<void> => {
+    if (due.kind === 'patterns') {
+      patternsAreDue = true
+      return
+    }
     if (due.kind !== 'queue') {
       isCut ||= due.kind === 'cut'
       passOver(engine, due, report)
@@ -91,8 +100,18 @@ async function endLocks(
   }
   const due = dueQueues(bounded, shards, mayGoOn)
   await sideBySide(due, VISITS_AT_ONCE, endLocksOf, () => !isCut)
-  return left
+  return { left, patternsAreDue }
 }
+
+const walkReport = (engine: Engine, report: Report): PatternsReport => ({
+  onFailed(queue, error) {
+    report.failed.push({ queue, error })
+    engine.onBackgroundError(error, { queue, step: 'apply-patterns' })
+  },
+  onMore() {
+    report.more = true
+  },
+})
 
 /** Its timer stays due. Somebody may have waited for a lock since then. */
 function late(engine: Engine, dueMs: number, report: Report): void {

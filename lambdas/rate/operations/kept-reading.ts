@@ -1,0 +1,47 @@
+import type { Clock } from '../../foundation/dynamo.ts'
+import { PATTERNS_KEPT_MS } from '../core/bounds.ts'
+
+type Reading<T> = { readonly startedMs: number; readonly value: Promise<T> }
+
+/** A row of patterns as one process knows it: read once in a while, when a call needs it. */
+export class KeptReading<T> {
+  readonly #readNow: () => Promise<T>
+  readonly #clock: Clock
+  #reading: Reading<T> | undefined
+
+  constructor(clock: Clock, readNow: () => Promise<T>) {
+    this.#readNow = readNow
+    this.#clock = clock
+  }
+
+  /** As it was less than half a minute ago, or since the given time where that is later. */
+  async get(
+    sinceMs = Number.NEGATIVE_INFINITY,
+  ): Promise<{ readonly value: T; readonly asOfMs: number }> {
+    const nowMs = this.#clock.nowMs()
+    const known = this.#reading
+    const isFresh =
+      known !== undefined &&
+      known.startedMs >= sinceMs &&
+      // A clock that was set back must not keep it for ever.
+      Math.abs(nowMs - known.startedMs) <= PATTERNS_KEPT_MS
+    const { value, startedMs } = isFresh ? known : this.#read(nowMs)
+    return { value: await value, asOfMs: startedMs }
+  }
+
+  #read(startedMs: number): Reading<T> {
+    const value = this.#readNow()
+    const reading = { startedMs, value }
+    this.#reading = reading
+    // All calls that wait for this read fail with it; the next call reads again.
+    value.catch(() => {
+      if (this.#reading === reading) this.#reading = undefined
+    })
+    return reading
+  }
+
+  /** After a change by this very process. */
+  forget(): void {
+    this.#reading = undefined
+  }
+}
