@@ -1,4 +1,4 @@
-import type { PushItem, Queues } from '../../../lambdas/engine/queues.ts'
+import type { PushItem, QueuePatternInput, Queues } from '../../../lambdas/engine/queues.ts'
 
 /** Verbs that ask something of one queue. */
 type QueueVerb =
@@ -12,6 +12,7 @@ type QueueVerb =
   | 'inspect'
   | 'browse'
   | 'configure'
+  | 'unconfigure'
   | 'purge'
   | 'redrive'
 
@@ -31,7 +32,19 @@ type TransactCommand = {
   readonly again?: boolean
 }
 
-export type Verb = QueueVerb | PlainVerb | ServiceVerb | TransactCommand['verb']
+type PatternsCommand = {
+  readonly verb: 'configurePatterns'
+  readonly queue: ''
+  readonly patterns: readonly QueuePatternInput[]
+  readonly request: { readonly ifMatch?: number }
+}
+
+export type Verb =
+  | QueueVerb
+  | PlainVerb
+  | ServiceVerb
+  | TransactCommand['verb']
+  | PatternsCommand['verb']
 
 export type CommandOf<V extends Verb> = V extends QueueVerb
   ? {
@@ -43,7 +56,9 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
     ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
     : V extends ServiceVerb
       ? { readonly verb: V; readonly queue: '' }
-      : TransactCommand
+      : V extends PatternsCommand['verb']
+        ? PatternsCommand
+        : TransactCommand
 
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
 export type Command = { [V in Verb]: CommandOf<V> }[Verb]

@@ -26,7 +26,10 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path met a transaction': 2_500,
   'path offload': 1_200,
   'path part acknowledged': 300,
+  'path given back to its pattern': 200,
   'path partly released': 100,
+  'path patterns applied': 350,
+  'path under a pattern': 900,
   'path purge': 1_500,
   'path recall': 800,
   'path record forgotten': 3_000,
@@ -104,4 +107,6 @@ const expectedOutcomes: Readonly<Record<string, Readonly<Record<string, number>>
   housekeep: { success: 30_000, crashed: 1_500 },
   returnExpiredLocks: { success: 20_000, crashed: 1_500 },
   announceWaiting: { success: 700 },
+  configurePatterns: { success: 1_300, crashed: 10, 'refused VERSION_MISMATCH': 100 },
+  unconfigure: { success: 650 },
 }

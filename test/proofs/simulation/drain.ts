@@ -37,7 +37,7 @@ export async function drain(model: Model, call: Call, driver: Driver): Promise<v
   }
 }
 
-async function sweep(model: Model, call: Call): Promise<void> {
+export async function sweep(model: Model, call: Call): Promise<void> {
   for (let run = 0; run < 20; run += 1) {
     const outcome = await call({ verb: 'returnExpiredLocks', queue: '' })
     if (outcome?.kind !== 'success') return refused(model, 'returnExpiredLocks', outcome)

@@ -14,6 +14,9 @@ export function perform(
   sendTransaction: SendBusinessTransaction,
 ): Promise<unknown> {
   if (command.verb === 'pushTransactItem') return transact(queues, command, sendTransaction)
+  if (command.verb === 'configurePatterns') {
+    return queues.configurePatterns(command.patterns, command.request)
+  }
   const { verb, queue } = command
   const call = queues[verb] as (...request: unknown[]) => Promise<unknown>
   if (queue === '') return call({})

@@ -33,6 +33,8 @@ export type Profile = {
   readonly transactionMaxMs: number
   /** Queues have push and pop limits, and are given others. */
   readonly limited: boolean
+  /** Prefixes have settings, and are given others. */
+  readonly patterned: boolean
   readonly throttle:
     | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
     | undefined
@@ -51,11 +53,16 @@ export type QueueProfile = {
 const MINUTE_MS = 60_000
 
 export function drawProfile(random: Random): Profile {
-  const profile: Profile = {
+  const profile = {
     ...drawUnlimited(random),
     transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
   }
-  if (!random.chance(0.12)) return profile
+  return drawPatterned(random.chance(0.12) ? drawLimited(random, profile) : profile, random)
+}
+
+type Unpatterned = Omit<Profile, 'patterned'>
+
+function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
   const queues = profile.queues.map((queue) => ({
     ...queue,
     ...(random.chance(0.7) && { pushLimit: drawLimit(random) }),
@@ -73,7 +80,21 @@ export function drawLimit(random: Random): LimitInput {
   }
 }
 
-function drawUnlimited(random: Random): Omit<Profile, 'transactionMaxMs'> {
+/** Prefixes have settings that change, and fewer queues have their own. */
+function drawPatterned(profile: Unpatterned, random: Random): Profile {
+  if (!random.chance(0.2)) return { ...profile, patterned: false }
+  return {
+    ...profile,
+    patterned: true,
+    queues: profile.queues.map((one) => (random.chance(0.7) ? { queue: one.queue } : one)),
+    eras: profile.eras.map(({ mix, restMs }) => ({
+      mix: { ...mix, configurePatterns: 1, unconfigure: 0.7, configure: 0.5 },
+      restMs,
+    })),
+  }
+}
+
+function drawUnlimited(random: Random): Omit<Unpatterned, 'transactionMaxMs'> {
   const faultFree = random.chance(0.15)
   const calm = random.chance(0.3)
   // A queue that is emptied, forgotten and made again, under memories of the one before.

@@ -1,6 +1,7 @@
 import { Random } from '../../../testing/random.ts'
 import { Actors } from './actors.ts'
 import { type Built, buildWorld } from './build-world.ts'
+import type { Command } from './command.ts'
 import { drain } from './drain.ts'
 import { Driver } from './driver.ts'
 import { noFaults } from './faults.ts'
@@ -8,8 +9,10 @@ import { type History, show } from './history.ts'
 import { checkEnd } from './model/check-end.ts'
 import { checkAllReadable } from './model/observer.ts'
 import { drawProfile, type Profile } from './profile.ts'
+import { settlePatterns } from './settle-patterns.ts'
 import type { Statistics } from './statistics.ts'
 import { drawCommand } from './workload/draw-command.ts'
+import { drawPatterns } from './workload/draw-patterns.ts'
 import { Knowledge } from './workload/knowledge.ts'
 import { learn } from './workload/learn.ts'
 import type { Mix } from './workload/mixes.ts'
@@ -45,6 +48,10 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   const driver = new Driver(world)
   world.history.add('', () => show(profile))
   const drainer = newWriter('drain')
+  if (profile.patterned) {
+    const patterns = drawPatterns(profile, new Random(seed))
+    await driver.call(drainer, { verb: 'configurePatterns', queue: '', patterns, request: {} })
+  }
   for (const { queue, ...request } of profile.queues) {
     if (Object.keys(request).length === 0) continue
     await driver.call(drainer, { verb: 'configure', queue, request })
@@ -57,7 +64,9 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   checkAllReadable(model)
   await driver.settle()
 
-  await drain(model, async (command) => (await driver.call(drainer, command))?.outcome, driver)
+  const call = async (command: Command) => (await driver.call(drainer, command))?.outcome
+  if (profile.patterned) await settlePatterns(model, call, driver)
+  await drain(model, call, driver)
   if (world.violation === undefined) checkEnd(model)
   world.statistics.count('steps', world.scheduler.steps)
   world.statistics.count('commits', model.commits)

@@ -49,6 +49,14 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
     const { configured } = operation.effects
     if (configured !== 1) say('a success has its effect once', `configured ${configured} times`)
   },
+  unconfigure: ({ operation, value, say }) => {
+    if (operation.effects.configured > 1) say('a success has its effect once', 'given back twice')
+    if (value.source.from === 'queue') say('settings that were given back are not the own', '')
+  },
+  configurePatterns: ({ operation, say }) => {
+    const { configured } = operation.effects
+    if (configured !== 1) say('a success has its effect once', `changed ${configured} times`)
+  },
   browse: checkBrowsed,
   inspect: checkInspected,
 }

@@ -1,6 +1,7 @@
 import { FORGET_AFTER_MS } from '../../../../lambdas/engine/core/limits.ts'
 import { isDone } from '../../../../lambdas/engine/core/record.ts'
 import { checkTail } from './check-append.ts'
+import { noteConfiguration } from './check-configuration.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkMarks } from './check-marks.ts'
 import { checkRecord } from './check-record.ts'
@@ -11,7 +12,7 @@ import { checkVersion } from './check-version.ts'
 import { countPaths } from './count-paths.ts'
 import { changeOfLane, type LaneChange } from './lane-change.ts'
 import type { Model, QueueModel } from './model.ts'
-import { noteConfiguration, noteLocks } from './note-locks.ts'
+import { noteLocks } from './note-locks.ts'
 import type { Snapshot, Write } from './snapshot.ts'
 
 /** Judges one write to a queue record by the record before and after it. */

@@ -32,6 +32,9 @@ export function checkVersion(before: QueueRecord, after: QueueRecord, broken: Br
 /** What only a fenced write may change; appends, claims and acknowledges touch the rest. */
 function structureChanged(before: QueueRecord, after: QueueRecord): string | undefined {
   if (before.configuration.revision !== after.configuration.revision) return 'configuration'
+  if (before.configuration.patternsRevision !== after.configuration.patternsRevision) {
+    return 'configuration by patterns'
+  }
   if (before.marks !== after.marks) return 'marks'
   for (const priority of before.lanes.keys()) {
     if (!after.lanes.has(priority)) return `the presence of lane ${priority}`

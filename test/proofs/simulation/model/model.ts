@@ -2,6 +2,7 @@ import type { BatchReference } from '../../../../lambdas/engine/core/entry.ts'
 import type { Range } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../operation.ts'
 import type { World } from '../world.ts'
+import { PatternsHistory } from './check-configuration.ts'
 import { type LaneLog, laneKey } from './lane-log.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
 import { Rows } from './rows.ts'
@@ -12,6 +13,7 @@ export class Model {
   readonly world: World
   readonly ledger = new Ledger()
   readonly rows = new Rows()
+  readonly patterns = new PatternsHistory()
   readonly #queues = new Map<string, QueueModel>()
   readonly #logs = new Map<string, LaneLog>()
   /** Writes to queue records so far. */

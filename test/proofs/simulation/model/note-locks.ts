@@ -55,21 +55,3 @@ export function noteLocks(
     if (isDone(lock)) model.world.statistics.count('path fold', itemsIn(lock.stretches))
   }
 }
-
-export function noteConfiguration(
-  model: Model,
-  before: Snapshot | undefined,
-  after: Snapshot,
-): void {
-  const revision = before?.record.configuration.revision ?? 0
-  const next = after.record.configuration.revision
-  if (revision === next) return
-  const { operation } = model
-  if (next !== revision + 1 || operation?.command.verb !== 'configure') {
-    model.violated('only configure changes the configuration', `${revision} to ${next}`)
-    return
-  }
-  operation.effects.configured += 1
-  model.queue(after.record.queue).configuredAtCommit = model.commits
-  model.noteEffect('the configuration was changed')
-}

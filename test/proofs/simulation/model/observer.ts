@@ -2,6 +2,7 @@ import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import { checkChange } from './check-change.ts'
+import { notePatterns } from './check-configuration.ts'
 import { isSlotOf } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import type { Model } from './model.ts'
@@ -12,6 +13,7 @@ import { Snapshot } from './snapshot.ts'
 export function observeChange(model: Model, change: Change): void {
   if (!change.pk.startsWith('q#')) {
     model.rows.apply(change)
+    notePatterns(model, change)
     const { operation } = model
     if (operation !== undefined && change.pk.startsWith('b#')) {
       if (change.newItem !== undefined) model.batchWriters.set(change.pk, operation)

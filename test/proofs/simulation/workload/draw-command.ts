@@ -2,6 +2,7 @@ import { deadLetterQueueOf } from '../../../../lambdas/foundation/queue-id.ts'
 import type { Random } from '../../../../testing/random.ts'
 import type { Command } from '../command.ts'
 import { drawLimit, type Profile, type QueueProfile } from '../profile.ts'
+import { drawPatterns } from './draw-patterns.ts'
 import { drawPop } from './draw-pop.ts'
 import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
 import { drawSettling } from './draw-settling.ts'
@@ -54,6 +55,17 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
       return { verb: 'configuration', queue }
     case 'configure':
       return { verb: 'configure', queue, request: drawConfiguration(profile, random) }
+    case 'unconfigure':
+      return { verb: 'unconfigure', queue, request: {} }
+    case 'configurePatterns': {
+      const request = random.chance(0.15) ? { ifMatch: random.between(1, 6) } : {}
+      return {
+        verb: 'configurePatterns',
+        queue: '',
+        patterns: drawPatterns(profile, random),
+        request,
+      }
+    }
     case 'purge': {
       const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
       return { verb: 'purge', queue, request }
