@@ -23,7 +23,13 @@ describe('A configuration', () => {
     const first = await queues.configure(queue, { maxDeliveries: 5, capacity: 1_000 })
     expect(first).toEqual({ ...settings, source, revision: 1, maxDeliveries: 5, capacity: 1_000 })
     const second = await stage.engine().configure(queue, { segmentSize: 50, capacity: null })
-    expect(second).toEqual({ revision: 2, source, segmentSize: 50, bufferSegments: 1, maxDeliveries: 5 })
+    expect(second).toEqual({
+      revision: 2,
+      source,
+      segmentSize: 50,
+      bufferSegments: 1,
+      maxDeliveries: 5,
+    })
     expect(await stage.engine().configuration(queue)).toEqual(second)
   })
 

@@ -376,6 +376,50 @@ describe('The walk', () => {
     expect(byWalk).toHaveLength(1)
   })
 
+  it('begins when no process uses older patterns any more.', async () => {
+    const { stage } = await setUp()
+    const slow = stage.engine()
+    await push(slow, 'other', named('a', 1))
+    await stage.engine().configurePatterns([{ prefix: '', settings: { capacity: 10 } }])
+    stage.clock.pass(1_000)
+    await stage.engine().returnExpiredLocks()
+    stage.clock.pass(20_000)
+    await push(slow, 'old', named('a', 1))
+    expect(await sourceOf(slow, 'old')).toEqual({ from: 'default' })
+    await minutes(stage, 1)
+    expect((await stage.record('old')).configuration.capacity).toBe(10)
+  })
+
+  it('of a sweeper that was frozen writes nothing by patterns that are history.', async () => {
+    const stage = openSimulated()
+    const queues = stage.engine()
+    await push(queues, 't1', named('a', 1))
+    await queues.configurePatterns(all(10))
+    stage.clock.pass(MINUTE_MS)
+    let thaw = (): void => {}
+    let reach = (): void => {}
+    const thawed = new Promise<void>((resolve) => {
+      thaw = resolve
+    })
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve
+    })
+    const frozen = stage.engine({
+      after({ name }) {
+        if (name !== 'BatchGetCommand') return undefined
+        reach()
+        return thawed
+      },
+    })
+    const swept = frozen.returnExpiredLocks()
+    await reached
+    await queues.configurePatterns([])
+    await minutes(stage, 2)
+    thaw()
+    expect((await swept).failed).toMatchObject([{ queue: 't1' }])
+    expect((await stage.record('t1')).configuration.source).toEqual({ from: 'default' })
+  })
+
   it('comes again ever more seldom, and no more once the patterns are gone for a day.', async () => {
     const { stage, queues } = await setUp()
     const timer = async () =>

@@ -1,12 +1,29 @@
-import { type Configuration, configurationNames } from '../../engine/core/configuration.ts'
+import {
+  type Configuration,
+  configurationNames,
+  type QueueSettings,
+} from '../../engine/core/configuration.ts'
+import type { QueuePatterns } from '../../engine/queues.ts'
 import { snakeCase, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { type Answer, ok } from '../answer.ts'
 
 /** Every setting, `null` where there is none: what a GET gives, a PUT takes back. */
-export const configurationBody = (configuration: Configuration) =>
+const settingsBody = (settings: QueueSettings) =>
   Object.fromEntries(
-    configurationNames.map((name) => [snakeCase(name), snakeCased(configuration[name] ?? null)]),
+    configurationNames.map((name) => [snakeCase(name), snakeCased(settings[name] ?? null)]),
   )
+
+export const configurationBody = (configuration: Configuration) => ({
+  ...settingsBody(configuration),
+  source: configuration.source,
+})
+
+export const queuePatternsBody = ({ patterns }: QueuePatterns) => ({
+  patterns: patterns.map(({ prefix, settings }) => ({ prefix, ...settingsBody(settings) })),
+})
+
+export const queuePatternsAnswer = (patterns: QueuePatterns): Answer =>
+  ok(queuePatternsBody(patterns), { etag: `"${patterns.revision}"` })
 
 export const configurationAnswer = (configuration: Configuration): Answer =>
   ok(configurationBody(configuration), { etag: `"${configuration.revision}"` })

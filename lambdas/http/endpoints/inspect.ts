@@ -2,9 +2,15 @@ import type { Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
-import { browseCall, configurationCall, inspectCall, listCall } from '../schemas/inspect.ts'
+import {
+  browseCall,
+  configurationCall,
+  inspectCall,
+  listCall,
+  queuePatternsCall,
+} from '../schemas/inspect.ts'
 import { stateBody } from '../state-body.ts'
-import { configurationAnswer, configurationBody } from './configuration.ts'
+import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
 
 export const inspectEndpoints = (queues: Queues) => ({
@@ -29,6 +35,10 @@ export const inspectEndpoints = (queues: Queues) => ({
 
   configuration: endpoint(configurationCall, async ({ queue }) =>
     configurationAnswer(await queues.configuration(queue)),
+  ),
+
+  queuePatterns: endpoint(queuePatternsCall, async () =>
+    queuePatternsAnswer(await queues.patterns()),
   ),
 
   list: endpoint(listCall, async ({ parameters }) => {

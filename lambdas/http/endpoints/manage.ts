@@ -5,16 +5,37 @@ import { camelCased } from '../../foundation/shared/wire-names.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor } from '../if-match.ts'
-import { configureCall, purgeCall, redriveCall } from '../schemas/manage.ts'
-import { configurationAnswer } from './configuration.ts'
+import {
+  configureCall,
+  configureQueuePatternsCall,
+  purgeCall,
+  redriveCall,
+  unconfigureCall,
+} from '../schemas/manage.ts'
+import { configurationAnswer, queuePatternsAnswer } from './configuration.ts'
 
 export const manageEndpoints = (queues: Queues) => ({
   configure: endpoint(configureCall, async ({ queue, body, header }) => {
-    const change = camelCased(body) as ConfigurationChange
-    const ifMatch = await revisionFor(header('if-match'), async () => {
-      return (await queues.configuration(queue)).revision
-    })
+    const { source: _, ...settings } = body
+    const change = camelCased(settings) as ConfigurationChange
+    const ifMatch = await revisionFor(header('if-match'), () => revisionOf(queues, queue))
     return configurationAnswer(await queues.configure(queue, change, present({ ifMatch })))
+  }),
+
+  unconfigure: endpoint(unconfigureCall, async ({ queue, header }) => {
+    const ifMatch = await revisionFor(header('if-match'), () => revisionOf(queues, queue))
+    return configurationAnswer(await queues.unconfigure(queue, present({ ifMatch })))
+  }),
+
+  configureQueuePatterns: endpoint(configureQueuePatternsCall, async ({ body, header }) => {
+    const ifMatch = await revisionFor(header('if-match'), async () => {
+      return (await queues.patterns()).revision
+    })
+    const patterns = body.patterns.map(({ prefix, ...settings }) => ({
+      prefix,
+      settings: camelCased(settings) as ConfigurationChange,
+    }))
+    return queuePatternsAnswer(await queues.configurePatterns(patterns, present({ ifMatch })))
   }),
 
   purge: endpoint(purgeCall, async ({ queue, body }) => {
@@ -27,3 +48,6 @@ export const manageEndpoints = (queues: Queues) => ({
     return ok({ success: true, items_redriven: itemsRedriven, items_left: itemsLeft })
   }),
 })
+
+const revisionOf = async (queues: Queues, queue: string): Promise<number> =>
+  (await queues.configuration(queue)).revision

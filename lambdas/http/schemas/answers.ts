@@ -4,7 +4,7 @@
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../error-table.ts'
 import { count, time } from './answer-fields.ts'
-import { configurationAnswers } from './configuration.ts'
+import { configurationAnswers, sourceAnswer } from './configuration.ts'
 import { described } from './fields.ts'
 
 const success = v.literal(true)
@@ -110,7 +110,17 @@ export const deadLettered = v.strictObject({
 const segment = (description: string) =>
   described(v.nullable(v.pipe(v.number(), v.integer())), description)
 
-export const configuration = v.strictObject(configurationAnswers())
+export const configuration = v.strictObject({
+  ...configurationAnswers(),
+  source: sourceAnswer(),
+})
+
+export const queuePatterns = v.strictObject({
+  patterns: described(
+    v.array(v.strictObject({ prefix: v.string(), ...configurationAnswers() })),
+    'As they apply: the longest prefix first.',
+  ),
+})
 
 export const queueState = v.strictObject({
   id: v.string(),

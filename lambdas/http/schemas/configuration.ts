@@ -8,7 +8,7 @@ import {
 } from '../../engine/core/configuration.ts'
 import { type SnakeCase, snakeCase } from '../../foundation/shared/wire-names.ts'
 import { count } from './answer-fields.ts'
-import { described, integer, object } from './fields.ts'
+import { described, integer, object, optional } from './fields.ts'
 import { guardAnswers, guardEntries, maxRequests } from './settings.ts'
 
 /** What a setting is, and what the API page adds where it is set. */
@@ -48,3 +48,18 @@ export const configurationAnswers = () =>
     }
     return field.removable ? v.nullable(count(doc)) : count(doc)
   })
+
+const sourceEntries = {
+  from: v.picklist(['queue', 'pattern', 'default'] as const, 'must be as an answer gave it'),
+  prefix: v.optional(described(v.string('must be text'), 'Of the pattern.')),
+}
+
+export const sourceAnswer = () =>
+  described(
+    v.strictObject(sourceEntries),
+    'Where the settings come from: the first of these that there is.',
+  )
+
+/** So that what a GET gives, a PUT takes back. */
+export const ignoredSource = () =>
+  optional(object(sourceEntries), 'As a GET gave it; it changes nothing.')

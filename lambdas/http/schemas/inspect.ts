@@ -30,6 +30,8 @@ export const browseCall = {
 
 export const configurationCall = {} as const satisfies Call
 
+export const queuePatternsCall = {} as const satisfies Call
+
 export const listCall = {
   parameters: object({
     prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids with this prefix.'),

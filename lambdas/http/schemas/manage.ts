@@ -1,7 +1,9 @@
+import * as v from 'valibot'
+import { PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from '../../rate/core/bounds.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { configurationEntries } from './configuration.ts'
-import { integer, object, optional, priority } from './fields.ts'
+import { configurationEntries, ignoredSource } from './configuration.ts'
+import { described, integer, object, optional, priority, text } from './fields.ts'
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
 const LIMIT_MAX = 1_000
@@ -14,7 +16,42 @@ export const configureCall = {
     ...small,
     kind: 'required',
     raw: { ...plain, objects: { push_limit: plain, pop_limit: plain } },
-    schema: object(configurationEntries()),
+    schema: object({ ...configurationEntries(), source: ignoredSource() }),
+  },
+} as const satisfies Call
+
+export const unconfigureCall = { headers: ['If-Match'] } as const satisfies Call
+
+const pattern = object({
+  prefix: described(
+    text(0, PREFIX_CHARACTERS_MAX),
+    'For all queues with this prefix that have no settings of their own; empty for all queues.',
+  ),
+  ...configurationEntries(),
+})
+
+const patternsSentence = `must be a list of at most ${PATTERNS_MAX} patterns`
+
+export const configureQueuePatternsCall = {
+  headers: ['If-Match'],
+  body: {
+    ...small,
+    kind: 'required',
+    raw: {
+      ...plain,
+      lists: {
+        patterns: {
+          of: { ...plain, objects: { push_limit: plain, pop_limit: plain } },
+          max: PATTERNS_MAX,
+        },
+      },
+    },
+    schema: object({
+      patterns: described(
+        v.pipe(v.array(pattern, patternsSentence), v.maxLength(PATTERNS_MAX, patternsSentence)),
+        'All there shall be, in any order: the longest prefix applies, whole.',
+      ),
+    }),
   },
 } as const satisfies Call
 

@@ -7,6 +7,7 @@ import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
 import type { Mutant } from './mutant.ts'
 import { networkMutants } from './network.ts'
+import { patternMutants } from './patterns.ts'
 import { popMutants } from './pops.ts'
 import { queueLimitMutants } from './queue-limits.ts'
 import { rateMutants } from './rate.ts'
@@ -39,6 +40,7 @@ export const mutants: readonly Mutant[] = [
   ...flagMutants,
   ...limitMutants,
   ...queueLimitMutants,
+  ...patternMutants,
   ...reminderMutants,
   ...sweepMutants,
   ...networkMutants,

@@ -21,6 +21,7 @@ const isIn = {
   skewed: ({ skewMaxMs }) => skewMaxMs >= 500,
   frozen: ({ faults }) => faults.pause >= 0.02,
   limited: ({ limited }) => limited,
+  patterned: ({ patterned }) => patterned,
   faultless: ({ faultFree }) => faultFree,
 } as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
 
