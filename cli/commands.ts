@@ -12,6 +12,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => erased((await import('./commands/import.ts')).importItems),
   redrive: async () => erased((await import('./commands/redrive.ts')).redrive),
   purge: async () => erased((await import('./commands/purge.ts')).purge),
+  'queue-config': async () => erased((await import('./commands/queue-config.ts')).queueConfig),
   rate: async () => erased((await import('./commands/rate.ts')).rate),
   'rate-state': async () => erased((await import('./commands/rate-state.ts')).rateState),
   'rate-config': async () => erased((await import('./commands/rate-config.ts')).rateConfig),

@@ -344,6 +344,12 @@ export type InspectAnswer = {
       /** With `smooth`: requests that may go at once after a rest. */
       readonly burst: number
     } | null
+    /** Where the settings come from: the first of these that there is. */
+    readonly source: {
+      readonly from: 'queue' | 'pattern' | 'default'
+      /** Of the pattern. */
+      readonly prefix?: string
+    }
   }
 }
 
@@ -409,6 +415,12 @@ export type ConfigurationAnswer = {
     /** With `smooth`: requests that may go at once after a rest. */
     readonly burst: number
   } | null
+  /** Where the settings come from: the first of these that there is. */
+  readonly source: {
+    readonly from: 'queue' | 'pattern' | 'default'
+    /** Of the pattern. */
+    readonly prefix?: string
+  }
 }
 
 export type ConfigureBody = {
@@ -436,10 +448,19 @@ export type ConfigureBody = {
     /** With `smooth`: requests that may go at once after a rest. Default 1. */
     readonly burst?: number
   } | null
+  /** As a GET gave it; it changes nothing. */
+  readonly source?: {
+    readonly from: 'queue' | 'pattern' | 'default'
+    /** Of the pattern. */
+    readonly prefix?: string
+  }
 }
 
 /** Change the configuration of a queue. */
 export type ConfigureAnswer = ConfigurationAnswer
+
+/** Take a queue’s own configuration away. */
+export type UnconfigureAnswer = ConfigurationAnswer
 
 export type PurgeBody = {
   /** Only this priority. Default: all. */
@@ -486,6 +507,77 @@ export type ListAnswer = {
   /** For the next page; absent on the last. */
   readonly cursor?: string
 }
+
+/** The configurations of prefixes. */
+export type QueuePatternsAnswer = {
+  /** As they apply: the longest prefix first. */
+  readonly patterns: readonly {
+    readonly prefix: string
+    /** Items a segment, of lanes made from now on. */
+    readonly segment_size: number
+    /** Segments kept near the head before others go to S3. */
+    readonly buffer_segments: number
+    readonly max_deliveries: number | null
+    readonly capacity: number | null
+    /** How many calls may push. */
+    readonly push_limit: {
+      /** Requests that may go in one window. */
+      readonly max_requests: number
+      /** How long a window is. */
+      readonly window_millis: number
+      /** `smooth`: no double burst at a window’s edge. */
+      readonly algorithm: 'window' | 'smooth'
+      /** With `smooth`: requests that may go at once after a rest. */
+      readonly burst: number
+    } | null
+    /** How many calls may pop. */
+    readonly pop_limit: {
+      /** Requests that may go in one window. */
+      readonly max_requests: number
+      /** How long a window is. */
+      readonly window_millis: number
+      /** `smooth`: no double burst at a window’s edge. */
+      readonly algorithm: 'window' | 'smooth'
+      /** With `smooth`: requests that may go at once after a rest. */
+      readonly burst: number
+    } | null
+  }[]
+}
+
+export type ConfigureQueuePatternsBody = {
+  /** All there shall be, in any order: the longest prefix applies, whole. */
+  readonly patterns: readonly {
+    /** For all queues with this prefix that have no settings of their own; empty for all queues. */
+    readonly prefix: string
+    /** Items a segment, of lanes made from now on. Default 100. */
+    readonly segment_size?: number
+    /** Segments kept near the head before others go to S3. Default 1. */
+    readonly buffer_segments?: number
+    readonly max_deliveries?: number | null
+    readonly capacity?: number | null
+    readonly push_limit?: {
+      readonly max_requests: number
+      /** How long a window is. Default 1,000. */
+      readonly window_millis?: number
+      /** `smooth`: no double burst at a window’s edge. Default `window`. */
+      readonly algorithm?: 'window' | 'smooth'
+      /** With `smooth`: requests that may go at once after a rest. Default 1. */
+      readonly burst?: number
+    } | null
+    readonly pop_limit?: {
+      readonly max_requests: number
+      /** How long a window is. Default 1,000. */
+      readonly window_millis?: number
+      /** `smooth`: no double burst at a window’s edge. Default `window`. */
+      readonly algorithm?: 'window' | 'smooth'
+      /** With `smooth`: requests that may go at once after a rest. Default 1. */
+      readonly burst?: number
+    } | null
+  }[]
+}
+
+/** Replace the configurations of prefixes. */
+export type ConfigureQueuePatternsAnswer = QueuePatternsAnswer
 
 export type DecideRateParameters = {
   /** A place in a coming window will do as well. Default false. */

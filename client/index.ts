@@ -4,6 +4,7 @@ import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { queueCalls } from './queue-calls.ts'
+import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
 import type { Send } from './transport.ts'
 import type { QueueSummary } from './views.ts'
@@ -15,7 +16,7 @@ export type QueuesOptions = CallOptions & {
   readonly pageSize?: number | undefined
 }
 
-export interface Client extends RatePatternVerbs {
+export interface Client extends RatePatternVerbs, QueuePatternVerbs {
   readonly url: string
   /** `queue<Order>('orders')` says what its items are; nothing checks it. */
   queue<T = Json>(id: string): Queue<T>
@@ -35,6 +36,7 @@ export function createClient(options: ClientOptions): Client {
     queue: <T = Json>(id: string) => wholeQueue<T>(queueCalls<T>(send, id)),
     queues: (request = {}) => allQueues(send, request),
     rate: (key) => rateOf(send, key),
+    ...queuePatternsOf(send),
     ...ratePatternsOf(send),
     async health({ signal } = {}) {
       const { body } = await send({ verb: 'health', method: 'GET', path: '/healthz', signal })
@@ -87,6 +89,12 @@ export type {
   Queue,
   SettleOptions,
 } from './queue.ts'
+export type {
+  QueuePattern,
+  QueuePatterns,
+  QueueSettings,
+  QueueSettingsInput,
+} from './queue-patterns.ts'
 export type { DecideOptions, RateLimit, RateSettingsInput } from './rate/limit.ts'
 export type {
   Allowed,

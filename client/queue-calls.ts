@@ -13,6 +13,7 @@ import type {
   PushAnswer,
   RedriveAnswer,
   ReleaseAnswer,
+  UnconfigureAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
@@ -125,6 +126,15 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
         ...matchOf(options),
       })
       return configurationOf(body as ConfigureAnswer, etag)
+    },
+    async unconfigure(options = {}) {
+      const { body, etag } = await send({
+        verb: 'unconfigure',
+        method: 'DELETE',
+        path: `${path}/config`,
+        ...matchOf(options),
+      })
+      return configurationOf(body as UnconfigureAnswer, etag)
     },
     async purge({ priority, ...options } = {}) {
       const body = await settle<PurgeAnswer>('purge', 'purge', { priority }, options)

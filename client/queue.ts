@@ -107,6 +107,8 @@ export interface Queue<T = Json> {
   items(options?: PeekOptions): AsyncIterable<PeekedItem<T>>
   configuration(options?: CallOptions): Promise<Configuration>
   configure(change: ConfigurationChange, options?: MatchOptions): Promise<Configuration>
+  /** Takes its own settings away; answers what applies then: those of its prefix, or the default. */
+  unconfigure(options?: MatchOptions): Promise<Configuration>
   purge(
     options?: CallOptions & { readonly priority?: number | undefined },
   ): Promise<{ readonly itemsPurged: number }>

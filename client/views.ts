@@ -156,9 +156,9 @@ export const configurationOf = (body: ConfigurationAnswer, etag?: string): Confi
   ...present({ etag }),
 })
 
-/** A configuration is often sent back with one setting changed; its tag is not a setting. */
+/** A configuration is often sent back with one setting changed; its tag and its source are no settings. */
 export function configureBodyOf(change: ConfigurationChange & { readonly etag?: unknown }) {
-  const { etag: _, ...settings } = change
+  const { etag: _, source: __, ...settings } = change
   return snakeCased(settings) satisfies ConfigureBody
 }
 

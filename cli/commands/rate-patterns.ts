@@ -1,15 +1,13 @@
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
 import type { RatePatternsAnswer } from '../../client/api-types.ts'
 import { flag, text } from '../arguments/option-table.ts'
-import type { Context, Io } from '../command.ts'
+import type { Context } from '../command.ts'
 import { command } from '../command.ts'
 import { counted, grouped } from '../console/amounts.ts'
 import { checkAskable, confirm, yes } from '../console/confirm.ts'
 import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { interrupted, wrongUsage } from '../failure.ts'
-import { cannotRead } from '../lines/read-lines.ts'
+import { wrongUsage } from '../failure.ts'
+import { patternsIn } from '../lines/patterns-file.ts'
 import { withRates } from '../target/open-rates.ts'
 import type { Rates } from '../target/rates.ts'
 
@@ -56,7 +54,7 @@ export const ratePatterns = command({
     if (verb === 'show' && (given.file !== undefined || given.yes)) {
       throw wrongUsage('Cannot show the patterns because --file and --yes go with set')
     }
-    const patterns = verb === 'set' ? await patternsIn(given.file, io) : undefined
+    const patterns = verb === 'set' ? await patternsIn(given.file, io, 'rate-patterns') : undefined
     return withRates({ given, io }, async (rates) => {
       if (patterns !== undefined) return replace(context, rates, patterns)
       const { body, text } = await rates.patterns()
@@ -101,45 +99,3 @@ const rowOf = (pattern: RatePatternsAnswer['patterns'][number]): string[] => [
   grouped(pattern.burst),
   pattern.allow_overrides ? 'allowed' : '',
 ]
-
-/** `{"patterns": […]}`, or the list alone. What is in it is for the service to judge. */
-async function patternsIn(file: string | undefined, io: Io): Promise<readonly unknown[]> {
-  const name = file === undefined || file === '-' ? 'stdin' : file
-  const text = await textOf(file, io)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw wrongUsage(`Cannot change the patterns because ${name} is not JSON`)
-  }
-  const isNamed = typeof value === 'object' && value !== null && 'patterns' in value
-  const patterns: unknown = isNamed ? (value as { patterns: unknown }).patterns : value
-  if (Array.isArray(patterns)) return patterns
-  throw wrongUsage(
-    `Cannot change the patterns because ${name} holds no list; write {"patterns": [{"prefix", …}, …]}`,
-  )
-}
-
-async function textOf(file: string | undefined, io: Io): Promise<string> {
-  if (file !== undefined && file !== '-') {
-    return readFile(file, 'utf8').catch((error: unknown) => {
-      throw cannotRead(file, error)
-    })
-  }
-  if (io.stdin.isTTY && file === undefined) {
-    throw wrongUsage(
-      'Cannot change the patterns because there is no --file, and nothing comes from stdin; ' +
-        'see: pushpop help rate-patterns',
-    )
-  }
-  const end = () => io.stdin.destroy()
-  io.interrupt.addEventListener('abort', end)
-  try {
-    return (await buffer(io.stdin)).toString('utf8')
-  } catch (error) {
-    if (io.interrupt.aborted) throw interrupted('Nothing was replaced.')
-    throw error
-  } finally {
-    io.interrupt.removeEventListener('abort', end)
-  }
-}

@@ -29,7 +29,7 @@ export const fromAfar = (): RequestHandler =>
 export function openStoreTarget(
   { table, bucket, asTyped }: Extract<Place, { kind: 'store' }>,
   aws: AwsSettings,
-): Target {
+): Target & Pick<Queues, 'patterns' | 'configurePatterns'> {
   const { dynamodb, s3 } = storeClients(aws)
   const queues = createQueues({
     tableName: table,

@@ -1,4 +1,5 @@
 import { backgroundHandler } from '../background/background-handler.ts'
+import { queueConfigIn } from '../background/sweep/deployed-patterns.ts'
 import { createSweeper } from '../background/sweep/sweeper.ts'
 import { logOf, numberIn } from '../runtime/environment.ts'
 import { createServices } from '../runtime/services.ts'
@@ -11,5 +12,5 @@ const queues = createServices(process.env, log)
 export const handler = backgroundHandler(
   'ReturnExpiredLocks',
   log,
-  createSweeper(queues, everySeconds),
+  createSweeper(queues, everySeconds, queueConfigIn(process.env)),
 )

@@ -13,6 +13,7 @@ import {
   handlerFiles,
   rateFiles,
 } from './function-settings.ts'
+import { type QueueConfigPattern, queueConfigText } from './queue-config.ts'
 import { ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
@@ -30,6 +31,7 @@ type FunctionsProps = {
   readonly idempotencyTtl: Duration | undefined
   readonly remindAfter: Duration | undefined
   readonly rateHold: Duration | undefined
+  readonly queueConfig: readonly QueueConfigPattern[] | undefined
   readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine leaves out the flags for it. */
   readonly bus: EventBus | undefined
@@ -102,6 +104,7 @@ function environments({
   idempotencyTtl,
   rateHold,
   remindAfter,
+  queueConfig,
   bus,
 }: FunctionsProps): Readonly<
   Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
@@ -125,6 +128,7 @@ function environments({
   const swept = {
     ...stored,
     ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
+    ...(queueConfig && { PUSHPOP_QUEUE_CONFIG: queueConfigText(queueConfig) }),
   }
   const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
   return { every, rated, stored, swept, announcing }

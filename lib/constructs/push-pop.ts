@@ -11,6 +11,7 @@ import type { Concurrency } from './function-settings.ts'
 import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
 import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
+import type { QueueConfigPattern } from './queue-config.ts'
 import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
 import { Storage } from './storage.ts'
@@ -33,6 +34,11 @@ export type PushPopProps = {
    * an hour: 10 seconds to an hour; 5 minutes unless set.
    */
   readonly remindAfter?: Duration
+  /**
+   * Settings of queues by the beginning of their ids: they replace all that are there when a deployment changes
+   * them; what somebody puts with `PUT /queue-config` holds until then. Left alone unless set.
+   */
+  readonly queueConfig?: readonly QueueConfigPattern[]
   /** How long we remember an Idempotency-Key; a day unless set. */
   readonly idempotencyTtl?: Duration
   /**
@@ -110,6 +116,7 @@ export class PushPop extends Construct {
       idempotencyTtl: props.idempotencyTtl,
       rateHold: props.rateHold,
       remindAfter: props.remindAfter,
+      queueConfig: props.queueConfig,
       concurrency: props.concurrency ?? {},
       bus: events?.bus,
     })

@@ -3,6 +3,7 @@
 import type { Duration } from 'aws-cdk-lib/core'
 import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
 import type { Concurrency } from './function-settings.ts'
+import { type QueueConfigPattern, queueConfigText } from './queue-config.ts'
 import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
 
 export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
@@ -19,11 +20,20 @@ export type Checked = {
   readonly sweepers?: number
   readonly sweepEvery?: Duration
   readonly remindAfter?: Duration
+  readonly queueConfig?: readonly QueueConfigPattern[]
 }
 
 export function checkService(
   id: string,
-  { rateHold, concurrency = {}, events, sweepers = 1, sweepEvery, remindAfter }: Checked,
+  {
+    rateHold,
+    concurrency = {},
+    events,
+    sweepers = 1,
+    sweepEvery,
+    remindAfter,
+    queueConfig,
+  }: Checked,
 ): void {
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the service "${id}" because ${reason}`)
@@ -40,6 +50,11 @@ export function checkService(
     refuse(
       `\`remindAfter\` must be ${REMIND_AFTER_SECONDS_MIN} to ${REMIND_AFTER_SECONDS_MAX} seconds, and is ${reminded}`,
     )
+  }
+  try {
+    queueConfigText(queueConfig ?? [])
+  } catch (error) {
+    refuse(`of \`queueConfig\`: ${(error as Error).message}`)
   }
   for (const [name, count] of Object.entries(concurrency)) {
     if (Number.isInteger(count) && count >= 1 && count <= CONCURRENCY_MAX) continue

@@ -11,8 +11,15 @@ import {
   configurationCall,
   inspectCall,
   listCall,
+  queuePatternsCall,
 } from '../../lambdas/http/schemas/inspect.ts'
-import { configureCall, purgeCall, redriveCall } from '../../lambdas/http/schemas/manage.ts'
+import {
+  configureCall,
+  configureQueuePatternsCall,
+  purgeCall,
+  redriveCall,
+  unconfigureCall,
+} from '../../lambdas/http/schemas/manage.ts'
 import { popCall } from '../../lambdas/http/schemas/pop.ts'
 import { pushCall } from '../../lambdas/http/schemas/push.ts'
 import {
@@ -159,7 +166,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   configuration: {
     tag: 'Inspection',
     summary: 'The configuration of a queue',
-    description: 'The `ETag` is its revision.',
+    description:
+      'Its own, those of its prefix, or the default: `source` says which. The `ETag` is the revision.',
     call: configurationCall,
     answer: answers.configuration,
     hasEtag: true,
@@ -168,11 +176,40 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   configure: {
     tag: 'Management',
     summary: 'Change the configuration of a queue',
-    description: 'What is left out stays; `null` takes a setting away.',
+    description:
+      'What is left out stays; `null` takes a setting away. The first own settings begin with the defaults.',
     call: configureCall,
     answer: answers.configuration,
     hasEtag: true,
     errors: [...queue, 'VERSION_MISMATCH'],
+  },
+  unconfigure: {
+    tag: 'Management',
+    summary: 'Take a queue’s own configuration away',
+    description: 'That of its prefix, or the default, applies again, and is the answer.',
+    call: unconfigureCall,
+    answer: answers.configuration,
+    hasEtag: true,
+    errors: [...queue, 'VERSION_MISMATCH'],
+  },
+  queuePatterns: {
+    tag: 'Inspection',
+    summary: 'The configurations of prefixes',
+    description: 'In the order in which they apply: the longest prefix first.',
+    call: queuePatternsCall,
+    answer: answers.queuePatterns,
+    hasEtag: true,
+    errors: store,
+  },
+  configureQueuePatterns: {
+    tag: 'Management',
+    summary: 'Replace the configurations of prefixes',
+    description:
+      'All at once. New queues have them within half a minute, and those that are there within some minutes.',
+    call: configureQueuePatternsCall,
+    answer: answers.queuePatterns,
+    hasEtag: true,
+    errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
   },
   purge: {
     tag: 'Management',

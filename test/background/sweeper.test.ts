@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { queueConfigIn } from '../../lambdas/background/sweep/deployed-patterns.ts'
 import { createSweeper } from '../../lambdas/background/sweep/sweeper.ts'
 import type { StartTimersReport, SweepReport } from '../../lambdas/engine/queues.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
@@ -10,12 +11,28 @@ const swept: SweepReport = {
 }
 
 /** A process of the sweeper that answers to the schedule; asking for timers ends as told, in turn. */
+const tenant = { prefix: 'by-hand', settings: { segmentSize: 100, bufferSegments: 1 } }
+
 function aSweeper(...outcomes: readonly (Partial<StartTimersReport> | Error)[]) {
+  return aDeployedSweeper({}, outcomes)
+}
+
+function aDeployedSweeper(
+  environment: Readonly<Record<string, string>>,
+  outcomes: readonly (Partial<StartTimersReport> | Error)[] = [{}],
+) {
   let nowMs = 1_000_000
   const asked: number[] = []
+  const deployed: string[] = []
+  const lines: string[] = []
   const queues = {
     returnExpiredLocks: async () => swept,
     announceWaiting: async () => ({ queues: 0, announced: 0, failed: 0 }),
+    async deployPatterns(_: unknown, hash: string) {
+      deployed.push(hash)
+      if (deployed.length === 1) throw new Error('store')
+      return { revision: 3, patterns: [], replaced: { revision: 2, patterns: [tenant] } }
+    },
     async startTimers() {
       const outcome = outcomes[Math.min(asked.length, outcomes.length - 1)]
       asked.push(nowMs)
@@ -29,11 +46,13 @@ function aSweeper(...outcomes: readonly (Partial<StartTimersReport> | Error)[]) 
       nowMs += ms
     },
   }
-  const log = createLog({ level: 'error', service: 'x', write: () => {} })
+  const log = createLog({ level: 'warn', service: 'x', write: (line) => lines.push(line) })
   const run = { tally: new Tally(), log, remainingMs: () => 60_000 }
-  const sweep = createSweeper(queues, 60, clock)
+  const sweep = createSweeper(queues, 60, queueConfigIn(environment), clock)
   return {
     asked,
+    deployed,
+    lines,
     async runFor(minutes: number, shards?: readonly number[]) {
       for (let minute = 0; minute < minutes; minute += 1) {
         await sweep(shards && { shards }, run)
@@ -61,4 +80,23 @@ it('Of several sweepers one asks.', async () => {
   expect(asked).toEqual([])
   await runFor(90, [0, 2])
   expect(asked).toHaveLength(2)
+})
+
+it('A deployment’s patterns are put once for each process, and what they replace is told.', async () => {
+  const PUSHPOP_QUEUE_CONFIG = '[{"prefix":"tenant-7.","maxDeliveries":5}]'
+  const { deployed, lines, runFor } = aDeployedSweeper({ PUSHPOP_QUEUE_CONFIG })
+  await runFor(5, [1, 3])
+  expect(deployed).toEqual([])
+  await runFor(5)
+  // The first failed, so the next run tried again.
+  expect(deployed).toHaveLength(2)
+  expect(deployed[0]).toBe(deployed[1])
+  expect(lines.join()).toContain('queue patterns not deployed')
+  expect(lines.join()).toContain('by-hand')
+})
+
+it('A deployment that brings no patterns leaves them alone.', async () => {
+  const { deployed, runFor } = aDeployedSweeper({})
+  await runFor(5)
+  expect(deployed).toEqual([])
 })

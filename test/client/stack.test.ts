@@ -262,6 +262,24 @@ describe('a rate limit', () => {
     })
   })
 
+  test('of queues: the settings of prefixes', async () => {
+    const prefix = 'patterned.'
+    const { etag = '' } = await client.queuePatterns()
+    const patterns = [{ prefix, settings: { maxDeliveries: 5, popLimit: { maxRequests: 9 } } }]
+    const changed = await client.configureQueuePatterns(patterns, { ifMatch: etag })
+    expect(changed.patterns).toMatchObject([
+      { prefix, settings: { maxDeliveries: 5, popLimit: { maxRequests: 9, burst: 1 } } },
+    ])
+    expect(await client.queuePatterns()).toEqual(changed)
+    const queue = client.queue(`${prefix}1`)
+    const source = { from: 'pattern', prefix }
+    const told = await queue.configuration()
+    expect(told).toMatchObject({ source, maxDeliveries: 5, etag: '"0"' })
+    const own = await queue.configure({ ...told, capacity: 7 })
+    expect(own).toMatchObject({ source: { from: 'queue' }, maxDeliveries: 5, capacity: 7 })
+    expect(await queue.unconfigure({ ifMatch: own.etag })).toMatchObject({ source, etag: '"2"' })
+  })
+
   test('is waited for: a turn each', async () => {
     const limit = client.rate('paced')
     await limit.configure({ maxRequests: 1, windowMillis: 300 })

@@ -207,7 +207,17 @@ export const expectedEvents: readonly Expected[] = [
     412,
     'VERSION_MISMATCH',
   ),
-  http('configuration', 'Inspect', 200, configuration),
+  http('configuration', 'Inspect', 200, { ...configuration, source: { from: 'queue' } }),
+  http('queue-configure-patterns', 'Manage', 200, { patterns: [{ prefix: 'tenant-7.' }] }),
+  refused(
+    ['queue-configure-patterns', { body: '{"patterns":[]}', headers: stale }],
+    'Manage',
+    412,
+    'VERSION_MISMATCH',
+  ),
+  http('queue-patterns', 'Inspect', 200, {
+    patterns: [{ prefix: 'tenant-7.', max_deliveries: 5, capacity: null }],
+  }),
 
   http('pop', 'Pop', 200, { items: [{ order: 17, price: 9.5 }], count: 1 }, { ItemsPopped: 1 }),
   http(['pop', { id: 'nobody-pushed-here' }], 'Pop', 200, { items: [], count: 0, details: [] }),
@@ -243,6 +253,7 @@ export const expectedEvents: readonly Expected[] = [
   http('redrive', 'Manage', 200, { success: true, items_redriven: 2, items_left: 0 }),
   refused(['redrive', { id: 'orders' }], 'Manage', 400, 'INVALID_QUEUE_ID'),
   http('purge', 'Manage', 200, { success: true, items_purged: 2 }),
+  http('unconfigure', 'Manage', 200, { source: { from: 'default' } }),
 
   http('rate-configuration', 'Rate', 200, { max_requests: 100, allow_overrides: true }),
   http('rate-configure', 'Rate', 200, oneADay),

@@ -49,12 +49,12 @@ describe('The construct', () => {
     [
       'inspecting',
       (orders, caller) => orders.grantInspect(caller),
-      'GET/queue/* GET/queue/*/config GET/queue/*/items GET/queues GET/rate/*',
+      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queues GET/rate/*',
     ],
     [
       'managing',
       (orders, caller) => orders.grantManage(caller),
-      'DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/purge POST/queue/*/redrive PUT/queue/*/config PUT/rate-config PUT/rate/*/config',
+      'DELETE/queue/*/config DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/purge POST/queue/*/redrive PUT/queue-config PUT/queue/*/config PUT/rate-config PUT/rate/*/config',
     ],
     [
       'inspecting some queues, and then not the list of all',
@@ -112,6 +112,24 @@ describe('The construct', () => {
     [
       { remindAfter: Duration.seconds(9) },
       'the service "Orders" because `remindAfter` must be 10 to 3600 seconds, and is 9',
+    ],
+    [
+      {
+        queueConfig: [
+          { prefix: 'a', maxDeliveries: 5 },
+          { prefix: 'b', capacity: 0 },
+        ],
+      },
+      'the service "Orders" because of `queueConfig`: Cannot set patterns[1].capacity to 0 because it must be an integer from 1 to',
+    ],
+    [
+      {
+        queueConfig: Array.from({ length: 99 }, (_, n) => ({
+          prefix: `tenant-${n}.`,
+          capacity: n + 1,
+        })),
+      },
+      "and a function's environment has room for 3000: put so many patterns after the deployment",
     ],
     [
       { sweepers: 3 as never },

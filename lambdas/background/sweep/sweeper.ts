@@ -3,6 +3,7 @@ import type { Clock } from '../../foundation/dynamo.ts'
 import { systemClock } from '../../foundation/system.ts'
 import { describeError, type Fields } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
+import { deployPatterns, type QueueConfig } from './deployed-patterns.ts'
 import { type SweepSummary, sweepRun } from './sweep-run.ts'
 
 /** What the schedule says, or somebody who calls the function by hand. */
@@ -19,7 +20,10 @@ type SweeperReport = {
   readonly failed: boolean
 }
 
-type Engine = Pick<Queues, 'returnExpiredLocks' | 'announceWaiting' | 'startTimers'>
+type Engine = Pick<
+  Queues,
+  'returnExpiredLocks' | 'announceWaiting' | 'startTimers' | 'deployPatterns'
+>
 
 /** For an answer and a line in the log. */
 const LEAVE_MS = 5_000
@@ -32,9 +36,12 @@ const ASK_EVERY_MS = 3_600_000
 export function createSweeper(
   queues: Engine,
   everySeconds: number,
+  queueConfig: QueueConfig | undefined,
   clock: Clock = systemClock,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
   let askAtMs = 0
+  // Once for each process: an old one that still runs does not bring its own back.
+  let isDeployed = queueConfig === undefined
 
   async function startTimers({ log }: Run): Promise<void> {
     try {
@@ -60,8 +67,11 @@ export function createSweeper(
       return { answer, fields: answer, failed: answer.failed > 0 }
     }
     // One of several is enough.
-    const mayAsk = shards === undefined || shards.includes(0)
-    if (mayAsk && clock.nowMs() >= askAtMs) await startTimers(run)
+    const isFirst = shards === undefined || shards.includes(0)
+    if (isFirst && !isDeployed && queueConfig !== undefined) {
+      isDeployed = await deployPatterns(queues, queueConfig, run.log)
+    }
+    if (isFirst && clock.nowMs() >= askAtMs) await startTimers(run)
     const summary = await sweepRun(queues, { everySeconds, shards }, run, clock)
     return { answer: summary, fields: summary, failed: summary.failed > 0 }
   }

@@ -8,7 +8,11 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const defaults: Configuration = { segmentSize: 100, bufferSegments: 1 }
+const defaults: Configuration = {
+  segmentSize: 100,
+  bufferSegments: 1,
+  source: { from: 'queue' },
+}
 
 /** `deadCounts`: what each look at a queue says is on its way to its dead-letter queue. */
 function anEstate(deadCounts: number[] = []): { estate: Estate; calls: string[] } {

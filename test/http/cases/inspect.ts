@@ -40,6 +40,7 @@ export const inspectCases: Cases = {
         capacity: null,
         push_limit: null,
         pop_limit: null,
+        source: { from: 'default' },
       },
     })
   },

@@ -9,12 +9,17 @@ const defaults = {
   push_limit: null,
   pop_limit: null,
 }
+/** Of a queue that has settings of its own. */
+const own = { ...defaults, source: { from: 'queue' } }
 
 export const manageCases: Cases = {
   'a configuration is changed setting by setting; null takes one away': async ({ q }) => {
-    expect(expectOk(await q.call('GET', 'config'))).toEqual(defaults)
+    expect(expectOk(await q.call('GET', 'config'))).toEqual({
+      ...defaults,
+      source: { from: 'default' },
+    })
     const first = { segment_size: 50, buffer_segments: 3, max_deliveries: 5, capacity: 1000 }
-    const whole = { ...defaults, ...first }
+    const whole = { ...own, ...first }
     expect(expectOk(await q.configure(first))).toEqual(whole)
     expect(expectOk(await q.configure({ capacity: 7 }))).toEqual({ ...whole, capacity: 7 })
     const without = { max_deliveries: null, capacity: null }
@@ -27,15 +32,51 @@ export const manageCases: Cases = {
     const pop_limit = { max_requests: 5, window_millis: 60_000, algorithm: 'smooth', burst: 2 }
     const set = await q.configure({ push_limit: { max_requests: 3 }, pop_limit })
     const push_limit = { max_requests: 3, window_millis: 1_000, algorithm: 'window', burst: 1 }
-    expect(expectOk(set)).toEqual({ ...defaults, push_limit, pop_limit })
-    expect((await q.inspect()).configuration).toEqual({ ...defaults, push_limit, pop_limit })
+    expect(expectOk(set)).toEqual({ ...own, push_limit, pop_limit })
+    expect((await q.inspect()).configuration).toEqual({ ...own, push_limit, pop_limit })
     const given = expectOk(await q.call('GET', 'config'))
     expect(expectOk(await q.configure(given))).toEqual(given)
     const other = expectOk(await q.configure({ pop_limit: { max_requests: 100 } }))
     const plain = { max_requests: 100, window_millis: 1_000, algorithm: 'window', burst: 1 }
-    expect(other).toEqual({ ...defaults, push_limit, pop_limit: plain })
+    expect(other).toEqual({ ...own, push_limit, pop_limit: plain })
     const none = await q.configure({ push_limit: null, pop_limit: null })
-    expect(expectOk(none)).toEqual(defaults)
+    expect(expectOk(none)).toEqual(own)
+  },
+  'the longest prefix that a new queue begins with says what its settings are': async ({
+    q,
+    id,
+    call,
+  }) => {
+    const put = (body: unknown, headers = {}) =>
+      call('PUT', '/queue-config', { body: JSON.stringify(body), headers })
+    const before = await call('GET', '/queue-config')
+    expectOk(before)
+    const ifMatch = { 'If-Match': before.headers.etag as string }
+    const patterns = [
+      { prefix: id, capacity: 5, max_deliveries: null },
+      { prefix: `${id}.`, push_limit: { max_requests: 3 } },
+    ]
+    const applied = expectOk(await put({ patterns }, ifMatch))
+    expect(applied.patterns).toMatchObject([
+      { prefix: `${id}.`, push_limit: { max_requests: 3, window_millis: 1_000 }, capacity: null },
+      { ...defaults, prefix: id, capacity: 5 },
+    ])
+    expect(expectOk(await call('GET', '/queue-config'))).toEqual(applied)
+    expectError(await put({ patterns: [] }, ifMatch), 412, 'VERSION_MISMATCH')
+    const refused = { patterns: [{ prefix: id, capacity: 0 }] }
+    expect(expectError(await put(refused), 400, 'INVALID_PARAMETER').field).toBe(
+      'patterns[0].capacity',
+    )
+    const source = { from: 'pattern', prefix: id }
+    const told = expectOk(await q.call('GET', 'config'))
+    expect(told).toEqual({ ...defaults, capacity: 5, source })
+    // What a GET gives, a PUT takes back: as the queue's own.
+    expect(expectOk(await q.configure(told))).toEqual({ ...told, source: { from: 'queue' } })
+    const removed = await q.call('DELETE', 'config', { headers: { 'If-Match': '"1"' } })
+    expect(expectOk(removed).source.from).toMatch(/pattern|default/)
+    expect(removed.headers.etag).toBe('"2"')
+    const again = await q.call('DELETE', 'config', { headers: { 'If-Match': '"1"' } })
+    expectError(again, 412, 'VERSION_MISMATCH')
   },
   'limits out of their bounds are refused by name': async ({ q }) => {
     const wrong = [

@@ -70,6 +70,8 @@ const addresses = fc.oneof(
     arbitrary: fc.constantFrom(
       { method: 'GET', path: '/rate-config' },
       { method: 'PUT', path: '/rate-config' },
+      { method: 'GET', path: '/queue-config' },
+      { method: 'PUT', path: '/queue-config' },
       { method: 'GET', path: '/queues' },
       { method: 'GET', path: '/healthz' },
     ),

@@ -23,6 +23,7 @@ allowed
   .set('/rate/{id}/config', ['GET', 'PUT', 'DELETE'])
   .set('/rate/{id}/tickets/x', ['GET', 'DELETE'])
   .set('/rate-config', ['GET', 'PUT'])
+  .set('/queue-config', ['GET', 'PUT'])
 
 const wrongMethods = [...allowed].flatMap(([address, right]) =>
   methods
