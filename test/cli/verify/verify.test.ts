@@ -109,7 +109,11 @@ describe('a sound service', () => {
     const states = await Promise.all(left.map(({ id }) => client.queue(id).inspect()))
     for (const { configuration, deadCount } of states) {
       expect({ configuration, deadCount }).toEqual({
-        configuration: { segmentSize: 100, bufferSegments: 1 },
+        configuration: {
+          segmentSize: 100,
+          bufferSegments: 1,
+          source: { from: expect.stringMatching(/^(queue|default)$/) },
+        },
         deadCount: 0,
       })
     }
@@ -185,7 +189,7 @@ describe('the pair of queues whose settings are changed', () => {
     for (const [kind, id] of Object.entries(again.ids)) {
       const { etag: _, ...settings } = await client.queue(id).configuration()
       const capacity = kind === 'limits' && { capacity: again.takenAt }
-      expect(settings).toEqual({ ...defaults, ...capacity })
+      expect(settings).toEqual({ ...defaults, ...capacity, source: { from: 'queue' } })
     }
     await giveBack(again)
   })

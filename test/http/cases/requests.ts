@@ -18,7 +18,7 @@ export const requestCases: Cases = {
     const wrongMethods = [
       ['GET', path(id, 'push'), 'POST'],
       ['DELETE', path(id), 'GET'],
-      ['DELETE', path(id, 'config'), 'GET, PUT'],
+      ['POST', path(id, 'config'), 'GET, PUT, DELETE'],
       ['POST', '/queues', 'GET'],
       ['PUT', '/healthz', 'GET'],
       ['PATCH', path(id, 'pop'), 'POST'],

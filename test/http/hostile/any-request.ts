@@ -49,6 +49,14 @@ const patternCalls = [
   { method: 'PUT', body: '{"patterns":[]}' },
   { method: 'PUT', body: '{"patterns":[{"prefix":"c","max_requests":2,"window_millis":60000}]}' },
 ] as const
+const queuePatternCalls = [
+  { method: 'GET' },
+  { method: 'PUT', body: '{"patterns":[]}' },
+  {
+    method: 'PUT',
+    body: '{"patterns":[{"prefix":"c","capacity":9,"pop_limit":{"max_requests":9}}]}',
+  },
+] as const
 
 const addresses = fc.oneof(
   {
@@ -256,6 +264,12 @@ const goodRateRequest: fc.Arbitrary<AnyRequest> = fc.oneof(
     arbitrary: fc
       .constantFrom(...patternCalls)
       .map(({ method, ...options }) => ({ method, path: '/rate-config', options })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(...queuePatternCalls)
+      .map(({ method, ...options }) => ({ method, path: '/queue-config', options })),
   },
 )
 

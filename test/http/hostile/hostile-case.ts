@@ -31,6 +31,7 @@ export const calls = {
   browse: { method: 'GET', suffix: '/items' },
   configuration: { method: 'GET', suffix: '/config' },
   configure: { method: 'PUT', suffix: '/config', body: '{"capacity":100}' },
+  unconfigure: { method: 'DELETE', suffix: '/config' },
   purge: { method: 'POST', suffix: '/purge', body: '{"priority":1}' },
   redrive: { method: 'POST', suffix: '/redrive' },
 } as const satisfies Readonly<Record<string, GoodCall>>

@@ -113,6 +113,15 @@ const patternCases = [
   put('/rate-config', '{"patterns":[],"more":1}', 'UNKNOWN_FIELD'),
   put('/rate-config', '[]', 'INVALID_JSON'),
   put('/rate-config', undefined, 'INVALID_JSON'),
+  ...['null', '[1]', '[{}]', '[{"prefix":"a b"}]', '[{"prefix":"x"},{"prefix":"x"}]'].map((value) =>
+    put('/queue-config', `{"patterns":${value}}`),
+  ),
+  ...['{"capacity":0}', '{"max_deliveries":1001}', '{"push_limit":{}}', '{"pop_limit":5}'].map(
+    (settings) => put('/queue-config', `{"patterns":[{"prefix":"x",${settings.slice(1)}]}`),
+  ),
+  put('/queue-config', `{"patterns":[${hundredAndOne}]}`),
+  put('/queue-config', '{"patterns":[{"prefix":"x","shards":2}]}', 'UNKNOWN_FIELD'),
+  put('/queue-config', '[]', 'INVALID_JSON'),
   put('/rate/hostile/config', '{"max":1}', 'UNKNOWN_FIELD'),
   put('/rate/hostile/config', undefined, 'INVALID_JSON'),
 ]
