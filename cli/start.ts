@@ -13,7 +13,7 @@ const cdk = ['aws-cdk-lib', 'constructs']
 /** Its options are those of `npm start`. */
 export async function start(args: readonly string[]): Promise<ExitCode> {
   if (!args.includes('--help') && !args.includes('-h')) checkWhatItNeeds(args)
-  const { startCommand } = await import('../local/console/start-command.ts')
+  const { startCommand } = await import('../local/terminal/start-command.ts')
   return (await startCommand(args, 'pushpop start')) as ExitCode
 }
 

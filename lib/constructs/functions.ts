@@ -4,6 +4,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { serviceVariables } from '../../lambdas/runtime/variables.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,
@@ -106,26 +107,26 @@ function environments({
 }: FunctionsProps): Readonly<
   Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
 > {
-  const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
-  const onTable = { ...every, PUSHPOP_TABLE: storage.table.tableName }
+  const every = { [serviceVariables.service]: serviceName, [serviceVariables.logLevel]: logLevel }
+  const onTable = { ...every, [serviceVariables.table]: storage.table.tableName }
   const rated = {
     ...onTable,
-    ...(rateHold && { PUSHPOP_RATE_HOLD_MS: String(rateHold.toMilliseconds()) }),
+    ...(rateHold && { [serviceVariables.rateHoldMs]: String(rateHold.toMilliseconds()) }),
   }
   const stored = {
     ...onTable,
-    PUSHPOP_BUCKET: storage.bucket.bucketName,
+    [serviceVariables.bucket]: storage.bucket.bucketName,
     ...(idempotencyTtl && {
-      PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
+      [serviceVariables.idempotencyTtlSeconds]: String(idempotencyTtl.toSeconds()),
     }),
-    ...(remindAfter && { PUSHPOP_REMIND_AFTER_SECONDS: String(remindAfter.toSeconds()) }),
+    ...(remindAfter && { [serviceVariables.remindAfterSeconds]: String(remindAfter.toSeconds()) }),
     // The flags would cost a pop of the last item one write, and nobody would read them.
-    ...(!bus && { PUSHPOP_EVENTS: 'off' }),
+    ...(!bus && { [serviceVariables.events]: 'off' }),
   }
   const swept = {
     ...stored,
-    ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
+    ...(sweepEvery && { [serviceVariables.sweepEverySeconds]: String(sweepEvery.toSeconds()) }),
   }
-  const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
+  const announcing = { ...every, ...(bus && { [serviceVariables.eventBus]: bus.eventBusArn }) }
   return { every, rated, stored, swept, announcing }
 }

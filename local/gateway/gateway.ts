@@ -1,9 +1,9 @@
 // HTTP in, API Gateway's event to a function, and its answer back.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { foreignRequest } from '../foreign-pages/foreign-request.ts'
 import type { LogLine, Outcome } from '../functions/messages.ts'
 import type { ApiPlan, RoutePlan } from '../template/plan-api.ts'
-import { foreignRequest } from '../web-pages/foreign-request.ts'
 import { allowedAs, corsHeaders, preflight } from './cors.ts'
 import {
   FORBIDDEN,

@@ -1,5 +1,5 @@
 // A port of this machine, and of this machine alone: every program here may call, and only web pages are
-// checked (local/web-pages).
+// checked (local/foreign-pages).
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -2,7 +2,7 @@ import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { needNode } from '../../cli/node-version.ts'
-import emulator from '../../emulator/package.json' with { type: 'json' }
+import dynoxideFolder from '../../dynoxide/package.json' with { type: 'json' }
 import {
   DYNOXIDE_VERSION,
   dynoxidePackages,
@@ -110,7 +110,7 @@ describe('The package', () => {
   })
 
   it('asks for the binary that this repository installs.', () => {
-    expect(emulator.optionalDependencies).toEqual(
+    expect(dynoxideFolder.optionalDependencies).toEqual(
       Object.fromEntries(dynoxidePackages.map((name) => [name, DYNOXIDE_VERSION])),
     )
   })

@@ -21,7 +21,7 @@ import { type LimitedCall, passLimit } from './pass-limit.ts'
  *   act              the verb's own requests: blind writes, waiting, help for others.
  */
 
-export type Course<T> = {
+type Course<T> = {
   /**
    * The first view. `memory`: as remembered, or else read; `recollection`: as remembered, if at all;
    * `store`: read; `nothing`; or a record that the caller has read.

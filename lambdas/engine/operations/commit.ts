@@ -5,7 +5,7 @@ import { markAfter, type QueueRecord } from '../core/record.ts'
 import { fencedUpdate } from '../store/fenced-update.ts'
 import { type Engine, outcomeUnknown, readInDoubt, seen, seenInDoubt } from './engine.ts'
 
-export type Committed =
+type Committed =
   | { readonly kind: 'committed'; readonly record: QueueRecord }
   /** Another writer was first: this is the record it left. */
   | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }

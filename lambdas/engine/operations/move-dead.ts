@@ -18,7 +18,7 @@ const LOSSES_MAX = 12
 /** Priorities that a run of housekeeping finds stuck, each with a try of its own. */
 const FAILURES_MAX = 20
 
-export type BuryOptions = {
+type BuryOptions = {
   /** Priorities whose turn comes before all others'. */
   readonly first?: readonly number[]
   readonly movesMax?: number

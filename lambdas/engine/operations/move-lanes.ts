@@ -4,7 +4,7 @@ import { isInS3, type Lane, type QueueRecord } from '../core/record.ts'
 import { busy, type Engine, pause, readRecord } from './engine.ts'
 
 /** One transaction that is to move items of one priority. */
-export type LaneMove = {
+type LaneMove = {
   readonly priority: number
   /** Returns nothing if it lost to another writer, or the items are somewhere else by now. */
   run(): Promise<{ readonly moved: number; readonly record: QueueRecord | undefined } | undefined>
@@ -19,9 +19,9 @@ export type LanesMoved = {
 }
 
 /** Whether it is known of items of one priority that they cannot move in this call. */
-export type IsStuck = (priority: number, lane: Lane, items: Ranges) => boolean
+type IsStuck = (priority: number, lane: Lane, items: Ranges) => boolean
 
-export type MovingPlan = {
+type MovingPlan = {
   readonly to: string
   readonly next: (record: QueueRecord, isStuck: IsStuck, moved: number) => LaneMove | undefined
   readonly movesMax: number

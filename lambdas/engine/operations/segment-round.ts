@@ -29,7 +29,7 @@ export type Report = { -readonly [K in keyof HousekeepReport]: HousekeepReport[K
 /** One copy or deletion, and the pointers that may be moved once it is done. */
 type Task = { readonly item: LaneWork; readonly act: () => Promise<unknown> }
 
-export type WorkDone = {
+type WorkDone = {
   readonly work: LaneWork[]
   readonly failed: { readonly item: LaneWork; readonly error: unknown }[]
 }

@@ -10,7 +10,7 @@ import { isQuiet } from './forget.ts'
 const ATTEMPTS_MAX = 80
 const HOLDS_FROM = 3
 
-export type LocksEnded = {
+type LocksEnded = {
   itemsReturned: number
   /** Of the locks ended so far, how long the one that waited longest had been over. */
   lagMs: number

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { helpOf, readArguments } from '../../../local/console/start-options.ts'
+import { helpOf, readArguments } from '../../../local/terminal/start-options.ts'
 
 const options = (...args: string[]) => {
   const read = readArguments(args)

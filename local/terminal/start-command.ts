@@ -5,9 +5,9 @@ import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { banner } from './banner.ts'
 import { outputLine, requestLine } from './lines.ts'
+import { paintFor } from './paint.ts'
 import { progressOn } from './progress.ts'
 import { helpOf, readArguments, type StartOptions, type Typed } from './start-options.ts'
-import { paintFor } from './terminal.ts'
 
 /** Returns the exit code. */
 export async function startCommand(

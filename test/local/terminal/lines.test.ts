@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { outputLine, requestLine } from '../../../local/console/lines.ts'
-import { type Paint, paintFor } from '../../../local/console/terminal.ts'
+import { outputLine, requestLine } from '../../../local/terminal/lines.ts'
+import { type Paint, paintFor } from '../../../local/terminal/paint.ts'
 
 const plain: Paint = (_, text) => text
 const request = { atMs: 0, method: 'POST', path: '/queue/a/push', status: 200, durationMs: 12.3 }

@@ -4,7 +4,7 @@ import type { FunctionOutput } from '../functions/function-output.ts'
 import type { LogLine } from '../functions/messages.ts'
 import type { RequestRecord } from '../gateway/gateway.ts'
 import { isObject } from '../template/assembly.ts'
-import { type Colour, type Paint, printable } from './terminal.ts'
+import { type Colour, type Paint, printable } from './paint.ts'
 
 const PATH_CHARACTERS_MAX = 120
 const LINE_CHARACTERS_MAX = 2_000

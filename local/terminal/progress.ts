@@ -1,4 +1,4 @@
-import type { Output } from './terminal.ts'
+import type { Output } from './paint.ts'
 
 export type Progress = {
   step(text: string): void

@@ -1,6 +1,6 @@
 import type { LocalStack } from '../start-local-stack.ts'
+import type { Paint } from './paint.ts'
 import type { Typed } from './start-options.ts'
-import type { Paint } from './terminal.ts'
 
 type BannerSettings = Pick<LocalStack, 'url' | 'plan'> & {
   readonly seconds: number
