@@ -1,12 +1,11 @@
 import { announceHandler } from '../background/announcements/announce-handler.ts'
 import { logOf, required } from '../runtime/environment.ts'
 import { eventBridge } from '../runtime/event-bridge.ts'
-import { serviceVariables } from '../runtime/variables.ts'
 
 const log = logOf(process.env)
 
 export const handler = announceHandler(
   eventBridge(),
-  required(process.env, serviceVariables.eventBus),
+  required(process.env, 'PUSHPOP_EVENT_BUS'),
   log,
 )

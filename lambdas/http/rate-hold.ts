@@ -1,7 +1,6 @@
 import { HOLD_MS_DEFAULT, WAIT_MS_MAX } from '../rate/core/bounds.ts'
-import { serviceVariables } from '../runtime/variables.ts'
 
-const NAME = serviceVariables.rateHoldMs
+const NAME = 'PUSHPOP_RATE_HOLD_MS'
 
 /** How long a call is held for its turn at most, whatever it asks for. */
 export function rateHoldMs(environment: Readonly<Record<string, string | undefined>>): number {

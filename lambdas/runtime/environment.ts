@@ -1,5 +1,4 @@
 import { createLog, type Level, type Log, levels } from './log.ts'
-import { serviceVariables } from './variables.ts'
 
 /** What the template gives a function: `process.env`, except in tests. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -20,11 +19,11 @@ export function numberIn(environment: Environment, name: string): number | undef
 }
 
 export function logOf(environment: Environment, write?: (line: string) => void): Log {
-  const wanted = environment[serviceVariables.logLevel]?.toLowerCase()
+  const wanted = environment.PUSHPOP_LOG_LEVEL?.toLowerCase()
   const level: Level = levels.find((known) => known === wanted) ?? 'info'
   return createLog({
     level,
-    service: environment[serviceVariables.service] || 'PushPop',
+    service: environment.PUSHPOP_SERVICE || 'PushPop',
     ...(write !== undefined && { write }),
   })
 }

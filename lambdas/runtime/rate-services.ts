@@ -3,7 +3,6 @@ import { createRateLimits, type RateLimits } from '../rate/rate-limits.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
 import { type Environment, required } from './environment.ts'
 import { meteredDocuments } from './metered-ports.ts'
-import { serviceVariables } from './variables.ts'
 
 /** The rate limiter as its function uses it: a table and nothing else. */
 export const createRateServices = (environment: Environment): RateLimits =>
@@ -16,7 +15,7 @@ export const createRateLimitsOn = (
   clock?: Clock,
 ): RateLimits =>
   createRateLimits({
-    tableName: required(environment, serviceVariables.table),
+    tableName: required(environment, 'PUSHPOP_TABLE'),
     dynamodb: meteredDocuments(documents),
     clock,
   })

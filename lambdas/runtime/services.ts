@@ -8,7 +8,6 @@ import { type Environment, numberIn, required } from './environment.ts'
 import { describeError, type Log } from './log.ts'
 import { meteredDocuments, meteredObjects } from './metered-ports.ts'
 import { currentTally } from './tally.ts'
-import { serviceVariables } from './variables.ts'
 
 /**
  * The engine as the functions use it, made once when an environment starts. What is loaded here is
@@ -25,15 +24,15 @@ export function createQueuesOn(
   documents: DocumentPort,
   objects: () => Promise<ObjectPort>,
 ): Queues {
-  const idempotencyTtlSeconds = numberIn(environment, serviceVariables.idempotencyTtlSeconds)
-  const remindAfterSeconds = numberIn(environment, serviceVariables.remindAfterSeconds)
+  const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
+  const remindAfterSeconds = numberIn(environment, 'PUSHPOP_REMIND_AFTER_SECONDS')
   return createQueues({
-    tableName: required(environment, serviceVariables.table),
-    bucketName: required(environment, serviceVariables.bucket),
+    tableName: required(environment, 'PUSHPOP_TABLE'),
+    bucketName: required(environment, 'PUSHPOP_BUCKET'),
     dynamodb: meteredDocuments(documents),
     s3: async () => meteredObjects(await objects()),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
-    events: environment[serviceVariables.events] !== 'off',
+    events: environment.PUSHPOP_EVENTS !== 'off',
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()

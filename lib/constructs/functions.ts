@@ -4,7 +4,6 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
-import { serviceVariables } from '../../lambdas/runtime/variables.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,
@@ -107,26 +106,26 @@ function environments({
 }: FunctionsProps): Readonly<
   Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
 > {
-  const every = { [serviceVariables.service]: serviceName, [serviceVariables.logLevel]: logLevel }
-  const onTable = { ...every, [serviceVariables.table]: storage.table.tableName }
+  const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
+  const onTable = { ...every, PUSHPOP_TABLE: storage.table.tableName }
   const rated = {
     ...onTable,
-    ...(rateHold && { [serviceVariables.rateHoldMs]: String(rateHold.toMilliseconds()) }),
+    ...(rateHold && { PUSHPOP_RATE_HOLD_MS: String(rateHold.toMilliseconds()) }),
   }
   const stored = {
     ...onTable,
-    [serviceVariables.bucket]: storage.bucket.bucketName,
+    PUSHPOP_BUCKET: storage.bucket.bucketName,
     ...(idempotencyTtl && {
-      [serviceVariables.idempotencyTtlSeconds]: String(idempotencyTtl.toSeconds()),
+      PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
     }),
-    ...(remindAfter && { [serviceVariables.remindAfterSeconds]: String(remindAfter.toSeconds()) }),
+    ...(remindAfter && { PUSHPOP_REMIND_AFTER_SECONDS: String(remindAfter.toSeconds()) }),
     // The flags would cost a pop of the last item one write, and nobody would read them.
-    ...(!bus && { [serviceVariables.events]: 'off' }),
+    ...(!bus && { PUSHPOP_EVENTS: 'off' }),
   }
   const swept = {
     ...stored,
-    ...(sweepEvery && { [serviceVariables.sweepEverySeconds]: String(sweepEvery.toSeconds()) }),
+    ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
   }
-  const announcing = { ...every, ...(bus && { [serviceVariables.eventBus]: bus.eventBusArn }) }
+  const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
   return { every, rated, stored, swept, announcing }
 }

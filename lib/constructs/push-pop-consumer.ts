@@ -14,7 +14,6 @@ import { Construct } from 'constructs'
 import { detailTypes, EVENT_SOURCE } from '../../lambdas/background/announcements/event-names.ts'
 import { CONSUMER_SOURCE, RUN_CONTINUED } from '../../lambdas/consumer/event.ts'
 import { variables } from '../../lambdas/consumer/settings.ts'
-import { serviceVariables } from '../../lambdas/runtime/variables.ts'
 import { bundleFunction } from '../bundling/bundle.ts'
 import { acknowledge } from './acknowledge.ts'
 import { checkConsumer, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
@@ -131,9 +130,9 @@ export class PushPopConsumer extends Construct {
     const { service, queues, queuesAtOnce } = props
     const { storage } = service
     const environment: Readonly<Record<string, string | undefined>> = {
-      [serviceVariables.service]: service.serviceName,
-      [serviceVariables.table]: storage.table.tableName,
-      [serviceVariables.bucket]: storage.bucket.bucketName,
+      PUSHPOP_SERVICE: service.serviceName,
+      PUSHPOP_TABLE: storage.table.tableName,
+      PUSHPOP_BUCKET: storage.bucket.bucketName,
       [variables.name]: name,
       [variables.bus]: events.bus.eventBusName,
       [variables.batchSize]: props.batchSize?.toString(),
