@@ -9,7 +9,8 @@ import { extname, join } from 'node:path'
 import type { FunctionOutput } from './functions/function-output.ts'
 import type { Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
-import { type Gateway, type RequestRecord, startGateway } from './gateway/gateway.ts'
+import type { RequestRecord } from './gateway/gateway.ts'
+import { type Gateways, startGateways } from './gateway/start-gateways.ts'
 import { StartError } from './start-error.ts'
 import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
@@ -17,6 +18,7 @@ import type { StoreEndpoints } from './stores/store-environment.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
 import { type SynthesisOptions, synthesiseApp } from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
+import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
 
 export type LocalStackOptions = StoresOptions & {
@@ -48,7 +50,10 @@ export type Listeners = {
 }
 
 export type LocalStack = StoreEndpoints & {
+  /** Of the first API: the service's own, if it is there. */
   readonly url: string
+  /** Of all of them, by logical id; the first has the port that was asked for, the others those behind it. */
+  readonly urls: Readonly<Record<string, string>>
   /** Where the data is. */
   readonly directory: string
   readonly plan: Plan
@@ -76,7 +81,7 @@ const EVENTS_GRACE_MS = 1_000
 const GIVEN_UP_MAX = 100
 
 type Running = {
-  gateway?: Gateway
+  gateways?: Gateways
   stores?: Stores
   functions?: Functions
   sources?: EventSources
@@ -92,9 +97,9 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
   }
 }
 
-async function stop({ gateway, stores, functions, sources }: Running): Promise<void> {
+async function stop({ gateways, stores, functions, sources }: Running): Promise<void> {
   sources?.pause()
-  await gateway?.close(REQUESTS_GRACE_MS)
+  await gateways?.close(REQUESTS_GRACE_MS)
   await functions?.stop(EVENTS_GRACE_MS)
   await sources?.stop()
   await stores?.stop()
@@ -102,33 +107,26 @@ async function stop({ gateway, stores, functions, sources }: Running): Promise<v
 
 async function start(options: LocalStackOptions, running: Running): Promise<LocalStack> {
   const { signal, listeners = {} } = options
-  const { onProgress = ignore, onNotice = ignore, onOutput = ignore } = listeners
+  const { onProgress = ignore, onNotice = ignore } = listeners
   const givenUp: GivenUp[] = []
 
-  const gateway = await startGateway(options.port ?? PORT)
-  running.gateway = gateway
-  const url = `http://localhost:${gateway.port}`
+  const gateways = await startGateways(options.port ?? PORT)
+  running.gateways = gateways
   onProgress('Starting DynamoDB and S3')
-  const stores = await startStores(options, url)
+  const stores = await startStores(options, gateways.url)
   running.stores = stores
   const { directory, dynamodbEndpoint, s3Endpoint, failed } = stores
   const endpoints = { dynamodbEndpoint, s3Endpoint }
 
-  const plan = planStack(readAssembly(await assemblyOf(options, directory, onProgress)))
+  const assembly = await assemblyOf(options, directory, onProgress)
+  const plan = planStack(readAssembly(assembly))
+  await gateways.add(plan.apis)
   signal?.throwIfAborted()
   onProgress('Making tables and buckets')
   const { streamArns, isRestart } = await stores.make(plan)
   signal?.throwIfAborted()
 
-  const functions = await startFunctions({
-    plan,
-    ...(options.interpose?.(endpoints) ?? endpoints),
-    processesMax: options.processesMax,
-    watch: stores.watch,
-    forget: stores.forget,
-    onOutput,
-    onNotice,
-  })
+  const functions = await startFunctionsOf(plan, options, { stores, gateways, endpoints })
   running.functions = functions
   running.sources = startEventSources({
     plan,
@@ -142,20 +140,51 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
     },
     onNotice,
   })
-  // If the last run was killed, it may have dropped events that were on their way.
-  for (const { arn, atRestart } of isRestart ? plan.functions : []) {
-    if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
-  }
-  openGateway(gateway, plan, functions, listeners.onRequest ?? ignore)
+  // The last run may have ended with events on their way, and with functions in the middle of their work.
+  if (isRestart) functions.losses.announce('afterRestart')
+  gateways.open({
+    onRequest: listeners.onRequest ?? ignore,
+    async invoke({ functionArn }, event, expiresAtMs) {
+      const pool = functions.pools.get(functionArn)
+      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
+    },
+  })
+  return stackOf(running, { ...endpoints, gateways, directory, plan, functions, givenUp, failed })
+}
 
+function startFunctionsOf(
+  plan: Plan,
+  { interpose, processesMax, listeners = {} }: LocalStackOptions,
+  {
+    stores,
+    gateways,
+    endpoints,
+  }: { readonly stores: Stores; readonly gateways: Gateways; readonly endpoints: StoreEndpoints },
+): Promise<Functions> {
+  const { onOutput = ignore, onNotice = ignore } = listeners
+  const { urls } = gateways
+  return startFunctions({
+    plan,
+    apiAddresses: new Map(plan.apis.map(({ id, name }) => [apiEndpoint(id), urls[name] ?? ''])),
+    ...(interpose?.(endpoints) ?? endpoints),
+    processesMax,
+    isAlone: stores.isOwn,
+    watch: stores.watch,
+    forget: stores.forget,
+    onOutput,
+    onNotice,
+  })
+}
+
+type Parts = Pick<LocalStack, 'directory' | 'plan' | 'givenUp' | 'failed'> &
+  StoreEndpoints & { readonly gateways: Gateways; readonly functions: Functions }
+
+function stackOf(running: Running, { gateways, functions, ...parts }: Parts): LocalStack {
   let stopped: Promise<void> | undefined
   return {
-    ...endpoints,
-    url,
-    directory,
-    plan,
-    givenUp,
-    failed,
+    ...parts,
+    url: gateways.url,
+    urls: gateways.urls,
     functionPids: () => [...functions.pools.values()].flatMap((pool) => pool.pids),
     async invoke(functionId, event) {
       const pool = [...functions.pools.values()].find((it) => it.plan.id === functionId)
@@ -167,22 +196,6 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
       return stopped
     },
   }
-}
-
-function openGateway(
-  gateway: Gateway,
-  { api }: Plan,
-  { pools }: Functions,
-  onRequest: Listeners['onRequest'],
-): void {
-  gateway.open({
-    api: api ?? { id: 'none', routes: [] },
-    onRequest,
-    async invoke({ functionArn }, event, expiresAtMs) {
-      const pool = pools.get(functionArn)
-      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
-    },
-  })
 }
 
 async function assemblyOf(

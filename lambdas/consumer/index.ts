@@ -99,7 +99,7 @@ export function consumer<T = unknown>(
 const counted = (queues: Engine): Engine => ({
   ...queues,
   async pop(queue, request) {
-    const popped = await queues.pop(queue, request)
+    const popped = await queues.pop(queue, { ...request, forConsumer: true })
     const tally = currentTally()
     if (popped.kind === 'items' && tally !== undefined) {
       tally.count('ItemsPopped', popped.items.length)

@@ -11,13 +11,13 @@ const LINE_CHARACTERS_MAX = 2_000
 
 /** `10:04:12  POST   /queue/orders/push  200  12 ms  2 WRU` */
 export function requestLine(request: RequestRecord, paint: Paint): string {
-  const { atMs, method, path, status, durationMs, summary } = request
+  const { atMs, method, path, status, durationMs, summary, otherPort } = request
   const shown = path.length > PATH_CHARACTERS_MAX ? `${path.slice(0, PATH_CHARACTERS_MAX)}…` : path
   const code = summary?.error_code
   return [
     paint('dim', clockTime(atMs)),
     method.padEnd(4),
-    printable(shown),
+    otherPort === undefined ? printable(shown) : `:${otherPort}${printable(shown)}`,
     paint(
       colourOf(status),
       typeof code === 'string' ? `${status} ${printable(code)}` : `${status}`,

@@ -62,7 +62,7 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   progress.clear()
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
-  print(banner({ url: stack.url, plan: stack.plan, seconds, typed, ...shown }, paint))
+  print(banner({ ...stack, seconds, typed, ...shown }, paint))
   const failure = await Promise.race([stack.failed, asked.toEnd])
   if (failure) process.stderr.write(`${explain(failure)}\n`)
   else progress.step('Stopping')

@@ -55,7 +55,7 @@ describe('a function', () => {
       memoryLimitInMB: '128',
       invokedFunctionArn: 'arn:aws:lambda:us-east-1:123456789012:function:Shop-Fn',
       awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      heap: ['--max-old-space-size=115'],
+      heap: ['--max-old-space-size=115', '--enable-source-maps'],
     })
     expect(context.remaining).toBeGreaterThan(0)
     expect(context.remaining).toBeLessThanOrEqual(5000)
