@@ -62,7 +62,8 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   progress.clear()
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
-  print(banner({ ...stack, seconds, typed, ...shown }, paint))
+  const { url, urls, plan } = stack
+  print(banner({ url, urls, plan, seconds, typed, ...shown }, paint))
   const failure = await Promise.race([stack.failed, asked.toEnd])
   if (failure) process.stderr.write(`${explain(failure)}\n`)
   else progress.step('Stopping')
