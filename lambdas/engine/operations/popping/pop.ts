@@ -39,7 +39,7 @@ export async function pop(
   checkQueueId(queue)
   const checked = checkPop(request)
   const course = {
-    from: 'memory',
+    from: 'memory-or-store',
     attemptsMax: ATTEMPTS_MAX,
     extrasMax: ENDINGS_MAX,
     pausesFrom: 2,
