@@ -2,8 +2,9 @@
 //
 //   node scripts/bootstrap.mjs scripts/build-package.ts [FOLDER]
 //
-// JavaScript file by file (not bundled, so that a stack trace names our files), the declarations that an
-// entry leads to, and the functions as they are deployed. docs/decisions/0018-the-package.md
+// JavaScript file by file (not bundled, so that a stack trace names our files), once as ES modules and once
+// as CommonJS, the declarations that an entry leads to, and the functions as they are deployed.
+// docs/decisions/0018-the-package.md
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,8 +14,9 @@ import { bundle } from '../lib/bundling/bundle.ts'
 import { entriesOf } from '../lib/bundling/bundled-code.ts'
 import { handlerGroups } from '../lib/constructs/function-settings.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { writeCommonJs } from './build-package/common-js.ts'
+import { nameScriptsInDeclarations, pruneDeclarations } from './build-package/declarations.ts'
 import { licencesOf } from './build-package/licences.ts'
-import { pruneDeclarations } from './build-package/prune-declarations.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const dist = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -24,9 +26,15 @@ const inDist = (path: string): string => join(dist, relative('dist', path))
 
 rmSync(dist, { recursive: true, force: true })
 compile()
+const entries = Object.values(packageJson.exports).filter((entry) => typeof entry === 'object')
 pruneDeclarations(
   dist,
-  entries().map(({ types }) => inDist(types)),
+  entries.map((entry) => inDist(entry.import.types)),
+)
+nameScriptsInDeclarations(dist)
+writeCommonJs(
+  dist,
+  entries.map((entry) => inDist(entry.import.default)),
 )
 chmodSync(inDist(packageJson.bin.pushpop), 0o755)
 
@@ -35,10 +43,6 @@ const functions = new Map(handlerGroups.flatMap((files) => [...bundle(entriesOf(
 writeBuiltFunctions(join(dist, 'functions'), functions)
 const inputs = [...functions.values()].flatMap((made) => [...made.inputs])
 writeFileSync(join(dist, 'functions/LICENCES.txt'), licencesOf(root, inputs))
-
-function entries() {
-  return Object.values(packageJson.exports).filter((entry) => typeof entry === 'object')
-}
 
 function compile(): void {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')

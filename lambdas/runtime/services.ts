@@ -8,6 +8,7 @@ import { type Environment, numberIn, required } from './environment.ts'
 import { describeError, type Log } from './log.ts'
 import { meteredDocuments, meteredObjects } from './metered-ports.ts'
 import { currentTally } from './tally.ts'
+import { variables } from './variables.ts'
 
 /**
  * The engine as the functions use it, made once when an environment starts. What is loaded here is
@@ -24,15 +25,15 @@ export function createQueuesOn(
   documents: DocumentPort,
   objects: () => Promise<ObjectPort>,
 ): Queues {
-  const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
-  const remindAfterSeconds = numberIn(environment, 'PUSHPOP_REMIND_AFTER_SECONDS')
+  const idempotencyTtlSeconds = numberIn(environment, variables.idempotencyTtlSeconds)
+  const remindAfterSeconds = numberIn(environment, variables.remindAfterSeconds)
   return createQueues({
-    tableName: required(environment, 'PUSHPOP_TABLE'),
-    bucketName: required(environment, 'PUSHPOP_BUCKET'),
+    tableName: required(environment, variables.table),
+    bucketName: required(environment, variables.bucket),
     dynamodb: meteredDocuments(documents),
     s3: async () => meteredObjects(await objects()),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
-    events: environment.PUSHPOP_EVENTS !== 'off',
+    events: environment[variables.events] !== 'off',
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()

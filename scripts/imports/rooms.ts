@@ -14,6 +14,7 @@ const data = {
     'lambdas/rate/core/bounds.ts',
     'lambdas/runtime/function-name.ts',
     'lambdas/runtime/metric-names.ts',
+    'lambdas/runtime/variables.ts',
   ],
   /** What a call costs. */
   prices: ['lib/constructs/function-settings.ts', 'lib/prices.ts'],

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Bundle, bundle, bundleFunction } from '../../lib/bundling/bundle.ts'
+import { type Bundle, bundle } from '../../lib/bundling/bundle.ts'
+import { bundleFunction } from '../../lib/bundling/consumer-bundle.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
