@@ -5,7 +5,7 @@
 // folder). It stops the same way: no new requests, then those in flight, then the functions, then the
 // stores.
 
-import { extname, join } from 'node:path'
+import { resolve } from 'node:path'
 import type { FunctionOutput } from './functions/function-output.ts'
 import type { Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
@@ -16,10 +16,17 @@ import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
 import type { StoreEndpoints } from './stores/store-environment.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
-import { type SynthesisOptions, synthesiseApp } from './synthesis/synthesise-app.ts'
+import {
+  cacheOf,
+  projectOf,
+  pushPop,
+  type SynthesisOptions,
+  synthesiseApp,
+} from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
 import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
+import { SourceWatch } from './watch/watch-sources.ts'
 
 export type LocalStackOptions = StoresOptions & {
   /** 8000 unless given; 0 for any that is free. */
@@ -30,6 +37,8 @@ export type LocalStackOptions = StoresOptions & {
   readonly context?: Readonly<Record<string, unknown>> | undefined
   /** A folder with a cloud assembly, instead of synthesising one. */
   readonly assembly?: string | undefined
+  /** Runs changed handlers as soon as their files are written. */
+  readonly watch?: boolean | undefined
   /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
   readonly processesMax?: number | undefined
   /** 60 makes each minute of the schedules a second. */
@@ -70,9 +79,6 @@ export type LocalStack = StoreEndpoints & {
 
 export const PORT = 8000
 
-/** JavaScript in the package. */
-const pushPop = join(import.meta.dirname, `../bin/pushpop${extname(import.meta.filename)}`)
-
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
 /** Nobody waits for events that are left then: they are delivered again. */
@@ -81,6 +87,7 @@ const EVENTS_GRACE_MS = 1_000
 const GIVEN_UP_MAX = 100
 
 type Running = {
+  watch?: SourceWatch
   gateways?: Gateways
   stores?: Stores
   functions?: Functions
@@ -97,7 +104,8 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
   }
 }
 
-async function stop({ gateways, stores, functions, sources }: Running): Promise<void> {
+async function stop({ watch, gateways, stores, functions, sources }: Running): Promise<void> {
+  await watch?.stop()
   sources?.pause()
   await gateways?.close(REQUESTS_GRACE_MS)
   await functions?.stop(EVENTS_GRACE_MS)
@@ -149,6 +157,7 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
       return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
     },
   })
+  if (options.watch) running.watch = watchSources(plan, options, stores, functions)
   return stackOf(running, { ...endpoints, gateways, directory, plan, functions, givenUp, failed })
 }
 
@@ -173,6 +182,30 @@ function startFunctionsOf(
     forget: stores.forget,
     onOutput,
     onNotice,
+  })
+}
+
+function watchSources(
+  plan: Plan,
+  { assembly, app = pushPop, listeners = {}, ...options }: LocalStackOptions,
+  { directory }: Stores,
+  functions: Functions,
+): SourceWatch {
+  if (assembly !== undefined) {
+    throw new StartError('Cannot watch the sources because a finished assembly has none')
+  }
+  const root = projectOf(resolve(app))
+  return new SourceWatch({
+    root,
+    except: directory,
+    cache: cacheOf(root),
+    plan,
+    async synthesise(signal) {
+      const folder = await assemblyOf({ ...options, app, signal }, directory, ignore)
+      return planStack(readAssembly(folder))
+    },
+    replace: (plans) => functions.replace(plans),
+    onNotice: listeners.onNotice ?? ignore,
   })
 }
 

@@ -25,6 +25,10 @@ export function bundleFunction(entry: string, outdir: string, bundling: Bundling
   return made
 }
 
+/** The files of a bundle that people write: not those of installed packages. */
+export const ownFilesOf = ({ inputs }: Pick<Bundle, 'inputs'>): readonly string[] =>
+  [...inputs].filter((input) => packageOf(input) === undefined).map((input) => resolve(root, input))
+
 type Made = readonly [made: Bundle, needed: Bundling]
 
 /**

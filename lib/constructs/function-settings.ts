@@ -21,6 +21,12 @@ export const HOLDS_CALLS = 'pushpop:holds-calls'
 export const AFTER_LOSS = 'pushpop:after-loss'
 export const AFTER_RESTART = 'pushpop:after-restart'
 
+/** In the context: the app is synthesised to run on one machine. */
+export const LOCAL = 'pushpop:local'
+
+/** In the template's metadata, there only: what a function was bundled from, to bundle it again. */
+export const BUNDLED_FROM = 'pushpop:bundled-from'
+
 /**
  * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function
  * ends first. The engine stops trying long before.

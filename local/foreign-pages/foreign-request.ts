@@ -28,7 +28,7 @@ export function foreignRequest(
     if (isLoopbackOrigin(origin) || mayCall(origin)) return undefined
     return refusal(
       `it is of a page of ${JSON.stringify(origin)}, which the CORS settings of the API do not name`,
-      'name it there (PushPop calls this setting corsOrigins), or serve the page from localhost',
+      'name it there (PushPop calls this setting corsOrigins)',
     )
   }
   if (headers['sec-fetch-site'] !== 'cross-site' || isLook(method, headers)) return undefined

@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { AFTER_LOSS, AFTER_RESTART, HOLDS_CALLS } from '../../lib/constructs/function-settings.ts'
+import type { Bundling } from '../../lib/bundling/bundling.ts'
+import {
+  AFTER_LOSS,
+  AFTER_RESTART,
+  BUNDLED_FROM,
+  HOLDS_CALLS,
+} from '../../lib/constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
 import { numberOf, objectOf, textOf } from './property-values.ts'
@@ -24,8 +30,18 @@ export type FunctionPlan = {
   readonly afterLoss?: object | undefined
   /** The same, when the stack comes back to its data, and no function of the one before is alive. */
   readonly afterRestart?: object | undefined
+  /** What its code was bundled from, if we can bundle it again. */
+  readonly bundledFrom?: BundledFrom | undefined
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
+}
+
+export type BundledFrom = {
+  readonly entry: string
+  /** All files in it that people write. */
+  readonly files: readonly string[]
+  /** What the construct was given. */
+  readonly bundling?: Bundling | undefined
 }
 
 /** Lambda's own, where a template says nothing. */
@@ -71,7 +87,11 @@ function planFunction(
     )
   }
   const retries = invokeConfig && numberOf(invokeConfig, 'MaximumRetryAttempts')
-  const { [AFTER_LOSS]: afterLoss, [AFTER_RESTART]: afterRestart } = resource.metadata
+  const {
+    [AFTER_LOSS]: afterLoss,
+    [AFTER_RESTART]: afterRestart,
+    [BUNDLED_FROM]: bundledFrom,
+  } = resource.metadata
   return {
     id: resource.logicalId,
     name: resource.ref,
@@ -84,6 +104,7 @@ function planFunction(
     ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
     ...(isObject(afterLoss) && { afterLoss }),
     ...(isObject(afterRestart) && { afterRestart }),
+    ...(isObject(bundledFrom) && { bundledFrom: bundledFrom as BundledFrom }),
     concurrencyMax: numberOf(resource, 'ReservedConcurrentExecutions'),
     asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
   }

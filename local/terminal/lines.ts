@@ -1,6 +1,6 @@
 // One line for each request, and one for each warning or error that a function logs besides.
 
-import type { FunctionOutput } from '../functions/function-output.ts'
+import { type FunctionOutput, parseLine } from '../functions/function-output.ts'
 import type { LogLine } from '../functions/messages.ts'
 import type { RequestRecord } from '../gateway/gateway.ts'
 import { isObject } from '../template/assembly.ts'
@@ -42,11 +42,23 @@ function unitsOf(summary: LogLine): string {
     .join(', ')
 }
 
-/** `undefined` for a function's routine log lines, which nobody needs to see here. */
-export function outputLine(output: FunctionOutput, paint: Paint): string | undefined {
+/** `10:04:12  Rebuilt Ship from ship.ts in 0.4 s.` */
+export const noticeLine = (sentence: string, paint: Paint, atMs = Date.now()): string =>
+  `${paint('dim', clockTime(atMs))}  ${paint('yellow', sentence)}`
+
+/**
+ * `10:04:12  [Ship] sent 17`; `undefined` for a function's routine log lines, which nobody needs to see here.
+ */
+export function outputLine(
+  output: FunctionOutput,
+  paint: Paint,
+  atMs = Date.now(),
+): string | undefined {
   const { functionId, text, json, stream } = output
-  const name = paint('dim', `[${functionId}]`)
+  const name = paint('dim', `${clockTime(atMs)}  [${functionId}]`)
   if (!json) {
+    const error = thrownIn(text)
+    if (error) return `${name} ${paint('red', error)}`
     const shown = printable(text.slice(0, LINE_CHARACTERS_MAX))
     return `${name} ${stream === 'stderr' ? paint('yellow', shown) : shown}`
   }
@@ -57,6 +69,27 @@ export function outputLine(output: FunctionOutput, paint: Paint): string | undef
   const shown = `${printable(String(json.message))} ${fieldsOf(json)}`.trimEnd()
   return `${name} ${paint(level === 'error' ? 'red' : 'yellow', shown)}`
 }
+
+/** Enough to find the line; the function's own frames come first. */
+const FRAMES_MAX = 5
+
+/** What the runtime says when a function throws or does not start: the message, and the places in its own files. */
+function thrownIn(text: string): string | undefined {
+  const [, kind, payload = ''] = /^(Init|Invoke) Error (\{.*\})$/.exec(text) ?? []
+  const error = kind === undefined ? undefined : parseLine(payload)
+  if (error === undefined) return undefined
+  const { errorType, errorMessage, trace } = error
+  const frames = (Array.isArray(trace) ? trace.map(String) : [])
+    .filter((line) => /^\s+at /.test(line) && !/node:internal|\/runner\.mjs/.test(line))
+    .slice(0, FRAMES_MAX)
+    .map((line) => `\n    ${printable(inProject(line.trim()))}`)
+  const does = kind === 'Init' ? 'does not start: ' : ''
+  return `${does}${printable(`${errorType}: ${errorMessage}`)}${frames.join('')}`
+}
+
+/** Source maps name files from where the app runs, below the folder that the bundle is in. */
+const inProject = (frame: string): string =>
+  frame.replace(/(?:file:\/\/)?\/[^\s()]*\/(?:asset\.[\da-f]{64}|watch-\d+-[\da-f-]{36})\//g, '')
 
 /** Metrics, and fields that every line has, say nothing about this one. */
 const routine = new Set(['level', 'message', 'function', 'invocation_id', 'cold_start', '_aws'])
@@ -76,7 +109,9 @@ function describe(value: unknown): string {
   }
   const place = /\n\s+(at .*)/.exec(String(value.stack ?? ''))?.[1]
   const cause = value.cause === undefined ? '' : ` because ${describe(value.cause)}`
-  return printable(`${value.name}: ${value.message}${place ? ` (${place})` : ''}`) + cause
+  return (
+    printable(`${value.name}: ${value.message}${place ? ` (${inProject(place)})` : ''}`) + cause
+  )
 }
 
 function colourOf(status: number): Colour {

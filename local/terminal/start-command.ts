@@ -1,19 +1,31 @@
 // `npm start` and `pushpop start`: starts the stack, says how to use it, and ends it when asked to.
 
 import { relative, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { banner } from './banner.ts'
-import { outputLine, requestLine } from './lines.ts'
+import { noticeLine, outputLine, requestLine } from './lines.ts'
 import { paintFor } from './paint.ts'
 import { progressOn } from './progress.ts'
-import { helpOf, readArguments, type StartOptions, type Typed } from './start-options.ts'
+import {
+  helpOf,
+  readArguments,
+  type StartOptions,
+  type Typed,
+  takenByNpm,
+} from './start-options.ts'
 
 /** Returns the exit code. */
 export async function startCommand(
   args: readonly string[],
   typed: Typed = 'npm start --',
 ): Promise<number> {
+  const taken = takenByNpm(process.env)
+  if (taken !== undefined) {
+    process.stderr.write(`${taken}\n`)
+    return 2
+  }
   const read = readArguments(args, typed)
   switch (read.kind) {
     case 'help':
@@ -29,7 +41,7 @@ export async function startCommand(
   }
 }
 
-async function run({ port, directory, app }: StartOptions, typed: Typed): Promise<number> {
+async function run({ port, directory, app, watch }: StartOptions, typed: Typed): Promise<number> {
   const startedMs = performance.now()
   const paint = paintFor(process.stdout, process.env)
   const progress = progressOn(process.stdout)
@@ -38,28 +50,31 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   process.stdout.on('error', () => {})
   const asked = watchForEnd()
 
-  let stack: LocalStack
+  let stack: LocalStack | undefined
   try {
-    stack = await startLocalStack({
+    const starting = startLocalStack({
       port,
       directory,
       app,
+      watch,
       signal: asked.signal,
       listeners: {
         onProgress: progress.step,
         onRequest: (request) => print(requestLine(request, paint)),
         onOutput: (output) => print(outputLine(output, paint)),
-        onNotice: (sentence) => print(paint('yellow', sentence)),
+        onNotice: (sentence) => print(noticeLine(sentence, paint)),
       },
     })
+    stack = await Promise.race([starting, asked.toEnd.then(patience)])
   } catch (error) {
     progress.clear()
     if (asked.signal.aborted) return 0
     process.stderr.write(`${explain(error)}\n`)
     return 1
   }
-
   progress.clear()
+  // Asked to end, and the start does not notice: the stores' process ends without us.
+  if (!stack) return 0
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
   const { url, urls, plan } = stack
@@ -71,6 +86,11 @@ async function run({ port, directory, app }: StartOptions, typed: Typed): Promis
   progress.clear()
   return failure ? 1 : 0
 }
+
+/** Longer than a start takes to give up what it has begun. */
+const GIVE_UP_MS = 3_000
+
+const patience = () => delay(GIVE_UP_MS, undefined)
 
 /** One sentence for what the user can mend; for a fault of ours, all that we know. */
 function explain(error: unknown): string {

@@ -7,6 +7,7 @@ export type StartOptions = {
   /** Absent if all data is forgotten at the end. */
   readonly directory?: string | undefined
   readonly app?: string | undefined
+  readonly watch: boolean
 }
 
 /** The command that the user typed the options after. */
@@ -25,6 +26,7 @@ const options = [
   { name: 'data', value: 'DIR', help: `keep the data in DIR instead of ${DATA_DIRECTORY}` },
   { name: 'memory', help: 'forget all data at the end' },
   { name: 'app', value: 'FILE', help: "run the CDK app in FILE instead of PushPop's own" },
+  { name: 'watch', help: 'run changed handlers as soon as their files are written' },
   { name: 'help', help: 'print this' },
 ] as const
 
@@ -69,6 +71,17 @@ export function readArguments(
   return readOptions(given, wrong)
 }
 
+/**
+ * Options that npm took for its own: `npm start --port=8102` gives us none of it, but a variable. With nothing said
+ * we would start with other settings than the user typed.
+ */
+export function takenByNpm(environment: Readonly<Record<string, string | undefined>>) {
+  const taken = options.find(({ name }) => environment[`npm_config_${name}`] !== undefined)
+  if (taken === undefined || environment.npm_lifecycle_event !== 'start') return undefined
+  const value = 'value' in taken ? ` ${environment[`npm_config_${taken.name}`]}` : ''
+  return `Cannot start because npm took --${taken.name} for itself; write npm start -- --${taken.name}${value}`
+}
+
 type Wrong = (reason: string) => ReadArguments
 
 function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArguments {
@@ -87,6 +100,7 @@ function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArgume
       port: Number(port),
       directory,
       app,
+      watch: given.has('watch'),
     },
   }
 }

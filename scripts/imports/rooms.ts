@@ -71,7 +71,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   lib: data.stack,
   bin: ['lib'],
-  local: ['lib/constructs/function-settings.ts'],
+  local: [
+    'lib/constructs/function-settings.ts',
+    'lib/bundling/bundling.ts',
+    'lib/bundling/consumer-bundle.ts',
+  ],
   testing: ['local', 'lambdas/engine', 'lambdas/foundation'],
   cli: ['client', 'local', 'lambdas/http', ...engine, ...data.prices],
 
