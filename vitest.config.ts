@@ -9,6 +9,7 @@ const long = [
   'consumer/stack',
   'proofs/linearisability/linearisability',
   'proofs/soak/soak',
+  'proofs/ends/ends',
   'cli/rate',
   'proofs/crash/crash',
   'http/upkeep',

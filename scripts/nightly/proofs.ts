@@ -61,6 +61,11 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       figures: /^seed \d+;|items pushed|lost, doubled/,
     },
     {
+      name: 'ends',
+      command: ['test/proofs/ends/main.ts', '--rounds', times(40)],
+      figures: /^\d+ ends, seed|LOST/,
+    },
+    {
       name: 'mutants',
       command: ['test/proofs/mutants/main.ts'],
       figures: /mutants killed/,

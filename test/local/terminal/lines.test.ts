@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { outputLine, requestLine } from '../../../local/terminal/lines.ts'
+import { noticeLine, outputLine, requestLine } from '../../../local/terminal/lines.ts'
 import { type Paint, paintFor } from '../../../local/terminal/paint.ts'
 
 const plain: Paint = (_, text) => text
@@ -15,6 +15,7 @@ describe('the line of a request', () => {
       '  POST  /queue/a/push  200  12 ms  2 WRU, 0.5 RRU, 1 S3',
     ],
     ['without any', { summary: { write_units: 0 } }, '  POST  /queue/a/push  200  12 ms'],
+    ['to another API', { otherPort: 8001 }, '  POST  :8001/queue/a/push  200  12 ms'],
     ['without a word from the function', {}, '  POST  /queue/a/push  200  12 ms'],
     ['that was quick', { durationMs: 1.26 }, '  POST  /queue/a/push  200  1.3 ms'],
     [
@@ -44,7 +45,10 @@ describe('the line of a request', () => {
 
 describe('what a function has to say', () => {
   const line = (text: string, json?: object, stream: 'stdout' | 'stderr' = 'stdout') =>
-    outputLine({ functionId: 'Push', stream, text, ...(json && { json: { ...json } }) }, plain)
+    outputLine(
+      { functionId: 'Push', stream, text, ...(json && { json: { ...json } }) },
+      plain,
+    )?.slice('00:00:00  '.length)
 
   test('plain text as it is', () => {
     expect(line('hello\tyou')).toBe('[Push] hello you')
@@ -77,6 +81,33 @@ describe('what a function has to say', () => {
     expect(line('{}', json)).toBe(
       '[Push] request failed request_id=r= error=TypeError: x is undefined (at push (push.ts:3:7)) because Error: deeper',
     )
+  })
+
+  test('what it threw, with the places in its own files', () => {
+    const bundle = `/project/node_modules/.cache/pushpop/1/asset.${'0a'.repeat(32)}`
+    const error = JSON.stringify({
+      errorType: 'TypeError',
+      errorMessage: 'no \u001b[2J',
+      trace: [
+        'TypeError: no',
+        `    at ship (file://${bundle}/src/ship.ts:3:7)`,
+        `    at ${bundle}/src/index.ts:9:1`,
+        '    at invoke (file:///stack/local/functions/runner.mjs:1:1)',
+        '    at node:internal/process:1:1',
+      ],
+    })
+    const places = '\n    at ship (src/ship.ts:3:7)\n    at src/index.ts:9:1'
+    expect(line(`Invoke Error ${error}`)).toBe(`[Push] TypeError: no \ufffd[2J${places}`)
+    expect(line(`Init Error ${error}`)).toBe(
+      `[Push] does not start: TypeError: no \ufffd[2J${places}`,
+    )
+  })
+
+  test('a notice, and every line, with the time of whoever looks at it', () => {
+    const atMs = new Date(2026, 10, 18, 9, 5, 7).getTime()
+    const output = { functionId: 'Push', stream: 'stdout', text: 'hello' } as const
+    expect(outputLine(output, plain, atMs)).toBe('09:05:07  [Push] hello')
+    expect(noticeLine('Rebuilt.', plain, atMs)).toBe('09:05:07  Rebuilt.')
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { helpOf, readArguments } from '../../../local/terminal/start-options.ts'
+import { helpOf, readArguments, takenByNpm } from '../../../local/terminal/start-options.ts'
 
 const options = (...args: string[]) => {
   const read = readArguments(args)
@@ -8,13 +8,18 @@ const options = (...args: string[]) => {
 
 describe('the arguments of npm start', () => {
   test.each([
-    ['none', [], { port: 8000, directory: '.pushpop' }],
-    ['a port', ['--port', '8123'], { port: 8123, directory: '.pushpop' }],
-    ['a port with =', ['--port=0'], { port: 0, directory: '.pushpop' }],
-    ['a folder', ['--data', 'a=b'], { port: 8000, directory: 'a=b' }],
-    ['no folder', ['--memory'], { port: 8000 }],
-    ['an app', ['--app', 'x.ts', '--memory'], { port: 8000, app: 'x.ts' }],
-    ['the last of two', ['--port', '1', '--port', '2'], { port: 2, directory: '.pushpop' }],
+    ['none', [], { port: 8000, directory: '.pushpop', watch: false }],
+    ['a port', ['--port', '8123'], { port: 8123, directory: '.pushpop', watch: false }],
+    ['a port with =', ['--port=0'], { port: 0, directory: '.pushpop', watch: false }],
+    ['a folder', ['--data', 'a=b'], { port: 8000, directory: 'a=b', watch: false }],
+    ['no folder', ['--memory'], { port: 8000, watch: false }],
+    ['an app', ['--app', 'x.ts', '--memory'], { port: 8000, app: 'x.ts', watch: false }],
+    ['watching', ['--watch', '--memory'], { port: 8000, watch: true }],
+    [
+      'the last of two',
+      ['--port', '1', '--port', '2'],
+      { port: 2, directory: '.pushpop', watch: false },
+    ],
     ['help', ['--port', '1', '--help'], { kind: 'help' }],
     ['help in short', ['-h'], { kind: 'help' }],
   ])('%s', (_, args, result) => {
@@ -38,8 +43,18 @@ describe('the arguments of npm start', () => {
   })
 
   test('help has a line for each option', () => {
-    for (const name of ['--port N', '--data DIR', '--memory', '--app FILE', '--help']) {
+    for (const name of ['--port N', '--data DIR', '--memory', '--app FILE', '--watch', '--help']) {
       expect(helpOf('npm start --')).toMatch(new RegExp(`^ {2}${name} `, 'm'))
     }
+  })
+
+  test.each([
+    ['a value', { npm_config_port: '8102' }, 'npm start -- --port 8102'],
+    ['none', { npm_config_watch: 'true' }, 'npm start -- --watch'],
+  ])('that npm took for itself are refused, with %s', (_, taken, instead) => {
+    const sentence = takenByNpm({ ...taken, npm_lifecycle_event: 'start' })
+    expect(sentence).toMatch(/^Cannot start because npm took --\w+ for itself; write npm start/)
+    expect(sentence?.endsWith(instead)).toBe(true)
+    expect(takenByNpm({ ...taken })).toBeUndefined()
   })
 })
