@@ -14,7 +14,7 @@ type AsyncInvokerSettings = {
 /** Some 10 MB of ordinary events for each function. */
 const WAITING_MAX = 10_000
 /** Lambda waits a minute, then two; here you would think that nothing happens. */
-const RETRY_FIRST_MS = 1_000
+const RETRY_FIRST_MS = 500
 
 type Waiting = { readonly event: string; readonly key: string | undefined }
 

@@ -107,7 +107,9 @@ test('A change of the app is synthesised, and its functions run by their new set
 }, 120_000)
 
 test("An error names the handler's own file and line.", async () => {
+  notices.length = 0
   write('handler.ts', `${handler('four')}\n\nthrow new Error('here')`)
+  await said('Rebuilt')
   await push(7)
   await until(() => lines.some((line) => /^Init Error .*here.*handler\.ts:5:/.test(line)))
   write('handler.ts', handler('four'))
