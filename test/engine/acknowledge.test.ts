@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ENDED_KEPT } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import { drain, expectCode, idsOf, lockItems, named, push, textsOf } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const locked = async (count = 3, items = count) => {
   const [queues, queue] = [stage.engine(), stage.queue()]

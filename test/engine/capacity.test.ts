@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openEmbedded, type Stage } from './stage.ts'
+import { expect, it } from 'vitest'
+import { useEmbedded } from './stage.ts'
 import { codeOf, drain, expectCode, lockItems, named, popItems, push } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 it('A queue takes exactly as many items as its capacity, from any number of producers.', async () => {
   const queue = stage.queue()

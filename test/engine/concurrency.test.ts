@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PoppedItem, Queues } from '../../lambdas/engine/queues.ts'
 import { checkRecount } from './ledger.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import { drain, lockItems, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const producers = (queue: string, names: readonly string[], each: number) =>
   Promise.all(names.map((name) => pushOneByOne(stage.engine(), queue, named(name, each))))

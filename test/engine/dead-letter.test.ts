@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import {
   bulky,
   drain,
@@ -14,11 +14,7 @@ import {
   tidy,
 } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const deadLettersOf = (queue: string) => `${queue}-deadletter`
 

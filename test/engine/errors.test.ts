@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ITEM_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { type ErrorCode, QueueError } from '../../lambdas/foundation/errors.ts'
-import { openSimulated } from './stage.ts'
+import { onSimulated, openSimulated } from './stage.ts'
 import { bulky, codeOf, lockItems, named, push } from './traffic.ts'
 import { throttled, timedOut } from './wire.ts'
 
@@ -143,8 +143,7 @@ describe('A push whose answer is lost', () => {
 })
 
 it('Items whose rows are gone are never passed over: SEGMENT_UNAVAILABLE, and nothing is taken.', async () => {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { stage, queues } = onSimulated()
   await push(queues, 'queue', named('a', 200))
   await push(queues, 'queue', named('b', 1))
   const none = stage.engine({
@@ -190,8 +189,7 @@ it('A large push that neither store takes says STORE_UNAVAILABLE, and nothing of
 })
 
 it('BUSY is what a call says that lost every race, and nothing of it happened.', async () => {
-  const stage = openSimulated()
-  const rival = stage.engine()
+  const { stage, queues: rival } = onSimulated()
   await push(rival, 'queue', named('a', 3))
   let change = 0
   const queues = stage.engine({

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openEmbedded, type Stage } from './stage.ts'
+import { describe, expect, it } from 'vitest'
+import { useEmbedded } from './stage.ts'
 import {
   drain,
   expectCode,
@@ -13,11 +13,7 @@ import {
   tidy,
 } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const SECOND_MS = 1_000
 

@@ -7,7 +7,7 @@ import {
   ROOMY_TAIL,
 } from '../../lambdas/engine/core/limits.ts'
 import type { StoredLock, StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
-import { openSimulated, type Stage } from './stage.ts'
+import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, idsOf, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { throttled } from './wire.ts'
 
@@ -223,8 +223,7 @@ describe('However its items come back, a record stays below DynamoDB’s limit',
 })
 
 it('A queue of 1,000,000 items in one lane has a record of 2 KB; one of 32 lanes 6 KB.', async () => {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { stage, queues } = onSimulated()
   for (let batch = 0; batch < 20; batch += 1) {
     await push(queues, 'deep', named('a', 1_000))
     for (let single = 0; single < 10; single += 1) await push(queues, 'deep', named('b', 1))

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../lambdas/engine/core/keys.ts'
 import { REMIND_AFTER_SECONDS } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, openSimulated, type Stage } from './stage.ts'
+import { openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, pushOneByOne, textsOf } from './traffic.ts'
 import { throttled, timedOut } from './wire.ts'
 
@@ -26,11 +26,7 @@ const locksIn = async (stage: Stage, ids: readonly string[]): Promise<number> =>
 }
 
 describe('The sweeper', () => {
-  let stage: Stage
-  beforeAll(async () => {
-    stage = await openEmbedded()
-  })
-  afterAll(() => stage.close())
+  const stage = useEmbedded()
 
   it('ends expired locks of all due queues, and leaves those that live.', async () => {
     const due = await expiredQueues(stage, 30)

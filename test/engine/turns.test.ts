@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type EngineOnWire, openSimulated } from './stage.ts'
+import { type EngineOnWire, onSimulated } from './stage.ts'
 import { lockItems, named, push } from './traffic.ts'
 
 /**
@@ -24,8 +24,7 @@ const acts: readonly [string, (other: EngineOnWire, queue: string) => Promise<Ac
 ]
 
 it.each(acts)('%s gets its turn all the same.', async (_, prepare) => {
-  const stage = openSimulated()
-  const [other, queue] = [stage.engine(), 'queue']
+  const { stage, queue, queues: other } = onSimulated()
   await push(other, queue, named('a', 20))
   const act = await prepare(other, queue)
   let writes = 0

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
-import { type EngineOnWire, openSimulated, type Stage } from '../engine/stage.ts'
+import { type EngineOnWire, onSimulated, openSimulated, type Stage } from '../engine/stage.ts'
 import {
   bulky,
   drain,
@@ -118,8 +118,7 @@ async function deepQueue(stage: Stage, popped = 0): Promise<string> {
 
 describe('Under the rights of its function, the engine', () => {
   it('pushes: alone, in bulk, large, once, and into a queue with no lane left.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
+    const { stage, queue } = onSimulated()
     await pushOneByOne(as(stage, 'Push'), queue, named('a', 60))
     await push(as(stage, 'Push'), queue, named('b', 100))
     await push(as(stage, 'Push'), queue, large('c'))
@@ -133,8 +132,7 @@ describe('Under the rights of its function, the engine', () => {
   })
 
   it('pushes into a queue with no lane left, which takes some housekeeping.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
+    const { stage, queue } = onSimulated()
     await as(stage, 'Manage').configure(queue, { segmentSize: 10 })
     await push(
       as(stage, 'Push'),
@@ -244,8 +242,7 @@ describe('Under the rights of its function, the engine', () => {
   })
 
   it('announces what waits, and starts timers of what was pushed without any.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
+    const { stage, queue } = onSimulated()
     await push(stage.engine({ events: false }), queue, named('a', 3))
     const sweeper = as(stage, 'ReturnExpiredLocks')
     const deadlineMs = Number.POSITIVE_INFINITY
