@@ -9,7 +9,7 @@ import type { Order, Told } from './stack/do-as-told.ts'
 /** The sweeper each second. */
 const SCHEDULE_SPEED = 60
 const QUEUES = 50
-const ITEMS_PER_QUEUE = 200
+const ITEMS_PER_QUEUE = 100
 
 let stack: LocalStack
 const heard: Told[] = []

@@ -12,15 +12,6 @@ const locked = async (count = 3, items = count) => {
 }
 
 describe('An acknowledge', () => {
-  it('settles a whole lock, and repeated it gets its answer again.', async () => {
-    const { queues, queue, lock } = await locked(3, 4)
-    for (const engine of [queues, queues, stage.engine()]) {
-      expect(await engine.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 3 })
-    }
-    expect(textsOf(await drain(queues, queue))).toEqual(['"a3"'])
-    expect(await queues.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 3 })
-  })
-
   it(`is remembered for the last ${ENDED_KEPT} locks, and unknown after that.`, async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const lockIds: string[] = []
@@ -74,27 +65,6 @@ describe('An acknowledge', () => {
     await expectCode(none, 'INVALID_PARAMETER')
     const many = Array.from({ length: 101 }, () => free)
     await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids: many }), 'INVALID_PARAMETER')
-  })
-
-  it('after the expiry is refused, before and after the sweeper, and the items are back.', async () => {
-    const { queues, queue, lock, items } = await locked(2)
-    stage.clock.pass(30_000)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-    expect((await queues.returnExpiredLocks()).itemsReturned).toBeGreaterThanOrEqual(2)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-    const ids = idsOf(items)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids }), 'LOCK_EXPIRED')
-    expect(textsOf(await drain(queues, queue))).toEqual(['"a0"', '"a1"'])
-  })
-
-  it('of an unknown lock says whether another is live.', async () => {
-    const { queues, queue, lock } = await locked(1)
-    await expectCode(queues.acknowledge(queue, { lockId: 'unknown' }), 'INVALID_LOCK_ID')
-    await expectCode(queues.acknowledge(queue, { lockId: '' }), 'INVALID_LOCK_ID')
-    await queues.acknowledge(queue, { lockId: lock.id })
-    await expectCode(queues.acknowledge(queue, { lockId: 'unknown' }), 'LOCK_NOT_FOUND')
-    const nowhere = stage.queue()
-    await expectCode(queues.acknowledge(nowhere, { lockId: 'unknown' }), 'LOCK_NOT_FOUND')
   })
 })
 
@@ -153,18 +123,6 @@ describe('A pop that acknowledges an earlier lock in the same write', () => {
     }
   })
 
-  it('settles it even though nothing is left to pop, without an acknowledgement too.', async () => {
-    const { queues, queue, lock } = await locked(3)
-    expect(await queues.pop(queue, { acknowledge: lock.id })).toEqual({
-      kind: 'empty',
-      itemsAcknowledged: 3,
-    })
-    expect(await stage.engine().pop(queue, { acknowledge: lock.id })).toEqual({
-      kind: 'empty',
-      itemsAcknowledged: 3,
-    })
-  })
-
   it('takes nothing when that lock expired or is unknown.', async () => {
     for (const competing of [false, true]) {
       const { queues, queue, lock } = await locked(1, 3)
@@ -208,15 +166,6 @@ describe('A pop that acknowledges an earlier lock in the same write', () => {
 })
 
 describe('A release', () => {
-  it('gives everything back at once, in order, and counts the delivery.', async () => {
-    const { queues, queue, lock } = await locked(3, 5)
-    expect(await queues.release(queue, { lockId: lock.id })).toEqual({ itemsReleased: 3 })
-    expect(await stage.engine().release(queue, { lockId: lock.id })).toEqual({ itemsReleased: 3 })
-    const items = await drain(queues, queue)
-    expect(textsOf(items)).toEqual(textsOf(named('a', 5)))
-    expect(items.map(({ deliveries }) => deliveries)).toEqual([2, 2, 2, 1, 1])
-  })
-
   it('of a part comes before what was never handed out, and the rest stays locked.', async () => {
     const { queues, queue, lock, items } = await locked(4, 6)
     const ids = idsOf(items).filter((_, index) => index % 2 === 1)
@@ -227,12 +176,5 @@ describe('A release', () => {
     })
     await queues.acknowledge(queue, { lockId: lock.id })
     expect(await queues.pop(queue)).toEqual({ kind: 'empty' })
-  })
-
-  it('of a lock that ended otherwise is refused.', async () => {
-    const { queues, queue, lock } = await locked(1)
-    await queues.acknowledge(queue, { lockId: lock.id })
-    await expectCode(queues.release(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-    await expectCode(queues.release(queue, { lockId: 'unknown' }), 'LOCK_NOT_FOUND')
   })
 })

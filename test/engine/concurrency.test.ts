@@ -146,26 +146,6 @@ describe('A purge beside pushes', () => {
     }
   })
 
-  it('of one priority leaves the others as they are.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [...named('a', 5, 1), ...named('b', 5, 2), ...named('c', 5, 3)])
-    const { lock } = await lockItems(queues, queue, { count: 8 })
-    expect(await queues.purge(queue, { priority: 2 })).toEqual({ itemsPurged: 5 })
-    expect(await queues.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 5 })
-    expect(textsOf(await drain(queues, queue))).toEqual(textsOf(named('c', 5)))
-  })
-
-  it('drops the locks, and their acknowledge says so.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 5))
-    const { lock } = await lockItems(queues, queue, { count: 2 })
-    expect(await stage.engine().purge(queue)).toEqual({ itemsPurged: 5 })
-    expect(await queues.purge(queue)).toEqual({ itemsPurged: 0 })
-    await expect(queues.acknowledge(queue, { lockId: lock.id })).rejects.toMatchObject({
-      code: 'LOCK_EXPIRED',
-    })
-  })
-
   it('takes as many requests for 5,000 items in S3 and chunks as for five.', async () => {
     const sent: string[][] = []
     for (const batches of [0, 5]) {

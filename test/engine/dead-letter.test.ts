@@ -5,7 +5,6 @@ import {
   bulky,
   drain,
   expectCode,
-  idsOf,
   lockItems,
   named,
   push,
@@ -36,17 +35,6 @@ describe('Dead-lettering by hand', () => {
     expect(textsOf(await drain(queues, queue))).toEqual(['"b1"'])
     expect(await queues.deadLetter(queue, { lockId: lock.id })).toEqual(answer)
     expect(await drain(queues, deadLettersOf(queue))).toEqual([])
-  })
-
-  it('of a part leaves the rest in the lock.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 5))
-    const { lock, items } = await lockItems(queues, queue, { count: 5 })
-    const ids = idsOf(items).filter((_, index) => index % 2 === 0)
-    await queues.deadLetter(queue, { lockId: lock.id, ids, reason: 'odd' })
-    expect(textsOf(await drain(queues, deadLettersOf(queue)))).toEqual(['"a0"', '"a2"', '"a4"'])
-    await queues.release(queue, { lockId: lock.id })
-    expect(textsOf(await drain(queues, queue))).toEqual(['"a1"', '"a3"'])
   })
 
   it('of 100 large items moves all of them.', async () => {
@@ -210,22 +198,6 @@ describe('A redrive', () => {
       true,
     )
     expect(await drain(queues, deadLetters)).toEqual([])
-  })
-
-  it('stops at its limit, and the next goes on there.', async () => {
-    const { queues, queue, deadLetters } = await setUp(5)
-    expect(await queues.redrive(deadLetters, { limit: 3 })).toEqual({
-      itemsRedriven: 3,
-      itemsLeft: 7,
-    })
-    expect(await queues.redrive(deadLetters, { limit: 4 })).toEqual({
-      itemsRedriven: 4,
-      itemsLeft: 3,
-    })
-    expect(textsOf(await drain(queues, queue))).toEqual(
-      textsOf([...named('a', 5), ...named('b', 2)]),
-    )
-    expect(textsOf(await drain(queues, deadLetters))).toEqual(['"b2"', '"b3"', '"b4"'])
   })
 
   it('leaves what was pushed there by hand, and what is locked, in its place.', async () => {

@@ -78,16 +78,6 @@ describe('A browse', () => {
     expect(textsOf((await queues.browse(queue, { cursor })).items)).toEqual(['"d0"'])
   })
 
-  it('of one priority shows no other, and of no queue shows nothing.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    expect(await queues.browse(queue)).toEqual({ items: [] })
-    await push(queues, queue, [...named('a', 3), ...named('b', 3, 2), ...named('c', 3, 4)])
-    const { items, sizes } = await browseAll(queues, queue, { priority: 2, limit: 2 })
-    expect(textsOf(items)).toEqual(textsOf(named('b', 3)))
-    expect(sizes).toEqual([2, 1])
-    expect(await queues.browse(queue, { priority: 7 })).toEqual({ items: [] })
-  })
-
   it('refuses what it cannot use.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     for (const limit of [0, 101, 1.5, Number.NaN]) {
@@ -104,22 +94,6 @@ describe('A browse', () => {
 })
 
 describe('An inspection', () => {
-  it('of a queue that was never used shows nothing, and makes nothing.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    expect(await queues.inspect(queue)).toEqual({
-      queue,
-      version: 0,
-      count: 0,
-      lockedCount: 0,
-      deadCount: 0,
-      lanes: [],
-      locks: [],
-      configuration: { revision: 0, segmentSize: 100, bufferSegments: 1 },
-      etag: '"0"',
-    })
-    expect(await stage.stored(queue)).toBeUndefined()
-  })
-
   it('counts items by state and says where each lane lies.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await queues.configure(queue, { segmentSize: 5, bufferSegments: 1, maxDeliveries: 9 })
@@ -148,34 +122,6 @@ describe('An inspection', () => {
     expect(state.lanes[0]?.headOffloadedSegment).toBeGreaterThanOrEqual(2)
     expect(state.lanes[0]?.tailOffloadedSegment).toBeGreaterThan(4)
     expect(state.lanes[1]).not.toHaveProperty('headOffloadedSegment')
-  })
-
-  it('has an ETag that changes with every change and with nothing else.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    const etag = async () => (await stage.engine().inspect(queue, { consistent: true })).etag
-    const seen = new Set([await etag()])
-    const locks: string[] = []
-    const claim = async () => {
-      locks.push((await lockItems(queues, queue, { competing: true })).lock.id)
-    }
-    const changes: (() => Promise<unknown>)[] = [
-      () => push(queues, queue, named('a', 9)),
-      () => push(queues, queue, named('b', 1)),
-      () => popItems(queues, queue),
-      claim,
-      claim,
-      () => queues.extend(queue, { lockId: locks[1] ?? '', ttlSeconds: 99 }),
-      () => queues.acknowledge(queue, { lockId: locks[1] ?? '' }),
-      () => queues.release(queue, { lockId: locks[0] ?? '' }),
-      () => queues.configure(queue, { bufferSegments: 2 }),
-      () => queues.purge(queue),
-    ]
-    for (const [index, change] of changes.entries()) {
-      await change()
-      expect(await etag()).toBe(await etag())
-      seen.add(await etag())
-      expect(seen.size, `after change ${index}`).toBe(index + 2)
-    }
   })
 })
 

@@ -64,49 +64,6 @@ describe('Who waits', () => {
     clock.pass(1_000)
     expect((await limits.decide('k')).kind).toBe('denied')
   })
-
-  it('is held until his turn, if it comes soon enough.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
-    await limits.configure('k', { maxRequests: 1 })
-    await limits.decide('k')
-    const before = clock.now
-    expect(await limits.admit('k', { canWait: true })).toMatchObject({
-      kind: 'allowed',
-      waitedMs: 1_000,
-    })
-    expect(clock.now - before).toBe(1_000)
-  })
-
-  it('gets a ticket otherwise, which any process can read.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
-    await limits.configure('k', { maxRequests: 1, windowMillis: 60_000 })
-    await limits.decide('k')
-    const answer = await limits.admit('k', { canWait: true })
-    if (answer.kind !== 'promised') throw new Error('expected a ticket')
-    const other = process()
-    expect(await other.verify('k', answer.ticket)).toMatchObject({
-      kind: 'waiting',
-      retryAfterMs: answer.waitMs,
-    })
-    expect(await other.verify('another', answer.ticket)).toEqual({ kind: 'invalid' })
-    expect(
-      await process({ secret: new TextEncoder().encode('quite another secret') }).verify(
-        'k',
-        answer.ticket,
-      ),
-    ).toEqual({
-      kind: 'invalid',
-    })
-    clock.pass(answer.waitMs)
-    expect(await other.verify('k', answer.ticket)).toMatchObject({
-      kind: 'ready',
-      goodForMs: 60_000,
-    })
-    clock.pass(60_000)
-    expect((await other.verify('k', answer.ticket)).kind).toBe('over')
-  })
 })
 
 describe('A place given up', () => {
@@ -123,20 +80,6 @@ describe('A place given up', () => {
     return { clock, limits, wait }
   }
 
-  it('is the next caller’s, if it was the last.', async () => {
-    const { limits, wait } = await line()
-    const [, second] = [await wait(), await wait()]
-    expect(await limits.giveUp('k', second.ticket)).toEqual({ kind: 'given-up' })
-    expect((await wait()).turn.notBeforeMs).toBe(second.turn.notBeforeMs)
-  })
-
-  it('stays empty where others stand behind it.', async () => {
-    const { limits, wait } = await line()
-    const [first, second] = [await wait(), await wait()]
-    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'kept' })
-    expect((await wait()).turn.notBeforeMs).toBe(second.turn.notBeforeMs + 1_000)
-  })
-
   it('is never taken from the one who has it now.', async () => {
     const { limits, wait } = await line()
     const first = await wait()
@@ -145,14 +88,6 @@ describe('A place given up', () => {
     // A second DELETE of the first: the cursor is where it was, and the place another's.
     expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'kept' })
     expect((await wait()).turn.notBeforeMs).toBe(heir.turn.notBeforeMs + 1_000)
-  })
-
-  it('is not given up once its turn has come, nor by a forged ticket.', async () => {
-    const { clock, limits, wait } = await line()
-    const first = await wait()
-    clock.pass(1_000)
-    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'too-late' })
-    expect(await limits.giveUp('k', `${first.ticket}x`)).toEqual({ kind: 'invalid' })
   })
 })
 
@@ -187,31 +122,6 @@ describe('A key split into shards', () => {
 })
 
 describe('Limits', () => {
-  it('apply in this order: the key’s own, the longest prefix, the default.', async () => {
-    const { process } = withStage()
-    const limits = process()
-    await limits.configurePatterns([
-      { prefix: 'api-', settings: { maxRequests: 20 } },
-      { prefix: 'api-login', settings: { maxRequests: 5 } },
-    ])
-    await limits.configure('api-login-vip', { maxRequests: 50 })
-    const applied = async (key: string) => {
-      const { settings, from } = await limits.configuration(key)
-      return [settings.maxRequests, from]
-    }
-    expect(await applied('api-login-vip')).toEqual([50, 'key'])
-    expect(await applied('api-login-1')).toEqual([5, 'pattern'])
-    expect(await applied('api-x')).toEqual([20, 'pattern'])
-    expect(await applied('other')).toEqual([100, 'default'])
-    const fresh = process()
-    expect(counted(await kinds(60, () => fresh.decide('api-login-vip')))).toMatchObject({
-      allowed: 50,
-    })
-    expect(counted(await kinds(60, () => fresh.decide('api-login-1')))).toMatchObject({
-      allowed: 5,
-    })
-  })
-
   it('that change are felt at once where the key has its own, in half a minute where a prefix has.', async () => {
     const { clock, process } = withStage()
     const [admin, old] = [process(), process()]
@@ -223,27 +133,6 @@ describe('Limits', () => {
     await admin.configure('k', { maxRequests: 4 })
     clock.pass(1_001)
     expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 4, denied: 1 })
-  })
-
-  it('may be overridden by callers only where the settings say so.', async () => {
-    const limits = withStage().process()
-    const overrides = { maxRequests: 2 }
-    expect(await limits.decide('free', { overrides })).toMatchObject({ kind: 'allowed', limit: 2 })
-    await limits.configure('closed', { maxRequests: 5 })
-    expect(await limits.decide('closed', { overrides })).toEqual({
-      kind: 'override-refused',
-      field: 'maxRequests',
-    })
-  })
-
-  it('are changed on the condition of their revision.', async () => {
-    const limits = withStage().process()
-    const { revision } = await limits.configure('k', { maxRequests: 5 }, { ifMatch: 0 })
-    const stale = limits.configure('k', { maxRequests: 6 }, { ifMatch: 0 })
-    await expect(stale).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
-    const next = await limits.configure('k', { maxRequests: 6 }, { ifMatch: revision })
-    expect(next.revision).toBeGreaterThan(revision)
-    expect((await limits.unconfigure('k')).from).toBe('default')
   })
 
   it('that change break no promise.', async () => {
