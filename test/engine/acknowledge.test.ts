@@ -6,8 +6,7 @@ import { drain, expectCode, idsOf, lockItems, named, push, textsOf } from './tra
 const stage = useEmbedded()
 
 const locked = async (count = 3, items = count) => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await push(queues, queue, named('a', items))
+  const { queues, queue } = await stage.holding(named('a', items))
   return { queues, queue, ...(await lockItems(queues, queue, { count })) }
 }
 
@@ -69,8 +68,7 @@ describe('An acknowledge', () => {
 })
 
 it('An acknowledge of many locks gives each its own answer.', async () => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await push(queues, queue, named('a', 40))
+  const { queues, queue } = await stage.holding(named('a', 40))
   const locks: string[] = []
   for (let lock = 0; lock < 38; lock += 1) {
     locks.push((await lockItems(queues, queue, { competing: true })).lock.id)
@@ -100,8 +98,7 @@ it('An acknowledge of many locks gives each its own answer.', async () => {
 describe('A pop that acknowledges an earlier lock in the same write', () => {
   it('settles it and takes the next, exclusive or competing.', async () => {
     for (const competing of [false, true]) {
-      const [queues, queue] = [stage.engine(), stage.queue()]
-      await push(queues, queue, named('a', 5))
+      const { queues, queue } = await stage.holding(named('a', 5))
       const texts: string[] = []
       let acknowledge: string | undefined
       for (;;) {

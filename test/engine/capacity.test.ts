@@ -60,8 +60,7 @@ it('Room returns when items are settled, not when they are locked.', async () =>
 })
 
 it('Raised, lowered and taken away, a capacity counts from what is there.', async () => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await push(queues, queue, named('a', 10))
+  const { queues, queue } = await stage.holding(named('a', 10))
   await queues.configure(queue, { capacity: 5 })
   await expectCode(push(queues, queue, named('b', 1)), 'QUEUE_FULL')
   await popItems(queues, queue, { count: 6 })

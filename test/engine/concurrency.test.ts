@@ -101,8 +101,7 @@ describe('While four producers append, nothing is lost, doubled or out of order'
 })
 
 it('Six competing consumers share a queue, and each item comes to exactly one of them.', async () => {
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 240))
+  const { queue } = await stage.holding(named('a', 240))
   const taken = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const [queues, items] = [stage.engine(), [] as PoppedItem[]]

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Queues } from '../../lambdas/engine/queues.ts'
-import { onSimulated, openSimulated } from './stage.ts'
+import { holding, onSimulated, openSimulated } from './stage.ts'
 import { lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'
 
@@ -22,8 +22,7 @@ it('A warm engine does not take a queue that was forgotten and made again for th
 })
 
 it('An acknowledge that may yet land is not refused because the lock has ended since.', async () => {
-  const { stage, queue, queues } = onSimulated()
-  await push(queues, queue, named('a', 1))
+  const { stage, queue, queues } = await holding(named('a', 1))
   const { lock } = await lockItems(queues, queue, { ttlSeconds: 5 })
   let sent = 0
   queues.wire.steering = {

@@ -42,8 +42,7 @@ describe('With clocks that disagree', () => {
   })
 
   it('and one that runs backwards, locks still end and order stays.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 2))
+    const { queues, queue } = await stage.holding(named('a', 2))
     const { lock } = await lockItems(queues, queue, { ttlSeconds: 10 })
     const back = stage.engine({ clock: stage.clock.skewed(-60 * SECOND_MS) })
     await push(back, queue, named('b', 2))
@@ -57,8 +56,7 @@ describe('With clocks that disagree', () => {
 
 describe('An extension', () => {
   it('moves the expiry on, and the sweeper waits for it.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const { lock } = await lockItems(queues, queue, { ttlSeconds: 10 })
     stage.clock.pass(9 * SECOND_MS)
     const extended = await stage.engine().extend(queue, { lockId: lock.id, ttlSeconds: 100 })
@@ -72,8 +70,7 @@ describe('An extension', () => {
   })
 
   it('may shorten a lock, and the timer comes sooner with it.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const { lock } = await lockItems(queues, queue, { ttlSeconds: 300 })
     const { expiresAtMs } = await queues.extend(queue, { lockId: lock.id, ttlSeconds: 2 })
     expect((await stage.record(queue)).checkAtMs).toBe(expiresAtMs)

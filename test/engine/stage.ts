@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dy
 import { afterAll, beforeAll } from 'vitest'
 import type { QueueRecord } from '../../lambdas/engine/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import { createQueues, type PushItem, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
 import { startEmbedded } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
@@ -61,6 +61,13 @@ export class Stage {
   queue(): string {
     this.#queues += 1
     return `queue-${this.#queues}`
+  }
+
+  /** A queue with these items in it, and the process that has pushed them. */
+  async holding(items: readonly PushItem[]): Promise<{ queues: EngineOnWire; queue: string }> {
+    const [queues, queue] = [this.engine(), this.queue()]
+    await queues.push(queue, { items })
+    return { queues, queue }
   }
 
   /** A process of its own: no memory in common with another. */
@@ -201,4 +208,10 @@ export const onSimulated = () => {
       return stage.engine()
     },
   }
+}
+
+/** The same with items in the queue, which `queues` has pushed. */
+export async function holding(items: readonly PushItem[]) {
+  const stage = openSimulated()
+  return { stage, ...(await stage.holding(items)) }
 }

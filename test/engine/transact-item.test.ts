@@ -151,8 +151,7 @@ describe('An entry for the caller’s own transaction', () => {
   })
 
   it('is made although an older version let the record remember any number of others.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const stored = await stage.stored(queue)
     if (stored === undefined) throw new Error('unreachable')
     const u = Array.from({ length: 2_000 }, (_, n) => String(n).padStart(6, 't'))
@@ -179,8 +178,7 @@ describe('An entry for the caller’s own transaction', () => {
   })
 
   it('passes on a queue whose tail is full, which it has sealed before.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queue } = await stage.holding(named('a', 1))
     const stored = await stage.stored(queue)
     if (stored === undefined) throw new Error('unreachable')
     // As full as it may be, and its sealer died.

@@ -63,8 +63,7 @@ describe('A browse', () => {
   })
 
   it('goes on where its page ended, though the queue moved on meanwhile.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [...named('a', 10), ...named('b', 5, 2)])
+    const { queues, queue } = await stage.holding([...named('a', 10), ...named('b', 5, 2)])
     const first = await queues.browse(queue, { limit: 4 })
     await popItems(queues, queue, { count: 6 })
     await push(queues, queue, named('a', 1, 0, 10))

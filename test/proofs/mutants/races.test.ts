@@ -4,7 +4,13 @@ import { ANSWER_BYTES_MAX, MARKS_KEPT } from '../../../lambdas/engine/core/limit
 import { earliestExpiryMs } from '../../../lambdas/engine/core/locks.ts'
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
-import { type EngineOnWire, onSimulated, openSimulated, type Stage } from '../../engine/stage.ts'
+import {
+  type EngineOnWire,
+  holding,
+  onSimulated,
+  openSimulated,
+  type Stage,
+} from '../../engine/stage.ts'
 import {
   bulky,
   drain,
@@ -211,8 +217,7 @@ describe('With more lanes ahead than can be named, an append to one of them is n
 
 describe('The timer is never later than a lock ends, though', () => {
   const setUp = async (...ttls: number[]) => {
-    const { stage, queue } = onSimulated()
-    await push(stage.engine(), queue, named('a', 9))
+    const { stage, queue } = await holding(named('a', 9))
     const locks: string[] = []
     for (const ttlSeconds of ttls) {
       const { lock } = await lockItems(stage.engine(), queue, { ttlSeconds, competing: true })
@@ -264,8 +269,7 @@ describe('The timer is never later than a lock ends, though', () => {
 })
 
 it('A pop that acknowledges finds what comes while it is about to say "empty".', async () => {
-  const { stage, queue } = onSimulated()
-  await push(stage.engine(), queue, named('a', 1))
+  const { stage, queue } = await holding(named('a', 1))
   const { lock } = await lockItems(stage.engine(), queue)
   const late = stage.engine()
   const popped = await raced(
@@ -277,8 +281,7 @@ it('A pop that acknowledges finds what comes while it is about to say "empty".',
 })
 
 it('A claim tells how many items it acknowledged, though some were settled apart meanwhile.', async () => {
-  const { stage, queue } = onSimulated()
-  await push(stage.engine(), queue, named('a', 9))
+  const { stage, queue } = await holding(named('a', 9))
   await lockItems(stage.engine(), queue, { competing: true, ttlSeconds: 100 })
   const held = await lockItems(stage.engine(), queue, {
     count: 3,
@@ -296,8 +299,7 @@ it('A claim tells how many items it acknowledged, though some were settled apart
 })
 
 it('A large claim whose items were taken by another fits an answer with those it gets.', async () => {
-  const { stage, queue } = onSimulated()
-  await push(stage.engine(), queue, named('a', 41))
+  const { stage, queue } = await holding(named('a', 41))
   for (let from = 0; from < 30; from += 10) {
     const items = Array.from({ length: 10 }, () => ({ text: `"${'x'.repeat(255 * 1024)}"` }))
     await push(stage.engine(), queue, items)
@@ -315,8 +317,7 @@ it('A large claim whose items were taken by another fits an answer with those it
 })
 
 it('A push with a key that meets the next life of its queue tells ids of that life.', async () => {
-  const { stage, queue, queues: others } = onSimulated()
-  await push(others, queue, named('a', 1))
+  const { stage, queue, queues: others } = await holding(named('a', 1))
   const late = await warm(stage, queue)
   const { ids } = await raced(
     late,
@@ -333,8 +334,7 @@ it('A push with a key that meets the next life of its queue tells ids of that li
 })
 
 it('A pop does not pass over a lock that was made to end before, by a clock that is behind.', async () => {
-  const { stage, queue } = onSimulated()
-  await push(stage.engine(), queue, named('a', 9))
+  const { stage, queue } = await holding(named('a', 9))
   const { lock } = await lockItems(stage.engine(), queue, { ttlSeconds: 300, competing: true })
   const late = await warm(stage, queue)
   const behind = stage.engine({ clock: stage.clock.skewed(-5_000) })
@@ -348,8 +348,7 @@ it('A pop does not pass over a lock that was made to end before, by a clock that
 
 describe('Of a claim that has ended nothing is left in the record,', () => {
   it.each(['acknowledged', 'released'])('%s.', async (how) => {
-    const { stage, queue, queues } = onSimulated()
-    await push(queues, queue, named('a', 9))
+    const { stage, queue, queues } = await holding(named('a', 9))
     await lockItems(queues, queue, { competing: true, ttlSeconds: 200 })
     const { lock } = await lockItems(queues, queue, { competing: true, ttlSeconds: 250 })
     expect(Object.keys((await stage.stored(queue))?.F ?? {})).toEqual([lock.id])
@@ -466,8 +465,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with pointers moves none of the next life of its queue.', async () => {
-    const { stage, queue, queues: others } = onSimulated()
-    await push(others, queue, named('a', 600))
+    const { stage, queue, queues: others } = await holding(named('a', 600))
     await pushOneByOne(others, queue, named('a', 100, 0, 600))
     const late = stage.engine()
     await raced(
@@ -485,8 +483,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with forgetting leaves a queue that was configured since.', async () => {
-    const { stage, queue } = onSimulated()
-    await push(stage.engine(), queue, named('a', 1))
+    const { stage, queue } = await holding(named('a', 1))
     await drain(stage.engine(), queue)
     stage.clock.pass(11 * 60_000)
     const late = stage.engine()
@@ -535,8 +532,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with forgetting leaves the next life of its queue, alike to the last number.', async () => {
-    const { stage, queue, queues: others } = onSimulated()
-    await push(others, queue, named('a', 1))
+    const { stage, queue, queues: others } = await holding(named('a', 1))
     await drain(others, queue)
     stage.clock.pass(11 * 60_000)
     const late = stage.engine()
@@ -558,8 +554,7 @@ describe('Housekeeping that comes late', () => {
 })
 
 it('An extension whose answer is lost does not guess when its lock has ended since.', async () => {
-  const { stage, queue } = onSimulated()
-  await push(stage.engine(), queue, named('a', 1))
+  const { stage, queue } = await holding(named('a', 1))
   const { lock } = await lockItems(stage.engine(), queue)
   const late = stage.engine()
   const extending = unanswered(
@@ -572,8 +567,7 @@ it('An extension whose answer is lost does not guess when its lock has ended sin
 
 describe('A pop whose answer is lost does not guess', () => {
   it('when more has happened than the record remembers.', async () => {
-    const { stage, queue } = onSimulated()
-    await push(stage.engine(), queue, named('a', 60))
+    const { stage, queue } = await holding(named('a', 60))
     const late = stage.engine()
     const popping = unanswered(
       late,
@@ -586,8 +580,7 @@ describe('A pop whose answer is lost does not guess', () => {
   })
 
   it('when its queue was forgotten and made again.', async () => {
-    const { stage, queue } = onSimulated()
-    await push(stage.engine(), queue, named('a', 1))
+    const { stage, queue } = await holding(named('a', 1))
     const late = stage.engine()
     const popping = unanswered(
       late,

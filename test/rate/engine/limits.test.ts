@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { counted, kinds, openSimulatedStage, secret } from '../rate-stage.ts'
+import { counted, kinds, type LimitsOnWire, onRates, secret } from '../rate-stage.ts'
 
 describe('A window', () => {
   it('lets so many go, denies the rest with a time to come back, and begins anew.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     expect(counted(await kinds(150, () => limits.decide('user-123')))).toEqual({
       allowed: 100,
       denied: 50,
@@ -17,7 +16,7 @@ describe('A window', () => {
   })
 
   it('is shared by all processes.', async () => {
-    const { process } = withStage()
+    const { process } = onRates()
     const all = [process(), process(), process()]
     const told: string[] = []
     for (let i = 0; i < 50; i += 1) {
@@ -27,7 +26,7 @@ describe('A window', () => {
   })
 
   it('is whole or nothing for a request of several slots.', async () => {
-    const limits = withStage().process()
+    const { limits } = onRates()
     await limits.configure('k', { maxRequests: 10 })
     expect(await kinds(4, () => limits.decide('k', { cost: 3 }))).toEqual([
       'allowed',
@@ -42,8 +41,7 @@ describe('A window', () => {
 
 describe('Who waits', () => {
   it('gets the coming windows in order of arrival, then the line is full.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     await limits.configure('k', { maxRequests: 2, maxRequestsInQueue: 4 })
     const answers = []
     for (let i = 0; i < 7; i += 1) answers.push(await limits.decide('k', { canWait: true }))
@@ -68,8 +66,7 @@ describe('Who waits', () => {
 
 describe('A place given up', () => {
   const line = async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     await limits.configure('k', { maxRequests: 1 })
     await limits.decide('k')
     const wait = async () => {
@@ -93,7 +90,7 @@ describe('A place given up', () => {
 
 describe('A key split into shards', () => {
   it('lets as many go in all, whoever asks, and keeps each caller’s order.', async () => {
-    const limits = withStage().process()
+    const { limits } = onRates()
     await limits.configure('hot', { maxRequests: 100, shards: 7 })
     const callers = Array.from({ length: 150 }, (_, i) => ({ caller: `caller-${i}` }))
     const told: string[] = []
@@ -109,7 +106,7 @@ describe('A key split into shards', () => {
   })
 
   it('is met by processes that did not know it, and becomes one again.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     const [admin, old] = [process(), process()]
     await old.decide('hot')
     await admin.configure('hot', { maxRequests: 4, shards: 4 })
@@ -123,7 +120,7 @@ describe('A key split into shards', () => {
 
 describe('Limits', () => {
   it('that change are felt at once where the key has its own, in half a minute where a prefix has.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     const [admin, old] = [process(), process()]
     await admin.configurePatterns([{ prefix: '', settings: { maxRequests: 1 } }])
     expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 1, denied: 4 })
@@ -136,8 +133,7 @@ describe('Limits', () => {
   })
 
   it('that change break no promise.', async () => {
-    const { process } = withStage()
-    const limits = process()
+    const { limits } = onRates()
     await limits.configure('k', { maxRequests: 1, maxRequestsInQueue: 10 })
     const tickets = []
     for (let i = 0; i < 4; i += 1) {
@@ -156,8 +152,7 @@ describe('Limits', () => {
 })
 
 it('Smooth lets no double burst pass at a window’s edge.', async () => {
-  const { clock, process } = withStage()
-  const limits = process()
+  const { clock, limits } = onRates()
   const inOneSecond = async (key: string): Promise<number> => {
     let allowed = 0
     for (let ms = 0; ms < 1_000; ms += 10) {
@@ -177,7 +172,7 @@ it('Smooth lets no double burst pass at a window’s edge.', async () => {
 
 describe('Clocks', () => {
   it('that are slow get a slot in the window that has begun.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     const [fast, slow] = [
       process({ clock: clock.skewed(4_000) }),
       process({ clock: clock.skewed(-4_000) }),
@@ -194,7 +189,7 @@ describe('Clocks', () => {
   it.each([3_600_000, -3_600_000, 15_001, -5_001])(
     'that are %i ms off the gateway’s change nothing.',
     async (offMs) => {
-      const { clock, process, store } = withStage()
+      const { clock, process, store } = onRates()
       const limits = process({ clock: clock.skewed(offMs) })
       const off = limits.decide('k', { receivedMs: clock.now })
       await expect(off).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
@@ -204,7 +199,7 @@ describe('Clocks', () => {
   )
 
   it('that are far behind the item’s are refused where no gateway tells the time.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     await process().decide('k')
     await expect(process({ clock: clock.skewed(-60_000) }).decide('k')).rejects.toThrow('60000 ms')
   })
@@ -212,7 +207,7 @@ describe('Clocks', () => {
 
 describe('An idle key', () => {
   it('is forgotten after three windows, and begins anew with no memory of it.', async () => {
-    const { clock, process, store, row } = withStage()
+    const { clock, process, store, row } = onRates()
     const limits = process()
     await kinds(100, () => limits.decide('k'))
     clock.pass(4_000)
@@ -224,8 +219,7 @@ describe('An idle key', () => {
   })
 
   it('is the same if nothing is ever deleted.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     await kinds(100, () => limits.decide('k'))
     clock.pass(86_400_000)
     expect(await limits.decide('k')).toMatchObject({ kind: 'allowed', remaining: 99 })
@@ -235,34 +229,24 @@ describe('An idle key', () => {
 
 describe('Bad input', () => {
   it.each([
-    ['key', (limits: Limits) => limits.decide('')],
-    ['key', (limits: Limits) => limits.decide('a#b')],
-    ['cost', (limits: Limits) => limits.decide('k', { cost: 0 })],
-    ['cost', (limits: Limits) => limits.decide('k', { cost: 101 })],
-    ['caller', (limits: Limits) => limits.decide('k', { caller: '' })],
-    ['maxWaitMs', (limits: Limits) => limits.admit('k', { maxWaitMs: 20_001 })],
-    ['windowMillis', (limits: Limits) => limits.decide('k', { overrides: { windowMillis: 5 } })],
+    ['key', (limits: LimitsOnWire) => limits.decide('')],
+    ['key', (limits: LimitsOnWire) => limits.decide('a#b')],
+    ['cost', (limits: LimitsOnWire) => limits.decide('k', { cost: 0 })],
+    ['cost', (limits: LimitsOnWire) => limits.decide('k', { cost: 101 })],
+    ['caller', (limits: LimitsOnWire) => limits.decide('k', { caller: '' })],
+    ['maxWaitMs', (limits: LimitsOnWire) => limits.admit('k', { maxWaitMs: 20_001 })],
+    [
+      'windowMillis',
+      (limits: LimitsOnWire) => limits.decide('k', { overrides: { windowMillis: 5 } }),
+    ],
   ])('is an error that names %s.', async (field, call) => {
-    const limits = withStage().process()
+    const { limits } = onRates()
     await expect(call(limits)).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field })
     expect(limits.wire.sent.filter(({ name }) => name === 'UpdateCommand')).toEqual([])
   })
 
   it('is a secret that is too short.', () => {
     expect(secret.byteLength).toBeGreaterThanOrEqual(16)
-    expect(() => withStage().process({ secret: new Uint8Array(15) })).toThrow('secret')
+    expect(() => onRates().process({ secret: new Uint8Array(15) })).toThrow('secret')
   })
 })
-
-type Limits = ReturnType<ReturnType<typeof withStage>['process']>
-
-function withStage() {
-  const stage = openSimulatedStage()
-  const { clock, store } = stage
-  return {
-    clock,
-    store,
-    process: (options = {}) => stage.process(options),
-    row: (key: string) => stage.row(key),
-  }
-}
