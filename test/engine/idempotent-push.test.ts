@@ -47,16 +47,6 @@ describe('A push with an Idempotency-Key', () => {
     expect(await stage.rows(queue, 'b')).toEqual([])
   })
 
-  it('is another push with another key, and in another queue.', async () => {
-    const stage = openSimulated()
-    const items = named('a', 1)
-    await once(stage, 'one', items, 'key')
-    await once(stage, 'one', items, 'other key')
-    await once(stage, 'two', items, 'key')
-    expect(await drain(stage.engine(), 'one')).toHaveLength(2)
-    expect(await drain(stage.engine(), 'two')).toHaveLength(1)
-  })
-
   it('is forgotten after its time, even where DynamoDB has not deleted the receipt.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const queues = stage.engine({ idempotencyTtlSeconds: 60 })
