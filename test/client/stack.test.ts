@@ -160,7 +160,7 @@ describe('the verbs', () => {
     ])
   })
 
-  test('queues and health', async () => {
+  test('list the queues, and tell that the service is well', async () => {
     for (const n of [1, 2, 3]) await client.queue<number>(`listed-${n}`).push(n)
     const pages = client.queues({ prefix: 'listed-', pageSize: 2 })
     expect(await listed(pages)).toEqual([1, 2, 3].map((n) => ({ id: `listed-${n}`, count: 1 })))

@@ -72,7 +72,7 @@ describe('Bad input is refused, by a code and the field, before anything is sent
     expect(queues.wire.sent).toEqual([])
   })
 
-  it('but the largest item and the largest push pass.', async () => {
+  it('while the largest item and the largest push pass.', async () => {
     const queues = openSimulated().engine()
     await pushing({ text: text(ITEM_BYTES_MAX) })(queues)
     await pushing(...Array.from({ length: 10 }, () => ({ text: text(ITEM_BYTES_MAX) })))(queues)

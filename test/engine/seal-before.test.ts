@@ -81,7 +81,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it.each(['a push', 'a pop', 'a purge', 'a forgotten and new queue'] as const)(
-    'and %s between its two requests: it does not happen twice, nor is anything lost.',
+    'with %s between its two requests does not happen twice, nor is anything lost.',
     async (what) => {
       const { stage, queues, queue, sealing } = await fullTail()
       const other = stage.engine()

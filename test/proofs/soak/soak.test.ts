@@ -23,7 +23,7 @@ it(
 )
 
 it(
-  'Nor do they when processes of the functions are killed under them.',
+  '32 clients lose nothing when processes of the functions are killed under them.',
   async () => {
     const seed = Date.now() % 1_000_000
     const report = await runSoak({ seconds: SECONDS, clients: 32, seed, killEveryMs: 200 })
