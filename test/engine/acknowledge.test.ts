@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ENDED_KEPT } from '../../lambdas/engine/core/limits.ts'
 import { useEmbedded } from './stage.ts'
-import { drain, expectCode, idsOf, lockItems, named, push, textsOf } from './traffic.ts'
+import { drain, expectCode, idsOf, lockItems, named, textsOf } from './traffic.ts'
 
 const stage = useEmbedded()
 
@@ -11,24 +10,6 @@ const locked = async (count = 3, items = count) => {
 }
 
 describe('An acknowledge', () => {
-  it(`is remembered for the last ${ENDED_KEPT} locks, and unknown after that.`, async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    const lockIds: string[] = []
-    for (let lock = 0; lock <= ENDED_KEPT; lock += 1) {
-      await push(queues, queue, named('a', 2))
-      const taken = await lockItems(queues, queue, { count: 2 })
-      await queues.acknowledge(queue, { lockId: taken.lock.id })
-      lockIds.push(taken.lock.id)
-    }
-    // What is acknowledged is folded by the next fenced write.
-    await queues.pop(queue, { acknowledge: lockIds.at(-1) as string })
-    const results = await stage.engine().acknowledgeMany(queue, lockIds)
-    expect(results[0]).toMatchObject({ kind: 'refused', code: 'LOCK_NOT_FOUND' })
-    expect(results.slice(1)).toEqual(
-      lockIds.slice(1).map((lockId) => ({ lockId, kind: 'acknowledged', itemsAcknowledged: 2 })),
-    )
-  })
-
   it('of a part leaves the rest locked, reads nothing, and may be repeated.', async () => {
     const { queues, queue, lock, items } = await locked(4)
     const [first, second, third, fourth] = idsOf(items) as [string, string, string, string]
@@ -48,22 +29,6 @@ describe('An acknowledge', () => {
     expect(await queues.acknowledge(queue, { lockId: lock.id, ids: [first, third] })).toEqual({
       itemsAcknowledged: 2,
     })
-  })
-
-  it('of ids that are not in the lock changes nothing.', async () => {
-    const { queues, queue, lock, items } = await locked(2, 3)
-    const other = await locked(1)
-    const free = (await queues.browse(queue)).items[2]?.id as string
-    for (const id of [free, 'nonsense', '', ...idsOf(other.items)]) {
-      const ids = [idsOf(items)[0] as string, id]
-      await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids }), 'INVALID_PARAMETER')
-    }
-    const state = await queues.inspect(queue, { consistent: true })
-    expect(state).toMatchObject({ count: 3, lockedCount: 2 })
-    const none = queues.acknowledge(queue, { lockId: lock.id, ids: [] })
-    await expectCode(none, 'INVALID_PARAMETER')
-    const many = Array.from({ length: 101 }, () => free)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids: many }), 'INVALID_PARAMETER')
   })
 })
 

@@ -13,6 +13,12 @@ const pushing =
   (queues) =>
     push(queues, 'queue', items)
 
+/** So many items of a lock. */
+const settling =
+  (count: number): Call =>
+  (q) =>
+    q.acknowledge('queue', { lockId: 'x', ids: Array.from({ length: count }, () => 'y') })
+
 const text = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`
 
 describe('Bad input is refused, by a code and the field, before anything is sent', () => {
@@ -59,6 +65,8 @@ describe('Bad input is refused, by a code and the field, before anything is sent
       (q) => q.extend('queue', { lockId: 'x', ttlSeconds: Number.NaN }),
     ],
     ['no lock id', 'INVALID_LOCK_ID', 'lock_id', (q) => q.release('queue', { lockId: '' })],
+    ['none of its items', 'INVALID_PARAMETER', 'ids', settling(0)],
+    ['101 of its items', 'INVALID_PARAMETER', 'ids', settling(101)],
     [
       'a priority to purge that is none',
       'INVALID_PRIORITY',
