@@ -61,13 +61,6 @@ describe('A push with an Idempotency-Key', () => {
     expect(receipt?.ttl).toBe(Math.ceil(stage.clock.nowMs() / 1000) + 60)
   })
 
-  it('lasts a day unless said otherwise.', async () => {
-    const [stage, queue] = [openSimulated(), 'queue']
-    const first = await once(stage, queue, named('a', 1))
-    stage.clock.pass(24 * 3_600_000 - 1_000)
-    expect(await once(stage, queue, named('a', 1))).toEqual(first)
-  })
-
   it('gets its first answer again when the queue is full by now, and a new one is refused.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     await stage.engine().configure(queue, { capacity: 2 })

@@ -104,21 +104,15 @@ async function forget(stage: Stage, queue: string): Promise<void> {
 describe('A push to more lanes than an expression can name, overtaken by', () => {
   /** What another does meanwhile; the texts that are in the queue since, or not any more. */
   type Other = (queues: Queues, queue: string) => Promise<{ came?: string[]; went?: string[] }>
+  const pushedTo = (priority: number): Other => {
+    return async (queues, queue) => {
+      await push(queues, queue, named('b', 1, priority))
+      return { came: ['"b0"'] }
+    }
+  }
   const others: readonly [string, Other][] = [
-    [
-      'an append',
-      async (queues, queue) => {
-        await push(queues, queue, named('b', 1, 3))
-        return { came: ['"b0"'] }
-      },
-    ],
-    [
-      'a new lane',
-      async (queues, queue) => {
-        await push(queues, queue, named('b', 1, 500))
-        return { came: ['"b0"'] }
-      },
-    ],
+    ['an append', pushedTo(3)],
+    ['a new lane', pushedTo(500)],
     [
       'a pop',
       async (queues, queue) => {

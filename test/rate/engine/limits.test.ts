@@ -15,16 +15,6 @@ describe('A window', () => {
     expect(await limits.decide('user-123')).toMatchObject({ kind: 'allowed', remaining: 99 })
   })
 
-  it('is shared by all processes.', async () => {
-    const { process } = onRates()
-    const all = [process(), process(), process()]
-    const told: string[] = []
-    for (let i = 0; i < 50; i += 1) {
-      for (const limits of all) told.push((await limits.decide('k')).kind)
-    }
-    expect(counted(told)).toEqual({ allowed: 100, denied: 50 })
-  })
-
   it('is whole or nothing for a request of several slots.', async () => {
     const { limits } = onRates()
     await limits.configure('k', { maxRequests: 10 })
