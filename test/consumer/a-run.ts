@@ -47,6 +47,12 @@ export class Place {
     this.queues = this.#engine()
   }
 
+  static async holding(...values: unknown[]): Promise<Place> {
+    const place = new Place()
+    await place.push(...values)
+    return place
+  }
+
   #engine(): Queues {
     const { dynamodb, s3 } = createSimulatedClient(this.#store)
     return createQueues({

@@ -62,7 +62,7 @@ export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 /** Of a segment or of a batch: no queue id has a slash. */
 export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
 
-export type ItemPlace = {
+type ItemPlace = {
   readonly epoch: string
   readonly priority: number
   readonly sequence: number
@@ -89,5 +89,7 @@ export function parseItemId(id: unknown): ItemPlace | undefined {
 const lockIdForm = /^[A-Za-z0-9_-]{11}$/
 
 export const isLockId = (id: string): boolean => lockIdForm.test(id)
+
+export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard)
 
 export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS
