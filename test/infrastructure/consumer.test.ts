@@ -227,7 +227,8 @@ describe('A consumer in somebody’s app', () => {
     })
     expect([made.rule, made.failures].map((part) => Stack.of(part))).toEqual([workers, workers])
     const { stacks } = app.synth()
-    expect(stacks.find(({ id }) => id === 'Shop')?.dependencies).toEqual([])
+    const needs = stacks.find(({ id }) => id === 'Shop')?.dependencies.map(({ id }) => id)
+    expect(needs).not.toContain('Workers')
     expect(
       lookInto(app, workers)
         .ofType('AWS::Events::Rule')
@@ -236,11 +237,13 @@ describe('A consumer in somebody’s app', () => {
   })
 
   it('may have spaces in its ids, which names do without.', () => {
-    const { look } = shop((stack) => ({ function: inline(stack) }), {})
-    const { app, stack } = aService({}, 'My Queues')
-    const [[, bus] = []] = lookInto(app, stack).ofType('AWS::Events::EventBus')
-    expect(bus?.Properties.Name).toBe('Shop-My-Queues')
-    expect(look().ofType('AWS::Lambda::EventInvokeConfig')).toHaveLength(1)
+    const { stack, service, look } = aService({}, 'My Queues')
+    new PushPopConsumer(stack, 'My Consumer', { service, queues: 'a', function: inline(stack) })
+    const names = look().ofType('AWS::Events::EventBus')
+    expect(only(names)[1].Properties.Name).toBe('Shop-My-Queues')
+    const alarms = look().ofType('AWS::CloudWatch::Alarm')
+    const lost = alarms.map(([, { Properties }]) => String(Properties.AlarmName))
+    expect(lost.filter((name) => /\s/.test(name))).toEqual([])
   })
 
   it('is traced, logged and thrown away as its service is.', () => {

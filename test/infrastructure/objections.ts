@@ -23,7 +23,8 @@ export function objectionsOfNag2({ app, stack }: Pick<Synthesised, 'app' | 'stac
     Aspects.of(app).add(new Pack())
   }
   try {
-    app.synth()
+    // Once more, where somebody has already looked at the template: these aspects are new.
+    app.synth({ force: true })
   } catch {
     // The CDK throws where there are errors; they are read below.
   }
