@@ -1,5 +1,8 @@
 // `pushpop`: the service as a construct for your own CDK app.
 
+// First: what comes after does not load where this one refuses.
+import './needs-node.ts'
+
 export type { FunctionName } from '../lambdas/runtime/function-name.ts'
 export type { Bundling } from './bundling/bundling.ts'
 export type { Authorisation } from './constructs/authorisation.ts'

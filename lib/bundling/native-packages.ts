@@ -22,7 +22,7 @@ const loaders = [
 ]
 
 /** A package with code built for one platform, and whether each package that uses it can do without. */
-export type NativePackage = { readonly name: string; readonly isOptional: boolean }
+type NativePackage = { readonly name: string; readonly isOptional: boolean }
 
 /**
  * Packages in a bundle that bring code built for one platform. Their JavaScript bundles without a word, and

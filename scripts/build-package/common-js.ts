@@ -1,32 +1,22 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { transformSync } from 'esbuild'
-import { importsOf } from './imports-of.ts'
+import { declarationOf, reachedFrom } from './imports-of.ts'
 
 /**
  * The same modules for `require`, below `dist/cjs`: jest without flags, ts-node and older Nodes load no ES
  * module. Only what the entries lead to: the command line is never required.
  */
 export function writeCommonJs(dist: string, entries: readonly string[]): void {
-  const reached = new Set<string>()
-  const visit = (file: string): void => {
-    if (reached.has(file)) return
-    reached.add(file)
-    const declaration = file.replace(/\.js$/, '.d.ts')
-    for (const imported of importsOf(file)) visit(imported)
-    if (!existsSync(declaration)) return
-    for (const imported of importsOf(declaration)) visit(imported)
-  }
-  entries.forEach(visit)
   const folder = join(dist, 'cjs')
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n')
-  for (const file of reached) {
+  for (const file of reachedFrom(entries)) {
     const target = join(folder, relative(dist, file))
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, commonJsOf(readFileSync(file, 'utf8'), relative(dirname(target), file)))
-    const declaration = file.replace(/\.js$/, '.d.ts')
-    if (existsSync(declaration)) copyFileSync(declaration, target.replace(/\.js$/, '.d.ts'))
+    const declaration = declarationOf(file)
+    if (existsSync(declaration)) copyFileSync(declaration, declarationOf(target))
   }
 }
 

@@ -23,7 +23,7 @@ export function pruneDeclarations(dist: string, entries: readonly string[]): voi
 export function nameScriptsInDeclarations(dist: string): void {
   for (const path of globSync('**/*.d.ts', { cwd: dist })) {
     const text = readFileSync(join(dist, path), 'utf8')
-    const named = text.replaceAll(/((?:from |import\()["']\.[^"']+)\.ts(["'])/g, '$1.js$2')
+    const named = text.replaceAll(/((?:from |import |import\()["']\.[^"']+)\.ts(["'])/g, '$1.js$2')
     writeFileSync(join(dist, path), named)
   }
 }

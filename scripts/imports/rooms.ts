@@ -8,6 +8,7 @@ const data = {
     'lambdas/consumer/event.ts',
     'lambdas/consumer/settings.ts',
     'lambdas/engine/core/limits.ts',
+    'lambdas/foundation/node-version.ts',
     'lambdas/foundation/queue-id.ts',
     'lambdas/foundation/table.ts',
     'lambdas/http/routes.ts',
