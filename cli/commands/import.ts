@@ -1,8 +1,6 @@
 import { flag, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { LineItem } from '../lines/batches.ts'
 import { freshKey, importKey } from '../lines/import-key.ts'
@@ -10,6 +8,8 @@ import { openInput } from '../lines/input.ts'
 import { readStored } from '../lines/item-text.ts'
 import { pushBatches } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
+import { counted } from '../terminal/amounts.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 export const importItems = command({
   name: 'import',

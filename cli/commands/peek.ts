@@ -2,12 +2,12 @@ import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { age, counted } from '../console/amounts.ts'
-import { type Column, printTable } from '../console/table.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted } from '../failure.ts'
 import { itemLine, onOneLine } from '../lines/write-item.ts'
 import { pagesOf } from '../target/browse-all.ts'
+import { age, counted } from '../terminal/amounts.ts'
+import { type Column, printTable } from '../terminal/table.ts'
 
 const LIMIT_STANDARD = 20
 /** Looking at more is an export, which can be resumed. */

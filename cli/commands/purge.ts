@@ -3,9 +3,9 @@ import { present } from '../../lambdas/foundation/shared/present.ts'
 import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { checkAskable, confirm } from '../console/confirm.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { counted } from '../terminal/amounts.ts'
+import { checkAskable, confirm } from '../terminal/confirm.ts'
 
 export const purge = command({
   name: 'purge',

@@ -2,8 +2,6 @@ import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Batch, LineItem } from '../lines/batches.ts'
@@ -11,6 +9,8 @@ import { openInput } from '../lines/input.ts'
 import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
 import { pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
+import { counted } from '../terminal/amounts.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 /** The service takes 128; the number of the batch is appended. */
 const KEY_CHARACTERS_MAX = 110

@@ -3,13 +3,13 @@ import { stateBody } from '../../lambdas/http/state-body.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'
-import { clockTime, counted } from '../console/amounts.ts'
-import { openScreen } from '../console/screen.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { explain } from '../explain.ts'
 import { wrongUsage } from '../failure.ts'
 import { statsLines } from '../stats/show.ts'
 import { type Snapshot, snapshotOf } from '../stats/snapshot.ts'
+import { clockTime, counted } from '../terminal/amounts.ts'
+import { openScreen } from '../terminal/screen.ts'
 
 const LIMIT_STANDARD = 50
 const LIMIT_MAX = 1_000

@@ -3,12 +3,12 @@
 
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { counted, grouped } from '../console/amounts.ts'
-import type { ProgressBar } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { codeOf, exitCodeOf } from '../explain.ts'
 import { Failure, interrupted, messageOf } from '../failure.ts'
 import type { Target } from '../target/target.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
+import type { ProgressBar } from '../terminal/progress-bar.ts'
 import { type Batch, batchesOf, type LineItem } from './batches.ts'
 import { BadLine } from './read-lines.ts'
 

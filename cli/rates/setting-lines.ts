@@ -1,5 +1,5 @@
-import { grouped } from '../console/amounts.ts'
-import { tableLines } from '../console/table.ts'
+import { grouped } from '../terminal/amounts.ts'
+import { tableLines } from '../terminal/table.ts'
 
 /** `max_requests  100`: in the API's own names, a line each. */
 export function settingLines(settings: object): readonly string[] {
