@@ -116,6 +116,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -139,6 +143,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -169,6 +177,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -373,6 +385,10 @@ export type BrowseAnswer = {
     readonly deliveries: number
     /** Why it was dead-lettered. */
     readonly reason?: string
+    /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+    readonly dead_lettered_at?: number
+    /** How often it had been delivered when it was dead-lettered. */
+    readonly prior_deliveries?: number
     readonly state: 'ready' | 'locked'
   }[]
   /** For the next page; absent on the last. */

@@ -1,4 +1,5 @@
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import type { DeadLetter } from './core/entry.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 
@@ -62,15 +63,13 @@ export interface Queues {
 
 export type Pushed = { readonly ids: readonly string[] }
 
-export type PoppedItem = {
+export type PoppedItem = DeadLetter & {
   readonly text: string
   readonly id: string
   readonly priority: number
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** Why it was dead-lettered, on a dead-letter queue. */
-  readonly reason?: string
 }
 
 export type PopOutcome =
