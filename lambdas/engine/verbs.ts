@@ -61,7 +61,11 @@ export interface Queues {
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 
-export type Pushed = { readonly ids: readonly string[] }
+export type Pushed = {
+  readonly ids: readonly string[]
+  /** An earlier push with this key did it; this one changed nothing. */
+  readonly repeated?: true
+}
 
 export type PoppedItem = DeadLetter & {
   readonly text: string
