@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
+import { QUEUES_PER_PAGE_MAX } from '../../lambdas/engine/core/limits.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import {
   createRequestHandler,
@@ -51,12 +52,10 @@ export function openStoreTarget(
   }
 }
 
-const PAGE_MAX = 100
-
 async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<string> {
   let cursor: string | undefined
   do {
-    const page = await queues.list(present({ limit: PAGE_MAX, prefix, cursor }))
+    const page = await queues.list(present({ limit: QUEUES_PER_PAGE_MAX, prefix, cursor }))
     for (const { queue } of page.queues) yield queue
     cursor = page.cursor
   } while (cursor !== undefined)
