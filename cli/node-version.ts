@@ -1,13 +1,18 @@
-import { failed } from './failure.ts'
+// Loaded by any Node, so it imports nothing.
 
 type Version = `${number}.${number}`
 
 /** A sentence instead of what an older Node makes of it: an obscure "is not a function". */
-export function needNode(wanted: Version, what: string): void {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+export function nodeTooOld(
+  wanted: Version,
+  what: string,
+  running = process.versions.node,
+): string | undefined {
+  const [major = 0, minor = 0] = running.split('.').map(Number)
   const [majorMin = 0, minorMin = 0] = wanted.split('.').map(Number)
-  if (major > majorMin || (major === majorMin && minor >= minorMin)) return
-  throw failed(
-    `Cannot go on because ${what} needs Node ${wanted} or newer, and this is ${process.version}`,
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined
+  return (
+    `Cannot go on because ${what} needs Node ${wanted} or newer, and this is v${running}; ` +
+    'install a newer one from https://nodejs.org, or switch to it with your version manager'
   )
 }

@@ -56,6 +56,7 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
 }
 
 export type { Auth, Provided } from './auth.ts'
+export { type BulkOptions, type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
 export type { ClientOptions } from './connect.ts'
 export type {
   Consumed,

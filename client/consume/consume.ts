@@ -1,11 +1,10 @@
+import { LOCK_TTL_SECONDS_DEFAULT } from '../../lambdas/foundation/shared/hold-lock.ts'
 import type { Queue } from '../queue.ts'
 import { idleQueue } from './idle.ts'
 import type { Consumed, ConsumeFailure, ConsumeOptions, Handler } from './options.ts'
 import type { Shift } from './shift.ts'
 import { work } from './worker.ts'
 
-/** As the service has it. */
-const TTL_SECONDS = 30
 /** An item waits this long at most for a consumer that found the queue empty for a while. */
 const IDLE_MS_MAX = 5_000
 
@@ -18,7 +17,13 @@ export async function consume<T>(
   handler: Handler<T>,
   options: ConsumeOptions<T> = {},
 ): Promise<Consumed> {
-  const { concurrency = 1, batch = 1, ttlSeconds = TTL_SECONDS, signal, graceMs } = options
+  const {
+    concurrency = 1,
+    batch = 1,
+    ttlSeconds = LOCK_TTL_SECONDS_DEFAULT,
+    signal,
+    graceMs,
+  } = options
   const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
   check(concurrency, competing)
 

@@ -2,6 +2,7 @@
 
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
+import { countPopped } from '../runtime/count-popped.ts'
 import { logOf } from '../runtime/environment.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError } from '../runtime/log.ts'
@@ -101,13 +102,7 @@ const counted = (queues: Engine): Engine => ({
   async pop(queue, request) {
     const popped = await queues.pop(queue, request)
     const tally = currentTally()
-    if (popped.kind === 'items' && tally !== undefined) {
-      tally.count('ItemsPopped', popped.items.length)
-      const oldestMs = Math.min(...popped.items.map(({ pushedAtMs }) => pushedAtMs))
-      const age = Math.max(0, Date.now() - oldestMs) / 1000
-      // A run is one line: the worst of its pops, and not their sum.
-      tally.metrics.set('OldestItemAge', Math.max(age, tally.metrics.get('OldestItemAge') ?? 0))
-    }
+    if (tally !== undefined) countPopped(tally, popped)
     return popped
   },
 })

@@ -1,5 +1,6 @@
 import {
   ITEMS_PER_POP_MAX,
+  LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
 } from '../engine/core/limits.ts'
@@ -43,9 +44,6 @@ export const variables = {
   deadLetters: 'PUSHPOP_CONSUMER_DEAD_LETTERS',
 } as const
 
-/** As the HTTP API and the client have it. */
-const LOCK_TTL_SECONDS = 30
-
 /**
  * We extend a lock when two fifths of its life are over. Of five seconds three are left then: more than
  * the process has left when it stops extending (`END_MS`), so no other consumer gets the items while the
@@ -73,7 +71,7 @@ export function settingsOf(options: ConsumerOptions, environment: Environment): 
     batchSize: within('batchSize', number('batchSize') ?? 1, 1, ITEMS_PER_POP_MAX),
     lockTtlSeconds: within(
       'lockTtlSeconds',
-      number('lockTtlSeconds') ?? LOCK_TTL_SECONDS,
+      number('lockTtlSeconds') ?? LOCK_TTL_SECONDS_DEFAULT,
       LOCK_TTL_SECONDS_MIN,
       LOCK_TTL_SECONDS_MAX,
     ),

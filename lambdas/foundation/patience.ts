@@ -3,7 +3,7 @@ import type { Random } from './system.ts'
 
 // How often a request that was refused for now is sent, and after which pauses.
 
-export type Patience = {
+type Patience = {
   readonly attemptsMax: number
   /** Of pauses in all, after which it is over. */
   readonly lastsMs?: number
@@ -27,7 +27,7 @@ export const steadyPatience: Patience = {
  * 3 ms it takes the next unit that a throttled item lets pass; 400 of them last as long as a seal
  * may take.
  */
-export const eagerPatience: Patience = { attemptsMax: 400, pauseMs: () => 3 }
+const eagerPatience: Patience = { attemptsMax: 400, pauseMs: () => 3 }
 
 /**
  * A transaction holds its items for some 10 ms, and there is no line: the next to ask after it ends has

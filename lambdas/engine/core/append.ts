@@ -30,7 +30,7 @@ export function appendOf(lanes: ReadonlyMap<number, readonly string[]>): Append 
 }
 
 /** What stands in the way of an append, by the record that refused it. */
-export type Obstacle =
+type Obstacle =
   | { readonly kind: 'no-record' }
   | { readonly kind: 'no-lanes'; readonly missing: readonly number[] }
   | { readonly kind: 'full' }

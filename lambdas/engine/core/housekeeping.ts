@@ -18,7 +18,7 @@ export type HousekeepingPlan = {
   /** Drained lanes to drop. */
   readonly drop: readonly number[]
 }
-export type LaneSegments = { readonly priority: number; readonly segments: Range }
+type LaneSegments = { readonly priority: number; readonly segments: Range }
 
 export function planHousekeeping(record: QueueRecord, dropEmpty = false): HousekeepingPlan {
   const offload: LaneSegments[] = []

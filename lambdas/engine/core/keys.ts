@@ -62,7 +62,7 @@ export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 /** Of a segment or of a batch: no queue id has a slash. */
 export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
 
-export type ItemPlace = {
+type ItemPlace = {
   readonly epoch: string
   readonly priority: number
   readonly sequence: number

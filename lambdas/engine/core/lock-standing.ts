@@ -1,7 +1,7 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { type Ending, isDone, isLive, itemsIn, type Lock, type QueueRecord } from './record.ts'
 
-export type LockStanding =
+type LockStanding =
   | { readonly kind: 'live'; readonly lock: Lock }
   /** Acknowledged, folded or not: repeating it gets the same answer. */
   | { readonly kind: 'acknowledged'; readonly items: number }

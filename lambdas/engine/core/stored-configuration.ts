@@ -2,7 +2,7 @@ import type { GuardLimit } from '../../rate/core/setting-fields.ts'
 import type { Configuration } from './configuration.ts'
 
 /** [requests, window], and of a smooth one its burst. */
-export type StoredLimit = [number, number] | [number, number, number]
+type StoredLimit = [number, number] | [number, number, number]
 
 export type StoredConfiguration = {
   v: number

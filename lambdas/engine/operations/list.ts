@@ -1,6 +1,7 @@
 import type { Row } from '../../foundation/dynamo.ts'
-import { QueueError } from '../../foundation/errors.ts'
+import { checkLimit } from '../core/check-limit.ts'
 import { queueOfRecordKey, recordKey } from '../core/keys.ts'
+import { PAGE_DEFAULT, QUEUES_PER_PAGE_MAX } from '../core/limits.ts'
 import { decodeRecord, type StoredRecord } from '../core/stored-record.ts'
 import { badCursor, countIn } from '../core/views.ts'
 import type { QueuePage } from '../verbs.ts'
@@ -8,24 +9,17 @@ import { checkPrefix, isPrefix, queuesIn } from './directory.ts'
 import { allShards } from './due-queues.ts'
 import type { Engine } from './engine.ts'
 
-const LIMIT_DEFAULT = 20
-const LIMIT_MAX = 100
-
 /** Queues by name, a page at a time: each shard has its own in order, and this merges them. */
 export async function list(
   engine: Engine,
   {
     prefix = '',
-    limit = LIMIT_DEFAULT,
+    limit = PAGE_DEFAULT,
     cursor,
   }: { readonly prefix?: string; readonly limit?: number; readonly cursor?: string } = {},
 ): Promise<QueuePage> {
   checkPrefix(prefix)
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new QueueError('INVALID_PARAMETER', `limit must be an integer from 1 to ${LIMIT_MAX}`, {
-      field: 'limit',
-    })
-  }
+  checkLimit(limit, QUEUES_PER_PAGE_MAX)
   const after = cursor === undefined ? undefined : decodeListCursor(cursor, prefix)
   // One more than asked for tells whether there is another page.
   const shards = await Promise.all(

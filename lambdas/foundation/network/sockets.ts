@@ -3,7 +3,7 @@
 import type { Agent, request } from 'node:http'
 import type { Socket } from 'node:net'
 
-export type SocketOptions = {
+type SocketOptions = {
   readonly socketsMax: number
   readonly idleMsMax: number
   /** The wall clock: it goes on while a process is frozen. */

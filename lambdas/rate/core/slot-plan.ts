@@ -45,7 +45,7 @@ export type SlotCondition = {
   readonly atMs: number | undefined
 }
 
-export type SlotPlan =
+type SlotPlan =
   /** Final as long as the rules are these: a cursor never goes back, but by giving up. */
   | {
       readonly kind: 'denied'

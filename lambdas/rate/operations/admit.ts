@@ -16,7 +16,7 @@ export type AdmitRequest = RateRequest & {
   readonly maxWaitMs?: number | undefined
 }
 
-export type Ticketed = Promised & { readonly kind: 'promised'; readonly ticket: string }
+type Ticketed = Promised & { readonly kind: 'promised'; readonly ticket: string }
 export type Admission =
   | (Allowed & { readonly waitedMs: number })
   | Denied

@@ -78,7 +78,7 @@ export async function decideRate(
 }
 
 /** What applies to a key; given a time, looked for since then. `undefined`: there is no limit. */
-export type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
+type SettingsSource = (sinceMs?: number) => Promise<KnownSettings | undefined>
 
 /** For keys that callers cannot name as well. `undefined`: there is no limit any more. */
 export async function decideBySettings(

@@ -8,7 +8,7 @@ import type { SlotLimiter } from './limiter.ts'
 /** A limit, and at which revision of its owner's configuration it was seen. */
 export type OwnedLimit = { readonly limit: GuardLimit; readonly revision: number }
 
-export type GuardRequest = {
+type GuardRequest = {
   readonly seen: OwnedLimit
   /** The owner's limit as it is now. */
   readonly look: () => Promise<OwnedLimit | undefined>

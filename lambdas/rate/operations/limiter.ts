@@ -54,7 +54,7 @@ export type SeenRow = {
   /** Others take from it as well. Decides which write is tried first, and nothing else. */
   readonly shared: boolean
 }
-export type KnownConfiguration = KeyConfiguration & { readonly confirmedMs: number }
+type KnownConfiguration = KeyConfiguration & { readonly confirmedMs: number }
 
 export type Place = { readonly key: string; readonly shard: number }
 

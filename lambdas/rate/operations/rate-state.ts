@@ -5,7 +5,7 @@ import { rulesOf, type Settings } from '../core/settings.ts'
 import { type AppliedSettings, rateConfiguration } from './configure.ts'
 import { type Limiter, nowMs, readRow } from './limiter.ts'
 
-export type ShardState = {
+type ShardState = {
   readonly shard: number
   readonly limit: number
   /** Requests of cost 1 that could go now. */

@@ -20,7 +20,7 @@ import {
 } from './limiter.ts'
 
 /** What is asked of one row, beside the rules. */
-export type Wish = {
+type Wish = {
   readonly cost: number
   readonly canWait: boolean
   readonly settings: Settings

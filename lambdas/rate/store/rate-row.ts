@@ -9,7 +9,7 @@ import type { KeyConfiguration } from '../core/settings.ts'
  * none that the table's stream wakes anybody for.
  *   e epoch · c cursor · t the item's time · x turns given up · o overhang · k configuration · ttl
  */
-export type StoredRateRow = {
+type StoredRateRow = {
   readonly pk: string
   readonly sk: string
   readonly e: string

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { asDocumentPort, type DocumentPort } from '../../foundation/document-port.ts'
 import type { Clock } from '../../foundation/system.ts'
 
-export type StoreTime = {
+type StoreTime = {
   /** The client, whose answers are looked at. */
   readonly port: DocumentPort
   /** By the store's clock, as its last answer said to the second; by ours until there is one. */
