@@ -45,11 +45,7 @@ export interface Queues {
     deadLetterQueue: string,
     request?: { readonly limit?: number },
   ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
-  list(request?: {
-    readonly prefix?: string
-    readonly limit?: number
-    readonly cursor?: string
-  }): Promise<QueuePage>
+  list(request?: ListRequest): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
   housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
   /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
@@ -145,9 +141,32 @@ export type BrowsePage = {
   readonly cursor?: string
 }
 
+export type ListRequest = {
+  readonly prefix?: string | undefined
+  /** Just these, in this order, whether or not they exist: instead of a prefix and pages. */
+  readonly ids?: readonly string[] | undefined
+  /** What each record says beside its count. */
+  readonly detail?: boolean | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** No count, and no detail, where the record could not be read: it is throttled, or of a newer format. */
+export type QueueSummary = {
+  readonly queue: string
+  readonly count?: number
+  readonly detail?: {
+    readonly lockedCount: number
+    readonly deadCount: number
+    /** Items whose time has not come: none, as long as nothing can be scheduled. */
+    readonly scheduledCount: number
+    /** Those that hold items. */
+    readonly lanes: readonly { readonly priority: number; readonly count: number }[]
+  }
+}
+
 export type QueuePage = {
-  /** No count where the record could not be read: it is throttled, or of a newer format. */
-  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
+  readonly queues: readonly QueueSummary[]
   readonly cursor?: string
 }
 

@@ -49,12 +49,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   'lambdas/runtime': engine,
   'lambdas/http': service,
+  // How one queue is worked, whoever does it: the client bundles this too.
+  'lambdas/consumer/core': ['lambdas/foundation/shared'],
   'lambdas/consumer': service,
   'lambdas/background': service,
   'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
 
   // Published by itself, and loaded by browsers.
-  client: ['lambdas/foundation/shared'],
+  client: ['lambdas/foundation/shared', 'lambdas/consumer/core'],
 
   lib: data.stack,
   bin: ['lib'],

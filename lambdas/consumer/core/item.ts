@@ -1,5 +1,3 @@
-import type { PoppedItem } from '../engine/queues.ts'
-
 /** An item as the handler gets it. */
 export type Item<T = unknown> = {
   readonly value: T
@@ -14,8 +12,8 @@ export type Item<T = unknown> = {
   readonly reason?: string
 }
 
-/** The engine accepts nothing but JSON, so the text can be parsed. */
-export const itemOf = <T>(popped: PoppedItem): Item<T> => ({
+/** A queue holds nothing but JSON, so the text can be parsed. */
+export const itemOf = <T>(popped: Omit<Item, 'value'>): Item<T> => ({
   value: JSON.parse(popped.text) as T,
   ...popped,
 })
