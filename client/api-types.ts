@@ -486,6 +486,10 @@ export type RedriveAnswer = {
 export type ListParameters = {
   /** Only ids with this prefix. */
   readonly prefix?: string
+  /** Up to 100 ids, with commas between them: just these queues, in this order, instead of pages. */
+  readonly ids?: string
+  /** Also what is locked, dead and scheduled, and each priority’s count. Default false. */
+  readonly detail?: boolean
   /** How many at most. Default 20. */
   readonly limit?: number
   /** Goes on where an earlier page ended. */
@@ -498,6 +502,19 @@ export type ListAnswer = {
     readonly id: string
     /** Its items; absent where the record of the queue could not be read just now. */
     readonly count?: number
+    /** Items in live locks. With `detail`, as all that follows. */
+    readonly locked_count?: number
+    /** Items on their way to the dead-letter queue. */
+    readonly dead_count?: number
+    /** Items whose time has not come. */
+    readonly scheduled_count?: number
+    /** Those that have items. */
+    readonly priorities?: readonly {
+      /** 0 is served first. */
+      readonly priority: number
+      /** Items of this priority. */
+      readonly count: number
+    }[]
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string

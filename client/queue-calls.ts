@@ -58,11 +58,12 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
       return present({ itemsPushed, ids, repeated: answer.isReplay || undefined })
     },
     async pop(options = {}) {
-      const { count, ack, ttlSeconds, competing, acknowledge, waitForLockMs, hurry } = options
+      const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
+      const { waitForLockMs, hurry } = options
       const answer = await post('pop', 'pop', {
         query: {
           count,
-          require_ack: ack,
+          require_ack: requireAck,
           ttl_seconds: ttlSeconds,
           allow_competing_consumers: competing,
           acknowledge,

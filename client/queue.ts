@@ -44,6 +44,8 @@ export type PopOptions = CallOptions &
     /** 1–100, default 1. */
     readonly count?: number | undefined
     /** Lock the items until they are acknowledged. Without it they are gone once the service answers. */
+    readonly requireAck?: boolean | undefined
+    /** @deprecated An older name of `requireAck`. */
     readonly ack?: boolean | undefined
     /** How long the lock lives: 1–300, default 30. */
     readonly ttlSeconds?: number | undefined

@@ -11,6 +11,7 @@ import type {
   ConfigureBody,
   ExtendLockAnswer,
   InspectAnswer,
+  ListAnswer,
   PopAnswer,
 } from './api-types.ts'
 import type { ServiceErrorCode } from './errors.ts'
@@ -105,7 +106,7 @@ export type QueueState = {
 }
 
 /** No count where the service could not read the queue's record just now. */
-export type QueueSummary = { readonly id: string; readonly count?: number }
+export type QueueSummary = View<ListAnswer['queues'][number]>
 
 export function poppedOf<T>(body: PopAnswer, text: string): Popped<T> {
   return present({

@@ -13,7 +13,7 @@ import {
   segmentOf,
   unsettledIn,
 } from '../../lambdas/engine/core/record.ts'
-import { type Engine, readRecord } from '../../lambdas/engine/operations/engine.ts'
+import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
 import type { Finding } from './finding.ts'
 
 /** Reads at one version that do not find an item: then it is not being moved, it is not there. */

@@ -4,7 +4,7 @@
 import { countOf } from '../../lambdas/engine/core/ranges.ts'
 import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/engine/core/record.ts'
 import { countIn } from '../../lambdas/engine/core/views.ts'
-import { type Engine, readRecord } from '../../lambdas/engine/operations/engine.ts'
+import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
 import { segmentRows } from '../../lambdas/engine/store/segments.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { checkItems } from './check-items.ts'

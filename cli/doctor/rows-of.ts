@@ -1,4 +1,4 @@
-import type { Engine } from '../../lambdas/engine/operations/engine.ts'
+import type { Engine } from '../../lambdas/engine/operations/attempts/engine.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 
 /** As many pages of a megabyte as the largest segment can have, and some. */

@@ -11,7 +11,7 @@ import {
   REMIND_AFTER_SECONDS,
   STUCK_QUEUES_REMEMBERED,
 } from './core/limits.ts'
-import type { Engine } from './operations/engine.ts'
+import type { Engine } from './operations/attempts/engine.ts'
 import { ItemReader } from './store/items.ts'
 
 export type QueuesOptions = {

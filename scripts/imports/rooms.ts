@@ -19,6 +19,15 @@ const data = {
   prices: ['lib/constructs/function-settings.ts', 'lib/prices.ts'],
 }
 
+const operationsOn = (...rooms: readonly string[]): readonly string[] => [
+  ...rooms.map((room) => `lambdas/engine/operations/${room}`),
+  'lambdas/engine/store',
+  'lambdas/engine/core',
+  'lambdas/engine/verbs.ts',
+  'lambdas/rate',
+  'lambdas/foundation',
+]
+
 const engine = ['lambdas/engine', 'lambdas/rate', 'lambdas/foundation']
 const service = [...engine, 'lambdas/runtime']
 
@@ -38,23 +47,28 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   'lambdas/engine/core': ['lambdas/rate/core', 'lambdas/foundation'],
   'lambdas/engine/store': ['lambdas/engine/core', 'lambdas/rate/core', 'lambdas/foundation'],
-  'lambdas/engine/operations': [
-    'lambdas/engine/store',
-    'lambdas/engine/core',
-    'lambdas/engine/verbs.ts',
-    'lambdas/rate',
-    'lambdas/foundation',
-  ],
+  // What every verb is made of, then what several verbs share, then the verbs.
+  'lambdas/engine/operations/attempts': operationsOn(),
+  'lambdas/engine/operations/lanes': operationsOn('attempts'),
+  'lambdas/engine/operations/moving': operationsOn('attempts', 'lanes'),
+  'lambdas/engine/operations/looking': operationsOn('attempts'),
+  'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'moving'),
+  'lambdas/engine/operations/popping': operationsOn('attempts'),
+  'lambdas/engine/operations/settling': operationsOn('attempts', 'moving'),
+  'lambdas/engine/operations/sweeping': operationsOn('attempts', 'lanes', 'moving', 'looking'),
+  'lambdas/engine/operations/configuring': operationsOn('attempts'),
   'lambdas/engine': ['lambdas/rate', 'lambdas/foundation'],
 
   'lambdas/runtime': engine,
   'lambdas/http': service,
+  // How one queue is worked, whoever does it: the client bundles this too.
+  'lambdas/consumer/core': ['lambdas/foundation/shared'],
   'lambdas/consumer': service,
   'lambdas/background': service,
   'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
 
   // Published by itself, and loaded by browsers.
-  client: ['lambdas/foundation/shared'],
+  client: ['lambdas/foundation/shared', 'lambdas/consumer/core'],
 
   lib: data.stack,
   bin: ['lib'],

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -123,28 +123,36 @@ describe('Biome', () => {
   let folder = ''
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('refuses a circle at run time within a folder, and none of types', () => {
-    folder = mkdtempSync(join(tmpdir(), 'pushpop-circle-'))
-    cpSync(join(root, 'biome.json'), join(folder, 'biome.json'))
+  /** The files that a rule objects to, under the settings of this repository. */
+  function objections(rule: string, files: Readonly<Record<string, string>>): string[] {
+    folder = mkdtempSync(join(tmpdir(), 'pushpop-lint-'))
+    for (const path of ['biome.json', 'scripts/lint']) {
+      cpSync(join(root, path), join(folder, path), { recursive: true })
+    }
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    const args = [biome, 'lint', '--vcs-enabled=false', '--reporter=json', '.']
+    const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+    const found = [...stdout.matchAll(RegExp(`"category":"${rule}".*?"path":"(.*?)"`, 'gs'))]
+    return found.map(([, path]) => path as string).sort()
+  }
+
+  it('refuses a circle at run time within a folder, and none of types.', () => {
     const files = {
       'a.ts': "import { b } from './b.ts'\n\nexport const a = () => b()\n",
       'b.ts': "import { a } from './a.ts'\n\nexport const b = (): unknown => a()\n",
       'c.ts': "import type { D } from './d.ts'\n\nexport type C = { d?: D }\n",
       'd.ts': "import type { C } from './c.ts'\n\nexport type D = { c?: C }\n",
     }
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
-    const args = ['lint', '--vcs-enabled=false', '--reporter=json', '.']
-    let report = ''
-    try {
-      report = execFileSync(process.execPath, [biome, ...args], {
-        cwd: folder,
-        stdio: 'pipe',
-      }).toString()
-    } catch (error) {
-      report = (error as { stdout: Buffer }).stdout.toString()
+    expect(objections('lint/suspicious/noImportCycles', files)).toEqual(['a.ts', 'b.ts'])
+  })
+
+  it('refuses a sum that is read before a wait.', () => {
+    const files = {
+      'early.ts': 'export const add = async (sum: { of: number }) => {\n  sum.of += await 1\n}\n',
+      'late.ts':
+        'export const add = async (sum: { of: number }) => {\n  const n = await 1\n  sum.of += n\n}\n',
     }
-    const found = [...report.matchAll(/noImportCycles.*?"path":\s*(?:\{"file":)?"(.*?)"/gs)]
-    expect(found.map(([, path]) => path).sort()).toEqual(['a.ts', 'b.ts'])
+    expect(objections('plugin', files)).toEqual(['early.ts'])
   })
 })

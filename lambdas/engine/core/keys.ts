@@ -90,4 +90,6 @@ const lockIdForm = /^[A-Za-z0-9_-]{11}$/
 
 export const isLockId = (id: string): boolean => lockIdForm.test(id)
 
+export const allShards: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard)
+
 export const shardOf = (queue: string): number => fnv1a(queue) % SHARDS

@@ -1,9 +1,6 @@
 // Keeps a lock alive while its items are worked on. The client holds this file too, so it imports
 // nothing.
 
-/** How long a lock lives unless the pop says so. */
-export const LOCK_TTL_SECONDS_DEFAULT = 30
-
 /** Extended before half its life is over: if that is slow or lost, there is time for two more tries. */
 const EXTEND_AFTER = 0.4
 /** How long one extension may take, and the pause after one that failed, as parts of the lock's life. */

@@ -176,6 +176,20 @@ export const queueList = v.strictObject({
       count: v.optional(
         count('Its items; absent where the record of the queue could not be read just now.'),
       ),
+      locked_count: v.optional(count('Items in live locks. With `detail`, as all that follows.')),
+      dead_count: v.optional(count('Items on their way to the dead-letter queue.')),
+      scheduled_count: v.optional(count('Items whose time has not come.')),
+      priorities: v.optional(
+        described(
+          v.array(
+            v.strictObject({
+              priority: count('0 is served first.'),
+              count: count('Items of this priority.'),
+            }),
+          ),
+          'Those that have items.',
+        ),
+      ),
     }),
   ),
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),

@@ -32,6 +32,14 @@ export const configurationCall = {} as const satisfies Call
 export const listCall = {
   parameters: object({
     prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids with this prefix.'),
+    ids: optional(
+      text(1, QUEUES_PER_PAGE_MAX * (QUEUE_ID_CHARACTERS_MAX + 1)),
+      'Up to 100 ids, with commas between them: just these queues, in this order, instead of pages.',
+    ),
+    detail: optional(
+      flag(),
+      'Also what is locked, dead and scheduled, and each priority’s count. Default false.',
+    ),
     limit: v.optional(pageLimit(QUEUES_PER_PAGE_MAX)),
     cursor: v.optional(cursor()),
   }),

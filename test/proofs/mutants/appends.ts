@@ -49,11 +49,11 @@ export const appendMutants: readonly Mutant[] = [
   mutant('wide-append-without-born', '§5.2 all lanes only under a full compare',
     [appendUpdate, 'update.condition(`born=${update.value(seen.born)}`)', ''], test(racesTest)),
   mutant('batch-of-an-open-push-deleted', '§5.5 it may still land',
-    ['engine/operations/entries.ts',
+    ['engine/operations/lanes/entries.ts',
      "if (!(error instanceof QueueError) || error.outcome === 'unknown') return",
      'if (!(error instanceof QueueError)) return'], simulation(300)),
   mutant('full-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
-    ['engine/operations/append.ts',
+    ['engine/operations/pushing/append.ts',
      'const isAlone = attempt === 1',
      `if (record !== undefined && record.room < addition.items) throw queueFull(record)
 const isAlone = attempt === 1`], test(capacityTest, 'Room returns')),

@@ -5,8 +5,8 @@ const appendUpdate = 'engine/store/append-update.ts'
 const fence = 'engine/core/fence.ts'
 const dryUpdate = 'engine/store/dry-update.ts'
 const fencedUpdate = 'engine/store/fenced-update.ts'
-const pop = 'engine/operations/pop.ts'
-const purge = 'engine/operations/purge.ts'
+const pop = 'engine/operations/popping/pop.ts'
+const purge = 'engine/operations/settling/purge.ts'
 const marks = 'engine/core/flags.ts'
 
 /** The marks that events are made of: what is missed here is an event that never comes. */
@@ -35,7 +35,7 @@ export const flagMutants: readonly Mutant[] = [
      "if (bringsBack) update.removes.push('dry')",
      "if (!after.dry || bringsBack) update.removes.push('dry')"], simulation(600)),
   mutant('claim-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
-    ['engine/operations/claim.ts',
+    ['engine/operations/popping/claim.ts',
      'const known = await leaveDryQuietly(engine, record)',
      'const known = true'], simulation(200)),
   mutant('pop-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',

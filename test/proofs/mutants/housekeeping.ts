@@ -2,10 +2,10 @@ import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const housekeeping = 'engine/core/housekeeping.ts'
 const pointers = 'engine/core/pointers.ts'
-const segmentRound = 'engine/operations/segment-round.ts'
-const segmentWork = 'engine/operations/segment-work.ts'
-const move = 'engine/operations/move.ts'
-const forget = 'engine/operations/forget.ts'
+const segmentRound = 'engine/operations/lanes/segment-round.ts'
+const segmentWork = 'engine/operations/lanes/segment-work.ts'
+const move = 'engine/operations/moving/move.ts'
+const forget = 'engine/operations/sweeping/forget.ts'
 const storedRecord = 'engine/core/stored-record.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
@@ -50,9 +50,9 @@ async act() {
   if (committed.kind === 'lost') return { kind: 'lost', record: committed.current }
   const after = committed.record`],
      [segmentRound,
-      "import { attempts } from './attempts.ts'",
-      `import { attempts } from './attempts.ts'
-import { commit } from './commit.ts'`]], simulation(300, 'segments')),
+      "import { attempts } from '../attempts/attempts.ts'",
+      `import { attempts } from '../attempts/attempts.ts'
+import { commit } from '../attempts/commit.ts'`]], simulation(300, 'segments')),
   mutant('recall-into-the-keys-of-the-originals', '§5.1 a recall copies to rows of another key',
     ['engine/store/segment-rows.ts',
      'sk: recalledSortKey(from, from + run.length)',
@@ -148,7 +148,7 @@ if (committed.kind === 'committed') await engine.dynamo.update(recordKey(to), ap
       'AND v=:v AND a=:a AND c=:c AND n=:n`'],
      [forget, "':born': record.born,", '']], test(racesTest)),
   mutant('no-timer-where-housekeeping-failed', '§4 a run that cannot finish sets checkAt',
-    ['engine/operations/housekeep-record.ts',
+    ['engine/operations/lanes/housekeep-record.ts',
      'await lookAgain(engine, queue) return report',
      'return report'], test('test/engine/housekeep.test.ts', 'that S3 refuses leaves a timer')),
   mutant('segment-size-of-the-configuration',

@@ -2,8 +2,8 @@ import { type Mutant, mutant, test } from './mutant.ts'
 
 const claim = 'engine/core/claim.ts'
 const limits = 'engine/core/limits.ts'
-const append = 'engine/operations/append.ts'
-const lanes = 'engine/operations/lanes.ts'
+const append = 'engine/operations/pushing/append.ts'
+const lanes = 'engine/operations/lanes/lanes.ts'
 const largeAnswersTest = 'test/engine/large-answers.test.ts'
 const stuckLanesTest = 'test/engine/stuck-lanes.test.ts'
 
@@ -11,11 +11,11 @@ const stuckLanesTest = 'test/engine/stuck-lanes.test.ts'
 // biome-ignore format: a mutant is a row
 export const limitMutants: readonly Mutant[] = [
   mutant('answer-not-bounded', '§5.9 an answer is bounded before its commit: 4 MiB',
-    ['engine/operations/pop.ts',
+    ['engine/operations/popping/pop.ts',
      'stretches: plan.picks, bytesMax: ANSWER_BYTES_MAX,',
      'stretches: plan.picks,'], test(largeAnswersTest, 'exclusive without')),
   mutant('large-claim-not-bounded', '§5.9 an answer is bounded before its commit: 4 MiB',
-    ['engine/operations/claim.ts',
+    ['engine/operations/popping/claim.ts',
      'stretches: [stretch], bytesMax: ANSWER_BYTES_MAX,',
      'stretches: [stretch],'], test(largeAnswersTest, 'by competing consumers')),
   mutant('answer-bounded-before-escaping', '§5.9 as Lambda will escape it',
@@ -56,7 +56,7 @@ export const limitMutants: readonly Mutant[] = [
     ['foundation/dynamo.ts', 'Math.max(0, Math.min(ANSWER_COUNTS_MS_MAX, tookMs))', '0 * tookMs'],
     test('test/foundation/dynamo.test.ts', 'slow answers')),
   mutant('room-not-made-by-moving-the-dead', 'a push finds room where lanes hold only the dead',
-    ['engine/operations/append.ts', 'makeRoomForLanes(engine, record, buryDead)',
+    ['engine/operations/pushing/append.ts', 'makeRoomForLanes(engine, record, buryDead)',
      'makeRoomForLanes(engine, record)'],
     test('test/engine/many-lanes.test.ts', 'only dead')),
   mutant('lane-refused-from-memory', '§5.7 a refusal needs a strong read',

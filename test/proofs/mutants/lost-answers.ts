@@ -1,15 +1,15 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const commit = 'engine/operations/commit.ts'
-const engine = 'engine/operations/engine.ts'
-const append = 'engine/operations/append.ts'
-const claim = 'engine/operations/claim.ts'
-const extend = 'engine/operations/extend.ts'
+const commit = 'engine/operations/attempts/commit.ts'
+const engine = 'engine/operations/attempts/engine.ts'
+const append = 'engine/operations/pushing/append.ts'
+const claim = 'engine/operations/popping/claim.ts'
+const extend = 'engine/operations/settling/extend.ts'
 const sdkRetry = 'foundation/sdk-retry.ts'
 const dynamo = 'foundation/dynamo.ts'
-const receipts = 'engine/operations/receipts.ts'
-const pushOnce = 'engine/operations/push-once.ts'
-const pop = 'engine/operations/pop.ts'
+const receipts = 'engine/operations/pushing/receipts.ts'
+const pushOnce = 'engine/operations/pushing/push-once.ts'
+const pop = 'engine/operations/popping/pop.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const answersTest = 'test/proofs/mutants/answers.test.ts'
 const doubtTest = 'test/engine/doubt.test.ts'
@@ -74,7 +74,7 @@ const after = seen(engine, queue, written.row)
 if (written.kind === 'failed' || after === undefined) return clearTheWay`],
     test('test/engine/doubt.test.ts', 'not to be found')),
   mutant('first-push-sent-again', '§5.5 a lost answer is never guessed',
-    ['engine/operations/first-record.ts',
+    ['engine/operations/attempts/first-record.ts',
      'if (current?.born !== item.born) throw outcomeUnknown(queue, written.cause)',
      'if (current?.born !== item.born) return again(current)'],
     test('test/engine/doubt.test.ts', 'first push')),
@@ -85,7 +85,7 @@ if (written.kind === 'failed' || after === undefined) return clearTheWay`],
   mutant('claim-that-cannot-be-read-taken-for-failure', '§6.6 a definite error changed nothing',
     [claim, 'throw changedAllTheSame(error)', 'throw error'], test(answersTest)),
   mutant('lost-acknowledge-taken-for-failure', '§5.5 a lost answer is never guessed',
-    ['engine/operations/acknowledge.ts',
+    ['engine/operations/settling/acknowledge.ts',
      'return refuse(error, isFinal)',
      'return refuse(error, isFinal || true)'],
     test(doubtTest, 'may yet land')),
@@ -95,7 +95,7 @@ if (written.kind === 'failed' || after === undefined) return clearTheWay`],
       "refuse(acknowledgedAlready('extend', lockId))",
       "refuse(acknowledgedAlready('extend', lockId), true)"]], test(racesTest)),
   mutant('purge-in-part-taken-for-failure', '§6.6 a definite error changed nothing',
-    ['engine/operations/purge.ts',
+    ['engine/operations/settling/purge.ts',
      'throw itemsPurged > 0 ? changedAllTheSame(error) : error',
      'throw error'], test(answersTest)),
   mutant('sdk-retry-left-on', '§5.5 the SDK’s own retry',
@@ -159,9 +159,9 @@ async function popApart(
   request: PopRequest,
 ): Promise<PopOutcome> {`],
      [pop,
-      "import { hashOf } from './hash.ts'",
-      `import { hashOf } from './hash.ts'
-import { acknowledge as acknowledgeApart } from './acknowledge.ts'`]],
+      "import { hashOf } from '../../core/hash.ts'",
+      `import { hashOf } from '../../core/hash.ts'
+import { acknowledge as acknowledgeApart } from '../settling/acknowledge.ts'`]],
     test('test/engine/acknowledge.test.ts', 'settles nothing'), simulation(300)),
   mutant('ended-locks-not-remembered', '§7 acknowledge repeated: the first answer again',
     ['engine/core/locks.ts', 'ended: ended.slice(-ENDED_KEPT)', 'ended: []'],
@@ -181,6 +181,6 @@ import { acknowledge as acknowledgeApart } from './acknowledge.ts'`]],
 } catch (error) {
   throw error`], test(doubtTest, 'newer format')),
   mutant('doubt-forgotten-by-the-driver', '§5.5 a lost answer is never guessed',
-    ['engine/operations/attempts.ts', 'if (run.doubt === undefined) throw error', 'throw error'],
+    ['engine/operations/attempts/attempts.ts', 'if (run.doubt === undefined) throw error', 'throw error'],
     test('test/engine/attempts.test.ts')),
 ]

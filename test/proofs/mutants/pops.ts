@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const pop = 'engine/operations/pop.ts'
+const pop = 'engine/operations/popping/pop.ts'
 const corePop = 'engine/core/pop.ts'
 const record = 'engine/core/record.ts'
 const items = 'engine/store/items.ts'
@@ -37,7 +37,7 @@ const known = await leaveDryQuietly(engine, after)`]], simulation(300)),
   mutant('empty-pop-without-guards', '§5.7 an "empty" is never guessed',
     [pop, 'const guards = nothingVisible(record, command)', 'const guards = {}'], test(racesTest)),
   mutant('locked-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
-    ['engine/operations/attempts.ts',
+    ['engine/operations/attempts/attempts.ts',
      '(isConclusion && !run.isCurrent)',
      "(isConclusion && !run.isCurrent && !JSON.stringify(decision).includes('locked'))"],
     simulation(300)),
@@ -124,7 +124,7 @@ const taken`], simulation(300)),
      'if (free.length > 1 || first.from !== lane.frontier) return undefined',
      ''], simulation(300, 'claims')),
   mutant('failed-fold-fails-the-claim', '§5.6 nothing after the commit changes the answer',
-    ['engine/operations/fold.ts',
+    ['engine/operations/attempts/fold.ts',
      '% DONE_LOCKS_STEP !== 0) return await fold(engine, record).catch(',
      `% DONE_LOCKS_STEP !== 0) return
 await fold(engine, record).then(`], test(answersTest)),
@@ -137,12 +137,12 @@ await fold(engine, record).then(`], test(answersTest)),
     [pop, "|| (plan.kind === 'take' && itemsIn(plan.picks) < count)", ''],
     test(fillTest, 'exclusive')),
   mutant('claim-short-by-memory', 'one pop fills its count',
-    ['engine/operations/claim.ts',
+    ['engine/operations/popping/claim.ts',
      'claim === undefined || (!view.isCurrent && claim.count < command.count)',
      'claim === undefined'], test(fillTest, 'competing')),
   mutant('missing-counts-though-the-record-has-moved',
     '§5.4 503 only if it is missing at the current version',
-    ['engine/operations/missing-items.ts',
+    ['engine/operations/attempts/missing-items.ts',
      'if (current?.born === record?.born && current?.version === record?.version) this.#found += 1',
      'this.#found += 1'], test('test/engine/moving.test.ts', 'A pop follows')),
 ]

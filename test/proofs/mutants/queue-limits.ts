@@ -1,9 +1,9 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const appendUpdate = 'engine/store/append-update.ts'
-const append = 'engine/operations/append.ts'
+const append = 'engine/operations/pushing/append.ts'
 const guard = 'rate/operations/guard.ts'
-const passLimit = 'engine/operations/pass-limit.ts'
+const passLimit = 'engine/operations/attempts/pass-limit.ts'
 const queueLimitsTest = 'test/engine/queue-limits.test.ts'
 
 /** `push_limit` and `pop_limit`: every way round them, and what they must not cost. */
@@ -20,25 +20,25 @@ export const queueLimitMutants: readonly Mutant[] = [
     test(queueLimitsTest, 'A pop limit holds for all processes together, competing')),
   mutant('push-that-knows-of-the-limit-goes-all-the-same', 'nothing gets by a queue’s limit',
     [append,
-     "from: 'recollection', attemptsMax: ATTEMPTS_MAX, limit }",
-     "from: 'recollection', attemptsMax: ATTEMPTS_MAX, limit: { ...limit, hasSlot: true } }"],
+     "from: 'memory', attemptsMax: ATTEMPTS_MAX, limit }",
+     "from: 'memory', attemptsMax: ATTEMPTS_MAX, limit: { ...limit, hasSlot: true } }"],
     simulation(300, 'limited')),
   mutant('keyed-push-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/push-once.ts',
+    ['engine/operations/pushing/push-once.ts',
      'pausesFrom: 2, limit }',
      'pausesFrom: 2, limit: { ...limit, hasSlot: true } }'],
     test(queueLimitsTest, 'Idempotency-Key')),
   mutant('transaction-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/transact-item.ts',
+    ['engine/operations/pushing/transact-item.ts',
      "await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)",
      'true'], test(queueLimitsTest, 'part of a transaction')),
   mutant('pop-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/pop.ts', "verb: 'pop', hasSlot: false,", "verb: 'pop', hasSlot: true,"],
+    ['engine/operations/popping/pop.ts', "verb: 'pop', hasSlot: false,", "verb: 'pop', hasSlot: true,"],
     simulation(300, 'limited')),
   mutant('wide-push-of-a-cold-process-asks-for-no-limit', 'nothing gets by a queue’s limit',
     [append,
-     "from: 'memory', attemptsMax: ATTEMPTS_MAX, limit }",
-     "from: 'memory', attemptsMax: ATTEMPTS_MAX, limit: { ...limit, hasSlot: engine.memory.get(queue) === undefined } }"],
+     "from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, limit }",
+     "from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, limit: { ...limit, hasSlot: engine.memory.get(queue) === undefined } }"],
     test(queueLimitsTest, '200 lanes')),
   mutant('slot-counted-by-any-clock', 'a clock far off the gateway’s is refused',
     [guard, '{ receivedMs }, settings', '{}, settings'], test(queueLimitsTest, 'A clock far off')),
@@ -61,7 +61,7 @@ configured`], test(queueLimitsTest, 'who remember the one before')),
      'if (!(error instanceof QueueError)) throw error',
      'if (error instanceof QueueError) throw error'], test(queueLimitsTest, 'out of reach')),
   mutant('batch-stored-before-the-limit-is-asked', 'a caller far above a limit costs nothing',
-    ['engine/operations/push.ts', 'await passKnownLimit(engine, queue, receivedMs)', 'false'],
+    ['engine/operations/pushing/push.ts', 'await passKnownLimit(engine, queue, receivedMs)', 'false'],
     test(queueLimitsTest, 'denies from memory')),
   mutant('dead-letters-held-up-by-a-limit', 'what the service moves is no call',
     [appendUpdate, 'admitted = anyway,', 'admitted = false,'],

@@ -5,7 +5,7 @@ const transitions = 'engine/core/transitions.ts'
 const appendUpdate = 'engine/store/append-update.ts'
 const fence = 'engine/core/fence.ts'
 const reminder = 'engine/core/reminder.ts'
-const startTimers = 'engine/operations/start-timers.ts'
+const startTimers = 'engine/operations/sweeping/start-timers.ts'
 const transitionsTest = 'test/engine/core/transitions.test.ts'
 const remindersTest = 'test/engine/reminders.test.ts'
 const startTimersTest = 'test/engine/start-timers.test.ts'
@@ -66,11 +66,11 @@ export const reminderMutants: readonly Mutant[] = [
      'askAtMs = Number.POSITIVE_INFINITY * ASK_EVERY_MS'],
     test('test/background/sweeper.test.ts')),
   mutant('record-that-cannot-be-read-stops-the-walk', 'what cannot be read stands in nobody’s way',
-    ['engine/operations/walk.ts', 'unread.push({ queue, error })', 'throw error'],
+    ['engine/operations/looking/walk.ts', 'unread.push({ queue, error })', 'throw error'],
     test(formatsTest)),
   mutant('record-that-cannot-be-read-empties-the-list',
     'what cannot be read stands in nobody’s way',
-    ['engine/operations/list.ts',
+    ['engine/operations/looking/list.ts',
      "engine.onBackgroundError(error, { queue, step: 'list' })",
      'throw error'], test(formatsTest)),
   mutant('queue-that-is-passed-gets-no-other-walk', 'what waits has a timer',

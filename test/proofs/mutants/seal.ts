@@ -2,7 +2,7 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const fencedUpdate = 'engine/store/fenced-update.ts'
-const seal = 'engine/operations/seal.ts'
+const seal = 'engine/operations/lanes/seal.ts'
 const segmentRows = 'engine/store/segment-rows.ts'
 const settling = 'engine/core/settling.ts'
 const coreSeal = 'engine/core/seal.ts'
@@ -98,10 +98,10 @@ await engine.dynamo.putMany(rows.flat(), true)`]], simulation(1500)),
     [append, '? record.tailBytes >= LONE_TAIL_BYTES', '? record.tailBytes < 0'],
     test(sealBeforeTest, 'with more lanes')),
   mutant('nobody-seals-what-a-lone-producer-left', '0011 the next to be alone seals it',
-    ['engine/operations/append.ts',
+    ['engine/operations/pushing/append.ts',
      'isNext(record, after)) engine.alone.add(after)',
      'isNext(record, after)) void after'], test(sealBeforeTest, 'another that follows')),
   mutant('own-pop-taken-for-another-producer', '0011 one write a push, one in eight with a copy',
-    ['engine/operations/commit.ts', 'stillAlone(engine, change.before, record)', ''],
+    ['engine/operations/attempts/commit.ts', 'stillAlone(engine, change.before, record)', ''],
     test(sealBeforeTest, 'pops as well')),
 ]

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
-const sweep = 'engine/operations/sweep.ts'
-const moveLanes = 'engine/operations/move-lanes.ts'
+const sweep = 'engine/operations/sweeping/sweep.ts'
+const moveLanes = 'engine/operations/moving/move-lanes.ts'
 const onceUpdate = 'engine/store/once-update.ts'
 const segments = 'engine/store/segments.ts'
 const sweepLoadTest = 'test/engine/sweep-load.test.ts'
@@ -52,7 +52,7 @@ void timeIsUp`], test(sweepLoadTest)),
      'if (!(error instanceof QueueError)) throw error',
      'if (left.length > 0) throw error'], test(sweepTest)),
   mutant('shard-that-fails-stops-the-sweep', 'one shard holds up no other',
-    ['engine/operations/due-queues.ts',
+    ['engine/operations/sweeping/due-queues.ts',
      "yield { kind: 'shard-unread', shard, error }",
      'throw error'], test(sweepTest)),
   mutant('sum-of-the-dead-is-read-before-the-wait', 'the report counts what each queue moved',
@@ -67,7 +67,7 @@ void timeIsUp`], test(sweepLoadTest)),
   mutant('visit-goes-on-when-the-time-is-up', 'a sweep ends in time',
     [sweep, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: engine.dynamo'], test(sweepTest)),
   mutant('time-that-is-up-is-a-failure', 'a sweep ends in time',
-    ['engine/operations/sweep-queue.ts',
+    ['engine/operations/sweeping/sweep-queue.ts',
      "if (nowMs >= deadlineMs) return answer('locks')",
      ''], test(sweepTest)),
   mutant('each-stuck-priority-costs-a-request',
@@ -80,11 +80,11 @@ void timeIsUp`], test(sweepLoadTest)),
     [moveLanes, 'if (!hasLost) continue', 'void hasLost'],
     test(stuckLanesTest, 'asks once for each')),
   mutant('items-of-the-call-wait-for-their-turn', 'a call moves its own items first',
-    ['engine/operations/move-dead.ts', 'of [...first, ...all.slice', 'of [...all.slice'],
+    ['engine/operations/moving/move-dead.ts', 'of [...first, ...all.slice', 'of [...all.slice'],
     test(stuckLanesTest, 'own items first')),
   mutant('stuck-priorities-tried-with-each-change',
     'while stuck, dead items are left to the timer',
-    ['engine/operations/housekeep.ts',
+    ['engine/operations/sweeping/housekeep.ts',
      'leaveStuck && wasStuckLately(engine, queue)',
      'leaveStuck && wasStuckLately(engine, `${queue}!`)'],
     test(stuckLanesTest, 'left to the timer')),

@@ -1,0 +1,205 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { commit } from './commit.ts'
+import { again, type Decision, done, lost, type Outcome, type View } from './decision.ts'
+import { busy, type Engine, outcomeUnknown, pause, readRecord } from './engine.ts'
+import { hold } from './hold.ts'
+import { MissingItems } from './missing-items.ts'
+import { type LimitedCall, passLimit } from './pass-limit.ts'
+
+/*
+ * Load, decide, commit, and again if the race was lost: every verb works like this, and this file is the
+ * one that does it. A verb is a step: it sees the record and decides, and does nothing by itself. What
+ * follows from a decision is the same for all verbs, and happens here:
+ *
+ *   answer, refuse   what the record says. A record from memory may say neither (rule 7): this file
+ *                    reads the record and asks the step again.
+ *   look             the remembered record is not enough to decide by: read it.
+ *   read             the step needs items before it can go on (rule 4).
+ *   write            a fenced write. If another writer was first, there is another attempt, on the
+ *                    record that the winner left.
+ *   act              the verb's own requests: blind writes, waiting, help for others.
+ */
+
+type Course<T> = {
+  /**
+   * The first view. `memory-or-store`: as remembered, or else read; `memory`: as remembered, if at all;
+   * `store`: read; `nothing`; or a record that the caller has read.
+   */
+  readonly from:
+    | 'memory-or-store'
+    | 'memory'
+    | 'store'
+    | 'nothing'
+    | { readonly record: QueueRecord | undefined }
+  readonly attemptsMax: number
+  readonly extrasMax?: number
+  /** Pauses begin with this lost race; with the first, unless set. */
+  readonly pausesFrom?: number
+  /** From this lost race on it asks claims to stand back. */
+  readonly holdsFrom?: number
+  /** From this lost race on it reads the record again: others have written during the pause as well. */
+  readonly looksFrom?: number
+  /** From this time on it sends nothing more between two attempts; the step may answer. */
+  readonly untilMs?: number
+  /** The queue may have a limit for such calls. */
+  readonly limit?: LimitedCall
+  /** When the attempts are used up; "busy", unless set. */
+  readonly exhausted?: (record: QueueRecord | undefined) => T
+}
+
+/** What a call knows between its attempts. */
+type Run = {
+  record: QueueRecord | undefined
+  isCurrent: boolean
+  losses: number
+  extras: number
+  admitted: boolean
+  /** The first lost answer, while what it left open is. */
+  doubt: { readonly cause: unknown } | undefined
+  readonly missing: MissingItems
+}
+
+/** Runs a verb, step by step, until one of its attempts succeeds. */
+export async function attempts<T>(
+  engine: Engine,
+  queue: string,
+  course: Course<T>,
+  step: (view: View) => Decision<T>,
+): Promise<T> {
+  const { limit, attemptsMax, extrasMax = 0 } = course
+  const run: Run = {
+    ...(await firstView(engine, queue, course.from)),
+    losses: 0,
+    extras: 0,
+    admitted: limit?.hasSlot ?? false,
+    doubt: undefined,
+    missing: new MissingItems(),
+  }
+  try {
+    for (let attempt = 1; attempt <= attemptsMax; ) {
+      if (limit !== undefined && !run.admitted && run.record !== undefined) {
+        run.admitted = await passLimit(engine, limit, run.record)
+      }
+      const decision = step(viewOf(engine, run, attempt))
+      const isExtra = decision.kind === 'write' && decision.isExtra === true
+      if (isExtra && ++run.extras > extrasMax) break
+      const outcome = await carryOut(engine, queue, run, decision)
+      if (outcome.kind === 'done') return outcome.answer
+      if (outcome.kind === 'refused') throw refusal(run, outcome.error)
+      await prepareNext(engine, queue, run, course, outcome, isExtra)
+      if (!isExtra) attempt += 1
+    }
+    return lastWord(queue, course, run, step(viewOf(engine, run, attemptsMax + 1)))
+  } catch (error) {
+    if (run.doubt === undefined) throw error
+    throw error instanceof QueueError && error.outcome === 'unknown'
+      ? error
+      : outcomeUnknown(queue, error)
+  }
+}
+
+async function firstView(
+  engine: Engine,
+  queue: string,
+  from: Course<unknown>['from'],
+): Promise<Pick<Run, 'record' | 'isCurrent'>> {
+  if (typeof from !== 'string') return { record: from.record, isCurrent: true }
+  const record = from === 'store' || from === 'nothing' ? undefined : engine.memory.get(queue)
+  const isRead = from === 'store' || (from === 'memory-or-store' && record === undefined)
+  return { record: isRead ? await readRecord(engine, queue) : record, isCurrent: isRead }
+}
+
+const viewOf = (engine: Engine, run: Run, attempt: number): View => ({
+  record: run.record,
+  isCurrent: run.isCurrent,
+  nowMs: engine.clock.nowMs(),
+  attempt,
+  losses: run.losses,
+  admitted: run.admitted,
+  inDoubt: run.doubt !== undefined,
+})
+
+async function carryOut<T>(
+  engine: Engine,
+  queue: string,
+  run: Run,
+  decision: Decision<T>,
+): Promise<Outcome<T>> {
+  // Rule 7: a remembered record leads to a write, which checks it, and to nothing else.
+  const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
+  if (decision.kind === 'look' || (isConclusion && !run.isCurrent)) {
+    return again(await readRecord(engine, queue))
+  }
+  switch (decision.kind) {
+    case 'answer':
+    case 'refuse':
+      return done(conclude(run, decision))
+    case 'read': {
+      const { record } = run
+      if (record === undefined) return { kind: 'missing', record }
+      const read = await engine.items.read(record, decision.stretches, decision.bytesMax)
+      if (read.kind === 'missing') return { kind: 'missing', record }
+      return carryOut(engine, queue, run, decision.next(read.entries))
+    }
+    case 'write': {
+      const committed = await commit(engine, decision.change)
+      if (committed.kind === 'lost') return lost(committed.current)
+      // Work that comes before the verb's own does not end its bad luck.
+      if (decision.isExtra !== true) run.losses = 0
+      return decision.landed(committed.record)
+    }
+    case 'act': {
+      const outcome = await decision.act()
+      if (outcome.kind !== 'doubt') return outcome
+      run.doubt ??= { cause: outcome.cause }
+      return outcome.settle()
+    }
+    default:
+      throw decision satisfies never
+  }
+}
+
+async function prepareNext<T>(
+  engine: Engine,
+  queue: string,
+  run: Run,
+  { pausesFrom = 1, holdsFrom, looksFrom, untilMs }: Course<T>,
+  outcome: Exclude<Outcome<T>, { kind: 'done' | 'refused' }>,
+  isExtra: boolean,
+): Promise<void> {
+  if (outcome.kind === 'doubt') throw new Error('A doubt was left unsettled')
+  const { kind } = outcome
+  run.isCurrent = true
+  run.record =
+    kind === 'missing' ? await run.missing.lookAgain(engine, queue, outcome.record) : outcome.record
+  if (kind === 'again' || isExtra) return
+  run.losses += 1
+  if (run.losses >= pausesFrom) await pause(engine, run.losses)
+  if (untilMs !== undefined && engine.clock.nowMs() >= untilMs) return
+  if (looksFrom !== undefined && run.losses >= looksFrom) {
+    run.record = await readRecord(engine, queue)
+  }
+  if (holdsFrom !== undefined && run.losses >= holdsFrom && run.record !== undefined) {
+    run.record = await hold(engine, run.record)
+  }
+}
+
+function conclude<T>(run: Run, decision: Extract<Decision<T>, { kind: 'answer' | 'refuse' }>): T {
+  if (decision.kind === 'answer') return decision.answer
+  throw decision.isFinal === true ? refusal(run, decision.error) : decision.error
+}
+
+/** Nothing is open any more, so the caller may be told that nothing was changed. */
+function refusal(run: Run, error: QueueError): QueueError {
+  run.doubt = undefined
+  return error
+}
+
+/** The record that the last attempt left may still answer or refuse; nothing more is sent. */
+function lastWord<T>(queue: string, { exhausted }: Course<T>, run: Run, decision: Decision<T>): T {
+  const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
+  if (isConclusion && run.isCurrent) return conclude(run, decision)
+  if (exhausted !== undefined) return exhausted(run.record)
+  throw busy(queue)
+}

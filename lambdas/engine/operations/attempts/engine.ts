@@ -1,0 +1,133 @@
+import type { BoundedCache } from '../../../foundation/bounded-cache.ts'
+import type { Clock, Dynamo, Random, Row } from '../../../foundation/dynamo.ts'
+import { QueueError } from '../../../foundation/errors.ts'
+import type { Objects } from '../../../foundation/objects.ts'
+import { randomText } from '../../../foundation/random-text.ts'
+import type { SlotLimiter } from '../../../rate/operations/limiter.ts'
+import type { TailLimits } from '../../core/append.ts'
+import { isLimited } from '../../core/configuration.ts'
+import { type FencedChange, type FenceOptions, fenced } from '../../core/fence.ts'
+import { recordKey } from '../../core/keys.ts'
+import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../../core/limits.ts'
+import { MARK_CHARACTERS, type QueueRecord } from '../../core/record.ts'
+import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
+import type { ItemReader } from '../../store/items.ts'
+
+/** What every operation works with; `createEngine` builds it. */
+export type Engine = {
+  readonly dynamo: Dynamo
+  readonly objects: Objects
+  readonly items: ItemReader
+  readonly clock: Clock
+  readonly random: Random
+  /** Records as last seen. May only ever lead to a conditional write (rule 7). */
+  readonly memory: BoundedCache<QueueRecord>
+  /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
+  readonly alone: WeakSet<QueueRecord>
+  /** When this engine saw records of queues with limits: a limit that is long gone must not deny. */
+  readonly limitsSeenMs: WeakMap<QueueRecord, number>
+  readonly slots: SlotLimiter
+  readonly idempotencyTtlSeconds: number
+  /** Whether writes set the flags from which the stack makes events. */
+  readonly events: boolean
+  /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
+  readonly remindAfterMs: number | undefined
+  /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
+  readonly stuckUntilMs: BoundedCache<number>
+  /** Queues that a sweep tidies, which may go on after it has answered. */
+  readonly tidying: Set<string>
+  /** Work that an answer does not wait for, such as sealing after a push, has failed. */
+  readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
+}
+
+/** When the sweeper should look whether a consumer has come for what is appended now. */
+export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
+  remindAfterMs === undefined ? undefined : clock.nowMs() + remindAfterMs
+
+export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)
+
+/** A decision as a fenced write of this engine. */
+export const changeOf = (
+  engine: Engine,
+  before: QueueRecord,
+  draft: QueueRecord,
+  options: Omit<FenceOptions, 'mark' | 'remindAfterMs'>,
+): FencedChange =>
+  fenced(before, draft, {
+    ...options,
+    mark: newMark(engine),
+    remindAfterMs: engine.remindAfterMs,
+  })
+
+/** The record as it is now. */
+export async function readRecord(engine: Engine, queue: string): Promise<QueueRecord | undefined> {
+  return seen(engine, queue, await engine.dynamo.get(recordKey(queue), true))
+}
+
+/** The same after an answer was lost: if nobody can look either, nobody knows what happened. */
+export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord | undefined> =>
+  readRecord(engine, queue).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+
+/** Decodes a record that DynamoDB handed over, and remembers it. */
+export function seen(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
+  if (row === undefined) {
+    engine.memory.delete(queue)
+    return undefined
+  }
+  const record = decodeRecord(row as StoredRecord)
+  engine.memory.set(queue, record, rememberedBytes(record))
+  if (isLimited(record.configuration)) engine.limitsSeenMs.set(record, engine.clock.nowMs())
+  return record
+}
+
+/** The same while an earlier sending is open: a record that cannot be read does not end the doubt. */
+export function seenInDoubt(
+  engine: Engine,
+  queue: string,
+  row: Row | undefined,
+): QueueRecord | undefined {
+  try {
+    return seen(engine, queue, row)
+  } catch (error) {
+    throw outcomeUnknown(queue, error)
+  }
+}
+
+/** About what a decoded record takes in memory: strings at two bytes a character, objects around. */
+const rememberedBytes = (record: QueueRecord): number =>
+  2_000 + 2 * record.tailBytes + 600 * record.lanes.size + 300 * record.locks.size
+
+/** Appends may fill the tail far while the store keeps up, and little once it throttles. */
+export const tailLimits = (engine: Engine): TailLimits =>
+  isThrottled(engine) ? TIGHT_TAIL : ROOMY_TAIL
+
+export const isThrottled = (engine: Engine): boolean =>
+  engine.dynamo.throttledSince(engine.clock.nowMs() - THROTTLED_FOR_MS)
+
+/** A pause that grows with the attempt and differs between writers. */
+export async function pause(engine: Engine, attempt: number): Promise<void> {
+  await engine.clock.sleep(Math.min(100, 4 * attempt) * (0.5 + engine.random()))
+}
+
+export function outcomeUnknown(queue: string, cause: unknown): QueueError {
+  return new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot tell whether the change to queue "${queue}" was made, because the store's answer was lost`,
+    { outcome: 'unknown', cause },
+  )
+}
+
+/** For an error after part of the work was done: the caller must not read it as "nothing changed". */
+export function changedAllTheSame(error: unknown): unknown {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
+  return new QueueError(error.code, error.message, {
+    outcome: 'unknown',
+    cause: error.cause ?? error,
+    field: error.field,
+  })
+}
+
+export const busy = (queue: string): QueueError =>
+  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; nothing was changed`)

@@ -1,0 +1,38 @@
+import { DONE_LOCKS_FOLD, DONE_LOCKS_STEP } from '../../core/limits.ts'
+import { doneLocks, foldDone } from '../../core/locks.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { commit } from './commit.ts'
+import { changeOf, type Engine, readRecord } from './engine.ts'
+
+/**
+ * Acknowledged locks are folded into head and holes by the next fenced write. Where all pops are
+ * claims there is none, so the acknowledge whose lock is the 16th (the 24th, …) folds them: as
+ * with sealing, exactly one crosses each line, and its failure changes no answer.
+ */
+export async function foldAfter(engine: Engine, record: QueueRecord): Promise<void> {
+  const done = doneLocks(record)
+  if (done < DONE_LOCKS_FOLD || (done - DONE_LOCKS_FOLD) % DONE_LOCKS_STEP !== 0) return
+  await fold(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
+  })
+}
+
+/**
+ * Folds now, because the items of acknowledged locks take up the room of a bounded queue. However this
+ * ends, the push looks at the record and tries again.
+ */
+export async function foldForRoom(
+  engine: Engine,
+  record: QueueRecord,
+): Promise<QueueRecord | undefined> {
+  await fold(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'fold' })
+  })
+  return readRecord(engine, record.queue)
+}
+
+async function fold(engine: Engine, record: QueueRecord): Promise<void> {
+  const nowMs = engine.clock.nowMs()
+  const draft = foldDone(record, nowMs)
+  await commit(engine, changeOf(engine, record, draft, { nowMs }))
+}

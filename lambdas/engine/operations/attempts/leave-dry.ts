@@ -1,0 +1,57 @@
+import { hasFree } from '../../core/flags.ts'
+import { recordKey } from '../../core/keys.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { dryUpdate } from '../../store/dry-update.ts'
+import { attempts } from './attempts.ts'
+import { act, again, answer, lost } from './decision.ts'
+import { type Engine, readRecord, seen } from './engine.ts'
+
+/** The store refuses the flag only if something came in between; mostly that is still there to be seen. */
+const TRIES_MAX = 24
+
+/**
+ * Makes sure that a queue with nothing to pop says so in its record, because the next append is an
+ * event only then. The write that takes the last item mostly does it by itself; a claim cannot know
+ * that it took the last, and a pop that raced with appends did not. Returns the record in which the
+ * flag is set, or something to pop.
+ */
+export async function leaveDry(
+  engine: Engine,
+  seenLast: QueueRecord | undefined,
+): Promise<QueueRecord | undefined> {
+  if (!engine.events || seenLast === undefined) return seenLast
+  const { queue } = seenLast
+  const course = { from: { record: seenLast }, attemptsMax: TRIES_MAX, pausesFrom: 2 }
+  return attempts<QueueRecord | undefined>(engine, queue, course, ({ record }) => {
+    if (record === undefined || record.dry || hasFree(record)) {
+      return answer(record)
+    }
+    return act(async () => {
+      const written = await engine.dynamo.update(recordKey(queue), dryUpdate(record))
+      if (written.kind === 'done') return again(seen(engine, queue, written.row))
+      // After a lost answer the record tells whether the flag is set; setting it twice does no harm.
+      return lost(
+        written.kind === 'unknown'
+          ? await readRecord(engine, queue)
+          : seen(engine, queue, written.row),
+      )
+    })
+  })
+}
+
+/**
+ * The same once the answer is certain: a failure is reported and changes nothing. Returns whether we know
+ * how the queue was left; if not, the answer makes the consumer ask again.
+ */
+export async function leaveDryQuietly(
+  engine: Engine,
+  record: QueueRecord | undefined,
+): Promise<boolean> {
+  try {
+    await leaveDry(engine, record)
+    return true
+  } catch (error) {
+    engine.onBackgroundError(error, { queue: record?.queue ?? '', step: 'leave-dry' })
+    return false
+  }
+}

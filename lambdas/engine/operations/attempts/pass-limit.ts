@@ -1,0 +1,89 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { guard, type OwnedLimit } from '../../../rate/operations/guard.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { type Engine, readRecord } from './engine.ts'
+
+/** How long a remembered limit may deny without another look: so long a raised limit may go unnoticed. */
+const LIMIT_TRUSTED_MS = 10_000
+
+const settings = { push: 'pushLimit', pop: 'popLimit' } as const
+const fields = { push: 'push_limit', pop: 'pop_limit' } as const
+
+/** A call that a queue's limit may count. */
+export type LimitedCall = {
+  readonly verb: 'push' | 'pop'
+  /** It took its slot already, by the remembered record. */
+  readonly hasSlot: boolean
+  /** The gateway's time of the call. */
+  readonly receivedMs: number | undefined
+}
+
+/**
+ * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one;
+ * `true` once one is taken. A full window is an error: nothing was pushed or popped, nor will be.
+ */
+export async function passLimit(
+  engine: Engine,
+  call: Pick<LimitedCall, 'verb' | 'receivedMs'>,
+  record: QueueRecord,
+): Promise<boolean> {
+  const { queue } = record
+  const { verb, receivedMs } = call
+  const owned = limitIn(record, verb)
+  if (owned === undefined) return false
+  const decision = await slotOf(engine, verb, queue, owned, receivedMs)
+  if (decision === undefined) return false
+  if (decision.kind === 'allowed') return true
+  const seenMs = engine.limitsSeenMs.get(record) ?? Number.NEGATIVE_INFINITY
+  if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
+    const current = await readRecord(engine, queue)
+    if (current?.configuration.revision !== owned.revision) {
+      return current !== undefined && passLimit(engine, call, current)
+    }
+  }
+  const { limit, windowMillis, retryAfterMs } = decision
+  throw new QueueError(
+    'RATE_LIMITED',
+    `Cannot ${verb} because queue "${queue}" has a ${fields[verb]} of ${limit} in ${windowMillis} ms; try again in ${retryAfterMs} ms`,
+    { retryAfterMs },
+  )
+}
+
+function limitIn(record: QueueRecord | undefined, verb: 'push' | 'pop'): OwnedLimit | undefined {
+  if (record === undefined) return undefined
+  const { [settings[verb]]: limit, revision } = record.configuration
+  return limit && { limit, revision }
+}
+
+/** The same before a push is stored anywhere, by what is remembered of the queue, if anything is. */
+export async function passKnownLimit(
+  engine: Engine,
+  queue: string,
+  receivedMs: number | undefined,
+): Promise<LimitedCall> {
+  const record = engine.memory.get(queue)
+  const verb = 'push'
+  const hasSlot = record !== undefined && (await passLimit(engine, { verb, receivedMs }, record))
+  return { verb, hasSlot, receivedMs }
+}
+
+async function slotOf(
+  engine: Engine,
+  verb: 'push' | 'pop',
+  queue: string,
+  seen: OwnedLimit,
+  receivedMs: number | undefined,
+) {
+  const look = async () => limitIn(await readRecord(engine, queue), verb)
+  try {
+    return await guard(engine.slots, verb, queue, { seen, look, receivedMs })
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    // A slot may be wasted, but nothing in the queue was touched.
+    throw new QueueError(
+      error.code,
+      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; nothing was changed`,
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,93 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { randomText } from '../../../foundation/random-text.ts'
+import { type Append, appendOf } from '../../core/append.ts'
+import { decodeReference, encodeItem, entryBytes, headOf, isReference } from '../../core/entry.ts'
+import { INLINE_BYTES_MAX } from '../../core/limits.ts'
+import type { PushItem } from '../../core/push-request.ts'
+import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
+import type { Engine } from '../attempts/engine.ts'
+
+// Turns the items of a push into what is appended to the record, and cleans up if the push is refused.
+
+/** About what a reference adds to the tail: a group that is smaller stays as it is. */
+const REFERENCE_BYTES = 48
+/** Batches written at a time, so that a push to many lanes is quick and does not flood the table. */
+const BATCHES_AT_ONCE = 8
+
+/** `heads`: the beginnings of each lane's first item, which tell it from any other. */
+export type Prepared = {
+  readonly addition: Append
+  readonly heads: ReadonlyMap<number, string>
+}
+
+/** The entries of a push, by lane; what would swell the record goes into batches first. */
+export async function prepare(
+  engine: Engine,
+  queue: string,
+  items: readonly PushItem[],
+): Promise<Prepared> {
+  const nowMs = engine.clock.nowMs()
+  const lanes = new Map<number, string[]>()
+  for (const { text, priority = 0 } of items) {
+    const entry = encodeItem({ text, pushedAtMs: nowMs }, randomText(engine.random, 4))
+    const entries = lanes.get(priority)
+    if (entries === undefined) lanes.set(priority, [entry])
+    else entries.push(entry)
+  }
+  const inline = appendOf(lanes)
+  const small = inline.bytes <= INLINE_BYTES_MAX
+  return {
+    addition: small ? inline : await byReference(engine, queue, lanes),
+    heads: new Map([...lanes].map(([priority, [first]]) => [priority, headOf(first as string)])),
+  }
+}
+
+/** The lanes' entries, each lane's in a batch of its own where that makes the record smaller. */
+export async function byReference(
+  engine: Engine,
+  queue: string,
+  lanes: ReadonlyMap<number, readonly string[]>,
+): Promise<Append> {
+  const referenced = new Map(lanes)
+  const large = [...lanes].filter(
+    ([, entries]) => entries.reduce((sum, entry) => sum + entryBytes(entry), 0) > REFERENCE_BYTES,
+  )
+  for (let at = 0; at < large.length; at += BATCHES_AT_ONCE) {
+    await Promise.all(
+      large.slice(at, at + BATCHES_AT_ONCE).map(async ([priority, entries]) => {
+        const batch = randomText(engine.random, 8)
+        referenced.set(priority, [await writeBatch(engine, queue, batch, entries)])
+      }),
+    )
+  }
+  return appendOf(referenced)
+}
+
+/** Batches of a push that was refused for certain: no reference to them can ever appear. */
+export async function discardUnlessOpen(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return
+  await discardBatches(engine, queue, addition)
+}
+
+export async function discardBatches(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+): Promise<void> {
+  for (const entry of [...addition.lanes.values()].flat()) {
+    if (isReference(entry)) await discardBatch(engine, queue, entry)
+  }
+}
+
+export async function discardBatch(engine: Engine, queue: string, entry: string): Promise<void> {
+  const reference = decodeReference(entry)
+  const parts = [...Array(partsIn(reference)).keys()]
+  await deleteBatchParts(engine, queue, reference, parts).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'discard-batch' })
+  })
+}

@@ -1,0 +1,100 @@
+import { isAnythingDue, planHousekeeping } from '../../core/housekeeping.ts'
+import { recordKey } from '../../core/keys.ts'
+import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { checkAtUpdate } from '../../store/lock-updates.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
+import { seal } from './seal.ts'
+import { moveOn, type Report, workOn } from './segment-round.ts'
+import { dropLateCopies } from './segment-work.ts'
+
+/** What one run may do; the write that ends it wakes the next, should more be left. */
+const ROUNDS_MAX = 6
+
+type Buried = { readonly moved: number; readonly failure: unknown }
+
+export type Chores = {
+  /** No empty lane is worth keeping. */
+  readonly dropEmpty: boolean
+  /** Moves the dead. The caller hands it in, because it makes lanes, and making room for a lane comes here. */
+  readonly bury?: ((engine: Engine, queue: string) => Promise<Buried>) | undefined
+}
+
+const nothingDone: Report = {
+  sealed: 0,
+  offloaded: 0,
+  recalled: 0,
+  trimmed: 0,
+  deadLettered: 0,
+  dropped: 0,
+  finished: false,
+}
+
+export async function housekeepRecord(
+  engine: Engine,
+  queue: string,
+  seen: QueueRecord | undefined,
+  { dropEmpty, bury }: Chores,
+): Promise<Report> {
+  const report: Report = { ...nothingDone }
+  let record = seen
+  let stuck: unknown
+  let isDeadLeft = bury === undefined
+  try {
+    for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+      if (record === undefined) return { ...report, finished: true }
+      const plan = planHousekeeping(record, dropEmpty)
+      const sealed = plan.seal ? await seal(engine, record) : 0
+      report.sealed += sealed
+      const buries = plan.dead.length > 0 && !isDeadLeft
+      if (buries && bury !== undefined) {
+        const buried = await bury(engine, queue)
+        report.deadLettered += buried.moved
+        stuck = buried.failure
+        isDeadLeft = stuck !== undefined
+      }
+      if (plan.seal || buries) record = await readRecord(engine, queue)
+      if (record === undefined) return { ...report, finished: true }
+      const planned: QueueRecord = record
+      const { work, failed } = await workOn(engine, planned, planHousekeeping(planned, dropEmpty))
+      if (work.length === 0 && failed.length === 0 && !planned.work) {
+        return { ...report, finished: true }
+      }
+      record = await moveOn(engine, planned, work, report)
+      await dropLateCopies(engine, planned, [...work, ...failed.map(({ item }) => item)])
+      const [failure] = failed
+      if (failure !== undefined) {
+        record = await readRecord(engine, queue)
+        // The queue has moved on, and what the plan was to copy is gone: plan again.
+        if (record?.version === planned.version) throw failure.error
+        continue
+      }
+      if (record === undefined) return { ...report, finished: true }
+      const left = planHousekeeping(record, dropEmpty)
+      if (!isAnythingDue(isDeadLeft ? { ...left, dead: [] } : left)) {
+        const finished = stuck === undefined && left.dead.length === 0
+        if (finished || (stuck === undefined && hasTimer(engine, record))) {
+          return { ...report, finished }
+        }
+        break
+      }
+    }
+    if (stuck !== undefined) engine.onBackgroundError(stuck, { queue, step: 'dead-letter' })
+  } catch (error) {
+    engine.onBackgroundError(error, { queue, step: 'housekeep' })
+  }
+  await lookAgain(engine, queue)
+  return report
+}
+
+/** The sweeper comes as soon as if a timer were set now. */
+const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
+  checkAtMs !== undefined && checkAtMs <= engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
+
+/** Leaves a timer for the sweeper. Lowering `checkAt` is right at any version. */
+export async function lookAgain(engine: Engine, queue: string): Promise<void> {
+  const atMs = engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
+  await engine.dynamo.update(recordKey(queue), checkAtUpdate(atMs)).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'look-again' })
+  })
+}

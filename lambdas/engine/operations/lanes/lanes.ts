@@ -1,0 +1,124 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { randomText } from '../../../foundation/random-text.ts'
+import { type Append, obstacleTo } from '../../core/append.ts'
+import { defaultConfiguration } from '../../core/configuration.ts'
+import { recordKey } from '../../core/keys.ts'
+import { FORGET_AFTER_MS, LANES_MAX, ROOMY_TAIL } from '../../core/limits.ts'
+import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../../core/record.ts'
+import { appendUpdate, newRecord } from '../../store/append-update.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { act, again, answer, look, type Outcome } from '../attempts/decision.ts'
+import { type Engine, newMark, readRecord, remindAtMs, seen } from '../attempts/engine.ts'
+import { putFirst } from '../attempts/first-record.ts'
+import { type Chores, housekeepRecord } from './housekeep-record.ts'
+import { sealAfter } from './seal.ts'
+
+// The lanes that a push, a move or a caller's transaction needs, and the record around them.
+
+const ATTEMPTS_MAX = 40
+
+export function missingLanes(
+  engine: Engine,
+  addition: Append,
+  record: QueueRecord | undefined,
+): Map<number, Lane> {
+  const lanes = new Map<number, Lane>()
+  const { segmentSize } = record?.configuration ?? defaultConfiguration
+  for (const [priority, entries] of addition.lanes) {
+    if (record?.lanes.has(priority)) continue
+    const epoch = randomText(engine.random, EPOCH_CHARACTERS)
+    lanes.set(priority, newLane({ priority, epoch, segmentSize }, entries))
+  }
+  return lanes
+}
+
+/** The queue's first push makes it. No other process knows its `born`, so that decides a lost answer. */
+export async function makeRecord<T>(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  answerBy: (record: QueueRecord) => T,
+): Promise<Outcome<T>> {
+  const lanes = missingLanes(engine, addition, undefined)
+  const born = randomText(engine.random, EPOCH_CHARACTERS)
+  // Nobody pops from a record that was made for a transaction which then never came.
+  const checkAtMs =
+    addition.items === 0 ? engine.clock.nowMs() + FORGET_AFTER_MS : remindAtMs(engine)
+  const item = newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs })
+  return putFirst(engine, queue, item, async () => {
+    const record = seen(engine, queue, item) as QueueRecord
+    await sealAfter(engine, record, addition.bytes)
+    return answerBy(record)
+  })
+}
+
+/**
+ * Drops lanes that are empty, and returns the record as it is then. Where no lane can go it refuses, so the
+ * record must be as the store has it now (rule 7). A push hands in `bury`, because lanes whose items are all
+ * dead are empty once these have moved; a move does not, because moving the dead needs a lane itself.
+ */
+export async function makeRoomForLanes(
+  engine: Engine,
+  record: QueueRecord,
+  bury?: Chores['bury'],
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const empty = [...record.lanes.values()].filter((lane) => lane.head === endOf(lane)).length
+  if (empty > 0) {
+    const report = await housekeepRecord(engine, queue, record, { dropEmpty: true, bury })
+    // Not from memory: another call of this process may have put an older record there meanwhile.
+    const left = await readRecord(engine, queue)
+    // Others may have dropped them meanwhile.
+    if (report.dropped > 0 || (left?.lanes.size ?? 0) < record.lanes.size) return left
+  }
+  throw new QueueError(
+    'TOO_MANY_PRIORITIES',
+    `Cannot use another priority in queue "${queue}" because ${LANES_MAX} have items in them already`,
+    { field: 'priority' },
+  )
+}
+
+/**
+ * Makes the lane, empty, where it is missing: what a transaction appends to must be there. It
+ * brings no items and no bytes, so a full queue and a full tail do not matter.
+ */
+export async function ensureLane(
+  engine: Engine,
+  queue: string,
+  priority: number,
+): Promise<QueueRecord> {
+  const nothing: Append = { lanes: new Map([[priority, []]]), items: 0, bytes: 0 }
+  // Memory will do: if the lane is gone, the transaction says so.
+  const known = engine.memory.get(queue)
+  if (known?.lanes.has(priority)) return known
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX } as const
+  return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
+    if (record?.lanes.has(priority)) return answer(record)
+    if (record === undefined) {
+      return act(() => makeRecord(engine, queue, nothing, (made) => made))
+    }
+    const isTooMany = obstacleTo(nothing, record, ROOMY_TAIL).kind === 'too-many-lanes'
+    // Others may have made room since this process saw the queue.
+    if (isTooMany && !isCurrent) return look
+    return act(async () =>
+      again(
+        isTooMany
+          ? await makeRoomForLanes(engine, record)
+          : await makeLanes(engine, record, nothing),
+      ),
+    )
+  })
+}
+
+/** It does not matter who made them: what counts is what is there now. */
+async function makeLanes(
+  engine: Engine,
+  record: QueueRecord,
+  nothing: Append,
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const newLanes = missingLanes(engine, nothing, record)
+  const update = appendUpdate(nothing, ROOMY_TAIL, { newLanes, anyway: true })
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+}

@@ -1,0 +1,137 @@
+import type { Row } from '../../../foundation/dynamo.ts'
+import { type Append, sealsAfter } from '../../core/append.ts'
+import { parseChunkSortKey } from '../../core/keys.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../../core/seal.ts'
+import { chunkRows } from '../../store/segment-rows.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { commit } from '../attempts/commit.ts'
+import { act, again, answer, done } from '../attempts/decision.ts'
+import { changeOf, type Engine, isThrottled, readRecord, tailLimits } from '../attempts/engine.ts'
+import { deleteRows } from './segment-work.ts'
+
+/**
+ * Rounds of one sealer. It also seals what fills the tail again meanwhile: another sealer would only
+ * collide with it. After about 0.7 s it stops; the next line crossed starts another sealer.
+ */
+const ROUNDS_MAX = 64
+
+/**
+ * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
+ * soft cap. A sealer that loses the fence to another stops: one at work is enough. It never backs off,
+ * because all appends wait for the room it makes. Rows that a lost race leaves behind are still true,
+ * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
+ */
+export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
+  const { queue } = seen
+  let entries = 0
+  const course = {
+    from: { record: seen },
+    attemptsMax: ROUNDS_MAX,
+    exhausted: () => entries,
+  }
+  return attempts<number>(engine, queue, course, ({ record }) => {
+    const seals = record === undefined ? [] : planSeal(record)
+    if (record === undefined || seals.length === 0) return answer(entries)
+    return act(async () => {
+      const rows = rowsOf(queue, seals)
+      await engine.dynamo.putMany(rows.flat(), true)
+      const nowMs = engine.clock.nowMs()
+      const change = changeOf(engine, record, sealed(record, seals), { nowMs })
+      const committed = await commit(engine, change, { eager: true })
+      if (committed.kind === 'committed') {
+        for (const part of seals) entries += part.entries.length
+        return again(committed.record)
+      }
+      const { current } = committed
+      // While the store throttles, the next to cross a line may have it: trying again costs units too.
+      if (current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)) {
+        return again(current)
+      }
+      await dropLateRows(engine, queue, seals, rows, current)
+      return done(entries)
+    })
+  })
+}
+
+/**
+ * The push that would carry the tail over its cap, from a producer that is alone: one write takes the
+ * copied tail off and puts the push's entries in its place. So sealing costs one request more than
+ * the push does, not two, and the record never holds more than the cap. Returns the record as it made
+ * it; nothing when it was not the moment, or somebody else wrote meanwhile: then nothing has happened.
+ */
+export async function appendSealing(
+  engine: Engine,
+  record: QueueRecord,
+  append: Append,
+): Promise<QueueRecord | undefined> {
+  const { queue } = record
+  const seals = planSealBefore(record, append)
+  if (seals.length === 0) return undefined
+  const rows = rowsOf(queue, seals)
+  try {
+    await engine.dynamo.putMany(rows.flat(), true)
+  } catch (error) {
+    // The push can do without.
+    engine.onBackgroundError(error, { queue, step: 'seal' })
+    return undefined
+  }
+  const change = changeOf(engine, record, sealedAndAppended(record, seals, append), {
+    nowMs: engine.clock.nowMs(),
+    guards: { roomMin: append.items },
+    begun: new Set(append.lanes.keys()),
+  })
+  const committed = await commit(engine, change)
+  if (committed.kind === 'committed') {
+    // Others may have pushed since, if the answer was lost and the record looked up instead.
+    const { after } = change
+    if (committed.record.appends === after.appends) engine.alone.add(committed.record)
+    return after
+  }
+  await dropLateRows(engine, queue, seals, rows, committed.current)
+  return undefined
+}
+
+/** The push is answered by its append alone: a seal that fails is left to the next one that is due. */
+export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {
+  await seal(engine, record).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'seal' })
+  })
+}
+
+/** Seals after an append of so many bytes left this record, if that is its part. */
+export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
+  const alone = engine.alone.has(record)
+  if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
+}
+
+const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>
+  seals.map(({ lane, entries }) => chunkRows(queue, lane, entries))
+
+/** The race was lost to something else: these entries are still where they were. */
+const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
+  seals.every(({ lane }) => {
+    const now = current.lanes.get(lane.priority)
+    return now?.epoch === lane.epoch && now.sealed === lane.sealed
+  })
+
+/**
+ * Rows of a lost race that lie behind the head by now: their segment may have been trimmed before
+ * they came, and then nobody else would delete them.
+ */
+async function dropLateRows(
+  engine: Engine,
+  queue: string,
+  seals: readonly Seal[],
+  rows: readonly (readonly Row[])[],
+  refusedBy: QueueRecord | undefined,
+): Promise<void> {
+  // A licence to delete is read, never inferred from what an answer left out.
+  const current = refusedBy ?? (await readRecord(engine, queue))
+  for (const [index, { lane }] of seals.entries()) {
+    const now = current?.lanes.get(lane.priority)
+    const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY
+    const late = (rows[index] ?? []).filter((row) => parseChunkSortKey(row.sk as string).to <= head)
+    if (late.length > 0) await deleteRows(engine, queue, { ...lane, head }, late)
+  }
+}

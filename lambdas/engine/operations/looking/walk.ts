@@ -1,0 +1,52 @@
+import { queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import { SHARDS } from '../../core/limits.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { type Engine, seen } from '../attempts/engine.ts'
+import { queuesIn } from './directory.ts'
+
+/** As many as one BatchGetItem reads. */
+const PAGE_QUEUES = 100
+
+/** How far a walk through all queues has come. */
+export type WalkPlace = { readonly shard: number; readonly after?: string }
+
+export const walkStart: WalkPlace = { shard: 0 }
+
+export type WalkPage = {
+  readonly records: readonly QueueRecord[]
+  /** Those that the store does not give just now, or this engine cannot read. */
+  readonly unread: readonly { readonly queue: string; readonly error: unknown }[]
+  /** Where to go on; nothing behind the last queue. */
+  readonly next: WalkPlace | undefined
+}
+
+/**
+ * The records of the next queues, shard by shard: one query and one read of a hundred. A record that
+ * cannot be read is named and passed, so that it stands in nobody's way.
+ */
+export async function walkOn(
+  engine: Engine,
+  prefix: string,
+  { shard, after }: WalkPlace,
+): Promise<WalkPage> {
+  const queues = await queuesIn(engine, shard, { prefix, after, limit: PAGE_QUEUES })
+  const { rows, unread: missing } = await engine.dynamo.getReadable(queues.map(recordKey), true)
+  const unread = (missing?.keys ?? []).map(({ pk }) => ({
+    queue: queueOfRecordKey(pk),
+    error: missing?.error,
+  }))
+  const records: QueueRecord[] = []
+  for (const row of rows) {
+    const queue = queueOfRecordKey(row.pk as string)
+    try {
+      const record = seen(engine, queue, row)
+      if (record !== undefined) records.push(record)
+    } catch (error) {
+      unread.push({ queue, error })
+    }
+  }
+  const last = queues.at(-1)
+  const isOver = queues.length < PAGE_QUEUES || last === undefined
+  if (!isOver) return { records, unread, next: { shard, after: last } }
+  return { records, unread, next: shard + 1 < SHARDS ? { shard: shard + 1 } : undefined }
+}

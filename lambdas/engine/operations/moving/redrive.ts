@@ -1,0 +1,123 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
+import { randomText } from '../../../foundation/random-text.ts'
+import { checkLimit } from '../../core/check-limit.ts'
+import { decodeItem, encodeItem } from '../../core/entry.ts'
+import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
+import { passFrontier } from '../../core/pop.ts'
+import {
+  countOf,
+  none,
+  normalised,
+  numbersOf,
+  type Range,
+  type Ranges,
+  subtract,
+  take,
+} from '../../core/ranges.ts'
+import {
+  freeIn,
+  inFlightOf,
+  lanesInOrder,
+  type QueueRecord,
+  stretchesOf,
+  unsettledIn,
+} from '../../core/record.ts'
+import { settle } from '../../core/settling.ts'
+import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { leaveDryQuietly } from '../attempts/leave-dry.ts'
+import { move } from './move.ts'
+import { type LanesMoved, moveLanes } from './move-lanes.ts'
+
+const ITEMS_PER_MOVE = 100
+const LOSSES_MAX = 24
+/** 1,000 items one by one, reads of items that stay, and lost races. */
+const MOVES_MAX = 2_000
+/** Items pushed by hand that one call reads past; what lies behind more of them is left. */
+const STAYING_MAX = 10_000
+
+/**
+ * Moves dead-lettered items back to the end of the lanes they came from, in order, with their
+ * priorities. Locked items and items pushed here by hand stay. One transaction moves up to 100.
+ */
+export async function redrive(
+  engine: Engine,
+  queue: string,
+  { limit = ITEMS_PER_REDRIVE_MAX }: { readonly limit?: number } = {},
+): Promise<{ itemsRedriven: number; itemsLeft: number }> {
+  checkQueueId(queue)
+  if (!isDeadLetterQueue(queue)) {
+    throw new QueueError('INVALID_QUEUE_ID', `"${queue}" is not a dead-letter queue`, {
+      field: 'id',
+    })
+  }
+  checkLimit(limit, ITEMS_PER_REDRIVE_MAX)
+  const { moved, record, failure } = await moveBack(engine, queue, limit)
+  if (moved > 0) await leaveDryQuietly(engine, record)
+  if (failure !== undefined) throw moved > 0 ? changedAllTheSame(failure) : failure
+  return { itemsRedriven: moved, itemsLeft: itemsLeftIn(record) }
+}
+
+function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMoved> {
+  // Items that stay, by lane, so that each is read once.
+  const staying = new Map<number, Ranges>()
+  return moveLanes(engine, queue, {
+    to: originOf(queue),
+    movesMax: MOVES_MAX,
+    lossesMax: LOSSES_MAX,
+    next(record, isStuck, moved) {
+      if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
+      for (const [priority, lane] of lanesInOrder(record)) {
+        const stays = staying.get(priority) ?? none
+        const free = subtract(freeIn(record, lane), stays)
+        if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
+        const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
+        if (isStuck(priority, lane, picks)) continue
+        return { priority, run: () => moveSome(engine, record, priority, picks, staying) }
+      }
+      return undefined
+    },
+  })
+}
+
+/** Those of the picks that came from there; the others are noted as staying. */
+async function moveSome(
+  engine: Engine,
+  record: QueueRecord,
+  priority: number,
+  picks: Ranges,
+  staying: Map<number, Ranges>,
+) {
+  const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
+  if (read.kind === 'missing') return undefined
+  const moving: Range[] = []
+  const stay: Range[] = []
+  const entries: string[] = []
+  const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
+  for (const [index, from] of numbers.entries()) {
+    const { moved, ...item } = decodeItem(read.entries[index] as string)
+    if (moved === undefined) {
+      stay.push({ from, to: from + 1 })
+    } else {
+      moving.push({ from, to: from + 1 })
+      entries.push(encodeItem(item, randomText(engine.random, 4)))
+    }
+  }
+  staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
+  if (entries.length === 0) return { moved: 0, record }
+  const stretches = stretchesOf(priority, normalised(moving))
+  const settled = settle(passFrontier(record, stretches), stretches)
+  // Items that stay may lie behind the frontier now, free: claims must not pass them over.
+  const draft = { ...settled, returns: settled.returns + 1 }
+  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
+  const committed = await move(engine, change, originOf(record.queue), priority, entries)
+  return committed.kind === 'committed'
+    ? { moved: entries.length, record: committed.record }
+    : undefined
+}
+
+function itemsLeftIn(record: QueueRecord | undefined): number {
+  let left = 0
+  for (const lane of record?.lanes.values() ?? []) left += countOf(unsettledIn(lane))
+  return left
+}

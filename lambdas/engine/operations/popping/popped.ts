@@ -1,0 +1,35 @@
+import { deadLetterOf, decodeItem } from '../../core/entry.ts'
+import { itemId } from '../../core/keys.ts'
+import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../../core/record.ts'
+import type { PoppedItem } from '../../verbs.ts'
+
+export function itemsOf(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  entries: readonly string[],
+): PoppedItem[] {
+  const items: PoppedItem[] = []
+  for (const { priority, from, to } of stretches) {
+    const lane = record.lanes.get(priority) as Lane
+    for (let sequence = from; sequence < to; sequence += 1) {
+      const item = decodeItem(entries[items.length] as string)
+      items.push({
+        text: item.text,
+        id: itemId({ epoch: lane.epoch, priority, sequence }),
+        priority,
+        pushedAtMs: item.pushedAtMs,
+        deliveries: deliveriesOf(lane, sequence) + 1,
+        ...deadLetterOf(item),
+      })
+    }
+  }
+  return items
+}
+
+export const lockOf = (
+  { id, ttlMs }: { readonly id: string; readonly ttlMs: number },
+  expiresAtMs: number,
+) => ({ id, expiresAtMs, ttlSeconds: ttlMs / 1000 })
+
+export const acknowledged = (items: number | undefined) =>
+  items === undefined ? {} : { itemsAcknowledged: items }

@@ -1,0 +1,26 @@
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { idsOf } from '../../core/append.ts'
+import { checkPush, type PushRequest } from '../../core/push-request.ts'
+import type { Pushed } from '../../verbs.ts'
+import type { Engine } from '../attempts/engine.ts'
+import { passKnownLimit } from '../attempts/pass-limit.ts'
+import { discardUnlessOpen, prepare } from '../lanes/entries.ts'
+import { append } from './append.ts'
+import { pushOnce } from './push-once.ts'
+
+export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
+  checkQueueId(queue)
+  checkPush(request.items)
+  const { idempotencyKey, receivedMs } = request
+  if (idempotencyKey !== undefined) {
+    return pushOnce(engine, queue, request.items, idempotencyKey, receivedMs)
+  }
+  // Before any batch is stored: a caller far above the limit costs nothing.
+  const limit = await passKnownLimit(engine, queue, receivedMs)
+  const { addition } = await prepare(engine, queue, request.items)
+  const placed = await append(engine, queue, addition, limit).catch(async (error: unknown) => {
+    await discardUnlessOpen(engine, queue, addition, error)
+    throw error
+  })
+  return { ids: idsOf(request.items, placed) }
+}

@@ -1,0 +1,98 @@
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { randomText } from '../../../foundation/random-text.ts'
+import { obstacleTo } from '../../core/append.ts'
+import { recordKey } from '../../core/keys.ts'
+import {
+  TOKENS_KEPT_MAX,
+  TOKENS_KEPT_MIN,
+  TOKENS_MAX,
+  TOKENS_PER_UPDATE,
+} from '../../core/limits.ts'
+import { doneLocks } from '../../core/locks.ts'
+import { checkPush } from '../../core/push-request.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { appendUpdate } from '../../store/append-update.ts'
+import { forgetTokensUpdate } from '../../store/once-update.ts'
+import type { PushItem, TransactItem } from '../../verbs.ts'
+import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
+import { foldForRoom } from '../attempts/fold.ts'
+import { passLimit } from '../attempts/pass-limit.ts'
+import { prepare } from '../lanes/entries.ts'
+import { ensureLane } from '../lanes/lanes.ts'
+import { sealQuietly } from '../lanes/seal.ts'
+import { queueFull } from './append.ts'
+
+const TOKEN_CHARACTERS = 6
+/** 4,800 tokens, or as many races lost to others who forget some. */
+const FORGETTING_UPDATES_MAX = 24
+
+/**
+ * One entry for the caller's own TransactWriteItems, so that an item is pushed exactly when the
+ * caller's own row is written. A large item's batch is written beforehand, and stays a stray if the
+ * transaction never comes. An entry passes once: sent again in another transaction it would be the same
+ * item twice, and of a large one the same batch. Should its condition fail for another reason (the tail
+ * filled up, the lane was dropped, many other entries were used meanwhile), nothing happened: ask for a
+ * new entry and try again.
+ */
+export async function pushTransactItem(
+  engine: Engine,
+  queue: string,
+  item: PushItem,
+): Promise<TransactItem> {
+  checkQueueId(queue)
+  checkPush([item])
+  // What is remembered of the queue may be of one that was forgotten since.
+  engine.memory.delete(queue)
+  await ensureLane(engine, queue, item.priority ?? 0)
+  let record = await readRecord(engine, queue)
+  if (record !== undefined && record.room < 1 && doneLocks(record) > 0) {
+    record = await foldForRoom(engine, record)
+  }
+  if (record !== undefined) record = await forgetTokens(engine, record)
+  // Forgotten since the lane was made: it was empty for long.
+  if (record === undefined) throw busy(queue)
+  if (record.room < 1) throw queueFull(record)
+  const admitted = await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)
+  const { addition } = await prepare(engine, queue, [item])
+  const obstacle = obstacleTo(addition, record, tailLimits(engine))
+  if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
+  return {
+    Update: {
+      TableName: engine.dynamo.tableName,
+      Key: recordKey(queue),
+      ExpressionAttributeNames: {},
+      ...appendUpdate(addition, tailLimits(engine), {
+        admitted,
+        remindAtMs: remindAtMs(engine),
+        once: { token: randomText(engine.random, TOKEN_CHARACTERS), seen: record },
+      }),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+  }
+}
+
+/**
+ * So many that the record gets no larger; entries that were handed out lately stay good. An older
+ * version let a record keep any number: what is too much for one update goes with several.
+ */
+async function forgetTokens(
+  engine: Engine,
+  seenFirst: QueueRecord,
+): Promise<QueueRecord | undefined> {
+  const { queue } = seenFirst
+  let record: QueueRecord | undefined = seenFirst
+  for (let update = 1; update <= FORGETTING_UPDATES_MAX && record !== undefined; update += 1) {
+    const { kept } = record.tokens
+    if (kept < TOKENS_KEPT_MAX) return record
+    const tokens = Math.min(kept - TOKENS_KEPT_MIN, TOKENS_PER_UPDATE)
+    const written = await engine.dynamo.update(recordKey(queue), forgetTokensUpdate(record, tokens))
+    // Forgotten or not, by us or not: what counts is what is kept now.
+    record =
+      written.kind === 'unknown'
+        ? await readRecord(engine, queue)
+        : seen(engine, queue, written.row)
+  }
+  // It would be refused as soon as it is sent.
+  if (record !== undefined && record.tokens.kept >= TOKENS_MAX) throw busy(queue)
+  return record
+}

@@ -1,0 +1,45 @@
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { purgeStep } from '../../core/purge.ts'
+import { checkPriority } from '../../core/push-request.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { again, answer, done } from '../attempts/decision.ts'
+import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { leaveDryQuietly } from '../attempts/leave-dry.ts'
+
+/** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
+const ATTEMPTS_MAX = 120
+const HOLDS_FROM = 3
+
+export async function purge(
+  engine: Engine,
+  queue: string,
+  { priority }: { readonly priority?: number } = {},
+): Promise<{ itemsPurged: number }> {
+  checkQueueId(queue)
+  if (priority !== undefined) checkPriority(priority, 'priority')
+  let itemsPurged = 0
+  const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
+  return attempts(engine, queue, course, ({ record, nowMs, losses }) => {
+    if (record === undefined) return answer({ itemsPurged })
+    const { draft, items, finished } = purgeStep(record, priority, nowMs)
+    if (draft === record) return answer({ itemsPurged })
+    const change = changeOf(engine, record, draft, {
+      nowMs,
+      // A claim that it has not seen would keep a lock on items that are gone.
+      guards: { claims: true },
+      setsDry: engine.events && losses === 0,
+    })
+    return {
+      kind: 'write',
+      change,
+      async landed(after) {
+        itemsPurged += items
+        if (!finished) return again(after)
+        await leaveDryQuietly(engine, after)
+        return done({ itemsPurged })
+      },
+    }
+  }).catch((error: unknown) => {
+    throw itemsPurged > 0 ? changedAllTheSame(error) : error
+  })
+}

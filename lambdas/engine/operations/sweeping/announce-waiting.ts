@@ -1,0 +1,93 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { SHARDS } from '../../core/limits.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { announced, waitsForSomebody } from '../../core/reminder.ts'
+import type { AnnounceReport, AnnounceRequest } from '../../verbs.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { answer, done } from '../attempts/decision.ts'
+import { changeOf, type Engine } from '../attempts/engine.ts'
+import { checkPrefix } from '../looking/directory.ts'
+import { type WalkPage, type WalkPlace, walkOn, walkStart } from '../looking/walk.ts'
+import { sideBySide } from './side-by-side.ts'
+
+const QUEUES_AT_ONCE = 16
+const ATTEMPTS_MAX = 8
+/** How long a call runs whose caller sets no deadline. */
+const RUN_MS = 60_000
+
+/**
+ * Announces every queue in which items are free and no lock is live, whenever that was done last: for a
+ * consumer that was mended, or is new, and should not wait for the next reminder.
+ */
+export async function announceWaiting(
+  engine: Engine,
+  request: AnnounceRequest = {},
+): Promise<AnnounceReport> {
+  const { prefix = '', deadlineMs = engine.clock.nowMs() + RUN_MS } = request
+  checkPrefix(prefix)
+  let place: WalkPlace | undefined =
+    request.cursor === undefined ? walkStart : decodePlace(request.cursor)
+  const report = { queues: 0, announced: 0, failed: 0 }
+  while (place !== undefined && engine.clock.nowMs() < deadlineMs) {
+    const page: WalkPage | undefined = await nextPage(engine, prefix, place, report)
+    // The answer says what was done so far, and where to go on.
+    if (page === undefined) break
+    report.queues += page.records.length + page.unread.length
+    for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)
+    await sideBySide(page.records.filter(waitsForSomebody), QUEUES_AT_ONCE, async (record) => {
+      try {
+        if (await announce(engine, record)) report.announced += 1
+      } catch (error) {
+        notAnnounced(engine, record.queue, error, report)
+      }
+    })
+    place = page.next
+  }
+  return { ...report, ...(place && { cursor: encodePlace(place) }) }
+}
+
+type Report = { -readonly [K in keyof Omit<AnnounceReport, 'cursor'>]: AnnounceReport[K] }
+
+function notAnnounced(engine: Engine, queue: string, error: unknown, report: Report): void {
+  report.failed += 1
+  engine.onBackgroundError(error, { queue, step: 'announce' })
+}
+
+/** Returns nothing if the store is out of reach and earlier pages were done. */
+async function nextPage(
+  engine: Engine,
+  prefix: string,
+  place: WalkPlace,
+  report: Report,
+): Promise<WalkPage | undefined> {
+  try {
+    return await walkOn(engine, prefix, place)
+  } catch (error) {
+    if (report.queues === 0) throw error
+    notAnnounced(engine, '', error, report)
+    return undefined
+  }
+}
+
+function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
+  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
+  return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
+    if (record === undefined || !waitsForSomebody(record)) return answer(false)
+    const options = { nowMs, refreshCheckAt: true }
+    const change = changeOf(engine, record, announced(record, nowMs), options)
+    return { kind: 'write', change, landed: () => done(true) }
+  })
+}
+
+/** `3/orders`: in shard 3, behind the queue "orders". */
+const encodePlace = ({ shard, after = '' }: WalkPlace): string => `${shard}/${after}`
+
+function decodePlace(cursor: string): WalkPlace {
+  const [, shard, after] = /^(\d{1,2})\/([A-Za-z0-9._-]{0,111})$/.exec(cursor) ?? []
+  if (shard === undefined || Number(shard) >= SHARDS) {
+    throw new QueueError('INVALID_PARAMETER', 'cursor must be one that an earlier call gave', {
+      field: 'cursor',
+    })
+  }
+  return { shard: Number(shard), ...(after && { after }) }
+}

@@ -1,0 +1,88 @@
+import type { Row } from '../../../foundation/dynamo.ts'
+import { CHECK_INDEX } from '../../../foundation/table.ts'
+import { queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import type { Engine } from '../attempts/engine.ts'
+
+/** As many as one BatchGetItem reads. */
+const PAGE_QUEUES = 100
+
+/** A queue whose timer has come. */
+export type DueQueue = {
+  readonly kind: 'queue'
+  readonly queue: string
+  /** When its timer ended, as the index says. */
+  readonly dueMs: number
+  /** As it is now; absent where it is gone. */
+  readonly row: Row | undefined
+}
+export type Unreadable =
+  /** The store gives the others, and not this one. */
+  | {
+      readonly kind: 'unread'
+      readonly queue: string
+      readonly dueMs: number
+      readonly error: unknown
+    }
+  /** Nobody can tell what is due in this shard. */
+  | { readonly kind: 'shard-unread'; readonly shard: number; readonly error: unknown }
+  /** The time is up, and there may be more. */
+  | { readonly kind: 'cut' }
+
+/**
+ * Shard by shard, the earliest timer of each first. It begins with another shard each time, so that a
+ * run which must stop starves none of them. It reports what it cannot read and goes on: one item or index
+ * partition that is throttled must not hold up the queues of all others.
+ */
+export async function* dueQueues(
+  engine: Engine,
+  shards: readonly number[],
+  mayGoOn: () => boolean,
+): AsyncGenerator<DueQueue | Unreadable> {
+  const first = Math.floor(engine.random() * shards.length)
+  for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
+    let from: Row | undefined
+    do {
+      if (!mayGoOn()) {
+        yield { kind: 'cut' }
+        return
+      }
+      try {
+        const { rows, next } = await duePage(engine, shard, from)
+        yield* await readPage(engine, rows)
+        from = next
+      } catch (error) {
+        yield { kind: 'shard-unread', shard, error }
+        from = undefined
+      }
+    } while (from !== undefined)
+  }
+}
+
+const duePage = (engine: Engine, shard: number, from: Row | undefined) =>
+  engine.dynamo.query({
+    IndexName: CHECK_INDEX,
+    KeyConditionExpression: '#s=:s AND checkAt<=:now',
+    ExpressionAttributeNames: { '#s': 'shard' },
+    ExpressionAttributeValues: { ':s': shard, ':now': engine.clock.nowMs() },
+    Limit: PAGE_QUEUES,
+    ...(from !== undefined && { ExclusiveStartKey: from }),
+  })
+
+async function readPage(engine: Engine, due: readonly Row[]): Promise<(DueQueue | Unreadable)[]> {
+  const queues = due.map(({ pk, checkAt }) => ({
+    queue: queueOfRecordKey(pk as string),
+    dueMs: checkAt as number,
+  }))
+  const { rows, unread } = await engine.dynamo.getReadable(
+    queues.map(({ queue }) => recordKey(queue)),
+    true,
+  )
+  const rowOf = new Map(rows.map((row) => [row.pk, row]))
+  const isUnread = new Set(unread?.keys.map(({ pk }) => pk))
+  return queues.map(({ queue, dueMs }) => {
+    const { pk } = recordKey(queue)
+    return isUnread.has(pk)
+      ? { kind: 'unread', queue, dueMs, error: unread?.error }
+      : { kind: 'queue', queue, dueMs, row: rowOf.get(pk) }
+  })
+}

@@ -1,0 +1,48 @@
+import { isForgettable } from '../../core/fence.ts'
+import { recordKey } from '../../core/keys.ts'
+import { FORGET_AFTER_MS } from '../../core/limits.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { KNOWN_FORMAT } from '../../store/record-update.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
+import { housekeepAll } from './housekeep.ts'
+
+const ATTEMPTS_MAX = 3
+
+/** Empty, and its last lock ended long ago: a repeated acknowledge has had its answer. */
+export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
+  isForgettable(record) && nowMs >= record.lastEndedMs + FORGET_AFTER_MS
+
+/**
+ * Takes away what an empty queue has left in rows and S3, and then its record. Its timer stays due: the
+ * next sweep does what a few rounds could not.
+ */
+export async function forget(engine: Engine, queue: string): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const record = await readRecord(engine, queue)
+    if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
+    await housekeepAll(engine, queue, record, { dropEmpty: true })
+    if (await deleteRecord(engine, queue)) return
+  }
+}
+
+/** On the condition that nothing at all happened since it was seen to be empty. */
+async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
+  const record = await readRecord(engine, queue)
+  if (record === undefined) return true
+  // Used meanwhile, and empty again: its last ended lock is news once more.
+  if (record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())) return false
+  const written = await engine.dynamo.delete({
+    Key: recordKey(queue),
+    ConditionExpression: `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`,
+    ExpressionAttributeValues: {
+      ':v': record.version,
+      ':born': record.born,
+      ':a': record.appends,
+      ':c': record.claims,
+      ':n': record.lanesMade,
+    },
+  })
+  engine.memory.delete(queue)
+  if (written.kind === 'unknown') throw written.cause
+  return written.kind === 'done'
+}

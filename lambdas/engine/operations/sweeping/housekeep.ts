@@ -1,0 +1,55 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import type { HousekeepReport, HousekeepRequest } from '../../verbs.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
+import { housekeepRecord } from '../lanes/housekeep-record.ts'
+import { buryDead } from '../moving/move-dead.ts'
+import type { LanesMoved } from '../moving/move-lanes.ts'
+
+/** Does what the record says is due, and leaves a timer where it could not. */
+export async function housekeep(
+  engine: Engine,
+  queue: string,
+  { leaveStuck = false }: HousekeepRequest = {},
+): Promise<HousekeepReport> {
+  checkQueueId(queue)
+  const record = await readRecord(engine, queue)
+  const leavesDead = leaveStuck && wasStuckLately(engine, queue)
+  return housekeepAll(engine, queue, record, { leavesDead })
+}
+
+/** Dead items could not move, and only a change of the other queue or of S3 can help. */
+const wasStuckLately = (engine: Engine, queue: string): boolean =>
+  engine.clock.nowMs() < (engine.stuckUntilMs.get(queue) ?? 0)
+
+/**
+ * The same for a record that was read. `dropEmpty`: no empty lane is worth keeping. `leavesDead`: dead
+ * items stay where they are, because moving them failed a moment ago and a timer is set.
+ */
+export async function housekeepAll(
+  engine: Engine,
+  queue: string,
+  record: QueueRecord | undefined,
+  {
+    dropEmpty = false,
+    leavesDead = false,
+  }: { readonly dropEmpty?: boolean; readonly leavesDead?: boolean } = {},
+): Promise<HousekeepReport> {
+  const { dropped: _, ...report } = await housekeepRecord(engine, queue, record, {
+    dropEmpty,
+    bury: leavesDead ? undefined : buryAndNote,
+  })
+  return report
+}
+
+async function buryAndNote(engine: Engine, queue: string): Promise<LanesMoved> {
+  const moved = await buryDead(engine, queue)
+  const { failure } = moved
+  const isPassing =
+    failure instanceof QueueError && ['STORE_UNAVAILABLE', 'BUSY'].includes(failure.code)
+  if (failure === undefined || isPassing) engine.stuckUntilMs.delete(queue)
+  else engine.stuckUntilMs.set(queue, engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS)
+  return moved
+}

@@ -1,0 +1,111 @@
+import { hasFree } from '../../core/flags.ts'
+import { timersKey } from '../../core/keys.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import type { StartTimersReport } from '../../verbs.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { answer, done } from '../attempts/decision.ts'
+import { changeOf, type Engine } from '../attempts/engine.ts'
+import { type WalkPlace, walkOn, walkStart } from '../looking/walk.ts'
+import { sideBySide } from './side-by-side.ts'
+
+const QUEUES_AT_ONCE = 16
+const ATTEMPTS_MAX = 4
+/** Places are written down this often, so that a run which is cut off repeats little. */
+const PAGES_PER_NOTE = 10
+
+/**
+ * A consumer bundles the engine, and an old engine's first push starts no timer for as long as nobody
+ * deploys that consumer again. So the walk is repeated. A page of 100 queues is one query and one read of
+ * 100 records, some 100 read units: 50,000 queues once a day cost about $0.20 a month, 1,000 less
+ * than a cent.
+ */
+const WALK_EVERY_MS = 86_400_000
+/**
+ * After a walk that had to pass some queues the next comes sooner, each time after twice as long: a record
+ * that was throttled can be read soon, one of a newer format once this engine is deployed anew.
+ */
+const NEXT_WALK_MS = 3_600_000
+
+/**
+ * `shard` and `after`: where the walk goes on; neither once it is done. `againAtMs`: when the next begins.
+ * `failed`: queues that this walk has passed so far. `walks`: how many in a row passed some.
+ */
+type StoredWalk = {
+  readonly shard?: number
+  readonly after?: string
+  readonly againAtMs?: number
+  readonly failed?: number
+  readonly walks?: number
+}
+
+/**
+ * Items that wait have a timer, because every push sees to it. But not those that were pushed while
+ * events were off, or by an engine from before there were such timers. So the sweeper goes through all
+ * queues once events are turned on, and then once a day; a row of the table remembers how far it has come,
+ * and when the next walk begins. Where events are off, that row goes.
+ */
+export async function startTimers(
+  engine: Engine,
+  { deadlineMs }: { readonly deadlineMs: number },
+): Promise<StartTimersReport> {
+  const row = (await engine.dynamo.get(timersKey, true)) as StoredWalk | undefined
+  const report = { queues: 0, started: 0, failed: 0 }
+  if (!engine.events) {
+    if (row !== undefined) await engine.dynamo.deleteMany([timersKey])
+    return { ...report, finished: true }
+  }
+  const { walks = 0, failed: failedBefore = 0 } = row ?? {}
+  let place = placeIn(row, engine.clock.nowMs())
+  for (let page = 1; place !== undefined && engine.clock.nowMs() < deadlineMs; page += 1) {
+    const { records, unread, next } = await walkOn(engine, '', place)
+    report.queues += records.length + unread.length
+    for (const { queue, error } of unread) passed(engine, queue, error, report)
+    await sideBySide(records.filter(needsTimer), QUEUES_AT_ONCE, async (record) => {
+      try {
+        if (await startTimer(engine, record)) report.started += 1
+      } catch (error) {
+        passed(engine, record.queue, error, report)
+      }
+    })
+    place = next
+    const isLast = place === undefined || engine.clock.nowMs() >= deadlineMs
+    if (!isLast && page % PAGES_PER_NOTE !== 0) continue
+    const failed = failedBefore + report.failed
+    const stored: StoredWalk =
+      place === undefined ? afterWalk(engine, failed, walks) : { ...place, failed, walks }
+    await engine.dynamo.putMany([{ ...timersKey, ...stored }])
+  }
+  return { ...report, finished: place === undefined }
+}
+
+function afterWalk(engine: Engine, failed: number, walks: number): StoredWalk {
+  const nowMs = engine.clock.nowMs()
+  if (failed === 0) return { againAtMs: nowMs + WALK_EVERY_MS }
+  const pauseMs = Math.min(WALK_EVERY_MS, NEXT_WALK_MS * 2 ** walks)
+  return { againAtMs: nowMs + pauseMs, walks: walks + 1 }
+}
+
+function passed(engine: Engine, queue: string, error: unknown, report: { failed: number }): void {
+  report.failed += 1
+  engine.onBackgroundError(error, { queue, step: 'start-timer' })
+}
+
+function placeIn(row: StoredWalk | undefined, nowMs: number): WalkPlace | undefined {
+  if (row === undefined) return walkStart
+  const { shard, after, againAtMs = 0 } = row
+  if (shard !== undefined) return { shard, ...(after !== undefined && { after }) }
+  return nowMs < againAtMs ? undefined : walkStart
+}
+
+const needsTimer = (record: QueueRecord): boolean =>
+  record.checkAtMs === undefined && hasFree(record)
+
+/** Any fenced write starts it; one that loses to another was not needed, or is tried again. */
+function startTimer(engine: Engine, seen: QueueRecord): Promise<boolean> {
+  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, exhausted: () => false }
+  return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
+    if (record === undefined || !needsTimer(record)) return answer(false)
+    const change = changeOf(engine, record, record, { nowMs })
+    return { kind: 'write', change, landed: () => done(true) }
+  })
+}

@@ -1,0 +1,83 @@
+import { endExpired, foldDone } from '../../core/locks.ts'
+import { isDone, isExpired, itemsIn, type QueueRecord } from '../../core/record.ts'
+import { remind } from '../../core/reminder.ts'
+import { attempts } from '../attempts/attempts.ts'
+import { again, answer, done } from '../attempts/decision.ts'
+import { changeOf, type Engine } from '../attempts/engine.ts'
+import { isQuiet } from './forget.ts'
+
+/** 2,000 expired locks at 40 a write, and room for lost races. */
+const ATTEMPTS_MAX = 80
+const HOLDS_FROM = 3
+
+type LocksEnded = {
+  itemsReturned: number
+  /** Of the locks ended so far, how long the one that waited longest had been over. */
+  lagMs: number
+}
+
+/** What a visit leaves for later, because the time is up (locks) or it may take long. */
+export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
+
+/**
+ * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on.
+ * It sends requests for the record and nothing else: what needs rows or S3 is left.
+ */
+export async function sweepQueue(
+  engine: Engine,
+  seen: QueueRecord,
+  ended: LocksEnded,
+  deadlineMs: number,
+): Promise<Left> {
+  const course = {
+    from: { record: seen },
+    attemptsMax: ATTEMPTS_MAX,
+    holdsFrom: HOLDS_FROM,
+    untilMs: deadlineMs,
+  }
+  return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
+    if (record === undefined) return answer('nothing')
+    if (nowMs >= deadlineMs) return answer('locks')
+    // The index is read eventually consistently: it may tell of a timer that was moved already.
+    const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
+    if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {
+      return answer('nothing')
+    }
+    if (isQuiet(record, nowMs)) return answer('forgetting')
+    const draft = sweptAt(engine, record, nowMs)
+    const change = changeOf(engine, record, draft, {
+      nowMs,
+      refreshCheckAt: true,
+      // A process that took the last item may have died before it marked the queue as dry.
+      setsDry: engine.events && attempt === 1,
+    })
+    return {
+      kind: 'write',
+      change,
+      landed(after) {
+        count(ended, record, draft, nowMs)
+        // One write ends only so many locks; another round where some are left.
+        if (hasEnded(after, nowMs)) return again(after)
+        return done(change.after.work ? 'housekeeping' : 'nothing')
+      },
+    }
+  })
+}
+
+function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs: number): void {
+  for (const [lockId, lock] of before.locks) {
+    if (!isExpired(lock, nowMs) || after.locks.has(lockId)) continue
+    ended.itemsReturned += itemsIn(lock.stretches)
+    ended.lagMs = Math.max(ended.lagMs, nowMs - lock.expiresAtMs)
+  }
+}
+
+function sweptAt(engine: Engine, record: QueueRecord, nowMs: number): QueueRecord {
+  const returned = endExpired(record, nowMs)
+  const draft = returned === record ? foldDone(record, nowMs) : returned
+  const { remindAfterMs } = engine
+  return remindAfterMs === undefined ? draft : remind(draft, nowMs, remindAfterMs)
+}
+
+const hasEnded = (record: QueueRecord, nowMs: number): boolean =>
+  [...record.locks.values()].some((lock) => isDone(lock) || isExpired(lock, nowMs))
