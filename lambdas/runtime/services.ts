@@ -3,6 +3,7 @@ import type { DocumentPort } from '../foundation/dynamo.ts'
 import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
 import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import type { ObjectPort } from '../foundation/objects.ts'
+import type { Clock } from '../foundation/system.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
 import { type Environment, numberIn, required } from './environment.ts'
 import { describeError, type Log } from './log.ts'
@@ -13,8 +14,9 @@ import { currentTally } from './tally.ts'
  * The engine as the functions use it, made once when an environment starts. What is loaded here is
  * loaded at every cold start: S3 is not.
  */
-export function createServices(environment: Environment, log: Log): Queues {
-  return createQueuesOn(environment, log, documentsFromEnvironment(), objectsWhenNeeded())
+export function createServices(environment: Environment, log: Log, clock?: Clock): Queues {
+  const documents = documentsFromEnvironment()
+  return createQueuesOn(environment, log, documents, objectsWhenNeeded(), clock)
 }
 
 /** The same on any store: a test brings its own. */
@@ -23,6 +25,7 @@ export function createQueuesOn(
   log: Log,
   documents: DocumentPort,
   objects: () => Promise<ObjectPort>,
+  clock?: Clock,
 ): Queues {
   const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
   const remindAfterSeconds = numberIn(environment, 'PUSHPOP_REMIND_AFTER_SECONDS')
@@ -31,6 +34,7 @@ export function createQueuesOn(
     bucketName: required(environment, 'PUSHPOP_BUCKET'),
     dynamodb: meteredDocuments(documents),
     s3: async () => meteredObjects(await objects()),
+    ...(clock !== undefined && { clock }),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
     events: environment.PUSHPOP_EVENTS !== 'off',
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
