@@ -20,6 +20,8 @@ const long = [
   'cli/verify/verify',
   'engine/sweep',
   'foundation/network/first-call',
+  'examples/recipes',
+  'examples/orders',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {

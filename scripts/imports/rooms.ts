@@ -76,7 +76,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   testing: ['local', 'lambdas/engine', 'lambdas/foundation'],
   cli: ['client', 'local', 'lambdas/http', ...engine, ...data.prices],
 
-  examples: ['lib', 'client', 'lambdas/consumer'],
+  examples: ['lib', 'client', 'lambdas/consumer', 'lambdas/engine', 'testing'],
   scripts: ['lib', 'local', 'lambdas'],
   bench: ['testing', 'lib', 'lambdas'],
   test: ['bench', 'bin', 'cli', 'client', 'lambdas', 'lib', 'local', 'scripts', 'testing'],
