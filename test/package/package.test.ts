@@ -230,17 +230,27 @@ const useConsumer = `
   consumer(async () => 17)
 `
 const useTesting = `
-  import { type LocalStack, startLocalStack, startQueues, type TestQueues } from 'pushpop/testing'
+  import { consumer } from 'pushpop/consumer'
+  import {
+    type FakeContext, fakeContext, type LocalStack, startLocalStack, startQueues, type TestQueues,
+  } from 'pushpop/testing'
+
+  const handler = consumer<number>(async () => {})
+  const context: FakeContext = fakeContext({ timeoutSeconds: 10 })
+  export const left: number = context.getRemainingTimeInMillis()
 
   export async function work(): Promise<number> {
     const store: TestQueues = await startQueues({ name: 'shop', remindAfterSeconds: 60 })
     Object.assign(process.env, store.environment)
     const queue = store.newQueue()
     await store.queues.push(queue, { items: [{ text: '17' }] })
+    const { acknowledged } = await store.wake(queue, handler)
+    const { itemsReturned }: { itemsReturned: number } = await store.moveTime(acknowledged)
+    await handler({ detail: { queue } }, fakeContext({ clock: store.clock }))
     const stack: LocalStack = await startLocalStack({ port: 0, app: 'app.ts' })
     await fetch(stack.url + '/healthz')
     await Promise.all([store.stop(), stack.stop()])
-    return (await store.queues.inspect(queue)).count
+    return itemsReturned + (await store.queues.inspect(queue)).count
   }
   // @ts-expect-error
   startQueues({ tableName: 'shop' })
@@ -464,6 +474,26 @@ describe('What helps to test', () => {
 
   it('works where the stores are installed.', async () => {
     expect(await full.script(work)).toBe('17\n')
+  })
+
+  it('runs a consumer in a time that the test moves.', async () => {
+    const said = await full.script(`
+      import { consumer } from 'pushpop/consumer'
+      import { startQueues } from 'pushpop/testing'
+      process.env.PUSHPOP_LOG_LEVEL = 'error'
+      const seen = []
+      const handler = consumer(([item]) => void seen.push(item.value, item.deliveries))
+      const store = await startQueues()
+      Object.assign(process.env, store.environment)
+      const queue = store.newQueue()
+      await store.queues.push(queue, { items: [{ text: '17' }] })
+      await store.queues.pop(queue, { requireAck: true })
+      const runs = [(await store.wake(queue, handler)).ended]
+      const { itemsReturned } = await store.moveTime(31_000)
+      runs.push((await store.wake(queue, handler)).ended)
+      process.stdout.write('\\n' + [...runs, itemsReturned, ...seen].join(' '))
+      await store.stop()`)
+    expect(said.split('\n').at(-1)).toBe('locked empty 1 17 2')
   })
 
   it('says what to install where they are not.', async () => {
