@@ -28,6 +28,10 @@ const long = [
   'rate/over-http',
   'proofs/rate-simulation/rate-simulation',
   'infrastructure/bundles',
+  'engine/sweep',
+  'foundation/network/first-call',
+  'examples/recipes',
+  'examples/orders',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {
