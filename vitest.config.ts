@@ -48,6 +48,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // The tests of projects that the package is tried in belong to those projects.
+    exclude: ['test/package/projects/files/**'],
     // Processes, not threads: a test file may start servers, take signals and read its own
     // environment, and none of that is separate between threads.
     pool: 'forks',
