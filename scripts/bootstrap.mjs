@@ -35,7 +35,7 @@ const nodeBinary = join(
 export function missing(lock, installed) {
   return (
     Object.entries(lock.packages ?? {})
-      // The others are this repository itself and its folder `emulator`, which nothing installs.
+      // The others are this repository itself and its folder `dynoxide`, which nothing installs.
       .filter(([path]) => path.startsWith('node_modules/'))
       .filter(([path, wanted]) => !wanted.link && !isInstalled(path, wanted))
       .map(([path]) => path)
@@ -115,11 +115,12 @@ function run(command) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))
   }
-  // npm killed outright forwards nothing; all there is to see is that we have another parent.
+  // npm hands a signal to its shell alone, which dies of it, and killed outright it hands on nothing: all there
+  // is to see is that our parent is gone.
   const parent = process.ppid
   setInterval(() => {
-    if (process.ppid !== parent) child.kill('SIGTERM')
-  }, 500).unref()
+    if (isGone(parent)) child.kill('SIGTERM')
+  }, 200).unref()
   child.on('error', (error) => {
     console.error(`Cannot run ${command[0]} because Node 24 did not start: ${error.message}`)
     process.exitCode = 1
@@ -127,6 +128,17 @@ function run(command) {
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0)
   })
+}
+
+/** Windows goes on naming a parent that has ended. @param {number} parent */
+function isGone(parent) {
+  if (process.platform !== 'win32') return process.ppid !== parent
+  try {
+    process.kill(parent, 0)
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** @param {string | undefined} path */

@@ -1,13 +1,13 @@
 import type { QueuePatternsAnswer } from '../../client/api-types.ts'
 import { flag, text } from '../arguments/option-table.ts'
 import { type Context, command } from '../command.ts'
-import { counted, grouped } from '../console/amounts.ts'
-import { checkAskable, confirm, yes } from '../console/confirm.ts'
-import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
 import { patternsIn } from '../lines/patterns-file.ts'
 import { type QueuePatternsTarget, withQueuePatterns } from '../target/queue-patterns.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
+import { checkAskable, confirm, yes } from '../terminal/confirm.ts'
+import { type Column, printTable } from '../terminal/table.ts'
 
 const options = {
   file: text('F', 'with set: JSON in a file; stdin else, or with -'),

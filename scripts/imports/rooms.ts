@@ -10,12 +10,14 @@ const data = {
     'lambdas/engine/core/configuration.ts',
     'lambdas/engine/core/limits.ts',
     'lambdas/engine/core/queue-patterns.ts',
+    'lambdas/foundation/node-version.ts',
     'lambdas/foundation/queue-id.ts',
     'lambdas/foundation/table.ts',
     'lambdas/http/routes.ts',
     'lambdas/rate/core/bounds.ts',
     'lambdas/runtime/function-name.ts',
     'lambdas/runtime/metric-names.ts',
+    'lambdas/runtime/variables.ts',
   ],
   /** What a call costs. */
   prices: ['lib/constructs/function-settings.ts', 'lib/prices.ts'],
@@ -63,20 +65,26 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   'lambdas/runtime': engine,
   'lambdas/http': service,
+  // How one queue is worked, whoever does it: the client bundles this too.
+  'lambdas/consumer/core': ['lambdas/foundation/shared'],
   'lambdas/consumer': service,
   'lambdas/background': service,
   'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
 
   // Published by itself, and loaded by browsers.
-  client: ['lambdas/foundation/shared'],
+  client: ['lambdas/foundation/shared', 'lambdas/consumer/core'],
 
   lib: data.stack,
   bin: ['lib'],
-  local: ['lib/constructs/function-settings.ts'],
+  local: [
+    'lib/constructs/function-settings.ts',
+    'lib/bundling/bundling.ts',
+    'lib/bundling/consumer-bundle.ts',
+  ],
   testing: ['local', 'lambdas/engine', 'lambdas/foundation'],
   cli: ['client', 'local', 'lambdas/http', ...engine, ...data.prices],
 
-  examples: ['lib', 'client', 'lambdas/consumer'],
+  examples: ['lib', 'client', 'lambdas/consumer', 'lambdas/engine', 'testing'],
   scripts: ['lib', 'local', 'lambdas'],
   bench: ['testing', 'lib', 'lambdas'],
   test: ['bench', 'bin', 'cli', 'client', 'lambdas', 'lib', 'local', 'scripts', 'testing'],

@@ -217,7 +217,7 @@ describe('a key made for a call', () => {
   })
 })
 
-describe('time', () => {
+describe('timing:', () => {
   const run = (row: string, options: Partial<ClientOptions>, ...replies: Reply[]) => {
     const { client, asked } = clientOf(replies, options)
     const outcome = (rows[row] as Row)[1](client).catch((error: unknown) => error)
@@ -369,5 +369,26 @@ describe('a hurry, as a consumer has it when it stops', () => {
     const pop = queue.pop({ hurry: AbortSignal.abort() })
     await vi.advanceTimersByTimeAsync(3_000)
     expect(await pop).toEqual({ items: [], more: false })
+  })
+})
+
+describe('A push that an earlier call with its key has made', () => {
+  const replay: Reply = answers(
+    200,
+    { items_pushed: 1, ids: ['i1'] },
+    { 'idempotency-replayed': 'true' },
+  )
+  const push = async (...replies: Reply[]) => {
+    const pushed = clientOf(replies).queue.push(1, { idempotencyKey: 'k' })
+    await vi.runAllTimersAsync()
+    return pushed
+  }
+
+  test('says that it changed nothing', async () => {
+    expect(await push(replay)).toEqual({ id: 'i1', repeated: true })
+  })
+
+  test('does not say so after a lost answer, because the earlier call may be itself', async () => {
+    expect(await push(breaks, replay)).toEqual({ id: 'i1' })
   })
 })

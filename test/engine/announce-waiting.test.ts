@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AnnounceReport } from '../../lambdas/engine/queues.ts'
-import { openSimulated, type Stage } from './stage.ts'
+import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 
 // For a consumer that was mended, or is new, and should not wait for the next reminder.
@@ -22,8 +22,7 @@ async function announceInSteps(stage: Stage): Promise<AnnounceReport[]> {
 
 describe('Announcing what waits', () => {
   it('tells of queues with items and nobody at work, and of no others.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     for (const id of ['waiting', 'waiting-too', 'locked', 'empty']) {
       await push(queues, id, named('a', 2))
     }
@@ -37,9 +36,35 @@ describe('Announcing what waits', () => {
     ])
   })
 
-  it('does so each time it is asked, and keeps to a prefix.', async () => {
+  it('ends what has expired, and the locks of consumers if none of them is alive.', async () => {
     const stage = openSimulated()
     const queues = stage.engine()
+    for (const id of ['expired', 'a-callers', 'a-consumers', 'many']) {
+      await push(queues, id, named('a', 50))
+    }
+    await lockItems(queues, 'expired', { ttlSeconds: 1 })
+    stage.clock.pass(1_000)
+    await lockItems(queues, 'a-callers')
+    await lockItems(queues, 'a-consumers', { forConsumer: true })
+    for (let n = 0; n < 50; n += 1) {
+      await lockItems(queues, 'many', { forConsumer: true, competing: true })
+    }
+    stage.announced.length = 0
+    expect(await queues.announceWaiting()).toMatchObject({ announced: 1 })
+    expect(stage.announced).toContain('expired: items-available')
+
+    stage.announced.length = 0
+    expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 3 })
+    for (const id of ['a-consumers', 'many']) {
+      expect(stage.announced).toContain(`${id}: items-available`)
+      expect((await popItems(queues, id, { count: 50 })).items).toHaveLength(50)
+    }
+    expect(stage.announced.filter((event) => event.startsWith('a-callers'))).toEqual([])
+    expect(await queues.pop('a-callers')).toMatchObject({ kind: 'locked' })
+  })
+
+  it('does so each time it is asked, and keeps to a prefix.', async () => {
+    const { stage, queues } = onSimulated()
     for (const id of ['orders-1', 'orders-2', 'mails']) await push(queues, id, named('a', 1))
     for (let round = 0; round < 3; round += 1) {
       stage.clock.pass(1)
@@ -79,8 +104,7 @@ describe('Announcing what waits', () => {
   })
 
   it('goes on where its time was over, and meets each queue once.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     for (let n = 0; n < 230; n += 1) await push(queues, `queue-${n}`, named('a', 1))
     stage.announced.length = 0
     const reports = await announceInSteps(stage)

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { QueuePatternInput } from '../../lambdas/engine/queues.ts'
-import { type EngineOnWire, openEmbedded, openSimulated, type Stage } from './stage.ts'
+import { type EngineOnWire, openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { drain, expectCode, lockItems, named, popItems, push } from './traffic.ts'
 import { timedOut } from './wire.ts'
 
@@ -123,11 +123,7 @@ describe('A queue that its first push makes', () => {
 })
 
 describe('A queue that is there', () => {
-  let stage: Stage
-  beforeAll(async () => {
-    stage = await openEmbedded()
-  })
-  afterAll(() => stage.close())
+  const stage = useEmbedded()
 
   it('has new patterns within two minutes of the sweeper, and exact room.', async () => {
     const queues = stage.engine()

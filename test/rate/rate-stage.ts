@@ -14,7 +14,7 @@ type Port = { send(command: never): Promise<unknown> }
 
 export type LimitsOnWire = RateLimits & { readonly wire: Wire }
 
-export type ProcessOptions = Steering & {
+type ProcessOptions = Steering & {
   readonly clock?: Clock
   readonly secret?: Uint8Array
   readonly formerSecrets?: readonly Uint8Array[]
@@ -49,7 +49,7 @@ export class RateStage {
   }
 }
 
-export type SimulatedStage = RateStage & {
+type SimulatedStage = RateStage & {
   readonly store: SimulatedStore
   row(key: string, shard?: number): Row | undefined
 }
@@ -63,6 +63,14 @@ export function openSimulatedStage(): SimulatedStage {
     store,
     row: (key: string, shard = 0) => store.item(`r#${key}#${shard}`, 'rate') as Row | undefined,
   })
+}
+
+/** The same, with what most tests want of it at hand. */
+export function onRates() {
+  const stage = openSimulatedStage()
+  const { clock, store } = stage
+  const process = (options?: ProcessOptions) => stage.process(options)
+  return { clock, store, process, limits: process(), row: (key: string) => stage.row(key) }
 }
 
 /** What it decided, in one word, with what a table needs to tell apart. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { QueuePatternInput, Queues } from '../../engine/queues.ts'
 import type { Environment } from '../../runtime/environment.ts'
 import { describeError, type Log } from '../../runtime/log.ts'
+import { variables } from '../../runtime/variables.ts'
 
 /** Settings of prefixes that a deployment brings; none where it leaves them to `PUT /queue-config`. */
 export type QueueConfig = {
@@ -10,7 +11,7 @@ export type QueueConfig = {
 }
 
 export function queueConfigIn(environment: Environment): QueueConfig | undefined {
-  const { PUSHPOP_QUEUE_CONFIG: text } = environment
+  const text = environment[variables.queueConfig]
   if (!text) return undefined
   const list = JSON.parse(text) as ({ readonly prefix: string } & QueuePatternInput['settings'])[]
   return {

@@ -1,5 +1,5 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
-import { inOrder, type PatternOf, patternFor } from '../../rate/core/patterns.ts'
+import { inOrder, type PatternOf, patternFor } from '../../rate/core/prefixes.ts'
 import {
   type Configuration,
   type ConfigurationChange,

@@ -9,7 +9,7 @@ import {
   listCall,
   queuePatternsCall,
 } from '../schemas/inspect.ts'
-import { stateBody } from '../state-body.ts'
+import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
 
@@ -42,9 +42,10 @@ export const inspectEndpoints = (queues: Queues) => ({
   ),
 
   list: endpoint(listCall, async ({ parameters }) => {
-    const page = await queues.list(present(parameters))
+    const { ids, ...request } = parameters
+    const page = await queues.list({ ...request, ids: ids?.split(',') })
     return ok({
-      queues: page.queues.map(({ queue, count }) => ({ id: queue, count })),
+      queues: page.queues.map(summaryBody),
       cursor: page.cursor,
     })
   }),

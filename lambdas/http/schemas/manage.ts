@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { ITEMS_PER_REDRIVE_MAX } from '../../engine/core/limits.ts'
 import { PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from '../../rate/core/bounds.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
@@ -6,7 +7,6 @@ import { configurationEntries, ignoredSource } from './configuration.ts'
 import { described, integer, object, optional, priority, text } from './fields.ts'
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
-const LIMIT_MAX = 1_000
 
 const plain = { raw: new Set<string>() }
 
@@ -70,7 +70,7 @@ export const redriveCall = {
     ...small,
     kind: 'optional',
     schema: object({
-      limit: optional(integer(1, LIMIT_MAX), 'How many items at most. Default 1,000.'),
+      limit: optional(integer(1, ITEMS_PER_REDRIVE_MAX), 'How many items at most. Default 1,000.'),
     }),
   },
 } as const satisfies Call

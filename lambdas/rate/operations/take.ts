@@ -20,7 +20,7 @@ import {
 } from './limiter.ts'
 
 /** What is asked of one row, beside the rules. */
-type Wish = {
+type SlotRequest = {
   readonly cost: number
   readonly canWait: boolean
   readonly settings: Settings
@@ -57,7 +57,7 @@ const PAUSE_MS = 10
 const LOST_MAX = 2
 
 /** One call's question to one row. */
-type Asked = { readonly place: Place; readonly known: KnownSettings; readonly wish: Wish }
+type Asked = { readonly place: Place; readonly known: KnownSettings; readonly request: SlotRequest }
 
 /** What a call has learnt from its attempts so far. */
 type Call = {
@@ -75,12 +75,12 @@ export function take(
   limiter: SlotLimiter,
   place: Place,
   known: KnownSettings,
-  wish: Wish,
+  request: SlotRequest,
 ): Promise<Taken> {
   const call: Call = { told: false, lost: 0, stepsBack: 0 }
   return attempts(
     ATTEMPTS_MAX,
-    (attempt) => takeOnce(limiter, { place, known, wish }, call, attempt),
+    (attempt) => takeOnce(limiter, { place, known, request }, call, attempt),
     () =>
       new QueueError(
         'BUSY',
@@ -95,7 +95,7 @@ async function takeOnce(
   call: Call,
   attempt: number,
 ): Promise<Attempted<Taken>> {
-  const { place, known, wish } = asked
+  const { place, known, request } = asked
   const key = rowKey(place.key, place.shard)
   const decided = decideTake(limiter.rows.get(key.pk), asked, call.told, attempt, nowMs(limiter))
   if (decided.kind !== 'write') return done(decided)
@@ -118,7 +118,7 @@ async function takeOnce(
       if (attempt === 1 && write.cursor.kind === 'add') {
         markShared(limiter, place, position !== row?.cursor)
       }
-      if (isInTime(write.epoch, position, wish.cost, nowMs(limiter))) {
+      if (isInTime(write.epoch, position, request.cost, nowMs(limiter))) {
         return done({ kind: 'slot', row: after, epoch: write.epoch, position })
       }
       // This process was frozen, or the store was slow: what it got is over.
@@ -154,20 +154,20 @@ type TakeDecision =
 /** From the row as last seen. Only a row that is fresh enough may deny. */
 function decideTake(
   seen: SeenRow | undefined,
-  { place, known, wish }: Asked,
+  { place, known, request }: Asked,
   told: boolean,
   attempt: number,
   clockMs: number,
 ): TakeDecision {
   const row = seen?.row
-  if (row !== undefined && tellsNews(place, row, known, wish.looked)) return { kind: 'news' }
+  if (row !== undefined && tellsNews(place, row, known, request.looked)) return { kind: 'news' }
   const guess = { slack: slackOf(attempt), begun: attempt === 1 && seen?.shared === true }
-  const plan = planSlots(row, askOf(place, row, known, wish), clockMs, guess)
+  const plan = planSlots(row, askOf(place, row, known, request), clockMs, guess)
   if (plan.kind === 'write') return { ...plan, row }
   const mayBe = told || (seen !== undefined && mayDeny(seen, clockMs))
   if (mayBe && row !== undefined) return { ...plan, row }
   // Memory may not deny any more: the write for a row never seen asks for it as it is.
-  const unseen = planSlots(undefined, askOf(place, undefined, known, wish), clockMs)
+  const unseen = planSlots(undefined, askOf(place, undefined, known, request), clockMs)
   if (unseen.kind === 'denied') throw new Error('A row that was never seen denies nothing')
   return { ...unseen, row: undefined }
 }
@@ -185,8 +185,13 @@ function tellsNews({ shard }: Place, row: RateRow, known: KnownSettings, looked:
   return known.asOfMs <= epoch.revision + CLOCKS_APART_MAX_MS
 }
 
-function askOf(place: Place, row: RateRow | undefined, known: KnownSettings, wish: Wish): Ask {
-  const { cost, canWait, settings } = wish
+function askOf(
+  place: Place,
+  row: RateRow | undefined,
+  known: KnownSettings,
+  request: SlotRequest,
+): Ask {
+  const { cost, canWait, settings } = request
   return {
     cost,
     canWait,

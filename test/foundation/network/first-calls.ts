@@ -18,7 +18,7 @@ export type FirstCallsSetting = {
   readonly tableName: string
 }
 
-export type FirstCalls = {
+type FirstCalls = {
   /** A call on each client, which leaves its connection idle, and what the next call needs. */
   beforePause(round: number): Promise<void>
   /** A call of each kind, in the order of `kinds`: `ok`, or how it failed. */
@@ -60,7 +60,7 @@ export function openFirstCalls(
       case 'pop':
       case 'claim': {
         const claim = kind === 'claim'
-        // On a busy machine forty rounds take longer than a lock lives unless it says otherwise.
+        // On a busy machine all rounds take longer than a lock lives unless it says otherwise.
         const ttlSeconds = 300
         const popped = await queues.pop(kind, { requireAck: claim, competing: claim, ttlSeconds })
         if (popped.kind === 'items') taken[kind].push(...popped.items.map(({ text }) => text))

@@ -23,12 +23,12 @@ import { type LimitedCall, passLimit } from './pass-limit.ts'
 
 type Course<T> = {
   /**
-   * The first view. `memory`: as remembered, or else read; `recollection`: as remembered, if at all;
+   * The first view. `memory-or-store`: as remembered, or else read; `memory`: as remembered, if at all;
    * `store`: read; `nothing`; or a record that the caller has read.
    */
   readonly from:
+    | 'memory-or-store'
     | 'memory'
-    | 'recollection'
     | 'store'
     | 'nothing'
     | { readonly record: QueueRecord | undefined }
@@ -106,7 +106,7 @@ async function firstView(
 ): Promise<Pick<Run, 'record' | 'isCurrent'>> {
   if (typeof from !== 'string') return { record: from.record, isCurrent: true }
   const record = from === 'store' || from === 'nothing' ? undefined : engine.memory.get(queue)
-  const isRead = from === 'store' || (from === 'memory' && record === undefined)
+  const isRead = from === 'store' || (from === 'memory-or-store' && record === undefined)
   return { record: isRead ? await readRecord(engine, queue) : record, isCurrent: isRead }
 }
 

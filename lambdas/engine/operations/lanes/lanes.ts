@@ -126,7 +126,7 @@ export async function ensureLane(
   // Memory will do: if the lane is gone, the transaction says so.
   const known = engine.memory.get(queue)
   if (known?.lanes.has(priority)) return known
-  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX } as const
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX } as const
   return attempts<QueueRecord>(engine, queue, course, ({ record, isCurrent }) => {
     if (record?.lanes.has(priority)) return answer(record)
     if (record === undefined) {

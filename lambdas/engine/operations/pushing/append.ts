@@ -66,7 +66,7 @@ export function append(
 ): Promise<Placed> {
   const appending: Appending = { engine, queue, addition, waits: 0 }
   if (addition.lanes.size > LANES_PER_APPEND) return appendWide(appending, limit)
-  const course = { from: 'recollection', attemptsMax: ATTEMPTS_MAX, limit } as const
+  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Placed>(engine, queue, course, (view) => {
     const { record, attempt } = view
     const isAlone = attempt === 1 && record !== undefined && engine.alone.has(record)
@@ -107,7 +107,7 @@ async function sendBlind(
  */
 function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
   const { engine, queue, addition } = appending
-  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, limit } as const
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Placed>(engine, queue, course, ({ record, isCurrent }) => {
     const obstacle = obstacleTo(addition, record, tailLimits(engine))
     if (record !== undefined && obstacle.kind === 'too-wide') {

@@ -70,7 +70,12 @@ export async function pushOnce(
     hash: hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)])),
     ...(await prepare(engine, queue, items)),
   }
-  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, pausesFrom: 2, limit } as const
+  const course = {
+    from: 'memory-or-store',
+    attemptsMax: ATTEMPTS_MAX,
+    pausesFrom: 2,
+    limit,
+  } as const
   return attempts<Pushed>(engine, queue, course, (view) => {
     const obstacle = obstacleTo(once.addition, view.record, tailLimits(engine)).kind
     if (obstacle !== 'full' && obstacle !== 'too-many-lanes' && obstacle !== 'tail-full') {

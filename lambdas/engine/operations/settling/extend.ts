@@ -24,7 +24,7 @@ export async function extend(
 ): Promise<Extended> {
   checkQueueId(queue)
   const ttlSeconds = checkTtl(wanted)
-  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, pausesFrom: 2 } as const
+  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, pausesFrom: 2 } as const
   return attempts<Extended>(engine, queue, course, ({ record, nowMs }) => {
     const standing = standingOf(record, lockId, nowMs)
     if (standing.kind === 'refused') return refuse(standing.error)

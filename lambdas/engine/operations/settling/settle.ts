@@ -120,7 +120,11 @@ export async function endUnderFence(
   reason = '',
 ): Promise<number> {
   const named = ids && [...new Set(ids)]
-  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, looksFrom: LOOKS_FROM } as const
+  const course = {
+    from: 'memory-or-store',
+    attemptsMax: ATTEMPTS_MAX,
+    looksFrom: LOOKS_FROM,
+  } as const
   return attempts<number>(engine, queue, course, ({ record, nowMs }) => {
     const standing = standingOf(record, lockId, nowMs)
     if (standing.kind !== 'live' || record === undefined) {
