@@ -21,7 +21,7 @@ type WatchSettings = {
   readonly cache: string
   readonly plan: Plan
   readonly synthesise: (signal: AbortSignal) => Promise<Plan>
-  readonly replace: (plans: readonly FunctionPlan[]) => void
+  readonly replace: (plans: readonly FunctionPlan[]) => Promise<void>
   readonly onNotice: (sentence: string) => void
 }
 
@@ -128,7 +128,9 @@ export class SourceWatch {
     this.#builds.push(outdir)
     try {
       const files = await runRebuild(root, { entry, bundling, outdir }, this.#stop.signal)
-      this.#run([{ ...plan, codeDirectory: outdir, bundledFrom: { ...plan.bundledFrom, files } }])
+      await this.#run([
+        { ...plan, codeDirectory: outdir, bundledFrom: { ...plan.bundledFrom, files } },
+      ])
       const seconds = ((performance.now() - sinceMs) / 1000).toFixed(1)
       this.#say(`Rebuilt ${plan.id} from ${relative(root, entry)} in ${seconds} s.`)
     } catch (error) {
@@ -138,13 +140,13 @@ export class SourceWatch {
 
   async #synthesise(): Promise<void> {
     try {
-      this.#take(await this.#settings.synthesise(this.#stop.signal))
+      await this.#take(await this.#settings.synthesise(this.#stop.signal))
     } catch (error) {
       this.#say(`${messageOf(error)}. The stack goes on as it was.`)
     }
   }
 
-  #take(plan: Plan): void {
+  async #take(plan: Plan): Promise<void> {
     const before = this.#synthesised
     this.#synthesised = plan
     const others = plan.functions.filter((one) => {
@@ -152,7 +154,7 @@ export class SourceWatch {
       return old && contentOf(old) !== contentOf(one)
     })
     if (others.length > 0) {
-      this.#run(others)
+      await this.#run(others)
       this.#say(`Synthesised again: ${others.map(({ id }) => id).join(', ')} changed.`)
     }
     if (restOf(before) !== restOf(plan)) {
@@ -160,9 +162,9 @@ export class SourceWatch {
     }
   }
 
-  #run(plans: readonly FunctionPlan[]): void {
+  async #run(plans: readonly FunctionPlan[]): Promise<void> {
     for (const plan of plans) this.#plans.set(plan.id, plan)
-    this.#settings.replace(plans)
+    await this.#settings.replace(plans)
     const inUse = new Set([...this.#plans.values()].map(({ codeDirectory }) => codeDirectory))
     const unused = this.#builds.filter((folder) => !inUse.has(folder))
     // All are removed at the end.
