@@ -20,6 +20,8 @@ export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The first Ctrl-C: finish what is going on and leave nothing behind. */
   readonly interrupt: AbortSignal
+  /** What the person typed for `pushpop`: hints say it. */
+  readonly program: string
 }
 
 /** What a command works with, beside its own arguments. */

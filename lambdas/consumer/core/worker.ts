@@ -9,23 +9,20 @@
 // A worker leaves a queue only when something will bring another: `docs/decisions/0020` goes through the
 // ends. One that dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
 
-import type { PopOutcome } from '../engine/queues.ts'
-import { QueueError } from '../foundation/errors.ts'
-import { randomText } from '../foundation/random-text.ts'
-import { describeError } from '../runtime/log.ts'
-import { heldLock, isLockLost } from './hold-lock.ts'
-import { insist, isPassing } from './insist.ts'
+import type { Popped } from './edge.ts'
+import { heldLock } from './hold-lock.ts'
+import { insist } from './insist.ts'
 import { itemOf } from './item.ts'
 import { type Lot, settle, workLot } from './lot.ts'
 import {
   howToWait,
   limitPauseMs,
-  mayTakeMore,
   RETRY_MS_MAX,
   retryDelayMs,
   TROUBLES_MAX,
   troublePauseMs,
 } from './pace.ts'
+import { isLockLost, isPassing, refusalIn } from './refusal.ts'
 import type { Ending, Run } from './run.ts'
 import { isAllDone, type Verdicts } from './verdicts.ts'
 
@@ -42,7 +39,7 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
     // In a batch one item may be the death of all: what failed comes back one by one.
     alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
     if (lot.lock.lost.aborted) {
-      warnOfLostLock(run, lot.lock.lost.reason)
+      run.edge.report({ kind: 'lock-lost', items: lot.items, error: lot.lock.lost.reason })
     } else if (isAllDone(verdicts)) {
       finished = lot
     } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
@@ -64,17 +61,17 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
   let troubles = 0
 
   for (;;) {
-    if (!mayTakeMore(run.remainingMs(), run.longestMs)) {
+    if (!run.mayTakeMore()) {
       if (finished !== undefined) await acknowledge(run, finished)
       return 'continued'
     }
     // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
     // against ourselves. Competing pops would have to queue up for it; their lost items come back.
-    key ??= competing ? undefined : randomText(random, 22)
+    key ??= competing ? undefined : edge.newKey()
     const sinceMs = clock.nowMs()
     const count = alone ? 1 : batchSize
-    const request = { requireAck: true, count, ttlSeconds, competing }
-    let popped: PopOutcome
+    const request = { requireAck: true, count, ttlSeconds, competing } as const
+    let popped: Popped
     try {
       popped = await queues.pop(queue, {
         ...request,
@@ -87,18 +84,24 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       finished = undefined
       if (held !== undefined) await acknowledge(run, held)
       if (held !== undefined && isLockLost(error)) continue
-      if (error instanceof QueueError && error.code === 'TOO_MANY_LOCKS') return 'crowded'
-      if (error instanceof QueueError && error.code === 'RATE_LIMITED') {
+      const refusal = refusalIn(error)
+      if (refusal?.code === 'TOO_MANY_LOCKS') return 'crowded'
+      if (refusal?.code === 'RATE_LIMITED') {
+        const { retryAfterMs = 0 } = refusal
+        if (run.comeBack !== undefined) {
+          run.comeBack(retryAfterMs)
+          return 'waiting'
+        }
         // No event comes when the next window opens, so this run waits for it, or the next one does.
         key = undefined
-        await clock.sleep(limitPauseMs(error.retryAfterMs ?? 0, run.remainingMs()), run.timeOver)
+        await clock.sleep(limitPauseMs(retryAfterMs, run.remainingMs()), run.timeOver)
         continue
       }
       troubles += 1
       if (!isPassing(error) || troubles > TROUBLES_MAX) throw error
-      edge.log.write('warn', 'pop failed', { queue, error: describeError(error) })
+      edge.report({ kind: 'request', what: 'pop', error })
       // If there is a lock, only this key leads to it.
-      if ((error as QueueError).outcome !== 'unknown') key = undefined
+      if (refusal?.outcome !== 'unknown') key = undefined
       await clock.sleep(troublePauseMs(troubles, random))
       continue
     }
@@ -114,7 +117,7 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
 /** What a pop gave. `late`: the answer took longer than the lock lives. */
 async function lotOf(
   run: Run,
-  popped: PopOutcome,
+  popped: Popped,
   finished: Lot | undefined,
   { count, sinceMs }: { readonly count: number; readonly sinceMs: number },
 ): Promise<Lot | Ending | 'late'> {
@@ -131,7 +134,7 @@ async function lotOf(
   if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
   if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
     // By now another consumer has these items, or soon will.
-    edge.log.write('warn', 'the lock had expired before its answer arrived', { queue })
+    edge.report({ kind: 'answer-late' })
     return 'late'
   }
   const items = popped.items.map(itemOf)
@@ -145,7 +148,7 @@ async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolea
   const { queues, clock, random } = edge
   const { lock } = lot
   const delayMs = retryDelayMs(Math.max(...back.map(({ deliveries }) => deliveries)), random)
-  const how = howToWait(delayMs, run.remainingMs())
+  const how = run.comeBack === undefined ? howToWait(delayMs, run.remainingMs()) : 'by the lock'
   try {
     if (how === 'here') {
       await clock.sleep(delayMs, lock.lost)
@@ -155,19 +158,16 @@ async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolea
       lock.letGo()
       const ttlSeconds = Math.ceil(Math.min(delayMs, RETRY_MS_MAX) / 1000)
       await insist(edge, () => queues.extend(queue, { lockId: lock.id, ttlSeconds }))
+      run.comeBack?.(ttlSeconds * 1000, lock.id)
     }
   } catch (error) {
     if (!isLockLost(error)) throw error
-    warnOfLostLock(run, error)
+    edge.report({ kind: 'lock-lost', items: lot.items, error })
   } finally {
     lock.letGo()
   }
   counts.released += back.length
   return how === 'here'
-}
-
-function warnOfLostLock({ edge, queue }: Run, error: unknown): void {
-  edge.log.write('warn', 'lock lost, its items come again', { queue, error: describeError(error) })
 }
 
 async function acknowledge(run: Run, lot: Lot): Promise<void> {

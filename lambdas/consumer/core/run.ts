@@ -1,6 +1,14 @@
 import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
-import type { Settings } from './settings.ts'
+
+export type Settings = {
+  readonly batchSize: number
+  readonly lockTtlSeconds: number
+  /** Infinity where only the queue has a limit. */
+  readonly deliveriesMax: number
+  readonly locks: number
+  readonly competing: boolean
+}
 
 /** Items by what became of them, and how often the handler was called. */
 export type Counts = {
@@ -21,7 +29,8 @@ export const noCounts = (): Counts => ({
  * How a worker ended, from the least that is left to do to the most:
  * - `empty`: nothing was left to pop, and the record says so, so the next push is an event.
  * - `locked`: another consumer works on the queue, and goes on until it is empty.
- * - `waiting`: items that failed come back when their lock ends, which is an event.
+ * - `waiting`: items that failed come back when their lock ends, which is an event; or, where many queues
+ *   are worked, the queue's limit is reached.
  * - `crowded`: too many items are in locks. When some come back, that is an event.
  * - `continued`: the time was over; when all workers have ended, we call the next run.
  */
@@ -41,6 +50,13 @@ export type Run = {
   readonly timeOver: AbortSignal
   /** The longest that a handler took so far. */
   longestMs: number
+  /** Whether there is time to begin another batch. */
+  mayTakeMore(): boolean
   /** There seems to be enough for one more worker. */
   foundPlenty(): void
+  /**
+   * For one that works many queues, and has no time to wait for this one: it is to come back after so
+   * long. Until then a lock keeps the items, if one is named.
+   */
+  readonly comeBack?: (afterMs: number, lockId?: string) => void
 }

@@ -1,13 +1,12 @@
 // The items of one lock: the handler gets them, then we settle each by what became of it.
 
-import { isDeadLetterQueue } from '../foundation/queue-id.ts'
-import type { HeldLock } from '../foundation/shared/hold-lock.ts'
-import { describeError } from '../runtime/log.ts'
-import type { HandlerContext, HandlerResult } from './handler.ts'
-import { isLockLost } from './hold-lock.ts'
+import type { HeldLock } from '../../foundation/shared/hold-lock.ts'
+import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
+import { GivenUp, type HandlerContext, type HandlerResult } from './handler.ts'
 import { insist } from './insist.ts'
 import type { Item } from './item.ts'
 import { END_MS } from './pace.ts'
+import { isLockLost } from './refusal.ts'
 import type { Run } from './run.ts'
 import { type Ended, overdue, TOO_MANY_DELIVERIES, type Verdicts, verdictsOf } from './verdicts.ts'
 
@@ -47,7 +46,7 @@ async function callHandler(
   marks: { readonly dead: Map<string, string>; readonly back: Set<string> },
 ): Promise<Ended> {
   const { queue, handler, timeOver, edge } = run
-  const { clock, log } = edge
+  const { clock, report } = edge
   const known = new Set(items.map(({ id }) => id))
   const knownId = (item: Item | string): string => {
     const id = typeof item === 'string' ? item : item.id
@@ -73,11 +72,7 @@ async function callHandler(
   const late = () => {
     // The lock outlives the process already; nothing should lengthen it further.
     lock.letGo()
-    log.write('warn', 'handler runs into the time limit of its function', {
-      queue,
-      items: items.length,
-      deliveries: items[0]?.deliveries,
-    })
+    report({ kind: 'handler-late', items })
   }
   timeOver.addEventListener('abort', late)
   if (timeOver.aborted) late()
@@ -87,12 +82,8 @@ async function callHandler(
     const result = await (async () => handler(items, context))()
     return { kind: 'returned', result: checkedResult(result, known) }
   } catch (error) {
-    log.write('error', 'handler failed', {
-      queue,
-      items: items.length,
-      deliveries: items[0]?.deliveries,
-      error: describeError(error),
-    })
+    if (error instanceof GivenUp) return { kind: 'given-up' }
+    report({ kind: 'handler', items, error })
     return { kind: 'threw' }
   } finally {
     timeOver.removeEventListener('abort', late)
@@ -118,7 +109,7 @@ function checkedResult(result: HandlerResult, known: ReadonlySet<string>): Handl
  */
 export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts): Promise<boolean> {
   const { queue, edge, counts } = run
-  const { queues, log } = edge
+  const { queues, report } = edge
   const lockId = lot.lock.id
   const steps: (() => Promise<unknown>)[] = []
   const part = (ids: readonly string[]) => (ids.length === lot.items.length ? {} : { ids })
@@ -142,7 +133,7 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
   } catch (error) {
     lot.lock.letGo()
     if (!isLockLost(error)) throw error
-    log.write('warn', 'lock lost, its items come again', { queue, error: describeError(error) })
+    report({ kind: 'lock-lost', items: lot.items, error })
     return false
   }
 }

@@ -1,5 +1,3 @@
-import type { PoppedItem } from '../engine/queues.ts'
-
 /** An item as the handler gets it. */
 export type Item<T = unknown> = {
   readonly value: T
@@ -12,10 +10,13 @@ export type Item<T = unknown> = {
   readonly deliveries: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
+  /** When it came to the dead-letter queue, and how often it had been delivered before that. */
+  readonly deadLetteredAtMs?: number
+  readonly priorDeliveries?: number
 }
 
-/** The engine accepts nothing but JSON, so the text can be parsed. */
-export const itemOf = <T>(popped: PoppedItem): Item<T> => ({
+/** A queue holds nothing but JSON, so the text can be parsed. */
+export const itemOf = <T>(popped: Omit<Item, 'value'>): Item<T> => ({
   value: JSON.parse(popped.text) as T,
   ...popped,
 })

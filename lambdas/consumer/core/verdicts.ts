@@ -1,6 +1,6 @@
 // What becomes of each item of a batch, once its handler has ended. Pure.
 
-import { shortenedReason } from '../foundation/shared/reason.ts'
+import { shortenedReason } from '../../foundation/shared/reason.ts'
 import type { HandlerResult, Marks } from './handler.ts'
 import type { Item } from './item.ts'
 
@@ -10,6 +10,8 @@ export const TOO_MANY_DELIVERIES = 'max_deliveries'
 export type Ended =
   | { readonly kind: 'returned'; readonly result: HandlerResult }
   | { readonly kind: 'threw' }
+  /** Nobody can say that an item failed: it was not tried, or not to its end. */
+  | { readonly kind: 'given-up' }
 
 export type Verdicts = {
   readonly done: readonly string[]
@@ -40,7 +42,7 @@ export function verdictsOf(
     const reason = marks.dead.get(id)
     if (reason !== undefined) bury(id, shortenedReason(reason))
     else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
-    else if (deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
+    else if (ended.kind !== 'given-up' && deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
     else back.push(item)
   }
   return { done, dead, back }

@@ -27,6 +27,12 @@ export type HandlerContext = {
   release(item: Item | string): void
 }
 
+/**
+ * For what stands between a worker and a handler: the batch was not worked, or not to its end, because the
+ * work stops. Its items come again, and none of them has failed.
+ */
+export class GivenUp extends Error {}
+
 /** What a handler said about single items while it worked. */
 export type Marks = {
   readonly dead: ReadonlyMap<string, string>
