@@ -61,7 +61,7 @@ describe.each(places)('on $name', ({ start }) => {
       expect(jsonLines(stdout).map((it) => it.repeated)).toEqual([repeated, repeated])
     }
     const again = await pushpop(`push ${q} --key k`, { stdin })
-    expect(again.stderr).toBe(`Pushed nothing to ${q}: all 1,200 items had been pushed before.\n`)
+    expect(again.stderr).toBe(`Pushed nothing to ${q}: the 1,200 items had been pushed before.\n`)
     const { stdout } = await pushpop(`stats ${q} --json`)
     expect(JSON.parse(stdout).queues).toMatchObject([{ id: q, count: 1_200 }])
     const other = await pushpop(`push ${q} --key k`, { stdin: '7\n' })
@@ -131,7 +131,7 @@ describe.each(places)('on $name', ({ start }) => {
     expect(all).toMatchObject({ items_imported: 1_051, items_imported_before: 0, pushes: 2 })
     expect(none).toMatchObject({ items_imported: 0, items_imported_before: 1_051, pushes: 2 })
     expect((await pushpop(`import ${copy} --file ${file(q)}`)).stderr).toBe(
-      `Imported nothing into ${copy}: all 1,051 items had been pushed before.\n`,
+      `Imported nothing into ${copy}: the 1,051 items had been pushed before.\n`,
     )
     const exported = await pushpop(`export ${copy}`)
     const back = exported.stdout.trimEnd().split('\n')
