@@ -33,6 +33,8 @@ export type QueuesOptions = {
    * on up to an hour; 300, unless set. Only with `events`.
    */
   readonly remindAfterSeconds?: number
+  /** How many pops may wait at once, over all processes that say so; any number unless set. */
+  readonly waitingPopsMax?: number
   /** Work that no answer waits for has failed; by default the engine writes it to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError']
 }
@@ -64,6 +66,7 @@ export function createEngine(options: QueuesOptions): Engine {
     idempotencyTtlSeconds,
     events,
     remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,
+    waitingPopsMax: options.waitingPopsMax,
     stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
     tidying: new Set(),
     onBackgroundError,

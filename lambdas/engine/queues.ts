@@ -4,7 +4,7 @@ import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
 import { redrive } from './operations/moving/redrive.ts'
-import { pop } from './operations/popping/pop.ts'
+import { popOrWait } from './operations/popping/wait.ts'
 import { push } from './operations/pushing/push.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
@@ -26,7 +26,7 @@ export function createQueues(options: QueuesOptions): Queues {
   return {
     push: (queue, request) => push(engine, queue, request),
     pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
-    pop: (queue, request) => pop(engine, queue, request),
+    pop: (queue, request) => popOrWait(engine, queue, request),
     acknowledge: (queue, request) => acknowledge(engine, queue, request),
     acknowledgeMany: (queue, lockIds) => acknowledgeMany(engine, queue, lockIds),
     extend: (queue, request) => extend(engine, queue, request),

@@ -82,7 +82,8 @@ export type PopOutcome =
       readonly more: boolean
       readonly itemsAcknowledged?: number
     }
-  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
+  /** `waited` is false if it was to wait, and too many others do. */
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number; readonly waited?: false }
   | { readonly kind: 'locked'; readonly expiresAtMs: number }
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
