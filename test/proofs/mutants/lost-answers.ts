@@ -140,8 +140,9 @@ const transacted = put.kind === 'done' && appended.kind === 'failed' ? { ...appe
   mutant('combined-acknowledge-in-a-write-of-its-own',
     '§4 acknowledging an earlier lock in the same write',
     [[pop,
-      'request: PopRequest = {}, ): Promise<PopOutcome> {',
+      'request: PopRequest = {}, hasSlot = false, ): Promise<PopOutcome> {',
       `request: PopRequest = {},
+  hasSlot = false,
 ): Promise<PopOutcome> {
   const { acknowledge: lockId, ...rest } = request
   if (lockId === undefined) return popApart(engine, queue, request)
@@ -154,6 +155,7 @@ async function popApart(
   engine: Engine,
   queue: string,
   request: PopRequest,
+  hasSlot = false,
 ): Promise<PopOutcome> {`],
      [pop,
       "import { hashOf } from '../../core/hash.ts'",

@@ -226,5 +226,5 @@ const notFound = (lockId: string): QueueError =>
   new QueueError(
     'LOCK_NOT_FOUND',
     `Cannot settle lock "${lockId}" because no lock is live on this queue`,
-    { field: 'lock_id' },
+    { field: 'acknowledge' },
   )
