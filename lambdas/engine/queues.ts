@@ -6,6 +6,7 @@ import { list } from './operations/looking/list.ts'
 import { redrive } from './operations/moving/redrive.ts'
 import { popOrWait } from './operations/popping/wait.ts'
 import { push } from './operations/pushing/push.ts'
+import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
 import { extend } from './operations/settling/extend.ts'
@@ -26,6 +27,7 @@ export function createQueues(options: QueuesOptions): Queues {
   return {
     push: (queue, request) => push(engine, queue, request),
     pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
+    transact: (queue, items, send) => transact(engine, queue, items, send),
     pop: (queue, request) => popOrWait(engine, queue, request),
     acknowledge: (queue, request) => acknowledge(engine, queue, request),
     acknowledgeMany: (queue, lockIds) => acknowledgeMany(engine, queue, lockIds),

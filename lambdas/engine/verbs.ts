@@ -1,10 +1,11 @@
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
+import type { TransactItem } from './core/transact-item.ts'
 
 // What callers of the engine ask for, and what they get.
 
-export type { PopRequest, PushItem, PushRequest }
+export type { PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
@@ -14,6 +15,16 @@ export interface Queues {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
   pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
+  /**
+   * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
+   * entries. Tries again what is in the queue's way, and throws what is the caller's own. Answers what
+   * `send` did, or nothing where it passed and its answer was lost.
+   */
+  transact<T>(
+    queue: string,
+    items: readonly PushItem[],
+    send: (entries: readonly TransactItem[]) => Promise<T>,
+  ): Promise<T | undefined>
   pop(queue: string, request?: PopRequest): Promise<PopOutcome>
   acknowledge(
     queue: string,
@@ -242,17 +253,4 @@ export type StartTimersReport = {
   readonly failed: number
   /** No further walk is needed, or it would not help. */
   readonly finished: boolean
-}
-
-/** An entry of TransactWriteItems in document client form. */
-export type TransactItem = {
-  readonly Update: {
-    readonly TableName: string
-    readonly Key: Record<string, unknown>
-    readonly UpdateExpression: string
-    readonly ConditionExpression: string
-    readonly ExpressionAttributeNames: Record<string, string>
-    readonly ExpressionAttributeValues: Record<string, unknown>
-    readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
-  }
 }
