@@ -6,11 +6,11 @@ import { type Send, sender, TIMEOUT_MS } from './transport.ts'
 export type ClientOptions = {
   /** The `Url` that the deployment prints, or http://localhost:8000. */
   readonly url: string | URL
-  readonly auth?: Auth
-  readonly fetch?: typeof globalThis.fetch
+  readonly auth?: Auth | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
   /** For one answer. Default 31,000. */
-  readonly timeoutMs?: number
-  readonly retry?: RetryOptions
+  readonly timeoutMs?: number | undefined
+  readonly retry?: RetryOptions | undefined
 }
 
 /** `localhost:8000` is an address too, of the scheme `localhost:`, and fetch says nothing of use about it. */

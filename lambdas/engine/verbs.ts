@@ -38,7 +38,7 @@ export interface Queues {
   release(queue: string, request: SettleRequest): Promise<{ readonly itemsReleased: number }>
   deadLetter(
     queue: string,
-    request: SettleRequest & { readonly reason?: string },
+    request: SettleRequest & { readonly reason?: string | undefined },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
   inspect(queue: string, request?: InspectRequest): Promise<QueueState>
   browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
@@ -46,15 +46,15 @@ export interface Queues {
   configure(
     queue: string,
     change: ConfigurationChange,
-    request?: { readonly ifMatch?: number },
+    request?: { readonly ifMatch?: number | undefined },
   ): Promise<Configuration>
   purge(
     queue: string,
-    request?: { readonly priority?: number },
+    request?: { readonly priority?: number | undefined },
   ): Promise<{ readonly itemsPurged: number }>
   redrive(
     deadLetterQueue: string,
-    request?: { readonly limit?: number },
+    request?: { readonly limit?: number | undefined },
   ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
   list(request?: ListRequest): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
@@ -109,9 +109,9 @@ export type AcknowledgeResult =
     }
 
 export type InspectRequest = {
-  readonly consistent?: boolean
+  readonly consistent?: boolean | undefined
   /** Tell how old the oldest item is, also where that takes a read of each priority. */
-  readonly oldest?: boolean
+  readonly oldest?: boolean | undefined
 }
 
 export type LaneState = {
@@ -144,9 +144,9 @@ export type QueueState = {
 }
 
 export type BrowseRequest = {
-  readonly priority?: number
-  readonly limit?: number
-  readonly cursor?: string
+  readonly priority?: number | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 export type BrowsePage = {
   readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' })[]
@@ -197,16 +197,16 @@ export type HousekeepRequest = {
    * Leaves dead items that this process could not move within the last minute to the sweeper: for a
    * caller that comes with every change of the queue.
    */
-  readonly leaveStuck?: boolean
+  readonly leaveStuck?: boolean | undefined
 }
 export type SweepRequest = {
-  readonly queuesMax?: number
+  readonly queuesMax?: number | undefined
   /** Take no more queues after this time; a minute from now unless set. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
-  readonly tidyUntilMs?: number
+  readonly tidyUntilMs?: number | undefined
   /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
-  readonly shards?: readonly number[]
+  readonly shards?: readonly number[] | undefined
 }
 export type SweepReport = {
   readonly queues: number
@@ -231,10 +231,10 @@ export type SweepFailure = {
 
 export type AnnounceRequest = {
   /** Of the ids; all queues unless set. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Where an earlier call stopped. */
-  readonly cursor?: string
-  readonly deadlineMs?: number
+  readonly cursor?: string | undefined
+  readonly deadlineMs?: number | undefined
 }
 export type AnnounceReport = {
   /** Looked at, whether or not they could be read. */

@@ -8,15 +8,15 @@ import {
 } from './limits.ts'
 
 export type PopRequest = {
-  readonly count?: number
-  readonly requireAck?: boolean
-  readonly ttlSeconds?: number
+  readonly count?: number | undefined
+  readonly requireAck?: boolean | undefined
+  readonly ttlSeconds?: number | undefined
   /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
-  readonly competing?: boolean
+  readonly competing?: boolean | undefined
   /** A lock to acknowledge in the same write. */
-  readonly acknowledge?: string
+  readonly acknowledge?: string | undefined
   /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** If there is nothing to pop, wait so long for something: 1 to 20 seconds. */
   readonly waitSeconds?: number | undefined
   /** Ends the wait, which then answers as it would at its end. */
