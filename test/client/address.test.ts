@@ -74,7 +74,7 @@ describe('The command line', () => {
     })
   })
 
-  test('nor with AWS credentials, which it looks for where nothing else is said', async () => {
+  test('does not sign over plain http with AWS credentials, which it looks for by itself', async () => {
     const { code, stderr } = await run(['stats', ...endpoint, '--region', 'eu-west-1'])
     expect(code).toBe(2)
     expect(stderr).toContain('Cannot send credentials to http://queue.example.com because')

@@ -68,7 +68,7 @@ describe('an answer from elsewhere', () => {
     ['another server', 418, 'teapot', 'UNEXPECTED_ANSWER'],
     ['a list', 200, '"ok"', 'UNEXPECTED_ANSWER'],
   ]
-  test.each(cases)('%s', async (_, status, body, code) => {
+  test.each(cases)('is typed by its status: %s', async (_, status, body, code) => {
     const { queue } = once(answers(status, body, { 'apigw-requestid': 'g1' }))
     const error = await failureOf(queue.push(1))
     expect(error).toMatchObject({ code, status })

@@ -60,6 +60,12 @@ export class Place {
     this.queues = this.#engine()
   }
 
+  static async holding(...values: unknown[]): Promise<Place> {
+    const place = new Place()
+    await place.push(...values)
+    return place
+  }
+
   /** A process of its own. */
   #engine(options: Partial<QueuesOptions> = {}): Queues {
     const { dynamodb, s3 } = createSimulatedClient(this.#store)
