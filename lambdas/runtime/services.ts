@@ -36,6 +36,7 @@ export function createQueuesOn(
     s3: async () => meteredObjects(await objects()),
     ...(clock !== undefined && { clock }),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+    waitingPopsMax: waitingPopsIn(environment),
     events: environment.PUSHPOP_EVENTS !== 'off',
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onBackgroundError(error, { queue, step }) {
@@ -45,6 +46,15 @@ export function createQueuesOn(
     },
   })
 }
+
+/** Half of what a new account can run at once: who has more says so. */
+const WAITING_POPS = 5
+
+/** Zero is a number here: no pop is held then. */
+const waitingPopsIn = (environment: Environment): number =>
+  environment.PUSHPOP_WAITING_POPS === '0'
+    ? 0
+    : (numberIn(environment, 'PUSHPOP_WAITING_POPS') ?? WAITING_POPS)
 
 function objectsWhenNeeded(): () => Promise<ObjectPort> {
   let made: Promise<ObjectPort> | undefined

@@ -30,6 +30,7 @@ type FunctionsProps = {
   readonly idempotencyTtl: Duration | undefined
   readonly remindAfter: Duration | undefined
   readonly rateHold: Duration | undefined
+  readonly waitingPops: number | undefined
   readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine leaves out the flags for it. */
   readonly bus: EventBus | undefined
@@ -66,10 +67,10 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     }
     return made
   }
-  const { every, rated, stored, swept, announcing } = environments(props)
+  const { every, rated, stored, popped, swept, announcing } = environments(props)
   return {
     Push: make('Push', stored),
-    Pop: make('Pop', stored),
+    Pop: make('Pop', popped),
     Settle: make('Settle', stored),
     Inspect: make('Inspect', stored),
     Manage: make('Manage', stored),
@@ -101,10 +102,11 @@ function environments({
   sweepEvery,
   idempotencyTtl,
   rateHold,
+  waitingPops,
   remindAfter,
   bus,
 }: FunctionsProps): Readonly<
-  Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
+  Record<'every' | 'rated' | 'stored' | 'popped' | 'swept' | 'announcing', Environment>
 > {
   const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
   const onTable = { ...every, PUSHPOP_TABLE: storage.table.tableName }
@@ -122,10 +124,14 @@ function environments({
     // The flags would cost a pop of the last item one write, and nobody would read them.
     ...(!bus && { PUSHPOP_EVENTS: 'off' }),
   }
+  const popped = {
+    ...stored,
+    ...(waitingPops !== undefined && { PUSHPOP_WAITING_POPS: String(waitingPops) }),
+  }
   const swept = {
     ...stored,
     ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
   }
   const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
-  return { every, rated, stored, swept, announcing }
+  return { every, rated, stored, popped, swept, announcing }
 }

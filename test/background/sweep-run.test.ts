@@ -88,10 +88,14 @@ describe('A run of the sweeper', () => {
     expect(requests).toEqual([{ deadlineMs: endMs, tidyUntilMs: endMs }])
   })
 
-  it('sweeps every so many seconds until the next run takes over.', async () => {
-    const { summary, at } = await run({ every: 10, sweeps: [nothing] })
-    await summary
-    expect(at).toEqual([0, 10, 20, 30, 40, 50])
+  it.each([
+    ['every so many seconds until the next run takes over', { every: 10 }, [0, 10, 20, 30, 40, 50]],
+    ['at its beat when a sweep takes long', { every: 10, lastsMs: 14_000 }, [0, 20, 40]],
+    ['only as long as its function may run', { every: 5, remainingMs: 25_000 }, [0, 5, 10]],
+  ])('sweeps %s.', async (_, options, times) => {
+    const { summary, at } = await run({ ...options, sweeps: [nothing] })
+    expect((await summary).sweeps).toBe(times.length)
+    expect(at).toEqual(times)
   })
 
   it('leaves what takes long when the next sweep is due, so that no lock waits for it.', async () => {
@@ -105,18 +109,6 @@ describe('A run of the sweeper', () => {
     const { summary, requests } = await run({ every: 60, sweeps: [nothing], shards: [1, 9] })
     await summary
     expect(requests).toMatchObject([{ shards: [1, 9] }])
-  })
-
-  it('keeps its beat when a sweep takes long, and does not make up for what it missed.', async () => {
-    const { summary, at } = await run({ every: 10, sweeps: [nothing], lastsMs: 14_000 })
-    expect((await summary).sweeps).toBe(at.length)
-    expect(at).toEqual([0, 20, 40])
-  })
-
-  it('ends in time where the function may run for less than a minute.', async () => {
-    const { summary, at } = await run({ every: 5, sweeps: [nothing], remainingMs: 25_000 })
-    await summary
-    expect(at).toEqual([0, 5, 10])
   })
 
   it('counts what it did.', async () => {

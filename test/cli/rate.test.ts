@@ -70,7 +70,7 @@ const error = (status: number, code: string, details: object = {}): Scripted => 
   },
 })
 
-describe('over HTTP', () => {
+describe('A rate command over HTTP', () => {
   let script: Scripted[] = []
   let seen: Seen[] = []
   const endpoint = useServer(answerByScript)
@@ -102,7 +102,7 @@ describe('over HTTP', () => {
   }
   const asked = () => seen.map((request) => request.asked)
 
-  test('go is 0, and asks for no more than was given', async () => {
+  test('ends with 0 where it may go, and asks for no more than was given', async () => {
     expect(await pushpop('rate k', [go])).toEqual({
       code: 0,
       stdout: 'go\n',
@@ -111,7 +111,7 @@ describe('over HTTP', () => {
     expect(seen).toMatchObject([{ asked: 'POST /rate/k', body: undefined }])
   })
 
-  test('each option is a parameter', async () => {
+  test('sends each option as a parameter', async () => {
     const options = ['--wait', '--max-wait', '5000', '--cost', '2', '--caller', 'a b&c']
     const limits = ['--max-requests', '5', '--max-in-line', '0', '--window', '100']
     await pushpop(['rate', 'k', ...options, ...limits], [go])
@@ -128,14 +128,14 @@ describe('over HTTP', () => {
     })
   })
 
-  test('a turn that was waited for says how long', async () => {
+  test('says how long it waited for its turn', async () => {
     const held = { body: { allowed: true, remaining: 0, window: {}, waited_ms: 1_234 } }
     const { stdout, stderr } = await pushpop('rate k --wait', [held])
     expect(stdout).toBe('go\n')
     expect(stderr).toBe('k goes after 1.3 s in line; 0 left in this window.\n')
   })
 
-  test('no is 4, and is not asked again', async () => {
+  test('ends with 4 where it may not go, and does not ask again', async () => {
     expect(await pushpop('rate k', [no, go])).toEqual({
       code: 4,
       stdout: 'no\n',
@@ -146,7 +146,7 @@ describe('over HTTP', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('a ticket is 6, with the line that verifies it', async () => {
+  test('ends with 6 and a ticket, and prints the line that verifies it', async () => {
     expect(await pushpop('rate k --wait', [later])).toEqual({
       code: 6,
       stdout: 'wait until 2023-11-14T22:13:32.250Z\n',
@@ -156,7 +156,7 @@ describe('over HTTP', () => {
     })
   })
 
-  describe('a turn that comes soon', () => {
+  describe('whose turn comes soon', () => {
     const soon: Scripted = { status: 202, body: { ...(later.body as object), retry_after_ms: 20 } }
     const ticket = (state: string, more: object = {}): Scripted => ({
       body: { state, not_before: 12.25, good_until: 22.5, ...more },
@@ -164,7 +164,7 @@ describe('over HTTP', () => {
     const decided = 'POST /rate/k?canWait=true&maxWaitMs=0'
     const verified = 'GET /rate/k/tickets/WyJrIl0.c2ln'
 
-    test('is waited for, and its ticket verified', async () => {
+    test('waits, and verifies its ticket', async () => {
       const ran = await pushpop('rate k --wait', [soon, ticket('ready')])
       expect(ran).toEqual({
         code: 0,
@@ -174,7 +174,7 @@ describe('over HTTP', () => {
       expect(asked()).toEqual([decided, verified])
     })
 
-    test('is a go in --json too, with its ticket', async () => {
+    test('prints a go with --json too, with its ticket', async () => {
       const ran = await pushpop('rate k --wait --json', [soon, ticket('ready')])
       expect({ ...ran, stdout: JSON.parse(ran.stdout) }).toEqual({
         code: 0,
@@ -189,21 +189,21 @@ describe('over HTTP', () => {
       })
     })
 
-    test('is slept on for where it woke too soon, and asked for again where it woke too late', async () => {
+    test('sleeps on where it woke too soon, and asks again where it woke too late', async () => {
       const early = ticket('waiting', { retry_after_ms: 5 })
       const script = [soon, early, ticket('over'), soon, ticket('ready')]
       expect((await pushpop('rate k --wait', script)).code).toBe(0)
       expect(asked()).toEqual([decided, verified, verified, decided, verified])
     })
 
-    test('but not within --max-wait is a ticket', async () => {
+    test('prints the ticket of a turn that is later than --max-wait', async () => {
       const ran = await pushpop('rate k --wait --max-wait 19', [soon])
       expect(ran).toMatchObject({ code: 6, stdout: expect.stringMatching(/^wait until /) })
       expect(asked()).toEqual([decided])
     })
   })
 
-  test('with --json each answer is printed as it came', async () => {
+  test('prints each answer as it came with --json', async () => {
     const codes = { go: 0, no: 4, later: 6 }
     for (const [name, answer] of Object.entries({ go, no, later })) {
       const { code, stdout, stderr } = await pushpop('rate k --wait --json', [answer])
@@ -217,7 +217,7 @@ describe('over HTTP', () => {
     }
   })
 
-  test('what is refused or wrong is told, and has the exit code of its kind', async () => {
+  test('tells what is refused or wrong, with the exit code of its kind', async () => {
     const refused = await pushpop('rate k', [error(403, 'OVERRIDE_REFUSED')])
     expect(refused).toEqual({ code: 4, stdout: '', stderr: 'It is OVERRIDE_REFUSED\n' })
     expect((await pushpop('rate k', [error(400, 'INVALID_PARAMETER')])).code).toBe(2)
@@ -228,7 +228,7 @@ describe('over HTTP', () => {
     expect(JSON.parse(json.stderr)).toMatchObject({ error_code: 'INTERNAL', outcome: 'unknown' })
   })
 
-  test('trouble that passes is asked again, unless a place may have been taken', async () => {
+  test('asks again after trouble that passes, unless a place may have been taken', async () => {
     const busy = error(503, 'BUSY', { retryable: true })
     const throttled = { status: 429, body: { message: 'Too Many Requests' } }
     expect((await pushpop('rate k', [busy, throttled, go])).code).toBe(0)
@@ -242,13 +242,13 @@ describe('over HTTP', () => {
     expect(looked.code).toBe(0)
   })
 
-  test('nobody there is told as everywhere', async () => {
+  test('says where nothing answers, as every command does', async () => {
     const { code, stderr } = await run('rate k --endpoint http://localhost:8999')
     expect(code).toBe(1)
     expect(stderr).toContain('Cannot reach http://localhost:8999 because nothing answers there')
   })
 
-  test('Ctrl-C ends a call that is held', async () => {
+  test('that is held ends with Ctrl-C', async () => {
     const ending = new AbortController()
     const held = pushpop('rate k --wait', [], { interrupt: ending.signal })
     await expect.poll(() => seen.length).toBe(1)
@@ -263,7 +263,7 @@ describe('over HTTP', () => {
     expect(seen[0]?.headers.authorization).toBe('Bearer abc')
   })
 
-  test('a ticket is ready (0), waiting (6) or over (4); another is refused (4)', async () => {
+  test('tells of a ticket that it is ready (0), waiting (6) or over (4), and refuses another (4)', async () => {
     const ticket = (state: string) => ({ body: { state, not_before: 12.25, good_until: 22.5 } })
     const verify = (answer: Scripted) => pushpop('rate-ticket k WyJrIl0.c2ln', [answer])
     expect(await verify(ticket('ready'))).toEqual({
@@ -283,7 +283,7 @@ describe('over HTTP', () => {
     expect(new Set(asked())).toEqual(new Set(['GET /rate/k/tickets/WyJrIl0.c2ln']))
   })
 
-  test('a place is given up, or it is said why not', async () => {
+  test('gives a place up, or says why not', async () => {
     const giveUp = (body: object) => pushpop('rate-ticket k WyJrIl0.c2ln --give-up', [{ body }])
     expect(await giveUp({ given_up: true })).toEqual({
       code: 0,
@@ -298,7 +298,7 @@ describe('over HTTP', () => {
     expect(asked()[0]).toBe('DELETE /rate/k/tickets/WyJrIl0.c2ln')
   })
 
-  test('a configuration is shown, set and removed', async () => {
+  test('shows, sets and removes a configuration', async () => {
     const own = { body: settings, headers: { etag: '"17"' } }
     const shown = await pushpop('rate-config k', [own])
     expect(shown).toMatchObject({ code: 0, stderr: '' })
@@ -326,7 +326,7 @@ describe('over HTTP', () => {
     })
   })
 
-  test('a state is a table of shards', async () => {
+  test('shows a state as a table of shards', async () => {
     const window = { start: 10, end: 11 }
     const shards = [
       { shard: 0, limit: 50, remaining: 0, waiting: 1_200, window, last_turn: 34.5 },
@@ -347,7 +347,7 @@ describe('over HTTP', () => {
     )
   })
 
-  describe('patterns', () => {
+  describe('for patterns', () => {
     const patterns = [{ prefix: 'user-', ...settings }]
     const now = { body: { patterns }, headers: { etag: '"5"' } }
     const none = { body: { patterns: [] }, headers: { etag: '"0"' } }
@@ -358,7 +358,7 @@ describe('over HTTP', () => {
       return name
     }
 
-    test('are shown', async () => {
+    test('shows them', async () => {
       const { stdout } = await pushpop('rate-patterns', [now])
       expect(stdout.split('\n')).toEqual([
         'PREFIX  REQUESTS  MILLIS  IN LINE  ALGORITHM  BURST  OVERRIDES',
@@ -372,7 +372,7 @@ describe('over HTTP', () => {
       { typed: 'yes\n', code: 0, asks: 2, says: 'Replaced 1 pattern by 2.' },
       { typed: 'y\n', code: 4, asks: 1, says: 'Nothing was replaced: that is not yes.' },
       { typed: '', code: 130, asks: 1, says: 'Nothing was replaced.' },
-    ])('are replaced after a question: $says', async ({ typed, code, asks, says }) => {
+    ])('replaces them after a question: $says', async ({ typed, code, asks, says }) => {
       const holding = written({ patterns: [...patterns, { prefix: '' }] })
       const options = { isTTY: true, stdin: typed }
       const ran = await pushpop([...set, holding], [now, now], options)
@@ -388,7 +388,7 @@ describe('over HTTP', () => {
       })
     })
 
-    test('come from stdin as well, which cannot answer then', async () => {
+    test('takes them from stdin as well, which cannot answer then', async () => {
       const stdin = JSON.stringify(patterns)
       const unasked = await pushpop('rate-patterns set', [now], { stdin })
       expect(unasked.code).toBe(2)
@@ -398,7 +398,7 @@ describe('over HTTP', () => {
       expect(json).toEqual({ code: 0, stdout: `${JSON.stringify({ patterns })}\n`, stderr: '' })
     })
 
-    test('of somebody else meanwhile stay', async () => {
+    test('leaves those that somebody else has set meanwhile', async () => {
       const moved = error(412, 'VERSION_MISMATCH')
       const ran = await pushpop([...set, written(patterns), '--yes'], [now, moved])
       expect(ran).toMatchObject({ code: 4, stdout: '' })
@@ -407,7 +407,7 @@ describe('over HTTP', () => {
     test.each([
       { holds: '{bad', says: 'is not JSON' },
       { holds: '{"a":1}', says: 'holds no list' },
-    ])('that are none are told before anything is asked: $holds', async ({ holds, says }) => {
+    ])('tells what are none before anything is asked: $holds', async ({ holds, says }) => {
       const ran = await pushpop([...set, written(holds), '--yes'], [])
       expect(ran.code).toBe(2)
       expect(ran.stderr).toContain(says)

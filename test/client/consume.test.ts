@@ -291,14 +291,6 @@ describe('a handler that fails', () => {
     expect(queue.locks.size).toBe(0)
   })
 
-  test('a reason is cut to what the service keeps, between two characters', async () => {
-    const queue = fakeQueue('a')
-    const run = start(queue, (_, { deadLetter }) => deadLetter(`${'x'.repeat(255)}😀`))
-    await pass(10)
-    await run.end()
-    expect(queue.dead).toEqual([{ value: 'a', reason: 'x'.repeat(255) }])
-  })
-
   test('takes nothing along to the dead-letter queue that was done, though its acknowledgement failed', async () => {
     const queue = fakeQueue('a', 'b', 'c')
     queue.failNext('acknowledge', new PushPopError('BUSY', 'busy', { status: 503 }))

@@ -26,7 +26,7 @@ const settingsBody = {
   shards: 5,
   allow_overrides: true,
 }
-describe('each verb is a request of the contract', () => {
+describe('each verb is a request of the contract:', () => {
   const etag = { ifMatch: '"4"' }
   const limits = { maxRequests: 5, maxRequestsInQueue: 0, windowMillis: 100 }
   const rows: [string, Verb, (object | undefined)?, string?][] = [
@@ -76,7 +76,7 @@ describe('each verb is a request of the contract', () => {
   )
 })
 
-describe('each answer is a value in the words of the engine', () => {
+describe('each answer is a value in the words of the engine:', () => {
   const turn = { notBeforeMs: 12_250, goodUntilMs: 22_500 }
   const windowMs = { startMs: 10_001, endMs: 11_001 }
   const shard = { shard: 0, limit: 4, remaining: 3, waiting: 2 }
@@ -177,7 +177,7 @@ describe('each answer is a value in the words of the engine', () => {
     [403, 'OVERRIDE_REFUSED'],
     [404, 'TICKET_NOT_FOUND'],
     [412, 'VERSION_MISMATCH'],
-  ])('but what nobody expects is thrown: %i %s', async (status, code) => {
+  ])('and what nobody expects is thrown: %i %s', async (status, code) => {
     const { limit } = rateOf(refuses(status, code))
     await expect(limit.decide()).rejects.toMatchObject({ code, status, outcome: undefined })
   })

@@ -205,7 +205,7 @@ describe('a key made for a call', () => {
   })
 })
 
-describe('time', () => {
+describe('timing:', () => {
   const run = (row: string, options: Partial<ClientOptions>, ...replies: Reply[]) => {
     const { client, asked } = clientOf(replies, options)
     const outcome = (rows[row] as Row)[1](client).catch((error: unknown) => error)

@@ -12,7 +12,7 @@ const credentials = {
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
 }
 
-describe('the published vectors', () => {
+describe('the published request', () => {
   const vectors: [string, string, string, string][] = [
     ['get-vanilla', 'GET', '/', '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31'],
     [
@@ -28,7 +28,7 @@ describe('the published vectors', () => {
       'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500',
     ],
   ]
-  test.each(vectors)('%s', async (_, method, path, signature) => {
+  test.each(vectors)('%s gets the published signature', async (_, method, path, signature) => {
     const { authorization } = await signedHeaders({
       method,
       url: new URL(`https://example.amazonaws.com${path}`),

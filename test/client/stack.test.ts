@@ -160,7 +160,7 @@ describe('the verbs', () => {
     ])
   })
 
-  test('queues and health', async () => {
+  test('list the queues, and tell that the service is well', async () => {
     for (const n of [1, 2, 3]) await client.queue<number>(`listed-${n}`).push(n)
     const pages = client.queues({ prefix: 'listed-', pageSize: 2 })
     expect(await listed(pages)).toEqual([1, 2, 3].map((n) => ({ id: `listed-${n}`, count: 1 })))
@@ -313,57 +313,6 @@ describe('consume', () => {
     expect(failures).toEqual([])
     expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i))
     expect(await queue.inspect({ consistent: true })).toMatchObject({ count: 0, locks: [] })
-  })
-
-  test('alone it keeps the order, and gives back what it holds when it stops', async () => {
-    const queue = newQueue<number>()
-    await fill(queue, 30)
-    const stop = new AbortController()
-    const seen: number[] = []
-    const handler = ({ value }: { value: number }) => {
-      seen.push(value)
-      if (seen.length === 12) stop.abort()
-    }
-    const counts = await queue.consume(handler, { batch: 5, signal: stop.signal })
-    expect(counts).toEqual({ acknowledged: 12, released: 3, deadLettered: 0 })
-    expect(seen).toEqual(Array.from({ length: 12 }, (_, i) => i))
-    const state = await queue.inspect({ consistent: true })
-    expect(state).toMatchObject({ count: 18, locks: [] })
-    expect((await queue.pop()).items).toMatchObject([{ value: 12, deliveries: 2 }])
-  })
-
-  test('extends a lock past its time', async () => {
-    const queue = newQueue<number>()
-    await fill(queue, 1)
-    const stop = new AbortController()
-    const deliveries: number[] = []
-    const handler = async (item: { deliveries: number }) => {
-      deliveries.push(item.deliveries)
-      await delay(3_500)
-      stop.abort()
-    }
-    const counts = await queue.consume(handler, { ttlSeconds: 1, signal: stop.signal })
-    expect(counts).toMatchObject({ acknowledged: 1 })
-    expect(deliveries).toEqual([1])
-  })
-
-  test('a poison item gets to the dead-letter queue, and the others through', async () => {
-    const queue = newQueue<string>()
-    await queue.configure({ maxDeliveries: 3 })
-    await queue.pushMany(['poison', 'good'].map((item) => ({ item })))
-    const stop = new AbortController()
-    const failures: ConsumeFailure[] = []
-    const handler = ({ value }: { value: string }) => {
-      if (value === 'poison') throw new Error('poison')
-      stop.abort()
-    }
-    const onError = (failure: ConsumeFailure) => failures.push(failure)
-    const counts = await queue.consume(handler, { signal: stop.signal, onError })
-    expect(counts).toEqual({ acknowledged: 1, released: 3, deadLettered: 0 })
-    expect(failures.map(({ kind }) => kind)).toEqual(['handler', 'handler', 'handler'])
-    const deadLetters = client.queue(`${queue.id}-deadletter`)
-    await until(async () => (await deadLetters.inspect({ consistent: true })).count === 1)
-    expect((await deadLetters.peek()).items).toMatchObject([{ value: 'poison' }])
   })
 
   test.each([1, 3])(

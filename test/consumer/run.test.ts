@@ -38,8 +38,7 @@ describe('A run', () => {
   })
 
   it('acknowledges each batch with the pop of the next, in order, and ends with an empty pop.', async () => {
-    const place = new Place()
-    await place.push(...numbers(7))
+    const place = await Place.holding(...numbers(7))
     const batches: unknown[][] = []
     const handler = (items: readonly Item[]) => void batches.push(valuesOf(items))
     const { ending, counts } = await place.run(handler, { batchSize: 3 })
@@ -49,8 +48,7 @@ describe('A run', () => {
   })
 
   it('goes on after a pop that was not full: only an empty one ends it.', async () => {
-    const place = new Place()
-    await place.push(0)
+    const place = await Place.holding(0)
     const seen: unknown[] = []
     await place.run(
       async (items) => {
@@ -65,8 +63,7 @@ describe('A run', () => {
   })
 
   it('ends without a word where somebody else has the lock of an exclusive queue.', async () => {
-    const place = new Place()
-    await place.push(1, 2)
+    const place = await Place.holding(1, 2)
     await place.in(place.queues.pop(QUEUE, { requireAck: true }))
     const { ending, counts, tookMs } = await place.run(() => {})
     expect([ending, counts.batches, tookMs]).toEqual(['locked', 0, 0])
@@ -81,8 +78,7 @@ describe('A run', () => {
 
 describe('What fails', () => {
   it('comes back one by one after a batch that threw, so that nobody dies for another.', async () => {
-    const place = new Place()
-    await place.push('a', 'poison', 'b', 'c')
+    const place = await Place.holding('a', 'poison', 'b', 'c')
     const batches: unknown[][] = []
     const { ending, counts } = await place.run(
       (items) => {
@@ -99,8 +95,7 @@ describe('What fails', () => {
   })
 
   it('is dead-lettered after so many deliveries, ever later, and then the next is tried.', async () => {
-    const place = new Place()
-    await place.push('poison', 'next')
+    const place = await Place.holding('poison', 'next')
     const times: number[] = []
     const { ending } = await place.run(
       ([item]) => {
@@ -124,8 +119,7 @@ describe('What fails', () => {
   })
 
   it('before this run is taken by itself from the start.', async () => {
-    const place = new Place()
-    await place.push(...numbers(4))
+    const place = await Place.holding(...numbers(4))
     const popped = await place.in(place.queues.pop(QUEUE, { requireAck: true }))
     const lockId = popped.kind === 'items' ? (popped.lock?.id as string) : ''
     await place.in(place.queues.release(QUEUE, { lockId }))
@@ -154,8 +148,7 @@ describe('What fails', () => {
   })
 
   it('holds up those behind it on an exclusive queue, and nobody else gets it meanwhile.', async () => {
-    const place = new Place()
-    await place.push('first', 'second')
+    const place = await Place.holding('first', 'second')
     const seen: unknown[] = []
     const run = place.start(([item]) => {
       seen.push(item?.value)
@@ -168,8 +161,7 @@ describe('What fails', () => {
   })
 
   it('too long to wait for is left to its lock, which ends by itself: the run is over.', async () => {
-    const place = new Place()
-    await place.push('poison', 'next')
+    const place = await Place.holding('poison', 'next')
     const handler = () => {
       throw new Error('Never')
     }
@@ -189,8 +181,7 @@ describe('What fails', () => {
   })
 
   it('where runs compete, lets the others pass.', async () => {
-    const place = new Place()
-    await place.push('poison', ...numbers(5))
+    const place = await Place.holding('poison', ...numbers(5))
     const seen: unknown[] = []
     const { ending } = await place.run(
       ([item]) => {
@@ -206,8 +197,7 @@ describe('What fails', () => {
   })
 
   it('is dead-lettered by its reason, whatever else became of it.', async () => {
-    const place = new Place()
-    await place.push('a', 'b', 'c')
+    const place = await Place.holding('a', 'b', 'c')
     await place.run(
       ([a, b], { deadLetter, release }) => {
         deadLetter(a as Item, 'no address')
@@ -231,8 +221,7 @@ describe('What fails', () => {
       (_: unknown, { deadLetter }: HandlerContext) => deadLetter('nonsense', 'why'),
     ]
     for (const mistake of mistakes) {
-      const place = new Place()
-      await place.push(1)
+      const place = await Place.holding(1)
       const { counts } = await place.run(mistake)
       expect(counts.acknowledged).toBe(0)
       expect(await place.count()).toBe(1)
@@ -240,8 +229,7 @@ describe('What fails', () => {
   })
 
   it('by a process that died is dead-lettered without another try, once it died often enough.', async () => {
-    const place = new Place()
-    await place.push('deadly', 'next')
+    const place = await Place.holding('deadly', 'next')
     for (let death = 1; death <= 3; death += 1) {
       await place.in(place.queues.pop(QUEUE, { requireAck: true, ttlSeconds: 1 }))
       await place.pass(2_000)
@@ -268,8 +256,7 @@ describe('What fails', () => {
 
 describe('The lock', () => {
   it('is extended while the handler works, past its life.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     const handler = () => place.clock.sleep(40_000)
     const run = place.start(handler, { lockTtlSeconds: 10, timeoutMs: 300_000 })
     for (let s = 0; s < 39; s += 3) {
@@ -281,8 +268,7 @@ describe('The lock', () => {
   })
 
   it('is extended soon again where an extension fails.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     let failures = 0
     const run = place.start(() => place.clock.sleep(20_000), {
       lockTtlSeconds: 10,
@@ -297,8 +283,7 @@ describe('The lock', () => {
   })
 
   it('is extended again where no answer comes, before its life is over.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     const silent = async () => {
       await place.clock.sleep(20_000)
       throw lost()
@@ -316,8 +301,7 @@ describe('The lock', () => {
   })
 
   it('that was over when its pop was answered is not worked on.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     const deliveries: number[] = []
     let late = true
     const handler = (items: readonly Item[]) => void deliveries.push(items[0]?.deliveries ?? 0)
@@ -336,8 +320,7 @@ describe('The lock', () => {
   })
 
   it('that is lost aborts the signal, and its items come again.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     const aborted: boolean[] = []
     const run = place.start(
       async (_, { signal }) => {
@@ -362,8 +345,7 @@ describe('The lock', () => {
   })
 
   it('is found again where the answer that told of it was lost.', async () => {
-    const place = new Place()
-    await place.push(1, 2)
+    const place = await Place.holding(1, 2)
     let lose = 2
     const seen: unknown[] = []
     const { ending } = await place.run((items) => void seen.push(...valuesOf(items)), {
@@ -380,8 +362,7 @@ describe('The lock', () => {
   })
 
   it('is acknowledged by itself where the pop that should have done it failed.', async () => {
-    const place = new Place()
-    await place.push(1, 2)
+    const place = await Place.holding(1, 2)
     let pops = 0
     const seen: unknown[] = []
     const { counts } = await place.run((items) => void seen.push(...valuesOf(items)), {
@@ -399,8 +380,7 @@ describe('The lock', () => {
 
 describe('Trouble', () => {
   it('that passes is sat out, and that does not fails the run, which is repeated.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     const busy = () => ({ pop: () => Promise.reject(new QueueError('BUSY', 'Busy')) })
     const { error, tookMs } = await place.run(() => {}, { through: busy })
     expect(error).toMatchObject({ code: 'BUSY' })
@@ -409,8 +389,7 @@ describe('Trouble', () => {
   })
 
   it('with the first look only makes it careful.', async () => {
-    const place = new Place()
-    await place.push(1, 2, 3)
+    const place = await Place.holding(1, 2, 3)
     const batches: unknown[][] = []
     const handler = (items: readonly Item[]) => void batches.push(valuesOf(items))
     const blind = () => ({ browse: () => Promise.reject(new QueueError('BUSY', 'Busy')) })
@@ -438,8 +417,7 @@ describe('Trouble', () => {
   })
 
   it('with too many items in locks ends the run: some of them come back.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     const crowded = () => ({
       pop: () => Promise.reject(new QueueError('TOO_MANY_LOCKS', '2,000 are in flight')),
     })
@@ -450,8 +428,7 @@ describe('Trouble', () => {
 
 describe('The end of the time', () => {
   it('lets go of the lock and calls the next run, which would find it otherwise.', async () => {
-    const place = new Place()
-    await place.push(...numbers(20))
+    const place = await Place.holding(...numbers(20))
     const seen: unknown[] = []
     const handler = async (items: readonly Item[]) => {
       seen.push(...valuesOf(items))
@@ -466,8 +443,7 @@ describe('The end of the time', () => {
   })
 
   it('takes nothing more that may not be finished: a handler may take longer than ever before.', async () => {
-    const place = new Place()
-    await place.push(1, 2, 3)
+    const place = await Place.holding(1, 2, 3)
     const { ending, counts } = await place.run(() => place.clock.sleep(12_000), {
       timeoutMs: 30_000,
     })
@@ -475,8 +451,7 @@ describe('The end of the time', () => {
   })
 
   it('is told to the handler; what it has done by then counts.', async () => {
-    const place = new Place()
-    await place.push(1, 2, 3)
+    const place = await Place.holding(1, 2, 3)
     let told: [signal: boolean, remainingMs: number] | undefined
     const { ending, counts } = await place.run(
       async (items, { signal, remainingMs }) => {
@@ -497,8 +472,7 @@ describe('The end of the time', () => {
   })
 
   it('is not the end of a handler that does not hear: nobody gets its items while it works.', async () => {
-    const place = new Place()
-    await place.push(1)
+    const place = await Place.holding(1)
     let ended = false
     const run = place.start(() => new Promise(() => {}), { timeoutMs: 20_000, lockTtlSeconds: 5 })
     run.then(() => {
@@ -520,8 +494,7 @@ describe('The end of the time', () => {
   })
 
   it('fails the run where the next cannot be called; what is done is acknowledged.', async () => {
-    const place = new Place()
-    await place.push(1, 2)
+    const place = await Place.holding(1, 2)
     const { error, counts } = await place.run(() => place.clock.sleep(7_000), {
       timeoutMs: 10_000,
       callNext: () => Promise.reject(new Error('No bus')),
@@ -540,8 +513,7 @@ describe('The end of the time', () => {
 
 describe('Several locks at once', () => {
   it('are worked at the same time, each item once, and only where there is enough.', async () => {
-    const place = new Place()
-    await place.push(...numbers(40))
+    const place = await Place.holding(...numbers(40))
     let atOnce = 0
     let most = 0
     const seen: unknown[] = []
@@ -564,8 +536,7 @@ describe('Several locks at once', () => {
   })
 
   it('call one next run for all.', async () => {
-    const place = new Place()
-    await place.push(...numbers(50))
+    const place = await Place.holding(...numbers(50))
     const { ending } = await place.run(() => place.clock.sleep(3_000), {
       locks: 3,
       timeoutMs: 10_000,

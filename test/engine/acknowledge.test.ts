@@ -1,48 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ENDED_KEPT } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, type Stage } from './stage.ts'
-import { drain, expectCode, idsOf, lockItems, named, push, textsOf } from './traffic.ts'
+import { describe, expect, it } from 'vitest'
+import { useEmbedded } from './stage.ts'
+import { drain, expectCode, idsOf, lockItems, named, textsOf } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const locked = async (count = 3, items = count) => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await push(queues, queue, named('a', items))
+  const { queues, queue } = await stage.holding(named('a', items))
   return { queues, queue, ...(await lockItems(queues, queue, { count })) }
 }
 
 describe('An acknowledge', () => {
-  it('settles a whole lock, and repeated it gets its answer again.', async () => {
-    const { queues, queue, lock } = await locked(3, 4)
-    for (const engine of [queues, queues, stage.engine()]) {
-      expect(await engine.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 3 })
-    }
-    expect(textsOf(await drain(queues, queue))).toEqual(['"a3"'])
-    expect(await queues.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 3 })
-  })
-
-  it(`is remembered for the last ${ENDED_KEPT} locks, and unknown after that.`, async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    const lockIds: string[] = []
-    for (let lock = 0; lock <= ENDED_KEPT; lock += 1) {
-      await push(queues, queue, named('a', 2))
-      const taken = await lockItems(queues, queue, { count: 2 })
-      await queues.acknowledge(queue, { lockId: taken.lock.id })
-      lockIds.push(taken.lock.id)
-    }
-    // What is acknowledged is folded by the next fenced write.
-    await queues.pop(queue, { acknowledge: lockIds.at(-1) as string })
-    const results = await stage.engine().acknowledgeMany(queue, lockIds)
-    expect(results[0]).toMatchObject({ kind: 'refused', code: 'LOCK_NOT_FOUND' })
-    expect(results.slice(1)).toEqual(
-      lockIds.slice(1).map((lockId) => ({ lockId, kind: 'acknowledged', itemsAcknowledged: 2 })),
-    )
-  })
-
   it('of a part leaves the rest locked, reads nothing, and may be repeated.', async () => {
     const { queues, queue, lock, items } = await locked(4)
     const [first, second, third, fourth] = idsOf(items) as [string, string, string, string]
@@ -63,48 +30,10 @@ describe('An acknowledge', () => {
       itemsAcknowledged: 2,
     })
   })
-
-  it('of ids that are not in the lock changes nothing.', async () => {
-    const { queues, queue, lock, items } = await locked(2, 3)
-    const other = await locked(1)
-    const free = (await queues.browse(queue)).items[2]?.id as string
-    for (const id of [free, 'nonsense', '', ...idsOf(other.items)]) {
-      const ids = [idsOf(items)[0] as string, id]
-      await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids }), 'INVALID_PARAMETER')
-    }
-    const state = await queues.inspect(queue, { consistent: true })
-    expect(state).toMatchObject({ count: 3, lockedCount: 2 })
-    const none = queues.acknowledge(queue, { lockId: lock.id, ids: [] })
-    await expectCode(none, 'INVALID_PARAMETER')
-    const many = Array.from({ length: 101 }, () => free)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids: many }), 'INVALID_PARAMETER')
-  })
-
-  it('after the expiry is refused, before and after the sweeper, and the items are back.', async () => {
-    const { queues, queue, lock, items } = await locked(2)
-    stage.clock.pass(30_000)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-    expect((await queues.returnExpiredLocks()).itemsReturned).toBeGreaterThanOrEqual(2)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-    const ids = idsOf(items)
-    await expectCode(queues.acknowledge(queue, { lockId: lock.id, ids }), 'LOCK_EXPIRED')
-    expect(textsOf(await drain(queues, queue))).toEqual(['"a0"', '"a1"'])
-  })
-
-  it('of an unknown lock says whether another is live.', async () => {
-    const { queues, queue, lock } = await locked(1)
-    await expectCode(queues.acknowledge(queue, { lockId: 'unknown' }), 'INVALID_LOCK_ID')
-    await expectCode(queues.acknowledge(queue, { lockId: '' }), 'INVALID_LOCK_ID')
-    await queues.acknowledge(queue, { lockId: lock.id })
-    await expectCode(queues.acknowledge(queue, { lockId: 'unknown' }), 'LOCK_NOT_FOUND')
-    const nowhere = stage.queue()
-    await expectCode(queues.acknowledge(nowhere, { lockId: 'unknown' }), 'LOCK_NOT_FOUND')
-  })
 })
 
 it('An acknowledge of many locks gives each its own answer.', async () => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await push(queues, queue, named('a', 40))
+  const { queues, queue } = await stage.holding(named('a', 40))
   const locks: string[] = []
   for (let lock = 0; lock < 38; lock += 1) {
     locks.push((await lockItems(queues, queue, { competing: true })).lock.id)
@@ -134,8 +63,7 @@ it('An acknowledge of many locks gives each its own answer.', async () => {
 describe('A pop that acknowledges an earlier lock in the same write', () => {
   it('settles it and takes the next, exclusive or competing.', async () => {
     for (const competing of [false, true]) {
-      const [queues, queue] = [stage.engine(), stage.queue()]
-      await push(queues, queue, named('a', 5))
+      const { queues, queue } = await stage.holding(named('a', 5))
       const texts: string[] = []
       let acknowledge: string | undefined
       for (;;) {
@@ -155,18 +83,6 @@ describe('A pop that acknowledges an earlier lock in the same write', () => {
       expect(texts).toEqual(textsOf(named('a', 5)))
       expect((await queues.inspect(queue, { consistent: true })).count).toBe(0)
     }
-  })
-
-  it('settles it even though nothing is left to pop, without an acknowledgement too.', async () => {
-    const { queues, queue, lock } = await locked(3)
-    expect(await queues.pop(queue, { acknowledge: lock.id })).toEqual({
-      kind: 'empty',
-      itemsAcknowledged: 3,
-    })
-    expect(await stage.engine().pop(queue, { acknowledge: lock.id })).toEqual({
-      kind: 'empty',
-      itemsAcknowledged: 3,
-    })
   })
 
   it('takes nothing when that lock expired or is unknown.', async () => {
@@ -212,15 +128,6 @@ describe('A pop that acknowledges an earlier lock in the same write', () => {
 })
 
 describe('A release', () => {
-  it('gives everything back at once, in order, and counts the delivery.', async () => {
-    const { queues, queue, lock } = await locked(3, 5)
-    expect(await queues.release(queue, { lockId: lock.id })).toEqual({ itemsReleased: 3 })
-    expect(await stage.engine().release(queue, { lockId: lock.id })).toEqual({ itemsReleased: 3 })
-    const items = await drain(queues, queue)
-    expect(textsOf(items)).toEqual(textsOf(named('a', 5)))
-    expect(items.map(({ deliveries }) => deliveries)).toEqual([2, 2, 2, 1, 1])
-  })
-
   it('of a part comes before what was never handed out, and the rest stays locked.', async () => {
     const { queues, queue, lock, items } = await locked(4, 6)
     const ids = idsOf(items).filter((_, index) => index % 2 === 1)
@@ -231,12 +138,5 @@ describe('A release', () => {
     })
     await queues.acknowledge(queue, { lockId: lock.id })
     expect(await queues.pop(queue)).toEqual({ kind: 'empty' })
-  })
-
-  it('of a lock that ended otherwise is refused.', async () => {
-    const { queues, queue, lock } = await locked(1)
-    await queues.acknowledge(queue, { lockId: lock.id })
-    await expectCode(queues.release(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-    await expectCode(queues.release(queue, { lockId: 'unknown' }), 'LOCK_NOT_FOUND')
   })
 })

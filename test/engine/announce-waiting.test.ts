@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AnnounceReport } from '../../lambdas/engine/queues.ts'
-import { openSimulated, type Stage } from './stage.ts'
+import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 
 // For a consumer that was mended, or is new, and should not wait for the next reminder.
@@ -22,8 +22,7 @@ async function announceInSteps(stage: Stage): Promise<AnnounceReport[]> {
 
 describe('Announcing what waits', () => {
   it('tells of queues with items and nobody at work, and of no others.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     for (const id of ['waiting', 'waiting-too', 'locked', 'empty']) {
       await push(queues, id, named('a', 2))
     }
@@ -38,8 +37,7 @@ describe('Announcing what waits', () => {
   })
 
   it('does so each time it is asked, and keeps to a prefix.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     for (const id of ['orders-1', 'orders-2', 'mails']) await push(queues, id, named('a', 1))
     for (let round = 0; round < 3; round += 1) {
       stage.clock.pass(1)
@@ -79,8 +77,7 @@ describe('Announcing what waits', () => {
   })
 
   it('goes on where its time was over, and meets each queue once.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     for (let n = 0; n < 230; n += 1) await push(queues, `queue-${n}`, named('a', 1))
     stage.announced.length = 0
     const reports = await announceInSteps(stage)

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openEmbedded, type Stage } from './stage.ts'
+import { expect, it } from 'vitest'
+import { useEmbedded } from './stage.ts'
 import { codeOf, drain, expectCode, lockItems, named, popItems, push } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 it('A queue takes exactly as many items as its capacity, from any number of producers.', async () => {
   const queue = stage.queue()
@@ -64,8 +60,7 @@ it('Room returns when items are settled, not when they are locked.', async () =>
 })
 
 it('Raised, lowered and taken away, a capacity counts from what is there.', async () => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await push(queues, queue, named('a', 10))
+  const { queues, queue } = await stage.holding(named('a', 10))
   await queues.configure(queue, { capacity: 5 })
   await expectCode(push(queues, queue, named('b', 1)), 'QUEUE_FULL')
   await popItems(queues, queue, { count: 6 })

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PoppedItem, Queues } from '../../lambdas/engine/queues.ts'
 import { checkRecount } from './ledger.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import { drain, lockItems, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const producers = (queue: string, names: readonly string[], each: number) =>
   Promise.all(names.map((name) => pushOneByOne(stage.engine(), queue, named(name, each))))
@@ -105,8 +101,7 @@ describe('While four producers append, nothing is lost, doubled or out of order'
 })
 
 it('Six competing consumers share a queue, and each item comes to exactly one of them.', async () => {
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 240))
+  const { queue } = await stage.holding(named('a', 240))
   const taken = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const [queues, items] = [stage.engine(), [] as PoppedItem[]]
@@ -148,26 +143,6 @@ describe('A purge beside pushes', () => {
       const own = textsOf(left).filter((text) => text.startsWith(`"${name}`))
       expect(own).toEqual(textsOf(named(name, 30)).slice(30 - own.length))
     }
-  })
-
-  it('of one priority leaves the others as they are.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [...named('a', 5, 1), ...named('b', 5, 2), ...named('c', 5, 3)])
-    const { lock } = await lockItems(queues, queue, { count: 8 })
-    expect(await queues.purge(queue, { priority: 2 })).toEqual({ itemsPurged: 5 })
-    expect(await queues.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 5 })
-    expect(textsOf(await drain(queues, queue))).toEqual(textsOf(named('c', 5)))
-  })
-
-  it('drops the locks, and their acknowledge says so.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 5))
-    const { lock } = await lockItems(queues, queue, { count: 2 })
-    expect(await stage.engine().purge(queue)).toEqual({ itemsPurged: 5 })
-    expect(await queues.purge(queue)).toEqual({ itemsPurged: 0 })
-    await expect(queues.acknowledge(queue, { lockId: lock.id })).rejects.toMatchObject({
-      code: 'LOCK_EXPIRED',
-    })
   })
 
   it('takes as many requests for 5,000 items in S3 and chunks as for five.', async () => {

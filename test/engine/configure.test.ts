@@ -1,27 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ConfigurationChange } from '../../lambdas/engine/core/configuration.ts'
 import { SEGMENT_SIZE_MAX } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 describe('A configuration', () => {
-  it('has defaults, changes one setting at a time, and counts its revisions.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    const defaults = { revision: 0, segmentSize: 100, bufferSegments: 1 }
-    expect(await queues.configuration(queue)).toEqual(defaults)
-    const first = await queues.configure(queue, { maxDeliveries: 5, capacity: 1_000 })
-    expect(first).toEqual({ ...defaults, revision: 1, maxDeliveries: 5, capacity: 1_000 })
-    const second = await stage.engine().configure(queue, { segmentSize: 50, capacity: null })
-    expect(second).toEqual({ revision: 2, segmentSize: 50, bufferSegments: 1, maxDeliveries: 5 })
-    expect(await stage.engine().configuration(queue)).toEqual(second)
-  })
-
   it('is written at the revision that was asked for, or not at all.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const mismatch = 'VERSION_MISMATCH'
@@ -112,18 +97,4 @@ describe('On a live queue', () => {
     }
     expect(texts).toEqual(textsOf(named('a', 90)))
   })
-})
-
-it('One pop takes items over many segments, of every kind of storage.', async () => {
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  await queues.configure(queue, { segmentSize: 7 })
-  await pushOneByOne(queues, queue, named('a', 60))
-  await tidy(queues, queue)
-  await push(queues, queue, named('a', 70, 0, 60))
-  await pushOneByOne(queues, queue, named('a', 5, 0, 130))
-  await popItems(queues, queue, { count: 10 })
-  const first = await popItems(stage.engine(), queue, { count: 100 })
-  const second = await popItems(stage.engine(), queue, { count: 100 })
-  expect(textsOf(first.items)).toEqual(textsOf(named('a', 100, 0, 10)))
-  expect(textsOf(second.items)).toEqual(textsOf(named('a', 25, 0, 110)))
 })

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import {
   bulky,
   drain,
   expectCode,
-  idsOf,
   lockItems,
   named,
   push,
@@ -14,18 +13,13 @@ import {
   tidy,
 } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const deadLettersOf = (queue: string) => `${queue}-deadletter`
 
 describe('Dead-lettering by hand', () => {
   it('moves a lock to the dead-letter queue with order, priority, time and reason.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [...named('a', 3, 2), ...named('b', 2, 5)])
+    const { queues, queue } = await stage.holding([...named('a', 3, 2), ...named('b', 2, 5)])
     const pushedAtMs = stage.clock.nowMs()
     stage.clock.pass(5_000)
     const { lock } = await lockItems(queues, queue, { count: 4 })
@@ -63,17 +57,6 @@ describe('Dead-lettering by hand', () => {
     }
   })
 
-  it('of a part leaves the rest in the lock.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 5))
-    const { lock, items } = await lockItems(queues, queue, { count: 5 })
-    const ids = idsOf(items).filter((_, index) => index % 2 === 0)
-    await queues.deadLetter(queue, { lockId: lock.id, ids, reason: 'odd' })
-    expect(textsOf(await drain(queues, deadLettersOf(queue)))).toEqual(['"a0"', '"a2"', '"a4"'])
-    await queues.release(queue, { lockId: lock.id })
-    expect(textsOf(await drain(queues, queue))).toEqual(['"a1"', '"a3"'])
-  })
-
   it('of 100 large items moves all of them.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const items = named('a', 100).map(({ text }) => ({ text: text.padEnd(20_000, ' ') }))
@@ -85,8 +68,7 @@ describe('Dead-lettering by hand', () => {
   })
 
   it('is refused for a reason that is too long or not text, and on a dead-letter queue.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const { lock } = await lockItems(queues, queue)
     for (const reason of ['x'.repeat(REASON_CHARACTERS_MAX + 1), '\ud800']) {
       await expectCode(queues.deadLetter(queue, { lockId: lock.id, reason }), 'INVALID_PARAMETER')
@@ -96,15 +78,6 @@ describe('Dead-lettering by hand', () => {
     await expectCode(queues.deadLetter(queue, { lockId: 'unknown' }), 'INVALID_LOCK_ID')
     await queues.acknowledge(queue, { lockId: lock.id })
     await expectCode(queues.deadLetter(queue, { lockId: lock.id }), 'LOCK_EXPIRED')
-  })
-
-  it('a reason as long as it may be comes through whole.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
-    const { lock } = await lockItems(queues, queue)
-    const reason = '語'.repeat(REASON_CHARACTERS_MAX)
-    await queues.deadLetter(queue, { lockId: lock.id, reason })
-    expect(await drain(queues, deadLettersOf(queue))).toMatchObject([{ reason, text: '"a0"' }])
   })
 })
 
@@ -213,8 +186,7 @@ describe('With max_deliveries', () => {
 
 describe('A redrive', () => {
   const setUp = async (dead: number) => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, [...named('a', dead), ...named('b', dead, 3)])
+    const { queues, queue } = await stage.holding([...named('a', dead), ...named('b', dead, 3)])
     for (let left = 2 * dead; left > 0; left -= 100) {
       const { lock } = await lockItems(queues, queue, { count: Math.min(100, left) })
       await queues.deadLetter(queue, { lockId: lock.id, reason: 'test' })
@@ -235,22 +207,6 @@ describe('A redrive', () => {
       true,
     )
     expect(await drain(queues, deadLetters)).toEqual([])
-  })
-
-  it('stops at its limit, and the next goes on there.', async () => {
-    const { queues, queue, deadLetters } = await setUp(5)
-    expect(await queues.redrive(deadLetters, { limit: 3 })).toEqual({
-      itemsRedriven: 3,
-      itemsLeft: 7,
-    })
-    expect(await queues.redrive(deadLetters, { limit: 4 })).toEqual({
-      itemsRedriven: 4,
-      itemsLeft: 3,
-    })
-    expect(textsOf(await drain(queues, queue))).toEqual(
-      textsOf([...named('a', 5), ...named('b', 2)]),
-    )
-    expect(textsOf(await drain(queues, deadLetters))).toEqual(['"b2"', '"b3"', '"b4"'])
   })
 
   it('leaves what was pushed there by hand, and what is locked, in its place.', async () => {

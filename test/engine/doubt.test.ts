@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Queues } from '../../lambdas/engine/queues.ts'
-import { openSimulated } from './stage.ts'
+import { holding, onSimulated, openSimulated } from './stage.ts'
 import { lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'
 
@@ -22,9 +22,7 @@ it('A warm engine does not take a queue that was forgotten and made again for th
 })
 
 it('An acknowledge that may yet land is not refused because the lock has ended since.', async () => {
-  const stage = openSimulated()
-  const [queues, queue] = [stage.engine(), 'queue']
-  await push(queues, queue, named('a', 1))
+  const { stage, queue, queues } = await holding(named('a', 1))
   const { lock } = await lockItems(queues, queue, { ttlSeconds: 5 })
   let sent = 0
   queues.wire.steering = {
@@ -49,8 +47,7 @@ const settlings: readonly [string, (queues: Queues, lockId: string) => Promise<u
 it.each(settlings)(
   '%s whose answer was lost says so, though the record has a newer format by its next sending.',
   async (_, settle) => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     await push(queues, QUEUE, named('a', 2))
     const { lock } = await lockItems(queues, QUEUE)
     const stored = await stage.stored(QUEUE)
@@ -84,8 +81,7 @@ it("A queue's first push whose answer was lost is not sent again, because it may
 })
 
 it('A push whose answer was lost, and which is not to be found, does not say that nothing happened.', async () => {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { queues } = onSimulated()
   await push(queues, QUEUE, named('a', 1))
   queues.wire.steering = {
     before({ name }) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ITEM_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { type ErrorCode, QueueError } from '../../lambdas/foundation/errors.ts'
-import { openSimulated } from './stage.ts'
+import { onSimulated, openSimulated } from './stage.ts'
 import { bulky, codeOf, lockItems, named, push } from './traffic.ts'
 import { throttled, timedOut } from './wire.ts'
 
@@ -12,6 +12,12 @@ const pushing =
   (...items: PushItem[]): Call =>
   (queues) =>
     push(queues, 'queue', items)
+
+/** So many items of a lock. */
+const settling =
+  (count: number): Call =>
+  (q) =>
+    q.acknowledge('queue', { lockId: 'x', ids: Array.from({ length: count }, () => 'y') })
 
 const text = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`
 
@@ -59,6 +65,8 @@ describe('Bad input is refused, by a code and the field, before anything is sent
       (q) => q.extend('queue', { lockId: 'x', ttlSeconds: Number.NaN }),
     ],
     ['no lock id', 'INVALID_LOCK_ID', 'lock_id', (q) => q.release('queue', { lockId: '' })],
+    ['none of its items', 'INVALID_PARAMETER', 'ids', settling(0)],
+    ['101 of its items', 'INVALID_PARAMETER', 'ids', settling(101)],
     [
       'a priority to purge that is none',
       'INVALID_PRIORITY',
@@ -72,7 +80,7 @@ describe('Bad input is refused, by a code and the field, before anything is sent
     expect(queues.wire.sent).toEqual([])
   })
 
-  it('but the largest item and the largest push pass.', async () => {
+  it('while the largest item and the largest push pass.', async () => {
     const queues = openSimulated().engine()
     await pushing({ text: text(ITEM_BYTES_MAX) })(queues)
     await pushing(...Array.from({ length: 10 }, () => ({ text: text(ITEM_BYTES_MAX) })))(queues)
@@ -143,8 +151,7 @@ describe('A push whose answer is lost', () => {
 })
 
 it('Items whose rows are gone are never passed over: SEGMENT_UNAVAILABLE, and nothing is taken.', async () => {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { stage, queues } = onSimulated()
   await push(queues, 'queue', named('a', 200))
   await push(queues, 'queue', named('b', 1))
   const none = stage.engine({
@@ -190,8 +197,7 @@ it('A large push that neither store takes says STORE_UNAVAILABLE, and nothing of
 })
 
 it('BUSY is what a call says that lost every race, and nothing of it happened.', async () => {
-  const stage = openSimulated()
-  const rival = stage.engine()
+  const { stage, queues: rival } = onSimulated()
   await push(rival, 'queue', named('a', 3))
   let change = 0
   const queues = stage.engine({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { PopRequest } from '../../lambdas/engine/queues.ts'
-import { openSimulated } from './stage.ts'
+import { onSimulated, openSimulated } from './stage.ts'
 import { bulky, named, popItems, push, textsOf } from './traffic.ts'
 
 /** A warm engine remembers the queue as it was: appends since do not move the version. */
@@ -37,8 +37,7 @@ it.each([
   [1, 1],
   [3, 3],
 ])('Where it remembers enough it does not look again: %i of 5.', async (count, taken) => {
-  const stage = openSimulated()
-  const [queues, queue] = [stage.engine(), 'queue']
+  const { queue, queues } = onSimulated()
   await push(
     queues,
     queue,

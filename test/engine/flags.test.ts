@@ -88,7 +88,7 @@ describe('A queue is marked as dry', () => {
     expect(await marksOf(stage, queue)).toBe('dry')
   })
 
-  it('and whoever could not leave the mark is told to ask again.', async () => {
+  it('or else whoever could not leave the mark is told to ask again.', async () => {
     const { stage, queue } = await setUp(1)
     const failing = stage.engine({
       before: ({ input }) => {

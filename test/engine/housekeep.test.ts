@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { checkRecount } from './ledger.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import {
   bulky,
   drain,
@@ -14,11 +14,7 @@ import {
   tidy,
 } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const laneOf = async (queue: string, priority = 0) => {
   const lane = (await stage.record(queue)).lanes.get(priority)

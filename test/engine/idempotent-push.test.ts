@@ -47,16 +47,6 @@ describe('A push with an Idempotency-Key', () => {
     expect(await stage.rows(queue, 'b')).toEqual([])
   })
 
-  it('is another push with another key, and in another queue.', async () => {
-    const stage = openSimulated()
-    const items = named('a', 1)
-    await once(stage, 'one', items, 'key')
-    await once(stage, 'one', items, 'other key')
-    await once(stage, 'two', items, 'key')
-    expect(await drain(stage.engine(), 'one')).toHaveLength(2)
-    expect(await drain(stage.engine(), 'two')).toHaveLength(1)
-  })
-
   it('is forgotten after its time, even where DynamoDB has not deleted the receipt.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const queues = stage.engine({ idempotencyTtlSeconds: 60 })
@@ -69,13 +59,6 @@ describe('A push with an Idempotency-Key', () => {
     expect(second).not.toEqual(first)
     const [receipt] = await stage.rows(queue, 'i')
     expect(receipt?.ttl).toBe(Math.ceil(stage.clock.nowMs() / 1000) + 60)
-  })
-
-  it('lasts a day unless said otherwise.', async () => {
-    const [stage, queue] = [openSimulated(), 'queue']
-    const first = await once(stage, queue, named('a', 1))
-    stage.clock.pass(24 * 3_600_000 - 1_000)
-    expect(await once(stage, queue, named('a', 1))).toEqual({ ...first, repeated: true })
   })
 
   it('gets its first answer again when the queue is full by now, and a new one is refused.', async () => {

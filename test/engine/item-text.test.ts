@@ -1,34 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { segmentOf } from '../../lambdas/engine/core/record.ts'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { oddTexts } from '../support/odd-texts.ts'
+import { useEmbedded } from './stage.ts'
 import { bulky, drain, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
-/** JSON that any parse and print would spell differently. */
-const texts = [
-  '1.0',
-  '1e400',
-  '-0',
-  '1E+2',
-  '0.1000000000000000055511151231257827',
-  '123456789012345678901234567890',
-  '{"b":1,"a":2,"b":3}',
-  '{ "a" :\n\t[ 1 , 2 ]\r\n}',
-  '  "around"  ',
-  String.raw`"\ud800 alone, \udc00\ud83d \u0041\/\b"`,
-  '"ünïcödé 日本語 🎈 \u2028\u2029\u007f\ufeff"',
-  '"\\"quoted\\\\\\""',
-  'null',
-  '""',
-  '[[[[]]]]',
-  '{"__proto__":1,"constructor":2}',
-]
+/** With space around it, which is a part of the text here. */
+const texts = [...oddTexts, '  "around"  ']
 const large = [`"${'x'.repeat(255 * 1024)}"`, `"${'語'.repeat(85 * 1024)}"`]
 
 const asItems = (some: readonly string[]): PushItem[] => some.map((text) => ({ text }))

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { escapedBytes } from '../../lambdas/engine/core/entry.ts'
 import { ANSWER_BYTES_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PopRequest } from '../../lambdas/engine/queues.ts'
-import { openEmbedded, openSimulated, type Stage } from './stage.ts'
+import { openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { push, textsOf } from './traffic.ts'
 
 // 25 MB go in and out for each way: one of them through the embedded stores is enough.
 const simulated = openSimulated()
-let embedded: Stage
-beforeAll(async () => {
-  embedded = await openEmbedded()
-})
-afterAll(() => embedded.close())
+const embedded = useEmbedded()
 
 const KIB = 1024
 const large = (index: number, priority = 0) => ({

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openEmbedded, type Stage } from './stage.ts'
+import { describe, expect, it } from 'vitest'
+import { useEmbedded } from './stage.ts'
 import {
   drain,
-  expectCode,
   idsOf,
   lockItems,
   named,
@@ -13,74 +12,9 @@ import {
   tidy,
 } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 const SECOND_MS = 1_000
-
-describe('A lock', () => {
-  it('keeps its items from an exclusive pop of either kind, until it expires.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 3))
-    const { lock, items } = await lockItems(queues, queue, { count: 2, ttlSeconds: 20 })
-    expect(lock).toMatchObject({ ttlSeconds: 20, expiresAtMs: stage.clock.nowMs() + 20_000 })
-    expect(lock.id).toMatch(/^[A-Za-z0-9_-]{11}$/)
-    expect(items.map(({ deliveries }) => deliveries)).toEqual([1, 1])
-    for (const requireAck of [true, false]) {
-      const locked = { kind: 'locked', expiresAtMs: lock.expiresAtMs }
-      expect(await queues.pop(queue, { requireAck })).toEqual(locked)
-      expect(await stage.engine().pop(queue, { requireAck })).toEqual(locked)
-    }
-    stage.clock.pass(20 * SECOND_MS)
-    const again = await popItems(stage.engine(), queue, { count: 3 })
-    expect(textsOf(again.items)).toEqual(['"a0"', '"a1"', '"a2"'])
-    expect(again.items.map(({ deliveries }) => deliveries)).toEqual([2, 2, 1])
-  })
-
-  it('is passed by by a competing consumer, who takes what is free.', async () => {
-    const [one, two, queue] = [stage.engine(), stage.engine(), stage.queue()]
-    await push(one, queue, named('a', 5))
-    const first = await lockItems(one, queue, { count: 2, competing: true })
-    const second = await lockItems(two, queue, { count: 2, competing: true })
-    expect(textsOf(second.items)).toEqual(['"a2"', '"a3"'])
-    expect(textsOf((await popItems(two, queue, { count: 9, competing: true })).items)).toEqual([
-      '"a4"',
-    ])
-    expect(await two.pop(queue, { competing: true })).toEqual({ kind: 'empty' })
-    await two.release(queue, { lockId: second.lock.id })
-    await one.acknowledge(queue, { lockId: first.lock.id })
-    expect(textsOf(await drain(one, queue))).toEqual(['"a2"', '"a3"'])
-  })
-
-  it('that expires gives its items to the next consumer, and 410 to the first.', async () => {
-    const [one, two, queue] = [stage.engine(), stage.engine(), stage.queue()]
-    await push(one, queue, named('a', 4))
-    const first = await lockItems(one, queue, { count: 2, ttlSeconds: 5, competing: true })
-    stage.clock.pass(5 * SECOND_MS)
-    const second = await lockItems(two, queue, { count: 3, competing: true })
-    expect(idsOf(second.items).slice(0, 2)).toEqual(idsOf(first.items))
-    await expectCode(one.acknowledge(queue, { lockId: first.lock.id }), 'LOCK_EXPIRED')
-    await expectCode(one.extend(queue, { lockId: first.lock.id, ttlSeconds: 9 }), 'LOCK_EXPIRED')
-    await two.acknowledge(queue, { lockId: second.lock.id })
-    expect(textsOf(await drain(one, queue))).toEqual(['"a3"'])
-  })
-
-  it.each([
-    [-4, 1],
-    [1_000, 300],
-    [7, 7],
-  ])('of %i seconds lives %i.', async (ttlSeconds, lives) => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
-    expect((await lockItems(queues, queue, { ttlSeconds })).lock).toMatchObject({
-      ttlSeconds: lives,
-      expiresAtMs: stage.clock.nowMs() + lives * SECOND_MS,
-    })
-  })
-})
 
 describe('With clocks that disagree', () => {
   it.each([5, -5])('by %i seconds, nothing is lost or settled twice.', async (skewSeconds) => {
@@ -108,8 +42,7 @@ describe('With clocks that disagree', () => {
   })
 
   it('and one that runs backwards, locks still end and order stays.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 2))
+    const { queues, queue } = await stage.holding(named('a', 2))
     const { lock } = await lockItems(queues, queue, { ttlSeconds: 10 })
     const back = stage.engine({ clock: stage.clock.skewed(-60 * SECOND_MS) })
     await push(back, queue, named('b', 2))
@@ -123,8 +56,7 @@ describe('With clocks that disagree', () => {
 
 describe('An extension', () => {
   it('moves the expiry on, and the sweeper waits for it.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const { lock } = await lockItems(queues, queue, { ttlSeconds: 10 })
     stage.clock.pass(9 * SECOND_MS)
     const extended = await stage.engine().extend(queue, { lockId: lock.id, ttlSeconds: 100 })
@@ -138,26 +70,13 @@ describe('An extension', () => {
   })
 
   it('may shorten a lock, and the timer comes sooner with it.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const { lock } = await lockItems(queues, queue, { ttlSeconds: 300 })
     const { expiresAtMs } = await queues.extend(queue, { lockId: lock.id, ttlSeconds: 2 })
     expect((await stage.record(queue)).checkAtMs).toBe(expiresAtMs)
     stage.clock.pass(2 * SECOND_MS)
     expect(await queues.returnExpiredLocks()).toMatchObject({ itemsReturned: 1, failed: [] })
     expect(textsOf(await drain(queues, queue))).toEqual(['"a0"'])
-  })
-
-  it('of a lock that ended is refused by how it ended.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 2))
-    const { lock } = await lockItems(queues, queue)
-    await queues.acknowledge(queue, { lockId: lock.id })
-    const request = { lockId: lock.id, ttlSeconds: 5 }
-    await expectCode(queues.extend(queue, request), 'LOCK_EXPIRED')
-    await expectCode(queues.extend(queue, { ...request, lockId: 'unknown' }), 'LOCK_NOT_FOUND')
-    await lockItems(queues, queue)
-    await expectCode(queues.extend(queue, { ...request, lockId: 'unknown' }), 'INVALID_LOCK_ID')
   })
 })
 

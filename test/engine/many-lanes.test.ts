@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LANES_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
-import { openSimulated, type Stage } from './stage.ts'
+import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, type Locked, lockItems, popItems, push, textsOf } from './traffic.ts'
 
 /** As wide as a queue may be: no write may need a longer expression than DynamoDB takes. */
@@ -82,8 +82,7 @@ describe('A queue with 1,000 priorities in use', () => {
   })
 
   it('does not let the next push wait for seconds after a bulk push to all of them.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), stage.queue()]
+    const { stage, queue, queues } = onSimulated()
     const items = numbers(1_000).map((text) => ({ text, priority: Number(text) }))
     await push(queues, queue, items)
     const beforeMs = stage.clock.nowMs()

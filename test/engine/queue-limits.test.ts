@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
-import { type EngineOnWire, openSimulated, type Stage } from './stage.ts'
+import { type EngineOnWire, openSimulated } from './stage.ts'
 import { expectCode, lockItems, named, popItems, push } from './traffic.ts'
 
 // `push_limit` and `pop_limit`: how often a queue is pushed to and popped from, by anybody.
 
-let stage: Stage
-beforeAll(() => {
-  stage = openSimulated()
-})
-afterAll(() => stage.close())
+const stage = openSimulated()
 
 const MINUTE_MS = 60_000
 const limit = (maxRequests: number, windowMillis = MINUTE_MS) => ({ maxRequests, windowMillis })
@@ -295,40 +291,6 @@ describe('A clock far off the gateway’s', () => {
     await queues.push(queue, { items, receivedMs: stage.clock.nowMs() - 14_000 })
     // Who has no limit is not asked the time.
     expect(await stage.engine().push(stage.queue(), { items, receivedMs })).toBeDefined()
-  })
-})
-
-describe('The configuration', () => {
-  it('keeps both limits whole, and takes them away with null.', async () => {
-    const { queues, queue } = await limited({
-      pushLimit: { maxRequests: 10, algorithm: 'smooth', burst: 3 },
-      popLimit: { maxRequests: 100 },
-    })
-    const shown = {
-      pushLimit: { maxRequests: 10, windowMillis: 1_000, algorithm: 'smooth', burst: 3 },
-      popLimit: { maxRequests: 100, windowMillis: 1_000, algorithm: 'window', burst: 1 },
-    }
-    expect(await queues.configuration(queue)).toMatchObject(shown)
-    expect(await queues.configure(queue, { capacity: 10 })).toMatchObject(shown)
-    const bare = await queues.configure(queue, { pushLimit: null, popLimit: null })
-    expect(Object.keys(bare)).not.toContain('pushLimit')
-    expect(Object.keys(await queues.configuration(queue))).not.toContain('popLimit')
-  })
-
-  it.each([
-    [{ pushLimit: { maxRequests: 0 } }, 'push_limit.max_requests'],
-    [{ pushLimit: {} as { maxRequests: 1 } }, 'push_limit.max_requests'],
-    [{ popLimit: { maxRequests: 9, windowMillis: 99 } }, 'pop_limit.window_millis'],
-    [{ popLimit: { maxRequests: 9, burst: 2 } }, 'pop_limit.burst'],
-    [{ pushLimit: { maxRequests: 9, algorithm: 'leaky' as 'window' } }, 'push_limit.algorithm'],
-    [{ pushLimit: { maxRequests: 9, shards: 2 } as { maxRequests: 9 } }, 'push_limit.shards'],
-    [{ pushLimit: 'none' as unknown as { maxRequests: 9 } }, 'push_limit'],
-  ])('refuses %j and names the field.', async (change, field) => {
-    const error = await stage
-      .engine()
-      .configure(stage.queue(), change)
-      .catch((error: unknown) => error)
-    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', field })
   })
 })
 

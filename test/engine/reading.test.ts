@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openSimulated, type Stage } from './stage.ts'
+import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { bulky, lockItems, named, popItems, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
 // A pop reads what it hands out, and remembers what came with it.
@@ -9,8 +9,7 @@ const QUEUE = 'orders'
 
 /** Segments of 20 items of that size, the middle ones in S3, the head at the end of the second. */
 async function longQueue(bytes: number): Promise<Stage> {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { stage, queues } = onSimulated()
   await queues.configure(QUEUE, { segmentSize: 20 })
   // What is sealed at once is more of small references.
   const length = bytes > 2 * KB ? 140 : 240
@@ -120,8 +119,7 @@ describe('Items that are read in part', () => {
 
 describe('An inspection', () => {
   it('is one request, however many priorities there are and wherever their items lie.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     for (let priority = 0; priority < 30; priority += 1) {
       await pushOneByOne(queues, QUEUE, named('a', 12, priority))
     }
@@ -137,8 +135,7 @@ describe('An inspection', () => {
   })
 
   it('tells how old the oldest item is where the record itself does.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     const startMs = stage.clock.nowMs()
     await push(queues, QUEUE, named('a', 2, 5))
     stage.clock.pass(1_000)

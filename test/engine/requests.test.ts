@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { openSimulated } from './stage.ts'
+import { onSimulated } from './stage.ts'
 import { bulky, drain, lockItems, named, popItems, push, pushOneByOne, tidy } from './traffic.ts'
 
 /** What the hot paths cost, in requests: each is a round trip, and most of the bill. */
 
 const setUp = async (items = 5) => {
-  const stage = openSimulated()
-  const [queues, queue] = [stage.engine(), 'queue']
+  const { stage, queue, queues } = onSimulated()
   await pushOneByOne(queues, queue, named('a', items))
   return { stage, queues, queue, wire: queues.wire }
 }
@@ -74,8 +73,7 @@ describe('One request each:', () => {
 
 describe('Few more:', () => {
   it('a first push takes two, and a cold pop two.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     expect(await queues.wire.during(() => push(queues, queue, named('a', 1)))).toEqual([
       'UpdateCommand',
       'PutCommand',
@@ -89,8 +87,7 @@ describe('Few more:', () => {
   })
 
   it('pushes of 200 bytes seal so seldom that they take 1.25 requests each, and the first one more.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { queue, queues } = onSimulated()
     for (let item = 0; item < 1_000; item += 1) {
       await push(queues, queue, [{ text: bulky(`n${item}`, 200) }])
     }
@@ -115,8 +112,7 @@ describe('Few more:', () => {
   })
 
   it('a pop of 100 items of 25 KB reads each part of their batch once.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     const items = Array.from({ length: 100 }, (_, n) => ({ text: bulky(`n${n}`, 25_000) }))
     await push(queues, queue, items)
     const cold = stage.engine()
@@ -125,8 +121,7 @@ describe('Few more:', () => {
   })
 
   it('a pop of 100 from S3 reads one object, whatever the depth.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     for (let batch = 0; batch < 5; batch += 1) await push(queues, queue, named('a', 1_000))
     await pushOneByOne(queues, queue, named('b', 80))
     await tidy(queues, queue)

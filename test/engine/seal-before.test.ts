@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
-import { openSimulated } from './stage.ts'
+import { onSimulated } from './stage.ts'
 import { bulky, drain, expectCode, popItems, push, textsOf } from './traffic.ts'
 import { timedOut } from './wire.ts'
 
@@ -15,8 +15,7 @@ const large = bulky('large', 450)
 const sealedFirst = (): string[] => [...texts(FULL), large]
 
 async function fullTail() {
-  const stage = openSimulated()
-  const [queues, queue] = [stage.engine(), 'queue']
+  const { stage, queue, queues } = onSimulated()
   for (let n = 0; n < FULL; n += 1) await push(queues, queue, one(n))
   const sealing = () => push(queues, queue, [{ text: large }])
   return { stage, queues, queue, sealing }
@@ -35,8 +34,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it('takes 1.13 requests, and the record is never over 2 KB.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     let bytes = 0
     for (let n = 0; n < 801; n += 1) {
       await push(queues, queue, one(n))
@@ -49,8 +47,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it('leaves a full tail to its next push, or to another that follows it.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     for (let n = 0; n < 8; n += 1) await push(queues, queue, one(n))
     expect((await stage.record(queue)).lanes.get(0)?.tail).toHaveLength(8)
     const next = stage.engine()
@@ -60,8 +57,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it('that pops as well is no company to itself.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { queue, queues } = onSimulated()
     for (let n = 0; n < 20; n += 1) await push(queues, queue, one(n))
     const from = queues.wire.sent.length
     for (let n = 20; n < 100; n += 1) {
@@ -85,7 +81,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it.each(['a push', 'a pop', 'a purge', 'a forgotten and new queue'] as const)(
-    'and %s between its two requests: it does not happen twice, nor is anything lost.',
+    'with %s between its two requests does not happen twice, nor is anything lost.',
     async (what) => {
       const { stage, queues, queue, sealing } = await fullTail()
       const other = stage.engine()
@@ -154,8 +150,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it('is refused by a queue that is full by then, and changes nothing.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     await queues.configure(queue, { capacity: FULL + 1 })
     for (let n = 0; n < FULL; n += 1) await push(queues, queue, one(n))
     const from = queues.wire.sent.length
@@ -188,8 +183,7 @@ describe('A push of a producer that is alone', () => {
   })
 
   it('with more lanes seals the largest, and appends to a small one as ever.', async () => {
-    const stage = openSimulated()
-    const [queues, queue] = [stage.engine(), 'queue']
+    const { stage, queue, queues } = onSimulated()
     for (let n = 0; n < 6; n += 1) await push(queues, queue, one(n))
     await push(queues, queue, [{ text: '"small"', priority: 1 }])
     for (let n = 6; n < 9; n += 1) await push(queues, queue, [{ text: text(n), priority: 1 }])

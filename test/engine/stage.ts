@@ -1,8 +1,9 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
+import { afterAll, beforeAll } from 'vitest'
 import type { QueueRecord } from '../../lambdas/engine/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import { createQueues, type PushItem, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
 import { startEmbedded } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
@@ -43,7 +44,7 @@ export type EngineOptions = Steering & {
 export type EngineOnWire = Queues & { readonly wire: Wire }
 
 export class Stage {
-  readonly store: Store
+  store!: Store
   readonly clock = new ManualClock()
   /** What failed without an answer to tell. */
   readonly background: { readonly error: unknown; readonly step: string }[] = []
@@ -52,14 +53,21 @@ export class Stage {
   #queues = 0
   #engines = 0
 
-  constructor(store: Store) {
-    this.store = store
+  constructor(store?: Store) {
+    if (store !== undefined) this.store = store
   }
 
   /** An id that no other test has used. */
   queue(): string {
     this.#queues += 1
     return `queue-${this.#queues}`
+  }
+
+  /** A queue with these items in it, and the process that has pushed them. */
+  async holding(items: readonly PushItem[]): Promise<{ queues: EngineOnWire; queue: string }> {
+    const [queues, queue] = [this.engine(), this.queue()]
+    await queues.push(queue, { items })
+    return { queues, queue }
   }
 
   /** A process of its own: no memory in common with another. */
@@ -128,12 +136,12 @@ export class Stage {
   }
 }
 
-export async function openEmbedded(): Promise<Stage> {
+async function openEmbedded(): Promise<Store> {
   const embedded = await startEmbedded()
   const [tableName, bucketName] = ['engine', 'engine']
   await Promise.all([embedded.createTable(tableName), embedded.createBucket(bucketName)])
   const dynamodb = DynamoDBDocumentClient.from(embedded.dynamodb)
-  return new Stage({
+  return {
     tableName,
     bucketName,
     dynamodb: dynamodb as unknown as Port,
@@ -155,7 +163,17 @@ export async function openEmbedded(): Promise<Stage> {
       return (page.Contents ?? []).map(({ Key }) => Key as string)
     },
     close: () => embedded.stop(),
+  }
+}
+
+/** Opens before the tests of a file or `describe`, and closes after them. */
+export function useEmbedded(): Stage {
+  const stage = new Stage()
+  beforeAll(async () => {
+    stage.store = await openEmbedded()
   })
+  afterAll(() => stage.store.close())
+  return stage
 }
 
 /** In memory and on one thread: where a process is frozen at each of its requests in turn. */
@@ -177,4 +195,23 @@ export function openSimulated(options: Pick<SimulatedStoreOptions, 'throttlesRea
     close: async () => {},
   })
   return stage
+}
+
+/** A simulated stage of its own for a test, with what most of them want on it. */
+export const onSimulated = () => {
+  const stage = openSimulated()
+  return {
+    stage,
+    queue: stage.queue(),
+    /** A new one each time. */
+    get queues() {
+      return stage.engine()
+    },
+  }
+}
+
+/** The same with items in the queue, which `queues` has pushed. */
+export async function holding(items: readonly PushItem[]) {
+  const stage = openSimulated()
+  return { stage, ...(await stage.holding(items)) }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IN_FLIGHT_MAX, LANES_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
-import { openSimulated } from './stage.ts'
+import { onSimulated, openSimulated } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, textsOf, tidy } from './traffic.ts'
 import type { Steering } from './wire.ts'
 
@@ -17,8 +17,7 @@ const onePerLane = Array.from({ length: LANES_MAX }, (_, priority) => ({
 }))
 
 async function queueWithFullDeadLetters() {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { stage, queues } = onSimulated()
   await push(queues, DEAD, onePerLane)
   const bury = async (priority: number, count = 1, reason = 'broken') => {
     await push(queues, QUEUE, named(`p${priority}-`, count, priority))
@@ -208,8 +207,7 @@ describe('Where S3 is out of reach', () => {
   const all: readonly PushItem[] = [...items, ...named('p7-', 5, 7)]
 
   it('a redrive moves the priorities that do not need it, and asks it for one of the others.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     await queues.configure(DEAD, { segmentSize: 5, bufferSegments: 1 })
     for (const item of all) {
       await push(queues, QUEUE, [item])
@@ -226,8 +224,7 @@ describe('Where S3 is out of reach', () => {
   })
 
   it('housekeeping moves the dead of priorities that do not need it.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
+    const { stage, queues } = onSimulated()
     await queues.configure(QUEUE, { segmentSize: 5, bufferSegments: 1 })
     for (const item of all) await push(queues, QUEUE, [item])
     await tidy(queues, QUEUE)
@@ -282,8 +279,7 @@ describe('A push to more priorities than one expression names', () => {
 })
 
 it('A redrive moves what it can, and names the priority that it cannot move.', async () => {
-  const stage = openSimulated()
-  const queues = stage.engine()
+  const { stage, queues } = onSimulated()
   // The best priority is the one that is in the way.
   await push(queues, QUEUE, named('dead', 4, 0))
   const first = await lockItems(queues, QUEUE, { count: 4 })

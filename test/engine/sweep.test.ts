@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { shardOf } from '../../lambdas/engine/core/keys.ts'
 import { REMIND_AFTER_SECONDS } from '../../lambdas/engine/core/limits.ts'
-import { openEmbedded, openSimulated, type Stage } from './stage.ts'
+import { openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { drain, expectCode, lockItems, named, push, pushOneByOne, textsOf } from './traffic.ts'
 import { throttled, timedOut } from './wire.ts'
 
@@ -26,11 +26,7 @@ const locksIn = async (stage: Stage, ids: readonly string[]): Promise<number> =>
 }
 
 describe('The sweeper', () => {
-  let stage: Stage
-  beforeAll(async () => {
-    stage = await openEmbedded()
-  })
-  afterAll(() => stage.close())
+  const stage = useEmbedded()
 
   it('ends expired locks of all due queues, and leaves those that live.', async () => {
     const due = await expiredQueues(stage, 30)
@@ -200,8 +196,7 @@ describe('The sweeper', () => {
   })
 
   it('moves its timer on to the lock that ends next.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 3))
+    const { queues, queue } = await stage.holding(named('a', 3))
     for (const ttlSeconds of [10, 40, 20]) {
       await lockItems(queues, queue, { ttlSeconds, competing: true })
     }
@@ -221,8 +216,7 @@ describe('The sweeper', () => {
   })
 
   it('ends more locks than one write can.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 150))
+    const { queues, queue } = await stage.holding(named('a', 150))
     for (let lock = 0; lock < 130; lock += 1) {
       await lockItems(queues, queue, { competing: true, ttlSeconds: 2 })
     }
@@ -234,24 +228,6 @@ describe('The sweeper', () => {
 })
 
 describe('With an index that lags behind', () => {
-  it('a queue that was swept already is left alone.', async () => {
-    const stage = openSimulated()
-    const [queue] = (await expiredQueues(stage, 1)) as [string]
-    await stage.engine().returnExpiredLocks()
-    const before = await stage.stored(queue)
-    const stale = stage.engine()
-    const listed = new Set<string>()
-    // The answer of a query before the other run, as an index may still give it.
-    const late = stage.engine({
-      after: ({ name }) => {
-        if (name === 'QueryCommand') listed.add(name)
-      },
-    })
-    expect((await late.returnExpiredLocks()).queues).toBe(0)
-    expect((await stale.returnExpiredLocks()).queues).toBe(0)
-    expect(await stage.stored(queue)).toEqual(before)
-  })
-
   it('two sweepers at once return each item once.', async () => {
     const stage = openSimulated()
     await expiredQueues(stage, 40)

@@ -1,14 +1,10 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { TransactItem } from '../../lambdas/engine/queues.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import { bulky, drain, expectCode, named, push, pushOneByOne, textsOf, tidy } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 /** The caller's own row and the item, in one transaction. */
 function transact(order: string, entry: TransactItem): Promise<unknown> {
@@ -155,8 +151,7 @@ describe('An entry for the caller’s own transaction', () => {
   })
 
   it('is made although an older version let the record remember any number of others.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queues, queue } = await stage.holding(named('a', 1))
     const stored = await stage.stored(queue)
     if (stored === undefined) throw new Error('unreachable')
     const u = Array.from({ length: 2_000 }, (_, n) => String(n).padStart(6, 't'))
@@ -183,8 +178,7 @@ describe('An entry for the caller’s own transaction', () => {
   })
 
   it('passes on a queue whose tail is full, which it has sealed before.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await push(queues, queue, named('a', 1))
+    const { queue } = await stage.holding(named('a', 1))
     const stored = await stage.stored(queue)
     if (stored === undefined) throw new Error('unreachable')
     // As full as it may be, and its sealer died.

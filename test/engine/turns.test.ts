@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type EngineOnWire, openSimulated } from './stage.ts'
-import { lockItems, named, push } from './traffic.ts'
+import { type EngineOnWire, holding } from './stage.ts'
+import { lockItems, named } from './traffic.ts'
 
 /**
  * Somebody writes under the fence whenever this writer pauses: what was seen before a pause is never
@@ -24,9 +24,7 @@ const acts: readonly [string, (other: EngineOnWire, queue: string) => Promise<Ac
 ]
 
 it.each(acts)('%s gets its turn all the same.', async (_, prepare) => {
-  const stage = openSimulated()
-  const [other, queue] = [stage.engine(), 'queue']
-  await push(other, queue, named('a', 20))
+  const { stage, queue, queues: other } = await holding(named('a', 20))
   const act = await prepare(other, queue)
   let writes = 0
   const interfere = async (): Promise<void> => {

@@ -83,6 +83,6 @@ const cases: readonly [string, unknown, Failure][] = [
   ['nothing', undefined, 'unknown'],
 ]
 
-it.each(cases)('%s.', (_, error, expected) => {
+it.each(cases)('What a failed request means is told apart: %s.', (_, error, expected) => {
   expect(failureOf(error)).toBe(expected)
 })

@@ -92,26 +92,6 @@ describe('A call that may wait', () => {
       }
     }
   })
-
-  it('is held where its turn is near enough.', async () => {
-    const clock = new ManualClock()
-    const { ask } = process(clock)
-    await ask('near', { query: wait })
-    clock.pass(10_000 - (clock.nowMs() % 10_000) - 2_000)
-    const held = await ask('near', { query: wait })
-    expect([held.status, held.body.waited_ms]).toEqual([200, 2_000])
-  })
-
-  it('gives the same turn away to nobody: other processes wait behind it.', async () => {
-    const clock = new ManualClock()
-    const [first, second] = [process(clock), process(clock)]
-    await first.ask('line', { query: wait })
-    const query = `${wait}&maxWaitMs=0`
-    const one = await first.ask('line', { query })
-    const two = await second.ask('line', { query })
-    expect([one.body.position, two.body.position]).toEqual([1, 2])
-    expect(two.body.not_before - one.body.not_before).toBe(10)
-  })
 })
 
 describe('A ticket', () => {
@@ -196,19 +176,6 @@ describe('A decision', () => {
     expect(headers['ratelimit-policy']).toBe('"default";q=3;w=1')
     expect(headers.ratelimit).toBe('"default";r=2;t=1')
     expect(body.window.end - body.window.start).toBeCloseTo(0.25)
-  })
-
-  it('of a key in shards keeps one caller’s requests together.', async () => {
-    const { ask } = process()
-    const settings = '{"max_requests":2,"shards":2,"window_millis":60000}'
-    await ask('split', { method: 'PUT', more: '/config', body: settings })
-    const query = 'caller=me&canWait=true&maxWaitMs=0'
-    const statuses = []
-    for (let n = 1; n <= 2; n += 1) statuses.push((await ask('split', { query })).status)
-    expect(statuses).toEqual([200, 202])
-    // Who does not wait takes the room that the other shard has.
-    expect((await ask('split', { query: 'caller=me' })).status).toBe(200)
-    expect((await ask('split', { query: 'caller=me' })).status).toBe(429)
   })
 })
 

@@ -59,7 +59,7 @@ const facts: readonly Fact[] = [
     },
   ],
   [
-    'It is paid for by the request, lets receipts expire, streams both images, and can be restored to any second of 35 days',
+    'The table is paid for by the request, lets receipts expire, streams both images, and can be restored to any second of 35 days',
     kept,
     'StorageTable',
     {
@@ -74,7 +74,7 @@ const facts: readonly Fact[] = [
   ],
   [
     // Nor by CloudFormation, where the first deployment fails: the rollback would be stuck.
-    'It outlives its stack and nobody deletes it by mistake',
+    'The table outlives its stack and nobody deletes it by mistake',
     kept,
     'StorageTable',
     {
@@ -84,7 +84,7 @@ const facts: readonly Fact[] = [
     },
   ],
   [
-    'It goes with its stack where that is for throwing away',
+    'The table goes with its stack where that is for throwing away',
     thrown.resources,
     'StorageTable',
     { DeletionProtectionEnabled: false, '^DeletionPolicy': 'Delete' },
@@ -106,7 +106,7 @@ const facts: readonly Fact[] = [
     },
   ],
   [
-    'It refuses what does not come over TLS, and its policy allows nothing',
+    'The bucket refuses what does not come over TLS, and its policy allows nothing',
     kept,
     'StorageSegmentsPolicy',
     {
@@ -121,7 +121,7 @@ const facts: readonly Fact[] = [
     },
   ],
   [
-    'It keeps deleted segments as long as the table can be restored, and no upload unfinished',
+    'The bucket keeps deleted segments as long as the table can be restored, and no upload unfinished',
     kept,
     'StorageSegments',
     {
@@ -143,13 +143,13 @@ const facts: readonly Fact[] = [
   ],
   [
     // Where the first deployment fails it is empty, and goes.
-    'It outlives its stack',
+    'The bucket outlives its stack',
     kept,
     'StorageSegments',
     { '^DeletionPolicy': 'RetainExceptOnCreate', '^UpdateReplacePolicy': 'Retain' },
   ],
   [
-    'It goes with one for throwing away',
+    'The bucket goes with a stack for throwing away',
     thrown.resources,
     'StorageSegments',
     { '^DeletionPolicy': 'Delete', VersioningConfiguration: undefined },
@@ -169,7 +169,12 @@ const facts: readonly Fact[] = [
       ],
     },
   ],
-  ['A run of it that fails is not repeated', kept, 'ReturnExpiredLocksEventInvokeConfig', once],
+  [
+    'A run of the sweeper that fails is not repeated',
+    kept,
+    'ReturnExpiredLocksEventInvokeConfig',
+    once,
+  ],
   [
     'The stream wakes housekeeping, in batches that it collects for a second, for records that have work',
     kept,
@@ -227,7 +232,7 @@ const facts: readonly Fact[] = [
     },
   ],
   [
-    'Its own events are kept for a week, to be replayed',
+    'Events of the service’s own are kept for a week, to be replayed',
     kept,
     'EventsArchive',
     { SourceArn: { 'Fn::GetAtt': ['EventsBus', 'Arn'] }, RetentionDays: 7 },

@@ -85,23 +85,22 @@ describe('Functions', () => {
     expect(environmentOf('Housekeep').PUSHPOP_SWEEP_EVERY_SECONDS).toBeUndefined()
   })
 
-  it('start timers as soon as is set.', () => {
-    const { resources } = synthesised({ remindAfter: '60' })
-    const environmentOf = (id: string) => resources[id]?.Properties.Environment.Variables
-    for (const id of ['Push', 'Settle', 'ReturnExpiredLocks']) {
-      expect(environmentOf(id).PUSHPOP_REMIND_AFTER_SECONDS).toBe('60')
-    }
-    expect(environmentOf('Health').PUSHPOP_REMIND_AFTER_SECONDS).toBeUndefined()
-  })
-
   it.each([
-    ['2', '2000'],
-    ['0', '0'],
-  ])('hold a call that waits for its turn as long as is set: %s s.', (rateHold, ms) => {
-    const { resources } = synthesised({ rateHold })
-    const environmentOf = (id: string) => resources[id]?.Properties.Environment.Variables
-    expect(environmentOf('Rate').PUSHPOP_RATE_HOLD_MS).toBe(ms)
-    expect(environmentOf('Push').PUSHPOP_RATE_HOLD_MS).toBeUndefined()
+    [
+      { remindAfter: '60' },
+      { REMIND_AFTER_SECONDS: '60' },
+      ['Push', 'Settle', 'ReturnExpiredLocks'],
+      'Health',
+    ],
+    [{ rateHold: '2' }, { RATE_HOLD_MS: '2000' }, ['Rate'], 'Push'],
+    [{ rateHold: '0' }, { RATE_HOLD_MS: '0' }, ['Rate'], 'Push'],
+  ])('that use the setting %j are told it, and no others.', (context, told, ids, other) => {
+    const { resources } = synthesised(context as Record<string, string>)
+    for (const [name, value] of Object.entries(told)) {
+      const of = (id: string) => resources[id]?.Properties.Environment.Variables[`PUSHPOP_${name}`]
+      expect(ids.map(of)).toEqual(ids.map(() => value))
+      expect(of(other)).toBeUndefined()
+    }
   })
 
   it('take as much of the account’s concurrency as there is, unless it is set.', () => {

@@ -73,13 +73,6 @@ describe('Routes', () => {
     expect(synthesised(tokens).warnings).toEqual([])
   })
 
-  it('are all authorised but /healthz, whatever is asked for by name.', () => {
-    for (const made of [synthesised(), synthesised(tokens)]) {
-      const open = [...routesIn(made)].filter(([, { asks }]) => asks === 'NONE')
-      expect(open.map(([key]) => key)).toEqual(['GET /healthz'])
-    }
-  })
-
   it('share one integration a function, which may be called by this API alone.', () => {
     const { ofType } = synthesised()
     const uses = ofType('AWS::ApiGatewayV2::Integration').map(([, { Properties }]) => {

@@ -1,6 +1,5 @@
 // The ports of the stack that are not for callers: what a web page that finds one can do there.
 
-import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EventBuses } from '../../local/events/event-bus.ts'
@@ -9,6 +8,7 @@ import { type EmbeddedDynamodb, startDynoxide } from '../../local/stores/dynoxid
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
 import { type EmbeddedS3, startS3 } from '../../local/stores/s3.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { type RawRequest, sendRaw } from './raw-request.ts'
 
 const directory = temporaryFolder()
 const delivered: unknown[] = []
@@ -30,26 +30,6 @@ afterAll(() => {
   events.stop()
 })
 
-type Sent = {
-  readonly method: string
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-}
-
-/** `fetch` sets `Host` by itself; what a rebound name leads to is another. */
-async function send(endpoint: string, { method, path = '/', headers = {}, body }: Sent) {
-  const sent = request(`${endpoint}${path}`, { method, headers }).end(body)
-  const [status, text] = await new Promise<[number, string]>((resolve, reject) => {
-    sent.on('error', reject)
-    sent.on('response', async (response) => {
-      const chunks: Buffer[] = await response.toArray()
-      resolve([response.statusCode ?? 0, Buffer.concat(chunks).toString()])
-    })
-  })
-  return { status, text }
-}
-
 const pages: readonly [string, Readonly<Record<string, string>>][] = [
   ['of any origin', { origin: 'https://evil.test' }],
   ['of this machine', { origin: 'http://localhost:3000' }],
@@ -58,10 +38,10 @@ const pages: readonly [string, Readonly<Record<string, string>>][] = [
 ]
 
 describe('The embedded S3', () => {
-  const put: Sent = { method: 'PUT', path: '/bucket/key', body: 'kept' }
+  const put: RawRequest = { method: 'PUT', path: '/bucket/key', body: 'kept' }
   beforeAll(async () => {
-    await send(s3.endpoint, { method: 'PUT', path: '/bucket' })
-    expect((await send(s3.endpoint, put)).status).toBe(200)
+    await sendRaw(s3.endpoint, { method: 'PUT', path: '/bucket' })
+    expect((await sendRaw(s3.endpoint, put)).status).toBe(200)
   })
 
   test.each(pages)('shows a page %s nothing, and takes nothing from it', async (_, headers) => {
@@ -76,10 +56,10 @@ describe('The embedded S3', () => {
         body: '<Delete><Object><Key>key</Key></Object></Delete>',
       },
     ]) {
-      const { status, text } = await send(s3.endpoint, { ...sent, headers })
+      const { status, text } = await sendRaw(s3.endpoint, { ...sent, headers })
       expect([status, text.includes('kept')]).toEqual([403, false])
     }
-    expect(await send(s3.endpoint, { method: 'GET', path: '/bucket/key' })).toEqual({
+    expect(await sendRaw(s3.endpoint, { method: 'GET', path: '/bucket/key' })).toEqual({
       status: 200,
       text: 'kept',
     })
@@ -94,13 +74,16 @@ describe('The event buses', () => {
   const target = { 'x-amz-target': 'AWSEvents.PutEvents' }
 
   test.each(pages)('take no event from a page %s', async (_, headers) => {
-    const { status } = await send(events.endpoint, { ...put, headers: { ...target, ...headers } })
+    const { status } = await sendRaw(events.endpoint, {
+      ...put,
+      headers: { ...target, ...headers },
+    })
     expect(status).toBe(403)
     expect(delivered).toEqual([])
   })
 
   test('take it from a function', async () => {
-    expect((await send(events.endpoint, { ...put, headers: target })).status).toBe(200)
+    expect((await sendRaw(events.endpoint, { ...put, headers: target })).status).toBe(200)
     expect(delivered).toHaveLength(1)
   })
 })

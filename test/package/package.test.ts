@@ -23,7 +23,6 @@ import {
   peers,
   root,
   run,
-  type Started,
 } from './a-project.ts'
 
 const KB = 1_024
@@ -316,17 +315,26 @@ describe('An entry', () => {
 })
 
 describe('The construct', () => {
+  const code = (imported: string, outdir: string) => `
+    import { App, Stack } from 'aws-cdk-lib'
+    import { PushPop } from '${imported}'
+    const app = new App({ outdir: ${JSON.stringify(outdir)}, builtinCloudFormationValidation: false })
+    new PushPop(new Stack(app, 'Shop'), 'Queues')
+    app.synth()`
+  let made: Promise<string> | undefined
+  /** Where the app is synthesised, once. */
+  const synthesised = async () => {
+    const outdir = join(full.folder, 'cdk.out')
+    made ??= full.script(code('pushpop', outdir))
+    await made
+    return outdir
+  }
+
   it('deploys the functions that this repository deploys, without esbuild.', async () => {
-    const code = (imported: string, outdir: string) => `
-      import { App, Stack } from 'aws-cdk-lib'
-      import { PushPop } from '${imported}'
-      const app = new App({ outdir: ${JSON.stringify(outdir)}, builtinCloudFormationValidation: false })
-      new PushPop(new Stack(app, 'Shop'), 'Queues')
-      app.synth()`
-    const [here, there] = [join(folder, 'here'), join(full.folder, 'cdk.out')]
+    const here = join(folder, 'here')
     const inRepository = ['--input-type=module', '-e', code(join(root, 'lib/index.ts'), here)]
-    await Promise.all([
-      full.script(code('pushpop', there)),
+    const [there] = await Promise.all([
+      synthesised(),
       mustRun(process.execPath, inRepository, { cwd: root }),
     ])
     const template = (outdir: string) => readFileSync(join(outdir, 'Shop.template.json'), 'utf8')
@@ -337,7 +345,7 @@ describe('The construct', () => {
   })
 
   it('brings functions that start and answer.', async () => {
-    const outdir = join(full.folder, 'cdk.out')
+    const outdir = await synthesised()
     const event = readFileSync(join(root, 'events/health.json'), 'utf8')
     const said = await full.script(
       `
@@ -520,11 +528,6 @@ describe('What helps to test', () => {
 })
 
 describe('pushpop', () => {
-  let stack: Started
-  beforeAll(async () => {
-    stack = await full.start('--memory', '--port', '0')
-  })
-
   it('says its version, and what it can.', async () => {
     expect(await plain.pushpop('--version')).toMatchObject({ stdout: `${packageJson.version}\n` })
     const { stdout, code } = await plain.pushpop('--help')
@@ -565,7 +568,8 @@ describe('pushpop', () => {
     expect(dynoxideToInstall({ platform: 'sunos', arch: 'sparc' })).toBeUndefined()
   })
 
-  it('start serves the whole stack where they are, to the client and the command line.', async () => {
+  it('start serves the whole stack where they are, and ends when it is asked to.', async () => {
+    const stack = await full.start('--memory', '--port', '0')
     const at = ['--endpoint', stack.url] as const
     expect(await plain.pushpop('push', 'orders', '{"order": 17}', ...at)).toMatchObject({ code: 0 })
     const said = await plain.script(`
@@ -577,9 +581,6 @@ describe('pushpop', () => {
     expect(said).toBe('{"order": 17}\n')
     const { stdout } = await plain.pushpop('pop', 'orders', ...at)
     expect(stdout).toBe('{"order":18}\n')
-  })
-
-  it('start ends when it is asked to.', async () => {
     expect(await stack.stop()).toBe(0)
   })
 })

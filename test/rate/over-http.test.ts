@@ -64,14 +64,16 @@ function otherThan(expected: number, answers: readonly Asked[]): Record<string, 
 
 const json = ({ text }: HttpAnswer) => JSON.parse(text)
 
-describe('Ten thousand keys at once', () => {
+const KEYS = 2_000
+
+describe('Thousands of keys at once', () => {
   it('are each allowed once, and none of them twice.', async () => {
     const ask = (n: number) =>
       call('POST', `/rate/user-${n}`, { query: 'maxRequests=1&windowMillis=86400000' })
-    const first = await inTurn(64, 10_000, (n) => untilAnswered(() => ask(n)))
+    const first = await inTurn(64, KEYS, (n) => untilAnswered(() => ask(n)))
     expect(otherThan(200, first)).toEqual({})
     console.info(`asked again after a 503: ${first.filter(({ wasLost }) => wasLost).length}`)
-    const again = await inTurn(64, 500, (n) => untilAnswered(() => ask(n * 20)))
+    const again = await inTurn(64, 500, (n) => untilAnswered(() => ask((n * KEYS) / 500)))
     expect(otherThan(429, again)).toEqual({})
   }, 180_000)
 })
@@ -88,8 +90,12 @@ type Served = {
   readonly wasLost: boolean
 }
 
-describe('A thousand callers of one key that may wait, 100 a second', () => {
-  const limit = { max_requests: 100, max_requests_in_queue: 1_000, window_millis: 1_000 }
+/** Many more than go at once, and few a second: on a busy machine, too, most of them come before their turn. */
+const CALLERS = 300
+const A_SECOND = 25
+
+describe('Hundreds of callers of one key that may wait, few a second', () => {
+  const limit = { max_requests: A_SECOND, max_requests_in_queue: CALLERS, window_millis: 1_000 }
   /** A call that is held takes a process of some 100 MB, so not all of them can be: one in 25 is. */
   const HELD_EVERY = 25
 
@@ -110,12 +116,12 @@ describe('A thousand callers of one key that may wait, 100 a second', () => {
     return { askedMs, answeredMs, wentMs: 0, turn, how: 'ticket', wasLost, ...body }
   }
 
-  it('are served in the order in which they came, and no second has more than 100.', async () => {
+  it('are served in the order in which they came, and no second has more than it may.', async () => {
     const configured = await call('PUT', '/rate/hot/config', { body: JSON.stringify(limit) })
     expect(configured.status, configured.text).toBe(200)
     // Those that are held leave their connection to the others only when they are answered.
     const waiting: Promise<Served>[] = []
-    await inTurn(32, 1_000, async (n) => {
+    await inTurn(32, CALLERS, async (n) => {
       const served = caller(n)
       waiting.push(served)
       if (n % HELD_EVERY !== 0) await served
@@ -127,15 +133,17 @@ describe('A thousand callers of one key that may wait, 100 a second', () => {
     const held = asked.filter(({ how }) => how === 'held')
     expect([held.length > 0, tickets.length > 100]).toEqual([true, true])
 
-    // Every caller has a turn, and it is in one window with 99 others at most.
+    // Every caller has a turn, and it is in one window with as many others as fit.
     const windows = Map.groupBy(asked, ({ turn }) => turn)
-    expect(Math.max(...[...windows.values()].map((callers) => callers.length))).toBe(100)
+    expect(Math.max(...[...windows.values()].map((callers) => callers.length))).toBe(A_SECOND)
     for (const turn of windows.keys()) expect(Number.isInteger(turn)).toBe(true)
     // Nobody is sent to a later window while there is room, but for what a lost answer may have taken.
     const lost = asked.filter(({ wasLost }) => wasLost).length
     const first = Math.min(...windows.keys())
     const seconds = Array.from({ length: last - first }, (_, n) => first + n)
-    const roomLeft = seconds.filter((second) => (windows.get(second)?.length ?? 0) < 100 - lost)
+    const roomLeft = seconds.filter(
+      (second) => (windows.get(second)?.length ?? 0) < A_SECOND - lost,
+    )
     const passedOver = roomLeft.flatMap((second) =>
       asked.filter(({ turn, answeredMs }) => turn > second && answeredMs < (second + 1) * 1_000),
     )

@@ -65,6 +65,14 @@ export function openSimulatedStage(): SimulatedStage {
   })
 }
 
+/** The same, with what most tests want of it at hand. */
+export function onRates() {
+  const stage = openSimulatedStage()
+  const { clock, store } = stage
+  const process = (options?: ProcessOptions) => stage.process(options)
+  return { clock, store, process, limits: process(), row: (key: string) => stage.row(key) }
+}
+
 /** What it decided, in one word, with what a table needs to tell apart. */
 export async function kinds(
   count: number,

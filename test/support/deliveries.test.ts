@@ -157,7 +157,7 @@ const rows: readonly Row[] = [
   ],
 ]
 
-describe('the checks of deliveries', () => {
+describe('the checks of deliveries find what is wrong, and no more:', () => {
   const cases = rows.map(([name, deliveries, ...kinds]) => ({ name, deliveries, kinds }))
   test.each(cases)('$name', ({ deliveries, kinds }) => {
     const found = new Set(findFaults({ ...none, ...deliveries }).map(({ kind }) => kind))

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,6 +19,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { CHECK_INDEX, DIRECTORY_INDEX } from '../../lambdas/foundation/table.ts'
 import { findDynoxide } from '../../local/stores/dynoxide-binary.ts'
 import { connectEmbedded, type Embedded, startEmbedded } from '../../testing/embedded.ts'
+import { descendantsOf, hasProc, isAlive } from '../local/a-start.ts'
 
 // Its own choice of endpoints: the tests of starting must start something.
 const environment = {}
@@ -128,7 +129,7 @@ describe.skipIf(!hasBinary)('the embedded stores', () => {
 
 // We read processes from /proc and give each test its own temporary directory, so that we do not count
 // the stores of other test files.
-describe.skipIf(!hasBinary || !existsSync('/proc/self/stat'))('nothing is left behind', () => {
+describe.skipIf(!hasBinary || !hasProc)('nothing is left behind', () => {
   const cases = [
     { name: 'by a stop', signal: undefined },
     { name: 'by a parent that ends without a stop', signal: 'end' },
@@ -157,14 +158,13 @@ describe.skipIf(!hasBinary || !existsSync('/proc/self/stat'))('nothing is left b
     })
     cleanUps.push(async () => parent.kill('SIGKILL'))
     await once(parent.stdout, 'data')
-    const host = childrenOf(parent.pid)
-    const started = [...host, ...host.flatMap(childrenOf)]
+    const started = descendantsOf(parent.pid ?? 0)
     expect(started).toHaveLength(2)
     expect(readdirSync(temporary)).toHaveLength(1)
 
     if (signal === undefined) parent.stdin.write('stop')
     else if (signal === 'end') parent.stdin.write('end')
-    else if (signal === 'host') process.kill(host[0] ?? 0, 'SIGKILL')
+    else if (signal === 'host') process.kill(started[0] ?? 0, 'SIGKILL')
     else parent.kill(signal)
 
     const deadlineMs = Date.now() + 10_000
@@ -208,25 +208,3 @@ describe('where DynamoDB comes from', () => {
     expect(asked).toEqual(['DynamoDB_20120810.ListTables'])
   })
 })
-
-function childrenOf(pid: number | undefined): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === pid)
-    .map(Number)
-}
-
-function isAlive(pid: number): boolean {
-  const stat = statOf(pid)
-  return stat !== undefined && stat.state !== 'Z'
-}
-
-function statOf(pid: number) {
-  try {
-    // "12 (a name) S 1 ...": the name may hold anything, so read from its last bracket.
-    const [state, parent] =
-      readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-    return { state, parent: Number(parent) }
-  } catch {
-    return undefined
-  }
-}

@@ -98,26 +98,6 @@ describe('Over HTTP and the bus', () => {
     await expectEvents('drained', 'Items Available', 'Queue Drained', 'Items Available')
   })
 
-  it('an acknowledged queue is drained, whoever consumed it.', async () => {
-    await push('acknowledged', 1, 2)
-    const first = await lock('acknowledged', 'allow_competing_consumers=true')
-    const second = await lock('acknowledged', 'allow_competing_consumers=true')
-    await call('acknowledged', 'acknowledge', { lock_id: first.lock_id })
-    await expectEvents('acknowledged', 'Items Available')
-    await call('acknowledged', 'acknowledge', { lock_id: second.lock_id })
-    await expectEvents('acknowledged', 'Items Available', 'Queue Drained')
-  })
-
-  it('a push to a queue that is all locked is one, and a release too.', async () => {
-    await push('locked', 1)
-    const { lock_id } = await lock('locked')
-    await expectEvents('locked', 'Items Available')
-    await push('locked', 2)
-    await expectEvents('locked', 'Items Available', 'Items Available')
-    await call('locked', 'release', { lock_id })
-    await expectEvents('locked', 'Items Available', 'Items Available', 'Items Available')
-  })
-
   it('a lock that expires is one, and its items are there again.', async () => {
     await push('expired', 1, 2)
     await lock('expired', 'count=10&ttl_seconds=5')

@@ -44,7 +44,7 @@ describe('A schema', () => {
     ['an item in a priority', { ...detail, priorities: { 0: { count: 1, locked: 0, item: 1 } } }],
     ['half a fact', { ...detail, more_priorities: false }],
   ]
-  it.each(wrong)('refuses %s.', (_, one) => {
+  it.each(wrong)('refuses a detail with %s.', (_, one) => {
     expect(problemsOf('Items Available', detail)).toEqual([])
     expect(problemsOf('Items Available', JSON.parse(JSON.stringify(one)))).not.toEqual([])
   })

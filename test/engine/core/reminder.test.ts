@@ -36,7 +36,7 @@ describe('A visit of the sweeper', () => {
       { times: 0, taken: 1, sinceMs: nowMs },
     ],
     ['forgets about it where somebody has a lock', withLock(later(9)), undefined],
-    ['or where a lock is over that nobody has ended', withLock(later(-9)), undefined],
+    ['forgets about it where a lock is over that nobody has ended', withLock(later(-9)), undefined],
     ['goes on where locks are acknowledged', withLock(0), withLock(0).reminder],
     [
       'forgets about it where nothing is free',

@@ -62,9 +62,14 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
   ['A queue made with an item has something.', undefined, stored(1), [available]],
   ['A queue made without an item has nothing.', undefined, nothing, []],
   ['The first push to a drained queue makes something.', dry(nothing), stored(1), [available]],
-  ['So it does where nobody marked the queue.', nothing, stored(1), [available]],
+  [
+    'The first push makes something, too, where nobody marked the queue.',
+    nothing,
+    stored(1),
+    [available],
+  ],
   ['A push behind others is nothing new.', stored(1), stored(2), []],
-  ['A push to a queue that is all locked is.', dry(oneLock), locked(2), [available]],
+  ['A push to a queue that is all locked makes something.', dry(oneLock), locked(2), [available]],
   [
     'A push beside a lock is nothing new while items wait.',
     locked(3, ['one', aLock(later(9), at(0, 0, 1))]),
@@ -73,7 +78,12 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
   ],
   ['A pop of some items is nothing.', stored(3), settle(stored(3), [at(0, 0, 1)]), []],
   ['A pop of the last drains.', stored(2), dry(settle(stored(2), [at(0, 0, 2)])), [drained]],
-  ['It is marked as dry for that.', stored(2), settle(stored(2), [at(0, 0, 2)]), []],
+  [
+    'A pop of the last drains nothing until it has marked the queue.',
+    stored(2),
+    settle(stored(2), [at(0, 0, 2)]),
+    [],
+  ],
   ['A mark that comes a write later will do.', settled, dry(settled), [drained]],
   ['Once drained, a queue is not drained again.', dry(settled), dry(nothing), []],
   ['A lock on everything does not drain.', stored(2), dry(oneLock), []],
@@ -83,7 +93,12 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     dry(acknowledged),
     [drained],
   ],
-  ['Folding it later is nothing.', dry(acknowledged), foldDone(dry(acknowledged), nowMs), []],
+  [
+    'Folding an acknowledged lock later is nothing.',
+    dry(acknowledged),
+    foldDone(dry(acknowledged), nowMs),
+    [],
+  ],
   [
     'An expired lock is told, and its items are there again.',
     oneLock,
@@ -91,7 +106,7 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [expired(2, [0, 2]), available],
   ],
   [
-    'One that lives beside it is not.',
+    'A lock that lives beside an expired one is not told.',
     twoLocks,
     endExpired(twoLocks, nowMs),
     [expired(2, [0, 2]), available],
@@ -112,7 +127,7 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [available],
   ],
   [
-    'Released beside others that wait, too: who saw them locked is told.',
+    'Items released beside others that wait are told, too: somebody saw them locked.',
     locked(4, ['one', aLock(later(9), at(0, 0, 2))]),
     endLock(locked(4, ['one', aLock(later(9), at(0, 0, 2))]), 'one', 'released', nowMs),
     [available],
@@ -142,7 +157,7 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [expired(2, [0, 2]), dead(2, 'max_deliveries'), drained],
   ],
   [
-    'Those that are dead already are not told twice.',
+    'Items that are dead already are not told twice.',
     deadOf(stored(4), 0, 1),
     deadOf(deadOf(stored(4), 0, 1), 1, 3, 'also no'),
     [dead(2, 'also no')],
@@ -190,19 +205,19 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [expired(1, [0, 1]), dead(1, 'max_deliveries'), available],
   ],
   [
-    'So does one whose items are given up on.',
+    'A lock whose items are given up on frees what stands behind them, too.',
     firstLocked,
     endLock(firstLocked, 'one', 'dead-lettered', nowMs, 'bad address'),
     [dead(1, 'bad address'), available],
   ],
   [
-    'And a purge of its priority frees the others.',
+    'A purge of a locked priority frees the others.',
     lockedBeside,
     purgeStep(lockedBeside, 0, nowMs).draft,
     [available],
   ],
   [
-    'And a pop by somebody else, who ends it and takes its items for good.',
+    'A pop by somebody else, who ends a lock and takes its items for good, frees the others.',
     firstLocked,
     settle(endExpired(firstLocked, nowMs), [at(0, 0, 1)]),
     [expired(1, [0, 1]), available],
@@ -220,7 +235,7 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [],
   ],
   [
-    'Its announcement, when nobody came, is what it is for.',
+    'The sweeper’s announcement, when nobody came, tells of items.',
     remind(stored(2), later(-60_000), 60_000),
     remind(remind(stored(2), later(-60_000), 60_000), nowMs, 60_000),
     [available],
@@ -241,7 +256,7 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
 ]
 
 describe('A transition', () => {
-  it.each(cases)('%s', (_, before, after, expected) => {
+  it.each(cases)('is found in this write: %s', (_, before, after, expected) => {
     expect(transitionsOf(before, after)).toEqual(expected)
     expect(linesOf(transitionsOf(before, after))).toEqual(naiveTransitions(before, after))
   })

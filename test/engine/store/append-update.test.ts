@@ -96,8 +96,8 @@ describe('The timer of what waits', () => {
   const built = appendUpdate(append, ROOMY_TAIL, { remindAtMs: later(300_000) })
   const cases: readonly [string, number | undefined, number][] = [
     ['is started by an append that meets none', undefined, later(300_000)],
-    ['is left as it is, be it sooner', later(5), later(5)],
-    ['or later', later(900_000), later(900_000)],
+    ['is left as it is where it comes sooner', later(5), later(5)],
+    ['is left as it is where it comes later', later(900_000), later(900_000)],
   ]
   it.each(cases)('%s.', (_, checkAtMs, expected) => {
     const record = aRecord({ 0: aLane() }, { checkAtMs })

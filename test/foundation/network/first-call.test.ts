@@ -13,7 +13,7 @@ import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
 import { bucketName, type FirstCallsSetting, kinds, openFirstCalls } from './first-calls.ts'
 import type { Order } from './frozen-process.ts'
 
-const ROUNDS = 40
+const ROUNDS = 20
 const rounds = Array.from({ length: ROUNDS }, (_, round) => round)
 const allWell = kinds.map(() => 'ok')
 

@@ -60,7 +60,7 @@ export function openFirstCalls(
       case 'pop':
       case 'claim': {
         const claim = kind === 'claim'
-        // On a busy machine forty rounds take longer than a lock lives unless it says otherwise.
+        // On a busy machine all rounds take longer than a lock lives unless it says otherwise.
         const ttlSeconds = 300
         const popped = await queues.pop(kind, { requireAck: claim, competing: claim, ttlSeconds })
         if (popped.kind === 'items') taken[kind].push(...popped.items.map(({ text }) => text))

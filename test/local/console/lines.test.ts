@@ -82,10 +82,10 @@ describe('what a function has to say', () => {
 
 describe('colours', () => {
   test.each([
-    ['on a terminal', { isTTY: true }, {}, true],
-    ['not in a file', {}, {}, false],
-    ['not for who wants none', { isTTY: true }, { NO_COLOR: '1' }, false],
-    ['not on a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false],
+    ['are used on a terminal', { isTTY: true }, {}, true],
+    ['are not used in a file', {}, {}, false],
+    ['are not used for somebody who wants none', { isTTY: true }, { NO_COLOR: '1' }, false],
+    ['are not used on a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false],
   ])('%s', (_, output, environment, coloured) => {
     const paint = paintFor({ write() {}, ...output }, environment)
     expect(paint('red', 'x')).toBe(coloured ? '\u001b[31mx\u001b[0m' : 'x')

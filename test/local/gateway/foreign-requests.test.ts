@@ -1,8 +1,8 @@
 // What a web page can make a browser send here, over real HTTP: who is served, and who is not.
 
-import { request } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Gateway, type RequestRecord, startGateway } from '../../../local/gateway/gateway.ts'
+import { sendRaw } from '../raw-request.ts'
 
 const cors = {
   allowOrigins: ['https://shop.example'],
@@ -40,23 +40,10 @@ type Sent = {
   readonly path?: string
 }
 
-async function send({ method = 'POST', host = 'localhost', headers = {}, path = '/x' }: Sent) {
+function send({ method = 'POST', host = 'localhost', headers = {}, path = '/x' }: Sent) {
   const named = /:\w+$/.test(host) ? host : `${host}:${gateway.port}`
-  const sent = request({
-    host: '127.0.0.1',
-    port: gateway.port,
-    method,
-    path,
-    headers: { host: named, ...headers },
-  }).end()
-  const [status, text] = await new Promise<[number, string]>((resolve, reject) => {
-    sent.on('error', reject)
-    sent.on('response', async (response) => {
-      const chunks: Buffer[] = await response.toArray()
-      resolve([response.statusCode ?? 0, Buffer.concat(chunks).toString()])
-    })
-  })
-  return { status, text }
+  const endpoint = `http://127.0.0.1:${gateway.port}`
+  return sendRaw(endpoint, { method, path, headers: { host: named, ...headers } })
 }
 
 describe('A request is served', () => {

@@ -119,8 +119,8 @@ describe('why an app failed', () => {
     ],
     ['a code of Node', 'Error [ERR_X]: bad\n    at x', 'bad'],
     ['a sentence', 'auth must be iam or jwt\n', 'auth must be iam or jwt'],
-    ['nothing', '', ''],
-  ])('%s', (_, output, reason) => {
+    ['an app that printed nothing', '', ''],
+  ])('is found in the output of %s', (_, output, reason) => {
     expect(findReason(output)).toBe(reason)
   })
 })

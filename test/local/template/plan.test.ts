@@ -61,6 +61,8 @@ describe('the plan of a template', () => {
 
   test('tables as CreateTable takes them, and buckets', () => {
     const { tables, buckets } = plan()
+    const { Properties } = shopTemplate({ functions }).Resources.Table
+    const { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes } = Properties
     expect(tables).toEqual([
       {
         logicalId: 'Table',
@@ -69,18 +71,7 @@ describe('the plan of a template', () => {
         hasStream: true,
         definition: {
           TableName: 'Shop-Table',
-          AttributeDefinitions: [
-            { AttributeName: 'pk', AttributeType: 'S' },
-            { AttributeName: 'group', AttributeType: 'S' },
-          ],
-          KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-          GlobalSecondaryIndexes: [
-            {
-              IndexName: 'groups',
-              KeySchema: [{ AttributeName: 'group', KeyType: 'HASH' }],
-              Projection: { ProjectionType: 'KEYS_ONLY' },
-            },
-          ],
+          ...{ AttributeDefinitions, KeySchema, GlobalSecondaryIndexes },
           BillingMode: 'PAY_PER_REQUEST',
           StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
         },

@@ -1,7 +1,7 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
 import { TAIL_SOFT_BYTES } from '../../../lambdas/engine/core/limits.ts'
-import { openSimulated, Stage } from '../../engine/stage.ts'
+import { onSimulated, openSimulated, Stage } from '../../engine/stage.ts'
 import { codeOf, drain, lockItems, named, pushOneByOne, textsOf } from '../../engine/traffic.ts'
 import { throttled, timedOut } from '../../engine/wire.ts'
 
@@ -11,8 +11,7 @@ const isRow = (input: Readonly<Record<string, unknown>>): boolean =>
   JSON.stringify(input).includes('"s#')
 
 it('A push is answered by its append alone: it succeeds where its seal cannot.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   const queues = stage.engine({
     before: ({ input }) => {
       if (isRow(input)) throw timedOut()
@@ -26,8 +25,7 @@ it('A push is answered by its append alone: it succeeds where its seal cannot.',
 })
 
 it('A tail that nobody can seal is full at its hard cap.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   const queues = stage.engine({
     before: ({ input }) => {
       if (isRow(input)) throw timedOut()
@@ -39,8 +37,7 @@ it('A tail that nobody can seal is full at its hard cap.', async () => {
 })
 
 it('A claim and an acknowledge are answered alone: they succeed where their fold cannot.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   await pushOneByOne(stage.engine(), queue, named('a', 60))
   await lockItems(stage.engine(), queue, { competing: true, ttlSeconds: 200 })
   const isFenced = ({ UpdateExpression }: Readonly<Record<string, unknown>>): boolean =>
@@ -79,8 +76,7 @@ it('A row that an eventually consistent read does not show yet is found by a str
 })
 
 it('A write that is sent again, and then refused, may have been made by its first sending.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   await pushOneByOne(stage.engine(), queue, named('a', 3))
   let writes = 0
   const queues = stage.engine({
@@ -94,8 +90,7 @@ it('A write that is sent again, and then refused, may have been made by its firs
 })
 
 it('A purge that fails after a part of it was done does not say that nothing happened.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   const items = Array.from({ length: 300 }, (_, priority) => ({ text: '1', priority }))
   await stage.engine().push(queue, { items })
   let writes = 0
@@ -109,8 +104,7 @@ it('A purge that fails after a part of it was done does not say that nothing hap
 })
 
 it('A claim whose items cannot be read does not say that nothing happened.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   await pushOneByOne(stage.engine(), queue, named('a', 200))
   await lockItems(stage.engine(), queue, { competing: true, ttlSeconds: 100 })
   const queues = stage.engine({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openSimulated } from '../../engine/stage.ts'
+import { onSimulated } from '../../engine/stage.ts'
 import { drain, lockItems, named, push, tidy } from '../../engine/traffic.ts'
 import { timedOut } from '../../engine/wire.ts'
 
@@ -10,9 +10,7 @@ import { timedOut } from '../../engine/wire.ts'
 it('Housekeeping that dies before any of its requests leaves nothing behind.', async () => {
   for (let request = 1, died = true; died; request += 1) {
     died = false
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const queues = stage.engine()
+    const { stage, queue, queues } = onSimulated()
     await queues.configure(queue, { segmentSize: 4 })
     for (const item of named('a', 60)) await push(queues, queue, [item])
     await push(queues, queue, named('b', 40))

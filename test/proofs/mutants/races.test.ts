@@ -4,7 +4,13 @@ import { ANSWER_BYTES_MAX, MARKS_KEPT } from '../../../lambdas/engine/core/limit
 import { earliestExpiryMs } from '../../../lambdas/engine/core/locks.ts'
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
-import { type EngineOnWire, openSimulated, type Stage } from '../../engine/stage.ts'
+import {
+  type EngineOnWire,
+  holding,
+  onSimulated,
+  openSimulated,
+  type Stage,
+} from '../../engine/stage.ts'
 import {
   bulky,
   drain,
@@ -98,21 +104,15 @@ async function forget(stage: Stage, queue: string): Promise<void> {
 describe('A push to more lanes than an expression can name, overtaken by', () => {
   /** What another does meanwhile; the texts that are in the queue since, or not any more. */
   type Other = (queues: Queues, queue: string) => Promise<{ came?: string[]; went?: string[] }>
+  const pushedTo = (priority: number): Other => {
+    return async (queues, queue) => {
+      await push(queues, queue, named('b', 1, priority))
+      return { came: ['"b0"'] }
+    }
+  }
   const others: readonly [string, Other][] = [
-    [
-      'an append',
-      async (queues, queue) => {
-        await push(queues, queue, named('b', 1, 3))
-        return { came: ['"b0"'] }
-      },
-    ],
-    [
-      'a new lane',
-      async (queues, queue) => {
-        await push(queues, queue, named('b', 1, 500))
-        return { came: ['"b0"'] }
-      },
-    ],
+    ['an append', pushedTo(3)],
+    ['a new lane', pushedTo(500)],
     [
       'a pop',
       async (queues, queue) => {
@@ -129,8 +129,7 @@ describe('A push to more lanes than an expression can name, overtaken by', () =>
     ],
   ]
   it.each(others)('%s, loses nothing and brings nothing back.', async (_, other) => {
-    const stage = openSimulated()
-    const queue = stage.queue()
+    const { stage, queue } = onSimulated()
     const first = [...oneEach('a', 50), ...named('c', 3)]
     await push(stage.engine(), queue, first)
     // A lock that lives, so that a claim may follow it.
@@ -154,9 +153,7 @@ describe('A push to more lanes than an expression can name, overtaken by', () =>
   })
 
   it('the end of the queue and its next life, leaves that life alone.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const late = stage.engine()
+    const { stage, queue, queues: late } = onSimulated()
     const others = stage.engine()
     await push(others, queue, named('a', 1))
     await push(others, queue, oneEach('b', 2, 1))
@@ -181,9 +178,7 @@ describe('A push to more lanes than an expression can name, overtaken by', () =>
 describe('With more lanes ahead than can be named, an append to one of them is not passed over by', () => {
   const ahead = 45
   const setUp = async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const queues = stage.engine()
+    const { stage, queue, queues } = onSimulated()
     for (let from = 0; from < ahead; from += 15) await push(queues, queue, oneEach('a', 15, from))
     await push(queues, queue, named('z', 9, 99))
     expect(textsOf((await popItems(queues, queue, { count: ahead })).items)).toHaveLength(ahead)
@@ -216,9 +211,7 @@ describe('With more lanes ahead than can be named, an append to one of them is n
 
 describe('The timer is never later than a lock ends, though', () => {
   const setUp = async (...ttls: number[]) => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    await push(stage.engine(), queue, named('a', 9))
+    const { stage, queue } = await holding(named('a', 9))
     const locks: string[] = []
     for (const ttlSeconds of ttls) {
       const { lock } = await lockItems(stage.engine(), queue, { ttlSeconds, competing: true })
@@ -270,9 +263,7 @@ describe('The timer is never later than a lock ends, though', () => {
 })
 
 it('A pop that acknowledges finds what comes while it is about to say "empty".', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 1))
+  const { stage, queue } = await holding(named('a', 1))
   const { lock } = await lockItems(stage.engine(), queue)
   const late = stage.engine()
   const popped = await raced(
@@ -284,9 +275,7 @@ it('A pop that acknowledges finds what comes while it is about to say "empty".',
 })
 
 it('A claim tells how many items it acknowledged, though some were settled apart meanwhile.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 9))
+  const { stage, queue } = await holding(named('a', 9))
   await lockItems(stage.engine(), queue, { competing: true, ttlSeconds: 100 })
   const held = await lockItems(stage.engine(), queue, {
     count: 3,
@@ -304,9 +293,7 @@ it('A claim tells how many items it acknowledged, though some were settled apart
 })
 
 it('A large claim whose items were taken by another fits an answer with those it gets.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 41))
+  const { stage, queue } = await holding(named('a', 41))
   for (let from = 0; from < 30; from += 10) {
     const items = Array.from({ length: 10 }, () => ({ text: `"${'x'.repeat(255 * 1024)}"` }))
     await push(stage.engine(), queue, items)
@@ -324,10 +311,7 @@ it('A large claim whose items were taken by another fits an answer with those it
 })
 
 it('A push with a key that meets the next life of its queue tells ids of that life.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
-  const others = stage.engine()
-  await push(others, queue, named('a', 1))
+  const { stage, queue, queues: others } = await holding(named('a', 1))
   const late = await warm(stage, queue)
   const { ids } = await raced(
     late,
@@ -344,9 +328,7 @@ it('A push with a key that meets the next life of its queue tells ids of that li
 })
 
 it('A pop does not pass over a lock that was made to end before, by a clock that is behind.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 9))
+  const { stage, queue } = await holding(named('a', 9))
   const { lock } = await lockItems(stage.engine(), queue, { ttlSeconds: 300, competing: true })
   const late = await warm(stage, queue)
   const behind = stage.engine({ clock: stage.clock.skewed(-5_000) })
@@ -360,10 +342,7 @@ it('A pop does not pass over a lock that was made to end before, by a clock that
 
 describe('Of a claim that has ended nothing is left in the record,', () => {
   it.each(['acknowledged', 'released'])('%s.', async (how) => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const queues = stage.engine()
-    await push(queues, queue, named('a', 9))
+    const { stage, queue, queues } = await holding(named('a', 9))
     await lockItems(queues, queue, { competing: true, ttlSeconds: 200 })
     const { lock } = await lockItems(queues, queue, { competing: true, ttlSeconds: 250 })
     expect(Object.keys((await stage.stored(queue))?.F ?? {})).toEqual([lock.id])
@@ -375,8 +354,7 @@ describe('Of a claim that has ended nothing is left in the record,', () => {
 })
 
 it('A claim on a dead-letter queue does not pass over what a redrive left behind the frontier.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
+  const { stage, queue } = onSimulated()
   const dead = deadLetterQueueOf(queue)
   const queues = stage.engine()
   await push(queues, dead, named('h', 2))
@@ -396,9 +374,7 @@ it('A claim on a dead-letter queue does not pass over what a redrive left behind
 
 describe('Housekeeping that comes late', () => {
   it('with deleting originals leaves what was recalled since.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const others = stage.engine()
+    const { stage, queue, queues: others } = onSimulated()
     await others.configure(queue, { segmentSize: 4 })
     await pushOneByOne(others, queue, named('a', 100))
     const late = stage.engine()
@@ -422,9 +398,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with deleting the rows of an empty lane leaves those that came since.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const others = stage.engine()
+    const { stage, queue, queues: others } = onSimulated()
     await pushOneByOne(others, queue, named('a', 40))
     await drain(others, queue)
     stage.clock.pass(11 * 60_000)
@@ -439,9 +413,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with dropping an empty lane leaves no rows of what came and went since.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const others = stage.engine()
+    const { stage, queue, queues: others } = onSimulated()
     await pushOneByOne(others, queue, named('a', 40))
     await drain(others, queue)
     stage.clock.pass(11 * 60_000)
@@ -460,9 +432,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with a copy that is not wanted any more leaves no batch that nothing points to.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const others = stage.engine()
+    const { stage, queue, queues: others } = onSimulated()
     await others.configure(queue, { segmentSize: 2 })
     await pushOneByOne(others, queue, named('a', 4))
     // Numbers 4 to 15 are one batch, and segments 2 to 7 refer to it.
@@ -489,10 +459,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with pointers moves none of the next life of its queue.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const others = stage.engine()
-    await push(others, queue, named('a', 600))
+    const { stage, queue, queues: others } = await holding(named('a', 600))
     await pushOneByOne(others, queue, named('a', 100, 0, 600))
     const late = stage.engine()
     await raced(
@@ -510,9 +477,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with forgetting leaves a queue that was configured since.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    await push(stage.engine(), queue, named('a', 1))
+    const { stage, queue } = await holding(named('a', 1))
     await drain(stage.engine(), queue)
     stage.clock.pass(11 * 60_000)
     const late = stage.engine()
@@ -561,10 +526,7 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with forgetting leaves the next life of its queue, alike to the last number.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    const others = stage.engine()
-    await push(others, queue, named('a', 1))
+    const { stage, queue, queues: others } = await holding(named('a', 1))
     await drain(others, queue)
     stage.clock.pass(11 * 60_000)
     const late = stage.engine()
@@ -586,9 +548,7 @@ describe('Housekeeping that comes late', () => {
 })
 
 it('An extension whose answer is lost does not guess when its lock has ended since.', async () => {
-  const stage = openSimulated()
-  const queue = stage.queue()
-  await push(stage.engine(), queue, named('a', 1))
+  const { stage, queue } = await holding(named('a', 1))
   const { lock } = await lockItems(stage.engine(), queue)
   const late = stage.engine()
   const extending = unanswered(
@@ -601,9 +561,7 @@ it('An extension whose answer is lost does not guess when its lock has ended sin
 
 describe('A pop whose answer is lost does not guess', () => {
   it('when more has happened than the record remembers.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    await push(stage.engine(), queue, named('a', 60))
+    const { stage, queue } = await holding(named('a', 60))
     const late = stage.engine()
     const popping = unanswered(
       late,
@@ -616,9 +574,7 @@ describe('A pop whose answer is lost does not guess', () => {
   })
 
   it('when its queue was forgotten and made again.', async () => {
-    const stage = openSimulated()
-    const queue = stage.queue()
-    await push(stage.engine(), queue, named('a', 1))
+    const { stage, queue } = await holding(named('a', 1))
     const late = stage.engine()
     const popping = unanswered(
       late,

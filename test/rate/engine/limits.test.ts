@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { counted, kinds, openSimulatedStage, secret } from '../rate-stage.ts'
+import { counted, kinds, type LimitsOnWire, onRates, secret } from '../rate-stage.ts'
 
 describe('A window', () => {
   it('lets so many go, denies the rest with a time to come back, and begins anew.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     expect(counted(await kinds(150, () => limits.decide('user-123')))).toEqual({
       allowed: 100,
       denied: 50,
@@ -16,18 +15,8 @@ describe('A window', () => {
     expect(await limits.decide('user-123')).toMatchObject({ kind: 'allowed', remaining: 99 })
   })
 
-  it('is shared by all processes.', async () => {
-    const { process } = withStage()
-    const all = [process(), process(), process()]
-    const told: string[] = []
-    for (let i = 0; i < 50; i += 1) {
-      for (const limits of all) told.push((await limits.decide('k')).kind)
-    }
-    expect(counted(told)).toEqual({ allowed: 100, denied: 50 })
-  })
-
   it('is whole or nothing for a request of several slots.', async () => {
-    const limits = withStage().process()
+    const { limits } = onRates()
     await limits.configure('k', { maxRequests: 10 })
     expect(await kinds(4, () => limits.decide('k', { cost: 3 }))).toEqual([
       'allowed',
@@ -42,8 +31,7 @@ describe('A window', () => {
 
 describe('Who waits', () => {
   it('gets the coming windows in order of arrival, then the line is full.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     await limits.configure('k', { maxRequests: 2, maxRequestsInQueue: 4 })
     const answers = []
     for (let i = 0; i < 7; i += 1) answers.push(await limits.decide('k', { canWait: true }))
@@ -64,55 +52,11 @@ describe('Who waits', () => {
     clock.pass(1_000)
     expect((await limits.decide('k')).kind).toBe('denied')
   })
-
-  it('is held until his turn, if it comes soon enough.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
-    await limits.configure('k', { maxRequests: 1 })
-    await limits.decide('k')
-    const before = clock.now
-    expect(await limits.admit('k', { canWait: true })).toMatchObject({
-      kind: 'allowed',
-      waitedMs: 1_000,
-    })
-    expect(clock.now - before).toBe(1_000)
-  })
-
-  it('gets a ticket otherwise, which any process can read.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
-    await limits.configure('k', { maxRequests: 1, windowMillis: 60_000 })
-    await limits.decide('k')
-    const answer = await limits.admit('k', { canWait: true })
-    if (answer.kind !== 'promised') throw new Error('expected a ticket')
-    const other = process()
-    expect(await other.verify('k', answer.ticket)).toMatchObject({
-      kind: 'waiting',
-      retryAfterMs: answer.waitMs,
-    })
-    expect(await other.verify('another', answer.ticket)).toEqual({ kind: 'invalid' })
-    expect(
-      await process({ secret: new TextEncoder().encode('quite another secret') }).verify(
-        'k',
-        answer.ticket,
-      ),
-    ).toEqual({
-      kind: 'invalid',
-    })
-    clock.pass(answer.waitMs)
-    expect(await other.verify('k', answer.ticket)).toMatchObject({
-      kind: 'ready',
-      goodForMs: 60_000,
-    })
-    clock.pass(60_000)
-    expect((await other.verify('k', answer.ticket)).kind).toBe('over')
-  })
 })
 
 describe('A place given up', () => {
   const line = async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     await limits.configure('k', { maxRequests: 1 })
     await limits.decide('k')
     const wait = async () => {
@@ -123,20 +67,6 @@ describe('A place given up', () => {
     return { clock, limits, wait }
   }
 
-  it('is the next caller’s, if it was the last.', async () => {
-    const { limits, wait } = await line()
-    const [, second] = [await wait(), await wait()]
-    expect(await limits.giveUp('k', second.ticket)).toEqual({ kind: 'given-up' })
-    expect((await wait()).turn.notBeforeMs).toBe(second.turn.notBeforeMs)
-  })
-
-  it('stays empty where others stand behind it.', async () => {
-    const { limits, wait } = await line()
-    const [first, second] = [await wait(), await wait()]
-    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'kept' })
-    expect((await wait()).turn.notBeforeMs).toBe(second.turn.notBeforeMs + 1_000)
-  })
-
   it('is never taken from the one who has it now.', async () => {
     const { limits, wait } = await line()
     const first = await wait()
@@ -146,19 +76,11 @@ describe('A place given up', () => {
     expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'kept' })
     expect((await wait()).turn.notBeforeMs).toBe(heir.turn.notBeforeMs + 1_000)
   })
-
-  it('is not given up once its turn has come, nor by a forged ticket.', async () => {
-    const { clock, limits, wait } = await line()
-    const first = await wait()
-    clock.pass(1_000)
-    expect(await limits.giveUp('k', first.ticket)).toEqual({ kind: 'too-late' })
-    expect(await limits.giveUp('k', `${first.ticket}x`)).toEqual({ kind: 'invalid' })
-  })
 })
 
 describe('A key split into shards', () => {
   it('lets as many go in all, whoever asks, and keeps each caller’s order.', async () => {
-    const limits = withStage().process()
+    const { limits } = onRates()
     await limits.configure('hot', { maxRequests: 100, shards: 7 })
     const callers = Array.from({ length: 150 }, (_, i) => ({ caller: `caller-${i}` }))
     const told: string[] = []
@@ -174,7 +96,7 @@ describe('A key split into shards', () => {
   })
 
   it('is met by processes that did not know it, and becomes one again.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     const [admin, old] = [process(), process()]
     await old.decide('hot')
     await admin.configure('hot', { maxRequests: 4, shards: 4 })
@@ -187,33 +109,8 @@ describe('A key split into shards', () => {
 })
 
 describe('Limits', () => {
-  it('apply in this order: the key’s own, the longest prefix, the default.', async () => {
-    const { process } = withStage()
-    const limits = process()
-    await limits.configurePatterns([
-      { prefix: 'api-', settings: { maxRequests: 20 } },
-      { prefix: 'api-login', settings: { maxRequests: 5 } },
-    ])
-    await limits.configure('api-login-vip', { maxRequests: 50 })
-    const applied = async (key: string) => {
-      const { settings, from } = await limits.configuration(key)
-      return [settings.maxRequests, from]
-    }
-    expect(await applied('api-login-vip')).toEqual([50, 'key'])
-    expect(await applied('api-login-1')).toEqual([5, 'pattern'])
-    expect(await applied('api-x')).toEqual([20, 'pattern'])
-    expect(await applied('other')).toEqual([100, 'default'])
-    const fresh = process()
-    expect(counted(await kinds(60, () => fresh.decide('api-login-vip')))).toMatchObject({
-      allowed: 50,
-    })
-    expect(counted(await kinds(60, () => fresh.decide('api-login-1')))).toMatchObject({
-      allowed: 5,
-    })
-  })
-
   it('that change are felt at once where the key has its own, in half a minute where a prefix has.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     const [admin, old] = [process(), process()]
     await admin.configurePatterns([{ prefix: '', settings: { maxRequests: 1 } }])
     expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 1, denied: 4 })
@@ -225,30 +122,8 @@ describe('Limits', () => {
     expect(counted(await kinds(5, () => old.decide('k')))).toEqual({ allowed: 4, denied: 1 })
   })
 
-  it('may be overridden by callers only where the settings say so.', async () => {
-    const limits = withStage().process()
-    const overrides = { maxRequests: 2 }
-    expect(await limits.decide('free', { overrides })).toMatchObject({ kind: 'allowed', limit: 2 })
-    await limits.configure('closed', { maxRequests: 5 })
-    expect(await limits.decide('closed', { overrides })).toEqual({
-      kind: 'override-refused',
-      field: 'maxRequests',
-    })
-  })
-
-  it('are changed on the condition of their revision.', async () => {
-    const limits = withStage().process()
-    const { revision } = await limits.configure('k', { maxRequests: 5 }, { ifMatch: 0 })
-    const stale = limits.configure('k', { maxRequests: 6 }, { ifMatch: 0 })
-    await expect(stale).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
-    const next = await limits.configure('k', { maxRequests: 6 }, { ifMatch: revision })
-    expect(next.revision).toBeGreaterThan(revision)
-    expect((await limits.unconfigure('k')).from).toBe('default')
-  })
-
   it('that change break no promise.', async () => {
-    const { process } = withStage()
-    const limits = process()
+    const { limits } = onRates()
     await limits.configure('k', { maxRequests: 1, maxRequestsInQueue: 10 })
     const tickets = []
     for (let i = 0; i < 4; i += 1) {
@@ -267,8 +142,7 @@ describe('Limits', () => {
 })
 
 it('Smooth lets no double burst pass at a window’s edge.', async () => {
-  const { clock, process } = withStage()
-  const limits = process()
+  const { clock, limits } = onRates()
   const inOneSecond = async (key: string): Promise<number> => {
     let allowed = 0
     for (let ms = 0; ms < 1_000; ms += 10) {
@@ -288,7 +162,7 @@ it('Smooth lets no double burst pass at a window’s edge.', async () => {
 
 describe('Clocks', () => {
   it('that are slow get a slot in the window that has begun.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     const [fast, slow] = [
       process({ clock: clock.skewed(4_000) }),
       process({ clock: clock.skewed(-4_000) }),
@@ -305,7 +179,7 @@ describe('Clocks', () => {
   it.each([3_600_000, -3_600_000, 15_001, -5_001])(
     'that are %i ms off the gateway’s change nothing.',
     async (offMs) => {
-      const { clock, process, store } = withStage()
+      const { clock, process, store } = onRates()
       const limits = process({ clock: clock.skewed(offMs) })
       const off = limits.decide('k', { receivedMs: clock.now })
       await expect(off).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
@@ -315,7 +189,7 @@ describe('Clocks', () => {
   )
 
   it('that are far behind the item’s are refused where no gateway tells the time.', async () => {
-    const { clock, process } = withStage()
+    const { clock, process } = onRates()
     await process().decide('k')
     await expect(process({ clock: clock.skewed(-60_000) }).decide('k')).rejects.toThrow('60000 ms')
   })
@@ -323,7 +197,7 @@ describe('Clocks', () => {
 
 describe('An idle key', () => {
   it('is forgotten after three windows, and begins anew with no memory of it.', async () => {
-    const { clock, process, store, row } = withStage()
+    const { clock, process, store, row } = onRates()
     const limits = process()
     await kinds(100, () => limits.decide('k'))
     clock.pass(4_000)
@@ -335,8 +209,7 @@ describe('An idle key', () => {
   })
 
   it('is the same if nothing is ever deleted.', async () => {
-    const { clock, process } = withStage()
-    const limits = process()
+    const { clock, limits } = onRates()
     await kinds(100, () => limits.decide('k'))
     clock.pass(86_400_000)
     expect(await limits.decide('k')).toMatchObject({ kind: 'allowed', remaining: 99 })
@@ -346,34 +219,24 @@ describe('An idle key', () => {
 
 describe('Bad input', () => {
   it.each([
-    ['key', (limits: Limits) => limits.decide('')],
-    ['key', (limits: Limits) => limits.decide('a#b')],
-    ['cost', (limits: Limits) => limits.decide('k', { cost: 0 })],
-    ['cost', (limits: Limits) => limits.decide('k', { cost: 101 })],
-    ['caller', (limits: Limits) => limits.decide('k', { caller: '' })],
-    ['maxWaitMs', (limits: Limits) => limits.admit('k', { maxWaitMs: 20_001 })],
-    ['windowMillis', (limits: Limits) => limits.decide('k', { overrides: { windowMillis: 5 } })],
+    ['key', (limits: LimitsOnWire) => limits.decide('')],
+    ['key', (limits: LimitsOnWire) => limits.decide('a#b')],
+    ['cost', (limits: LimitsOnWire) => limits.decide('k', { cost: 0 })],
+    ['cost', (limits: LimitsOnWire) => limits.decide('k', { cost: 101 })],
+    ['caller', (limits: LimitsOnWire) => limits.decide('k', { caller: '' })],
+    ['maxWaitMs', (limits: LimitsOnWire) => limits.admit('k', { maxWaitMs: 20_001 })],
+    [
+      'windowMillis',
+      (limits: LimitsOnWire) => limits.decide('k', { overrides: { windowMillis: 5 } }),
+    ],
   ])('is an error that names %s.', async (field, call) => {
-    const limits = withStage().process()
+    const { limits } = onRates()
     await expect(call(limits)).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field })
     expect(limits.wire.sent.filter(({ name }) => name === 'UpdateCommand')).toEqual([])
   })
 
   it('is a secret that is too short.', () => {
     expect(secret.byteLength).toBeGreaterThanOrEqual(16)
-    expect(() => withStage().process({ secret: new Uint8Array(15) })).toThrow('secret')
+    expect(() => onRates().process({ secret: new Uint8Array(15) })).toThrow('secret')
   })
 })
-
-type Limits = ReturnType<ReturnType<typeof withStage>['process']>
-
-function withStage() {
-  const stage = openSimulatedStage()
-  const { clock, store } = stage
-  return {
-    clock,
-    store,
-    process: (options = {}) => stage.process(options),
-    row: (key: string) => stage.row(key),
-  }
-}

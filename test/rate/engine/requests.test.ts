@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { itemSize } from '../../../testing/simulated/dynamodb/item-size.ts'
 import type { Item } from '../../../testing/simulated/dynamodb/value.ts'
-import { counted, kinds, openSimulatedStage } from '../rate-stage.ts'
+import { counted, kinds, onRates, openSimulatedStage } from '../rate-stage.ts'
 
 /** What a decision costs, in requests: the bars of the issue, by one process and by many. */
 
 describe('One request each:', () => {
   it('a decision of one caller, the first of a window as well.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits, clock } = onRates()
     const told: string[] = []
     for (let second = 0; second < 10; second += 1) {
       told.push(...(await kinds(20, () => limits.decide('user-123'))))
-      stage.clock.pass(1_000)
+      clock.pass(1_000)
     }
     expect(counted(told)).toEqual({ allowed: 200 })
     const names = limits.wire.sent.map(({ name }) => name)
@@ -21,15 +20,13 @@ describe('One request each:', () => {
   })
 
   it('ten thousand keys that nobody has asked for before.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits } = onRates()
     for (let i = 0; i < 10_000; i += 1) await limits.decide(`user-${i}`)
     expect(limits.wire.sent.length).toBe(10_001)
   })
 
   it('a request that waits, and each of a configured key.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits } = onRates()
     await limits.configure('user-123', { maxRequests: 2 })
     const sent = await limits.wire.during(() =>
       kinds(10, () => limits.decide('user-123', { canWait: true })),
@@ -40,8 +37,7 @@ describe('One request each:', () => {
 
 describe('No request:', () => {
   it('a denial that this process remembers.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits } = onRates()
     await kinds(100, () => limits.decide('user-123'))
     const sent = await limits.wire.during(async () => {
       expect(counted(await kinds(1_000, () => limits.decide('user-123')))).toEqual({
@@ -52,13 +48,12 @@ describe('No request:', () => {
   })
 
   it('the verification of a ticket.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits, process } = onRates()
     await limits.configure('user-123', { maxRequests: 1 })
     await limits.decide('user-123')
     const answer = await limits.admit('user-123', { canWait: true, maxWaitMs: 0 })
     if (answer.kind !== 'promised') throw new Error('expected a ticket')
-    const other = stage.process()
+    const other = process()
     expect((await other.verify('user-123', answer.ticket)).kind).toBe('waiting')
     expect(other.wire.sent).toEqual([])
   })
@@ -85,8 +80,7 @@ describe('A hot key', () => {
   })
 
   it('asked for by a thousand calls of one process at once costs its limit, and one.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits } = onRates()
     const thousand = Array.from({ length: 1_000 }, () => limits.decide('hot'))
     const told = (await Promise.all(thousand)).map(({ kind }) => kind)
     expect(counted(told)).toEqual({ allowed: 100, denied: 900 })
@@ -117,26 +111,24 @@ describe('A hot key', () => {
   })
 
   it('is asked again when its time has come, and not before.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits, clock, process } = onRates()
     await limits.configure('daily', { maxRequests: 1, windowMillis: 86_400_000 })
     await limits.decide('daily')
     const denied = await limits.decide('daily')
     expect(denied).toMatchObject({ kind: 'denied', full: 'window' })
     // Within a minute a limit that another process has raised is felt.
-    await stage.process().configure('daily', { maxRequests: 2, windowMillis: 86_400_000 })
+    await process().configure('daily', { maxRequests: 2, windowMillis: 86_400_000 })
     expect((await limits.decide('daily')).kind).toBe('denied')
-    stage.clock.pass(60_001)
+    clock.pass(60_001)
     expect((await limits.decide('daily')).kind).toBe('allowed')
   })
 })
 
 it('A million waiters are one number: same item, same cost, same answer.', async () => {
-  const stage = openSimulatedStage()
-  const limits = stage.process()
+  const { limits, clock, row, store } = onRates()
   const line = { maxRequests: 1_000, maxRequestsInQueue: 1_000_000, windowMillis: 1_000 }
   await limits.configure('hot', line)
-  const sizeNow = (): number => itemSize(stage.row('hot') as unknown as Item)
+  const sizeNow = (): number => itemSize(row('hot') as unknown as Item)
   await limits.decide('hot', { canWait: true })
   const before = sizeNow()
   // A thousand slots at a time: what matters is how many are promised.
@@ -144,22 +136,21 @@ it('A million waiters are one number: same item, same cost, same answer.', async
   expect((await limits.state('hot')).shards[0]?.waiting).toBe(1_000_000)
   expect(sizeNow()).toBeLessThanOrEqual(before + 8)
   expect(sizeNow()).toBeLessThan(300)
-  const writesBefore = stage.store.meter.writeUnits
+  const writesBefore = store.meter.writeUnits
   const sent = await limits.wire.during(() => limits.decide('hot', { canWait: true }))
   expect(sent).toEqual([])
-  stage.clock.pass(1_000)
+  clock.pass(1_000)
   const next = await limits.wire.during(async () => {
     const turn = await limits.decide('hot', { canWait: true })
     expect(turn).toMatchObject({ kind: 'promised', position: 999_001 })
   })
   expect(next).toEqual(['UpdateCommand'])
-  expect(stage.store.meter.writeUnits - writesBefore).toBe(1)
+  expect(store.meter.writeUnits - writesBefore).toBe(1)
 })
 
 describe('Faults:', () => {
   it('a lost answer wastes a slot and grants none twice.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits } = onRates()
     await limits.configure('few', { maxRequests: 3 })
     let answers = 0
     limits.wire.steering = {
@@ -173,8 +164,7 @@ describe('Faults:', () => {
   })
 
   it('a call that hangs holds up no other for long.', async () => {
-    const stage = openSimulatedStage()
-    const limits = stage.process()
+    const { limits, clock } = onRates()
     let first = true
     limits.wire.steering = {
       before: ({ name }) => {
@@ -185,7 +175,7 @@ describe('Faults:', () => {
     }
     void limits.decide('stuck')
     await new Promise((resolve) => setImmediate(resolve))
-    stage.clock.pass(2_000)
+    clock.pass(2_000)
     expect((await limits.decide('stuck')).kind).toBe('allowed')
   }, 5_000)
 
