@@ -68,6 +68,23 @@ describe.each(places)('on $name', ({ start }) => {
     expect(other).toMatchObject({ code: 4, stdout: '' })
   })
 
+  test('a pop that waits prints what comes meanwhile; it ends with nothing, or when it is stopped', async () => {
+    const q = queue()
+    const waiting = pushpop(`pop ${q} --wait 20`)
+    await pushpop(`push ${q} "late"`)
+    expect(await waiting).toEqual({ code: 0, stdout: '"late"\n', stderr: '' })
+    expect(await pushpop(`pop ${q} --wait 1`)).toMatchObject({ code: 3, stdout: '' })
+    const stop = new AbortController()
+    const stopped = pushpop(`pop ${q} --wait 2`, { interrupt: stop.signal })
+    stop.abort()
+    expect(await stopped).toEqual({
+      code: 130,
+      stdout: '',
+      stderr: 'Stopped; nothing was popped.\n',
+    })
+    expect(await pushpop(`pop ${q} --wait 21`)).toMatchObject({ code: 2 })
+  })
+
   test('a lock is printed, stands in the way, and is settled', async () => {
     const q = queue()
     await pushpop(`push ${q} 1 2 3`)
