@@ -1,16 +1,12 @@
 // The loop around an entry for the caller's own transaction.
 
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { TransactItem } from '../../lambdas/engine/queues.ts'
-import { openEmbedded, type Stage } from './stage.ts'
+import { useEmbedded } from './stage.ts'
 import { drain, named, push, textsOf } from './traffic.ts'
 
-let stage: Stage
-beforeAll(async () => {
-  stage = await openEmbedded()
-})
-afterAll(() => stage.close())
+const stage = useEmbedded()
 
 type Send = (entries: readonly TransactItem[]) => Promise<unknown>
 
