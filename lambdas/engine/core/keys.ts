@@ -62,6 +62,9 @@ export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 /** `patterns` / `queues`: the settings of prefixes, all in one row, and how far they have been applied. */
 export const queuePatternsKey: Key = { pk: 'patterns', sk: 'queues' }
 
+/** `waiting` / `seats`: which pops are held, all in one row. */
+export const seatsKey: Key = { pk: 'waiting', sk: 'seats' }
+
 /** Of a segment or of a batch: no queue id has a slash. */
 export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
 

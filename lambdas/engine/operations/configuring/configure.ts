@@ -18,7 +18,7 @@ import { configurationByNow } from '../attempts/patterns.ts'
 
 const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
 
-type Match = { readonly ifMatch?: number }
+type Match = { readonly ifMatch?: number | undefined }
 
 /** What the queue has, or would have if it were pushed to now. */
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
