@@ -7,7 +7,8 @@ import type { TransactItem } from './core/transact-item.ts'
 
 // What callers of the engine ask for, and what they get.
 
-export type { PopRequest, PushItem, PushRequest, QueuePatternInput, QueuePatterns, TransactItem }
+export type * from './configuring-verbs.ts'
+export type { PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
