@@ -6,6 +6,7 @@ import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
 import { banner } from './banner.ts'
 import { outputLine, requestLine } from './lines.ts'
 import { progressOn } from './progress.ts'
+import { SAME_SIGNAL_MS } from './same-signal.ts'
 import { helpOf, readArguments, type StartOptions, type Typed } from './start-options.ts'
 import { paintFor } from './terminal.ts'
 
@@ -86,8 +87,6 @@ type AskedToEnd = { readonly signal: AbortSignal; readonly toEnd: Promise<undefi
  * can see is another parent.
  */
 const PARENT_EVERY_MS = 500
-/** Ctrl-C arrives twice within a moment: from the terminal, and again from npm's script. */
-const SAME_SIGNAL_MS = 500
 
 function watchForEnd(): AskedToEnd {
   const ending = new AbortController()
