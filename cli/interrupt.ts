@@ -1,6 +1,6 @@
 // Ctrl-C: the first asks a command to end and leave nothing behind, the second ends it at once.
 
-import { SAME_SIGNAL_MS } from '../local/console/same-signal.ts'
+import { SAME_SIGNAL_MS } from '../local/terminal/same-signal.ts'
 import { exitCodes } from './exit-codes.ts'
 
 type Emitter = {
