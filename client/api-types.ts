@@ -116,6 +116,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -139,6 +143,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -169,6 +177,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -373,6 +385,10 @@ export type BrowseAnswer = {
     readonly deliveries: number
     /** Why it was dead-lettered. */
     readonly reason?: string
+    /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+    readonly dead_lettered_at?: number
+    /** How often it had been delivered when it was dead-lettered. */
+    readonly prior_deliveries?: number
     readonly state: 'ready' | 'locked'
   }[]
   /** For the next page; absent on the last. */
@@ -470,6 +486,10 @@ export type RedriveAnswer = {
 export type ListParameters = {
   /** Only ids with this prefix. */
   readonly prefix?: string
+  /** Up to 100 ids, with commas between them: just these queues, in this order, instead of pages. */
+  readonly ids?: string
+  /** Also what is locked, dead and scheduled, and each priority’s count. Default false. */
+  readonly detail?: boolean
   /** How many at most. Default 20. */
   readonly limit?: number
   /** Goes on where an earlier page ended. */
@@ -482,6 +502,19 @@ export type ListAnswer = {
     readonly id: string
     /** Its items; absent where the record of the queue could not be read just now. */
     readonly count?: number
+    /** Items in live locks. With `detail`, as all that follows. */
+    readonly locked_count?: number
+    /** Items on their way to the dead-letter queue. */
+    readonly dead_count?: number
+    /** Items whose time has not come. */
+    readonly scheduled_count?: number
+    /** Those that have items. */
+    readonly priorities?: readonly {
+      /** 0 is served first. */
+      readonly priority: number
+      /** Items of this priority. */
+      readonly count: number
+    }[]
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string

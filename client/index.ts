@@ -1,16 +1,25 @@
 // `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
 
+import type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
+import type { Which } from '../lambdas/consumer/core/many-options.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
+import { type BatchHandler, consumeMany } from './consume/many.ts'
+import type { Consumed } from './consume/options.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { queueCalls } from './queue-calls.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
 import type { Send } from './transport.ts'
+import { viewOf } from './view-of.ts'
 import type { QueueSummary } from './views.ts'
 import { wholeQueue } from './whole-queue.ts'
 
 export type QueuesOptions = CallOptions & {
   readonly prefix?: string | undefined
+  /** Just these, up to 100, in this order, whether or not they exist. */
+  readonly ids?: readonly string[] | undefined
+  /** Also what is locked, dead and scheduled, and each priority's count. */
+  readonly detail?: boolean | undefined
   /** Queues a page, 1–100. Default 100. */
   readonly pageSize?: number | undefined
 }
@@ -21,6 +30,15 @@ export interface Client extends RatePatternVerbs {
   queue<T = Json>(id: string): Queue<T>
   /** All queues by id, a page at a time. */
   queues(options?: QueuesOptions): AsyncIterable<QueueSummary>
+  /**
+   * Works all queues under a prefix, or those named, until its signal is aborted: few at once, each in
+   * its order, in turns. Queues that come later are worked as well.
+   */
+  consumeMany<T = Json>(
+    which: Which,
+    handler: BatchHandler<T>,
+    options?: ConsumeManyOptions,
+  ): Promise<Consumed>
   /** The rate limit of a key. */
   rate(key: string): RateLimit
   health(options?: CallOptions): Promise<{ readonly status: 'ok' }>
@@ -34,6 +52,11 @@ export function createClient(options: ClientOptions): Client {
     url: String(base),
     queue: <T = Json>(id: string) => wholeQueue<T>(queueCalls<T>(send, id)),
     queues: (request = {}) => allQueues(send, request),
+    consumeMany: async (which, handler, request) => {
+      // The work repeats what is worth it, and looks at other queues meanwhile.
+      const once = connect({ ...options, retry: { ...options.retry, attemptsMax: 1 } })
+      return consumeMany(once.send, which, handler, request)
+    },
     rate: (key) => rateOf(send, key),
     ...ratePatternsOf(send),
     async health({ signal } = {}) {
@@ -44,19 +67,26 @@ export function createClient(options: ClientOptions): Client {
 }
 
 async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<QueueSummary> {
-  const { prefix, pageSize: limit = PAGE_SIZE, signal } = options
+  const { prefix, detail, signal } = options
+  const ids = options.ids?.join(',')
+  const limit = ids === undefined ? (options.pageSize ?? PAGE_SIZE) : undefined
   let cursor: string | undefined
   do {
-    const query = { prefix, limit, cursor }
+    const query = { prefix, ids, detail, limit, cursor }
     const { body } = await send({ verb: 'queues', method: 'GET', path: '/queues', query, signal })
     const page = body as ListAnswer
-    yield* page.queues
+    yield* page.queues.map(viewOf)
     cursor = page.cursor
   } while (cursor !== undefined)
 }
 
+export type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
+export type { Which } from '../lambdas/consumer/core/many-options.ts'
+export type { ManyTrouble } from '../lambdas/consumer/core/work-many.ts'
 export type { Auth, Provided } from './auth.ts'
+export { type BulkOptions, type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
 export type { ClientOptions } from './connect.ts'
+export type { BatchContext, BatchHandler, BatchResult } from './consume/many.ts'
 export type {
   Consumed,
   ConsumeFailure,

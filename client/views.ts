@@ -11,6 +11,7 @@ import type {
   ConfigureBody,
   ExtendLockAnswer,
   InspectAnswer,
+  ListAnswer,
   PopAnswer,
 } from './api-types.ts'
 import type { ServiceErrorCode } from './errors.ts'
@@ -28,6 +29,9 @@ export type Item<T> = {
   readonly deliveries: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
+  /** When it came to the dead-letter queue, and how often it had been delivered before that. */
+  readonly deadLetteredAtMs?: number
+  readonly priorDeliveries?: number
 }
 
 /** Its `deliveries` are those so far: 0 before the first. */
@@ -102,7 +106,7 @@ export type QueueState = {
 }
 
 /** No count where the service could not read the queue's record just now. */
-export type QueueSummary = { readonly id: string; readonly count?: number }
+export type QueueSummary = View<ListAnswer['queues'][number]>
 
 export function poppedOf<T>(body: PopAnswer, text: string): Popped<T> {
   return present({

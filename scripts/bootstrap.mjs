@@ -35,7 +35,7 @@ const nodeBinary = join(
 export function missing(lock, installed) {
   return (
     Object.entries(lock.packages ?? {})
-      // The others are this repository itself and its folder `emulator`, which nothing installs.
+      // The others are this repository itself and its folder `dynoxide`, which nothing installs.
       .filter(([path]) => path.startsWith('node_modules/'))
       .filter(([path, wanted]) => !wanted.link && !isInstalled(path, wanted))
       .map(([path]) => path)

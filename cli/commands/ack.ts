@@ -3,11 +3,11 @@ import { lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { codeOf, exitCodeOf } from '../explain.ts'
 import { messageOf, wrongUsage } from '../failure.ts'
 import type { Target } from '../target/target.ts'
+import { counted } from '../terminal/amounts.ts'
 
 /** What one call of the API takes. */
 const LOCKS_PER_CALL = 100

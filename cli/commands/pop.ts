@@ -5,15 +5,15 @@ import {
 } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { printable } from '../../local/console/terminal.ts'
+import { printable } from '../../local/terminal/paint.ts'
 import { flag, integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { clockTime, counted } from '../console/amounts.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted } from '../failure.ts'
 import { detailsOf, onOneLine, seconds, withItems } from '../lines/write-item.ts'
 import { queueLocked } from '../target/locked-queue.ts'
+import { clockTime, counted } from '../terminal/amounts.ts'
 
 export const pop = command({
   name: 'pop',

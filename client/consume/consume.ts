@@ -1,11 +1,11 @@
+import { untilGrace } from '../../lambdas/consumer/core/stop.ts'
+import { LOCK_TTL_SECONDS_DEFAULT } from '../../lambdas/foundation/shared/bounds.ts'
 import type { Queue } from '../queue.ts'
 import { idleQueue } from './idle.ts'
 import type { Consumed, ConsumeFailure, ConsumeOptions, Handler } from './options.ts'
 import type { Shift } from './shift.ts'
 import { work } from './worker.ts'
 
-/** As the service has it. */
-const TTL_SECONDS = 30
 /** An item waits this long at most for a consumer that found the queue empty for a while. */
 const IDLE_MS_MAX = 5_000
 
@@ -18,25 +18,25 @@ export async function consume<T>(
   handler: Handler<T>,
   options: ConsumeOptions<T> = {},
 ): Promise<Consumed> {
-  const { concurrency = 1, batch = 1, ttlSeconds = TTL_SECONDS, signal, graceMs } = options
+  const {
+    concurrency = 1,
+    batch = 1,
+    ttlSeconds = LOCK_TTL_SECONDS_DEFAULT,
+    signal,
+    graceMs,
+  } = options
   const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
   check(concurrency, competing)
 
-  const stop = new AbortController()
-  const graceOver = new AbortController()
+  const { stop, graceOver, halt, over } = untilGrace(signal, graceMs)
   let failure: { readonly error: unknown } | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const halt = () => {
-    stop.abort()
-    if (graceMs !== undefined) timer ??= setTimeout(() => graceOver.abort(), graceMs)
-  }
   const fail = (error: unknown) => {
     failure ??= { error }
     halt()
   }
   const shift: Shift<T> = {
-    stop: stop.signal,
-    graceOver: graceOver.signal,
+    stop,
+    graceOver,
     counts: { acknowledged: 0, released: 0, deadLettered: 0 },
     report(one) {
       try {
@@ -46,16 +46,13 @@ export async function consume<T>(
       }
     },
   }
-  signal?.addEventListener('abort', halt)
-  if (signal?.aborted) halt()
-  const idle = idleQueue(stop.signal, idleMsMax)
+  const idle = idleQueue(stop, idleMsMax)
   const shared = { queue, handler, batch, ttlSeconds, competing, idle, shift }
   const workers = Array.from({ length: concurrency }, (_, number) =>
     work({ ...shared, number }).catch(fail),
   )
   await Promise.all(workers)
-  signal?.removeEventListener('abort', halt)
-  clearTimeout(timer)
+  over()
   if (failure !== undefined) throw failure.error
   return shift.counts
 }

@@ -51,7 +51,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
     try {
       popped = await queue.pop({
         count: batch,
-        ack: true,
+        requireAck: true,
         ttlSeconds,
         competing,
         hurry: stop,
@@ -129,7 +129,7 @@ const held = <T>({ queue, shift }: WorkerOptions<T>, { id, ttlSeconds }: Lock, s
 /** Asks for the lock that may be there, to release it. It may be a new one: it is released as well. */
 async function giveBack<T>(options: WorkerOptions<T>, idempotencyKey: string): Promise<void> {
   const { queue, batch, ttlSeconds, competing, shift } = options
-  const request = { count: batch, ack: true, ttlSeconds, competing, idempotencyKey }
+  const request = { count: batch, requireAck: true, ttlSeconds, competing, idempotencyKey }
   try {
     const { items, lock } = await queue.pop({ ...request, hurry: shift.stop })
     if (lock === undefined) return

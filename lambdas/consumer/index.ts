@@ -1,25 +1,28 @@
 // A function that works queues: `export const handler = consumer(async (items) => …)`.
 
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
-import { secureRandom, systemClock } from '../foundation/system.ts'
+import { type Clock, secureRandom, systemClock } from '../foundation/system.ts'
+import { countPopped } from '../runtime/count-popped.ts'
 import { logOf } from '../runtime/environment.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 import { currentTally, Tally, usageOf, withTally } from '../runtime/tally.ts'
 import { callNextOn } from './call-next.ts'
+import type { Handler } from './core/handler.ts'
+import { type Counts, type Ending, noCounts } from './core/run.ts'
 import type { Edge, Engine } from './edge.ts'
 import { type ConsumerEvent, queueOf } from './event.ts'
-import type { Handler } from './handler.ts'
-import { type Counts, type Ending, noCounts } from './run.ts'
 import { runQueue } from './run-queue.ts'
 import { type ConsumerOptions, settingsOf, variables } from './settings.ts'
 
 export type { InvocationContext as RunContext } from '../runtime/invocation.ts'
+export { consumeMany } from './consume-many.ts'
+export type { ConsumeManyOptions } from './core/consume-many.ts'
+export type { Handler, HandlerContext, HandlerResult } from './core/handler.ts'
+export type { Item } from './core/item.ts'
+export type { Ending } from './core/run.ts'
 export type { ConsumerEvent } from './event.ts'
-export type { Handler, HandlerContext, HandlerResult } from './handler.ts'
-export type { Item } from './item.ts'
-export type { Ending } from './run.ts'
 export type { ConsumerOptions } from './settings.ts'
 
 /** What a run did: its log line, and its answer to a call by hand. */
@@ -39,13 +42,14 @@ export function consumer<T = unknown>(
   const log = logOf(env)
   let made: Edge | undefined
   // The first event makes it: a test may import the handler without having a table.
-  const edge = (): Edge => {
-    made ??= {
-      queues: counted(createServices(env, log)),
-      clock: systemClock,
+  const edge = (clock: Clock): Edge => {
+    if (made?.clock === clock) return made
+    made = {
+      queues: counted(createServices(env, log, clock)),
+      clock,
       random: secureRandom,
       log,
-      callNext: callNextOn(env, systemClock),
+      callNext: callNextOn(env, clock),
     }
     return made
   }
@@ -84,7 +88,7 @@ export function consumer<T = unknown>(
           counts,
           remainingMs,
         }
-        const ended = await runQueue(request, edge())
+        const ended = await runQueue(request, edge(context.clock ?? systemClock))
         finish('info', { ended })
         return { queue, ended, ...counts }
       } catch (error) {
@@ -99,15 +103,9 @@ export function consumer<T = unknown>(
 const counted = (queues: Engine): Engine => ({
   ...queues,
   async pop(queue, request) {
-    const popped = await queues.pop(queue, request)
+    const popped = await queues.pop(queue, { ...request, forConsumer: true })
     const tally = currentTally()
-    if (popped.kind === 'items' && tally !== undefined) {
-      tally.count('ItemsPopped', popped.items.length)
-      const oldestMs = Math.min(...popped.items.map(({ pushedAtMs }) => pushedAtMs))
-      const age = Math.max(0, Date.now() - oldestMs) / 1000
-      // A run is one line: the worst of its pops, and not their sum.
-      tally.metrics.set('OldestItemAge', Math.max(age, tally.metrics.get('OldestItemAge') ?? 0))
-    }
+    if (tally !== undefined) countPopped(tally, popped)
     return popped
   },
 })

@@ -1,11 +1,15 @@
+import { randomText } from '../foundation/random-text.ts'
 import { describeError } from '../runtime/log.ts'
+import type { Handler } from './core/handler.ts'
+import { END_MS, mayTakeMore } from './core/pace.ts'
+import { isPassing } from './core/refusal.ts'
+import { type Counts, type Ending, endings, type Run, type Settings } from './core/run.ts'
+import { work } from './core/worker.ts'
 import type { Edge } from './edge.ts'
-import type { Handler } from './handler.ts'
-import { isPassing } from './insist.ts'
-import { END_MS } from './pace.ts'
-import { type Counts, type Ending, endings, type Run } from './run.ts'
-import type { Settings } from './settings.ts'
-import { work } from './worker.ts'
+import { troublesTo } from './troubles.ts'
+
+/** Nobody guesses it: 132 bits. */
+export const KEY_CHARACTERS = 22
 
 type RunRequest = {
   readonly queue: string
@@ -22,7 +26,7 @@ type RunRequest = {
  */
 export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending> {
   const { queue, settings, remainingMs } = request
-  const { clock, callNext } = edge
+  const { clock, random, callNext } = edge
   if (remainingMs() <= END_MS) {
     throw new Error(
       `Cannot work the queue "${queue}" because the function has ${remainingMs()} ms left, and ends a run ${END_MS} ms before its time is over: give it a longer timeout`,
@@ -36,9 +40,16 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
 
   const run: Run = {
     ...request,
-    edge,
+    edge: {
+      queues: edge.queues,
+      clock,
+      random,
+      newKey: () => randomText(random, KEY_CHARACTERS),
+      report: troublesTo(edge.log, queue),
+    },
     timeOver: over.signal,
     longestMs: 0,
+    mayTakeMore: () => mayTakeMore(remainingMs(), run.longestMs),
     foundPlenty: () => start(false),
   }
   function start(comesBack: boolean): void {

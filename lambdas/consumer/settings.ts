@@ -1,9 +1,14 @@
 import {
   ITEMS_PER_POP_MAX,
+  LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
 } from '../engine/core/limits.ts'
 import { type Environment, numberIn } from '../runtime/environment.ts'
+import { HELD_TTL_SECONDS_MIN, within } from './core/many-options.ts'
+import type { Settings } from './core/run.ts'
+
+export { HELD_TTL_SECONDS_MIN }
 
 export type ConsumerOptions = {
   /** Items the handler gets at once, at most: 1–100. Default 1. */
@@ -21,15 +26,6 @@ export type ConsumerOptions = {
   readonly competing?: boolean
 }
 
-export type Settings = {
-  readonly batchSize: number
-  readonly lockTtlSeconds: number
-  /** Infinity where only the queue has a limit. */
-  readonly deliveriesMax: number
-  readonly locks: number
-  readonly competing: boolean
-}
-
 /** The names that the construct sets; `lib/constructs/push-pop-consumer.ts` imports them. */
 export const variables = {
   name: 'PUSHPOP_CONSUMER_NAME',
@@ -42,16 +38,6 @@ export const variables = {
   /** `no` where a prefix or a pattern selects the queues: it fits their dead-letter queues as well. */
   deadLetters: 'PUSHPOP_CONSUMER_DEAD_LETTERS',
 } as const
-
-/** As the HTTP API and the client have it. */
-const LOCK_TTL_SECONDS = 30
-
-/**
- * We extend a lock when two fifths of its life are over. Of five seconds three are left then: more than
- * the process has left when it stops extending (`END_MS`), so no other consumer gets the items while the
- * handler still works.
- */
-export const LOCK_TTL_SECONDS_MIN = 5
 
 /** Locks at once: each is a range in the record, and a handler that works. */
 export const LOCKS_MAX = 100
@@ -73,8 +59,8 @@ export function settingsOf(options: ConsumerOptions, environment: Environment): 
     batchSize: within('batchSize', number('batchSize') ?? 1, 1, ITEMS_PER_POP_MAX),
     lockTtlSeconds: within(
       'lockTtlSeconds',
-      number('lockTtlSeconds') ?? LOCK_TTL_SECONDS,
-      LOCK_TTL_SECONDS_MIN,
+      number('lockTtlSeconds') ?? LOCK_TTL_SECONDS_DEFAULT,
+      HELD_TTL_SECONDS_MIN,
       LOCK_TTL_SECONDS_MAX,
     ),
     deliveriesMax:
@@ -84,11 +70,4 @@ export function settingsOf(options: ConsumerOptions, environment: Environment): 
     locks,
     competing,
   }
-}
-
-function within(name: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && min <= value && value <= max) return value
-  throw new TypeError(
-    `The consumer's ${name} must be an integer from ${min} to ${max}, and is ${value}`,
-  )
 }

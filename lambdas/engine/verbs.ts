@@ -1,9 +1,20 @@
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import type { DeadLetter } from './core/entry.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
+import type {
+  AnnounceReport,
+  AnnounceRequest,
+  HousekeepReport,
+  HousekeepRequest,
+  StartTimersReport,
+  SweepReport,
+  SweepRequest,
+} from './upkeep-verbs.ts'
 
 // What callers of the engine ask for, and what they get.
 
+export type * from './upkeep-verbs.ts'
 export type { PopRequest, PushItem, PushRequest }
 
 /**
@@ -45,11 +56,7 @@ export interface Queues {
     deadLetterQueue: string,
     request?: { readonly limit?: number },
   ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
-  list(request?: {
-    readonly prefix?: string
-    readonly limit?: number
-    readonly cursor?: string
-  }): Promise<QueuePage>
+  list(request?: ListRequest): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
   housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
   /** Ends expired locks of due queues; bounded a run, and the next run goes on where this one ended. */
@@ -60,17 +67,19 @@ export interface Queues {
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 
-export type Pushed = { readonly ids: readonly string[] }
+export type Pushed = {
+  readonly ids: readonly string[]
+  /** An earlier push with this key did it; this one changed nothing. */
+  readonly repeated?: true
+}
 
-export type PoppedItem = {
+export type PoppedItem = DeadLetter & {
   readonly text: string
   readonly id: string
   readonly priority: number
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** Why it was dead-lettered, on a dead-letter queue. */
-  readonly reason?: string
 }
 
 export type PopOutcome =
@@ -145,83 +154,33 @@ export type BrowsePage = {
   readonly cursor?: string
 }
 
+export type ListRequest = {
+  readonly prefix?: string | undefined
+  /** Just these, in this order, whether or not they exist: instead of a prefix and pages. */
+  readonly ids?: readonly string[] | undefined
+  /** What each record says beside its count. */
+  readonly detail?: boolean | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** No count, and no detail, where the record could not be read: it is throttled, or of a newer format. */
+export type QueueSummary = {
+  readonly queue: string
+  readonly count?: number
+  readonly detail?: {
+    readonly lockedCount: number
+    readonly deadCount: number
+    /** Items whose time has not come: none, as long as nothing can be scheduled. */
+    readonly scheduledCount: number
+    /** Those that hold items. */
+    readonly lanes: readonly { readonly priority: number; readonly count: number }[]
+  }
+}
+
 export type QueuePage = {
-  /** No count where the record could not be read: it is throttled, or of a newer format. */
-  readonly queues: readonly { readonly queue: string; readonly count?: number }[]
+  readonly queues: readonly QueueSummary[]
   readonly cursor?: string
-}
-
-export type HousekeepReport = {
-  readonly sealed: number
-  readonly offloaded: number
-  readonly recalled: number
-  readonly trimmed: number
-  readonly deadLettered: number
-  /** False when something is left that this run could not do. */
-  readonly finished: boolean
-}
-
-export type HousekeepRequest = {
-  /**
-   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
-   * caller that comes with every change of the queue.
-   */
-  readonly leaveStuck?: boolean
-}
-export type SweepRequest = {
-  readonly queuesMax?: number
-  /** Take no more queues after this time; a minute from now unless set. */
-  readonly deadlineMs?: number
-  /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
-  readonly tidyUntilMs?: number
-  /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
-  readonly shards?: readonly number[]
-}
-export type SweepReport = {
-  readonly queues: number
-  readonly itemsReturned: number
-  readonly itemsDeadLettered: number
-  /**
-   * How long the lock that waited longest had been over, of those that were ended; and of the queues
-   * that were met and not served, how long the timer of the first has been.
-   */
-  readonly lagMs: number
-  readonly failed: readonly SweepFailure[]
-  /** Something was left for the next run. */
-  readonly more: boolean
-}
-
-/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
-export type SweepFailure = {
-  readonly queue?: string
-  readonly shard?: number
-  readonly error: unknown
-}
-
-export type AnnounceRequest = {
-  /** Of the ids; all queues unless set. */
-  readonly prefix?: string
-  /** Where an earlier call stopped. */
-  readonly cursor?: string
-  readonly deadlineMs?: number
-}
-export type AnnounceReport = {
-  /** Looked at, whether or not they could be read. */
-  readonly queues: number
-  readonly announced: number
-  /** Not announced because of an error; the errors went to `onBackgroundError`. */
-  readonly failed: number
-  /** There are more queues: go on from here. */
-  readonly cursor?: string
-}
-
-export type StartTimersReport = {
-  readonly queues: number
-  readonly started: number
-  /** Passed, because their records could not be read or written; a later walk comes to them again. */
-  readonly failed: number
-  /** No further walk is needed, or it would not help. */
-  readonly finished: boolean
 }
 
 /** An entry of TransactWriteItems in document client form. */

@@ -1,17 +1,25 @@
+// Loaded by any Node, so it imports nothing.
+
 type Version = `${number}.${number}`
 
-export function isNode(wanted: Version): boolean {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+/** A sentence instead of what an older Node makes of it: an obscure "is not a function". */
+export function nodeTooOld(
+  wanted: Version,
+  what: string,
+  running = process.versions.node,
+): string | undefined {
+  const [major = 0, minor = 0] = running.split('.').map(Number)
   const [majorMin = 0, minorMin = 0] = wanted.split('.').map(Number)
-  return major > majorMin || (major === majorMin && minor >= minorMin)
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined
+  return (
+    `Cannot go on because ${what} needs Node ${wanted} or newer, and this is v${running}; ` +
+    'install a newer one from https://nodejs.org, or switch to it with your version manager'
+  )
 }
 
-export const nodeTooOld = (wanted: Version, what: string): string =>
-  `Cannot go on because ${what} needs Node ${wanted} or newer, and this is ${process.version}`
-
-/** A sentence instead of what an older Node makes of it: an obscure "is not a function". */
 export function needNode(wanted: Version, what: string): void {
-  if (!isNode(wanted)) throw new Error(nodeTooOld(wanted, what))
+  const tooOld = nodeTooOld(wanted, what)
+  if (tooOld !== undefined) throw new Error(tooOld)
 }
 
 /** For `process.getBuiltinModule`; the oldest that any entry but the client runs on. */

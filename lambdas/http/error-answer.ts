@@ -41,10 +41,10 @@ export function errorAnswer(error: unknown, requestId: string, changes: boolean)
   }
   if (error instanceof QueueLocked) {
     const { expiresAtMs, message } = error
-    // Rounded up to a whole second: a caller that comes back then finds the queue open.
-    const left = Math.max(1, Math.ceil((expiresAtMs - Date.now()) / 1000))
     const extra = { lock_expires_at: seconds(expiresAtMs), hint: waitOrCompete }
-    return refuse('QUEUE_LOCKED', message, true, requestId, extra, { 'retry-after': String(left) })
+    return refuse('QUEUE_LOCKED', message, true, requestId, extra, {
+      'retry-after': retryAfter(expiresAtMs - Date.now()),
+    })
   }
   if (error instanceof OutOfTime) {
     const extra = changes ? { outcome: 'unknown', hint: repeatSafely } : {}

@@ -1,6 +1,6 @@
 import type { Standing } from '../rate/rate-limits.ts'
 
-/** At least one: zero would say "now", and it is not. */
+/** `Retry-After`: rounded up, so that it is open by then, and at least one: zero would say "now". */
 export const retryAfter = (ms: number): string => String(Math.max(1, Math.ceil(ms / 1_000)))
 
 /**

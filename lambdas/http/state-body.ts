@@ -1,4 +1,4 @@
-import type { QueueState } from '../engine/queues.ts'
+import type { QueueState, QueueSummary } from '../engine/queues.ts'
 import { seconds } from './answer.ts'
 
 /** A queue's state as the API answers it; the configuration is a field beside it. */
@@ -22,6 +22,16 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
     count,
     priorities,
   })),
+})
+
+/** A queue in the list. `undefined` is left out of the answer. */
+export const summaryBody = ({ queue, count, detail }: QueueSummary) => ({
+  id: queue,
+  count,
+  locked_count: detail?.lockedCount,
+  dead_count: detail?.deadCount,
+  scheduled_count: detail?.scheduledCount,
+  priorities: detail?.lanes,
 })
 
 /** `null`: nothing waits. Left out: finding out would take more reads, which nobody asked for. */

@@ -25,7 +25,7 @@ export function meteredDocuments(inner: DocumentPort): DocumentPort {
         addUnits(tally, isRead(input), answer.ConsumedCapacity)
         return answer
       } catch (error) {
-        if (isConflict(error)) tally.conflicts += 1
+        if (lostRace(error)) tally.conflicts += 1
         throw error
       }
     },
@@ -67,4 +67,5 @@ const conflicts = new Set([
   'TransactionConflictException',
 ])
 
-const isConflict = (error: unknown): boolean => error instanceof Error && conflicts.has(error.name)
+/** A condition failed or a transaction was in the way: another writer was first. */
+const lostRace = (error: unknown): boolean => error instanceof Error && conflicts.has(error.name)

@@ -3,6 +3,7 @@ import type { DocumentPort } from '../foundation/dynamo.ts'
 import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
 import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import type { ObjectPort } from '../foundation/objects.ts'
+import type { Clock } from '../foundation/system.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
 import { type Environment, numberIn, required } from './environment.ts'
 import { describeError, type Log } from './log.ts'
@@ -14,8 +15,9 @@ import { variables } from './variables.ts'
  * The engine as the functions use it, made once when an environment starts. What is loaded here is
  * loaded at every cold start: S3 is not.
  */
-export function createServices(environment: Environment, log: Log): Queues {
-  return createQueuesOn(environment, log, documentsFromEnvironment(), objectsWhenNeeded())
+export function createServices(environment: Environment, log: Log, clock?: Clock): Queues {
+  const documents = documentsFromEnvironment()
+  return createQueuesOn(environment, log, documents, objectsWhenNeeded(), clock)
 }
 
 /** The same on any store: a test brings its own. */
@@ -24,6 +26,7 @@ export function createQueuesOn(
   log: Log,
   documents: DocumentPort,
   objects: () => Promise<ObjectPort>,
+  clock?: Clock,
 ): Queues {
   const idempotencyTtlSeconds = numberIn(environment, variables.idempotencyTtlSeconds)
   const remindAfterSeconds = numberIn(environment, variables.remindAfterSeconds)
@@ -32,6 +35,7 @@ export function createQueuesOn(
     bucketName: required(environment, variables.bucket),
     dynamodb: meteredDocuments(documents),
     s3: async () => meteredObjects(await objects()),
+    ...(clock !== undefined && { clock }),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
     events: environment[variables.events] !== 'off',
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),

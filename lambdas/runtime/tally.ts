@@ -15,6 +15,11 @@ export class Tally {
   count(metric: MetricName, value: number): void {
     if (value !== 0) this.metrics.set(metric, (this.metrics.get(metric) ?? 0) + value)
   }
+
+  /** The largest of several: a line shows the worst of them, and not their sum. */
+  most(metric: MetricName, value: number): void {
+    if (value > (this.metrics.get(metric) ?? 0)) this.metrics.set(metric, value)
+  }
 }
 
 /** What an invocation has used, for its log line; requests and conflicts are metrics too. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import type { BuildFailure, Message } from 'esbuild'
 import { type Bundle, bundle, type FunctionFiles, root, writeBundle } from './bundle.ts'
@@ -23,6 +24,23 @@ export function bundleFunction(entry: string, outdir: string, bundling: Bundling
     : plain
   writeBundle(made, outdir)
   return made
+}
+
+/**
+ * The files that a bundle is made of and that people write: not those of installed packages. A file of which nothing
+ * is left in the bundle, such as a constant, counts too.
+ */
+export function ownFilesOf({ inputs, importsOf }: Pick<Bundle, 'inputs' | 'importsOf'>) {
+  const found = new Set<string>()
+  const visit = (input: string): void => {
+    // What is not bundled, such as Node's modules, is no file here.
+    const isFile = packageOf(input) === undefined && existsSync(resolve(root, input))
+    if (!isFile || found.has(input)) return
+    found.add(input)
+    for (const imported of importsOf(input)) visit(imported)
+  }
+  for (const input of inputs) visit(input)
+  return [...found].map((input) => resolve(root, input))
 }
 
 type Made = readonly [made: Bundle, needed: Bundling]

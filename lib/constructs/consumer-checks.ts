@@ -1,7 +1,7 @@
 // Refuses a consumer that cannot work while the stack is synthesised, and not at its first item.
 
 import type { Duration } from 'aws-cdk-lib/core'
-import { LOCK_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
+import { HELD_TTL_SECONDS_MIN, LOCKS_MAX } from '../../lambdas/consumer/settings.ts'
 import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_MAX,
@@ -35,7 +35,7 @@ export function checkConsumer(id: string, props: Limits, timeout: Duration | und
   within(
     'lockTtl',
     props.lockTtl?.toSeconds({ integral: false }),
-    LOCK_TTL_SECONDS_MIN,
+    HELD_TTL_SECONDS_MIN,
     LOCK_TTL_SECONDS_MAX,
   )
   within('queuesAtOnce', props.queuesAtOnce, 1, 100_000)

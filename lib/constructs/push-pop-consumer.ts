@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { Rule } from 'aws-cdk-lib/aws-events'
@@ -15,10 +15,11 @@ import { CONSUMER_SOURCE, RUN_CONTINUED } from '../../lambdas/consumer/event.ts'
 import { variables as ownVariables } from '../../lambdas/consumer/settings.ts'
 import { variables } from '../../lambdas/runtime/variables.ts'
 import type { Bundling } from '../bundling/bundling.ts'
-import { bundleFunction } from '../bundling/consumer-bundle.ts'
+import { bundleFunction, ownFilesOf } from '../bundling/consumer-bundle.ts'
 import { acceptFindings } from './accept-findings.ts'
 import { checkConsumer, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
 import type { Events } from './events.ts'
+import { BUNDLED_FROM, LOCAL } from './function-settings.ts'
 import type { PushPop } from './push-pop.ts'
 import { ServiceFunction } from './service-function.ts'
 import { makeFailureQueue } from './stream-reader.ts'
@@ -112,8 +113,10 @@ export class PushPopConsumer extends Construct {
     const folder = mkdtempSync(join(tmpdir(), 'pushpop-consumer-'))
     try {
       // If only the template matters, any folder will do.
-      if (Stack.of(this).bundlingRequired) bundleFunction(entry, folder, bundling)
-      return new ServiceFunction(this, 'Function', {
+      const made = Stack.of(this).bundlingRequired
+        ? bundleFunction(entry, folder, bundling)
+        : undefined
+      const consumer = new ServiceFunction(this, 'Function', {
         setting: {
           file: basename(entry),
           description: `PushPop: works queues of ${service.serviceName}`,
@@ -124,6 +127,12 @@ export class PushPopConsumer extends Construct {
         environment: { ...environment, ...sourceMaps(environment, bundling) },
         ...service.common,
       })
+      if (made && this.node.tryGetContext(LOCAL)) {
+        const from = { entry: resolve(entry), files: ownFilesOf(made), bundling }
+        const resource = consumer.node.defaultChild as CfnFunction
+        resource.addMetadata(BUNDLED_FROM, from)
+      }
+      return consumer
     } finally {
       rmSync(folder, { recursive: true })
     }

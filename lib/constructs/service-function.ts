@@ -11,7 +11,12 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { type CfnResource, Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import { acceptFindings } from './accept-findings.ts'
-import { AT_RESTART, type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
+import {
+  AFTER_LOSS,
+  AFTER_RESTART,
+  type FunctionSetting,
+  HOLDS_CALLS,
+} from './function-settings.ts'
 import { kept } from './kept.ts'
 
 /** What all functions of a service have in common. */
@@ -58,7 +63,8 @@ export class ServiceFunction extends LambdaFunction {
     })
     const resource = this.node.defaultChild as CfnResource
     if (setting.holdsCalls) resource.addMetadata(HOLDS_CALLS, true)
-    if (setting.atRestart) resource.addMetadata(AT_RESTART, setting.atRestart)
+    if (setting.afterLoss) resource.addMetadata(AFTER_LOSS, setting.afterLoss)
+    if (setting.afterRestart) resource.addMetadata(AFTER_RESTART, setting.afterRestart)
     if (tracing) {
       acceptFindings(role, {
         'AwsSolutions-IAM5[Resource::*]':

@@ -43,7 +43,6 @@ type Waiting = {
 }
 
 export class FunctionPool {
-  readonly plan: FunctionPlan
   readonly processesMax: number
   readonly #settings: PoolSettings
   readonly #waiting: Waiting[] = []
@@ -56,20 +55,34 @@ export class FunctionPool {
   readonly #eager: number
   readonly #patienceMs: number
   readonly #spareCores: () => number
+  #plan: FunctionPlan
   #patience: NodeJS.Timeout | undefined
   #starting = 0
+  /** Why the last process did not start, if it did not. */
+  #problem: string | undefined
   #stopping = false
   #onQuiet = () => {}
 
   constructor(settings: PoolSettings) {
     this.#settings = settings
-    this.plan = settings.plan
+    this.#plan = settings.plan
     this.processesMax = Math.min(settings.processesMax, settings.plan.concurrencyMax ?? Infinity)
     this.#eager = settings.eager ?? availableParallelism()
     this.#patienceMs = settings.patienceMs ?? PATIENCE_MS
     this.#spareCores = settings.spareCores ?? spareCoresMeter()
     const idleMs = settings.idleMs ?? IDLE_MS
     this.#idleTimer = setInterval(() => this.#endIdle(idleMs), idleMs / 4).unref()
+  }
+
+  get plan(): FunctionPlan {
+    return this.#plan
+  }
+
+  /** From now on events run by this plan. What has begun ends by the old one, and then its process ends. */
+  replace(plan: FunctionPlan): void {
+    this.#plan = plan
+    this.#problem = undefined
+    for (const { process } of this.#idle.splice(0)) process.kill()
   }
 
   /** How many processes there are. */
@@ -150,7 +163,7 @@ export class FunctionPool {
 
   #start(): void {
     this.#starting += 1
-    const process = new FunctionProcess(this.#settings)
+    const process = new FunctionProcess({ ...this.#settings, plan: this.#plan })
     this.#processes.add(process)
     const { pid } = process
     if (pid !== undefined) this.#settings.onStart?.(pid)
@@ -163,10 +176,21 @@ export class FunctionPool {
     })
     process.started.then((problem) => {
       this.#starting -= 1
-      // As in Lambda: the event that caused the start gets the failure, and the next event tries again.
-      if (problem) this.#waiting.shift()?.resolve(problem)
+      // What is wrong with the old code need not be wrong with the new.
+      if (problem && process.plan === this.#plan) this.#fail(problem)
       else this.#next(process)
     })
+  }
+
+  /** As in Lambda: the event that caused the start gets the failure, and the next event tries again. */
+  #fail(problem: Outcome): void {
+    const payload = problem.kind === 'failed' ? problem.payload : ''
+    if (payload !== this.#problem) {
+      const text = `Init Error ${payload}`
+      this.#settings.onOutput({ functionId: this.#plan.id, stream: 'stderr', text })
+    }
+    this.#problem = payload
+    this.#waiting.shift()?.resolve(problem)
   }
 
   #run(process: FunctionProcess, event: string, resolve: (outcome: Outcome) => void): void {
@@ -181,6 +205,11 @@ export class FunctionPool {
 
   #next(process: FunctionProcess): void {
     if (!process.isUsable) return
+    if (process.plan !== this.#plan) {
+      process.kill()
+      return
+    }
+    this.#problem = undefined
     const waiting = this.#nextWaiting()
     if (waiting) this.#run(process, waiting.event, waiting.resolve)
     else this.#idle.push({ process, sinceMs: Date.now() })

@@ -63,20 +63,26 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   'lambdas/runtime': engine,
   'lambdas/http': service,
+  // How one queue is worked, whoever does it: the client bundles this too.
+  'lambdas/consumer/core': ['lambdas/foundation/shared'],
   'lambdas/consumer': service,
   'lambdas/background': service,
   'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
 
   // Published by itself, and loaded by browsers.
-  client: ['lambdas/foundation/shared'],
+  client: ['lambdas/foundation/shared', 'lambdas/consumer/core'],
 
   lib: data.stack,
   bin: ['lib'],
-  local: ['lib/constructs/function-settings.ts'],
+  local: [
+    'lib/constructs/function-settings.ts',
+    'lib/bundling/bundling.ts',
+    'lib/bundling/consumer-bundle.ts',
+  ],
   testing: ['local', 'lambdas/engine', 'lambdas/foundation'],
   cli: ['client', 'local', 'lambdas/http', ...engine, ...data.prices],
 
-  examples: ['lib', 'client', 'lambdas/consumer'],
+  examples: ['lib', 'client', 'lambdas/consumer', 'lambdas/engine', 'testing'],
   scripts: ['lib', 'local', 'lambdas'],
   bench: ['testing', 'lib', 'lambdas'],
   test: ['bench', 'bin', 'cli', 'client', 'lambdas', 'lib', 'local', 'scripts', 'testing'],

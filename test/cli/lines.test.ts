@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { age } from '../../cli/console/amounts.ts'
-import { barLine } from '../../cli/console/progress-bar.ts'
-import { tableLines } from '../../cli/console/table.ts'
 import { batchesOf, type LineItem } from '../../cli/lines/batches.ts'
 import { importKey } from '../../cli/lines/import-key.ts'
 import { readStored } from '../../cli/lines/item-text.ts'
 import { LINE_BYTES_MAX, readLines } from '../../cli/lines/read-lines.ts'
 import { itemLine, withItems } from '../../cli/lines/write-item.ts'
 import { writtenBefore } from '../../cli/lines/written-before.ts'
+import { age } from '../../cli/terminal/amounts.ts'
+import { barLine } from '../../cli/terminal/progress-bar.ts'
+import { tableLines } from '../../cli/terminal/table.ts'
 import { useFolder } from './places.ts'
 
 const file = useFolder()

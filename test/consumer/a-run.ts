@@ -1,12 +1,20 @@
 // One run on the real engine and the simulated store, in time that passes only when all wait.
 
+import type { Handler } from '../../lambdas/consumer/core/handler.ts'
+import { lookerOf } from '../../lambdas/consumer/core/look.ts'
+import {
+  type ManyOptions,
+  manySettingsOf,
+  type Which,
+} from '../../lambdas/consumer/core/many-options.ts'
+import { type Counts, type Ending, noCounts } from '../../lambdas/consumer/core/run.ts'
+import { type ManyTrouble, workMany } from '../../lambdas/consumer/core/work-many.ts'
 import type { Edge, Engine } from '../../lambdas/consumer/edge.ts'
-import type { Handler } from '../../lambdas/consumer/handler.ts'
-import { type Counts, type Ending, noCounts } from '../../lambdas/consumer/run.ts'
 import { runQueue } from '../../lambdas/consumer/run-queue.ts'
 import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Clock } from '../../lambdas/foundation/dynamo.ts'
+import { randomText } from '../../lambdas/foundation/random-text.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { seeded } from '../../testing/random.ts'
 import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
@@ -29,6 +37,11 @@ export type RunOptions = ConsumerOptions & {
   /** Stands in front of the engine: faults. */
   readonly through?: (engine: Engine) => Partial<Engine>
   readonly callNext?: Edge['callNext']
+}
+
+export type ManyRunOptions = ManyOptions & {
+  /** Stands in front of the engine: faults. */
+  readonly through?: (engine: Queues) => Partial<Queues>
 }
 
 export class Place {
@@ -81,6 +94,12 @@ export class Place {
   /** Since the beginning. */
   get ms(): number {
     return this.#scheduler.nowMs - START_MS
+  }
+
+  /** Into another queue. */
+  async pushTo(queue: string, ...values: unknown[]): Promise<void> {
+    const items = values.map((value) => ({ text: JSON.stringify(value) }))
+    await this.in(this.queues.push(queue, { items }))
   }
 
   async push(...values: unknown[]): Promise<readonly string[]> {
@@ -151,6 +170,38 @@ export class Place {
       (ending) => ({ ending, counts, tookMs: this.ms - beganMs }),
       (error: unknown) => ({ error, counts, tookMs: this.ms - beganMs }),
     )
+  }
+
+  /** Works many queues until `stop`. */
+  many<T>(which: Which, handler: Handler<T>, options: ManyRunOptions = {}) {
+    const engine = this.#engine()
+    const queues = { ...engine, ...options.through?.(engine) }
+    const stop = new AbortController()
+    const graceOver = new AbortController()
+    const troubles: ManyTrouble[] = []
+    const edge = {
+      queues: this.#listed(queues),
+      clock: this.clock,
+      random: this.#random,
+      newKey: () => randomText(this.#random, 22),
+      report: (trouble: ManyTrouble) => void troubles.push(trouble),
+      look: lookerOf(async (request) => {
+        this.verbs.push('list')
+        const { queues: found, ...page } = await queues.list({ ...request, detail: true })
+        const standings = found.map(({ queue, count, detail }) => ({
+          queue,
+          count,
+          lockedCount: detail?.lockedCount,
+        }))
+        return { queues: standings, ...page }
+      }, which),
+    }
+    const settings = manySettingsOf(options)
+    const signals = { stop: stop.signal, graceOver: graceOver.signal }
+    const ended = workMany(settings, handler as Handler, edge, signals)
+    // Whoever waits for it gets the error.
+    ended.catch(() => {})
+    return { stop: () => stop.abort(), endGrace: () => graceOver.abort(), ended, troubles }
   }
 
   #listed(engine: Engine): Engine {

@@ -2,8 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { queueOf } from '../../lambdas/consumer/event.ts'
-import type { Item } from '../../lambdas/consumer/item.ts'
+import type { Item } from '../../lambdas/consumer/core/item.ts'
 import {
   END_MS,
   howToWait,
@@ -12,9 +11,10 @@ import {
   retryDelayMs,
   TROUBLES_MAX,
   troublePauseMs,
-} from '../../lambdas/consumer/pace.ts'
-import { LOCK_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
-import { overdue, verdictsOf } from '../../lambdas/consumer/verdicts.ts'
+} from '../../lambdas/consumer/core/pace.ts'
+import { overdue, verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
+import { queueOf } from '../../lambdas/consumer/event.ts'
+import { HELD_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
 
 describe('Another batch', () => {
   it.each([
@@ -58,7 +58,7 @@ it('Trouble is sat out for some seconds, and not for longer than any lock lives.
 })
 
 it('A lock that is not extended any more outlives the process that holds it.', () => {
-  const leftMs = LOCK_TTL_SECONDS_MIN * 1000 * 0.6
+  const leftMs = HELD_TTL_SECONDS_MIN * 1000 * 0.6
   expect(leftMs).toBeGreaterThan(END_MS)
 })
 

@@ -1,8 +1,8 @@
 // What a run does with a queue: on the real engine and the simulated store, in virtual time.
 
 import { describe, expect, it } from 'vitest'
-import type { HandlerContext } from '../../lambdas/consumer/handler.ts'
-import type { Item } from '../../lambdas/consumer/item.ts'
+import type { HandlerContext } from '../../lambdas/consumer/core/handler.ts'
+import type { Item } from '../../lambdas/consumer/core/item.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { Place, QUEUE } from './a-run.ts'
 

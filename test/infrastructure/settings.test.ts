@@ -59,6 +59,8 @@ describe('A setting that cannot be meant', () => {
       { concurrency: 'ReturnExpiredLocks:1', sweepEvery: '59' },
       'must be ReturnExpiredLocks:2 or more for `sweepers` of 1 with `sweepEvery` below 60 seconds',
     ],
+    [{ sweepevery: '5' }, '"sweepevery" does not exist; write "sweepEvery"'],
+    [{ cors: 'https://a' }, '"cors" does not exist; there are alarmTopic, audience, auth, '],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(
     '%o is refused in one sentence.',

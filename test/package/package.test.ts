@@ -1,8 +1,8 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { needNode } from '../../cli/node-version.ts'
-import emulator from '../../emulator/package.json' with { type: 'json' }
+import dynoxideFolder from '../../dynoxide/package.json' with { type: 'json' }
+import { nodeTooOld } from '../../lambdas/foundation/node-version.ts'
 import {
   DYNOXIDE_VERSION,
   dynoxidePackages,
@@ -123,7 +123,7 @@ describe('The package', () => {
   })
 
   it('asks for the binary that this repository installs.', () => {
-    expect(emulator.optionalDependencies).toEqual(
+    expect(dynoxideFolder.optionalDependencies).toEqual(
       Object.fromEntries(dynoxidePackages.map((name) => [name, DYNOXIDE_VERSION])),
     )
   })
@@ -243,17 +243,27 @@ const useConsumer = `
   consumer(async () => 17)
 `
 const useTesting = `
-  import { type LocalStack, startLocalStack, startQueues, type TestQueues } from 'pushpop/testing'
+  import { consumer } from 'pushpop/consumer'
+  import {
+    type FakeContext, fakeContext, type LocalStack, startLocalStack, startQueues, type TestQueues,
+  } from 'pushpop/testing'
+
+  const handler = consumer<number>(async () => {})
+  const context: FakeContext = fakeContext({ timeoutSeconds: 10 })
+  export const left: number = context.getRemainingTimeInMillis()
 
   export async function work(): Promise<number> {
     const store: TestQueues = await startQueues({ name: 'shop', remindAfterSeconds: 60 })
     Object.assign(process.env, store.environment)
     const queue = store.newQueue()
     await store.queues.push(queue, { items: [{ text: '17' }] })
+    const { acknowledged } = await store.wake(queue, handler)
+    const { itemsReturned }: { itemsReturned: number } = await store.moveTime(acknowledged)
+    await handler({ detail: { queue } }, fakeContext({ clock: store.clock }))
     const stack: LocalStack = await startLocalStack({ port: 0, app: 'app.ts' })
     await fetch(stack.url + '/healthz')
     await Promise.all([store.stop(), stack.stop()])
-    return (await store.queues.inspect(queue)).count
+    return itemsReturned + (await store.queues.inspect(queue)).count
   }
   // @ts-expect-error
   startQueues({ tableName: 'shop' })
@@ -519,6 +529,26 @@ describe('What helps to test', () => {
     expect(await full.script(work)).toBe('17\n')
   })
 
+  it('runs a consumer in a time that the test moves.', async () => {
+    const said = await full.script(`
+      import { consumer } from 'pushpop/consumer'
+      import { startQueues } from 'pushpop/testing'
+      process.env.PUSHPOP_LOG_LEVEL = 'error'
+      const seen = []
+      const handler = consumer(([item]) => void seen.push(item.value, item.deliveries))
+      const store = await startQueues()
+      Object.assign(process.env, store.environment)
+      const queue = store.newQueue()
+      await store.queues.push(queue, { items: [{ text: '17' }] })
+      await store.queues.pop(queue, { requireAck: true })
+      const runs = [(await store.wake(queue, handler)).ended]
+      const { itemsReturned } = await store.moveTime(31_000)
+      runs.push((await store.wake(queue, handler)).ended)
+      process.stdout.write('\\n' + [...runs, itemsReturned, ...seen].join(' '))
+      await store.stop()`)
+    expect(said.split('\n').at(-1)).toBe('locked empty 1 17 2')
+  })
+
   it('says what to install where they are not.', async () => {
     const binary = dynoxideToInstall(process)
     const toInstall = `${binary === undefined ? 'Start DynamoDB Local' : `Run npm install --save-optional ${binary}`}`
@@ -552,9 +582,11 @@ describe('pushpop', () => {
   })
 
   it('says which Node it needs, where it is not there.', () => {
-    expect(() => needNode('22.15', 'this')).not.toThrow()
-    expect(() => needNode('99.1', 'a test')).toThrow(
-      `Cannot go on because a test needs Node 99.1 or newer, and this is ${process.version}`,
+    expect(nodeTooOld('22.15', 'this')).toBeUndefined()
+    expect(nodeTooOld('22.15', 'this', '22.15.0')).toBeUndefined()
+    expect(nodeTooOld('22.15', 'the command line', '20.11.1')).toBe(
+      'Cannot go on because the command line needs Node 22.15 or newer, and this is v20.11.1; ' +
+        'install a newer one from https://nodejs.org, or switch to it with your version manager',
     )
   })
 

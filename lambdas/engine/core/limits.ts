@@ -3,6 +3,8 @@
  * `operations/`, beside their loops.
  */
 
+export * from '../../foundation/shared/bounds.ts'
+
 /** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
 export const PRIORITY_MAX = 2_147_483_647
 
@@ -12,13 +14,14 @@ export const ITEM_BYTES_MAX = 256 * 1024
 /** 2.5 MiB: a Lambda takes 6 MB after JSON escaping, which doubles a text full of quotes. */
 export const PUSH_BYTES_MAX = 2.5 * 1024 * 1024
 
-export const ITEMS_PER_POP_MAX = 100
+/** Locks that one call acknowledges: a request each, side by side. */
+export const LOCKS_PER_CALL_MAX = 100
+/** Items that one redrive moves: some tens of transactions, within the time of a call. */
+export const ITEMS_PER_REDRIVE_MAX = 1_000
+/** Of queues, and of items that are looked at. */
+export const PAGE_DEFAULT = 20
 /** 4 MiB as Lambda escapes it: its answers are limited to 6 MB, and the details need room too. */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
-
-export const LOCK_TTL_SECONDS_MIN = 1
-export const LOCK_TTL_SECONDS_MAX = 300
-export const LOCK_TTL_SECONDS_DEFAULT = 30
 
 /**
  * Items in live locks, dead items and hole ranges together. Each can cost the record a range of
@@ -112,7 +115,6 @@ export const SEGMENT_SIZE_DEFAULT = 100
 export const SEGMENT_SIZE_MAX = 250
 export const BUFFER_SEGMENTS_DEFAULT = 1
 export const BUFFER_SEGMENTS_MAX = 100
-export const MAX_DELIVERIES_MAX = 1_000
 /** Stands for "no capacity set" in `room`: exact as a number, and never used up. */
 export const ROOM_UNLIMITED = 1_000_000_000_000_000
 

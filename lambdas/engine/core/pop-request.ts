@@ -16,6 +16,8 @@ export type PopRequest = {
   readonly acknowledge?: string
   /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
   readonly idempotencyKey?: string
+  /** The lock's id says that a consumer's run holds it: see `consumersAreGone`. */
+  readonly forConsumer?: boolean
   /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
   readonly receivedMs?: number | undefined
 }

@@ -41,6 +41,21 @@ export function countIn(record: QueueRecord): number {
   return count
 }
 
+/** What a record tells at a glance; of a queue that is not there, that nothing is. */
+export function detailOf(record: QueueRecord | undefined, nowMs: number) {
+  let lockedCount = 0
+  let deadCount = 0
+  const lanes: { priority: number; count: number }[] = []
+  for (const [priority, lane] of record === undefined ? [] : lanesInOrder(record)) {
+    const visible = visibleIn(record as QueueRecord, lane)
+    const count = countOf(visible)
+    if (count > 0) lanes.push({ priority, count })
+    lockedCount += countOf(lockedNow(record as QueueRecord, priority, visible, nowMs))
+    deadCount += countOf(lane.dead)
+  }
+  return { lockedCount, deadCount, scheduledCount: 0, lanes }
+}
+
 /** Changes whenever anything in the record does, claims and acknowledgements included. */
 export const etagOf = (record: QueueRecord | undefined): string =>
   record === undefined

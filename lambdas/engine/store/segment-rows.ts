@@ -80,10 +80,7 @@ export function recalledRows(
   return rows
 }
 
-export function* runsOfBytes(
-  entries: readonly string[],
-  bytesMax: number,
-): Generator<readonly string[]> {
+function* runsOfBytes(entries: readonly string[], bytesMax: number): Generator<readonly string[]> {
   let run: string[] = []
   let bytes = 0
   for (const entry of entries) {

@@ -3,7 +3,7 @@ import { present } from '../../foundation/shared/present.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { browseCall, configurationCall, inspectCall, listCall } from '../schemas/inspect.ts'
-import { stateBody } from '../state-body.ts'
+import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
 
@@ -32,9 +32,10 @@ export const inspectEndpoints = (queues: Queues) => ({
   ),
 
   list: endpoint(listCall, async ({ parameters }) => {
-    const page = await queues.list(present(parameters))
+    const { ids, ...request } = parameters
+    const page = await queues.list({ ...request, ids: ids?.split(',') })
     return ok({
-      queues: page.queues.map(({ queue, count }) => ({ id: queue, count })),
+      queues: page.queues.map(summaryBody),
       cursor: page.cursor,
     })
   }),

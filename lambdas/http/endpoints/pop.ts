@@ -1,6 +1,6 @@
 import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
-import type { Tally } from '../../runtime/tally.ts'
+import { countPopped } from '../../runtime/count-popped.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { QueueLocked } from '../queue-locked.ts'
@@ -20,7 +20,8 @@ export const popEndpoints = (queues: Queues) => ({
     })
     const outcome = await queues.pop(queue, request)
     if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
-    countPop(tally, outcome)
+    countPopped(tally, outcome)
+    tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
     return outcome.kind === 'items' ? popped(outcome) : nothingPopped(outcome, requireAck)
   }),
 })
@@ -56,16 +57,14 @@ export const itemTexts = (items: readonly PoppedItem[]): string =>
 /** An id is made of characters that need no escape; a reason is anything. */
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
-export function detailFields({ id, priority, pushedAtMs, deliveries, reason }: PoppedItem): string {
+export function detailFields(item: PoppedItem): string {
+  const { id, priority, pushedAtMs, deliveries, ...deadLetter } = item
+  const { reason, deadLetteredAtMs, priorDeliveries } = deadLetter
   const pushedAt = secondsText(pushedAtMs)
   const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
-  return reason === undefined ? fields : `${fields},"reason":${JSON.stringify(reason)}`
-}
-
-function countPop(tally: Tally, outcome: Items | Empty): void {
-  tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
-  if (outcome.kind === 'empty') return
-  tally.count('ItemsPopped', outcome.items.length)
-  const oldestMs = Math.min(...outcome.items.map(({ pushedAtMs }) => pushedAtMs))
-  tally.count('OldestItemAge', Math.max(0, Date.now() - oldestMs) / 1000)
+  if (reason === undefined) return fields
+  const why = `${fields},"reason":${JSON.stringify(reason)}`
+  if (deadLetteredAtMs === undefined) return why
+  const at = secondsText(deadLetteredAtMs)
+  return `${why},"dead_lettered_at":${at},"prior_deliveries":${priorDeliveries}`
 }

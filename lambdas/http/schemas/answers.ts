@@ -27,6 +27,10 @@ const detailEntries = {
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
+  dead_lettered_at: v.optional(
+    time('When it came to this dead-letter queue; absent where an older version moved it.'),
+  ),
+  prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
 }
 const details = v.strictObject(detailEntries)
 const items = described(v.array(v.any()), 'The items’ own JSON, byte for byte.')
@@ -171,6 +175,20 @@ export const queueList = v.strictObject({
       id: v.string(),
       count: v.optional(
         count('Its items; absent where the record of the queue could not be read just now.'),
+      ),
+      locked_count: v.optional(count('Items in live locks. With `detail`, as all that follows.')),
+      dead_count: v.optional(count('Items on their way to the dead-letter queue.')),
+      scheduled_count: v.optional(count('Items whose time has not come.')),
+      priorities: v.optional(
+        described(
+          v.array(
+            v.strictObject({
+              priority: count('0 is served first.'),
+              count: count('Items of this priority.'),
+            }),
+          ),
+          'Those that have items.',
+        ),
       ),
     }),
   ),

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
+import { ITEMS_PER_POP_MAX, QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
 import type { Call } from './call.ts'
 import { cursor, flag, object, optional, pageLimit, priority, text } from './fields.ts'
 
-const PAGE_MAX = 100
 /** The longest queue id: 100 characters and `-deadletter`. */
 const QUEUE_ID_CHARACTERS_MAX = 111
 
@@ -33,7 +32,15 @@ export const configurationCall = {} as const satisfies Call
 export const listCall = {
   parameters: object({
     prefix: optional(text(0, QUEUE_ID_CHARACTERS_MAX), 'Only ids with this prefix.'),
-    limit: v.optional(pageLimit(PAGE_MAX)),
+    ids: optional(
+      text(1, QUEUES_PER_PAGE_MAX * (QUEUE_ID_CHARACTERS_MAX + 1)),
+      'Up to 100 ids, with commas between them: just these queues, in this order, instead of pages.',
+    ),
+    detail: optional(
+      flag(),
+      'Also what is locked, dead and scheduled, and each priority’s count. Default false.',
+    ),
+    limit: v.optional(pageLimit(QUEUES_PER_PAGE_MAX)),
     cursor: v.optional(cursor()),
   }),
 } as const satisfies Call

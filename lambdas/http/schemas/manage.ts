@@ -1,10 +1,10 @@
+import { ITEMS_PER_REDRIVE_MAX } from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { configurationEntries } from './configuration.ts'
 import { integer, object, optional, priority } from './fields.ts'
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
-const LIMIT_MAX = 1_000
 
 const plain = { raw: new Set<string>() }
 
@@ -33,7 +33,7 @@ export const redriveCall = {
     ...small,
     kind: 'optional',
     schema: object({
-      limit: optional(integer(1, LIMIT_MAX), 'How many items at most. Default 1,000.'),
+      limit: optional(integer(1, ITEMS_PER_REDRIVE_MAX), 'How many items at most. Default 1,000.'),
     }),
   },
 } as const satisfies Call

@@ -1,10 +1,8 @@
 import * as v from 'valibot'
-import { REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
+import { LOCKS_PER_CALL_MAX, REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { described, itemIds, list, lockId, object, optional, text, ttlSeconds } from './fields.ts'
-
-const LOCKS_MAX = 100
 
 const oneLock = object({ lock_id: lockId(), ids: v.optional(itemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
@@ -17,7 +15,7 @@ export const acknowledgeCall = {
       field: 'lock_ids',
       schema: object({
         lock_ids: described(
-          list(lockId(), 1, LOCKS_MAX, 'lock ids'),
+          list(lockId(), 1, LOCKS_PER_CALL_MAX, 'lock ids'),
           'Each is settled for itself, and has a result of its own.',
         ),
       }),

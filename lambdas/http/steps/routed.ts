@@ -1,4 +1,4 @@
-import { checkQueueId, isQueueId } from '../../foundation/queue-id.ts'
+import { checkQueueId, ID_RULE, isQueueId } from '../../foundation/queue-id.ts'
 import type { Target } from '../exchange.ts'
 import { noSuchRoute } from '../no-such-route.ts'
 import { RequestError } from '../request-error.ts'
@@ -29,11 +29,9 @@ export function routed(targets: ReadonlyMap<string, Target>): Step {
 /** Spelled like a queue id. Checked here and not by the limiter, which other functions do not load. */
 function checkedKey(key: string | undefined): string {
   if (isQueueId(key)) return key
-  throw new RequestError(
-    'INVALID_PARAMETER',
-    'A rate limit’s key must be 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',
-    { field: 'key' },
-  )
+  throw new RequestError('INVALID_PARAMETER', `A rate limit’s key must be ${ID_RULE}`, {
+    field: 'key',
+  })
 }
 
 const WANTED_FORMAT = 'the integration must send payload format version 2.0'

@@ -1,11 +1,11 @@
-import { isQueueId } from '../../foundation/queue-id.ts'
+import { ID_RULE, isQueueId } from '../../foundation/queue-id.ts'
 import type { Key } from '../../foundation/table.ts'
 import { invalid } from './settings.ts'
 
 /** A rate limit's key is spelled like a queue id. */
 export function checkRateKey(key: unknown): void {
   if (isQueueId(key)) return
-  throw invalid('key', 'it must be 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..')
+  throw invalid('key', `it must be ${ID_RULE}`)
 }
 
 /** `push~orders`: the key that guards a queue's pushes. No caller can name it: ids have no `~`. */

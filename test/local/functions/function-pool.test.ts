@@ -109,3 +109,27 @@ describe('a stop', () => {
     expect(pool.size).toBe(0)
   })
 })
+
+describe('whose code is replaced', () => {
+  test('a function runs the old code to its end, and the new from the next event on', async () => {
+    const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
+    const gate = join(directory, 'gate-replaced')
+    const old = pool.invoke(JSON.stringify({ n: 1, gate }))
+    await until(() => outputs.length === 1)
+    const code = "export const handler = async () => 'new'"
+    pool.replace({ ...pool.plan, codeDirectory: writeCode(directory, 'replaced', code) })
+    const next = pool.invoke('{}')
+    writeCode(directory, 'gate-replaced', '')
+    expect(answer(await old)).toBeGreaterThan(0)
+    expect(answer(await next)).toBe('new')
+  })
+
+  test('a function that did not start is started by the new code, and its error is said once', async () => {
+    const pool = poolOf("throw new Error('a bug')", {}, { eager: 1, processesMax: 1 })
+    for (let n = 0; n < 3; n += 1) expect((await pool.invoke('{}')).kind).toBe('failed')
+    expect(texts()).toEqual([expect.stringContaining('a bug')])
+    const code = "export const handler = async () => 'mended'"
+    pool.replace({ ...pool.plan, codeDirectory: writeCode(directory, 'mended', code) })
+    expect(answer(await pool.invoke('{}'))).toBe('mended')
+  })
+})

@@ -1,4 +1,4 @@
-import type { Item } from '../../../lambdas/consumer/item.ts'
+import type { Item } from '../../../lambdas/consumer/core/item.ts'
 import type { PoppedItem } from '../../../lambdas/engine/queues.ts'
 import type { Random } from '../../../testing/random.ts'
 

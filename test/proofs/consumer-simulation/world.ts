@@ -3,9 +3,9 @@
 // event waits for a free one, a process is killed at the end of its time or whenever it pleases, and
 // what failed is repeated. Events come late and twice, never not at all.
 
-import { noCounts } from '../../../lambdas/consumer/run.ts'
+import type { Settings } from '../../../lambdas/consumer/core/run.ts'
+import { noCounts } from '../../../lambdas/consumer/core/run.ts'
 import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
-import type { Settings } from '../../../lambdas/consumer/settings.ts'
 import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
 import { isLive, type QueueRecord, type Stretch } from '../../../lambdas/engine/core/record.ts'
 import { isReminded } from '../../../lambdas/engine/core/reminder.ts'

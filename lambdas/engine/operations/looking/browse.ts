@@ -1,8 +1,8 @@
-import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import { decodeItem, escapedBytes } from '../../core/entry.ts'
+import { checkLimit } from '../../core/check-limit.ts'
+import { deadLetterOf, decodeItem, escapedBytes } from '../../core/entry.ts'
 import { itemId } from '../../core/keys.ts'
-import { ANSWER_BYTES_MAX, ITEMS_PER_POP_MAX } from '../../core/limits.ts'
+import { ANSWER_BYTES_MAX, ITEMS_PER_POP_MAX, PAGE_DEFAULT } from '../../core/limits.ts'
 import { checkPriority } from '../../core/push-request.ts'
 import { countOf, includes, numbersOf, subtract, take } from '../../core/ranges.ts'
 import { deliveriesOf, type QueueRecord, stretchesOf } from '../../core/record.ts'
@@ -20,8 +20,6 @@ import { act, answer, done } from '../attempts/decision.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { readingCourse } from '../attempts/missing-items.ts'
 
-const LIMIT_DEFAULT = 20
-
 /** The next items in pop order, without taking them. */
 export async function browse(
   engine: Engine,
@@ -29,17 +27,9 @@ export async function browse(
   request: BrowseRequest = {},
 ): Promise<BrowsePage> {
   checkQueueId(queue)
-  const { priority, limit = LIMIT_DEFAULT, cursor } = request
+  const { priority, limit = PAGE_DEFAULT, cursor } = request
   if (priority !== undefined) checkPriority(priority, 'priority')
-  if (!Number.isInteger(limit) || limit < 1 || limit > ITEMS_PER_POP_MAX) {
-    throw new QueueError(
-      'INVALID_PARAMETER',
-      `limit must be an integer from 1 to ${ITEMS_PER_POP_MAX}`,
-      {
-        field: 'limit',
-      },
-    )
-  }
+  checkLimit(limit, ITEMS_PER_POP_MAX)
   const place = cursor === undefined ? undefined : decodeCursor(cursor)
   const course = { ...readingCourse(queue), from: 'store' } as const
   return attempts<BrowsePage>(engine, queue, course, ({ record }) => {
@@ -69,7 +59,8 @@ async function pageOf(
     if (read.kind === 'missing') return undefined
     const numbers = [...numbersOf(picks)]
     for (const [index, entry] of read.entries.entries()) {
-      const { text, pushedAtMs, moved } = decodeItem(entry)
+      const item = decodeItem(entry)
+      const { text, pushedAtMs } = item
       const sequence = numbers[index] as number
       const isLocked = includes(locked, sequence)
       bytes -= escapedBytes(text)
@@ -83,7 +74,7 @@ async function pageOf(
         pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + (isLocked ? 1 : 0),
         state: isLocked ? 'locked' : 'ready',
-        ...(moved !== undefined && { reason: moved.reason }),
+        ...deadLetterOf(item),
       })
     }
     const seen = read.entries.length

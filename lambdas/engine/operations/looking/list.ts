@@ -1,30 +1,23 @@
-import type { Row } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
+import { ID_RULE, isQueueId } from '../../../foundation/queue-id.ts'
+import { checkLimit } from '../../core/check-limit.ts'
 import { allShards, queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import { PAGE_DEFAULT, QUEUES_PER_PAGE_MAX } from '../../core/limits.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
-import { badCursor, countIn } from '../../core/views.ts'
-import type { QueuePage } from '../../verbs.ts'
+import { badCursor, countIn, detailOf } from '../../core/views.ts'
+import type { ListRequest, QueuePage, QueueSummary } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { checkPrefix, isPrefix, queuesIn } from './directory.ts'
 
-const LIMIT_DEFAULT = 20
-const LIMIT_MAX = 100
-
 /** Queues by name, a page at a time: each shard has its own in order, and this merges them. */
-export async function list(
-  engine: Engine,
-  {
-    prefix = '',
-    limit = LIMIT_DEFAULT,
-    cursor,
-  }: { readonly prefix?: string; readonly limit?: number; readonly cursor?: string } = {},
-): Promise<QueuePage> {
-  checkPrefix(prefix)
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new QueueError('INVALID_PARAMETER', `limit must be an integer from 1 to ${LIMIT_MAX}`, {
-      field: 'limit',
-    })
+export async function list(engine: Engine, request: ListRequest = {}): Promise<QueuePage> {
+  const { prefix = '', ids, detail = false, limit = PAGE_DEFAULT, cursor } = request
+  if (ids !== undefined) {
+    checkIds(request)
+    return { queues: await summariesOf(engine, ids, detail) }
   }
+  checkPrefix(prefix)
+  checkLimit(limit, QUEUES_PER_PAGE_MAX)
   const after = cursor === undefined ? undefined : decodeListCursor(cursor, prefix)
   // One more than asked for tells whether there is another page.
   const shards = await Promise.all(
@@ -32,43 +25,56 @@ export async function list(
   )
   const found = shards.flat().sort()
   const queues = found.slice(0, limit)
-  const counts = await countsOf(engine, queues)
   const last = queues.at(-1)
   return {
-    queues: queues
-      .map((queue) => ({ queue, count: counts.get(queue) }))
-      .map(({ queue, count }) => (count === undefined ? { queue } : { queue, count })),
+    queues: await summariesOf(engine, queues, detail),
     ...(found.length > limit && last !== undefined && { cursor: encodeListCursor(last) }),
   }
 }
 
-/**
- * Without a count: one that the store does not give just now, or whose record this engine cannot read.
- * It is still in the list, and so are all others.
- */
-async function countsOf(
-  engine: Engine,
-  queues: readonly string[],
-): Promise<ReadonlyMap<string, number | undefined>> {
-  const { rows, unread } = await engine.dynamo.getReadable(queues.map(recordKey), false)
-  if (unread !== undefined && rows.length === 0) throw unread.error
-  // The index may still name a queue that was forgotten: that one has no row.
-  const counts = new Map<string, number | undefined>(queues.map((queue) => [queue, 0]))
-  for (const { pk } of unread?.keys ?? []) counts.set(queueOfRecordKey(pk), undefined)
-  for (const row of rows) {
-    const queue = queueOfRecordKey(row.pk as string)
-    counts.set(queue, countOfRow(engine, queue, row))
+function checkIds({ ids = [], prefix, limit, cursor }: ListRequest): void {
+  if (!ids.every(isQueueId)) throw invalidIds(`must be queue ids, each ${ID_RULE}`)
+  if (ids.length === 0 || ids.length > QUEUES_PER_PAGE_MAX) {
+    throw invalidIds(`must be 1 to ${QUEUES_PER_PAGE_MAX} queue ids`)
   }
-  return counts
+  if (new Set(ids).size < ids.length) throw invalidIds('must not name a queue twice')
+  const others = { prefix, limit, cursor }
+  const other = Object.entries(others).find(([, value]) => value !== undefined)
+  if (other !== undefined) {
+    throw invalidIds(`cannot go with ${other[0]}: name the queues, or list them by pages`)
+  }
 }
 
-function countOfRow(engine: Engine, queue: string, row: Row): number | undefined {
-  try {
-    return countIn(decodeRecord(row as StoredRecord))
-  } catch (error) {
-    engine.onBackgroundError(error, { queue, step: 'list' })
-    return undefined
-  }
+const invalidIds = (what: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', `ids ${what}`, { field: 'ids' })
+
+/**
+ * From the records alone. One that the store does not give just now, or that this engine cannot read, is
+ * in the list without a count, and so are all others with theirs.
+ */
+async function summariesOf(
+  engine: Engine,
+  queues: readonly string[],
+  detail: boolean,
+): Promise<QueueSummary[]> {
+  const { rows, unread } = await engine.dynamo.getReadable(queues.map(recordKey), false)
+  if (unread !== undefined && rows.length === 0) throw unread.error
+  const unreadable = new Set((unread?.keys ?? []).map(({ pk }) => queueOfRecordKey(pk)))
+  const byQueue = new Map(rows.map((row) => [queueOfRecordKey(row.pk as string), row]))
+  const nowMs = engine.clock.nowMs()
+  return queues.map((queue) => {
+    if (unreadable.has(queue)) return { queue }
+    const row = byQueue.get(queue)
+    try {
+      // The index may still name a queue that was forgotten: that one has no row.
+      const record = row && decodeRecord(row as StoredRecord)
+      const count = record === undefined ? 0 : countIn(record)
+      return detail ? { queue, count, detail: detailOf(record, nowMs) } : { queue, count }
+    } catch (error) {
+      engine.onBackgroundError(error, { queue, step: 'list' })
+      return { queue }
+    }
+  })
 }
 
 const encodeListCursor = (queue: string): string => Buffer.from(queue).toString('base64url')

@@ -1,8 +1,9 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
+import { checkLimit } from '../../core/check-limit.ts'
 import { decodeItem, encodeItem } from '../../core/entry.ts'
-import { IN_FLIGHT_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
+import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
 import { passFrontier } from '../../core/pop.ts'
 import {
   countOf,
@@ -28,7 +29,6 @@ import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { move } from './move.ts'
 import { type LanesMoved, moveLanes } from './move-lanes.ts'
 
-const LIMIT_MAX = 1_000
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
 /** 1,000 items one by one, reads of items that stay, and lost races. */
@@ -43,7 +43,7 @@ const STAYING_MAX = 10_000
 export async function redrive(
   engine: Engine,
   queue: string,
-  { limit = LIMIT_MAX }: { readonly limit?: number } = {},
+  { limit = ITEMS_PER_REDRIVE_MAX }: { readonly limit?: number } = {},
 ): Promise<{ itemsRedriven: number; itemsLeft: number }> {
   checkQueueId(queue)
   if (!isDeadLetterQueue(queue)) {
@@ -51,11 +51,7 @@ export async function redrive(
       field: 'id',
     })
   }
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new QueueError('INVALID_PARAMETER', `limit must be an integer from 1 to ${LIMIT_MAX}`, {
-      field: 'limit',
-    })
-  }
+  checkLimit(limit, ITEMS_PER_REDRIVE_MAX)
   const { moved, record, failure } = await moveBack(engine, queue, limit)
   if (moved > 0) await leaveDryQuietly(engine, record)
   if (failure !== undefined) throw moved > 0 ? changedAllTheSame(failure) : failure

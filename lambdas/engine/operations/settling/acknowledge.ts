@@ -1,6 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { isLockId, recordKey } from '../../core/keys.ts'
+import { LOCKS_PER_CALL_MAX } from '../../core/limits.ts'
 import { standingOf } from '../../core/lock-standing.ts'
 import { itemsIn } from '../../core/record.ts'
 import { acknowledgeUpdate } from '../../store/lock-updates.ts'
@@ -13,7 +14,6 @@ import { checkRequest, endUnderFence } from './settle.ts'
 
 /** Sendings of an acknowledge whose answers are lost; repeating it changes nothing. */
 const SENDINGS_MAX = 4
-const LOCKS_PER_CALL_MAX = 100
 /** Locks acknowledged at a time: they all write the same record. */
 const LOCKS_AT_ONCE = 4
 

@@ -1,0 +1,41 @@
+import type { Queues } from '../engine/queues.ts'
+import { randomText } from '../foundation/random-text.ts'
+import { secureRandom, systemClock } from '../foundation/system.ts'
+import { type ConsumeManyOptions, consumeManyWith } from './core/consume-many.ts'
+import type { Handler } from './core/handler.ts'
+import type { Which } from './core/many-options.ts'
+import type { Counts } from './core/run.ts'
+import { KEY_CHARACTERS } from './run-queue.ts'
+
+/**
+ * Works all queues under a prefix, or those named, on the table itself, until the signal is aborted: for a
+ * process that runs all the time. A function that EventBridge calls is `consumer`.
+ */
+export const consumeMany = <T = unknown>(
+  queues: Queues,
+  which: Which,
+  handler: Handler<T>,
+  options: ConsumeManyOptions = {},
+): Promise<Omit<Counts, 'batches'>> =>
+  consumeManyWith(
+    {
+      queues,
+      async list(request) {
+        const page = await queues.list({ ...request, detail: true })
+        return {
+          queues: page.queues.map(({ queue, count, detail }) => ({
+            queue,
+            count,
+            lockedCount: detail?.lockedCount,
+          })),
+          cursor: page.cursor,
+        }
+      },
+      clock: systemClock,
+      random: secureRandom,
+      newKey: () => randomText(secureRandom, KEY_CHARACTERS),
+    },
+    which,
+    handler as Handler,
+    options,
+  )

@@ -1,0 +1,65 @@
+import type { Edge } from './edge.ts'
+import type { Handler } from './handler.ts'
+import { type List, lookerOf } from './look.ts'
+import { checkWhich, type ManyOptions, manySettingsOf, type Which } from './many-options.ts'
+import type { Counts } from './run.ts'
+import { untilGrace } from './stop.ts'
+import { type ManyTrouble, workMany } from './work-many.ts'
+
+export type ConsumeManyOptions = ManyOptions & {
+  /** Every failure, none of which ends the work. Default: a line on the console. */
+  readonly onError?: ((failure: ManyTrouble) => void) | undefined
+}
+
+type ManyPorts = Omit<Edge, 'report'> & { readonly list: List }
+
+/** Works many queues until the signal comes, over whatever leads to them. */
+export async function consumeManyWith(
+  { list, ...edge }: ManyPorts,
+  which: Which,
+  handler: Handler,
+  options: ConsumeManyOptions,
+): Promise<Omit<Counts, 'batches'>> {
+  checkWhich(which)
+  const settings = manySettingsOf(options)
+  const { signal, graceMs, onError = toConsole } = options
+  const stopping = untilGrace(signal, graceMs)
+  let failure: { readonly error: unknown } | undefined
+  const report = (trouble: ManyTrouble): void => {
+    try {
+      onError(trouble)
+    } catch (error) {
+      failure ??= { error }
+      stopping.halt()
+    }
+  }
+  try {
+    const look = lookerOf(list, which)
+    const { batches: _, ...consumed } = await workMany(
+      settings,
+      handler,
+      { ...edge, look, report },
+      stopping,
+    )
+    if (failure !== undefined) throw failure.error
+    return consumed
+  } finally {
+    stopping.over()
+  }
+}
+
+function toConsole(trouble: ManyTrouble): void {
+  const where = 'queue' in trouble ? ` of queue "${trouble.queue}"` : ''
+  const cause = 'error' in trouble ? [trouble.error] : []
+  console.error(`PushPop${where}: ${sentences[trouble.kind]}`, ...cause)
+}
+
+const sentences: Readonly<Record<ManyTrouble['kind'], string>> = {
+  handler: 'a handler failed, and its items come again',
+  'handler-late': 'a handler outlasts the grace of the stop',
+  'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
+  'answer-late': 'a lock had expired before its answer arrived',
+  request: 'a request failed and is tried again',
+  queue: 'the work failed and is tried again later',
+  look: 'the list of queues could not be read and is tried again',
+}

@@ -1,0 +1,67 @@
+// What a worker asks of queues, and all else that it touches. The engine is one such; so is the client,
+// which holds this folder too: it imports nothing but what the two share.
+
+import type { Item } from './item.ts'
+
+export type PoppedItem = Omit<Item, 'value'>
+
+export type Popped =
+  | {
+      readonly kind: 'items'
+      readonly items: readonly PoppedItem[]
+      readonly lock?: { readonly id: string }
+      readonly more: boolean
+    }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'locked' }
+
+export type PopWith = {
+  readonly requireAck: true
+  readonly count: number
+  readonly ttlSeconds: number
+  readonly competing: boolean
+  readonly acknowledge?: string
+  readonly idempotencyKey?: string
+}
+
+type Settle = { readonly lockId: string; readonly ids?: readonly string[] }
+
+/** The verbs that a worker uses, of the engine or over HTTP. */
+export type Verbs = {
+  pop(queue: string, request: PopWith): Promise<Popped>
+  acknowledge(queue: string, request: Settle): Promise<unknown>
+  extend(
+    queue: string,
+    request: { readonly lockId: string; readonly ttlSeconds: number },
+  ): Promise<unknown>
+  release(queue: string, request: Settle): Promise<unknown>
+  deadLetter(queue: string, request: Settle & { readonly reason: string }): Promise<unknown>
+}
+
+export type Clock = {
+  nowMs(): number
+  /** Ends early when the signal comes, and never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** What went wrong; none of it ends the work. */
+export type Trouble =
+  /** The handler threw: its items come again, or are dead-lettered. */
+  | { readonly kind: 'handler'; readonly items: readonly Item[]; readonly error: unknown }
+  /** The lock ended before its items were settled: they come again. */
+  | { readonly kind: 'lock-lost'; readonly items: readonly Item[]; readonly error: unknown }
+  /** A request failed for now, and is tried again. */
+  | { readonly kind: 'request'; readonly what: 'pop' | 'extend'; readonly error: unknown }
+  /** The answer to a pop took longer than its lock lives. */
+  | { readonly kind: 'answer-late' }
+  /** The handler is still at work although the time is over. */
+  | { readonly kind: 'handler-late'; readonly items: readonly Item[] }
+
+export type Edge = {
+  readonly queues: Verbs
+  readonly clock: Clock
+  readonly random: () => number
+  /** An idempotency key that nobody else uses. */
+  readonly newKey: () => string
+  readonly report: (trouble: Trouble) => void
+}

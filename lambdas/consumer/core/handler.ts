@@ -1,0 +1,40 @@
+import type { Item } from './item.ts'
+
+/**
+ * Does the work for a batch. If it returns, the items are acknowledged; if it throws, all of them go back.
+ * It can also fail single items: by what it returns, or by the context.
+ */
+export type Handler<T = unknown> = (
+  items: readonly Item<T>[],
+  context: HandlerContext,
+) => HandlerResult | Promise<HandlerResult>
+
+/** Nothing, or the ids of items that should come again; all others are done. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is the usual one.
+export type HandlerResult = void | undefined | { readonly failed: readonly string[] }
+
+export type HandlerContext = {
+  readonly queue: string
+  /** Held, and extended, while the handler works. Keep its id secret: it lets anybody settle the items. */
+  readonly lock: { readonly id: string }
+  /** Aborted when the lock is lost or the time is nearly over. Stop then: unfinished items come again. */
+  readonly signal: AbortSignal
+  /** Until the function's time is nearly over. */
+  remainingMs(): number
+  /** Once the handler returns or throws, the item goes to the dead-letter queue. */
+  deadLetter(item: Item | string, reason: string): void
+  /** Once the handler returns or throws, the item goes back to the queue. */
+  release(item: Item | string): void
+}
+
+/**
+ * For what stands between a worker and a handler: the batch was not worked, or not to its end, because the
+ * work stops. Its items come again, and none of them has failed.
+ */
+export class GivenUp extends Error {}
+
+/** What a handler said about single items while it worked. */
+export type Marks = {
+  readonly dead: ReadonlyMap<string, string>
+  readonly back: ReadonlySet<string>
+}

@@ -1,0 +1,20 @@
+import { type HeldLock, holdLock, unlessOver } from '../../foundation/shared/hold-lock.ts'
+import type { Edge } from './edge.ts'
+import { isLockLost } from './refusal.ts'
+
+/** `sinceMs` is when the lock was asked for: its life began no earlier. */
+export const heldLock = (
+  { queues, clock, report }: Edge,
+  queue: string,
+  id: string,
+  { ttlSeconds, sinceMs }: { readonly ttlSeconds: number; readonly sinceMs: number },
+): HeldLock =>
+  holdLock(id, {
+    ttlSeconds,
+    sinceMs,
+    nowMs: () => clock.nowMs(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    extend: (signal) => unlessOver(queues.extend(queue, { lockId: id, ttlSeconds }), signal),
+    onTrouble: (error) => report({ kind: 'request', what: 'extend', error }),
+    isLost: isLockLost,
+  })

@@ -1,0 +1,21 @@
+import type { Edge } from './edge.ts'
+import { TROUBLES_MAX, troublePauseMs } from './pace.ts'
+import { isPassing } from './refusal.ts'
+
+/**
+ * Repeats a request that settles a lock, even if its answer was lost: an id names one lock, which ends
+ * once, so a second copy finds it ended and changes nothing.
+ */
+export async function insist<T>(
+  { clock, random }: Pick<Edge, 'clock' | 'random'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isPassing(error) || failures > TROUBLES_MAX) throw error
+      await clock.sleep(troublePauseMs(failures, random))
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { QUEUES_PER_PAGE_MAX } from '../../foundation/shared/bounds.ts'
+import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
+import type { Which } from './many-options.ts'
+import type { Standing } from './rota.ts'
+
+export type PageRequest = {
+  readonly prefix?: string
+  readonly ids?: readonly string[]
+  readonly limit?: number
+  readonly cursor?: string | undefined
+}
+
+/** A page of the list of queues. */
+export type List = (request: PageRequest) => Promise<{
+  readonly queues: readonly Standing[]
+  readonly cursor?: string | undefined
+}>
+
+/** Looks at some of the queues each time, round and round: a page of the list, or a part of the names. */
+export function lookerOf(list: List, which: Which): () => Promise<readonly Standing[]> {
+  if ('queues' in which) {
+    const parts = partsOf(which.queues)
+    let next = 0
+    return async () => (await list({ ids: parts[next++ % parts.length] as string[] })).queues
+  }
+  const { prefix } = which
+  let cursor: string | undefined
+  return async () => {
+    const at = cursor
+    // What failed is not asked for ever: a list that begins again misses nothing.
+    cursor = undefined
+    const page = await list({ prefix, limit: QUEUES_PER_PAGE_MAX, cursor: at })
+    cursor = page.cursor
+    return page.queues.filter(({ queue }) => !isDeadLetterQueue(queue))
+  }
+}
+
+/** A gateway takes a request line of some 10 KB, and a signature makes the request longer. */
+const NAMES_BYTES_MAX = 5_000
+
+function partsOf(queues: readonly string[]): string[][] {
+  const parts: string[][] = []
+  let bytes = 0
+  for (const id of new Set(queues)) {
+    const last = parts.at(-1)
+    bytes += id.length + 1
+    if (last === undefined || bytes > NAMES_BYTES_MAX || last.length === QUEUES_PER_PAGE_MAX) {
+      parts.push([id])
+      bytes = id.length + 1
+    } else last.push(id)
+  }
+  return parts
+}

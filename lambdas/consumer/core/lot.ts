@@ -1,0 +1,139 @@
+// The items of one lock: the handler gets them, then we settle each by what became of it.
+
+import type { HeldLock } from '../../foundation/shared/hold-lock.ts'
+import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
+import { GivenUp, type HandlerContext, type HandlerResult } from './handler.ts'
+import { insist } from './insist.ts'
+import type { Item } from './item.ts'
+import { END_MS } from './pace.ts'
+import { isLockLost } from './refusal.ts'
+import type { Run } from './run.ts'
+import { type Ended, overdue, TOO_MANY_DELIVERIES, type Verdicts, verdictsOf } from './verdicts.ts'
+
+export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
+
+/** A mistake in the handler. We cannot know what it meant, so its whole batch has failed. */
+class UnknownItem extends Error {
+  constructor(id: string) {
+    super(`Cannot settle item "${id}" because it is not one of this batch`)
+    this.name = 'UnknownItem'
+  }
+}
+
+/**
+ * Calls the handler and waits for it, however long it takes. We do not give up on a handler that runs into
+ * the time limit of its function: an answer would freeze it in the middle, to wake up beside the next
+ * event's, and releasing its items would hand them out while it still works on them. So Lambda ends the
+ * process, then the lock ends by itself, and the items come back once nobody works on them.
+ */
+export async function workLot(run: Run, lot: Lot): Promise<Verdicts> {
+  const { settings, queue } = run
+  const deliveriesMax = isDeadLetterQueue(queue) ? Number.POSITIVE_INFINITY : settings.deliveriesMax
+  const over = overdue(lot.items, { batchSize: settings.batchSize, deliveriesMax })
+  const dead = new Map(over.map(({ id }) => [id, TOO_MANY_DELIVERIES]))
+  const back = new Set<string>()
+  const items = lot.items.filter(({ id }) => !dead.has(id))
+  if (items.length === 0) {
+    return verdictsOf(lot.items, { dead, back }, { kind: 'threw' }, deliveriesMax)
+  }
+  const ended = await callHandler(run, { items, lock: lot.lock }, { dead, back })
+  return verdictsOf(lot.items, { dead, back }, ended, deliveriesMax)
+}
+
+async function callHandler(
+  run: Run,
+  { items, lock }: Lot,
+  marks: { readonly dead: Map<string, string>; readonly back: Set<string> },
+): Promise<Ended> {
+  const { queue, handler, timeOver, edge } = run
+  const { clock, report } = edge
+  const known = new Set(items.map(({ id }) => id))
+  const knownId = (item: Item | string): string => {
+    const id = typeof item === 'string' ? item : item.id
+    if (known.has(id)) return id
+    throw new UnknownItem(id)
+  }
+  const signal = AbortSignal.any([lock.lost, timeOver])
+  const context: HandlerContext = {
+    queue,
+    lock: { id: lock.id },
+    signal,
+    remainingMs: () => Math.max(0, run.remainingMs() - END_MS),
+    deadLetter(item, reason) {
+      if (isDeadLetterQueue(queue)) {
+        throw new TypeError(
+          `Cannot dead-letter an item of "${queue}" because a dead-letter queue has none of its own`,
+        )
+      }
+      marks.dead.set(knownId(item), reason)
+    },
+    release: (item) => void marks.back.add(knownId(item)),
+  }
+  const late = () => {
+    // The lock outlives the process already; nothing should lengthen it further.
+    lock.letGo()
+    report({ kind: 'handler-late', items })
+  }
+  timeOver.addEventListener('abort', late)
+  if (timeOver.aborted) late()
+  const startedMs = clock.nowMs()
+  run.counts.batches += 1
+  try {
+    const result = await (async () => handler(items, context))()
+    return { kind: 'returned', result: checkedResult(result, known) }
+  } catch (error) {
+    if (error instanceof GivenUp) return { kind: 'given-up' }
+    report({ kind: 'handler', items, error })
+    return { kind: 'threw' }
+  } finally {
+    timeOver.removeEventListener('abort', late)
+    run.longestMs = Math.max(run.longestMs, clock.nowMs() - startedMs)
+  }
+}
+
+/** Anything but a list of ids of this batch fails the batch: acknowledging a failed item would lose it. */
+function checkedResult(result: HandlerResult, known: ReadonlySet<string>): HandlerResult {
+  if (typeof result !== 'object' || result === null || !('failed' in result)) return undefined
+  const { failed } = result
+  if (!Array.isArray(failed)) {
+    throw new TypeError('What a handler returns as `failed` must be a list of item ids')
+  }
+  for (const id of failed) if (!known.has(id)) throw new UnknownItem(String(id))
+  return result
+}
+
+/**
+ * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock;
+ * the caller ends it when their time has come. Returns false if the lock was lost: then all of its items
+ * come again.
+ */
+export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts): Promise<boolean> {
+  const { queue, edge, counts } = run
+  const { queues, report } = edge
+  const lockId = lot.lock.id
+  const steps: (() => Promise<unknown>)[] = []
+  const part = (ids: readonly string[]) => (ids.length === lot.items.length ? {} : { ids })
+  // First what is done: nobody should do that again.
+  if (done.length > 0) {
+    steps.push(async () => {
+      await queues.acknowledge(queue, { lockId, ...part(done) })
+      counts.acknowledged += done.length
+    })
+  }
+  for (const [reason, ids] of dead) {
+    steps.push(async () => {
+      await queues.deadLetter(queue, { lockId, reason, ...part(ids) })
+      counts.deadLettered += ids.length
+    })
+  }
+  try {
+    for (const step of steps) await insist(edge, step)
+    if (back.length === 0) lot.lock.letGo()
+    return true
+  } catch (error) {
+    lot.lock.letGo()
+    if (!isLockLost(error)) throw error
+    report({ kind: 'lock-lost', items: lot.items, error })
+    return false
+  }
+}

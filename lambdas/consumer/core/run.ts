@@ -1,0 +1,62 @@
+import type { Edge } from './edge.ts'
+import type { Handler } from './handler.ts'
+
+export type Settings = {
+  readonly batchSize: number
+  readonly lockTtlSeconds: number
+  /** Infinity where only the queue has a limit. */
+  readonly deliveriesMax: number
+  readonly locks: number
+  readonly competing: boolean
+}
+
+/** Items by what became of them, and how often the handler was called. */
+export type Counts = {
+  batches: number
+  acknowledged: number
+  released: number
+  deadLettered: number
+}
+
+export const noCounts = (): Counts => ({
+  batches: 0,
+  acknowledged: 0,
+  released: 0,
+  deadLettered: 0,
+})
+
+/**
+ * How a worker ended, from the least that is left to do to the most:
+ * - `empty`: nothing was left to pop, and the record says so, so the next push is an event.
+ * - `locked`: another consumer works on the queue, and goes on until it is empty.
+ * - `waiting`: items that failed come back when their lock ends, which is an event; or, where many queues
+ *   are worked, the queue's limit is reached.
+ * - `crowded`: too many items are in locks. When some come back, that is an event.
+ * - `continued`: the time was over; when all workers have ended, we call the next run.
+ */
+export const endings = ['empty', 'locked', 'waiting', 'crowded', 'continued'] as const
+export type Ending = (typeof endings)[number]
+
+/** What the workers of one run share. */
+export type Run = {
+  readonly queue: string
+  readonly settings: Settings
+  readonly handler: Handler
+  readonly edge: Edge
+  readonly counts: Counts
+  /** Until the platform stops the process. */
+  remainingMs(): number
+  /** Aborted when handlers should come to their end. */
+  readonly timeOver: AbortSignal
+  /** The longest that a handler took so far. */
+  longestMs: number
+  /** Whether there is time to begin another batch. */
+  mayTakeMore(): boolean
+  /** There seems to be enough for one more worker. */
+  foundPlenty(): void
+  /**
+   * For one that works many queues, and has no time to wait for this one: it is to come back after so
+   * long. Until then a lock keeps the items, if one is named.
+   */
+  readonly comeBack?: (afterMs: number, lockId?: string) => void
+}

@@ -1,0 +1,175 @@
+// A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
+//
+//   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
+//     │                  └────otherwise──▶ settling ──▶ waiting with the lock ──▶ releasing ──▶ taking
+//     │                                                     └──too long──▶ the lock ends by itself
+//     ├── empty, locked, crowded ──▶ end
+//     └── no time for more ──▶ acknowledging ──▶ end, and the run calls the next
+//
+// A worker leaves a queue only when something will bring another: `docs/decisions/0020` goes through the
+// ends. One that dies on the way leaves a lock, whose end is an event, or an event that Lambda delivers again.
+
+import type { Popped } from './edge.ts'
+import { heldLock } from './hold-lock.ts'
+import { insist } from './insist.ts'
+import { itemOf } from './item.ts'
+import { type Lot, settle, workLot } from './lot.ts'
+import {
+  howToWait,
+  limitPauseMs,
+  RETRY_MS_MAX,
+  retryDelayMs,
+  TROUBLES_MAX,
+  troublePauseMs,
+} from './pace.ts'
+import { isLockLost, isPassing, refusalIn } from './refusal.ts'
+import type { Ending, Run } from './run.ts'
+import { isAllDone, type Verdicts } from './verdicts.ts'
+
+/** `comesBack`: the first item has failed before, and the worker takes it alone. */
+export async function work(run: Run, comesBack: boolean): Promise<Ending> {
+  /** Done; the next pop acknowledges it. */
+  let finished: Lot | undefined
+  let alone = comesBack
+  for (;;) {
+    const lot = await take(run, finished, alone)
+    finished = undefined
+    if (typeof lot === 'string') return lot
+    const verdicts = await workLot(run, lot)
+    // In a batch one item may be the death of all: what failed comes back one by one.
+    alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
+    if (lot.lock.lost.aborted) {
+      run.edge.report({ kind: 'lock-lost', items: lot.items, error: lot.lock.lost.reason })
+    } else if (isAllDone(verdicts)) {
+      finished = lot
+    } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
+      const isLeft = !(await comeAgain(run, lot, verdicts))
+      // Nobody gets what lies behind it; only where runs compete do the others go on.
+      if (isLeft && !run.settings.competing) return 'waiting'
+    }
+  }
+}
+
+/** The next lot, by a pop that acknowledges `before`; or how this worker ends, where there is none. */
+async function take(run: Run, before: Lot | undefined, single: boolean): Promise<Lot | Ending> {
+  const { queue, settings, edge } = run
+  const { queues, clock, random } = edge
+  const { batchSize, lockTtlSeconds: ttlSeconds, competing } = settings
+  let finished = before
+  let alone = single
+  let key: string | undefined
+  let troubles = 0
+
+  for (;;) {
+    if (!run.mayTakeMore()) {
+      if (finished !== undefined) await acknowledge(run, finished)
+      return 'continued'
+    }
+    // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
+    // against ourselves. Competing pops would have to queue up for it; their lost items come back.
+    key ??= competing ? undefined : edge.newKey()
+    const sinceMs = clock.nowMs()
+    const count = alone ? 1 : batchSize
+    const request = { requireAck: true, count, ttlSeconds, competing } as const
+    let popped: Popped
+    try {
+      popped = await queues.pop(queue, {
+        ...request,
+        ...(finished !== undefined && { acknowledge: finished.lock.id }),
+        ...(key !== undefined && { idempotencyKey: key }),
+      })
+    } catch (error) {
+      // Refused or lost: only its lock can tell whether the lot before was acknowledged.
+      const held = finished
+      finished = undefined
+      if (held !== undefined) await acknowledge(run, held)
+      if (held !== undefined && isLockLost(error)) continue
+      const refusal = refusalIn(error)
+      if (refusal?.code === 'TOO_MANY_LOCKS') return 'crowded'
+      if (refusal?.code === 'RATE_LIMITED') {
+        const { retryAfterMs = 0 } = refusal
+        if (run.comeBack !== undefined) {
+          run.comeBack(retryAfterMs)
+          return 'waiting'
+        }
+        // No event comes when the next window opens, so this run waits for it, or the next one does.
+        key = undefined
+        await clock.sleep(limitPauseMs(retryAfterMs, run.remainingMs()), run.timeOver)
+        continue
+      }
+      troubles += 1
+      if (!isPassing(error) || troubles > TROUBLES_MAX) throw error
+      edge.report({ kind: 'request', what: 'pop', error })
+      // If there is a lock, only this key leads to it.
+      if (refusal?.outcome !== 'unknown') key = undefined
+      await clock.sleep(troublePauseMs(troubles, random))
+      continue
+    }
+    const lot = await lotOf(run, popped, finished, { count, sinceMs })
+    if (lot !== 'late') return lot
+    finished = undefined
+    key = undefined
+    troubles = 0
+    alone = true
+  }
+}
+
+/** What a pop gave. `late`: the answer took longer than the lock lives. */
+async function lotOf(
+  run: Run,
+  popped: Popped,
+  finished: Lot | undefined,
+  { count, sinceMs }: { readonly count: number; readonly sinceMs: number },
+): Promise<Lot | Ending | 'late'> {
+  const { queue, edge, counts } = run
+  const { lockTtlSeconds: ttlSeconds } = run.settings
+  if (popped.kind === 'locked') {
+    if (finished !== undefined) await acknowledge(run, finished)
+    return 'locked'
+  }
+  if (finished !== undefined) {
+    finished.lock.letGo()
+    counts.acknowledged += finished.items.length
+  }
+  if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
+  if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
+    // By now another consumer has these items, or soon will.
+    edge.report({ kind: 'answer-late' })
+    return 'late'
+  }
+  const items = popped.items.map(itemOf)
+  if (popped.more || items.length === count) run.foundPlenty()
+  return { items, lock: heldLock(edge, queue, popped.lock.id, { ttlSeconds, sinceMs }) }
+}
+
+/** Gives back what failed, when its time has come. False: its lock will do that, later. */
+async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolean> {
+  const { queue, edge, counts } = run
+  const { queues, clock, random } = edge
+  const { lock } = lot
+  const delayMs = retryDelayMs(Math.max(...back.map(({ deliveries }) => deliveries)), random)
+  const how = run.comeBack === undefined ? howToWait(delayMs, run.remainingMs()) : 'by the lock'
+  try {
+    if (how === 'here') {
+      await clock.sleep(delayMs, lock.lost)
+      await insist(edge, () => queues.release(queue, { lockId: lock.id }))
+    } else {
+      // After this only an extension that is under way can lengthen it, by no more than its life.
+      lock.letGo()
+      const ttlSeconds = Math.ceil(Math.min(delayMs, RETRY_MS_MAX) / 1000)
+      await insist(edge, () => queues.extend(queue, { lockId: lock.id, ttlSeconds }))
+      run.comeBack?.(ttlSeconds * 1000, lock.id)
+    }
+  } catch (error) {
+    if (!isLockLost(error)) throw error
+    edge.report({ kind: 'lock-lost', items: lot.items, error })
+  } finally {
+    lock.letGo()
+  }
+  counts.released += back.length
+  return how === 'here'
+}
+
+async function acknowledge(run: Run, lot: Lot): Promise<void> {
+  await settle(run, lot, { done: lot.items.map(({ id }) => id), dead: new Map(), back: [] })
+}

@@ -1,0 +1,79 @@
+// What the schedule and the table's stream ask the engine to do, and what they get.
+
+export type HousekeepReport = {
+  readonly sealed: number
+  readonly offloaded: number
+  readonly recalled: number
+  readonly trimmed: number
+  readonly deadLettered: number
+  /** False when something is left that this run could not do. */
+  readonly finished: boolean
+}
+
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean
+}
+export type SweepRequest = {
+  readonly queuesMax?: number
+  /** Take no more queues after this time; a minute from now unless set. */
+  readonly deadlineMs?: number
+  /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
+  readonly tidyUntilMs?: number
+  /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
+  readonly shards?: readonly number[]
+}
+export type SweepReport = {
+  readonly queues: number
+  readonly itemsReturned: number
+  readonly itemsDeadLettered: number
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
+  readonly lagMs: number
+  readonly failed: readonly SweepFailure[]
+  /** Something was left for the next run. */
+  readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
+}
+
+export type AnnounceRequest = {
+  /**
+   * No run of a consumer is alive anywhere: their locks end first, those too in which failed items wait for
+   * their next try. If a run is alive after all, its items come twice.
+   */
+  readonly consumersAreGone?: boolean
+  /** Of the ids; all queues unless set. */
+  readonly prefix?: string
+  /** Where an earlier call stopped. */
+  readonly cursor?: string
+  readonly deadlineMs?: number
+}
+export type AnnounceReport = {
+  /** Looked at, whether or not they could be read. */
+  readonly queues: number
+  readonly announced: number
+  /** Not announced because of an error; the errors went to `onBackgroundError`. */
+  readonly failed: number
+  /** There are more queues: go on from here. */
+  readonly cursor?: string
+}
+
+export type StartTimersReport = {
+  readonly queues: number
+  readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
+  readonly finished: boolean
+}

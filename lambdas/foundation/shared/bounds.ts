@@ -1,0 +1,15 @@
+// Bounds that the client checks too, so it holds this file: it imports nothing.
+
+export const ITEMS_PER_POP_MAX = 100
+
+export const LOCK_TTL_SECONDS_MIN = 1
+export const LOCK_TTL_SECONDS_MAX = 300
+export const LOCK_TTL_SECONDS_DEFAULT = 30
+
+export const MAX_DELIVERIES_MAX = 1_000
+
+/** Queues a page of the list: as many records as one BatchGetItem reads. */
+export const QUEUES_PER_PAGE_MAX = 100
+
+/** How long a pop may wait for items: API Gateway gives up after 30 s, and a pop may take some itself. */
+export const WAIT_SECONDS_MAX = 20
