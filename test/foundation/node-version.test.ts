@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
-import { isNode, needNode } from '../../lambdas/foundation/node-version.ts'
+import { needNode, nodeTooOld } from '../../lambdas/foundation/node-version.ts'
 
 it.each([
-  ['20.16', true],
-  [`${Number(process.versions.node.split('.')[0])}.0`, true],
-  ['99.0', false],
-  [`${Number(process.versions.node.split('.')[0])}.999`, false],
-] as const)('This Node is %s or newer: %s.', (wanted, is) => {
-  expect(isNode(wanted)).toBe(is)
+  ['20.16', '20.16.0', false],
+  ['20.16', '22.0.1', false],
+  ['22.15', '22.9.0', true],
+  ['22.15', '20.20.2', true],
+] as const)('Where Node %s is needed, %s is too old: %s.', (wanted, running, is) => {
+  expect(nodeTooOld(wanted, 'it', running) !== undefined).toBe(is)
 })
 
 it('A Node that is too old is told which one is needed, and for what.', () => {
   expect(() => needNode('99.0', 'pushpop/engine')).toThrow(
-    `Cannot go on because pushpop/engine needs Node 99.0 or newer, and this is ${process.version}`,
+    `pushpop/engine needs Node 99.0 or newer, and this is ${process.version}`,
   )
 })
