@@ -107,6 +107,9 @@ function install() {
 
 /** @param {string[]} command a script and its arguments */
 function run(command) {
+  // npm hands a signal to its shell alone, which dies of it; killed outright it hands on nothing, and its shell
+  // stays. All there is to see is that one of them is gone.
+  const above = [process.ppid, ...npmAbove(process.ppid)]
   // A process of its own also on Node 24, so that a script sees itself as the main module.
   const child = spawn(nodeBinary, command, {
     stdio: 'inherit',
@@ -115,9 +118,6 @@ function run(command) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))
   }
-  // npm hands a signal to its shell alone, which dies of it; killed outright it hands on nothing, and its shell
-  // stays. All there is to see is that one of them is gone.
-  const above = [process.ppid, ...npmAbove(process.ppid)]
   setInterval(() => {
     if (process.ppid !== above[0] || above.some(isGone)) child.kill('SIGTERM')
   }, 200).unref()

@@ -12,4 +12,5 @@ export const variables = {
   remindAfterSeconds: 'PUSHPOP_REMIND_AFTER_SECONDS',
   sweepEverySeconds: 'PUSHPOP_SWEEP_EVERY_SECONDS',
   rateHoldMs: 'PUSHPOP_RATE_HOLD_MS',
+  waitingPops: 'PUSHPOP_WAITING_POPS',
 } as const

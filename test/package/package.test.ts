@@ -2,7 +2,6 @@ import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import dynoxideFolder from '../../dynoxide/package.json' with { type: 'json' }
-import { nodeTooOld } from '../../lambdas/foundation/node-version.ts'
 import {
   DYNOXIDE_VERSION,
   dynoxidePackages,
@@ -579,15 +578,6 @@ describe('pushpop', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('pushpop help COMMAND')
     expect((await plain.pushpop('start', '--help')).stdout).toContain('  pushpop start [options]\n')
-  })
-
-  it('says which Node it needs, where it is not there.', () => {
-    expect(nodeTooOld('22.15', 'this')).toBeUndefined()
-    expect(nodeTooOld('22.15', 'this', '22.15.0')).toBeUndefined()
-    expect(nodeTooOld('22.15', 'the command line', '20.11.1')).toBe(
-      'Cannot go on because the command line needs Node 22.15 or newer, and this is v20.11.1; ' +
-        'install a newer one from https://nodejs.org, or switch to it with your version manager',
-    )
   })
 
   it('start says what it needs that is not there.', async () => {

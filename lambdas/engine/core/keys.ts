@@ -59,6 +59,9 @@ export const batchObjectKey = (queue: string, batch: string): string => `${queue
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 
+/** `waiting` / `seats`: which pops are held, all in one row. */
+export const seatsKey: Key = { pk: 'waiting', sk: 'seats' }
+
 /** Of a segment or of a batch: no queue id has a slash. */
 export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
 

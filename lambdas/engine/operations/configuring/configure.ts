@@ -27,7 +27,7 @@ export async function configure(
   engine: Engine,
   queue: string,
   change: ConfigurationChange,
-  { ifMatch }: { readonly ifMatch?: number } = {},
+  { ifMatch }: { readonly ifMatch?: number | undefined } = {},
 ): Promise<Configuration> {
   checkQueueId(queue)
   if (isDeadLetterQueue(queue) && typeof change.maxDeliveries === 'number') {
