@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Paint } from '../local/console/terminal.ts'
+import type { Paint } from '../local/terminal/paint.ts'
 import type { Given, OptionTable } from './arguments/option-table.ts'
 import type { WordSpec } from './arguments/read-words.ts'
 import type { TargetOptions } from './arguments/target-options.ts'

@@ -1,6 +1,6 @@
 // One run: from the words of a command line to an exit code. Nothing here knows the process.
 
-import { paintFor } from '../local/console/terminal.ts'
+import { paintFor } from '../local/terminal/paint.ts'
 import { nearest } from './arguments/nearest.ts'
 import { readOptions } from './arguments/read-options.ts'
 import { readWords } from './arguments/read-words.ts'

@@ -1,7 +1,7 @@
+import { nodeTooOld } from '../lambdas/foundation/node-version.ts'
 import { dynoxideToInstall, findDynoxide } from '../local/stores/dynoxide-binary.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { failed } from './failure.ts'
-import { nodeTooOld } from './node-version.ts'
 
 /**
  * What the stack on one machine needs beside this package, and the binary of its DynamoDB. They are not
@@ -13,7 +13,7 @@ const cdk = ['aws-cdk-lib', 'constructs']
 /** Its options are those of `npm start`. */
 export async function start(args: readonly string[]): Promise<ExitCode> {
   if (!args.includes('--help') && !args.includes('-h')) checkWhatItNeeds(args)
-  const { startCommand } = await import('../local/console/start-command.ts')
+  const { startCommand } = await import('../local/terminal/start-command.ts')
   return (await startCommand(args, 'pushpop start')) as ExitCode
 }
 

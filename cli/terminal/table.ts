@@ -1,4 +1,4 @@
-import { printable } from '../../local/console/terminal.ts'
+import { printable } from '../../local/terminal/paint.ts'
 import type { OptionTable } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 

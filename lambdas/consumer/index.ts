@@ -103,7 +103,7 @@ export function consumer<T = unknown>(
 const counted = (queues: Engine): Engine => ({
   ...queues,
   async pop(queue, request) {
-    const popped = await queues.pop(queue, request)
+    const popped = await queues.pop(queue, { ...request, forConsumer: true })
     const tally = currentTally()
     if (tally !== undefined) countPopped(tally, popped)
     return popped

@@ -233,6 +233,11 @@ export type SweepFailure = {
 }
 
 export type AnnounceRequest = {
+  /**
+   * No run of a consumer is alive anywhere: their locks end first, those too in which failed items wait for
+   * their next try. If a run is alive after all, its items come twice.
+   */
+  readonly consumersAreGone?: boolean
   /** Of the ids; all queues unless set. */
   readonly prefix?: string | undefined
   /** Where an earlier call stopped. */

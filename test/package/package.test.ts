@@ -1,14 +1,14 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { nodeTooOld } from '../../cli/node-version.ts'
-import emulator from '../../emulator/package.json' with { type: 'json' }
+import dynoxideFolder from '../../dynoxide/package.json' with { type: 'json' }
 import {
   DYNOXIDE_VERSION,
   dynoxidePackages,
   dynoxideToInstall,
 } from '../../local/stores/dynoxide-binary.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import clientJson from '../../packages/client/package.json' with { type: 'json' }
 import { startQueues, type TestQueues } from '../../testing/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
@@ -29,13 +29,16 @@ const KB = 1_024
 
 let folder: string
 let packed: Packed
+let packedClient: Packed
 /** With what comes along; and with all that is asked for but esbuild, which a test adds. */
 let plain: Project
 let full: Project
 
 beforeAll(async () => {
   folder = temporaryFolder('packed')
-  packed = await packInto(folder)
+  const both = await packInto(folder)
+  packed = both.pushpop
+  packedClient = both.client
   const tarball = join(folder, packed.filename)
   plain = await makeProject(tarball, [...dependencies, '@types/node'])
   const beside = [...peers, ...dynoxide].filter((name) => name !== 'esbuild')
@@ -50,11 +53,14 @@ afterAll(() => {
 describe('The package', () => {
   it('holds what was built, and nothing of this workplace.', async () => {
     const paths = packed.files.map(({ path }) => path)
-    const others = paths.filter((path) => !path.startsWith('dist/'))
+    const others = paths.filter((path) => !/^(dist|docs)\//.test(path))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+    // The README's links lead to them.
+    expect(paths).toEqual(expect.arrayContaining(['docs/README.md', 'docs/api.md']))
     const folders = new Set(paths.flatMap((path) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []))
     expect([...folders].sort()).toEqual([
       'bin',
+      'cjs',
       'cli',
       'client',
       'functions',
@@ -71,13 +77,20 @@ describe('The package', () => {
   it('is made by `npm pack` in this repository of what was built there, and of nothing else.', async () => {
     expect(packageJson.scripts.prepack).toContain('scripts/build-package.ts')
     const { files } = await listPacked()
-    const others = files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'))
+    const others = files.map(({ path }) => path).filter((path) => !/^(dist|docs)\//.test(path))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   })
 
   it('is small.', () => {
-    expect(packed.size / KB).toBeLessThan(800)
-    expect(packed.unpackedSize / KB).toBeLessThan(2_700)
+    expect(packed.size / KB).toBeLessThan(1_100)
+    expect(packed.unpackedSize / KB).toBeLessThan(4_400)
+  })
+
+  it('is smaller still for the client alone, which is one package and needs no other.', () => {
+    expect(packedClient.unpackedSize / KB).toBeLessThan(200)
+    expect(clientJson).not.toHaveProperty('dependencies')
+    expect(clientJson).not.toHaveProperty('peerDependencies')
+    expect(clientJson.version).toBe(packageJson.version)
   })
 
   it('imports nothing that does not come with it or is asked for.', () => {
@@ -109,7 +122,7 @@ describe('The package', () => {
   })
 
   it('asks for the binary that this repository installs.', () => {
-    expect(emulator.optionalDependencies).toEqual(
+    expect(dynoxideFolder.optionalDependencies).toEqual(
       Object.fromEntries(dynoxidePackages.map((name) => [name, DYNOXIDE_VERSION])),
     )
   })
@@ -305,13 +318,44 @@ describe('An entry', () => {
     expect(JSON.parse(found)).toEqual(expect.arrayContaining(names))
   })
 
-  it('is required by CommonJS as well.', async () => {
-    const found = await full.script(`
-      import { createRequire } from 'node:module'
-      const require = createRequire(import.meta.url)
-      console.log(${Object.keys(entries).map((entry) => `typeof require('${entry}')`)})`)
-    expect(found).toBe('object object object object object object\n')
+  it.each(Object.entries(entries))(
+    '%s is required by CommonJS too, on a Node that requires no ES module.',
+    async (entry, names) => {
+      const project = entry === 'pushpop' ? full : plain
+      const found = await project.commonJs(`
+        console.log(JSON.stringify(Object.keys(require('${entry}'))))`)
+      expect(JSON.parse(found)).toEqual(expect.arrayContaining(names))
+    },
+  )
+
+  it('has types for TypeScript that resolves as Node 10 did.', () => {
+    const { typesVersions, exports } = packageJson
+    const types = Object.entries(exports).flatMap(([path, entry]) =>
+      typeof entry === 'object' ? [[path.slice(2), [entry.require.types]] as const] : [],
+    )
+    expect(packageJson.types).toBe(exports['.'].require.types)
+    expect(typesVersions['*']).toEqual(Object.fromEntries(types.filter(([path]) => path !== '')))
   })
+})
+
+describe('The client’s own package', () => {
+  it.each(['import', 'require'] as const)(
+    'is loaded by %s, with nothing beside it.',
+    async (by) => {
+      const alone = await makeProject(join(folder, packedClient.filename), [], 'pushpop-client')
+      const found =
+        by === 'import'
+          ? await alone.script(`
+            import * as entry from 'pushpop-client'
+            console.log(Object.keys(entry).sort().join(' '))`)
+          : await alone.commonJs(
+              `console.log(Object.keys(require('pushpop-client')).sort().join(' '))`,
+            )
+      expect(found).toBe(
+        'PushPopError createClient isLockLost isOutcomeUnknown isPushPopError isQueueLocked rawJson\n',
+      )
+    },
+  )
 })
 
 describe('The construct', () => {
@@ -534,15 +578,6 @@ describe('pushpop', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('pushpop help COMMAND')
     expect((await plain.pushpop('start', '--help')).stdout).toContain('  pushpop start [options]\n')
-  })
-
-  it('says which Node it needs, where it is not there.', () => {
-    expect(nodeTooOld('22.15', 'this')).toBeUndefined()
-    expect(nodeTooOld('22.15', 'this', '22.15.0')).toBeUndefined()
-    expect(nodeTooOld('22.15', 'the command line', '20.11.1')).toBe(
-      'Cannot go on because the command line needs Node 22.15 or newer, and this is v20.11.1; ' +
-        'install a newer one from https://nodejs.org, or switch to it with your version manager',
-    )
   })
 
   it('start says what it needs that is not there.', async () => {

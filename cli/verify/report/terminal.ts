@@ -1,4 +1,4 @@
-import { type Paint, printable } from '../../../local/console/terminal.ts'
+import { type Paint, printable } from '../../../local/terminal/paint.ts'
 import { counted, grouped } from '../../terminal/amounts.ts'
 import { tableLines } from '../../terminal/table.ts'
 import { latenciesOf } from '../latency.ts'
