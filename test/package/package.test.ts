@@ -527,13 +527,11 @@ describe('What helps to test', () => {
     expect(await full.script(work)).toBe('17\n')
   })
 
-  it('runs a consumer in a time that the test moves.', async () => {
-    const said = await full.script(`
-      import { consumer } from 'pushpop/consumer'
-      import { startQueues } from 'pushpop/testing'
-      process.env.PUSHPOP_LOG_LEVEL = 'error'
-      const seen = []
-      const handler = consumer(([item]) => void seen.push(item.value, item.deliveries))
+  const moving = `
+    process.env.PUSHPOP_LOG_LEVEL = 'error'
+    const seen = []
+    const handler = consumer(([item]) => void seen.push(item.value, item.deliveries))
+    async function main() {
       const store = await startQueues()
       Object.assign(process.env, store.environment)
       const queue = store.newQueue()
@@ -543,8 +541,20 @@ describe('What helps to test', () => {
       const { itemsReturned } = await store.moveTime(31_000)
       runs.push((await store.wake(queue, handler)).ended)
       process.stdout.write('\\n' + [...runs, itemsReturned, ...seen].join(' '))
-      await store.stop()`)
-    expect(said.split('\n').at(-1)).toBe('locked empty 1 17 2')
+      await store.stop()
+    }
+    main()`
+
+  it('runs a consumer in a time that the test moves, in ES modules and in CommonJS.', async () => {
+    const esm = `
+      import { consumer } from 'pushpop/consumer'
+      import { startQueues } from 'pushpop/testing'`
+    const cjs = `
+      const { consumer } = require('pushpop/consumer')
+      const { startQueues } = require('pushpop/testing')`
+    for (const said of [await full.script(esm + moving), await full.commonJs(cjs + moving)]) {
+      expect(said.split('\n').at(-1)).toBe('locked empty 1 17 2')
+    }
   })
 
   it('says what to install where they are not.', async () => {
