@@ -15,6 +15,8 @@ export type Answer = {
   readonly body: unknown
   readonly text: string
   readonly etag: string | undefined
+  /** An earlier call with the same idempotency key did it. */
+  readonly isReplay: boolean
 }
 
 export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Failure {
@@ -24,7 +26,8 @@ export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Fail
   const isSuccess = status >= 200 && status < 300
   const isDenial = status === 429 && isObject && 'allowed' in body
   if (isObject && (isSuccess || (isDenial && denialIsAnswer))) {
-    return { kind: 'answer', body, text, etag: raw.header('etag') ?? undefined }
+    const isReplay = raw.header('idempotency-replayed') === 'true'
+    return { kind: 'answer', body, text, etag: raw.header('etag') ?? undefined, isReplay }
   }
   const retryAfterMs = secondsOf(raw.header('retry-after'))
   if (isObject && 'error_code' in body) {
