@@ -48,7 +48,7 @@ async function workItem<T>(
     signal: forNothing.signal,
     lockId: lock.id,
     deadLetter(given: string) {
-      reason = given
+      reason = shortenedReason(given)
     },
   }
   let verdict = done
@@ -62,7 +62,7 @@ async function workItem<T>(
     lock.lost.removeEventListener('abort', giveUp)
     shift.graceOver.removeEventListener('abort', giveUp)
   }
-  return reason === undefined ? verdict : { kind: 'dead', reason: shortenedReason(reason) }
+  return reason === undefined ? verdict : { kind: 'dead', reason }
 }
 
 async function firstOf(work: Promise<unknown>, signal: AbortSignal): Promise<'work' | 'signal'> {

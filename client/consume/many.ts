@@ -59,6 +59,7 @@ export const consumeMany = <T>(
 function verbsOf(send: Send): Verbs {
   const of = (queue: string) => queueCalls<unknown>(send, queue)
   return {
+    browse: (queue, { limit }) => of(queue).peek({ limit }),
     async pop(queue: string, request: PopWith): Promise<Popped> {
       try {
         const { items, lock, more } = await of(queue).pop(request)

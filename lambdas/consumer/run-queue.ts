@@ -2,9 +2,8 @@ import { randomText } from '../foundation/random-text.ts'
 import { describeError } from '../runtime/log.ts'
 import type { Handler } from './core/handler.ts'
 import { END_MS, mayTakeMore } from './core/pace.ts'
-import { isPassing } from './core/refusal.ts'
 import { type Counts, type Ending, endings, type Run, type Settings } from './core/run.ts'
-import { work } from './core/worker.ts'
+import { comesBackFirst, work } from './core/worker.ts'
 import type { Edge } from './edge.ts'
 import { troublesTo } from './troubles.ts'
 
@@ -65,7 +64,7 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
   })
 
   try {
-    start(settings.batchSize > 1 && (await comesBackFirst(edge, queue)))
+    start(await comesBackFirst(run))
     while (working.size > 0) await Promise.all(working)
   } finally {
     ended.abort()
@@ -79,19 +78,4 @@ export async function runQueue(request: RunRequest, edge: Edge): Promise<Ending>
   // Only now, with no lock left: a run that began sooner would find ours and leave the queue to us.
   if (ending === 'continued') await callNext(queue)
   return ending
-}
-
-/**
- * Whether the first item has been delivered before. If so, the worker takes it alone, so that it cannot
- * fail a batch of others again. This is one read, which the pop then need not do. Where we cannot know
- * (others hold locks there), it is safer to begin with a single item.
- */
-async function comesBackFirst({ queues }: Edge, queue: string): Promise<boolean> {
-  try {
-    const [first] = (await queues.browse(queue, { limit: 1 })).items
-    return first !== undefined && (first.state === 'locked' || first.deliveries > 0)
-  } catch (error) {
-    if (!isPassing(error)) throw error
-    return true
-  }
 }

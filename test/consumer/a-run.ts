@@ -213,7 +213,11 @@ export class Place {
       }, which),
     }
     const settings = manySettingsOf(options)
-    const signals = { stop: stop.signal, graceOver: graceOver.signal }
+    const signals = {
+      stop: stop.signal,
+      graceOver: graceOver.signal,
+      halt: () => stop.abort(),
+    }
     const ended = workMany(settings, handler as Handler, edge, signals)
     // Whoever waits for it gets the error.
     ended.catch(() => {})

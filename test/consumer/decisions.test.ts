@@ -12,7 +12,7 @@ import {
   TROUBLES_MAX,
   troublePauseMs,
 } from '../../lambdas/consumer/core/pace.ts'
-import { overdue, verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
+import { isOverdue, partsOf, verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
 import { queueOf } from '../../lambdas/consumer/event.ts'
 import { HELD_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
 
@@ -84,10 +84,16 @@ describe('Verdicts', () => {
   it.each([
     ['all done', returned(), 3, { done: ['id-1', 'id-2'], dead: {}, back: [] }],
     ['all back', threw, 3, { done: [], dead: {}, back: ['id-1', 'id-2'] }],
+    [
+      'all back, for nobody knows which of them failed',
+      threw,
+      1,
+      { done: [], dead: {}, back: ['id-1', 'id-2'] },
+    ],
     ['one back', returned('id-2'), 3, { done: ['id-1'], dead: {}, back: ['id-2'] }],
     [
       'the last delivery failed',
-      threw,
+      returned('id-1', 'id-2'),
       2,
       { done: [], dead: { max_deliveries: ['id-2'] }, back: ['id-1'] },
     ],
@@ -114,20 +120,47 @@ describe('Verdicts', () => {
         expect(ids.toSorted()).toEqual(items.map(({ id }) => id).toSorted())
         const bad = new Set([...where('dead'), ...where('back'), ...where('failed')])
         expect(done.filter((id) => threws || bad.has(id))).toEqual([])
-        expect(back.every(({ deliveries }) => deliveries < most)).toBe(true)
+        const own = new Set([...where('back'), ...(threws ? [] : where('failed'))])
+        const isBlamed = ({ id }: Item) => own.has(id) || items.length === 1
+        expect(back.filter((it) => isBlamed(it) && it.deliveries >= most)).toEqual([])
+        const buried = dead.get('max_deliveries') ?? []
+        expect(items.filter((it) => buried.includes(it.id) && !isBlamed(it))).toEqual([])
       }),
     )
   })
 
-  it.each([
-    ['once, alone', 1, 1, [2, 3]],
-    ['once, in batches: the second time it comes alone', 10, 1, [3]],
-    ['twice, in batches', 10, 2, [3]],
-  ])('are not asked for of what died that often already: %s.', (_, batchSize, most, late) => {
-    const items = [item(1, 1), item(2, 2), item(3, 3)]
-    const found = overdue(items, { batchSize, deliveriesMax: most })
-    expect(found.map(({ deliveries }) => deliveries)).toEqual(late)
+  it('of a lone item that threw for the last time: dead.', () => {
+    const { dead } = verdictsOf([item(1, 2)], noMarks, threw, 2)
+    expect([...dead]).toEqual([['max_deliveries', ['id-1']]])
   })
+
+  it.each([
+    ['once', 1, 1, [1, 2, 3], [2, 3]],
+    ['once, where batches are taken: some were its neighbours', 10, 1, [2, 3], [3]],
+    ['twice, where batches are taken', 10, 2, [4, 5], [5]],
+  ])('are not asked for of one that died that often: %s.', (_, batchSize, most, all, late) => {
+    const isLate = (deliveries: number) =>
+      isOverdue([item(1, deliveries)], { batchSize, deliveriesMax: most })
+    expect(all.filter(isLate)).toEqual(late)
+  })
+
+  it('are asked for of all that come together, however often they came.', () => {
+    const limits = { batchSize: 10, deliveriesMax: 1 }
+    expect(isOverdue([item(1, 9), item(2, 9)], limits)).toBe(false)
+  })
+})
+
+it('Of a lot the handler gets what is fresh together, and what comes back one by one, in order.', () => {
+  const deliveries = [1, 1, 2, 3, 1, 1, 2, 1]
+  const parts = partsOf(deliveries.map((times, n) => item(n, times)))
+  expect(parts.map((part) => part.map(({ value }) => value))).toEqual([
+    [0, 1],
+    [2],
+    [3],
+    [4, 5],
+    [6],
+    [7],
+  ])
 })
 
 describe('Settings', () => {

@@ -6,12 +6,12 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { consume } from '../../client/consume/consume.ts'
-import { verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
 import { REASON_CHARACTERS_MAX } from '../../lambdas/engine/core/limits.ts'
 import { fakeQueue } from '../client/fake-queue.ts'
+import { Place } from './a-run.ts'
 
 /** By the client, to a queue that refuses what the service refuses. */
-async function byClient(reason: string): Promise<string | undefined> {
+async function byClient(reason: unknown): Promise<string | undefined> {
   const queue = fakeQueue('a')
   const stop = new AbortController()
   const onError = ({ error }: { readonly error: unknown }) => {
@@ -20,7 +20,7 @@ async function byClient(reason: string): Promise<string | undefined> {
   await consume(
     queue,
     (_, { deadLetter }) => {
-      deadLetter(reason)
+      deadLetter(reason as string)
       stop.abort()
     },
     { signal: stop.signal, onError },
@@ -28,18 +28,19 @@ async function byClient(reason: string): Promise<string | undefined> {
   return queue.dead[0]?.reason
 }
 
-function byLambda(reason: string): string | undefined {
-  const item = { value: 1, text: '1', id: 'id-1', priority: 0, pushedAtMs: 0, deliveries: 1 }
-  const marks = { dead: new Map([[item.id, reason]]), back: new Set<string>() }
-  const ended = { kind: 'returned', result: undefined } as const
-  return [...verdictsOf([item], marks, ended, Number.POSITIVE_INFINITY).dead.keys()][0]
+async function byLambda(reason: unknown): Promise<string | undefined> {
+  const place = await Place.holding(1)
+  await place.run((items, { deadLetter }) => {
+    for (const item of items) deadLetter(item, reason as string)
+  })
+  return (await place.dead())[0]?.[1]
 }
 
 const x = (count: number): string => 'x'.repeat(count)
 
 describe.each([
   ['the client', byClient],
-  ['the Lambda', async (reason: string) => byLambda(reason)],
+  ['the Lambda', byLambda],
 ] as const)('By %s a reason', (_, kept) => {
   it.each([
     ['is kept as it is.', 'no such order', 'no such order'],
@@ -53,6 +54,8 @@ describe.each([
     ['has no halves in the wrong order.', '\ude00\ud83d', '\ufffd\ufffd'],
     ['has no half alone at its end.', 'a\ud83d', 'a\ufffd'],
     ['that is cut to a half alone keeps a sign of it.', `${x(255)}\ud83dyz`, `${x(255)}\ufffd`],
+    ['may be an error.', new Error('no such order'), 'Error: no such order'],
+    ['may be left out, in JavaScript.', undefined, ''],
   ])('%s', async (_, given, expected) => {
     expect(await kept(given)).toBe(expected)
   })
@@ -69,7 +72,7 @@ it('Whatever the reason, both keep the same, and the service takes it.', async (
   await fc.assert(
     fc.asyncProperty(reasons, async (reason) => {
       const kept = await byClient(reason)
-      expect(kept).toBe(byLambda(reason))
+      expect(kept).toBe(await byLambda(reason))
       expect(kept?.length).toBeLessThanOrEqual(REASON_CHARACTERS_MAX)
       expect(kept?.isWellFormed()).toBe(true)
     }),

@@ -86,11 +86,13 @@ describe('A rota', () => {
     }
   })
 
-  it('knows that items failed until the queue was seen empty.', () => {
-    const rota = new Rota({ competing: false })
-    rota.putOff('a', 10, 'lock', 0)
-    expect(rota.hasFailed('a')).toBe(true)
+  it('knows which locks keep items for as long as they live, also of a queue that is idle and empty.', () => {
+    const rota = new Rota({ competing: true })
+    rota.putOff('a', 300_000, 'lock', 0)
     rota.ended('a', { ending: 'empty', batches: 2 }, 20, ALWAYS)
-    expect(rota.hasFailed('a')).toBe(false)
+    rota.seen([], 299_000)
+    expect(rota.kept(299_000)).toEqual([['a', 'lock']])
+    rota.seen([], 400_000)
+    expect(rota.kept(299_000)).toEqual([])
   })
 })

@@ -200,9 +200,11 @@ describe('What fails', () => {
     const place = await Place.holding('a', 'b', 'c')
     await place.run(
       ([a, b], { deadLetter, release }) => {
-        deadLetter(a as Item, 'no address')
-        deadLetter((b as Item).id, `no ${'x'.repeat(300)}`)
-        release(a as Item)
+        if (b !== undefined) {
+          deadLetter(a as Item, 'no address')
+          deadLetter(b.id, `no ${'x'.repeat(300)}`)
+          release(a as Item)
+        }
         throw new Error('And this')
       },
       { batchSize: 3, maxDeliveries: 1 },
@@ -212,6 +214,30 @@ describe('What fails', () => {
       ['"b"', `no ${'x'.repeat(253)}`],
       ['"c"', 'max_deliveries'],
     ])
+  })
+
+  it.each([
+    ['an error', new Error('no address'), 'Error: no address'],
+    ['nothing', undefined, ''],
+    ['null', null, ''],
+    ['a number', 42, '42'],
+  ])('is dead-lettered by what is not text: %s.', async (_, reason, expected) => {
+    const place = await Place.holding('bad', 'good')
+    const { ending, counts } = await place.run(([item], { deadLetter }) => {
+      if (item?.value === 'bad') deadLetter(item, reason as never)
+    })
+    expect(ending).toBe('empty')
+    expect(counts).toMatchObject({ acknowledged: 1, deadLettered: 1 })
+    expect(await place.dead()).toEqual([['"bad"', expected]])
+  })
+
+  it('with what has no text fails its item, which comes again.', async () => {
+    const place = await Place.holding(1)
+    const { counts } = await place.run(([item], { deadLetter }) => {
+      deadLetter(item as Item, Object.create(null))
+    })
+    expect(counts).toMatchObject({ acknowledged: 0, deadLettered: 0 })
+    expect(await place.count()).toBe(1)
   })
 
   it('by a mistake in the handler is never acknowledged.', async () => {
@@ -317,6 +343,20 @@ describe('The lock', () => {
       }),
     })
     expect([ending, deliveries]).toEqual(['empty', [2]])
+  })
+
+  it('is not extended any more once the run itself has broken.', async () => {
+    const place = await Place.holding(1)
+    place.logged.push = () => {
+      throw new Error('The log is full')
+    }
+    const { error } = await place.run(() => {
+      throw new Error('Once')
+    })
+    expect(error).toMatchObject({ message: 'The log is full' })
+    place.verbs.length = 0
+    await place.pass(60_000)
+    expect(place.verbs).toEqual([])
   })
 
   it('that is lost aborts the signal, and its items come again.', async () => {

@@ -56,7 +56,7 @@ function toConsole(trouble: ManyTrouble): void {
 
 const sentences: Readonly<Record<ManyTrouble['kind'], string>> = {
   handler: 'a handler failed, and its items come again',
-  'handler-late': 'a handler outlasts the grace of the stop',
+  'handler-late': 'a handler has been at work for five minutes',
   'lock-lost': 'a lock ended before its items were settled, and they are delivered again',
   'answer-late': 'a lock had expired before its answer arrived',
   request: 'a request failed and is tried again',

@@ -28,6 +28,16 @@ type Settle = { readonly lockId: string; readonly ids?: readonly string[] }
 
 /** The verbs that a worker uses, of the engine or over HTTP. */
 export type Verbs = {
+  browse(
+    queue: string,
+    request: { readonly limit: number },
+  ): Promise<{
+    readonly items: readonly {
+      readonly state: 'ready' | 'locked'
+      /** 0 before the first. */
+      readonly deliveries: number
+    }[]
+  }>
   pop(queue: string, request: PopWith): Promise<Popped>
   acknowledge(queue: string, request: Settle): Promise<unknown>
   extend(
@@ -54,7 +64,7 @@ export type Trouble =
   | { readonly kind: 'request'; readonly what: 'pop' | 'extend'; readonly error: unknown }
   /** The answer to a pop took longer than its lock lives. */
   | { readonly kind: 'answer-late' }
-  /** The handler is still at work although the time is over. */
+  /** The handler is still at work although the time is over, or, of many queues, after five minutes. */
   | { readonly kind: 'handler-late'; readonly items: readonly Item[] }
 
 export type Edge = {

@@ -4,18 +4,19 @@ import { isPassing } from './refusal.ts'
 
 /**
  * Repeats a request that settles a lock, even if its answer was lost: an id names one lock, which ends
- * once, so a second copy finds it ended and changes nothing.
+ * once, so a second copy finds it ended and changes nothing. Once the time is over, it is not repeated.
  */
 export async function insist<T>(
   { clock, random }: Pick<Edge, 'clock' | 'random'>,
   work: () => Promise<T>,
+  timeOver: AbortSignal,
 ): Promise<T> {
   for (let failures = 1; ; failures += 1) {
     try {
       return await work()
     } catch (error) {
-      if (!isPassing(error) || failures > TROUBLES_MAX) throw error
-      await clock.sleep(troublePauseMs(failures, random))
+      if (!isPassing(error) || failures > TROUBLES_MAX || timeOver.aborted) throw error
+      await clock.sleep(troublePauseMs(failures, random), timeOver)
     }
   }
 }

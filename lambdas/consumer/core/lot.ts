@@ -2,13 +2,22 @@
 
 import type { HeldLock } from '../../foundation/shared/hold-lock.ts'
 import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
+import { shortenedReason } from '../../foundation/shared/reason.ts'
 import { GivenUp, type HandlerContext, type HandlerResult } from './handler.ts'
 import { insist } from './insist.ts'
 import type { Item } from './item.ts'
-import { END_MS } from './pace.ts'
+import { END_MS, mayTakeMore } from './pace.ts'
 import { isLockLost } from './refusal.ts'
 import type { Run } from './run.ts'
-import { type Ended, overdue, TOO_MANY_DELIVERIES, type Verdicts, verdictsOf } from './verdicts.ts'
+import {
+  type Ended,
+  isOverdue,
+  partsOf,
+  TOO_MANY_DELIVERIES,
+  together,
+  type Verdicts,
+  verdictsOf,
+} from './verdicts.ts'
 
 export type Lot = { readonly items: readonly Item[]; readonly lock: HeldLock }
 
@@ -26,18 +35,28 @@ class UnknownItem extends Error {
  * event's, and releasing its items would hand them out while it still works on them. So Lambda ends the
  * process, then the lock ends by itself, and the items come back once nobody works on them.
  */
-export async function workLot(run: Run, lot: Lot): Promise<Verdicts> {
+export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts> {
   const { settings, queue } = run
+  const { batchSize, competing } = settings
   const deliveriesMax = isDeadLetterQueue(queue) ? Number.POSITIVE_INFINITY : settings.deliveriesMax
-  const over = overdue(lot.items, { batchSize: settings.batchSize, deliveriesMax })
-  const dead = new Map(over.map(({ id }) => [id, TOO_MANY_DELIVERIES]))
-  const back = new Set<string>()
-  const items = lot.items.filter(({ id }) => !dead.has(id))
-  if (items.length === 0) {
-    return verdictsOf(lot.items, { dead, back }, { kind: 'threw' }, deliveriesMax)
+  if (isOverdue(items, { batchSize, deliveriesMax })) {
+    const ids = items.map(({ id }) => id)
+    return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [] }
   }
-  const ended = await callHandler(run, { items, lock: lot.lock }, { dead, back })
-  return verdictsOf(lot.items, { dead, back }, ended, deliveriesMax)
+  const verdicts: Verdicts[] = []
+  for (const part of partsOf(items)) {
+    // Behind an item that failed, only competing consumers go on.
+    const isHeldUp = !competing && verdicts.some(({ back }) => back.length > 0)
+    const mayBegin =
+      verdicts.length === 0 ||
+      (!isHeldUp && !lock.lost.aborted && mayTakeMore(run.remainingMs(), run.longestMs))
+    const marks = { dead: new Map<string, string>(), back: new Set<string>() }
+    const ended: Ended = mayBegin
+      ? await callHandler(run, { items: part, lock }, marks)
+      : { kind: 'given-up' }
+    verdicts.push(verdictsOf(part, marks, ended, deliveriesMax))
+  }
+  return together(verdicts)
 }
 
 async function callHandler(
@@ -65,7 +84,7 @@ async function callHandler(
           `Cannot dead-letter an item of "${queue}" because a dead-letter queue has none of its own`,
         )
       }
-      marks.dead.set(knownId(item), reason)
+      marks.dead.set(knownId(item), shortenedReason(reason))
     },
     release: (item) => void marks.back.add(knownId(item)),
   }
@@ -127,7 +146,7 @@ export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts)
     })
   }
   try {
-    for (const step of steps) await insist(edge, step)
+    for (const step of steps) await insist(edge, step, run.timeOver)
     if (back.length === 0) lot.lock.letGo()
     return true
   } catch (error) {

@@ -25,7 +25,7 @@ export type ManyOptions = {
   readonly signal?: AbortSignal | undefined
   /** How long handlers may go on after that. Default: as long as they like. */
   readonly graceMs?: number | undefined
-  /** The longest pause between two looks at queues that are all idle, from 500. Default 500. */
+  /** While all are idle: the longest pause before a new round of looks, from 500. Default 500. */
   readonly idleMsMax?: number | undefined
 }
 
@@ -44,7 +44,7 @@ const QUEUES_AT_ONCE_MAX = 1_000
 /** Two looks a second, however many queues there are. */
 export const LOOK_EVERY_MS = 500
 const IDLE_MS_MAX = 60_000
-/** Every one of them is looked at once in a round of a few seconds. */
+/** A round looks at each of them once: 5 s where ids have up to 49 characters, 12 s with the longest. */
 const NAMED_QUEUES_MAX = 1_000
 
 export function manySettingsOf(options: ManyOptions): ManySettings {

@@ -18,6 +18,10 @@ export const refusalIn = (error: unknown): Refusal | undefined =>
 export const isPassing = (error: unknown): boolean =>
   isRefusal(error) && (error.retryable || error.outcome === 'unknown')
 
+/** A fault of the service may pass too: for work that goes on by itself. */
+export const mayPass = (error: unknown): boolean =>
+  isPassing(error) || refusalIn(error)?.code === 'INTERNAL'
+
 /** The lock is over: its items belong to the queue again, or are settled. */
 export const isLockLost = (error: unknown): boolean =>
   isRefusal(error) && lostLockCodes.some((code) => code === error.code)

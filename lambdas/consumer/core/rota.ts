@@ -50,8 +50,10 @@ export class Rota {
   /** What a look showed. */
   seen(standings: readonly Standing[], nowMs: number): void {
     for (const [queue, place] of this.#places) {
-      const isOld = place.state === 'idle' && place.notBeforeMs + REMEMBERED_MS < nowMs
-      if (isOld) this.#places.delete(queue)
+      const { state, notBeforeMs, kept } = place
+      const isKeeping = [...kept.values()].some((endMs) => endMs > nowMs)
+      const isOld = state === 'idle' && notBeforeMs + REMEMBERED_MS < nowMs
+      if (isOld && !isKeeping) this.#places.delete(queue)
     }
     for (const standing of standings) {
       if (!this.#hasFree(standing)) continue
@@ -65,11 +67,6 @@ export class Rota {
     const queue = this.#line.shift()
     if (queue !== undefined) this.#placeOf(queue).state = 'at work'
     return queue
-  }
-
-  /** Whether items have failed here: the first may be one of them. */
-  hasFailed(queue: string): boolean {
-    return this.#placeOf(queue).kept.size > 0
   }
 
   /** It is to come back after so long; a lock may keep its items until then. */
@@ -89,7 +86,6 @@ export class Rota {
       this.#queueUp(queue, place)
       return
     }
-    if (ending === 'empty') place.kept.clear()
     if (batches > 0 && ending !== 'failed') {
       place.fruitless = 0
       return

@@ -50,8 +50,8 @@ export type Run = {
   readonly timeOver: AbortSignal
   /** The longest that a handler took so far. */
   longestMs: number
-  /** Whether there is time to begin another batch. */
-  mayTakeMore(): boolean
+  /** Whether there is time for another batch. `inDoubt`: a pop whose answer was lost may have taken it. */
+  mayTakeMore(inDoubt: boolean): boolean
   /** There seems to be enough for one more worker. */
   foundPlenty(): void
   /**

@@ -6,7 +6,7 @@ export type Stop = {
 }
 
 /** How the work ends: by the caller's signal, or by a failure of its own. */
-type Stopping = Stop & {
+export type Stopping = Stop & {
   halt(): void
   /** Everything is settled: nothing listens any more. */
   over(): void

@@ -1,6 +1,5 @@
 // What becomes of each item of a batch, once its handler has ended. Pure.
 
-import { shortenedReason } from '../../foundation/shared/reason.ts'
 import type { HandlerResult, Marks } from './handler.ts'
 import type { Item } from './item.ts'
 
@@ -22,8 +21,25 @@ export type Verdicts = {
 }
 
 /**
+ * What the handler gets together. An item that comes back is by itself, whoever else is in its lock: its
+ * next failure is its own.
+ */
+export function partsOf(items: readonly Item[]): readonly (readonly Item[])[] {
+  const parts: Item[][] = []
+  let isFresh = false
+  for (const item of items) {
+    const joins = isFresh && item.deliveries === 1
+    if (joins) parts.at(-1)?.push(item)
+    else parts.push([item])
+    isFresh = item.deliveries === 1
+  }
+  return parts
+}
+
+/**
  * An item that was dead-lettered is dead whatever else the handler said of it. An item that failed too
- * often dies as well: the queue may have a limit of its own, but this one needs no configured queue.
+ * often dies as well: the queue may have a limit of its own, but this one needs no configured queue. A
+ * handler that threw says nothing of one item among several: none of them dies of that.
  */
 export function verdictsOf(
   items: readonly Item[],
@@ -36,13 +52,15 @@ export function verdictsOf(
   const done: string[] = []
   const back: Item[] = []
   const dead = new Map<string, string[]>()
+  const isBlamed = (id: string): boolean =>
+    ended.kind !== 'given-up' && (failed.has(id) || items.length === 1)
   const bury = (id: string, reason: string) => dead.set(reason, [...(dead.get(reason) ?? []), id])
   for (const item of items) {
     const { id, deliveries } = item
     const reason = marks.dead.get(id)
-    if (reason !== undefined) bury(id, shortenedReason(reason))
+    if (reason !== undefined) bury(id, reason)
     else if (ended.kind === 'returned' && !failed.has(id)) done.push(id)
-    else if (ended.kind !== 'given-up' && deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
+    else if (isBlamed(id) && deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
     else back.push(item)
   }
   return { done, dead, back }
@@ -50,15 +68,28 @@ export function verdictsOf(
 
 export const isAllDone = ({ dead, back }: Verdicts): boolean => dead.size === 0 && back.length === 0
 
+/** What became of all parts of a lot. */
+export function together(parts: readonly Verdicts[]): Verdicts {
+  const dead = new Map<string, readonly string[]>()
+  for (const [reason, ids] of parts.flatMap((part) => [...part.dead])) {
+    dead.set(reason, [...(dead.get(reason) ?? []), ...ids])
+  }
+  return {
+    done: parts.flatMap(({ done }) => done),
+    dead,
+    back: parts.flatMap(({ back }) => back),
+  }
+}
+
 /**
- * Items that should not be tried again: they were delivered that often and never settled, because their
- * consumers died. Perhaps another item of the batch was to blame; but an item that comes a second time
- * comes alone, so from then on we know.
+ * Whether what came should not be tried again: it was delivered that often and never settled, because its
+ * consumers died. Only an item that comes alone can be to blame. Where batches are taken, some of its
+ * deliveries may have been its neighbours' failures: it dies after twice as many.
  */
-export function overdue(
+export function isOverdue(
   items: readonly Item[],
   { batchSize, deliveriesMax }: { readonly batchSize: number; readonly deliveriesMax: number },
-): readonly Item[] {
-  const most = batchSize > 1 ? Math.max(2, deliveriesMax) : deliveriesMax
-  return items.filter(({ deliveries }) => deliveries > most)
+): boolean {
+  const most = batchSize > 1 ? deliveriesMax * 2 : deliveriesMax
+  return items.length === 1 && items.every(({ deliveries }) => deliveries > most)
 }

@@ -1,19 +1,24 @@
 // Works many queues, few at once: one look shows which of them have something, and each that has gets its
 // turn. `rota.ts` says whose turn it is, and `worker.ts` works one queue, as a Lambda's consumer does.
 
+import { unlessOver } from '../../foundation/shared/hold-lock.ts'
 import type { Edge, Trouble } from './edge.ts'
 import { GivenUp, type Handler } from './handler.ts'
 import { insist } from './insist.ts'
+import type { Look } from './look.ts'
 import { LOOK_EVERY_MS, type ManySettings } from './many-options.ts'
 import { troublePauseMs } from './pace.ts'
-import { isLockLost, isPassing, refusalIn } from './refusal.ts'
-import { Rota, type Standing, type TurnEnd } from './rota.ts'
+import { isLockLost, mayPass } from './refusal.ts'
+import { Rota, type TurnEnd } from './rota.ts'
 import { type Counts, noCounts, type Run } from './run.ts'
-import type { Stop } from './stop.ts'
-import { work } from './worker.ts'
+import type { Stop, Stopping } from './stop.ts'
+import { comesBackFirst, work } from './worker.ts'
 
 /** While others wait, a queue gives up its place after this long; one request more a turn. */
 const TURN_MS = 1_000
+
+/** A handler this late may never end, and it keeps its place: somebody should know. As long as a lock lives. */
+const HANDLER_LATE_MS = 300_000
 
 export type ManyTrouble =
   | (Trouble & { readonly queue: string })
@@ -23,7 +28,7 @@ export type ManyTrouble =
 
 export type ManyEdge = Omit<Edge, 'report'> & {
   /** One request: how some of the queues stand. The next call tells of the next ones, round and round. */
-  look(): Promise<readonly Standing[]>
+  look(): Promise<Look>
   report(trouble: ManyTrouble): void
 }
 
@@ -32,11 +37,9 @@ export async function workMany(
   settings: ManySettings,
   handler: Handler,
   edge: ManyEdge,
-  { stop: asked, graceOver }: Stop,
+  { stop, graceOver, halt }: Pick<Stopping, 'stop' | 'graceOver' | 'halt'>,
 ): Promise<Counts> {
   const { clock, random } = edge
-  const failed = new AbortController()
-  const stop = AbortSignal.any([asked, failed.signal])
   const rota = new Rota(settings)
   const total = noCounts()
   const turns = new Set<Promise<void>>()
@@ -56,31 +59,41 @@ export async function workMany(
     }
   }
   let troubles = 0
-  let idleLooks = 0
+  let idleRounds = 0
+  let hadWork = false
   let dueMs = clock.nowMs()
   try {
     while (!stop.aborted) {
+      let endsRound = false
       try {
-        rota.seen(await edge.look(), clock.nowMs())
+        const look = await unlessOver(edge.look(), stop)
+        rota.seen(look.standings, clock.nowMs())
+        endsRound = look.endsRound
         troubles = 0
       } catch (error) {
-        // A fault of the service may pass too: nobody is there to start this process again.
-        if (!isPassing(error) && refusalIn(error)?.code !== 'INTERNAL') throw error
+        if (stop.aborted) break
+        // Nobody is there to start this process again.
+        if (!mayPass(error)) throw error
         troubles += 1
         edge.report({ kind: 'look', error })
       }
       fillPlaces()
-      idleLooks = turns.size > 0 ? 0 : idleLooks + 1
-      const everyMs = Math.min(settings.idleMsMax, LOOK_EVERY_MS * 2 ** idleLooks)
+      hadWork ||= turns.size > 0
+      let everyMs = LOOK_EVERY_MS
+      if (endsRound) {
+        idleRounds = hadWork ? 0 : idleRounds + 1
+        hadWork = false
+        everyMs = Math.min(settings.idleMsMax, LOOK_EVERY_MS * 2 ** idleRounds)
+      }
       // From look to look, not from an answer to the next look; and what was missed is not made up for.
       dueMs = Math.max(clock.nowMs(), dueMs + everyMs)
       if (troubles > 0) dueMs += troublePauseMs(troubles, random)
       await clock.sleep(Math.max(0, dueMs - clock.nowMs()), stop)
     }
   } finally {
-    failed.abort()
+    halt()
     while (turns.size > 0) await Promise.all(turns)
-    await giveBack(rota, edge, settings.queuesAtOnce)
+    await giveBack(rota, edge, { atOnce: settings.queuesAtOnce, graceOver })
   }
   return total
 }
@@ -104,7 +117,7 @@ async function takeTurn(
     queue,
     settings,
     counts,
-    handler: untilGraceIsOver(handler, { stop, graceOver }),
+    handler: overseen(handler, { edge, stop, graceOver }),
     edge: {
       ...edge,
       report(trouble) {
@@ -114,14 +127,16 @@ async function takeTurn(
     remainingMs: () => Number.POSITIVE_INFINITY,
     timeOver: graceOver,
     longestMs: 0,
-    mayTakeMore: () => !stop.aborted && (clock.nowMs() < endMs || !rota.someoneWaits),
+    // A stop or a turn that is over would leave a lock that nobody knows of.
+    mayTakeMore: (inDoubt) =>
+      inDoubt ? !graceOver.aborted : !stop.aborted && (clock.nowMs() < endMs || !rota.someoneWaits),
     foundPlenty() {},
     comeBack(afterMs, lockId) {
       rota.putOff(queue, clock.nowMs() + afterMs, lockId, clock.nowMs())
     },
   }
   try {
-    const ending = await work(run, rota.hasFailed(queue))
+    const ending = await work(run, await comesBackFirst(run))
     return { ending, batches: counts.batches, counts }
   } catch (error) {
     edge.report({ kind: 'queue', queue, error })
@@ -130,31 +145,35 @@ async function takeTurn(
 }
 
 /** What comes while the work stops is not begun, and what outlasts the grace is not waited for. */
-const untilGraceIsOver =
-  (handler: Handler, { stop, graceOver }: Stop): Handler =>
+const overseen =
+  (handler: Handler, { edge, stop, graceOver }: Stop & { readonly edge: ManyEdge }): Handler =>
   async (items, context) => {
     if (stop.aborted) throw new GivenUp()
-    let giveUp = () => {}
-    const isOver = new Promise<never>((_, reject) => {
-      giveUp = () => reject(new GivenUp())
-      graceOver.addEventListener('abort', giveUp)
+    const ended = new AbortController()
+    void edge.clock.sleep(HANDLER_LATE_MS, ended.signal).then(() => {
+      if (ended.signal.aborted) return
+      edge.report({ kind: 'handler-late', queue: context.queue, items })
     })
     try {
-      return await Promise.race([handler(items, context), isOver])
+      return await unlessOver((async () => handler(items, context))(), graceOver, new GivenUp())
     } finally {
-      graceOver.removeEventListener('abort', giveUp)
+      ended.abort()
     }
   }
 
 /** What failed waits in locks for its time to come again. Nobody waits any more: others may try. */
-async function giveBack(rota: Rota, edge: ManyEdge, atOnce: number): Promise<void> {
+async function giveBack(
+  rota: Rota,
+  edge: ManyEdge,
+  { atOnce, graceOver }: { readonly atOnce: number; readonly graceOver: AbortSignal },
+): Promise<void> {
   const kept = rota.kept(edge.clock.nowMs())
   for (let at = 0; at < kept.length; at += atOnce) {
     const some = kept.slice(at, at + atOnce)
     await Promise.all(
       some.map(async ([queue, lockId]) => {
         try {
-          await insist(edge, () => edge.queues.release(queue, { lockId }))
+          await insist(edge, () => edge.queues.release(queue, { lockId }), graceOver)
         } catch (error) {
           // It ends by itself then.
           if (!isLockLost(error)) edge.report({ kind: 'queue', queue, error })

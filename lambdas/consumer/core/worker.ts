@@ -30,23 +30,46 @@ import { isAllDone, type Verdicts } from './verdicts.ts'
 export async function work(run: Run, comesBack: boolean): Promise<Ending> {
   /** Done; the next pop acknowledges it. */
   let finished: Lot | undefined
+  let held: Lot | undefined
   let alone = comesBack
-  for (;;) {
-    const lot = await take(run, finished, alone)
-    finished = undefined
-    if (typeof lot === 'string') return lot
-    const verdicts = await workLot(run, lot)
-    // In a batch one item may be the death of all: what failed comes back one by one.
-    alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
-    if (lot.lock.lost.aborted) {
-      run.edge.report({ kind: 'lock-lost', items: lot.items, error: lot.lock.lost.reason })
-    } else if (isAllDone(verdicts)) {
-      finished = lot
-    } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
-      const isLeft = !(await comeAgain(run, lot, verdicts))
-      // Nobody gets what lies behind it; only where runs compete do the others go on.
-      if (isLeft && !run.settings.competing) return 'waiting'
+  try {
+    for (;;) {
+      const lot = await take(run, finished, alone)
+      finished = undefined
+      if (typeof lot === 'string') return lot
+      held = lot
+      const verdicts = await workLot(run, lot)
+      // In a batch one item may be the death of all: what failed comes back one by one.
+      alone = verdicts.back.length > 0 || lot.items.some(({ deliveries }) => deliveries > 1)
+      if (lot.lock.lost.aborted) {
+        run.edge.report({ kind: 'lock-lost', items: lot.items, error: lot.lock.lost.reason })
+      } else if (isAllDone(verdicts)) {
+        finished = lot
+      } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
+        const isLeft = !(await comeAgain(run, lot, verdicts))
+        // Nobody gets what lies behind it; only where runs compete do the others go on.
+        if (isLeft && !run.settings.competing) return 'waiting'
+      }
     }
+  } finally {
+    // Whatever broke: a lock that nobody works under is not extended.
+    held?.lock.letGo()
+  }
+}
+
+/**
+ * Whether the first item has been delivered before. If so, the worker takes it alone, so that it cannot
+ * fail a batch of others again. This is one read, which the engine's pop then need not do. Where we cannot
+ * know (others hold locks there), it is safer to begin with a single item.
+ */
+export async function comesBackFirst({ queue, settings, edge }: Run): Promise<boolean> {
+  if (settings.batchSize === 1) return false
+  try {
+    const [first] = (await edge.queues.browse(queue, { limit: 1 })).items
+    return first !== undefined && (first.state === 'locked' || first.deliveries > 0)
+  } catch (error) {
+    if (!isPassing(error)) throw error
+    return true
   }
 }
 
@@ -57,17 +80,19 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
   const { batchSize, lockTtlSeconds: ttlSeconds, competing } = settings
   let finished = before
   let alone = single
-  let key: string | undefined
+  // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
+  // against ourselves. Competing pops would have to queue up for it; their lost items come back.
+  const newKey = () => (competing ? undefined : edge.newKey())
+  let key = newKey()
+  /** An answer was lost: if there is a lock, only this key leads to it. */
+  let inDoubt = false
   let troubles = 0
 
   for (;;) {
-    if (!run.mayTakeMore()) {
+    if (!run.mayTakeMore(inDoubt)) {
       if (finished !== undefined) await acknowledge(run, finished)
       return 'continued'
     }
-    // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
-    // against ourselves. Competing pops would have to queue up for it; their lost items come back.
-    key ??= competing ? undefined : edge.newKey()
     const sinceMs = clock.nowMs()
     const count = alone ? 1 : batchSize
     const request = { requireAck: true, count, ttlSeconds, competing } as const
@@ -93,22 +118,21 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
           return 'waiting'
         }
         // No event comes when the next window opens, so this run waits for it, or the next one does.
-        key = undefined
         await clock.sleep(limitPauseMs(retryAfterMs, run.remainingMs()), run.timeOver)
         continue
       }
       troubles += 1
       if (!isPassing(error) || troubles > TROUBLES_MAX) throw error
       edge.report({ kind: 'request', what: 'pop', error })
-      // If there is a lock, only this key leads to it.
-      if (refusal?.outcome !== 'unknown') key = undefined
-      await clock.sleep(troublePauseMs(troubles, random))
+      inDoubt ||= key !== undefined && refusal?.outcome === 'unknown'
+      await clock.sleep(troublePauseMs(troubles, random), run.timeOver)
       continue
     }
     const lot = await lotOf(run, popped, finished, { count, sinceMs })
     if (lot !== 'late') return lot
     finished = undefined
-    key = undefined
+    key = newKey()
+    inDoubt = false
     troubles = 0
     alone = true
   }
@@ -152,12 +176,13 @@ async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolea
   try {
     if (how === 'here') {
       await clock.sleep(delayMs, lock.lost)
-      await insist(edge, () => queues.release(queue, { lockId: lock.id }))
+      await insist(edge, () => queues.release(queue, { lockId: lock.id }), run.timeOver)
     } else {
       // After this only an extension that is under way can lengthen it, by no more than its life.
       lock.letGo()
       const ttlSeconds = Math.ceil(Math.min(delayMs, RETRY_MS_MAX) / 1000)
-      await insist(edge, () => queues.extend(queue, { lockId: lock.id, ttlSeconds }))
+      const rest = () => queues.extend(queue, { lockId: lock.id, ttlSeconds })
+      await insist(edge, rest, run.timeOver)
       run.comeBack?.(ttlSeconds * 1000, lock.id)
     }
   } catch (error) {

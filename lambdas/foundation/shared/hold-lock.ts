@@ -76,11 +76,21 @@ async function extendWithin(
 }
 
 /** For a call that takes no signal: it goes on by itself, and may still land. */
-export function unlessOver<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function unlessOver<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  reason: unknown = 'no answer',
+): Promise<T> {
+  let end = () => {}
   const over = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject('no answer'))
+    end = () => reject(reason)
+    signal.addEventListener('abort', end)
   })
-  return Promise.race([work, over])
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
 }
 
 /** With these codes the service says that a lock is over: its items are the queue's again, or settled. */

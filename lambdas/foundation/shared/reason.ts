@@ -5,11 +5,12 @@
 export const REASON_CHARACTERS_MAX = 256
 
 /**
- * What the service takes of any text. Half a character, alone or left by the cut, is refused, and an
- * item whose reason is refused would come back for ever.
+ * What the service takes of whatever a handler gives: a caller in JavaScript may give an error, or nothing.
+ * Half a character, alone or left by the cut, is refused, and an item whose reason is refused would come
+ * back for ever.
  */
-export const shortenedReason = (reason: string, characters = REASON_CHARACTERS_MAX): string =>
-  reason
+export const shortenedReason = (reason: unknown, characters = REASON_CHARACTERS_MAX): string =>
+  String(reason ?? '')
     .toWellFormed()
     .slice(0, characters)
     .replace(/[\uD800-\uDBFF]$/, '')

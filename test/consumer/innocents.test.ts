@@ -1,0 +1,113 @@
+// One item of a batch fails every time. Its neighbours must not die of it, whoever takes them and however
+// slow the service is: without latency, consumers on one clock never meet.
+
+import { describe, expect, it } from 'vitest'
+import type { Item } from '../../lambdas/consumer/core/item.ts'
+import type { Queues } from '../../lambdas/engine/queues.ts'
+import { Random } from '../../testing/random.ts'
+import { type ManyRunOptions, Place } from './a-run.ts'
+
+const QUEUE = 'q'
+const GOOD = Array.from({ length: 9 }, (_, n) => `good ${n}`)
+
+const failing = (items: readonly Item<unknown>[]): void => {
+  if (items.some(({ value }) => value === 'poison')) throw new Error('never')
+}
+
+/** A network: 10 to 20 ms there, and 5 back. */
+function slow(place: Place, random: Random) {
+  const verbs = ['pop', 'browse', 'list', 'acknowledge', 'extend', 'release', 'deadLetter'] as const
+  return (engine: Queues): Partial<Queues> =>
+    Object.fromEntries(
+      verbs.map((verb) => [
+        verb,
+        async (...args: unknown[]) => {
+          await place.clock.sleep(10 + 10 * random.next())
+          const answer = await (engine[verb] as (...all: unknown[]) => Promise<unknown>)(...args)
+          await place.clock.sleep(5)
+          return answer
+        },
+      ]),
+    )
+}
+
+const deadOf = async (place: Place) =>
+  (await place.in(place.queues.browse(`${QUEUE}-deadletter`))).items.map(({ text }) =>
+    JSON.parse(text),
+  )
+
+async function deadAfter(processes: number, seed: number, options: ManyRunOptions) {
+  const place = new Place()
+  const random = new Random(seed)
+  const manies = []
+  for (let n = 0; n < processes; n += 1) {
+    await place.pass(random.next() * 500)
+    const handler = async (items: readonly Item<unknown>[]) => {
+      await place.clock.sleep(20)
+      failing(items)
+    }
+    const through = slow(place, random)
+    manies.push(place.many({ queues: [QUEUE] }, handler, { batchSize: 10, ...options, through }))
+  }
+  await place.pass(100 + random.next() * 500)
+  await place.pushTo(QUEUE, 'poison', ...GOOD)
+  await place.pass(60_000)
+  for (const { stop, ended } of manies) {
+    stop()
+    await place.in(ended)
+  }
+  return deadOf(place)
+}
+
+describe('One poison item in a batch of ten', () => {
+  it.each([
+    [1, 2, true],
+    [1, 3, true],
+    [3, 3, true],
+    [1, 3, false],
+    [2, 1, false],
+    [2, 2, false],
+    [3, 3, false],
+    [4, 5, false],
+  ])(
+    'dies alone with %i processes and %i deliveries, competing: %s.',
+    async (processes, maxDeliveries, competing) => {
+      for (let seed = 1; seed <= 6; seed += 1) {
+        const dead = await deadAfter(processes, seed, { maxDeliveries, competing })
+        expect(dead, `seed ${seed}`).toEqual(['poison'])
+      }
+    },
+  )
+
+  it('dies alone although its consumers are restarted all the time.', async () => {
+    const place = new Place()
+    await place.pushTo(QUEUE, 'poison', ...GOOD)
+    for (let start = 0; start < 8; start += 1) {
+      const options = { batchSize: 10, maxDeliveries: 3 }
+      const { stop, ended } = place.many({ queues: [QUEUE] }, failing, options)
+      await place.pass(700)
+      stop()
+      await place.in(ended)
+    }
+    expect(await deadOf(place)).toEqual(['poison'])
+  })
+
+  it('that comes back behind a fresh item of a better priority is handed out by itself.', async () => {
+    const place = new Place()
+    const push = (priority: number, ...texts: string[]) =>
+      place.in(place.queues.push(QUEUE, { items: texts.map((text) => ({ text, priority })) }))
+    await push(1, '"poison"', '"good"')
+    const popped = await place.in(place.queues.pop(QUEUE, { requireAck: true, count: 2 }))
+    const lockId = popped.kind === 'items' ? (popped.lock?.id as string) : ''
+    await place.in(place.queues.release(QUEUE, { lockId }))
+    await push(0, '"fresh 1"', '"fresh 2"')
+    const batches: unknown[][] = []
+    const options = { queue: QUEUE, batchSize: 10, maxDeliveries: 2 }
+    await place.run((items) => {
+      batches.push(items.map(({ value }) => value))
+      failing(items)
+    }, options)
+    expect(batches).toEqual([['fresh 1', 'fresh 2'], ['poison'], ['good']])
+    expect(await deadOf(place)).toEqual(['poison'])
+  })
+})

@@ -1,0 +1,230 @@
+// Many queues while something goes wrong for long: lost answers, handlers that never end, a list that fails.
+
+import { describe, expect, it } from 'vitest'
+import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
+import { lookerOf } from '../../lambdas/consumer/core/look.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { systemClock } from '../../lambdas/foundation/system.ts'
+import { Place } from './a-run.ts'
+
+const never = () => new Promise<never>(() => {})
+const lost = () => new QueueError('STORE_UNAVAILABLE', 'lost', { outcome: 'unknown' })
+
+const stateOf = async (place: Place, queue: string) => {
+  const { count, lockedCount } = await place.in(place.queues.inspect(queue, { consistent: true }))
+  return { count, lockedCount }
+}
+
+/** Pages 0 to `pages` - 1, of one queue each; `fails` says which look fails. */
+function pagesThat(pages: number, fails: (page: number, look: number) => Error | undefined) {
+  let looks = 0
+  const seen = new Array<number>(pages).fill(0)
+  const look = lookerOf(
+    async ({ cursor }) => {
+      const page = Number(cursor ?? 0)
+      const error = fails(page, looks++)
+      if (error !== undefined) throw error
+      seen[page] = (seen[page] ?? 0) + 1
+      return {
+        queues: [{ queue: `q${page}`, count: 1 }],
+        ...(page + 1 < pages && { cursor: String(page + 1) }),
+      }
+    },
+    { prefix: 'q' },
+  )
+  return { look: () => look().catch((error: unknown) => error), seen }
+}
+
+describe('A look', () => {
+  it('that fails now and then does not hide the pages behind it.', async () => {
+    const { look, seen } = pagesThat(100, (_, nth) => (nth % 20 === 7 ? lost() : undefined))
+    for (let n = 0; n < 2_000; n += 1) await look()
+    expect(Math.min(...seen)).toBe(19)
+    expect(Math.max(...seen)).toBe(19)
+  })
+
+  it('at a page that always fails does not keep those before it from being seen.', async () => {
+    const { look, seen } = pagesThat(4, (page) => (page === 2 ? lost() : undefined))
+    for (let n = 0; n < 70; n += 1) await look()
+    expect(seen).toEqual([10, 10, 0, 0])
+  })
+
+  it('begins again where the cursor is refused, and fails only if the first page is.', async () => {
+    const no = new QueueError('INVALID_PARAMETER', 'cursor must be one that an earlier page gave')
+    let refused = 1
+    const { look } = pagesThat(2, (page) => (page >= refused ? no : undefined))
+    expect(await look()).toMatchObject({ endsRound: false })
+    expect(await look()).toEqual({ standings: [], endsRound: true })
+    expect(await look()).toMatchObject({ standings: [{ queue: 'q0' }] })
+    refused = 0
+    expect(await look()).toMatchObject({ standings: [] })
+    expect(await look()).toBe(no)
+  })
+})
+
+it('Idle queues on several pages are all seen again after one pause of `idleMsMax`.', async () => {
+  const place = new Place()
+  const names = Array.from({ length: 300 }, (_, n) => `q.${String(n).padStart(3, '0')}`)
+  for (const name of names) await place.in(place.queues.configure(name, { maxDeliveries: 5 }))
+  const tookMs: number[] = []
+  let pushedMs = 0
+  const handler = () => void tookMs.push(place.ms - pushedMs)
+  const many = place.many({ prefix: 'q.' }, handler, { idleMsMax: 20_000 })
+  for (const name of ['q.001', 'q.150', 'q.299']) {
+    await place.pass(200_000)
+    pushedMs = place.ms
+    await place.pushTo(name, 1)
+    await place.pass(60_000)
+  }
+  many.stop()
+  await place.in(many.ended)
+  expect(tookMs).toHaveLength(3)
+  expect(Math.max(...tookMs)).toBeLessThan(22_000)
+})
+
+describe('A pop whose answer was lost', () => {
+  /** The first pop takes the items, and its answer is lost after three seconds; then come other errors. */
+  const losing = (place: Place, ...then: Error[]) => {
+    const errors = [lost(), ...then]
+    return (engine: Place['queues']) => ({
+      async pop(...args: Parameters<Place['queues']['pop']>) {
+        const error = args[0] === 'q.a' ? errors.shift() : undefined
+        if (error === undefined || error.message === 'lost') {
+          const popped = await engine.pop(...args)
+          if (error === undefined) return popped
+          await place.clock.sleep(3_000)
+        }
+        throw error
+      },
+    })
+  }
+
+  it.each([
+    ['', []],
+    [' and repeated in vain', [new QueueError('BUSY', 'busy'), lost()]],
+  ])('is repeated under its key%s, although others wait for their turn.', async (_, then) => {
+    const place = new Place()
+    await place.pushTo('q.a', 'a')
+    const done: [string, number][] = []
+    const options = { queuesAtOnce: 1, lockTtlSeconds: 300, through: losing(place, ...then) }
+    const many = place.many(
+      { prefix: 'q.' },
+      (items, { queue }) => void done.push([queue, items[0]?.deliveries ?? 0]),
+      options,
+    )
+    await place.pass(700)
+    await place.pushTo('q.b', 'b')
+    await place.pass(20_000)
+    many.stop()
+    await place.in(many.ended)
+    expect(done).toEqual([
+      ['q.a', 1],
+      ['q.b', 1],
+    ])
+  })
+
+  it('is repeated after a stop too, to give back what it took.', async () => {
+    const place = new Place()
+    await place.pushTo('q.a', 'a')
+    const options = { lockTtlSeconds: 300, through: losing(place) }
+    let isHandled = false
+    const handler = () => {
+      isHandled = true
+    }
+    const many = place.many({ prefix: 'q.' }, handler, options)
+    await place.pass(1_000)
+    many.stop()
+    expect(await place.in(many.ended)).toMatchObject({ acknowledged: 0, released: 1 })
+    expect(isHandled).toBe(false)
+    expect(await stateOf(place, 'q.a')).toEqual({ count: 1, lockedCount: 0 })
+  })
+})
+
+describe('A handler that never ends', () => {
+  it('is told of after five minutes, while its lock lives.', async () => {
+    const place = new Place()
+    await place.pushTo('q', 'stuck')
+    const many = place.many({ queues: ['q'] }, never)
+    await place.pass(299_000)
+    expect(many.troubles).toEqual([])
+    await place.pass(3_000)
+    expect(many.troubles).toMatchObject([{ kind: 'handler-late', queue: 'q' }])
+    expect(await stateOf(place, 'q')).toEqual({ count: 1, lockedCount: 1 })
+    many.stop()
+    many.endGrace()
+    await place.in(many.ended)
+  })
+
+  it('does not outlast the grace that begins when the list is refused for good.', async () => {
+    const place = await Place.holding('stuck')
+    let isHandled = false
+    const ended = consumeManyWith(
+      {
+        queues: place.queues,
+        async list() {
+          if (isHandled) throw new QueueError('INVALID_PARAMETER', 'forbidden')
+          return { queues: [{ queue: 'orders', count: 1 }] }
+        },
+        clock: systemClock,
+        random: Math.random,
+        newKey: () => 'a-key-of-22-characters',
+      },
+      { prefix: '' },
+      () => {
+        isHandled = true
+        return never()
+      },
+      { graceMs: 10 },
+    )
+    await expect(ended).rejects.toThrow('forbidden')
+  })
+})
+
+describe('A stop', () => {
+  it('does not wait for a look that hangs.', async () => {
+    const place = new Place()
+    const many = place.many({ prefix: 'q.' }, never, { through: () => ({ list: never }) })
+    await place.pass(1_000)
+    many.stop()
+    await place.in(many.ended)
+  })
+
+  it('repeats nothing once the grace is over.', async () => {
+    const place = new Place()
+    await place.pushTo('q', 1)
+    let tries = 0
+    const many = place.many({ queues: ['q'] }, () => place.clock.sleep(2_000), {
+      through: () => ({
+        async acknowledge() {
+          tries += 1
+          await place.clock.sleep(31_000)
+          throw lost()
+        },
+      }),
+    })
+    await place.pass(1_000)
+    many.stop()
+    await place.pass(2_000)
+    many.endGrace()
+    await place.in(many.ended)
+    expect(tries).toBe(1)
+  })
+
+  it('gives back what waits in a lock where consumers compete, however long ago it failed.', async () => {
+    const place = new Place()
+    await place.pushTo('q', 'bad', 'good')
+    const options = { competing: true, lockTtlSeconds: 300 }
+    const many = place.many(
+      { prefix: 'q' },
+      ([item]) => {
+        if (item?.value === 'bad') throw new Error('always')
+      },
+      options,
+    )
+    await place.pass(220_000)
+    expect(await stateOf(place, 'q')).toEqual({ count: 1, lockedCount: 1 })
+    many.stop()
+    await place.in(many.ended)
+    expect(await stateOf(place, 'q')).toEqual({ count: 1, lockedCount: 0 })
+  })
+})
