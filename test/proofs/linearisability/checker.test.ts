@@ -198,6 +198,17 @@ const right: readonly Row[] = [
     [acknowledge('L'), settled(1)],
     [lock(1), items('b', under('M'))],
   ]),
+  row('an item that a purge took from its lock counts as acknowledged, and cannot be released', [
+    put('a0', 'b1'),
+    [claim(2), items('a0 b1', under('L'))],
+    [
+      { kind: 'purge', priority: 1 },
+      { kind: 'purged', items: 1 },
+    ],
+    [release('L', 'b1'), refused('INVALID_PARAMETER')],
+    [acknowledge('L', 'b1'), settled(1)],
+    [acknowledge('L', 'a0', 'b1'), settled(2)],
+  ]),
   row('purge takes what is there, locks too', [
     put('a0', 'b1', 'c1'),
     [claim(2), items('a0 b1', under('L'))],

@@ -341,7 +341,13 @@ function settle(
   }
   const held = itemsOf(state, lockId)
   const part = held.filter(({ item }) => names === undefined || names.includes(item.name))
-  if (answer !== undefined && (answer.kind !== 'settled' || answer.items !== part.length)) {
+  // A purge took them from the lock. They count as acknowledged, and can neither come back nor be dead.
+  const gone = (names?.length ?? part.length) - part.length
+  if (gone > 0 && verb !== 'acknowledge') {
+    const isRefused = answer?.kind === 'refused' && answer.code === 'INVALID_PARAMETER'
+    return isRefused || answer === undefined ? [state] : none
+  }
+  if (answer !== undefined && (answer.kind !== 'settled' || answer.items !== part.length + gone)) {
     return none
   }
   if (part.length === 0) return [state]
