@@ -65,7 +65,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
       finished = undefined
       if (held !== undefined) await acknowledgeAlone(queue, held, shift)
       // Only this key leads to the lock, if there is one.
-      mayHold = key !== undefined && error.outcome === 'unknown'
+      mayHold ||= key !== undefined && error.outcome === 'unknown'
       if (!mayHold) key = undefined
       if (isQueueLocked(error)) {
         timesLocked += 1

@@ -420,6 +420,17 @@ describe('a request that fails', () => {
     expect(run.failures.map(({ kind }) => kind)).toEqual(['request'])
   })
 
+  test('after its effect keeps its key although the service is busy next', async () => {
+    const queue = fakeQueue('a')
+    queue.failNext('pop', lostAnswer(), 'after')
+    queue.failNext('pop', new PushPopError('BUSY', 'busy', { retryable: true }))
+    const seen: string[] = []
+    const run = start(queue, ({ value }) => seen.push(value), { ttlSeconds: 300 })
+    await pass(20_000)
+    expect(seen).toEqual(['a'])
+    await run.end()
+  })
+
   test('just before a stop leaves no lock behind', async () => {
     const queue = fakeQueue('a')
     queue.failNext('pop', lostAnswer(), 'after')

@@ -136,8 +136,8 @@ describe('Verdicts', () => {
 
   it.each([
     ['once', 1, 1, [1, 2, 3], [2, 3]],
-    ['once, where batches are taken: some were its neighbours', 10, 1, [2, 3], [3]],
-    ['twice, where batches are taken', 10, 2, [4, 5], [5]],
+    ['once, and where batches are taken six times', 10, 1, [2, 6, 7], [7]],
+    ['four times, and where batches are taken twice as often', 10, 4, [5, 8, 9], [9]],
   ])('are not asked for of one that died that often: %s.', (_, batchSize, most, all, late) => {
     const isLate = (deliveries: number) =>
       isOverdue([item(1, deliveries)], { batchSize, deliveriesMax: most })

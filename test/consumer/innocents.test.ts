@@ -59,6 +59,35 @@ async function deadAfter(processes: number, seed: number, options: ManyRunOption
   return deadOf(place)
 }
 
+/** One item in four fails, in one of two priorities; a consumer is replaced after each 0.2 to 1.7 s. */
+async function deadAfterRestarts(seed: number, maxDeliveries: number) {
+  const place = new Place()
+  const random = new Random(seed)
+  const handler = async (items: readonly Item<unknown>[]) => {
+    await place.clock.sleep(20 + random.next() * 60)
+    failing(items)
+  }
+  const options = { batchSize: 10, maxDeliveries, through: slow(place, random) }
+  const start = () => place.many({ queues: [QUEUE] }, handler, options)
+  const manies = [start(), start(), start()]
+  const stopFirst = async () => {
+    const many = manies.shift()
+    many?.stop()
+    if (many !== undefined) await place.in(many.ended)
+  }
+  for (let restarts = 0; restarts < 40; restarts += 1) {
+    const texts = ['"poison"', '1', '2', '3']
+    const items = texts.map((text) => ({ text, priority: random.pick([0, 1]) }))
+    if (restarts < 10) await place.in(place.queues.push(QUEUE, { items }))
+    await place.pass(200 + random.next() * 1_500)
+    await stopFirst()
+    manies.push(start())
+  }
+  await place.pass(60_000)
+  while (manies.length > 0) await stopFirst()
+  return deadOf(place)
+}
+
 describe('One poison item in a batch of ten', () => {
   it.each([
     [1, 2, true],
@@ -90,6 +119,16 @@ describe('One poison item in a batch of ten', () => {
       await place.in(ended)
     }
     expect(await deadOf(place)).toEqual(['poison'])
+  })
+
+  it('dies alone although three consumers with priorities restart every second.', async () => {
+    for (const maxDeliveries of [1, 3]) {
+      for (let seed = 1; seed <= 5; seed += 1) {
+        const dead = await deadAfterRestarts(seed, maxDeliveries)
+        expect(dead.filter((value) => value !== 'poison')).toEqual([])
+        expect(dead).toHaveLength(10)
+      }
+    }
   })
 
   it('that comes back behind a fresh item of a better priority is handed out by itself.', async () => {

@@ -82,14 +82,19 @@ export function together(parts: readonly Verdicts[]): Verdicts {
 }
 
 /**
+ * Where batches are taken, an item may come back untried: one before it failed, or its consumer stopped.
+ * Three consumers that restarted every second dead-lettered such items at two, three and four deliveries.
+ */
+const UNSETTLED_IN_BATCHES_MIN = 6
+
+/**
  * Whether what came should not be tried again: it was delivered that often and never settled, because its
- * consumers died. Only an item that comes alone can be to blame. Where batches are taken, some of its
- * deliveries may have been its neighbours' failures: it dies after twice as many.
+ * consumers died. Only an item that comes alone can be to blame.
  */
 export function isOverdue(
   items: readonly Item[],
   { batchSize, deliveriesMax }: { readonly batchSize: number; readonly deliveriesMax: number },
 ): boolean {
-  const most = batchSize > 1 ? deliveriesMax * 2 : deliveriesMax
+  const most = batchSize > 1 ? Math.max(UNSETTLED_IN_BATCHES_MIN, deliveriesMax * 2) : deliveriesMax
   return items.length === 1 && items.every(({ deliveries }) => deliveries > most)
 }
