@@ -80,7 +80,7 @@ export type PoppedItem = {
   readonly reason?: string
 }
 
-export type PopOutcome =
+export type PopOutcome = (
   | {
       readonly kind: 'items'
       readonly items: readonly PoppedItem[]
@@ -93,9 +93,12 @@ export type PopOutcome =
       readonly more: boolean
       readonly itemsAcknowledged?: number
     }
-  /** `waited` is false if it was to wait, and too many others do. */
-  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number; readonly waited?: false }
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
   | { readonly kind: 'locked'; readonly expiresAtMs: number }
+) & {
+  /** If it was to wait, and there was nothing at first: for how long it did. 0: too many others wait. */
+  readonly waitedMs?: number
+}
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
 

@@ -1,9 +1,17 @@
-import { Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  MathExpression,
+  type MathExpressionOptions,
+  Metric,
+  type MetricOptions,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { tableDefinition } from '../../lambdas/foundation/table.ts'
 import {
   METRIC_NAMESPACE,
   type MetricName,
   SERVICE_DIMENSION,
+  SLOW_CALL_MS,
 } from '../../lambdas/runtime/metric-names.ts'
 
 /** A metric that the functions write (`lambdas/runtime/metric-names.ts`). */
@@ -17,6 +25,27 @@ export const serviceMetric = (
     metricName,
     dimensionsMap: { [SERVICE_DIMENSION]: serviceName },
     statistic: Stats.SUM,
+    ...options,
+  })
+
+/**
+ * How many pops in a hundred were slow, by the duration that Lambda reports: it has those that were killed at
+ * their time limit, too. Those that were slow because they waited for items are taken off.
+ */
+export const slowPops = (
+  pop: IFunction,
+  serviceName: string,
+  options: MathExpressionOptions = {},
+): MathExpression =>
+  new MathExpression({
+    // No metric where nobody waits. If its newest point is only late, that one minute shows too many.
+    expression: 'IF(calls > 0, 100 * (slow - FILL(held, 0)) / calls, 0)',
+    label: 'slow pops, percent',
+    usingMetrics: {
+      calls: pop.metricDuration({ statistic: Stats.SAMPLE_COUNT }),
+      slow: pop.metricDuration({ statistic: `TC(${SLOW_CALL_MS}:)` }),
+      held: serviceMetric(serviceName, 'PopsHeld'),
+    },
     ...options,
   })
 

@@ -1,6 +1,7 @@
 import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { countPopped } from '../../runtime/count-popped.ts'
+import { SLOW_CALL_MS } from '../../runtime/metric-names.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { QueueLocked } from '../queue-locked.ts'
@@ -21,6 +22,8 @@ export const popEndpoints = (queues: Queues) => ({
       receivedMs,
     })
     const outcome = await queues.pop(queue, request)
+    // Only who waits pays for the metric: the alarm for slow pops leaves these out.
+    if ((outcome.waitedMs ?? 0) > SLOW_CALL_MS) tally.count('PopsHeld', 1)
     if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
     countPopped(tally, outcome)
     tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
@@ -47,8 +50,8 @@ function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
 /** Callers who wait come back at once: those that cannot be held must not make a loop of it. */
 const NOT_HELD_MS = 3_000
 
-function nothingPopped({ itemsAcknowledged, waited }: Empty, requireAck: boolean): Answer {
-  const headers = waited === false ? { 'retry-after': retryAfter(NOT_HELD_MS) } : {}
+function nothingPopped({ itemsAcknowledged, waitedMs }: Empty, requireAck: boolean): Answer {
+  const headers = waitedMs === 0 ? { 'retry-after': retryAfter(NOT_HELD_MS) } : {}
   const body = {
     items: [],
     count: 0,

@@ -11,9 +11,6 @@ export function observed(name: FunctionName, log: Log): Step {
     const { event, requestId, target, queue, startedMs, tally } = exchange
     const status = response?.statusCode ?? 500
     const durationMs = stopwatch(startedMs)()
-    // Those that are held take as long as they are asked to.
-    const mayWait = exchange.parameters?.wait_seconds !== undefined
-    if (name === 'Pop' && !mayWait) tally.count('PopDuration', durationMs)
     if (status >= 500) tally.count('Errors5xx', 1)
     const fields = {
       request_id: requestId,
@@ -30,7 +27,8 @@ export function observed(name: FunctionName, log: Log): Step {
     }
     isFirst = false
     const level = status === 500 ? 'error' : status > 500 ? 'warn' : 'info'
-    log.invocation(level, 'request', fields, tally, Date.now())
+    // Its metrics count for when it began, as Lambda's own do: one that is held ends up to 20 s later.
+    log.invocation(level, 'request', fields, tally, Math.round(Date.now() - durationMs))
   }
   return { after: finish, onError: finish }
 }
