@@ -31,8 +31,8 @@ export const metrics = {
   LockReturnLag: 'Seconds',
   /** How long the oldest item of a pop had waited. */
   OldestItemAge: 'Seconds',
-  /** Pops that took longer than `SLOW_CALL_MS` because they waited for items, as they were asked to. */
-  PopsHeld: 'Count',
+  /** Pops that took longer than `SLOW_CALL_MS`, without what they were asked to wait. */
+  SlowPops: 'Count',
   /** Answers that are our fault: 500 and 503. */
   Errors5xx: 'Count',
 } as const satisfies Readonly<Record<string, MetricUnit>>

@@ -77,7 +77,7 @@ const calls = ({ api, functions, serviceName }: Watched): IWidget[] => [
       }),
     ),
   ),
-  graph('Pops over 2 s that did not wait for items, percent', [
+  graph('Pops that took over 2 s without their wait, percent', [
     slowPops(functions.Pop, serviceName, { label: 'slow' }),
   ]),
   graph(

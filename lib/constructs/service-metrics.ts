@@ -28,23 +28,18 @@ export const serviceMetric = (
     ...options,
   })
 
-/**
- * How many pops in a hundred were slow, by the duration that Lambda reports: it has those that were killed at
- * their time limit, too. Those that were slow because they waited for items are taken off.
- */
+/** How many pops in a hundred were slow. No data where none was, or nobody pops: both are good. */
 export const slowPops = (
   pop: IFunction,
   serviceName: string,
   options: MathExpressionOptions = {},
 ): MathExpression =>
   new MathExpression({
-    // No metric where nobody waits. If its newest point is only late, that one minute shows too many.
-    expression: 'IF(calls > 0, 100 * (slow - FILL(held, 0)) / calls, 0)',
+    expression: 'IF(calls > 0, 100 * slow / calls, 0)',
     label: 'slow pops, percent',
     usingMetrics: {
-      calls: pop.metricDuration({ statistic: Stats.SAMPLE_COUNT }),
-      slow: pop.metricDuration({ statistic: `TC(${SLOW_CALL_MS}:)` }),
-      held: serviceMetric(serviceName, 'PopsHeld'),
+      calls: pop.metricInvocations(),
+      slow: serviceMetric(serviceName, 'SlowPops'),
     },
     ...options,
   })

@@ -1,7 +1,6 @@
 import type { PopOutcome, PoppedItem, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { countPopped } from '../../runtime/count-popped.ts'
-import { SLOW_CALL_MS } from '../../runtime/metric-names.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { QueueLocked } from '../queue-locked.ts'
@@ -22,8 +21,7 @@ export const popEndpoints = (queues: Queues) => ({
       receivedMs,
     })
     const outcome = await queues.pop(queue, request)
-    // Only who waits pays for the metric: the alarm for slow pops leaves these out.
-    if ((outcome.waitedMs ?? 0) > SLOW_CALL_MS) tally.count('PopsHeld', 1)
+    tally.heldMs = outcome.waitedMs ?? 0
     if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
     countPopped(tally, outcome)
     tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
