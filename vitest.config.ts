@@ -12,7 +12,9 @@ const long = [
   'proofs/kill/kill',
   'package/package',
   'http/over-http',
+  'local/watch',
   'local/restart',
+  'proofs/ends/ends',
   'proofs/soak/soak',
   'cli/verify/verify',
   'infrastructure/deploy',
@@ -22,10 +24,16 @@ const long = [
   'proofs/consumer-simulation/lost-wakeup',
   'infrastructure/synth',
   'infrastructure/cfn-lint',
+  'examples/recipes',
+  'examples/orders',
   'client/stack',
   'rate/over-http',
   'proofs/rate-simulation/rate-simulation',
   'infrastructure/bundles',
+  'engine/sweep',
+  'foundation/network/first-call',
+  'examples/recipes',
+  'examples/orders',
 ].map((name) => `/test/${name}.test.ts`)
 
 class LongestFirst extends BaseSequencer {
@@ -42,6 +50,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // The tests of projects that the package is tried in belong to those projects.
+    exclude: ['test/package/projects/files/**'],
     // Processes, not threads: a test file may start servers, take signals and read its own
     // environment, and none of that is separate between threads.
     pool: 'forks',

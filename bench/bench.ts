@@ -49,7 +49,7 @@ export type Bench = {
   explain(heading: string, reading: Reading, count: number): void
 }
 
-export type BenchOptions = {
+type BenchOptions = {
   readonly quick: boolean
   progress(text: string): void
   explain(heading: string, reading: Reading, count: number): void

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Paint } from '../local/console/terminal.ts'
+import type { Paint } from '../local/terminal/paint.ts'
 import type { Given, OptionTable } from './arguments/option-table.ts'
 import type { WordSpec } from './arguments/read-words.ts'
 import type { TargetOptions } from './arguments/target-options.ts'
@@ -20,6 +20,8 @@ export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The first Ctrl-C: finish what is going on and leave nothing behind. */
   readonly interrupt: AbortSignal
+  /** What the person typed for `pushpop`: hints say it. */
+  readonly program: string
 }
 
 /** What a command works with, beside its own arguments. */

@@ -10,6 +10,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   drain: async () => erased((await import('./commands/drain.ts')).drain),
   export: async () => erased((await import('./commands/export.ts')).exportItems),
   import: async () => erased((await import('./commands/import.ts')).importItems),
+  config: async () => erased((await import('./commands/config.ts')).config),
   redrive: async () => erased((await import('./commands/redrive.ts')).redrive),
   purge: async () => erased((await import('./commands/purge.ts')).purge),
   rate: async () => erased((await import('./commands/rate.ts')).rate),

@@ -1,18 +1,31 @@
 #!/usr/bin/env node
 // The command line: npm run pushpop -- help
 
-import { watchForInterrupt } from './interrupt.ts'
-import { runCli } from './run-cli.ts'
+import { nodeTooOld } from '../lambdas/foundation/node-version.ts'
 
-const args = process.argv.slice(2)
-const { stdin, stdout, stderr, env } = process
+const { stdin, stdout, stderr, env, argv } = process
+
+// For zstd, which reading a table needs, and for `JSON.rawJSON`, which keeps numbers as they are. Before
+// anything else is loaded: an older Node cannot even load what uses them.
+const tooOld = nodeTooOld('22.15', 'the command line')
+if (tooOld !== undefined) {
+  stderr.write(`${tooOld}\n`)
+  process.exit(1)
+}
+
+const { watchForInterrupt } = await import('./interrupt.ts')
+const { runCli } = await import('./run-cli.ts')
+const { typedAs } = await import('./typed-as.ts')
+
+const args = argv.slice(2)
+const typedIn = env.npm_lifecycle_event === 'pushpop' ? env.INIT_CWD : undefined
+const program = typedAs(env, argv[1] ?? '', process.cwd())
 
 // npm runs its scripts in the package's folder; paths are relative to where you typed them.
-const typedIn = env.npm_lifecycle_event === 'pushpop' ? env.INIT_CWD : undefined
 if (typedIn !== undefined && args[0] !== 'start') process.chdir(typedIn)
 
 // `start` watches for its end by itself.
 const interrupt = args[0] === 'start' ? new AbortController().signal : watchForInterrupt(process)
 
 // Not left to an empty event loop: a connection that is kept alive, or stdin, would hold it open.
-process.exit(await runCli(args, { stdin, stdout, stderr, env, interrupt }))
+process.exit(await runCli(args, { stdin, stdout, stderr, env, interrupt, program }))

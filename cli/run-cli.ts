@@ -1,21 +1,21 @@
 // One run: from the words of a command line to an exit code. Nothing here knows the process.
 
-import { paintFor } from '../local/console/terminal.ts'
+import { paintFor } from '../local/terminal/paint.ts'
 import { nearest } from './arguments/nearest.ts'
 import { readOptions } from './arguments/read-options.ts'
 import { readWords } from './arguments/read-words.ts'
 import { targetOptions } from './arguments/target-options.ts'
 import type { Command, Context, Io } from './command.ts'
 import { commands } from './commands.ts'
-import { write, writeQuietly } from './console/write.ts'
 import { type ExitCode, exitCodes } from './exit-codes.ts'
 import { explain } from './explain.ts'
 import { wrongUsage } from './failure.ts'
 import { helpOf, overview } from './help.ts'
-import { needNode } from './node-version.ts'
 import { start } from './start.ts'
 import { openTarget } from './target/open-target.ts'
 import type { Target } from './target/target.ts'
+import { write, writeQuietly } from './terminal/write.ts'
+import { asTyped } from './typed-as.ts'
 import { version } from './version.ts'
 
 const START_SUMMARY = 'Runs PushPop on this machine'
@@ -24,8 +24,6 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   // The reader may close the pipe first; our write then fails, and we handle that.
   for (const stream of [io.stdout, io.stderr]) stream.on('error', () => {})
   try {
-    // For zstd, which reading a table needs, and for `JSON.rawJSON`, which keeps numbers as they are.
-    needNode('22.15', 'the command line')
     return await dispatch(args, io)
   } catch (error) {
     return report(error, io, args.includes('--json'))
@@ -35,7 +33,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
 async function dispatch([name, ...rest]: readonly string[], io: Io): Promise<ExitCode> {
   switch (name) {
     case undefined:
-      writeQuietly(io.stderr, `${await overviewOfAll()}\n`)
+      writeQuietly(io.stderr, `${hinted(await overviewOfAll(), io)}\n`)
       return exitCodes.wrongUsage
     case '--version':
       await write(io.stdout, `${version()}\n`)
@@ -56,7 +54,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<E
   const options = behind < 0 ? args : args.slice(0, behind)
   // Before anything else is checked: somebody who asks for help should not get an error first.
   if (options.includes('--help') || options.includes('-h')) {
-    await write(io.stdout, `${helpOf(command)}\n`)
+    await write(io.stdout, `${hinted(helpOf(command), io)}\n`)
     return exitCodes.done
   }
   const table = { ...targetOptions, ...command.options }
@@ -73,7 +71,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<E
     paint: paintFor(io.stderr, io.env),
     paintOut: paintFor(io.stdout, io.env),
     print: (line) => write(io.stdout, `${line}\n`),
-    tell: (line) => writeQuietly(io.stderr, `${line}\n`),
+    tell: (line) => writeQuietly(io.stderr, `${hinted(line, io)}\n`),
     target() {
       opened ??= openTarget(given, io.env, context.isJson ? () => {} : context.tell)
       return opened
@@ -93,7 +91,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<E
 async function help([name]: readonly string[], io: Io): Promise<ExitCode> {
   if (name === 'start') return start(['--help'])
   const text = name === undefined ? await overviewOfAll() : helpOf(await commandNamed(name))
-  await write(io.stdout, `${text}\n`)
+  await write(io.stdout, `${hinted(text, io)}\n`)
   return exitCodes.done
 }
 
@@ -112,7 +110,8 @@ async function commandNamed(name: string): Promise<Command> {
 
 /** Sentences go to stderr, with --json as JSON: stdout is for the result alone. */
 function report(error: unknown, io: Io, asJson: boolean): ExitCode {
-  const { exitCode, sentence, code, outcome, retryable } = explain(error)
+  const { exitCode, code, outcome, retryable, ...explained } = explain(error)
+  const sentence = hinted(explained.sentence, io)
   if (exitCode === exitCodes.readerGone) return exitCode
   const told = asJson
     ? JSON.stringify({ success: false, error_code: code, message: sentence, retryable, outcome })
@@ -120,3 +119,6 @@ function report(error: unknown, io: Io, asJson: boolean): ExitCode {
   writeQuietly(io.stderr, `${told}\n`)
   return exitCode
 }
+
+const hinted = (text: string, { program }: Io): string =>
+  asTyped(text, program, ['COMMAND', 'help', 'start', ...Object.keys(commands)])

@@ -1,7 +1,7 @@
+import { nodeTooOld } from '../lambdas/foundation/node-version.ts'
 import { dynoxideToInstall, findDynoxide } from '../local/stores/dynoxide-binary.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { failed } from './failure.ts'
-import { needNode } from './node-version.ts'
 
 /**
  * What the stack on one machine needs beside this package, and the binary of its DynamoDB. They are not
@@ -13,13 +13,14 @@ const cdk = ['aws-cdk-lib', 'constructs']
 /** Its options are those of `npm start`. */
 export async function start(args: readonly string[]): Promise<ExitCode> {
   if (!args.includes('--help') && !args.includes('-h')) checkWhatItNeeds(args)
-  const { startCommand } = await import('../local/console/start-command.ts')
+  const { startCommand } = await import('../local/terminal/start-command.ts')
   return (await startCommand(args, 'pushpop start')) as ExitCode
 }
 
 function checkWhatItNeeds(args: readonly string[]): void {
   // The functions are bundled for Lambda's Node, which is also the one that s3rver needs.
-  needNode('24.0', 'the stack on one machine')
+  const tooOld = nodeTooOld('24.0', 'the stack on one machine')
+  if (tooOld !== undefined) throw failed(tooOld)
   // Your own CDK app brings its CDK.
   const isOwnApp = args.some((arg) => arg === '--app' || arg.startsWith('--app='))
   const missing = [...stores, ...(isOwnApp ? [] : cdk)].filter((name) => !isInstalled(name))

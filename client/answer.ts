@@ -17,6 +17,8 @@ export type Answer = {
   readonly etag: string | undefined
   /** The service asks its caller to pause, although nothing is wrong. */
   readonly retryAfterMs?: number | undefined
+  /** An earlier call with the same idempotency key did it. */
+  readonly isReplay: boolean
 }
 
 export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Failure {
@@ -27,7 +29,9 @@ export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Fail
   const retryAfterMs = secondsOf(raw.header('retry-after'))
   const isDenial = status === 429 && isObject && 'allowed' in body
   if (isObject && (isSuccess || (isDenial && denialIsAnswer))) {
-    return { kind: 'answer', body, text, etag: raw.header('etag') ?? undefined, retryAfterMs }
+    const etag = raw.header('etag') ?? undefined
+    const isReplay = raw.header('idempotency-replayed') === 'true'
+    return { kind: 'answer', body, text, etag, isReplay, retryAfterMs }
   }
   if (isObject && 'error_code' in body) {
     const error = fromErrorBody(body as ErrorBody, status, retryAfterMs)

@@ -118,6 +118,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -141,6 +145,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -171,6 +179,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Why it was dead-lettered. */
         readonly reason?: string
+        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+        readonly dead_lettered_at?: number
+        /** How often it had been delivered when it was dead-lettered. */
+        readonly prior_deliveries?: number
       }[]
       /** The answer was full before `count` was reached. */
       readonly more?: true
@@ -375,6 +387,10 @@ export type BrowseAnswer = {
     readonly deliveries: number
     /** Why it was dead-lettered. */
     readonly reason?: string
+    /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+    readonly dead_lettered_at?: number
+    /** How often it had been delivered when it was dead-lettered. */
+    readonly prior_deliveries?: number
     readonly state: 'ready' | 'locked'
   }[]
   /** For the next page; absent on the last. */

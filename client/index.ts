@@ -86,6 +86,7 @@ export type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.t
 export type { Which } from '../lambdas/consumer/core/many-options.ts'
 export type { ManyTrouble } from '../lambdas/consumer/core/work-many.ts'
 export type { Auth, Provided } from './auth.ts'
+export { type BulkOptions, type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
 export type { ClientOptions } from './connect.ts'
 export type { BatchContext, BatchHandler, BatchResult } from './consume/many.ts'
 export type {

@@ -1,5 +1,6 @@
 // The verbs of a queue as HTTP calls.
 
+import { present } from '../lambdas/foundation/shared/present.ts'
 import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
 import type {
   AcknowledgeAnswer,
@@ -50,13 +51,13 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
       const body = pushText({ item, priority: options.priority })
       const answer = await post('push', 'push', { body, ...keyOf(options) })
       const [itemId] = (answer.body as PushAnswer).ids
-      return itemId === undefined ? {} : { id: itemId }
+      return present({ id: itemId, repeated: answer.isReplay || undefined })
     },
     async pushMany(items, options = {}) {
       const body = `{"items":[${items.map(pushText).join(',')}]}`
       const answer = await post('pushMany', 'push', { body, ...keyOf(options) })
       const { items_pushed: itemsPushed, ids } = answer.body as PushAnswer
-      return { itemsPushed, ids }
+      return present({ itemsPushed, ids, repeated: answer.isReplay || undefined })
     },
     async pop(options = {}) {
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options

@@ -74,15 +74,18 @@ export type PeekOptions = CallOptions & {
   readonly cursor?: string | undefined
 }
 
+/** An earlier call with the same idempotency key had pushed; this one changed nothing. */
+type Repeated = { readonly repeated?: true }
+
 export interface Queue<T = Json> {
   readonly id: string
   /** No id comes back if the push had a key, was repeated, and its items are long gone. */
-  push(item: T | RawJson, options?: PushOptions): Promise<{ readonly id?: string }>
+  push(item: T | RawJson, options?: PushOptions): Promise<Repeated & { readonly id?: string }>
   /** 1–1,000 items and 2.5 MiB: all of them, or none. */
   pushMany(
     items: readonly PushItem<T>[],
     options?: CallOptions & KeyOptions,
-  ): Promise<{ readonly itemsPushed: number; readonly ids: readonly string[] }>
+  ): Promise<Repeated & { readonly itemsPushed: number; readonly ids: readonly string[] }>
   pop(options?: PopOptions): Promise<Popped<T>>
   acknowledge(
     lockId: string,

@@ -75,7 +75,8 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
   for (let sent = 1; ; sent += 1) {
     if (signal?.aborted) throw told(aborted(signal), sent - 1, lost)
     const result = await sendOnce(transport, call)
-    if (result.kind === 'answer') return result
+    // Once an answer was lost, the earlier call may be this one.
+    if (result.kind === 'answer') return lost ? { ...result, isReplay: false } : result
     const { error } = result
     // Only of what changes something the outcome can be unknown.
     if (result.kind === 'lost' && call.method !== 'GET') lost = true

@@ -8,6 +8,7 @@ const times = {
   start: 'startMs',
   end: 'endMs',
   pushed_at: 'pushedAtMs',
+  dead_lettered_at: 'deadLetteredAtMs',
   oldest_pushed_at: 'oldestPushedAtMs',
   lock_expires_at: 'expiresAtMs',
   not_before: 'notBeforeMs',

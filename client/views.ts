@@ -29,6 +29,9 @@ export type Item<T> = {
   readonly deliveries: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
+  /** When it came to the dead-letter queue, and how often it had been delivered before that. */
+  readonly deadLetteredAtMs?: number
+  readonly priorDeliveries?: number
 }
 
 /** Its `deliveries` are those so far: 0 before the first. */

@@ -1,6 +1,10 @@
 // `pushpop`: the service as a construct for your own CDK app.
 
+// First: what comes after does not load where this one refuses.
+import './needs-node.ts'
+
 export type { FunctionName } from '../lambdas/runtime/function-name.ts'
+export type { Bundling } from './bundling/bundling.ts'
 export type { Authorisation } from './constructs/authorisation.ts'
 export type { Events, EventsProps } from './constructs/events.ts'
 export type { Concurrency } from './constructs/function-settings.ts'

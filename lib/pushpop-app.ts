@@ -2,6 +2,7 @@ import { App } from 'aws-cdk-lib/core'
 import cdkJson from '../cdk.json' with { type: 'json' }
 import { PushPopStack } from './pushpop-stack.ts'
 import { settingsOf } from './settings.ts'
+import { sayWhoMayCall, warnOfUnkept } from './who-may-call.ts'
 
 type AppOptions = {
   readonly outdir?: string
@@ -24,6 +25,9 @@ export function pushPopApp({ outdir, context, checked = true }: AppOptions = {})
     builtinCloudFormationValidation: checked,
   })
   const { stackName, ...props } = settingsOf(app.node)
-  new PushPopStack(app, stackName, props)
+  const stack = new PushPopStack(app, stackName, props)
+  warnOfUnkept(stack, cdkJson.context)
+  const { authorisation = { kind: 'iam' }, corsOrigins = [] } = props.service
+  sayWhoMayCall(stack, authorisation, corsOrigins)
   return app
 }

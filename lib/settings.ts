@@ -28,14 +28,16 @@ export type Settings = {
 
 /** What `-c name=value` sets; docs/configuration.md is about these. */
 export function settingsOf(node: Node): Settings {
+  const known = new Set<string>()
   const setting = (name: string): string | undefined => {
+    known.add(name)
     const value: unknown = node.tryGetContext(name)
     if (value === undefined || value === '') return undefined
     return String(value)
   }
   const stage = setting('stage')
   if (stage !== undefined && !/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(stage)) {
-    throw new SettingError('stage', stage, 'letters, digits and hyphens, beginning with a letter')
+    throw mustBe('stage', stage, 'letters, digits and hyphens, beginning with a letter')
   }
   const sweepEvery = seconds('sweepEvery', setting('sweepEvery'), 1, 60)
   const idempotencyTtl = seconds('idempotencyTtl', setting('idempotencyTtl'), 60, 30 * 86_400)
@@ -55,9 +57,9 @@ export function settingsOf(node: Node): Settings {
   const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
   const alarmTopicArn = setting('alarmTopic')
   if (alarmTopicArn !== undefined && !/^arn:[^:]+:sns:[^:]+:\d{12}:.+/.test(alarmTopicArn)) {
-    throw new SettingError('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
+    throw mustBe('alarmTopic', alarmTopicArn, 'the ARN of an SNS topic')
   }
-  return {
+  const settings: Settings = {
     ...(alarmTopicArn !== undefined && { alarmTopicArn }),
     stackName: stage === undefined ? 'PushPop' : `PushPop-${stage}`,
     service: {
@@ -77,6 +79,20 @@ export function settingsOf(node: Node): Settings {
       corsOrigins: listOf(setting('corsOrigins')),
     },
   }
+  checkNames(Object.keys(node.getAllContext()), [...known].sort())
+  return settings
+}
+
+/**
+ * A name that is misspelt would set nothing, and nobody would hear of it. Names with signs in them (feature flags,
+ * looked-up values) are the CDK's.
+ */
+function checkNames(given: readonly string[], known: readonly string[]): void {
+  const unknown = given.find((name) => /^[a-z]+$/i.test(name) && !known.includes(name))
+  if (unknown === undefined) return
+  const near = known.find((name) => name.toLowerCase() === unknown.toLowerCase())
+  const instead = near === undefined ? `there are ${known.join(', ')}` : `write "${near}"`
+  throw new SettingError(`the setting "${unknown}" does not exist; ${instead}`)
 }
 
 const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
@@ -88,19 +104,15 @@ function authorisationOf(setting: (name: string) => string | undefined): Authori
   if (kind !== 'jwt') {
     // Naming an issuer means tokens: anything else would be a surprise.
     if (issuer !== undefined || audience.length > 0) {
-      throw new SettingError('auth', kind, '"jwt" where issuer and audience are set')
+      throw mustBe('auth', kind, '"jwt" where issuer and audience are set')
     }
     return { kind }
   }
   if (issuer === undefined || !/^https:\/\/[^/\s]+/.test(issuer)) {
-    throw new SettingError(
-      'issuer',
-      issuer,
-      'the https address of who issues the tokens, with auth=jwt',
-    )
+    throw mustBe('issuer', issuer, 'the https address of who issues the tokens, with auth=jwt')
   }
   if (audience.length === 0) {
-    throw new SettingError(
+    throw mustBe(
       'audience',
       undefined,
       'whom the tokens are for (one or, with commas, several), with auth=jwt',
@@ -119,7 +131,7 @@ function concurrencyOf(value: string | undefined, events: boolean): Concurrency 
   )
   if (isMeant && counts.size === parts.length) return Object.fromEntries(counts)
   const wanted = `functions, each once, with 1 to ${CONCURRENCY_MAX} environments, such as Rate:50,Push:200`
-  throw new SettingError('concurrency', value, `${wanted} (there are ${names.join(', ')})`)
+  throw mustBe('concurrency', value, `${wanted} (there are ${names.join(', ')})`)
 }
 
 function checkSweepers(
@@ -130,15 +142,19 @@ function checkSweepers(
   const needed = sweepersAtOnce(sweepers, sweepEvery)
   if (reserved === undefined || reserved >= needed) return
   const wanted = `ReturnExpiredLocks:${needed} or more for ${sweepersInWords(sweepers, sweepEvery)}`
-  throw new SettingError('concurrency', `ReturnExpiredLocks:${reserved}`, wanted)
+  throw mustBe('concurrency', `ReturnExpiredLocks:${reserved}`, wanted)
 }
 
 /** For a person at a terminal: one sentence, no stack trace. */
 export class SettingError extends Error {
-  constructor(name: string, value: string | undefined, wanted: string) {
-    const found = value === undefined ? 'it is not set' : `it is "${value}"`
-    super(`Cannot synthesise because the setting "${name}" must be ${wanted}, and ${found}`)
+  constructor(reason: string) {
+    super(`Cannot synthesise because ${reason}`)
   }
+}
+
+function mustBe(name: string, value: string | undefined, wanted: string): SettingError {
+  const found = value === undefined ? 'it is not set' : `it is "${value}"`
+  return new SettingError(`the setting "${name}" must be ${wanted}, and ${found}`)
 }
 
 function oneOf<T extends string>(
@@ -148,7 +164,7 @@ function oneOf<T extends string>(
 ): T | undefined {
   if (value === undefined) return undefined
   const found = known.find((one) => one === value)
-  if (found === undefined) throw new SettingError(name, value, `one of ${known.join(', ')}`)
+  if (found === undefined) throw mustBe(name, value, `one of ${known.join(', ')}`)
   return found
 }
 
@@ -172,7 +188,7 @@ function count(
   if (value === undefined) return undefined
   const number = Number(value)
   if (Number.isInteger(number) && number >= min && number <= max) return number
-  throw new SettingError(name, value, `${what} from ${min} to ${max}`)
+  throw mustBe(name, value, `${what} from ${min} to ${max}`)
 }
 
 const listOf = (value: string | undefined): string[] =>

@@ -85,6 +85,7 @@ function startMapping(
     },
     onGivenUp(givenUp) {
       onGivenUp(givenUp)
+      functions.losses.happened()
       onNotice(
         `${givenUp.records} records of ${plan.tableName}'s stream were given up (${givenUp.reason}` +
           `${plan.failureQueue ? `); on AWS the queue ${plan.failureQueue} would have them` : ')'}.`,

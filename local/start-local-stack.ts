@@ -5,19 +5,28 @@
 // folder). It stops the same way: no new requests, then those in flight, then the functions, then the
 // stores.
 
-import { extname, join } from 'node:path'
+import { resolve } from 'node:path'
 import type { FunctionOutput } from './functions/function-output.ts'
 import type { Outcome } from './functions/messages.ts'
 import { type Functions, startFunctions } from './functions/start-functions.ts'
-import { type Gateway, type RequestRecord, startGateway } from './gateway/gateway.ts'
+import type { RequestRecord } from './gateway/gateway.ts'
+import { type Gateways, startGateways } from './gateway/start-gateways.ts'
 import { StartError } from './start-error.ts'
 import { type EventSources, startEventSources } from './start-event-sources.ts'
 import { type Stores, type StoresOptions, startStores } from './stores/start-stores.ts'
 import type { StoreEndpoints } from './stores/store-environment.ts'
 import type { GivenUp } from './streams/stream-mapping.ts'
-import { type SynthesisOptions, synthesiseApp } from './synthesis/synthesise-app.ts'
+import {
+  cacheOf,
+  projectOf,
+  pushPop,
+  type SynthesisOptions,
+  synthesiseApp,
+} from './synthesis/synthesise-app.ts'
 import { readAssembly } from './template/assembly.ts'
+import { apiEndpoint } from './template/identities.ts'
 import { type Plan, planStack } from './template/plan.ts'
+import { SourceWatch } from './watch/watch-sources.ts'
 
 export type LocalStackOptions = StoresOptions & {
   /** 8000 unless given; 0 for any that is free. */
@@ -28,6 +37,8 @@ export type LocalStackOptions = StoresOptions & {
   readonly context?: Readonly<Record<string, unknown>> | undefined
   /** A folder with a cloud assembly, instead of synthesising one. */
   readonly assembly?: string | undefined
+  /** Runs changed handlers as soon as their files are written. */
+  readonly watch?: boolean | undefined
   /** How many processes a function may have at once; 8, or more if it holds its calls, unless given. */
   readonly processesMax?: number | undefined
   /** 60 makes each minute of the schedules a second. */
@@ -48,7 +59,10 @@ export type Listeners = {
 }
 
 export type LocalStack = StoreEndpoints & {
+  /** Of the first API: the service's own, if it is there. */
   readonly url: string
+  /** Of all of them, by logical id; the first has the port that was asked for, the others those behind it. */
+  readonly urls: Readonly<Record<string, string>>
   /** Where the data is. */
   readonly directory: string
   readonly plan: Plan
@@ -65,9 +79,6 @@ export type LocalStack = StoreEndpoints & {
 
 export const PORT = 8000
 
-/** JavaScript in the package. */
-const pushPop = join(import.meta.dirname, `../bin/pushpop${extname(import.meta.filename)}`)
-
 /** `docker stop` and its like give 10 s in all. */
 const REQUESTS_GRACE_MS = 7_000
 /** Nobody waits for events that are left then: they are delivered again. */
@@ -76,7 +87,8 @@ const EVENTS_GRACE_MS = 1_000
 const GIVEN_UP_MAX = 100
 
 type Running = {
-  gateway?: Gateway
+  watch?: SourceWatch
+  gateways?: Gateways
   stores?: Stores
   functions?: Functions
   sources?: EventSources
@@ -92,9 +104,10 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
   }
 }
 
-async function stop({ gateway, stores, functions, sources }: Running): Promise<void> {
+async function stop({ watch, gateways, stores, functions, sources }: Running): Promise<void> {
+  await watch?.stop()
   sources?.pause()
-  await gateway?.close(REQUESTS_GRACE_MS)
+  await gateways?.close(REQUESTS_GRACE_MS)
   await functions?.stop(EVENTS_GRACE_MS)
   await sources?.stop()
   await stores?.stop()
@@ -102,33 +115,26 @@ async function stop({ gateway, stores, functions, sources }: Running): Promise<v
 
 async function start(options: LocalStackOptions, running: Running): Promise<LocalStack> {
   const { signal, listeners = {} } = options
-  const { onProgress = ignore, onNotice = ignore, onOutput = ignore } = listeners
+  const { onProgress = ignore, onNotice = ignore } = listeners
   const givenUp: GivenUp[] = []
 
-  const gateway = await startGateway(options.port ?? PORT)
-  running.gateway = gateway
-  const url = `http://localhost:${gateway.port}`
+  const gateways = await startGateways(options.port ?? PORT)
+  running.gateways = gateways
   onProgress('Starting DynamoDB and S3')
-  const stores = await startStores(options, url)
+  const stores = await startStores(options, gateways.url)
   running.stores = stores
   const { directory, dynamodbEndpoint, s3Endpoint, failed } = stores
   const endpoints = { dynamodbEndpoint, s3Endpoint }
 
-  const plan = planStack(readAssembly(await assemblyOf(options, directory, onProgress)))
+  const assembly = await assemblyOf(options, directory, onProgress)
+  const plan = planStack(readAssembly(assembly))
+  await gateways.add(plan.apis)
   signal?.throwIfAborted()
   onProgress('Making tables and buckets')
   const { streamArns, isRestart } = await stores.make(plan)
   signal?.throwIfAborted()
 
-  const functions = await startFunctions({
-    plan,
-    ...(options.interpose?.(endpoints) ?? endpoints),
-    processesMax: options.processesMax,
-    watch: stores.watch,
-    forget: stores.forget,
-    onOutput,
-    onNotice,
-  })
+  const functions = await startFunctionsOf(plan, options, { stores, gateways, endpoints })
   running.functions = functions
   running.sources = startEventSources({
     plan,
@@ -142,20 +148,76 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
     },
     onNotice,
   })
-  // If the last run was killed, it may have dropped events that were on their way.
-  for (const { arn, atRestart } of isRestart ? plan.functions : []) {
-    if (atRestart) functions.asyncInvoker.submit(arn, JSON.stringify(atRestart))
-  }
-  openGateway(gateway, plan, functions, listeners.onRequest ?? ignore)
+  // The last run may have ended with events on their way, and with functions in the middle of their work.
+  if (isRestart) functions.losses.announce('afterRestart')
+  gateways.open({
+    onRequest: listeners.onRequest ?? ignore,
+    async invoke({ functionArn }, event, expiresAtMs) {
+      const pool = functions.pools.get(functionArn)
+      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
+    },
+  })
+  if (options.watch) running.watch = watchSources(plan, options, stores, functions)
+  return stackOf(running, { ...endpoints, gateways, directory, plan, functions, givenUp, failed })
+}
 
+function startFunctionsOf(
+  plan: Plan,
+  { interpose, processesMax, listeners = {} }: LocalStackOptions,
+  {
+    stores,
+    gateways,
+    endpoints,
+  }: { readonly stores: Stores; readonly gateways: Gateways; readonly endpoints: StoreEndpoints },
+): Promise<Functions> {
+  const { onOutput = ignore, onNotice = ignore } = listeners
+  const { urls } = gateways
+  return startFunctions({
+    plan,
+    apiAddresses: new Map(plan.apis.map(({ id, name }) => [apiEndpoint(id), urls[name] ?? ''])),
+    ...(interpose?.(endpoints) ?? endpoints),
+    processesMax,
+    isAlone: stores.isOwn,
+    watch: stores.watch,
+    forget: stores.forget,
+    onOutput,
+    onNotice,
+  })
+}
+
+function watchSources(
+  plan: Plan,
+  { assembly, app = pushPop, listeners = {}, ...options }: LocalStackOptions,
+  { directory }: Stores,
+  functions: Functions,
+): SourceWatch {
+  if (assembly !== undefined) {
+    throw new StartError('Cannot watch the sources because a finished assembly has none')
+  }
+  const root = projectOf(resolve(app))
+  return new SourceWatch({
+    root,
+    except: directory,
+    cache: cacheOf(root),
+    plan,
+    async synthesise(signal) {
+      const folder = await assemblyOf({ ...options, app, signal }, directory, ignore)
+      return planStack(readAssembly(folder))
+    },
+    replace: (plans) => functions.replace(plans),
+    onNotice: listeners.onNotice ?? ignore,
+  })
+}
+
+type Parts = Pick<LocalStack, 'directory' | 'plan' | 'givenUp' | 'failed'> &
+  StoreEndpoints & { readonly gateways: Gateways; readonly functions: Functions }
+
+function stackOf(running: Running, { gateways, functions, ...parts }: Parts): LocalStack {
   let stopped: Promise<void> | undefined
   return {
-    ...endpoints,
-    url,
-    directory,
-    plan,
-    givenUp,
-    failed,
+    ...parts,
+    url: gateways.url,
+    urls: gateways.urls,
     functionPids: () => [...functions.pools.values()].flatMap((pool) => pool.pids),
     async invoke(functionId, event) {
       const pool = [...functions.pools.values()].find((it) => it.plan.id === functionId)
@@ -167,22 +229,6 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
       return stopped
     },
   }
-}
-
-function openGateway(
-  gateway: Gateway,
-  { api }: Plan,
-  { pools }: Functions,
-  onRequest: Listeners['onRequest'],
-): void {
-  gateway.open({
-    api: api ?? { id: 'none', routes: [] },
-    onRequest,
-    async invoke({ functionArn }, event, expiresAtMs) {
-      const pool = pools.get(functionArn)
-      return pool ? pool.invoke(event, expiresAtMs) : { kind: 'throttled' }
-    },
-  })
 }
 
 async function assemblyOf(

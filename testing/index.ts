@@ -17,4 +17,5 @@ export {
   type StoreEndpoints,
   startEmbedded,
 } from './embedded.ts'
+export { type FakeContext, type FakeContextOptions, fakeContext } from './fake-context.ts'
 export { startQueues, type TestQueues, type TestQueuesOptions } from './queues.ts'

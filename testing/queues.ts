@@ -1,8 +1,16 @@
-import { createQueues, type Queues, type QueuesOptions } from '../lambdas/engine/queues.ts'
+import {
+  createQueues,
+  type Queues,
+  type QueuesOptions,
+  type SweepReport,
+} from '../lambdas/engine/queues.ts'
+import type { Clock } from '../lambdas/foundation/system.ts'
 import { storeEnvironment } from '../local/stores/store-environment.ts'
+import { movableClock } from './clock.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
+import { type FakeContext, fakeContext } from './fake-context.ts'
 
-type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3'>
+type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3' | 'clock'>
 
 export type TestQueuesOptions = EmbeddedOptions &
   Tuning & {
@@ -22,7 +30,25 @@ export type TestQueues = Embedded & {
   readonly environment: Readonly<Record<string, string>>
   /** The id of a queue that no other test uses. */
   newQueue(): string
+  /**
+   * Wakes a consumer, as EventBridge does when there are items in the queue: calls the handler, and resolves
+   * to what it returns.
+   */
+  wake<Run>(queue: string, handler: TestedHandler<Run>): Promise<Run>
+  /**
+   * Moves the time of `queues`, and of handlers that `wake` calls, and then does what the schedule would do
+   * by then: locks that have expired end, and items that died go to their dead-letter queue.
+   */
+  moveTime(ms: number): Promise<SweepReport>
+  /** The time that `moveTime` moves, for a `fakeContext` of your own. */
+  readonly clock: Clock
 }
+
+type TestedHandler<Run> = (event: ConsumerEvent, context: FakeContext) => Promise<Run>
+type ConsumerEvent = { readonly 'detail-type': string; readonly detail: { readonly queue: string } }
+
+/** More than a sweep leaves for the next one in any test. */
+const SWEEPS_MAX = 100
 
 /** DynamoDB and S3 on this machine, with a table, a bucket, and queues on them. */
 export async function startQueues(options: TestQueuesOptions = {}): Promise<TestQueues> {
@@ -35,10 +61,13 @@ export async function startQueues(options: TestQueuesOptions = {}): Promise<Test
     await embedded.stop()
     throw error
   }
+  const clock = movableClock()
+  const queues = createQueues({ ...tuning, clock, tableName: name, bucketName: name, dynamodb, s3 })
   let made = 0
   return {
     ...embedded,
-    queues: createQueues({ ...tuning, tableName: name, bucketName: name, dynamodb, s3 }),
+    queues,
+    clock,
     tableName: name,
     bucketName: name,
     environment: {
@@ -50,5 +79,28 @@ export async function startQueues(options: TestQueuesOptions = {}): Promise<Test
       made += 1
       return `queue-${made}`
     },
+    wake: (queue, handler) =>
+      handler({ 'detail-type': 'Items Available', detail: { queue } }, fakeContext({ clock })),
+    async moveTime(ms) {
+      clock.move(ms)
+      return swept(queues)
+    },
   }
+}
+
+/** Sweeps until nothing is left that is due. */
+async function swept(queues: Queues): Promise<SweepReport> {
+  let sum = await queues.returnExpiredLocks()
+  for (let sweep = 1; sum.more && sweep < SWEEPS_MAX; sweep += 1) {
+    const next = await queues.returnExpiredLocks()
+    sum = {
+      queues: sum.queues + next.queues,
+      itemsReturned: sum.itemsReturned + next.itemsReturned,
+      itemsDeadLettered: sum.itemsDeadLettered + next.itemsDeadLettered,
+      lagMs: Math.max(sum.lagMs, next.lagMs),
+      failed: [...sum.failed, ...next.failed],
+      more: next.more,
+    }
+  }
+  return sum
 }

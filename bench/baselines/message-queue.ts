@@ -37,7 +37,7 @@ type SystemInfo = {
 }
 type Message = { readonly id: string; readonly system_info: SystemInfo; readonly data?: string }
 
-export type MessageQueue = {
+type MessageQueue = {
   enqueue(text: string): Promise<void>
   peek(): Promise<Message | undefined>
   remove(message: Message): Promise<void>

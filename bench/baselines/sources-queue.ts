@@ -33,7 +33,7 @@ type Decision<T> = { readonly change?: Change; readonly answer: T }
 
 const empty: Metadata = { version: 0, count: 0, head_segment: 0, tail_segment: 0 }
 
-export type SourcesQueue = {
+type SourcesQueue = {
   push(text: string): Promise<void>
   popWithAck(): Promise<{ readonly items: readonly string[]; readonly lockId: string } | undefined>
   acknowledge(lockId: string): Promise<void>

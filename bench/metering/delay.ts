@@ -3,7 +3,7 @@
 
 const timerErrorMs = 1.2
 
-export type Lateness = { readonly waits: number; readonly meanMs: number }
+type Lateness = { readonly waits: number; readonly meanMs: number }
 
 export type Delay = {
   wait(ms: number): Promise<void>

@@ -20,7 +20,7 @@ import {
 } from './failed-write.ts'
 import type { Meter } from './meter.ts'
 
-export type DynamodbMetering = {
+type DynamodbMetering = {
   readonly meter: Meter
   /** Waits as long as a request is under way. */
   latency(): Promise<void>

@@ -13,7 +13,7 @@ import { createDelay } from '../metering/delay.ts'
 import { createMeter, type Meter } from '../metering/meter.ts'
 import { meterDynamodb } from '../metering/metered-dynamodb.ts'
 
-export type FlexibleLimiter = {
+type FlexibleLimiter = {
   readonly meter: Meter
   /** Whether the request may go. */
   consume(key: string): Promise<boolean>

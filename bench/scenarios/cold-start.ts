@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { bundleFunction } from '../../lib/bundling/bundle.ts'
+import { bundleFunction } from '../../lib/bundling/consumer-bundle.ts'
 import type { Scenario } from '../bench.ts'
 import { quantile } from '../load.ts'
 import { atMost, type Row, rowsOf } from '../rows.ts'
@@ -33,7 +33,11 @@ export const coldStart: Scenario = {
     try {
       const bundles = Object.entries(entries).map(([name, entry]) => {
         const outdir = join(folder, name)
-        return { name: name as Name, outdir, bundle: bundleFunction(entry, outdir) }
+        return {
+          name: name as Name,
+          outdir,
+          bundle: bundleFunction(entry, outdir, { sourceMap: false }),
+        }
       })
       const times = new Map<Name, number[]>(bundles.map(({ name }) => [name, []]))
       const runs = bench.quick ? 5 : RUNS

@@ -20,7 +20,7 @@ import { createMeter, difference, type Reading } from '../metering/meter.ts'
 import { meterDynamodb } from '../metering/metered-dynamodb.ts'
 import { meterS3 } from '../metering/metered-s3.ts'
 
-export type SimulatedLoad = {
+type SimulatedLoad = {
   readonly producers: number
   readonly seconds: number
   readonly itemBytes: number

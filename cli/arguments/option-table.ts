@@ -8,6 +8,8 @@ type IntegerOption = Described & {
   readonly value: string
   readonly min: number
   readonly max: number
+  /** `none` takes it away. */
+  readonly orNone?: true
 }
 type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
 
@@ -17,7 +19,7 @@ export type OptionTable = Readonly<Record<string, Option>>
 type ValueOf<O extends Option> = O extends FlagOption
   ? true
   : O extends IntegerOption
-    ? number
+    ? number | (O extends { readonly orNone: true } ? null : never)
     : O extends ChoiceOption
       ? O['of'][number]
       : string
@@ -31,6 +33,8 @@ export const integer = (value: string, min: number, max: number, help: string): 
   max,
   help,
 })
+export const integerOrNone = (value: string, min: number, max: number, help: string) =>
+  ({ ...integer(value, min, max, help), orNone: true }) as const
 export const choice = <const C extends readonly string[]>(of: C, help: string) =>
   ({ kind: 'choice', of, help }) as const
 
@@ -45,8 +49,9 @@ export function usageOf(name: string, option: Option): string {
     case 'choice':
       return `--${name} ${option.of.join('|')}`
     case 'text':
-    case 'integer':
       return `--${name} ${option.value}`
+    case 'integer':
+      return `--${name} ${option.value}${option.orNone ? '|none' : ''}`
     default:
       return option satisfies never
   }

@@ -55,10 +55,12 @@ function checkedValue(command: string, { name, value, inlineValue }: OptionToken
     throw wrong(`--${name} needs a value: ${usageOf(name, option)}`)
   }
   if (option.kind === 'integer') {
-    const { min, max } = option
+    const { min, max, orNone } = option
+    if (orNone && value === 'none') return null
     const number = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN
     if (number >= min && number <= max) return number
-    throw wrong(`--${name} must be an integer from ${min} to ${max}, not ${JSON.stringify(value)}`)
+    const wanted = `an integer from ${min} to ${max}${orNone ? ', or none' : ''}`
+    throw wrong(`--${name} must be ${wanted}, not ${JSON.stringify(value)}`)
   }
   if (option.kind === 'choice' && !option.of.includes(value)) {
     throw wrong(`--${name} must be ${listed(option.of)}, not ${JSON.stringify(value)}`)

@@ -3,11 +3,11 @@ import { lostLockCodes } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { codeOf, exitCodeOf } from '../explain.ts'
 import { messageOf, wrongUsage } from '../failure.ts'
 import type { Target } from '../target/target.ts'
+import { counted } from '../terminal/amounts.ts'
 
 /** What one call of the API takes. */
 const LOCKS_PER_CALL = 100
@@ -48,6 +48,11 @@ export const ack = command({
     const refusals = results.filter((result) => result.kind === 'refused')
     if (!isJson && refusals.length < results.length) {
       tell(`Acknowledged ${counted(items, 'item')} of ${queue}.`)
+    }
+    if (!isJson && refusals.some(({ code }) => code !== 'STORE_UNAVAILABLE')) {
+      tell(
+        'A lock that is not there has expired or was settled; what was not settled can be popped again.',
+      )
     }
     return worstOf(refusals.map(({ code }) => exitCodeOf(code)))
   },

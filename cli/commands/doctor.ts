@@ -1,8 +1,6 @@
 import { flag } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { type Examination, examine } from '../doctor/examine.ts'
 import { type Finding, isStray, sentenceOf } from '../doctor/finding.ts'
 import { repair } from '../doctor/repair.ts'
@@ -10,6 +8,8 @@ import { openSurgery } from '../doctor/surgery.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
 import { awsOf, placeOf } from '../target/open-target.ts'
+import { counted } from '../terminal/amounts.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 export const doctor = command({
   name: 'doctor',

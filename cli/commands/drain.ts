@@ -1,14 +1,14 @@
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
 import { drainQueue } from '../lines/drain-queue.ts'
 import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-file.ts'
 import { itemLine } from '../lines/write-item.ts'
 import { writtenBefore } from '../lines/written-before.ts'
+import { counted } from '../terminal/amounts.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 /** Effectively unlimited; the option needs a maximum. */
 const LIMIT_MAX = 1_000_000_000_000

@@ -2,8 +2,6 @@ import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
 import {
@@ -16,6 +14,8 @@ import {
 import { createLineFile, type LineFile, reopenLineFile } from '../lines/line-file.ts'
 import { itemLine } from '../lines/write-item.ts'
 import { pagesOf } from '../target/browse-all.ts'
+import { counted } from '../terminal/amounts.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 export const exportItems = command({
   name: 'export',

@@ -1,15 +1,14 @@
 import { flag, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { LineItem } from '../lines/batches.ts'
 import { freshKey, importKey } from '../lines/import-key.ts'
 import { openInput } from '../lines/input.ts'
 import { readStored } from '../lines/item-text.ts'
-import { pushBatches } from '../lines/push-batches.ts'
+import { accountSentence, pushBatches } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 export const importItems = command({
   name: 'import',
@@ -29,7 +28,7 @@ export const importItems = command({
     const [queue = ''] = words
     const input = await openInput('import', given.file, io)
     let pushes = 0
-    const { itemsPushed } = await pushBatches({
+    const account = await pushBatches({
       target: await target(),
       queue,
       source: input.name,
@@ -42,8 +41,10 @@ export const importItems = command({
         pushes += 1
       },
     })
-    if (isJson) await print(JSON.stringify({ queue, items_imported: itemsPushed, pushes }))
-    else tell(`Imported ${counted(itemsPushed, 'item')} into ${queue}.`)
+    const { added, before } = account
+    const line = { queue, items_imported: added, items_imported_before: before, pushes }
+    if (isJson) await print(JSON.stringify(line))
+    else tell(accountSentence(account, (items) => `Imported ${items} into ${queue}`))
     return exitCodes.done
   },
 })

@@ -1,26 +1,38 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import type { PoppedItem } from '../../lambdas/engine/queues.ts'
+import { isDeadLetterQueue } from '../../lambdas/foundation/queue-id.ts'
 import { integer } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { age, counted } from '../console/amounts.ts'
-import { type Column, printTable } from '../console/table.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { interrupted } from '../failure.ts'
 import { itemLine, onOneLine } from '../lines/write-item.ts'
 import { pagesOf } from '../target/browse-all.ts'
+import { age, counted } from '../terminal/amounts.ts'
+import { type Column, printTable } from '../terminal/table.ts'
 
 const LIMIT_STANDARD = 20
 /** Looking at more is an export, which can be resumed. */
 const LIMIT_MAX = 100_000
 
-const columns: readonly Column[] = [
+/** Of a dead letter also why, when, and after how many deliveries it died. */
+const columnsFor = (isDeadLetters: boolean): readonly Column[] => [
   { title: 'PRIORITY', align: 'right' },
   { title: 'STATE' },
   { title: 'AGE', align: 'right' },
   { title: 'DELIVERIES', align: 'right' },
+  ...(isDeadLetters
+    ? ([
+        { title: 'DIED', align: 'right' },
+        { title: 'AFTER', align: 'right' },
+        { title: 'REASON' },
+      ] as const)
+    : []),
   { title: 'ID' },
   { title: 'ITEM' },
 ]
+/** More of a reason would leave no room for the item; --json has all of it. */
+const REASON_SHOWN = 40
 
 export const peek = command({
   name: 'peek',
@@ -30,12 +42,20 @@ export const peek = command({
     priority: integer('N', 0, PRIORITY_MAX, 'only these'),
     limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
-  examples: ['pushpop peek orders', 'pushpop peek orders --priority 5 --limit 500 --json'],
+  notes: [
+    'Of a dead letter it also shows how long ago it DIED, AFTER how many deliveries, and the REASON.',
+  ],
+  examples: [
+    'pushpop peek orders',
+    'pushpop peek orders-deadletter',
+    'pushpop peek orders --priority 5 --limit 500 --json',
+  ],
   async run(context) {
     const { given, words, io, isJson, interrupt, print, tell, target } = context
     const [queue = ''] = words
     const { limit = LIMIT_STANDARD, priority } = given
     const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
+    const isDeadLetters = isDeadLetterQueue(queue)
     const rows: string[][] = []
     let shown = 0
     let isMore = false
@@ -49,7 +69,8 @@ export const peek = command({
           // More of it than fits on a line is not shown in any case, and a queue of large items
           // would be a table of megabytes.
           const text = onOneLine(item.text).slice(0, Math.min(width, item.text.length))
-          rows.push([String(item.priority), state, since, String(deliveries), id, text])
+          const death = isDeadLetters ? deathOf(item) : []
+          rows.push([String(item.priority), state, since, String(deliveries), ...death, id, text])
         }
       }
       shown += items.length
@@ -60,9 +81,16 @@ export const peek = command({
       return exitCodes.nothingThere
     }
     if (!isJson) {
-      await printTable(context, columns, rows)
+      await printTable(context, columnsFor(isDeadLetters), rows)
       if (isMore) tell(`The first ${counted(shown, 'item')}; --limit shows more.`)
     }
     return exitCodes.done
   },
 })
+
+/** Empty cells where nobody knows: pushed there by hand, or moved by an older engine. */
+function deathOf({ reason = '', deadLetteredAtMs, priorDeliveries }: PoppedItem): string[] {
+  const died = deadLetteredAtMs === undefined ? '' : age(Date.now() - deadLetteredAtMs)
+  const shown = reason.length > REASON_SHOWN ? `${reason.slice(0, REASON_SHOWN - 1)}…` : reason
+  return [died, String(priorDeliveries ?? ''), onOneLine(shown)]
+}

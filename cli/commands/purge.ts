@@ -1,44 +1,112 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { flag, integer } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { checkAskable, confirm } from '../console/confirm.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { flag, integer, text } from '../arguments/option-table.ts'
+import { oneOf, queueOrPrefix } from '../arguments/queue-or-prefix.ts'
+import { type Context, command } from '../command.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { idsOf, overPrefix } from '../queues/over-prefix.ts'
+import type { Listed, Target } from '../target/target.ts'
+import { counted } from '../terminal/amounts.ts'
+import { checkAskable, confirm } from '../terminal/confirm.ts'
+
+const options = {
+  priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+  prefix: text('P', 'all queues whose ids begin with P, dead-letter queues too'),
+  yes: flag('do not ask; needed where there is no terminal'),
+} as const
+
+type Run = Context<typeof options>
 
 export const purge = command({
   name: 'purge',
   summary: 'Deletes all items of a queue, or of one priority; asks first',
-  words: [queueWord],
-  options: {
-    priority: integer('N', 0, PRIORITY_MAX, 'only these'),
-    yes: flag('do not ask; needed where there is no terminal'),
-  },
-  notes: ['Items in locks are deleted too. Nothing brings them back: export them first.'],
-  examples: ['pushpop purge orders', 'pushpop purge orders --priority 9 --yes'],
-  async run(context) {
-    const { given, words, io, isJson, print, tell, paint, target } = context
-    const [queue = ''] = words
-    const { priority, yes } = given
-    if (!yes) checkAskable(io, `purge ${queue}`)
+  words: [queueOrPrefix],
+  options,
+  notes: [
+    'Items in locks are deleted too. Nothing brings them back: export them first. With --prefix it\n' +
+      'goes on if a queue fails, and says which; with --json it prints a line for each queue.',
+  ],
+  examples: [
+    'pushpop purge orders',
+    'pushpop purge orders --priority 9 --yes',
+    'pushpop purge --prefix tenant-7.',
+  ],
+  async run(context): Promise<ExitCode> {
+    const { given, io, target } = context
+    const which = oneOf('purge', context.words, given.prefix)
+    if (!given.yes) checkAskable(io, `purge ${which.name}`)
     const queues = await target()
-    if (!yes) {
-      const { count, lanes } = await queues.inspect(queue)
-      const lane = lanes.find((one) => one.priority === priority)
-      const some = priority === undefined ? count : (lane?.count ?? 0)
-      const which = priority === undefined ? '' : ` of priority ${priority}`
-      tell(`This deletes ${counted(some, 'item')}${which} of ${paint('bold', queue)} for good.`)
-      await confirm(context, {
-        question: `Type the queue's name to go on: `,
-        expected: queue,
-        wrong: 'that is not its name',
-        undone: 'Nothing was deleted',
-      })
-    }
-    const { itemsPurged } = await queues.purge(queue, present({ priority }))
-    if (isJson) await print(JSON.stringify({ queue, items_purged: itemsPurged }))
-    else tell(`Deleted ${counted(itemsPurged, 'item')} of ${queue}.`)
-    return exitCodes.done
+    return which.kind === 'queue'
+      ? purgeOne(context, queues, which.name)
+      : purgeAll(context, queues, which.name)
   },
 })
+
+async function purgeOne(context: Run, queues: Target, queue: string): Promise<ExitCode> {
+  const { given, isJson, print, tell, paint } = context
+  const { priority, yes } = given
+  if (!yes) {
+    const { count, lanes } = await queues.inspect(queue)
+    const lane = lanes.find((one) => one.priority === priority)
+    const some = priority === undefined ? count : (lane?.count ?? 0)
+    const which = priority === undefined ? '' : ` of priority ${priority}`
+    tell(`This deletes ${counted(some, 'item')}${which} of ${paint('bold', queue)} for good.`)
+    await confirm(context, {
+      question: `Type the queue's name to go on: `,
+      expected: queue,
+      wrong: 'that is not its name',
+      undone: 'Nothing was deleted',
+    })
+  }
+  const { itemsPurged } = await queues.purge(queue, present({ priority }))
+  if (isJson) await print(JSON.stringify({ queue, items_purged: itemsPurged }))
+  else tell(`Deleted ${counted(itemsPurged, 'item')} of ${queue}.`)
+  return exitCodes.done
+}
+
+async function purgeAll(context: Run, queues: Target, prefix: string): Promise<ExitCode> {
+  const { given, tell, paint } = context
+  const { priority } = given
+  if (!given.yes) {
+    const which = priority === undefined ? '' : `, but only those of priority ${priority},`
+    const found = await amountIn(queues.queues({ prefix }))
+    const begin = `that begin${found.isOne ? 's' : ''} with`
+    tell(
+      `This deletes ${found.items}${which} of ${found.queues} ${begin} ${paint('bold', prefix)} for good.`,
+    )
+    await confirm(context, {
+      question: 'Type the prefix to go on: ',
+      expected: prefix,
+      wrong: 'that is not the prefix',
+      undone: 'Nothing was deleted',
+    })
+  }
+  return overPrefix(context, {
+    prefix,
+    label: 'Purging',
+    nothing: 'no queue',
+    queues: idsOf(queues.queues({ prefix })),
+    work: (queue) => queues.purge(queue, present({ priority })),
+    lineOf: (queue, { itemsPurged }) => ({ queue, items_purged: itemsPurged }),
+    itemsOf: ({ itemsPurged }) => itemsPurged,
+    sentence: (items, some) => `Deleted ${items} of ${some}`,
+  })
+}
+
+/** `at least`: a queue has no count if its record could not be read just now. */
+async function amountIn(listed: AsyncIterable<Listed>) {
+  let queues = 0
+  let items = 0
+  let isWhole = true
+  for await (const { count } of listed) {
+    queues += 1
+    items += count ?? 0
+    isWhole &&= count !== undefined
+  }
+  const atLeast = isWhole ? '' : 'at least '
+  return {
+    items: `${atLeast}${counted(items, 'item')}`,
+    queues: counted(queues, 'queue'),
+    isOne: queues === 1,
+  }
+}

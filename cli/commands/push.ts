@@ -1,16 +1,16 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import type { Pushed } from '../../lambdas/engine/queues.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Batch, LineItem } from '../lines/batches.ts'
 import { openInput } from '../lines/input.ts'
 import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
-import { pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
+import { accountSentence, pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
 /** The service takes 128; the number of the batch is appended. */
 const KEY_CHARACTERS_MAX = 110
@@ -48,7 +48,7 @@ export const push = command({
         ? { name: THE_ARGUMENTS, bytes: undefined, lines: () => linesOf(arguments_) }
         : await openInput('push', given.file, io)
 
-    const { itemsPushed } = await pushBatches({
+    const account = await pushBatches({
       target: await target(),
       queue,
       source: lines.name,
@@ -59,11 +59,11 @@ export const push = command({
       // The batches of a key must be the same when they come again.
       idleMs: lines.name === 'stdin' && key === undefined ? PIPE_IDLE_MS : undefined,
       keyOf: (_, index) => key && (index === 0 ? key : `${key}#${index + 1}`),
-      onPushed: async (batch, ids) => {
-        if (isJson) await print(pushedLine(batch, ids))
+      onPushed: async (batch, pushed) => {
+        if (isJson) await print(pushedLine(batch, pushed))
       },
     })
-    if (!isJson) tell(`Pushed ${counted(itemsPushed, 'item')} to ${queue}.`)
+    if (!isJson) tell(accountSentence(account, (items) => `Pushed ${items} to ${queue}`))
     return exitCodes.done
   },
 })
@@ -107,5 +107,11 @@ function checkedKey(key: string | undefined): string | undefined {
   )
 }
 
-const pushedLine = ({ items, firstLine, lastLine }: Batch, ids: readonly string[]): string =>
-  JSON.stringify({ items_pushed: items.length, ids, first_line: firstLine, last_line: lastLine })
+const pushedLine = ({ items, firstLine, lastLine }: Batch, { ids, repeated }: Pushed): string =>
+  JSON.stringify({
+    items_pushed: items.length,
+    ids,
+    first_line: firstLine,
+    last_line: lastLine,
+    repeated,
+  })

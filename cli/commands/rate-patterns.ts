@@ -4,14 +4,14 @@ import type { RatePatternsAnswer } from '../../client/api-types.ts'
 import { flag, text } from '../arguments/option-table.ts'
 import type { Context, Io } from '../command.ts'
 import { command } from '../command.ts'
-import { counted, grouped } from '../console/amounts.ts'
-import { checkAskable, confirm, yes } from '../console/confirm.ts'
-import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { interrupted, wrongUsage } from '../failure.ts'
 import { cannotRead } from '../lines/read-lines.ts'
 import { withRates } from '../target/open-rates.ts'
 import type { Rates } from '../target/rates.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
+import { checkAskable, confirm, yes } from '../terminal/confirm.ts'
+import { type Column, printTable } from '../terminal/table.ts'
 
 const options = {
   file: text('F', 'with set: JSON in a file; stdin else, or with -'),

@@ -7,12 +7,12 @@ import {
 } from '../../lambdas/rate/ticket-secrets.ts'
 import { flag } from '../arguments/option-table.ts'
 import { type Context, command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { checkAskable, confirm, yes } from '../console/confirm.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { isoTime } from '../rates/times.ts'
 import { awsOf, placeOf } from '../target/open-target.ts'
+import { counted } from '../terminal/amounts.ts'
+import { checkAskable, confirm, yes } from '../terminal/confirm.ts'
 
 const options = {
   yes: flag('with forget: do not ask; needed where there is no terminal'),

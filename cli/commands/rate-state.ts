@@ -1,11 +1,11 @@
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { grouped } from '../console/amounts.ts'
-import { type Column, printTable } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { settingLines } from '../rates/setting-lines.ts'
 import { isoTime } from '../rates/times.ts'
 import { withRates } from '../target/open-rates.ts'
+import { grouped } from '../terminal/amounts.ts'
+import { type Column, printTable } from '../terminal/table.ts'
 
 const columns: readonly Column[] = [
   { title: 'SHARD', align: 'right' },

@@ -7,13 +7,13 @@ import {
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { keyWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
-import { counted, grouped } from '../console/amounts.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
 import { limitOptions, settingsIn } from '../rates/setting-options.ts'
 import { isoTime, pause } from '../rates/times.ts'
 import { withRates } from '../target/open-rates.ts'
 import type { DecisionBody } from '../target/rates.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
 
 export const rate = command({
   name: 'rate',

@@ -1,60 +1,98 @@
+import { deadLetterQueues, redriveAll } from '../../client/bulk.ts'
 import {
   deadLetterQueueOf,
   isDeadLetterQueue,
   originOf,
 } from '../../lambdas/foundation/queue-id.ts'
-import { integer } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
-import { command } from '../command.ts'
-import { counted } from '../console/amounts.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { integer, text } from '../arguments/option-table.ts'
+import { oneOf, queueOrPrefix } from '../arguments/queue-or-prefix.ts'
+import { type Context, command } from '../command.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { interrupted } from '../failure.ts'
+import { idsOf, overPrefix } from '../queues/over-prefix.ts'
+import type { Target } from '../target/target.ts'
+import { counted } from '../terminal/amounts.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 
-/** What one call of the API moves at most. */
-const ITEMS_PER_CALL = 1_000
 const LIMIT_MAX = 1_000_000_000
+
+const options = {
+  limit: integer('N', 1, LIMIT_MAX, 'how many at most; with --prefix, of each queue'),
+  prefix: text('P', 'the dead letters of all queues whose ids begin with P'),
+} as const
+
+type Run = Context<typeof options>
 
 export const redrive = command({
   name: 'redrive',
   summary: 'Moves dead-lettered items back to the queue they came from',
-  words: [queueWord],
-  options: {
-    limit: integer('N', 1, LIMIT_MAX, 'how many at most'),
-  },
+  words: [queueOrPrefix],
+  options,
   notes: [
     'QUEUE is the dead-letter queue or the one it belongs to. Items go to the end of their priority,\n' +
-      'in order. Locked ones stay, and so do items that were pushed to the dead-letter queue by hand.',
+      'in order. Locked ones stay, and so do items that were pushed to the dead-letter queue by hand.\n' +
+      'With --prefix it goes on if a queue fails, and says which.',
   ],
-  examples: ['pushpop redrive orders', 'pushpop redrive orders-deadletter --limit 10'],
-  async run({ given, words, io, isJson, interrupt, print, tell, target }) {
-    const [word = ''] = words
-    const queue = isDeadLetterQueue(word) ? word : deadLetterQueueOf(word)
+  examples: [
+    'pushpop redrive orders',
+    'pushpop redrive orders-deadletter --limit 10',
+    'pushpop redrive --prefix tenant-7.',
+  ],
+  async run(context): Promise<ExitCode> {
+    const { given, words, target } = context
+    const which = oneOf('redrive', words, given.prefix)
     const queues = await target()
-    const limit = given.limit ?? LIMIT_MAX
-    const bar = progressBarOn(io.stderr, 'Redriving')
-    let redriven = 0
-    let left = 0
-    try {
-      while (redriven < limit && !interrupt.aborted) {
-        const some = Math.min(ITEMS_PER_CALL, limit - redriven)
-        const { itemsRedriven, itemsLeft } = await queues.redrive(queue, { limit: some })
-        redriven += itemsRedriven
-        left = itemsLeft
-        bar.at(redriven, redriven + left, counted(redriven, 'item'))
-        if (itemsRedriven === 0 || itemsLeft === 0) break
-      }
-    } finally {
-      bar.clear()
-    }
-    const sentence = `Moved ${counted(redriven, 'item')} back to ${originOf(queue)}`
-    if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}.`)
-    if (isJson) {
-      await print(JSON.stringify({ queue, items_redriven: redriven, items_left: left }))
-    } else {
-      const why = redriven < limit ? ' (locked, or pushed there by hand)' : ''
-      tell(left === 0 ? `${sentence}.` : `${sentence}; ${counted(left, 'item')} left${why}.`)
-    }
-    return exitCodes.done
+    if (which.kind === 'queue') return redriveOne(context, queues, which.name)
+    return overPrefix(context, {
+      prefix: which.name,
+      label: 'Redriving',
+      nothing: 'no dead-letter queue',
+      queues: deadLetterQueues(idsOf(queues.queues({ prefix: which.name }))),
+      work: (queue) => redriveFrom(context, queues, queue),
+      lineOf,
+      itemsOf: ({ itemsRedriven }) => itemsRedriven,
+      sentence: (items, some) => `Moved ${items} back from ${some}`,
+    })
   },
+})
+
+const redriveFrom = (
+  { given: { limit }, interrupt }: Run,
+  queues: Target,
+  queue: string,
+  onMoved?: (soFar: Redriven) => void,
+): Promise<Redriven> =>
+  redriveAll((some) => queues.redrive(queue, { limit: some }), {
+    limit,
+    signal: interrupt,
+    ...(onMoved !== undefined && { onMoved }),
+  })
+
+async function redriveOne(context: Run, queues: Target, word: string): Promise<ExitCode> {
+  const { given, io, isJson, interrupt, print, tell } = context
+  const queue = isDeadLetterQueue(word) ? word : deadLetterQueueOf(word)
+  const bar = progressBarOn(io.stderr, 'Redriving')
+  const moved = await redriveFrom(context, queues, queue, ({ itemsRedriven: some, itemsLeft }) =>
+    bar.at(some, some + itemsLeft, counted(some, 'item')),
+  ).finally(() => bar.clear())
+  const { itemsRedriven, itemsLeft } = moved
+  const sentence = `Moved ${counted(itemsRedriven, 'item')} back to ${originOf(queue)}`
+  if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}.`)
+  if (isJson) await print(JSON.stringify(lineOf(queue, moved)))
+  else {
+    const isLimit = given.limit !== undefined && itemsRedriven >= given.limit
+    const why = isLimit ? '' : ' (locked, or pushed there by hand)'
+    tell(
+      itemsLeft === 0 ? `${sentence}.` : `${sentence}; ${counted(itemsLeft, 'item')} left${why}.`,
+    )
+  }
+  return exitCodes.done
+}
+
+type Redriven = { readonly itemsRedriven: number; readonly itemsLeft: number }
+
+const lineOf = (queue: string, { itemsRedriven, itemsLeft }: Redriven) => ({
+  queue,
+  items_redriven: itemsRedriven,
+  items_left: itemsLeft,
 })

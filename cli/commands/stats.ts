@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { stateBody } from '../../lambdas/http/state-body.ts'
-import { flag, integer, text } from '../arguments/option-table.ts'
+import { choice, flag, integer, text } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'
-import { clockTime, counted } from '../console/amounts.ts'
-import { openScreen } from '../console/screen.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { explain } from '../explain.ts'
 import { wrongUsage } from '../failure.ts'
 import { statsLines } from '../stats/show.ts'
-import { type Snapshot, snapshotOf } from '../stats/snapshot.ts'
+import { type Snapshot, snapshotOf, sortings } from '../stats/snapshot.ts'
+import { clockTime, counted } from '../terminal/amounts.ts'
+import { openScreen } from '../terminal/screen.ts'
 
 const LIMIT_STANDARD = 50
 const LIMIT_MAX = 1_000
@@ -17,6 +17,7 @@ const EVERY_SECONDS_STANDARD = 2
 
 const options = {
   prefix: text('P', 'only queues whose ids have this prefix'),
+  sort: choice(sortings, 'the oldest, longest, most locked or most dead first'),
   limit: integer('N', 1, LIMIT_MAX, `how many queues at most; ${LIMIT_STANDARD} is the default`),
   watch: flag('again and again, until Ctrl-C; with --json a line each time'),
   every: integer(
@@ -34,8 +35,15 @@ export const stats = command({
   summary: 'Shows queues and their priorities: counts, locks, age, segments',
   words: [{ name: 'QUEUE', kind: 'queue', optional: true, many: true }],
   options,
-  notes: ['COUNT includes LOCKED. DEAD are on their way to the dead-letter queue.'],
-  examples: ['pushpop stats', 'pushpop stats --prefix tenant-7. --watch'],
+  notes: [
+    'COUNT includes LOCKED. DEAD are on their way to the dead-letter queue. --sort looks at 1,000\n' +
+      'queues at most, a request each; by count, at 100,000.',
+  ],
+  examples: [
+    'pushpop stats',
+    'pushpop stats --prefix tenant-7. --watch',
+    'pushpop stats --sort oldest --limit 10',
+  ],
   async run(context): Promise<ExitCode> {
     const { given, words, io, isJson } = context
     if (given.prefix !== undefined && words.length > 0) {
@@ -59,20 +67,27 @@ export const stats = command({
 })
 
 async function look({ given, words, target }: Run): Promise<Snapshot> {
-  const { prefix, limit = LIMIT_STANDARD } = given
-  return snapshotOf(await target(), { queues: words, prefix, limit })
+  const { prefix, sort, limit = LIMIT_STANDARD } = given
+  return snapshotOf(await target(), { queues: words, prefix, limit, sort })
 }
 
-const snapshotJson = ({ states, isMore }: Snapshot): string =>
-  JSON.stringify({ queues: states.map(stateBody), ...(isMore && { more: true }) })
+const snapshotJson = ({ states, isMore, unseenAfter }: Snapshot): string =>
+  JSON.stringify({
+    queues: states.map(stateBody),
+    more: isMore || undefined,
+    sorted_among: unseenAfter,
+  })
 
-async function show({ io, print, tell, paintOut }: Run, { states, isMore }: Snapshot) {
+async function show({ io, print, tell, paintOut }: Run, snapshot: Snapshot) {
+  const { states, isMore, unseenAfter } = snapshot
   if (states.length === 0) return tell('There is no queue yet.')
   const width = io.stdout.isTTY ? io.stdout.columns : undefined
   const [title = '', ...lines] = statsLines(states, Date.now(), width)
   await print(paintOut('dim', title))
   for (const line of lines) await print(line)
-  if (isMore)
+  if (unseenAfter !== undefined) {
+    tell(`Sorted among the first ${counted(unseenAfter, 'queue')} by name; --prefix narrows that.`)
+  } else if (isMore)
     tell(`The first ${counted(states.length, 'queue')}; --limit and --prefix show others.`)
 }
 

@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises'
+import { isLoopback } from '../../client/address.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import type { Context } from '../command.ts'
 import { command } from '../command.ts'
-import { tableLines } from '../console/table.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { failed, interrupted, messageOf, wrongUsage } from '../failure.ts'
 import { httpAuth } from '../target/http-auth.ts'
 import { awsOf, type Place, placeOf } from '../target/open-target.ts'
 import { whereNobodyAnswers } from '../target/unreachable.ts'
+import { tableLines } from '../terminal/table.ts'
 import type { Check } from '../verify/check.ts'
 import { chosenChecks } from '../verify/choose.ts'
 import { costOf } from '../verify/cost.ts'
@@ -160,9 +161,9 @@ const withoutAddress = (text: string, url: string): string =>
 
 /** A custom domain does not reveal the region. */
 function whereIs(url: string): string {
-  const { hostname } = new URL(url)
-  if (/^(localhost|127\..*|\[::1\])$/.test(hostname)) return 'this machine'
-  return /\.execute-api\.([a-z0-9-]+)\./.exec(hostname)?.[1] ?? 'region unknown'
+  const address = new URL(url)
+  if (isLoopback(address)) return 'this machine'
+  return /\.execute-api\.([a-z0-9-]+)\./.exec(address.hostname)?.[1] ?? 'region unknown'
 }
 
 const stopSentence = ({ leftBehind }: Played): string =>

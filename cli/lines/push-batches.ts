@@ -1,14 +1,14 @@
 // What push and import share: batches one after the other, with progress, and an account of what
 // was pushed when something goes wrong.
 
-import type { PushItem } from '../../lambdas/engine/queues.ts'
+import type { Pushed, PushItem } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { counted, grouped } from '../console/amounts.ts'
-import type { ProgressBar } from '../console/progress-bar.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { codeOf, exitCodeOf } from '../explain.ts'
 import { Failure, interrupted, messageOf } from '../failure.ts'
 import type { Target } from '../target/target.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
+import type { ProgressBar } from '../terminal/progress-bar.ts'
 import { type Batch, batchesOf, type LineItem } from './batches.ts'
 import { BadLine } from './read-lines.ts'
 
@@ -24,13 +24,17 @@ type PushRun = {
   /** Push what is there when nothing has come for so long. */
   readonly idleMs?: number | undefined
   keyOf(batch: Batch, index: number): string | undefined
-  onPushed(batch: Batch, ids: readonly string[]): Promise<void>
+  onPushed(batch: Batch, pushed: Pushed): Promise<void>
 }
 
+/** `added` by this run; the others had been pushed before, with the same keys. */
+type Account = { readonly added: number; readonly before: number }
+
 /** In order, one push at a time: that is the order in which they will be popped. */
-export async function pushBatches(run: PushRun): Promise<{ itemsPushed: number }> {
+export async function pushBatches(run: PushRun): Promise<Account> {
   const { target, queue, progress, interrupt } = run
-  let itemsPushed = 0
+  let added = 0
+  let before = 0
   let lastLine = 0
   let index = 0
   try {
@@ -39,25 +43,38 @@ export async function pushBatches(run: PushRun): Promise<{ itemsPushed: number }
       const idempotencyKey = run.keyOf(batch, index)
       const items: PushItem[] = batch.items.map(({ text, priority }) => present({ text, priority }))
       const request = present({ items, idempotencyKey })
-      const { ids } = await target.push(queue, request).catch((error: unknown) => {
-        throw notPushed(run, batch, itemsPushed, lastLine, error)
+      const pushed = await target.push(queue, request).catch((error: unknown) => {
+        throw notPushed(run, batch, added + before, lastLine, error)
       })
-      itemsPushed += items.length
+      if (pushed.repeated) before += items.length
+      else added += items.length
       lastLine = batch.lastLine
       index += 1
-      await run.onPushed(batch, ids)
-      progress.at(batch.items.at(-1)?.offset ?? 0, run.bytes, counted(itemsPushed, 'item'))
+      await run.onPushed(batch, pushed)
+      progress.at(batch.items.at(-1)?.offset ?? 0, run.bytes, counted(added + before, 'item'))
     }
   } catch (error) {
-    if (error instanceof BadLine) throw badInput(run, error, itemsPushed, lastLine)
+    if (error instanceof BadLine) throw badInput(run, error, added + before, lastLine)
     throw error
   } finally {
     progress.clear()
   }
   if (interrupt.aborted) {
-    throw interrupted(`Stopped. ${sentenceOfDone(run, itemsPushed, lastLine)}`)
+    throw interrupted(`Stopped. ${sentenceOfDone(run, added + before, lastLine)}`)
   }
-  return { itemsPushed }
+  return { added, before }
+}
+
+/** `Pushed 200 items to orders; 1,000 had been pushed before.` */
+export function accountSentence(
+  { added, before }: Account,
+  done: (items: string) => string,
+): string {
+  if (before === 0) return `${done(counted(added, 'item'))}.`
+  if (added > 0)
+    return `${done(counted(added, 'item'))}; ${grouped(before)} had been pushed before.`
+  const which = before === 1 ? 'the item' : `the ${grouped(before)} items`
+  return `${done('nothing')}: ${which} had been pushed before.`
 }
 
 function badInput(run: PushRun, { number, message }: BadLine, pushed: number, lastLine: number) {

@@ -12,13 +12,15 @@ export const seconds = (ms: number): number => ms / 1000
 export const onOneLine = (text: string): string => text.replace(/[\r\n]+/g, ' ')
 
 /** The fields beside an item, in the API's own names. */
-export const detailsOf = ({ id, priority, pushedAtMs, deliveries, reason, state }: Shown) => ({
-  priority,
-  id,
-  pushed_at: seconds(pushedAtMs),
-  deliveries,
-  state,
-  reason,
+export const detailsOf = (item: Shown) => ({
+  priority: item.priority,
+  id: item.id,
+  pushed_at: seconds(item.pushedAtMs),
+  deliveries: item.deliveries,
+  state: item.state,
+  reason: item.reason,
+  dead_lettered_at: item.deadLetteredAtMs && seconds(item.deadLetteredAtMs),
+  prior_deliveries: item.priorDeliveries,
 })
 
 /**

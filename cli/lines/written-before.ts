@@ -41,7 +41,7 @@ export async function writtenBefore(name: string): Promise<WrittenBefore | undef
 
 /** The details at a line's end; within the item or a reason, what looks like them ends otherwise. */
 const detailsForm =
-  /,"priority":\d+,"id":"([^"\\]+)","pushed_at":[\d.]+,"deliveries":\d+(?:,"reason":"(?:[^"\\]|\\.)*")?\}$/
+  /,"priority":\d+,"id":"([^"\\]+)","pushed_at":[\d.]+,"deliveries":\d+(?:,"reason":"(?:[^"\\]|\\.)*")?(?:,"dead_lettered_at":[\d.]+,"prior_deliveries":\d+)?\}$/
 
 function idIn(line: string): string[] {
   const id = detailsForm.exec(line)?.[1]

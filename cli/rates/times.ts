@@ -1,4 +1,4 @@
-import { grouped } from '../console/amounts.ts'
+import { grouped } from '../terminal/amounts.ts'
 
 /** From the API's epoch seconds, with milliseconds: a window may be a tenth of a second. */
 export const isoTime = (seconds: number): string =>

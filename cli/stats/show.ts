@@ -1,7 +1,7 @@
 import type { LaneState } from '../../lambdas/engine/queues.ts'
-import { age, grouped } from '../console/amounts.ts'
-import { type Column, tableLines } from '../console/table.ts'
 import type { State } from '../target/target.ts'
+import { age, grouped } from '../terminal/amounts.ts'
+import { type Column, tableLines } from '../terminal/table.ts'
 
 const columns: readonly Column[] = [
   { title: 'QUEUE' },

@@ -1,13 +1,30 @@
-import type { State, Target } from '../target/target.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
+import type { Listed, State, Target } from '../target/target.ts'
 
 export type Snapshot = {
   readonly states: readonly State[]
   /** There are more queues than were asked for. */
   readonly isMore: boolean
+  /** So many were looked at, and there are others: sorting saw none of those. */
+  readonly unseenAfter?: number
 }
 
 /** Requests at once: a screenful of queues in a moment, and nothing that anybody would notice. */
 const AT_ONCE = 8
+/** All but `count` take a request for each queue: a thousand of them are seconds, and less than a cent. */
+const SORTED_MAX = 1_000
+const LISTED_MAX = 100_000
+
+/** What queues can be sorted by, the most urgent first. */
+const weights = {
+  oldest: ({ oldestPushedAtMs = Number.MAX_SAFE_INTEGER }: State) => -oldestPushedAtMs,
+  count: ({ count }: State) => count,
+  locked: ({ lockedCount }: State) => lockedCount,
+  dead: ({ deadCount }: State) => deadCount,
+} as const
+
+export type SortedBy = keyof typeof weights
+export const sortings = Object.keys(weights) as readonly SortedBy[]
 
 /** The state of these queues, or of all that begin with `prefix`, by name. */
 export async function snapshotOf(
@@ -16,22 +33,55 @@ export async function snapshotOf(
     queues,
     prefix,
     limit,
+    sort,
   }: {
     readonly queues: readonly string[]
     readonly prefix: string | undefined
     readonly limit: number
+    readonly sort?: SortedBy | undefined
   },
 ): Promise<Snapshot> {
-  if (queues.length > 0) return { states: await inspectAll(target, queues), isMore: false }
+  if (queues.length > 0) {
+    return { states: sorted(await inspectAll(target, queues), sort), isMore: false }
+  }
+  if (sort !== undefined) return sortedSnapshot(target, { prefix, limit, sort })
   const names: string[] = []
   let isMore = false
-  for await (const name of target.queues({ prefix })) {
+  for await (const { queue } of target.queues({ prefix })) {
     isMore = names.length === limit
     if (isMore) break
-    names.push(name)
+    names.push(queue)
   }
   return { states: await inspectAll(target, names), isMore }
 }
+
+async function sortedSnapshot(
+  target: Target,
+  {
+    prefix,
+    limit,
+    sort,
+  }: { readonly prefix: string | undefined; readonly limit: number; readonly sort: SortedBy },
+): Promise<Snapshot> {
+  const listed: Listed[] = []
+  const most = sort === 'count' ? LISTED_MAX : SORTED_MAX
+  let unseenAfter: number | undefined
+  for await (const one of target.queues({ prefix })) {
+    if (listed.length === most) {
+      unseenAfter = most
+      break
+    }
+    listed.push(one)
+  }
+  // The list has counts, so of these only the longest need a request each.
+  if (sort === 'count') listed.sort((a, b) => (b.count ?? 0) - (a.count ?? 0)).splice(limit + 1)
+  const names = listed.map(({ queue }) => queue)
+  const states = sorted(await inspectAll(target, names), sort)
+  return present({ states: states.slice(0, limit), isMore: states.length > limit, unseenAfter })
+}
+
+const sorted = (states: readonly State[], by: SortedBy | undefined): readonly State[] =>
+  by === undefined ? states : states.toSorted((a, b) => weights[by](b) - weights[by](a))
 
 async function inspectAll(target: Target, queues: readonly string[]): Promise<State[]> {
   const states: State[] = []

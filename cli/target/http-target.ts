@@ -1,10 +1,10 @@
-import { createClient, isQueueLocked, rawJson } from '../../client/index.ts'
+import { type Configuration, createClient, isQueueLocked, rawJson } from '../../client/index.ts'
 import type { AcknowledgeResult } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import { httpAuth } from './http-auth.ts'
 import type { Place } from './open-target.ts'
 import type { AwsSettings } from './store-target.ts'
-import type { State, Target } from './target.ts'
+import type { Configured, State, Target } from './target.ts'
 import { reachable } from './unreachable.ts'
 
 /** A person who waits this long wants to know why. */
@@ -33,7 +33,8 @@ export function openHttpTarget(
       const entries = items.map(({ text, priority }) => ({ item: rawJson(text), priority }))
       return queueOf(queue).pushMany(entries, { idempotencyKey })
     },
-    async pop(queue, { requireAck = false, idempotencyKey: _, ...request } = {}) {
+    // Not with the signal: the service does not notice that we hang up, and would pop for nobody.
+    async pop(queue, { requireAck = false, idempotencyKey: _, signal: __, ...request } = {}) {
       try {
         const popped = await queueOf(queue).pop({
           ...request,
@@ -61,12 +62,19 @@ export function openHttpTarget(
     browse: (queue, request) => queueOf(queue).peek(request),
     purge: (queue, request) => queueOf(queue).purge(request),
     redrive: (queue, request) => queueOf(queue).redrive(request),
+    configuration: async (queue) => configured(await queueOf(queue).configuration()),
+    async configure(queue, change, tag) {
+      const ifMatch = tag === undefined ? undefined : `"${tag}"`
+      return configured(await queueOf(queue).configure(change, { ifMatch }))
+    },
     async inspect(queue, request): Promise<State> {
       const { id, priorities, ...state } = await queueOf(queue).inspect(request)
       return { queue: id, lanes: priorities, ...state }
     },
     async *queues({ prefix }) {
-      for await (const { id } of client.queues({ prefix })) yield id
+      for await (const { id, count } of client.queues({ prefix })) {
+        yield present({ queue: id, count })
+      }
     },
     name: url,
     asTyped,
@@ -74,3 +82,10 @@ export function openHttpTarget(
     close() {},
   })
 }
+
+const configured = ({ etag = '', ...settings }: Configuration): Configured => ({
+  settings: { ...settings, revision: Number(unquoted(etag)) },
+  etag: unquoted(etag),
+})
+
+const unquoted = (etag: string): string => etag.replaceAll('"', '')

@@ -1,6 +1,6 @@
-import { clockTime } from '../console/amounts.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
+import { clockTime } from '../terminal/amounts.ts'
 
 /** Somebody else's lock: what a pop meets on a queue that is worked exclusively. */
 export const queueLocked = (command: string, queue: string, expiresAtMs: number): Failure =>

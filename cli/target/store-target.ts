@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
+import type { Configuration } from '../../lambdas/engine/core/configuration.ts'
 import { QUEUES_PER_PAGE_MAX } from '../../lambdas/engine/core/limits.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import {
@@ -8,7 +9,7 @@ import {
 } from '../../lambdas/foundation/network/request-handler.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { Place } from './open-target.ts'
-import type { Target } from './target.ts'
+import type { Configured, Listed, Target } from './target.ts'
 
 export type AwsSettings = { readonly profile?: string; readonly region?: string }
 
@@ -42,6 +43,11 @@ export function openStoreTarget(
   })
   return {
     ...queues,
+    configuration: async (queue) => configured(await queues.configuration(queue)),
+    async configure(queue, change, tag) {
+      const request = present({ ifMatch: tag === undefined ? undefined : Number(tag) })
+      return configured(await queues.configure(queue, change, request))
+    },
     queues: ({ prefix }) => allQueues(queues, prefix),
     name: `table ${table}`,
     asTyped,
@@ -52,11 +58,16 @@ export function openStoreTarget(
   }
 }
 
-async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<string> {
+const configured = (settings: Configuration): Configured => ({
+  settings,
+  etag: String(settings.revision),
+})
+
+async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<Listed> {
   let cursor: string | undefined
   do {
     const page = await queues.list(present({ limit: QUEUES_PER_PAGE_MAX, prefix, cursor }))
-    for (const { queue } of page.queues) yield queue
+    yield* page.queues
     cursor = page.cursor
   } while (cursor !== undefined)
 }

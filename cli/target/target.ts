@@ -1,3 +1,5 @@
+import type { ConfigurationChange } from '../../client/index.ts'
+import type { Configuration } from '../../lambdas/engine/core/configuration.ts'
 import type { QueueState, Queues } from '../../lambdas/engine/queues.ts'
 
 /**
@@ -16,14 +18,26 @@ export type Target = Pick<
   | 'purge'
   | 'redrive'
 > & {
+  configuration(queue: string): Promise<Configured>
+  /** Only if it is still the one with this tag, where one is given. */
+  configure(
+    queue: string,
+    change: ConfigurationChange,
+    ifMatch: string | undefined,
+  ): Promise<Configured>
   inspect(queue: string, request?: { readonly oldest?: boolean }): Promise<State>
-  /** Ids of all queues that begin with `prefix`, in order. */
-  queues(request: { readonly prefix: string | undefined }): AsyncIterable<string>
+  /** All queues that begin with `prefix`, in order. No count: its record could not be read just now. */
+  queues(request: { readonly prefix?: string | undefined }): AsyncIterable<Listed>
   /** For messages: the address or the table. */
   readonly name: string
   /** How it was named on the command line, for a line to copy: `` or ` --table t --bucket b`. */
   readonly asTyped: string
   close(): void
 }
+
+/** Settings that apply, and the tag of their revision without its quotes. */
+export type Configured = { readonly settings: Configuration; readonly etag: string }
+
+export type Listed = { readonly queue: string; readonly count?: number }
 
 export type State = Omit<QueueState, 'configuration' | 'etag'>

@@ -1,5 +1,5 @@
 import type { Terminal } from '../command.ts'
-import { progressBarOn } from '../console/progress-bar.ts'
+import { progressBarOn } from '../terminal/progress-bar.ts'
 import type { Check } from './check.ts'
 
 /** Often enough to show the seconds of a wait. */

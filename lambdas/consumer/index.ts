@@ -1,7 +1,7 @@
 // A function that works queues: `export const handler = consumer(async (items) => …)`.
 
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
-import { secureRandom, systemClock } from '../foundation/system.ts'
+import { type Clock, secureRandom, systemClock } from '../foundation/system.ts'
 import { countPopped } from '../runtime/count-popped.ts'
 import { logOf } from '../runtime/environment.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
@@ -42,13 +42,14 @@ export function consumer<T = unknown>(
   const log = logOf(env)
   let made: Edge | undefined
   // The first event makes it: a test may import the handler without having a table.
-  const edge = (): Edge => {
-    made ??= {
-      queues: counted(createServices(env, log)),
-      clock: systemClock,
+  const edge = (clock: Clock): Edge => {
+    if (made?.clock === clock) return made
+    made = {
+      queues: counted(createServices(env, log, clock)),
+      clock,
       random: secureRandom,
       log,
-      callNext: callNextOn(env, systemClock),
+      callNext: callNextOn(env, clock),
     }
     return made
   }
@@ -87,7 +88,7 @@ export function consumer<T = unknown>(
           counts,
           remainingMs,
         }
-        const ended = await runQueue(request, edge())
+        const ended = await runQueue(request, edge(context.clock ?? systemClock))
         finish('info', { ended })
         return { queue, ended, ...counts }
       } catch (error) {
@@ -102,7 +103,7 @@ export function consumer<T = unknown>(
 const counted = (queues: Engine): Engine => ({
   ...queues,
   async pop(queue, request) {
-    const popped = await queues.pop(queue, request)
+    const popped = await queues.pop(queue, { ...request, forConsumer: true })
     const tally = currentTally()
     if (tally !== undefined) countPopped(tally, popped)
     return popped

@@ -1,5 +1,7 @@
 // `pushpop/engine`: the queues on a table and bucket, without the API.
 
+import { NODE_OLDEST, needNode } from '../foundation/node-version.ts'
+
 export type { Clock, DocumentPort, Random } from '../foundation/dynamo.ts'
 export { type ErrorCode, type ErrorDetails, QueueError } from '../foundation/errors.ts'
 export {
@@ -16,3 +18,5 @@ export {
 } from '../foundation/table.ts'
 export type { Configuration, ConfigurationChange } from './core/configuration.ts'
 export * from './queues.ts'
+
+needNode(NODE_OLDEST, 'pushpop/engine')

@@ -24,6 +24,7 @@ export type { QueuesOptions }
 /** The engine on a table and bucket: used alike by the Lambdas, the tests and without HTTP. */
 export function createQueues(options: QueuesOptions): Queues {
   const engine = createEngine(options)
+  warnWithoutZstd()
   return {
     push: (queue, request) => push(engine, queue, request),
     pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
@@ -46,4 +47,14 @@ export function createQueues(options: QueuesOptions): Queues {
     announceWaiting: (request) => announceWaiting(engine, request),
     startTimers: (request) => startTimers(engine, request),
   }
+}
+
+/** Here, and not when a pop meets what other processes have compressed. */
+function warnWithoutZstd(): void {
+  if (process.versions.zstd !== undefined) return
+  process.emitWarning(
+    `PushPop stores items uncompressed and cannot read compressed ones, because Node ${process.versions.node} ` +
+      'has no zstd: use Node 22.15 or newer',
+    { code: 'PUSHPOP_NO_ZSTD' },
+  )
 }

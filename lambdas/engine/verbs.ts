@@ -1,4 +1,5 @@
 import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import type { DeadLetter } from './core/entry.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
@@ -67,19 +68,22 @@ export interface Queues {
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
 
-export type Pushed = { readonly ids: readonly string[] }
+export type Pushed = {
+  readonly ids: readonly string[]
+  /** An earlier push with this key did it; this one changed nothing. */
+  readonly repeated?: true
+}
 
-export type PoppedItem = {
+export type PoppedItem = DeadLetter & {
   readonly text: string
   readonly id: string
   readonly priority: number
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** Why it was dead-lettered, on a dead-letter queue. */
-  readonly reason?: string
 }
 
+/** `waitedMs`: if it was to wait, and there was nothing at first, for how long it did. 0: too many others do. */
 export type PopOutcome = (
   | {
       readonly kind: 'items'
@@ -95,10 +99,7 @@ export type PopOutcome = (
     }
   | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
   | { readonly kind: 'locked'; readonly expiresAtMs: number }
-) & {
-  /** If it was to wait, and there was nothing at first: for how long it did. 0: too many others wait. */
-  readonly waitedMs?: number
-}
+) & { readonly waitedMs?: number }
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
 
@@ -233,6 +234,11 @@ export type SweepFailure = {
 }
 
 export type AnnounceRequest = {
+  /**
+   * No run of a consumer is alive anywhere: their locks end first, those too in which failed items wait for
+   * their next try. If a run is alive after all, its items come twice.
+   */
+  readonly consumersAreGone?: boolean
   /** Of the ids; all queues unless set. */
   readonly prefix?: string | undefined
   /** Where an earlier call stopped. */

@@ -2,9 +2,10 @@ import { backgroundHandler } from '../background/background-handler.ts'
 import { createSweeper } from '../background/sweep/sweeper.ts'
 import { logOf, numberIn } from '../runtime/environment.ts'
 import { createServices } from '../runtime/services.ts'
+import { variables } from '../runtime/variables.ts'
 
 /** By default a run sweeps once: the schedule starts one each minute. */
-const everySeconds = numberIn(process.env, 'PUSHPOP_SWEEP_EVERY_SECONDS') ?? 60
+const everySeconds = numberIn(process.env, variables.sweepEverySeconds) ?? 60
 const log = logOf(process.env)
 const queues = createServices(process.env, log)
 

@@ -1,6 +1,7 @@
 import { HOLD_MS_DEFAULT, WAIT_MS_MAX } from '../rate/core/bounds.ts'
+import { variables } from '../runtime/variables.ts'
 
-const NAME = 'PUSHPOP_RATE_HOLD_MS'
+const NAME = variables.rateHoldMs
 
 /** How long a call is held for its turn at most, whatever it asks for. */
 export function rateHoldMs(environment: Readonly<Record<string, string | undefined>>): number {

@@ -1,4 +1,5 @@
 import { createLog, type Level, type Log, levels } from './log.ts'
+import { variables } from './variables.ts'
 
 /** What the template gives a function: `process.env`, except in tests. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -19,11 +20,11 @@ export function numberIn(environment: Environment, name: string): number | undef
 }
 
 export function logOf(environment: Environment, write?: (line: string) => void): Log {
-  const wanted = environment.PUSHPOP_LOG_LEVEL?.toLowerCase()
+  const wanted = environment[variables.logLevel]?.toLowerCase()
   const level: Level = levels.find((known) => known === wanted) ?? 'info'
   return createLog({
     level,
-    service: environment.PUSHPOP_SERVICE || 'PushPop',
+    service: environment[variables.service] || 'PushPop',
     ...(write !== undefined && { write }),
   })
 }

@@ -1,7 +1,11 @@
+import type { Clock } from '../foundation/system.ts'
+
 /** What we use of Lambda's context. Not the type of `aws-lambda`: users need not install that package. */
 export type InvocationContext = {
   readonly awsRequestId?: string
   getRemainingTimeInMillis?(): number
+  /** The time of a test (`fakeContext` of `pushpop/testing`). Lambda gives none: then it is the system's. */
+  readonly clock?: Clock
 }
 
 /** A minute, where there is no Lambda to say how long an invocation may take. */

@@ -3,6 +3,7 @@ import { createRateLimits, type RateLimits } from '../rate/rate-limits.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
 import { type Environment, required } from './environment.ts'
 import { meteredDocuments } from './metered-ports.ts'
+import { variables } from './variables.ts'
 
 /** The rate limiter as its function uses it: a table and nothing else. */
 export const createRateServices = (environment: Environment): RateLimits =>
@@ -15,7 +16,7 @@ export const createRateLimitsOn = (
   clock?: Clock,
 ): RateLimits =>
   createRateLimits({
-    tableName: required(environment, 'PUSHPOP_TABLE'),
+    tableName: required(environment, variables.table),
     dynamodb: meteredDocuments(documents),
     clock,
   })

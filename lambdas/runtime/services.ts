@@ -3,18 +3,21 @@ import type { DocumentPort } from '../foundation/dynamo.ts'
 import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
 import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import type { ObjectPort } from '../foundation/objects.ts'
+import type { Clock } from '../foundation/system.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
 import { type Environment, numberIn, required } from './environment.ts'
 import { describeError, type Log } from './log.ts'
 import { meteredDocuments, meteredObjects } from './metered-ports.ts'
 import { currentTally } from './tally.ts'
+import { variables } from './variables.ts'
 
 /**
  * The engine as the functions use it, made once when an environment starts. What is loaded here is
  * loaded at every cold start: S3 is not.
  */
-export function createServices(environment: Environment, log: Log): Queues {
-  return createQueuesOn(environment, log, documentsFromEnvironment(), objectsWhenNeeded())
+export function createServices(environment: Environment, log: Log, clock?: Clock): Queues {
+  const documents = documentsFromEnvironment()
+  return createQueuesOn(environment, log, documents, objectsWhenNeeded(), clock)
 }
 
 /** The same on any store: a test brings its own. */
@@ -23,17 +26,19 @@ export function createQueuesOn(
   log: Log,
   documents: DocumentPort,
   objects: () => Promise<ObjectPort>,
+  clock?: Clock,
 ): Queues {
-  const idempotencyTtlSeconds = numberIn(environment, 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS')
-  const remindAfterSeconds = numberIn(environment, 'PUSHPOP_REMIND_AFTER_SECONDS')
+  const idempotencyTtlSeconds = numberIn(environment, variables.idempotencyTtlSeconds)
+  const remindAfterSeconds = numberIn(environment, variables.remindAfterSeconds)
   return createQueues({
-    tableName: required(environment, 'PUSHPOP_TABLE'),
-    bucketName: required(environment, 'PUSHPOP_BUCKET'),
+    tableName: required(environment, variables.table),
+    bucketName: required(environment, variables.bucket),
     dynamodb: meteredDocuments(documents),
     s3: async () => meteredObjects(await objects()),
+    ...(clock !== undefined && { clock }),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
+    events: environment[variables.events] !== 'off',
     waitingPopsMax: waitingPopsIn(environment),
-    events: environment.PUSHPOP_EVENTS !== 'off',
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()
@@ -48,9 +53,9 @@ const WAITING_POPS = 5
 
 /** Zero is a number here: no pop is held then. */
 const waitingPopsIn = (environment: Environment): number =>
-  environment.PUSHPOP_WAITING_POPS === '0'
+  environment[variables.waitingPops] === '0'
     ? 0
-    : (numberIn(environment, 'PUSHPOP_WAITING_POPS') ?? WAITING_POPS)
+    : (numberIn(environment, variables.waitingPops) ?? WAITING_POPS)
 
 function objectsWhenNeeded(): () => Promise<ObjectPort> {
   let made: Promise<ObjectPort> | undefined

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, extname, join, relative, resolve } from 'node:path'
+import { basename, extname, join, relative, resolve, sep } from 'node:path'
 import type { BuildOptions, Metafile } from 'esbuild'
+import type { Bundling } from './bundling.ts'
 
-const root = resolve(import.meta.dirname, '../..')
+export const root = resolve(import.meta.dirname, '../..')
 
 /** A file beside this one: JavaScript in the package. */
 const beside = (name: string): string =>
@@ -23,6 +24,8 @@ export type Bundle = FunctionFiles & {
   readonly exports: readonly string[]
   /** Every source file that something in it is from, loaded at the start or not. */
   readonly inputs: ReadonlySet<string>
+  /** The source files that this one imports. */
+  importsOf(input: string): readonly string[]
 }
 
 const S3_FILE = 'client-s3.mjs'
@@ -34,15 +37,15 @@ const S3_FILE = 'client-s3.mjs'
  */
 export function bundle<Name extends string>(
   entries: Readonly<Record<Name, string>>,
-  banner?: string,
+  { sourceMap = false, ...bundling }: Bundling = {},
 ): ReadonlyMap<Name, Bundle> {
   const names = Object.keys(entries) as Name[]
   for (const name of names) {
     if (existsSync(entries[name])) continue
     throw new Error(`Cannot bundle ${relative('', entries[name])} because there is no such file`)
   }
-  const outputs = buildAll(entries, { banner })
-  return new Map(names.map((name) => [name, bundleOf(`${name}.mjs`, outputs)]))
+  const built = buildAll(entries, bundling, sourceMap && 'linked')
+  return new Map(names.map((name) => [name, bundleOf(`${name}.mjs`, built)]))
 }
 
 /** The files of all these handlers and their source maps, by the name that each has in a bundle. */
@@ -51,69 +54,40 @@ export function sourceMapsOf(
 ): ReadonlyMap<string, string> {
   // With a map, a chunk's name is a hash of the map too. So we match the two builds by the order of their
   // files, which is the same.
-  const plain = [...buildAll(entries).keys()]
-  const mapped = [...buildAll(entries, { sourcemap: 'external' }).values()]
+  const plain = [...buildAll(entries).outputs.keys()]
+  const mapped = [...buildAll(entries, {}, 'external').outputs.values()]
   return new Map(plain.map((name, index) => [name, mapped[index]?.sourceMap ?? '']))
 }
 
 function buildAll(
   entries: Readonly<Record<string, string>>,
-  {
-    banner,
-    sourcemap = false,
-  }: { banner?: string | undefined; sourcemap?: 'external' | false } = {},
-): ReadonlyMap<string, Output> {
+  { external = [], banner, define = {}, minify = true }: Bundling = {},
+  sourcemap: 'external' | 'linked' | false = false,
+): Built {
   const own = isOwn(entries) ? { '@smithy/node-http-handler': beside('own-request-handler') } : {}
   const handlers = build(entries, {
     sourcemap,
+    minify,
+    define: { ...define },
     ...(banner !== undefined && { banner: { js: banner } }),
     // S3's client is loaded when first needed, from a build of its own. In the same build, esbuild
     // puts whatever both clients could reach into a chunk that is loaded at the start: 42 KB of S3's
     // XML, and a cold start of 1.27 instead of 1.13 times that of a bare DynamoDB client.
     alias: { ...own, '@aws-sdk/client-s3': `./${S3_FILE}` },
-    external: [`./${S3_FILE}`],
+    external: [`./${S3_FILE}`, ...external],
   })
-  const s3 = build({ 'client-s3': beside('client-s3') }, { alias: own, sourcemap })
-  return new Map([...s3, ...handlers])
+  // Its places are the SDK's: a map of it is for our own functions alone.
+  const mapOfS3 = sourcemap === 'external' && sourcemap
+  const s3 = build({ 'client-s3': beside('client-s3') }, { alias: own, sourcemap: mapOfS3 })
+  return {
+    outputs: new Map([...s3.outputs, ...handlers.outputs]),
+    sources: { ...s3.sources, ...handlers.sources },
+  }
 }
 
 /** Whether all are the service's own functions: we know their clients. A consumer may make others. */
 const isOwn = (entries: Readonly<Record<string, string>>): boolean =>
   Object.values(entries).every((path) => path.startsWith(join(root, 'lambdas/handlers/')))
-
-/** One handler on its own, in a file of this or another project, written to a folder. */
-export function bundleFunction(entry: string, outdir: string): Bundle {
-  const entries = { index: resolve(entry) }
-  const plain = bundle(entries).get('index') as Bundle
-  // Of a CommonJS file esbuild exports `default` alone: its names are known only once it runs.
-  if (!plain.exports.includes('handler')) {
-    throw new Error(
-      `Cannot bundle ${relative('', entry)} because it does not export "handler" as an ES module does, and ` +
-        'Lambda would not find it: write "export const handler = …" (in CommonJS, "exports.handler = …" is ' +
-        'not enough)',
-    )
-  }
-  // Built again rather than edited: esbuild knows where a banner may stand. A bundle without CommonJS
-  // gets none.
-  const made = needsCommonJs(plain) ? (bundle(entries, COMMON_JS).get('index') as Bundle) : plain
-  writeBundle(made, outdir)
-  return made
-}
-
-/**
- * The names that CommonJS code expects around it. esbuild wraps such packages into the ES module, where
- * their `require('util')` finds no `require` and throws "Dynamic require of "util" is not supported". This
- * stands at the top of each file of a bundle. Its own names are long, because minified names are short.
- */
-const COMMON_JS =
-  'import{createRequire as pushPopCreateRequire}from"node:module";' +
-  'const require=pushPopCreateRequire(import.meta.url),' +
-  '__filename=import.meta.filename,__dirname=import.meta.dirname;'
-
-const needsCommonJs = ({ files }: FunctionFiles): boolean =>
-  [...files.values()].some((contents) =>
-    /Dynamic require of|\b__(?:dirname|filename)\b/.test(Buffer.from(contents).toString()),
-  )
 
 export function writeBundle({ files }: FunctionFiles, outdir: string): void {
   mkdirSync(outdir, { recursive: true })
@@ -125,12 +99,17 @@ type Output = Metafile['outputs'][string] & {
   readonly sourceMap: string | undefined
 }
 
-type OptionsOfOne = 'alias' | 'external' | 'sourcemap' | 'banner'
+type Built = {
+  readonly outputs: ReadonlyMap<string, Output>
+  readonly sources: Metafile['inputs']
+}
+
+type OptionsOfOne = 'alias' | 'external' | 'sourcemap' | 'banner' | 'define' | 'minify'
 
 function build(
   entries: Readonly<Record<string, string>>,
   { alias, external = [], ...options }: Pick<BuildOptions, OptionsOfOne>,
-): ReadonlyMap<string, Output> {
+): Built {
   const { outputFiles, metafile } = loadEsbuild().buildSync({
     absWorkingDir: root,
     entryPoints: Object.entries(entries).map(([out, path]) => ({ in: path, out })),
@@ -148,10 +127,10 @@ function build(
     mainFields: ['module', 'main'],
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
-    // No source maps in a bundle: Node would read them at each cold start. To read a stack trace, make them
-    // from the same commit (explain-stack.ts).
-    ...options,
     minify: true,
+    // Only places: the sources themselves would be five times as much.
+    sourcesContent: false,
+    ...options,
     legalComments: 'none',
     alias: {
       '@aws-sdk/credential-provider-node': beside('env-credentials'),
@@ -159,10 +138,11 @@ function build(
     },
     external,
     metafile: true,
-    logLevel: 'error',
+    // What goes wrong is thrown.
+    logLevel: 'silent',
   })
   const files = new Map(outputFiles.map((file) => [basename(file.path), file]))
-  return new Map(
+  const outputs = new Map(
     Object.entries(metafile.outputs)
       .map(([path, output]): [string, Metafile['outputs'][string]] => [basename(path), output])
       .filter(([name]) => !name.endsWith('.map'))
@@ -171,6 +151,7 @@ function build(
         return [name, { ...output, contents, sourceMap: files.get(`${name}.map`)?.text }]
       }),
   )
+  return { outputs, sources: metafile.inputs }
 }
 
 /** Loaded only to bundle: the package holds its functions ready-made, and does not bring esbuild. */
@@ -185,14 +166,21 @@ function loadEsbuild(): typeof import('esbuild') {
   }
 }
 
-function bundleOf(entry: string, outputs: ReadonlyMap<string, Output>): Bundle {
+function bundleOf(entry: string, { outputs, sources }: Built): Bundle {
   const atStart = reachable(entry, outputs, ['import-statement'])
   const all = reachable(entry, outputs, ['import-statement', 'dynamic-import'])
   const bytesIn = (reached: ReadonlyMap<string, Output>): number =>
     [...reached.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   return {
     files: new Map(
-      [...all].map(([name, { contents }]) => [name === entry ? 'index.mjs' : name, contents]),
+      [...all].flatMap(([name, { contents, sourceMap }]): [string, Uint8Array][] => {
+        const file = name === entry ? 'index.mjs' : name
+        if (sourceMap === undefined) return [[file, contents]]
+        return [
+          [file, contents],
+          [`${file}.map`, Buffer.from(withOwnPaths(sourceMap))],
+        ]
+      }),
     ),
     bytesAtStart: bytesIn(atStart),
     bytesLazy: bytesIn(all) - bytesIn(atStart),
@@ -203,7 +191,17 @@ function bundleOf(entry: string, outputs: ReadonlyMap<string, Output>): Bundle {
     ),
     exports: outputs.get(entry)?.exports ?? [],
     inputs: new Set([...all.values()].flatMap(({ inputs }) => Object.keys(inputs))),
+    importsOf: (input) => sources[input]?.imports.map(({ path }) => path) ?? [],
   }
+}
+
+/** Sources by their paths from where the app runs: a trace then says `src/ship.ts`, on every machine. */
+function withOwnPaths(sourceMap: string): string {
+  const map = JSON.parse(sourceMap) as { sources: string[] }
+  const sources = map.sources.map((path) =>
+    relative('', resolve(root, 'bundle', path)).replaceAll(sep, '/'),
+  )
+  return JSON.stringify({ ...map, sources })
 }
 
 /** An entry and what it imports, directly or not; modules of Node itself have no output. */

@@ -1,5 +1,3 @@
-import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
-
 /** No query string: a lock id may be in it. The path holds a queue's id, which is not a secret. */
 const fields = {
   request_id: '$context.requestId',
@@ -20,4 +18,4 @@ const fields = {
 }
 
 /** JSON, so that Logs Insights finds the fields by itself. */
-export const accessLogFormat = AccessLogFormat.custom(JSON.stringify(fields))
+export const accessLogFormat = JSON.stringify(fields)

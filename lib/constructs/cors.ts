@@ -25,6 +25,13 @@ export const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
     'require-ack',
     'ttl-seconds',
   ],
-  exposeHeaders: ['etag', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-request-id'],
+  exposeHeaders: [
+    'etag',
+    'idempotency-replayed',
+    'ratelimit',
+    'ratelimit-policy',
+    'retry-after',
+    'x-request-id',
+  ],
   maxAge: Duration.hours(1),
 })

@@ -8,15 +8,24 @@ export type FunctionSetting = {
   readonly timeoutSeconds: number
   /** Its calls are held for seconds in which it does nothing: who runs it can run many at once. */
   readonly holdsCalls?: true
-  /** An event for it when a stack on one machine comes back to its data. */
-  readonly atRestart?: object
+  /** An event for it when a stack on one machine may have lost other events. */
+  readonly afterLoss?: object
+  /** The same, when no function of the stack before it is alive. */
+  readonly afterRestart?: object
 }
 
 /** In the template's metadata: tells the stack on one machine that this function holds its calls. */
 export const HOLDS_CALLS = 'pushpop:holds-calls'
 
-/** In the template's metadata: what the stack on one machine is to call this function with, once. */
-export const AT_RESTART = 'pushpop:at-restart'
+/** In the template's metadata: what the stack on one machine calls this function with when it may have lost events. */
+export const AFTER_LOSS = 'pushpop:after-loss'
+export const AFTER_RESTART = 'pushpop:after-restart'
+
+/** In the context: the app is synthesised to run on one machine. */
+export const LOCAL = 'pushpop:local'
+
+/** In the template's metadata, there only: what a function was bundled from, to bundle it again. */
+export const BUNDLED_FROM = 'pushpop:bundled-from'
 
 /**
  * The gateway gives up after 30 seconds, and a caller that hangs up learns nothing: the function
@@ -75,8 +84,9 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
     file: 'return-expired-locks.ts',
     description: 'PushPop: ends expired locks, on a schedule',
     memoryMb: BACKGROUND_MB,
-    // What waited when the stack was stopped: its events may have been under way.
-    atRestart: { announce: {} },
+    // Announces what waits: the events of that may have been under way, or failed.
+    afterLoss: { announce: {} },
+    afterRestart: { announce: { consumersAreGone: true } },
     // A finer sweep loops until the next run begins, and stops taking queues ten seconds before its
     // time is over.
     timeoutSeconds: 70,

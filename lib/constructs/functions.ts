@@ -1,9 +1,9 @@
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { variables } from '../../lambdas/runtime/variables.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,
@@ -13,19 +13,16 @@ import {
   handlerFiles,
   rateFiles,
 } from './function-settings.ts'
-import { ServiceFunction } from './service-function.ts'
+import { type CommonSettings, ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-type FunctionsProps = {
+type FunctionsProps = CommonSettings & {
   readonly serviceName: string
   readonly storage: Storage
   readonly logLevel: LogLevel
-  readonly logRetention: RetentionDays
-  readonly tracing: boolean
-  readonly throwaway: boolean
   readonly sweepEvery: Duration | undefined
   readonly idempotencyTtl: Duration | undefined
   readonly remindAfter: Duration | undefined
@@ -63,7 +60,7 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     const access: StorageAccess | undefined = storageAccess[name]
     if (access !== undefined) {
       storage.grant(made, access)
-      if (access.objects !== undefined) storage.acknowledgeAccess(made.role as IRole)
+      if (access.objects !== undefined) storage.acceptAccess(made.role as IRole)
     }
     return made
   }
@@ -108,30 +105,30 @@ function environments({
 }: FunctionsProps): Readonly<
   Record<'every' | 'rated' | 'stored' | 'popped' | 'swept' | 'announcing', Environment>
 > {
-  const every = { PUSHPOP_SERVICE: serviceName, PUSHPOP_LOG_LEVEL: logLevel }
-  const onTable = { ...every, PUSHPOP_TABLE: storage.table.tableName }
+  const every = { [variables.service]: serviceName, [variables.logLevel]: logLevel }
+  const onTable = { ...every, [variables.table]: storage.table.tableName }
   const rated = {
     ...onTable,
-    ...(rateHold && { PUSHPOP_RATE_HOLD_MS: String(rateHold.toMilliseconds()) }),
+    ...(rateHold && { [variables.rateHoldMs]: String(rateHold.toMilliseconds()) }),
   }
   const stored = {
     ...onTable,
-    PUSHPOP_BUCKET: storage.bucket.bucketName,
+    [variables.bucket]: storage.bucket.bucketName,
     ...(idempotencyTtl && {
-      PUSHPOP_IDEMPOTENCY_TTL_SECONDS: String(idempotencyTtl.toSeconds()),
+      [variables.idempotencyTtlSeconds]: String(idempotencyTtl.toSeconds()),
     }),
-    ...(remindAfter && { PUSHPOP_REMIND_AFTER_SECONDS: String(remindAfter.toSeconds()) }),
+    ...(remindAfter && { [variables.remindAfterSeconds]: String(remindAfter.toSeconds()) }),
     // The flags would cost a pop of the last item one write, and nobody would read them.
-    ...(!bus && { PUSHPOP_EVENTS: 'off' }),
+    ...(!bus && { [variables.events]: 'off' }),
   }
   const popped = {
     ...stored,
-    ...(waitingPops !== undefined && { PUSHPOP_WAITING_POPS: String(waitingPops) }),
+    ...(waitingPops !== undefined && { [variables.waitingPops]: String(waitingPops) }),
   }
   const swept = {
     ...stored,
-    ...(sweepEvery && { PUSHPOP_SWEEP_EVERY_SECONDS: String(sweepEvery.toSeconds()) }),
+    ...(sweepEvery && { [variables.sweepEverySeconds]: String(sweepEvery.toSeconds()) }),
   }
-  const announcing = { ...every, ...(bus && { PUSHPOP_EVENT_BUS: bus.eventBusArn }) }
+  const announcing = { ...every, ...(bus && { [variables.eventBus]: bus.eventBusArn }) }
   return { every, rated, stored, popped, swept, announcing }
 }

@@ -2,8 +2,8 @@ import {
   HttpApi as CdkHttpApi,
   CfnIntegration,
   CfnRoute,
+  type CfnStage,
   HttpStage,
-  LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2'
 import { Grant, type IGrantable, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
@@ -12,8 +12,8 @@ import { Annotations, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type Duty, type Route, routes } from '../../lambdas/http/routes.ts'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { acceptFindings } from './accept-findings.ts'
 import { accessLogFormat } from './access-log.ts'
-import { acknowledge } from './acknowledge.ts'
 import { type Authorisation, open, type Rights, rightsUnder, scopeOf } from './authorisation.ts'
 import { corsOf } from './cors.ts'
 import { kept } from './kept.ts'
@@ -77,7 +77,7 @@ export class HttpApi extends Construct {
       const rights = duty === undefined ? open : rightsFor(duty)
       const route = addRoute(capitalised(operationId), `${method} ${path}`, name, rights)
       if (duty === undefined) {
-        acknowledge(route, {
+        acceptFindings(route, {
           'AwsSolutions-APIG4':
             'Says that the service is up, and nothing else; load balancers have no credentials.',
         })
@@ -88,7 +88,7 @@ export class HttpApi extends Construct {
     if (corsOrigins.length > 0) {
       // A browser asks without credentials first, and `$default` would refuse it.
       const route = addRoute('Preflight', 'OPTIONS /{proxy+}', 'Health', open)
-      acknowledge(route, {
+      acceptFindings(route, {
         'AwsSolutions-APIG4': 'A browser sends no credentials with its preflight request.',
       })
     }
@@ -141,17 +141,20 @@ export class HttpApi extends Construct {
       retention: logRetention,
       removalPolicy: kept(throwaway),
     })
-    return new HttpStage(this, 'Stage', {
+    const stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,
       stageName: '$default',
       autoDeploy: true,
       // A part of the account's 10,000 a second, which every API in the region shares.
       throttle: { rateLimit: throttle.perSecond, burstLimit: throttle.burst },
-      accessLogSettings: {
-        destination: new LogGroupLogDestination(logGroup),
-        format: accessLogFormat,
-      },
     })
+    // Not by a property of the stage, which older versions of the CDK do not have.
+    const resource = stage.node.defaultChild as CfnStage
+    resource.accessLogSettings = {
+      destinationArn: logGroup.logGroupArn,
+      format: accessLogFormat,
+    }
+    return stage
   }
 
   #integrate(name: FunctionName, target: IFunction): CfnIntegration {
@@ -164,7 +167,7 @@ export class HttpApi extends Construct {
         resourceName: '*/*',
       }),
     })
-    acknowledge(target, {
+    acceptFindings(target, {
       'Serverless-LambdaDLQ':
         'Called by the gateway, which waits: a failure is the answer, and no event is left over.',
     })

@@ -1,23 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { Rule } from 'aws-cdk-lib/aws-events'
 import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { type CfnFunction, Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Duration, Names, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { detailTypes, EVENT_SOURCE } from '../../lambdas/background/announcements/event-names.ts'
 import { CONSUMER_SOURCE, RUN_CONTINUED } from '../../lambdas/consumer/event.ts'
-import { variables } from '../../lambdas/consumer/settings.ts'
-import { bundleFunction } from '../bundling/bundle.ts'
-import { acknowledge } from './acknowledge.ts'
+import { variables as ownVariables } from '../../lambdas/consumer/settings.ts'
+import { variables } from '../../lambdas/runtime/variables.ts'
+import type { Bundling } from '../bundling/bundling.ts'
+import { bundleFunction, ownFilesOf } from '../bundling/consumer-bundle.ts'
+import { acceptFindings } from './accept-findings.ts'
 import { checkConsumer, queueMatchers, takesDeadLetters } from './consumer-checks.ts'
 import type { Events } from './events.ts'
+import { BUNDLED_FROM, LOCAL } from './function-settings.ts'
 import type { PushPop } from './push-pop.ts'
 import { ServiceFunction } from './service-function.ts'
 import { makeFailureQueue } from './stream-reader.ts'
@@ -38,6 +40,7 @@ export type ConsumerFunction = {
   /** 512 unless set. */
   readonly memoryMb?: number
   readonly environment?: Readonly<Record<string, string>>
+  readonly bundling?: Bundling
 }
 
 export type PushPopConsumerProps = {
@@ -90,24 +93,30 @@ export class PushPopConsumer extends Construct {
       )
     }
     const name = Names.uniqueResourceName(this, { maxLength: 64, separator: '-' })
-    this.failures = makeFailureQueue(this, 'Failures')
     this.function = this.#makeFunction(props)
     checkConsumer(id, props, this.function.timeout)
+    // Beside the function: what is called and what calls it each need the other's ARN, and two stacks may
+    // not need each other.
+    const home =
+      Stack.of(this.function) === Stack.of(this) ? this : new Construct(this.function, name)
+    this.failures = makeFailureQueue(home, 'Failures')
     this.#equip(name, props, events)
     this.#invokeAsynchronously()
-    this.rule = this.#makeRule(name, props.queues, events)
-    this.#watch(name, props.alarmTopic)
+    this.rule = this.#makeRule(home, name, props.queues, events)
+    this.#watch(home, name, props.alarmTopic)
   }
 
   #makeFunction({ function: given, service }: PushPopConsumerProps): LambdaFunction {
     if (given instanceof LambdaFunction) return given
-    const { entry, timeout, memoryMb, environment }: ConsumerFunction =
+    const { entry, timeout, memoryMb, environment, bundling }: ConsumerFunction =
       typeof given === 'string' ? { entry: given } : given
     const folder = mkdtempSync(join(tmpdir(), 'pushpop-consumer-'))
     try {
       // If only the template matters, any folder will do.
-      if (Stack.of(this).bundlingRequired) bundleFunction(entry, folder)
-      return new ServiceFunction(this, 'Function', {
+      const made = Stack.of(this).bundlingRequired
+        ? bundleFunction(entry, folder, bundling)
+        : undefined
+      const consumer = new ServiceFunction(this, 'Function', {
         setting: {
           file: basename(entry),
           description: `PushPop: works queues of ${service.serviceName}`,
@@ -115,11 +124,15 @@ export class PushPopConsumer extends Construct {
           timeoutSeconds: (timeout ?? Duration.minutes(5)).toSeconds(),
         },
         code: Code.fromAsset(folder),
-        environment: environment ?? {},
-        logRetention: RetentionDays.ONE_MONTH,
-        tracing: true,
-        throwaway: false,
+        environment: { ...environment, ...sourceMaps(environment, bundling) },
+        ...service.common,
       })
+      if (made && this.node.tryGetContext(LOCAL)) {
+        const from = { entry: resolve(entry), files: ownFilesOf(made), bundling }
+        const resource = consumer.node.defaultChild as CfnFunction
+        resource.addMetadata(BUNDLED_FROM, from)
+      }
+      return consumer
     } finally {
       rmSync(folder, { recursive: true })
     }
@@ -130,23 +143,24 @@ export class PushPopConsumer extends Construct {
     const { service, queues, queuesAtOnce } = props
     const { storage } = service
     const environment: Readonly<Record<string, string | undefined>> = {
-      PUSHPOP_SERVICE: service.serviceName,
-      PUSHPOP_TABLE: storage.table.tableName,
-      PUSHPOP_BUCKET: storage.bucket.bucketName,
-      [variables.name]: name,
-      [variables.bus]: events.bus.eventBusName,
-      [variables.batchSize]: props.batchSize?.toString(),
-      [variables.lockTtlSeconds]: props.lockTtl?.toSeconds().toString(),
-      [variables.maxDeliveries]: props.maxDeliveries?.toString(),
-      [variables.locks]: props.locksAtOnce?.toString(),
-      [variables.competing]: props.competing === undefined ? undefined : yesOrNo(props.competing),
-      [variables.deadLetters]: yesOrNo(takesDeadLetters(queues)),
+      [variables.service]: service.serviceName,
+      [variables.table]: storage.table.tableName,
+      [variables.bucket]: storage.bucket.bucketName,
+      [ownVariables.name]: name,
+      [ownVariables.bus]: events.bus.eventBusName,
+      [ownVariables.batchSize]: props.batchSize?.toString(),
+      [ownVariables.lockTtlSeconds]: props.lockTtl?.toSeconds().toString(),
+      [ownVariables.maxDeliveries]: props.maxDeliveries?.toString(),
+      [ownVariables.locks]: props.locksAtOnce?.toString(),
+      [ownVariables.competing]:
+        props.competing === undefined ? undefined : yesOrNo(props.competing),
+      [ownVariables.deadLetters]: yesOrNo(takesDeadLetters(queues)),
     }
     for (const [key, value] of Object.entries(environment)) {
       if (value !== undefined) this.function.addEnvironment(key, value)
     }
     storage.grantPop(this.function)
-    storage.acknowledgeAccess(this.function.role as IRole)
+    storage.acceptAccess(this.function.role as IRole)
     events.grantPutEvents(this.function)
     if (queuesAtOnce !== undefined) {
       const resource = this.function.node.defaultChild as CfnFunction
@@ -164,15 +178,15 @@ export class PushPopConsumer extends Construct {
       maxEventAge: EVENT_AGE,
       onFailure: { bind: () => ({ destination: this.failures.queueArn }) },
     })
-    acknowledge(this.function, {
+    acceptFindings(this.function, {
       'Serverless-LambdaDLQ':
         'Called asynchronously, and what failed for good goes to the failure queue with its reason.',
     })
   }
 
   /** Matches items that came, and what this consumer's own runs have left. */
-  #makeRule(name: string, queues: QueueSelection, { bus }: Events): Rule {
-    const rule = new Rule(this, 'Rule', {
+  #makeRule(home: Construct, name: string, queues: QueueSelection, { bus }: Events): Rule {
+    const rule = new Rule(home, 'Rule', {
       description: `PushPop: calls ${name} when there are items`,
       eventBus: bus,
       eventPattern: {
@@ -210,8 +224,8 @@ export class PushPopConsumer extends Construct {
     return rule
   }
 
-  #watch(name: string, topic: ITopic | undefined): void {
-    const alarm = new Alarm(this, 'CallsLost', {
+  #watch(home: Construct, name: string, topic: ITopic | undefined): void {
+    const alarm = new Alarm(home, 'CallsLost', {
       alarmName: `${name}-CallsLost`,
       alarmDescription:
         'Items may wait with nobody coming for them: runs of the consumer failed for good. What to do: ' +
@@ -226,6 +240,15 @@ export class PushPopConsumer extends Construct {
     alarm.addAlarmAction(new SnsAction(topic))
     alarm.addOkAction(new SnsAction(topic))
   }
+}
+
+/** Node reads source maps if it is told to: 8 ms of a cold start. */
+function sourceMaps(
+  { NODE_OPTIONS: options }: Readonly<Record<string, string>> = {},
+  { sourceMap = true }: Bundling = {},
+): Readonly<Record<string, string>> {
+  if (!sourceMap) return {}
+  return { NODE_OPTIONS: [options, '--enable-source-maps'].filter(Boolean).join(' ') }
 }
 
 const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no')

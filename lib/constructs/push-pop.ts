@@ -13,6 +13,7 @@ import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
 import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
+import type { CommonSettings } from './service-function.ts'
 import { Storage } from './storage.ts'
 import { type Sweepers, SweepSchedule } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
@@ -85,11 +86,14 @@ export class PushPop extends Construct {
   readonly failures: Queue
   /** There unless turned off. */
   readonly events?: Events
+  /** What the functions of its consumers have in common with its own. */
+  readonly common: CommonSettings
 
   constructor(scope: Construct, id: string, props: PushPopProps = {}) {
     super(scope, id)
     checkService(id, props)
-    const { throwaway = false, logRetention = RetentionDays.ONE_MONTH } = props
+    const { throwaway = false, tracing = true, logRetention = RetentionDays.ONE_MONTH } = props
+    this.common = { throwaway, tracing, logRetention }
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
 
@@ -108,9 +112,7 @@ export class PushPop extends Construct {
       serviceName,
       storage,
       logLevel: props.logLevel ?? 'info',
-      logRetention,
-      tracing: props.tracing ?? true,
-      throwaway,
+      ...this.common,
       sweepEvery: props.sweepEvery,
       idempotencyTtl: props.idempotencyTtl,
       rateHold: props.rateHold,
@@ -193,9 +195,13 @@ export class PushPop extends Construct {
   }
 }
 
-/** `PushPop`; and `Shop-Orders` for the construct `Orders` in the stack `Shop`. */
+/**
+ * `PushPop`; and `Shop-Orders` for the construct `Orders` in the stack `Shop`. It names the bus too, and a bus
+ * has no spaces, which the id of a construct may have.
+ */
 function serviceNameOf(construct: Construct): string {
   const stack = Stack.of(construct)
   const within = construct.node.path.slice(stack.node.path.length).split('/')
-  return [stack.stackName, ...within.filter((id) => id !== '' && id !== 'Default')].join('-')
+  const ids = within.filter((id) => id !== '' && id !== 'Default')
+  return [stack.stackName, ...ids.map((id) => id.replaceAll(/[^A-Za-z0-9._-]+/g, '-'))].join('-')
 }

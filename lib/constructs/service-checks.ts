@@ -1,8 +1,9 @@
 // Properties that no service can have: the synth refuses them, before a deployment does.
 
-import type { Duration } from 'aws-cdk-lib/core'
+import { type Duration, Token } from 'aws-cdk-lib/core'
 import { WAIT_MS_MAX } from '../../lambdas/rate/core/bounds.ts'
 import type { Concurrency } from './function-settings.ts'
+import type { Throttle } from './http-api.ts'
 import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
 
 export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
@@ -22,20 +23,13 @@ export type Checked = {
   readonly sweepers?: number
   readonly sweepEvery?: Duration
   readonly remindAfter?: Duration
+  readonly throttle?: Throttle
+  readonly serviceName?: string
 }
 
-export function checkService(
-  id: string,
-  {
-    rateHold,
-    waitingPops = 0,
-    concurrency = {},
-    events,
-    sweepers = 1,
-    sweepEvery,
-    remindAfter,
-  }: Checked,
-): void {
+export function checkService(id: string, props: Checked): void {
+  const { rateHold, waitingPops = 0, concurrency = {}, events } = props
+  const { sweepers = 1, sweepEvery, remindAfter } = props
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the service "${id}" because ${reason}`)
   }
@@ -70,8 +64,27 @@ export function checkService(
       `\`concurrency.ReturnExpiredLocks\` must be ${needed} or more for ${sweepersInWords(sweepers, sweepEvery)}, and is ${reserved}`,
     )
   }
+  checkGateway(props, refuse)
   if (events === false && concurrency.Announce !== undefined) {
     refuse('`concurrency.Announce` is for a function that is not there with `events: false`')
+  }
+}
+
+function checkGateway({ throttle, serviceName }: Checked, refuse: (reason: string) => never): void {
+  const { perSecond, burst } = throttle ?? { perSecond: 1, burst: 1 }
+  // The gateway takes 0 as well, and then refuses every call.
+  if (!(perSecond > 0 && perSecond < Number.POSITIVE_INFINITY)) {
+    refuse(`\`throttle.perSecond\` must be a number above 0, and is ${perSecond}`)
+  }
+  if (!Number.isInteger(burst) || burst < 1) {
+    refuse(`\`throttle.burst\` must be an integer of 1 or more, and is ${burst}`)
+  }
+  // The name of the bus, too.
+  if (serviceName === undefined || Token.isUnresolved(serviceName)) return
+  if (!/^[A-Za-z0-9._-]{1,256}$/.test(serviceName)) {
+    refuse(
+      `\`serviceName\` must be 1 to 256 letters, digits, ".", "_" and "-", and is "${serviceName}"`,
+    )
   }
 }
 

@@ -4,25 +4,38 @@ import {
   type Code,
   Function as LambdaFunction,
   Runtime,
+  RuntimeFamily,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { type CfnResource, Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import { acknowledge } from './acknowledge.ts'
-import { AT_RESTART, type FunctionSetting, HOLDS_CALLS } from './function-settings.ts'
+import { acceptFindings } from './accept-findings.ts'
+import {
+  AFTER_LOSS,
+  AFTER_RESTART,
+  type FunctionSetting,
+  HOLDS_CALLS,
+} from './function-settings.ts'
 import { kept } from './kept.ts'
 
-type ServiceFunctionProps = {
-  readonly setting: FunctionSetting
-  readonly code: Code
-  readonly environment: Readonly<Record<string, string>>
+/** What all functions of a service have in common. */
+export type CommonSettings = {
   readonly logRetention: RetentionDays
   readonly tracing: boolean
   readonly throwaway: boolean
+}
+
+type ServiceFunctionProps = CommonSettings & {
+  readonly setting: FunctionSetting
+  readonly code: Code
+  readonly environment: Readonly<Record<string, string>>
   /** As many as the account has unless set. */
   readonly concurrency?: number | undefined
 }
+
+/** By its name: older versions of the CDK do not list it. */
+const NODE_24 = new Runtime('nodejs24.x', RuntimeFamily.NODEJS)
 
 /** One duty: a function with a role and a log group of its own, and no rights but to write there. */
 export class ServiceFunction extends LambdaFunction {
@@ -35,7 +48,7 @@ export class ServiceFunction extends LambdaFunction {
     const role = roleOf(scope, id, logGroup)
     super(scope, id, {
       description: setting.description,
-      runtime: Runtime.NODEJS_24_X,
+      runtime: NODE_24,
       // A fifth cheaper than x86 for the same work.
       architecture: Architecture.ARM_64,
       code: props.code,
@@ -50,9 +63,10 @@ export class ServiceFunction extends LambdaFunction {
     })
     const resource = this.node.defaultChild as CfnResource
     if (setting.holdsCalls) resource.addMetadata(HOLDS_CALLS, true)
-    if (setting.atRestart) resource.addMetadata(AT_RESTART, setting.atRestart)
+    if (setting.afterLoss) resource.addMetadata(AFTER_LOSS, setting.afterLoss)
+    if (setting.afterRestart) resource.addMetadata(AFTER_RESTART, setting.afterRestart)
     if (tracing) {
-      acknowledge(role, {
+      acceptFindings(role, {
         'AwsSolutions-IAM5[Resource::*]':
           'X-Ray: PutTraceSegments and PutTelemetryRecords know no resources.',
       })

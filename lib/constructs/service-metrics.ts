@@ -11,7 +11,6 @@ import {
   METRIC_NAMESPACE,
   type MetricName,
   SERVICE_DIMENSION,
-  SLOW_CALL_MS,
 } from '../../lambdas/runtime/metric-names.ts'
 
 /** A metric that the functions write (`lambdas/runtime/metric-names.ts`). */

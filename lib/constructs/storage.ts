@@ -10,7 +10,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3'
 import { type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib/core'
 import { Construct, type IConstruct } from 'constructs'
 import { type TableKey, tableDefinition } from '../../lambdas/foundation/table.ts'
-import { acknowledge } from './acknowledge.ts'
+import { acceptFindings } from './accept-findings.ts'
 import { kept } from './kept.ts'
 import { type StorageAccess, storageAccess } from './storage-access.ts'
 
@@ -80,7 +80,7 @@ export class Storage extends Construct {
       removalPolicy: kept(throwaway),
       autoDeleteObjects: throwaway,
     })
-    acknowledge(this.bucket, {
+    acceptFindings(this.bucket, {
       'AwsSolutions-S1':
         'Only the functions of this stack reach the bucket, and each request of theirs is in their logs; ' +
         'server access logs would cost one more object for every few segments. CloudTrail data events are the audit.',
@@ -88,9 +88,9 @@ export class Storage extends Construct {
   }
 
   /** For a role of this service that was granted access: the one wildcard in it. */
-  acknowledgeAccess(role: IConstruct): void {
+  acceptAccess(role: IConstruct): void {
     const bucket = Stack.of(this).getLogicalId(this.bucket.node.defaultChild as CfnResource)
-    acknowledge(role, {
+    acceptFindings(role, {
       [`AwsSolutions-IAM5[Resource::<${bucket}.Arn>/*]`]:
         'An object is named after its queue, of which there may be any number; the bucket holds nothing else.',
     })

@@ -4,7 +4,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import { acknowledge } from './acknowledge.ts'
+import { acceptFindings } from './accept-findings.ts'
 
 /** Lets a function read the table's stream, and lets the mapping hand on what failed. */
 export function allowReading(reader: LambdaFunction, table: Table, failures: Queue): void {
@@ -22,7 +22,7 @@ export function allowReading(reader: LambdaFunction, table: Table, failures: Que
   reader.addToRolePolicy(
     new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [failures.queueArn] }),
   )
-  acknowledge(reader, {
+  acceptFindings(reader, {
     'Serverless-LambdaDLQ':
       'Called by the stream, which keeps what failed and hands it to the failure queue.',
   })
@@ -37,6 +37,6 @@ export function makeFailureQueue(scope: Construct, id: string): Queue {
     retentionPeriod: Duration.days(14),
   })
   const last = 'This is where failures end up: a queue behind it would be looked at by nobody.'
-  acknowledge(failures, { 'AwsSolutions-SQS3': last, 'Serverless-SQSRedrivePolicy': last })
+  acceptFindings(failures, { 'AwsSolutions-SQS3': last, 'Serverless-SQSRedrivePolicy': last })
   return failures
 }

@@ -4,7 +4,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { SHARDS } from '../../lambdas/engine/core/limits.ts'
-import { acknowledge } from './acknowledge.ts'
+import { acceptFindings } from './accept-findings.ts'
 
 /** The counts that share the index's shards evenly. */
 export const sweeperCounts = [1, 2, 4, 8, 16] as const
@@ -46,10 +46,10 @@ export class SweepSchedule extends Construct {
         principal: new ServicePrincipal('events.amazonaws.com'),
         sourceArn: rule.ruleArn,
       })
-      acknowledge(rule, { 'Serverless-EventBusDLQ': reason })
+      acceptFindings(rule, { 'Serverless-EventBusDLQ': reason })
     }
     sweeper.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) })
-    acknowledge(sweeper, {
+    acceptFindings(sweeper, {
       'Serverless-LambdaDLQ': reason,
       'Serverless-LambdaAsyncFailureDestination': reason,
     })

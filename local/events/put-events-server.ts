@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
 import { isObject } from '../template/assembly.ts'
-import { isFromAPage, NOT_FOR_PAGES } from '../web-pages/from-a-page.ts'
 import type { EventBuses } from './event-bus.ts'
 
 export type PutEventsServer = { readonly endpoint: string; stop(): void }

@@ -6,14 +6,15 @@ import type { FunctionPool } from './function-pool.ts'
 
 type AsyncInvokerSettings = {
   readonly pools: ReadonlyMap<string, FunctionPool>
-  readonly onDropped: (functionId: string, reason: string) => void
+  readonly onDropped: (functionId: string, event: string, reason: string) => void
+  readonly onAnswered?: ((functionId: string) => void) | undefined
   readonly retryFirstMs?: number | undefined
 }
 
 /** Some 10 MB of ordinary events for each function. */
 const WAITING_MAX = 10_000
 /** Lambda waits a minute, then two; here you would think that nothing happens. */
-const RETRY_FIRST_MS = 1_000
+const RETRY_FIRST_MS = 500
 
 type Waiting = { readonly event: string; readonly key: string | undefined }
 
@@ -36,12 +37,17 @@ export class AsyncInvoker {
     const waiting = this.#waiting.get(functionArn) ?? []
     this.#waiting.set(functionArn, waiting)
     if (waiting.length >= WAITING_MAX) {
-      this.#settings.onDropped(pool.plan.id, `${WAITING_MAX} events wait already`)
+      this.#settings.onDropped(pool.plan.id, event, `${WAITING_MAX} events wait already`)
       return
     }
     if (key !== undefined) this.#keys.add(key)
     waiting.push({ event, key })
     this.#next(pool)
+  }
+
+  /** Whether an event is under way to one of these functions. */
+  isBusy(functionArns: readonly string[]): boolean {
+    return functionArns.some((arn) => (this.#running.get(arn) ?? 0) > 0)
   }
 
   stop(): void {
@@ -70,11 +76,12 @@ export class AsyncInvoker {
     const firstMs = this.#settings.retryFirstMs ?? RETRY_FIRST_MS
     for (let failures = 0; !signal.aborted; ) {
       const { kind } = await pool.invoke(event)
-      if (kind === 'answered') return
+      if (kind === 'answered') return this.#settings.onAnswered?.(id)
       // Throttled is not a failure: the function has not tried.
       if (kind === 'failed') failures += 1
       if (failures > asyncRetriesMax) {
-        if (!signal.aborted) this.#settings.onDropped(id, `it failed ${failures} times`)
+        const times = failures === 1 ? 'once' : `${failures} times`
+        if (!signal.aborted) this.#settings.onDropped(id, event, `the function failed ${times}`)
         return
       }
       const pauseMs = firstMs * Math.max(1, failures)

@@ -5,6 +5,8 @@ import type { FunctionPlan } from '../template/plan-functions.ts'
 export type Endpoints = StoreEndpoints & {
   /** Where PutEvents goes. */
   readonly eventBridgeEndpoint: string
+  /** Of each API: its address on AWS, and the one here. */
+  readonly apiAddresses: ReadonlyMap<string, string>
 }
 
 /**
@@ -17,7 +19,7 @@ export function environmentOf(
   logStream: string,
 ): Record<string, string> {
   return {
-    ...plan.environment,
+    ...withLocalAddresses(plan.environment, endpoints.apiAddresses),
     ...storeEnvironment(endpoints),
     AWS_DEFAULT_REGION: REGION,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridgeEndpoint,
@@ -35,6 +37,18 @@ export function environmentOf(
     // Without it Node cannot open a socket on Windows.
     ...(process.env.SystemRoot && { SystemRoot: process.env.SystemRoot }),
   }
+}
+
+/** A function that calls one of the APIs has its address from the template, and must find it here. */
+function withLocalAddresses(
+  environment: Readonly<Record<string, string>>,
+  addresses: ReadonlyMap<string, string>,
+): Record<string, string> {
+  const local = (value: string) =>
+    [...addresses].reduce((text, [there, here]) => text.replaceAll(there, here), value)
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, local(value)]),
+  )
 }
 
 /** Leaves room for Node's buffers and code, as Lambda does. */

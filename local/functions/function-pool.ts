@@ -35,41 +35,61 @@ const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
 
-type Waiting = {
+type Given = {
   readonly event: string
-  readonly sinceMs: number
   readonly expiresAtMs: number
   readonly resolve: (outcome: Outcome) => void
 }
 
+type Waiting = Given & { readonly sinceMs: number }
+
 export class FunctionPool {
-  readonly plan: FunctionPlan
   readonly processesMax: number
   readonly #settings: PoolSettings
   readonly #waiting: Waiting[] = []
   readonly #processes = new Set<FunctionProcess>()
   /** The one used last is at the end and is used first, so that the others stay unused and can end. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
-  /** Those with an event, and since when. */
-  readonly #busy = new Map<FunctionProcess, number>()
+  /** Those with an event: since when, and whether a caller waits for its answer. */
+  readonly #busy = new Map<FunctionProcess, { sinceMs: number; isAwaited: boolean }>()
   readonly #idleTimer: NodeJS.Timeout
   readonly #eager: number
   readonly #patienceMs: number
   readonly #spareCores: () => number
+  #plan: FunctionPlan
   #patience: NodeJS.Timeout | undefined
   #starting = 0
+  /** Why the last process did not start, if it did not. */
+  #problem: string | undefined
   #stopping = false
   #onQuiet = () => {}
 
   constructor(settings: PoolSettings) {
     this.#settings = settings
-    this.plan = settings.plan
+    this.#plan = settings.plan
     this.processesMax = Math.min(settings.processesMax, settings.plan.concurrencyMax ?? Infinity)
     this.#eager = settings.eager ?? availableParallelism()
     this.#patienceMs = settings.patienceMs ?? PATIENCE_MS
     this.#spareCores = settings.spareCores ?? spareCoresMeter()
     const idleMs = settings.idleMs ?? IDLE_MS
     this.#idleTimer = setInterval(() => this.#endIdle(idleMs), idleMs / 4).unref()
+  }
+
+  get plan(): FunctionPlan {
+    return this.#plan
+  }
+
+  /**
+   * From now on events run by this plan. A request that has begun is answered by the old one; any other event
+   * (a run of a consumer may take minutes) fails, and comes again. Resolves when the processes of those are gone.
+   */
+  async replace(plan: FunctionPlan): Promise<void> {
+    this.#plan = plan
+    this.#problem = undefined
+    const unawaited = [...this.#busy].flatMap(([one, { isAwaited }]) => (isAwaited ? [] : one))
+    const ending = [...this.#idle.splice(0).map(({ process }) => process), ...unawaited]
+    for (const process of ending) process.kill()
+    await Promise.all(ending.map((process) => process.ended))
   }
 
   /** How many processes there are. */
@@ -89,7 +109,7 @@ export class FunctionPool {
     const idle = this.#idle.pop()
     if (idle) {
       return new Promise((resolve) => {
-        this.#run(idle.process, event, resolve)
+        this.#run(idle.process, { event, expiresAtMs, resolve })
       })
     }
     return new Promise((resolve) => {
@@ -144,13 +164,13 @@ export class FunctionPool {
     if (this.#spareCores() >= SPARE_CORES_MIN) return this.processesMax
     // A process that has had one event for so long is waiting for something itself.
     const longAgo = Date.now() - this.#patienceMs
-    const waiting = [...this.#busy.values()].filter((sinceMs) => sinceMs <= longAgo)
+    const waiting = [...this.#busy.values()].filter(({ sinceMs }) => sinceMs <= longAgo)
     return Math.min(this.processesMax, this.#eager + waiting.length)
   }
 
   #start(): void {
     this.#starting += 1
-    const process = new FunctionProcess(this.#settings)
+    const process = new FunctionProcess({ ...this.#settings, plan: this.#plan })
     this.#processes.add(process)
     const { pid } = process
     if (pid !== undefined) this.#settings.onStart?.(pid)
@@ -163,14 +183,25 @@ export class FunctionPool {
     })
     process.started.then((problem) => {
       this.#starting -= 1
-      // As in Lambda: the event that caused the start gets the failure, and the next event tries again.
-      if (problem) this.#waiting.shift()?.resolve(problem)
+      // What is wrong with the old code need not be wrong with the new.
+      if (problem && process.plan === this.#plan) this.#fail(problem)
       else this.#next(process)
     })
   }
 
-  #run(process: FunctionProcess, event: string, resolve: (outcome: Outcome) => void): void {
-    this.#busy.set(process, Date.now())
+  /** As in Lambda: the event that caused the start gets the failure, and the next event tries again. */
+  #fail(problem: Outcome): void {
+    const payload = problem.kind === 'failed' ? problem.payload : ''
+    if (payload !== this.#problem) {
+      const text = `Init Error ${payload}`
+      this.#settings.onOutput({ functionId: this.#plan.id, stream: 'stderr', text })
+    }
+    this.#problem = payload
+    this.#waiting.shift()?.resolve(problem)
+  }
+
+  #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Given): void {
+    this.#busy.set(process, { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) })
     process.invoke(event).then((outcome) => {
       this.#busy.delete(process)
       resolve(outcome)
@@ -181,8 +212,13 @@ export class FunctionPool {
 
   #next(process: FunctionProcess): void {
     if (!process.isUsable) return
+    if (process.plan !== this.#plan) {
+      process.kill()
+      return
+    }
+    this.#problem = undefined
     const waiting = this.#nextWaiting()
-    if (waiting) this.#run(process, waiting.event, waiting.resolve)
+    if (waiting) this.#run(process, waiting)
     else this.#idle.push({ process, sinceMs: Date.now() })
   }
 

@@ -25,7 +25,7 @@ export class FunctionProcess {
   readonly ended: Promise<void>
   /** `undefined` once it is ready for events, else why it never will be. */
   readonly started: Promise<Outcome | undefined>
-  readonly #plan: FunctionPlan
+  readonly plan: FunctionPlan
   readonly #onOutput: ProcessSettings['onOutput']
   readonly #child: ChildProcess
   #settle: ((outcome: Outcome | undefined) => void) | undefined
@@ -34,13 +34,13 @@ export class FunctionProcess {
   #isUsable = true
 
   constructor({ plan, endpoints, onOutput }: ProcessSettings) {
-    this.#plan = plan
+    this.plan = plan
     this.#onOutput = onOutput
     // The argument shows in a list of processes.
     this.#child = fork(runner, [plan.id], {
       cwd: plan.codeDirectory,
       env: environmentOf(plan, endpoints, randomBytes(16).toString('hex')),
-      execArgv: [`--max-old-space-size=${heapMb(plan.memoryMb)}`],
+      execArgv: [`--max-old-space-size=${heapMb(plan.memoryMb)}`, '--enable-source-maps'],
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -76,7 +76,7 @@ export class FunctionProcess {
 
   /** To be called when it is idle. */
   invoke(event: string): Promise<Outcome> {
-    const { arn, timeoutMs } = this.#plan
+    const { arn, timeoutMs } = this.plan
     const invocation: Invocation = {
       requestId: randomUUID(),
       traceId: newTraceId(),
@@ -140,7 +140,7 @@ export class FunctionProcess {
   #take(stream: 'stdout' | 'stderr', text: string): void {
     const json = stream === 'stdout' ? parseLine(text) : undefined
     if (json?.message === 'request') this.#summary = json
-    this.#onOutput({ functionId: this.#plan.id, stream, text, json })
+    this.#onOutput({ functionId: this.plan.id, stream, text, json })
   }
 }
 

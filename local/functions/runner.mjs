@@ -3,9 +3,10 @@
 //
 // Plain JavaScript, because compiling TypeScript would more than double the time it takes to start.
 
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { existsSync, realpathSync } from 'node:fs'
+import { isBuiltin, registerHooks } from 'node:module'
+import { join, sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /**
  * @typedef {import('./messages.ts').Invocation} Invocation
@@ -27,6 +28,49 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
 /** @param {Report} report */
 function report(report) {
   process.send?.(report, undefined, undefined, () => {})
+}
+
+const taskRoot = realpathSync(process.env.LAMBDA_TASK_ROOT ?? '.')
+const bundle = pathToFileURL(taskRoot + sep).href
+
+/** What Lambda's runtime brings along for the code that it runs. */
+const ofTheRuntime = /^@(?:aws-sdk|smithy)\//
+
+// On AWS there is the bundle and the SDK, and no more. Here Node would look for modules in the folders above as
+// well, where the project's node_modules have what the bundle forgot.
+registerHooks({
+  resolve(specifier, context, next) {
+    if (!context.parentURL?.startsWith(bundle) || isBuiltin(specifier)) {
+      return next(specifier, context)
+    }
+    const isRequired = context.conditions?.includes('require') ?? false
+    if (ofTheRuntime.test(specifier)) {
+      try {
+        return next(specifier, context)
+      } catch (error) {
+        if (!(/** @type {{ code?: string }} */ (error).code?.endsWith('MODULE_NOT_FOUND')))
+          throw error
+        const instead = `AWS has it, and this project does not: npm install --save-dev ${specifier}`
+        throw notFound(specifier, context.parentURL, instead, isRequired)
+      }
+    }
+    const found = next(specifier, context)
+    if (found.url.startsWith(bundle) || !found.url.startsWith('file:')) return found
+    throw notFound(
+      specifier,
+      context.parentURL,
+      'it is not in the bundle, so AWS would not have it either',
+      isRequired,
+    )
+  },
+})
+
+/** @param {string} specifier @param {string} parentUrl @param {string} why @param {boolean} isRequired */
+function notFound(specifier, parentUrl, why, isRequired) {
+  const file = fileURLToPath(parentUrl).slice(taskRoot.length + 1)
+  return Object.assign(new Error(`Cannot find '${specifier}' for ${file}: ${why}`), {
+    code: isRequired ? 'MODULE_NOT_FOUND' : 'ERR_MODULE_NOT_FOUND',
+  })
 }
 
 /** @returns {Promise<Handler>} */
@@ -113,7 +157,6 @@ try {
   })
   report({ kind: 'ready' })
 } catch (error) {
-  const payload = JSON.stringify(describe(error))
-  process.stderr.write(`Init Error ${payload}\n`)
-  report({ kind: 'broken', payload })
+  // The parent writes it: not again and again while it stays the same.
+  report({ kind: 'broken', payload: JSON.stringify(describe(error)) })
 }

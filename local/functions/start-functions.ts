@@ -3,18 +3,24 @@
 
 import { existsSync } from 'node:fs'
 import { EventBuses } from '../events/event-bus.ts'
+import { Losses } from '../events/losses.ts'
 import { startPutEventsServer } from '../events/put-events-server.ts'
 import { StartError } from '../start-error.ts'
 import type { StoreEndpoints } from '../stores/store-environment.ts'
 import type { Plan } from '../template/plan.ts'
+import type { FunctionPlan } from '../template/plan-functions.ts'
 import { AsyncInvoker } from './async-invoker.ts'
+import type { Endpoints } from './environment.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
 
 type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
+  readonly apiAddresses: Endpoints['apiAddresses']
   /** For each function; by default as many as are good for it. */
   readonly processesMax?: number | undefined
+  /** Nobody but this stack runs functions on these stores. */
+  readonly isAlone: boolean
   readonly watch: (pid: number) => void
   readonly forget: (pid: number) => void
   readonly onOutput: (output: FunctionOutput) => void
@@ -25,6 +31,9 @@ export type Functions = {
   /** By ARN. */
   readonly pools: ReadonlyMap<string, FunctionPool>
   readonly asyncInvoker: AsyncInvoker
+  readonly losses: Losses
+  /** Runs these by what the new plans say. */
+  replace(plans: readonly FunctionPlan[]): Promise<void>
   stop(graceMs: number): Promise<void>
 }
 
@@ -43,9 +52,16 @@ const HOLDING_PATIENCE_MS = 60
 export async function startFunctions(settings: FunctionsSettings): Promise<Functions> {
   const { plan, onNotice } = settings
   const pools = new Map<string, FunctionPool>()
+  const losses: Losses = new Losses({
+    functions: plan.functions,
+    submit: (arn, event, key) => asyncInvoker.submit(arn, event, key),
+    onNotice,
+    isAlone: settings.isAlone,
+  })
   const asyncInvoker = new AsyncInvoker({
     pools,
-    onDropped: (id, reason) => onNotice(`An event for ${id} was dropped because ${reason}.`),
+    onDropped: (id, event, reason) => losses.dropped(id, event, reason),
+    onAnswered: (id) => losses.answered(id),
   })
   const buses = new EventBuses({
     buses: plan.buses,
@@ -53,14 +69,15 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     deliver: ({ functionArn }, input) => asyncInvoker.submit(functionArn, input),
   })
   const server = await startPutEventsServer(buses)
-  const { dynamodbEndpoint, s3Endpoint } = settings
-  const endpoints = { dynamodbEndpoint, s3Endpoint, eventBridgeEndpoint: server.endpoint }
+  const { dynamodbEndpoint, s3Endpoint, apiAddresses } = settings
+  const endpoints = {
+    dynamodbEndpoint,
+    s3Endpoint,
+    eventBridgeEndpoint: server.endpoint,
+    apiAddresses,
+  }
   for (const one of plan.functions) {
-    if (!existsSync(one.codeDirectory)) {
-      throw new StartError(
-        `Cannot run the function ${one.id} because its code is not at ${one.codeDirectory}`,
-      )
-    }
+    checkCode(one)
     const pool = new FunctionPool({
       plan: one,
       endpoints,
@@ -76,10 +93,27 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
   return {
     pools,
     asyncInvoker,
+    losses,
+    async replace(plans) {
+      for (const one of plans) checkCode(one)
+      await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
+      // What the others hold is theirs. Those that announce hold nothing.
+      const others = plan.functions.filter(
+        ({ arn, afterLoss }) => !afterLoss && !plans.some((one) => one.arn === arn),
+      )
+      const isAtWork = asyncInvoker.isBusy(others.map(({ arn }) => arn))
+      losses.announce(isAtWork ? 'afterLoss' : 'afterRestart')
+    },
     async stop(graceMs) {
+      losses.stop()
       asyncInvoker.stop()
       await Promise.all([...pools.values()].map((pool) => pool.stop(graceMs)))
       server.stop()
     },
   }
+}
+
+function checkCode({ id, codeDirectory }: FunctionPlan): void {
+  if (existsSync(codeDirectory)) return
+  throw new StartError(`Cannot run the function ${id} because its code is not at ${codeDirectory}`)
 }

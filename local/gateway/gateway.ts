@@ -1,9 +1,9 @@
 // HTTP in, API Gateway's event to a function, and its answer back.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { foreignRequest } from '../foreign-pages/foreign-request.ts'
 import type { LogLine, Outcome } from '../functions/messages.ts'
 import type { ApiPlan, RoutePlan } from '../template/plan-api.ts'
-import { foreignRequest } from '../web-pages/foreign-request.ts'
 import { allowedAs, corsHeaders, preflight } from './cors.ts'
 import {
   FORBIDDEN,
@@ -13,7 +13,7 @@ import {
   internalServerError,
   refused,
 } from './function-response.ts'
-import { type Listener, listen } from './listen.ts'
+import { listen } from './listen.ts'
 import { type GatewayRequest, newRequestId, requestEvent, splitTarget } from './request-event.ts'
 import { RouteTable } from './route-table.ts'
 
@@ -31,6 +31,8 @@ export type RequestRecord = {
   readonly status: number
   readonly durationMs: number
   readonly summary?: LogLine | undefined
+  /** Where it came in, if that is not the first API. */
+  readonly otherPort?: number | undefined
 }
 
 export type Gateway = {
@@ -45,12 +47,12 @@ const BODY_BYTES_MAX = 10 * 1024 * 1024
 /** Lambda's limit of an event, as JSON. */
 const EVENT_BYTES_MAX = 6 * 1024 * 1024
 
-export async function startGateway(port: number): Promise<Gateway> {
+export async function startGateway(port: number, apiName?: string): Promise<Gateway> {
   const ready = Promise.withResolvers<{ service: Service; table: RouteTable }>()
   let isOpen = false
   let isClosing = false
 
-  const listener: Listener = await listen(port, async (request, response) => {
+  const onRequest: RequestListener = async (request, response) => {
     const atMs = Date.now()
     const startedMs = performance.now()
     const { service, table } = await ready.promise
@@ -73,8 +75,10 @@ export async function startGateway(port: number): Promise<Gateway> {
       status,
       durationMs: performance.now() - startedMs,
       ...('summary' in served && { summary: served.summary }),
+      ...(apiName !== undefined && { otherPort: listener.port }),
     })
-  })
+  }
+  const listener = await listen(port, onRequest, apiName)
 
   return {
     port: listener.port,

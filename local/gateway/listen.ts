@@ -1,5 +1,5 @@
 // A port of this machine, and of this machine alone: every program here may call, and only web pages are
-// checked (local/web-pages).
+// checked (local/foreign-pages).
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,13 +23,18 @@ const CONNECTIONS_MAX = 512
 
 const attemptsMax = 5
 
-export async function listen(port: number, onRequest: RequestListener): Promise<Listener> {
+/** `apiName` is for the sentence if the port is taken: the ports of all APIs but the first follow from it. */
+export async function listen(
+  port: number,
+  onRequest: RequestListener,
+  apiName?: string,
+): Promise<Listener> {
   for (let attempt = 1; ; attempt++) {
-    const first = await listenOn('127.0.0.1', port, onRequest)
+    const first = await listenOn('127.0.0.1', port, onRequest, apiName)
     const { port: taken } = first.address() as AddressInfo
     try {
       // `localhost` means both addresses, and each client chooses which one to try first.
-      const second = await listenOn('::1', taken, onRequest)
+      const second = await listenOn('::1', taken, onRequest, apiName)
       return listenerOf(taken, [first, second])
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
@@ -42,7 +47,12 @@ export async function listen(port: number, onRequest: RequestListener): Promise<
   }
 }
 
-function listenOn(host: string, port: number, onRequest: RequestListener): Promise<Server> {
+function listenOn(
+  host: string,
+  port: number,
+  onRequest: RequestListener,
+  apiName: string | undefined,
+): Promise<Server> {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -66,7 +76,7 @@ function listenOn(host: string, port: number, onRequest: RequestListener): Promi
     )
   })
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(explained(error, port)))
+    server.once('error', (error) => reject(explained(error, port, apiName)))
     server.listen(port, host, () => resolve(server))
   })
 }
@@ -76,14 +86,18 @@ const statuses: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 }
 
-function explained(error: NodeJS.ErrnoException, port: number): Error {
+function explained(error: NodeJS.ErrnoException, port: number, apiName: string | undefined): Error {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'something else listens there',
     EACCES: 'this user may not use it',
   }
   const reason = reasons[error.code ?? '']
   if (!reason) return error
-  const sentence = `Cannot listen on port ${port} because ${reason}; choose another with --port`
+  const sentence =
+    apiName === undefined
+      ? `Cannot listen on port ${port} because ${reason}; choose another with --port`
+      : `Cannot listen on port ${port} for the API ${apiName} because ${reason}; the APIs have ports in a ` +
+        'row, whose first you choose with --port'
   return Object.assign(new StartError(sentence), { code: error.code })
 }
 

@@ -1,5 +1,6 @@
 // An HTTP request as API Gateway's HTTP API hands it to a function: version 2.0 of the payload.
 
+import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { newTraceId } from '../functions/function-process.ts'
 import { ACCOUNT, REGION } from '../template/identities.ts'
@@ -34,7 +35,9 @@ export function requestEvent(
   headers['x-forwarded-for'] = appended(headers['x-forwarded-for'], request.sourceIp)
   headers['x-forwarded-port'] = String(request.port)
   headers['x-forwarded-proto'] = 'http'
-  const isBase64Encoded = request.body.length > 0 && !isText(headers['content-type'])
+  // As text, bytes that are not UTF-8 would become other characters, and the function could not tell.
+  const isBase64Encoded =
+    request.body.length > 0 && !(isText(headers['content-type']) && isUtf8(request.body))
   return {
     version: '2.0',
     routeKey: route.key,

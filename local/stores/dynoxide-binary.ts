@@ -7,7 +7,7 @@ import { StartError } from '../start-error.ts'
 
 export type Platform = { readonly platform: string; readonly arch: string }
 
-/** As emulator/package.json has them for this repository; a test compares the two. */
+/** As dynoxide/package.json has them for this repository; a test compares the two. */
 export const DYNOXIDE_VERSION = '1.2.1'
 export const dynoxidePackages = [
   '@dynoxide/darwin-arm64',

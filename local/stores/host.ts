@@ -5,8 +5,8 @@
 //
 // If the host itself is killed, the parent cleans up after it (start-host.ts).
 
-import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { messageOf, StartError } from '../start-error.ts'
 import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
 import { lockFolder, type Owner } from './folder-lock.ts'
@@ -89,7 +89,8 @@ async function start() {
 
 async function prepare(directory: string) {
   try {
-    await mkdir(directory, { recursive: true })
+    await makeFolder(directory)
+    if (request.owner) await refuseForeign(directory)
     if (request.owner) await lockFolder(directory, request.owner)
   } catch (error) {
     if (error instanceof StartError) throw error
@@ -97,6 +98,31 @@ async function prepare(directory: string) {
       `Cannot use the data folder ${directory} because of this: ${messageOf(error)}`,
     )
   }
+}
+
+/** Not `recursive`: Node goes on for ever if a folder cannot be made although its parent is there (/proc/x). */
+async function makeFolder(directory: string): Promise<void> {
+  try {
+    await mkdir(directory)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || dirname(directory) === directory) throw error
+    await makeFolder(dirname(directory))
+    await mkdir(directory)
+  }
+}
+
+const ourFiles = ['dynamodb.sqlite', 'lock.sqlite', 'owner.json']
+
+/** Somebody else's files must not end among ours. Those of the system (.DS_Store) do not count. */
+async function refuseForeign(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => !name.startsWith('.'))
+  if (names.length === 0 || names.some((name) => ourFiles.includes(name))) return
+  throw new StartError(
+    `Cannot use the data folder ${directory} because it holds other files (${names[0]}); ` +
+      'choose a new or an empty one with --data',
+  )
 }
 
 async function makeTemporary(): Promise<string | undefined> {

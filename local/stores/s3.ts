@@ -5,8 +5,8 @@ import { mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type S3rver from '@20minutes/s3rver'
+import { isFromAPage, NOT_FOR_PAGES } from '../foreign-pages/from-a-page.ts'
 import { StartError } from '../start-error.ts'
-import { isFromAPage, NOT_FOR_PAGES } from '../web-pages/from-a-page.ts'
 
 export type EmbeddedS3 = { readonly endpoint: string; stop(): void }
 

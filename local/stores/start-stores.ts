@@ -22,6 +22,8 @@ export type Stores = {
   readonly dynamodb: DynamodbApi
   readonly dynamodbEndpoint: string
   readonly s3Endpoint: string
+  /** The DynamoDB is this stack's own. */
+  readonly isOwn: boolean
   /** Makes what is missing. */
   make(plan: Plan): Promise<Made>
   /** Deletes what is at or before the sequence number from a table's stream. */
@@ -66,6 +68,7 @@ export async function startStores(options: StoresOptions, url: string): Promise<
     dynamodb,
     dynamodbEndpoint,
     s3Endpoint,
+    isOwn: elsewhere === undefined,
     failed: host.failed,
     async make({ tables, buckets }) {
       const streams = new Map<string, string>()

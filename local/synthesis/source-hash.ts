@@ -1,44 +1,66 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-const sourceEndings = new Set(['.ts', '.mts', '.js', '.mjs', '.cjs', '.json'])
+const sourceEndings = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.json'])
 /** Installed packages stand for themselves in the lock file. */
 const elsewhere = new Set(['node_modules', 'cdk.out', 'coverage'])
 
+export type HashedProject = {
+  readonly root: string
+  /** What else decides, such as the app and its context. */
+  readonly more: readonly string[]
+  /** A folder that is no source. */
+  readonly except?: string | undefined
+  /** An app that is not ours may read any file: the others count by their size and time. */
+  readonly isForeign?: boolean | undefined
+}
+
 /**
  * A hash of everything in a project that its CDK app could be made of: every source, whether the app reads
- * it or not, because finding out would take as long as running the app. Without the folder `except`.
+ * it or not, because finding out would take as long as running the app.
  */
-export function hashSources(root: string, more: readonly string[], except?: string): string {
+export function hashSources({ root, more, except, isForeign = false }: HashedProject): string {
   const hash = createHash('sha256')
   for (const text of more) hash.update(`${text.length}:${text}`)
-  for (const path of sourcesOf(root, except)) {
-    const content = readIfThere(join(root, path))
-    if (content) hash.update(`${path}:${content.length}:`).update(content)
+  for (const path of filesOf(root, except)) {
+    if (isSource(path)) {
+      const content = ifThere(() => readFileSync(join(root, path)))
+      if (content) hash.update(`${path}:${content.length}:`).update(content)
+    } else if (isForeign) {
+      hash.update(`${path}:${stampOf(join(root, path))}:`)
+    }
   }
   return hash.digest('hex').slice(0, 32)
 }
 
+export const isSource = (path: string): boolean => sourceEndings.has(extname(path))
+
+/** Changes whenever the file is written; empty if there is no such file. */
+export function stampOf(file: string): string {
+  const stat = ifThere(() => statSync(file))
+  return stat ? `${stat.mtimeMs} ${stat.size}` : ''
+}
+
 /** An editor's temporary file may be gone by now. */
-function readIfThere(file: string): Buffer | undefined {
+function ifThere<T>(read: () => T): T | undefined {
   try {
-    return readFileSync(file)
+    return read()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }
 
-function* sourcesOf(root: string, except: string | undefined, folder = ''): Generator<string> {
-  const entries = readdirSync(join(root, folder), { withFileTypes: true })
+/** Relative to the root, without what is in folders of tools. */
+export function* filesOf(root: string, except?: string, folder = ''): Generator<string> {
+  const entries = ifThere(() => readdirSync(join(root, folder), { withFileTypes: true })) ?? []
   // In one order on every machine and every day.
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    // Dot folders are tools', and the data of `npm start`.
-    if (entry.name.startsWith('.') || elsewhere.has(entry.name)) continue
     const path = join(folder, entry.name)
-    if (join(root, path) === except) continue
-    if (entry.isDirectory()) yield* sourcesOf(root, except, path)
-    else if (entry.isFile() && sourceEndings.has(extname(entry.name))) yield path
+    if (entry.isFile()) yield path
+    // Dot folders are tools', and the data of `npm start`.
+    if (!entry.isDirectory() || entry.name.startsWith('.') || elsewhere.has(entry.name)) continue
+    if (join(root, path) !== except) yield* filesOf(root, except, path)
   }
 }

@@ -6,10 +6,17 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, extname, join, resolve } from 'node:path'
+import { LOCAL } from '../../lib/constructs/function-settings.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
 import { hashSources } from './source-hash.ts'
+
+/** PushPop's own; JavaScript in the package. */
+export const pushPop = join(
+  import.meta.dirname,
+  `../../bin/pushpop${extname(import.meta.filename)}`,
+)
 
 export type SynthesisOptions = {
   /** The file that is the CDK app. */
@@ -31,6 +38,8 @@ const KEPT_MS = 86_400_000
 /** A failed build may have a line for each of a hundred mistakes. */
 const LINES_MAX = 4
 
+export const cacheOf = (root: string): string => join(root, 'node_modules/.cache/pushpop')
+
 /** Returns the folder of the cloud assembly. */
 export async function synthesiseApp(options: SynthesisOptions): Promise<string> {
   const app = resolve(options.app)
@@ -38,14 +47,19 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
     throw new StartError(`Cannot synthesise ${options.app} because there is no such file`)
   }
   const root = projectOf(app)
+  const isForeign = app !== pushPop
   const context = JSON.stringify({
     ...contextOf(app, root),
     // Without it the template does not say where the code of a function is.
     'aws:cdk:enable-asset-metadata': true,
+    [LOCAL]: true,
     ...options.context,
   })
-  const cache = options.cacheDirectory ?? join(root, 'node_modules/.cache/pushpop')
-  const kept = join(cache, hashSources(root, [app, context, process.version], options.except))
+  const cache = options.cacheDirectory ?? cacheOf(root)
+  // What is in our own environment says nothing to our own app.
+  const environment = isForeign ? JSON.stringify(environmentOf(process.env)) : ''
+  const more = [app, context, process.version, environment]
+  const kept = join(cache, hashSources({ root, more, except: options.except, isForeign }))
   if (existsSync(join(kept, 'manifest.json'))) {
     const now = new Date()
     await utimes(kept, now, now)
@@ -112,8 +126,18 @@ export function findReason(output: string): string {
   return place && message ? `${message} (${place})` : message
 }
 
+/** These are of the terminal, the shell or npm. An app that reads them would be synthesised too often. */
+const OF_THE_SHELL =
+  /^(?:_|npm_.*|INIT_CWD|SHLVL|PWD|OLDPWD|COLUMNS|LINES|TERM.*|COLORTERM|WINDOWID|SSH_.*|TMUX.*|STY|XDG_.*|DBUS_.*|VITEST.*|TINYPOOL.*)$/
+
+/** What an app can see of the environment, in one order. */
+const environmentOf = (environment: NodeJS.ProcessEnv) =>
+  Object.entries(environment)
+    .filter(([name]) => !OF_THE_SHELL.test(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+
 /** The folder with the package.json that the app belongs to. */
-function projectOf(app: string): string {
+export function projectOf(app: string): string {
   return upwards(dirname(app), 'package.json') ?? dirname(app)
 }
 

@@ -63,7 +63,7 @@ export function identify(
       const id = logicalId.toLowerCase()
       const attributes = {
         ApiId: id,
-        ApiEndpoint: `https://${id}.execute-api.${REGION}.amazonaws.com`,
+        ApiEndpoint: apiEndpoint(id),
       }
       return { ref: id, arn: arnOf('apigateway', `/apis/${id}`), attributes }
     }
@@ -76,6 +76,10 @@ export function identify(
       return { ref: name, arn: arnOf('local', name), attributes: {} }
   }
 }
+
+/** The address that an HTTP API would have on AWS. */
+export const apiEndpoint = (id: string): string =>
+  `https://${id}.execute-api.${REGION}.amazonaws.com`
 
 export const nameProperty = (type: string): string | undefined => nameProperties[type]
 

@@ -4,6 +4,8 @@ import { numberOf, objectOf, textOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
 
 export type ApiPlan = {
+  /** The logical id, by which people know it. */
+  readonly name: string
   readonly id: string
   readonly routes: readonly RoutePlan[]
   readonly cors?: CorsPlan | undefined
@@ -28,13 +30,14 @@ export type CorsPlan = {
 /** API Gateway's, and its most. */
 const TIMEOUT_MS = 30_000
 
-export function planApi(resources: Resources, leftOut: string[]): ApiPlan | undefined {
-  const [api, another] = resources.ofType('AWS::ApiGatewayV2::Api')
-  if (!api) return undefined
-  if (another) {
-    throw new StartError(
-      `Cannot run the template because it has more than one HTTP API: ${api.logicalId} and ${another.logicalId}`,
-    )
+/** The service's own API has this route; it comes first, and so gets the port that was asked for. */
+export const SERVICE_ROUTE = 'POST /queue/{id}/push'
+
+/** In the order of the template, the service's own before the others. */
+export function planApis(resources: Resources, leftOut: string[]): ApiPlan[] {
+  const routes = resources.ofType('AWS::ApiGatewayV2::Route')
+  if (routes.some((route) => (route.property('AuthorizationType') ?? 'NONE') !== 'NONE')) {
+    leftOut.push('Authorisation is not checked: who reaches the address may call every route.')
   }
   for (const stage of resources.ofType('AWS::ApiGatewayV2::Stage')) {
     const name = textOf(stage, 'StageName')
@@ -44,14 +47,27 @@ export function planApi(resources: Resources, leftOut: string[]): ApiPlan | unde
       )
     }
   }
-  const routes = resources.ofType('AWS::ApiGatewayV2::Route')
-  if (routes.some((route) => (route.property('AuthorizationType') ?? 'NONE') !== 'NONE')) {
-    leftOut.push('Authorisation is not checked: who reaches the address may call every route.')
+  const apis = resources.ofType('AWS::ApiGatewayV2::Api').map((api) => planApi(api, resources))
+  const isService = (api: ApiPlan) => api.routes.some(({ key }) => key === SERVICE_ROUTE)
+  return [...apis.filter(isService), ...apis.filter((api) => !isService(api))]
+}
+
+function planApi(api: ResolvedResource, resources: Resources): ApiPlan {
+  const protocol = api.property('ProtocolType')
+  // An API that is described by a document has no protocol of its own in the template.
+  if (protocol !== 'HTTP') {
+    throw new StartError(
+      `Cannot run the API ${api.logicalId} because its protocol is ${protocol ?? 'not given'}, and the local stack knows HTTP only`,
+    )
   }
   const cors = api.property('CorsConfiguration')
   return {
+    name: api.logicalId,
     id: api.ref,
-    routes: routes.map((route) => planRoute(route, resources)),
+    routes: resources
+      .ofType('AWS::ApiGatewayV2::Route')
+      .filter((route) => route.property('ApiId') === api.ref)
+      .map((route) => planRoute(route, resources)),
     ...(isObject(cors) && { cors: planCors(api) }),
   }
 }

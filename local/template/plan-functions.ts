@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { AT_RESTART, HOLDS_CALLS } from '../../lib/constructs/function-settings.ts'
+import type { Bundling } from '../../lib/bundling/bundling.ts'
+import {
+  AFTER_LOSS,
+  AFTER_RESTART,
+  BUNDLED_FROM,
+  HOLDS_CALLS,
+} from '../../lib/constructs/function-settings.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
 import { numberOf, objectOf, textOf } from './property-values.ts'
@@ -20,10 +26,22 @@ export type FunctionPlan = {
   readonly concurrencyMax?: number | undefined
   /** It holds calls while it does nothing, so many processes of it take no core from others. */
   readonly holdsCalls?: true | undefined
-  /** The event that it gets when the stack comes back to its data. */
-  readonly atRestart?: object | undefined
+  /** The event that it gets when other events may have been lost. */
+  readonly afterLoss?: object | undefined
+  /** The same, when the stack comes back to its data, and no function of the one before is alive. */
+  readonly afterRestart?: object | undefined
+  /** What its code was bundled from, if we can bundle it again. */
+  readonly bundledFrom?: BundledFrom | undefined
   /** How often an event that nobody waits for is tried again. */
   readonly asyncRetriesMax: number
+}
+
+export type BundledFrom = {
+  readonly entry: string
+  /** All files in it that people write. */
+  readonly files: readonly string[]
+  /** What the construct was given. */
+  readonly bundling?: Bundling | undefined
 }
 
 /** Lambda's own, where a template says nothing. */
@@ -31,43 +49,107 @@ const MEMORY_MB = 128
 const TIMEOUT_SECONDS = 3
 const ASYNC_RETRIES_MAX = 2
 
-export function planFunctions(resources: Resources): FunctionPlan[] {
+/** What the functions run on here. */
+const RUNTIME = 'nodejs24.x'
+/** In the metadata of a resource whose code the CDK has copied into the assembly. */
+const ASSET_PATH = 'aws:asset:path'
+
+export function planFunctions(resources: Resources, leftOut: string[]): FunctionPlan[] {
   const invokeConfigs = resources.ofType('AWS::Lambda::EventInvokeConfig')
-  return resources.ofType('AWS::Lambda::Function').flatMap((resource) => {
-    const assetPath = resource.metadata['aws:asset:path']
-    const runtime = resource.property('Runtime')
-    // The CDK's own helpers for a deployment: inline, or not for Node.
-    if (typeof runtime !== 'string' || !runtime.startsWith('nodejs')) return []
-    if (typeof assetPath !== 'string') {
-      if (objectOf(resource, 'Code').ZipFile !== undefined) return []
-      throw new StartError(
-        `Cannot run the function ${resource.logicalId} because the template does not say where its ` +
-          'code is; synthesise with the context aws:cdk:enable-asset-metadata',
-      )
+  const helpers = deploymentHelpers(resources)
+  const older = new Set<string>()
+  const functions = resources.ofType('AWS::Lambda::Function').flatMap((resource) => {
+    const obstacle = obstacleTo(resource)
+    if (obstacle !== undefined) {
+      if (helpers.has(resource)) return []
+      throw new StartError(`Cannot run the function ${resource.logicalId} because ${obstacle}`)
     }
+    const runtime = textOf(resource, 'Runtime')
+    if (runtime !== RUNTIME && !helpers.has(resource)) older.add(runtime)
     const invokeConfig = invokeConfigs.find(
       (config) => resources.find(resource.type, config.property('FunctionName')) === resource,
     )
-    const retries = invokeConfig && numberOf(invokeConfig, 'MaximumRetryAttempts')
-    const atRestart = resource.metadata[AT_RESTART]
-    const reserved = numberOf(resource, 'ReservedConcurrentExecutions')
-    return [
-      {
-        id: resource.logicalId,
-        name: resource.ref,
-        arn: resource.arn,
-        handler: textOf(resource, 'Handler'),
-        codeDirectory: join(resource.directory, assetPath),
-        environment: environmentOf(resource),
-        memoryMb: numberOf(resource, 'MemorySize') ?? MEMORY_MB,
-        timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
-        ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
-        ...(isObject(atRestart) && { atRestart }),
-        concurrencyMax: reserved,
-        asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
-      },
-    ]
+    return [planFunction(resource, invokeConfig)]
   })
+  for (const runtime of older) leftOut.push(`Functions for ${runtime} run on Node 24 here.`)
+  return functions
+}
+
+function planFunction(
+  resource: ResolvedResource,
+  invokeConfig: ResolvedResource | undefined,
+): FunctionPlan {
+  const { OnSuccess } = invokeConfig ? objectOf(invokeConfig, 'DestinationConfig') : {}
+  if (OnSuccess !== undefined) {
+    throw new StartError(
+      `Cannot run the function ${resource.logicalId} because the local stack does not pass on what it ` +
+        'answers to events (OnSuccess)',
+    )
+  }
+  const retries = invokeConfig && numberOf(invokeConfig, 'MaximumRetryAttempts')
+  const {
+    [AFTER_LOSS]: afterLoss,
+    [AFTER_RESTART]: afterRestart,
+    [BUNDLED_FROM]: bundledFrom,
+  } = resource.metadata
+  return {
+    id: resource.logicalId,
+    name: resource.ref,
+    arn: resource.arn,
+    handler: textOf(resource, 'Handler'),
+    codeDirectory: join(resource.directory, String(resource.metadata[ASSET_PATH])),
+    environment: environmentOf(resource),
+    memoryMb: numberOf(resource, 'MemorySize') ?? MEMORY_MB,
+    timeoutMs: (numberOf(resource, 'Timeout') ?? TIMEOUT_SECONDS) * 1000,
+    ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
+    ...(isObject(afterLoss) && { afterLoss }),
+    ...(isObject(afterRestart) && { afterRestart }),
+    ...(isObject(bundledFrom) && { bundledFrom: bundledFrom as BundledFrom }),
+    concurrencyMax: numberOf(resource, 'ReservedConcurrentExecutions'),
+    asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,
+  }
+}
+
+/** What keeps a function from running here, if anything does. */
+function obstacleTo(resource: ResolvedResource): string | undefined {
+  const { ZipFile, ImageUri } = objectOf(resource, 'Code')
+  const runtime = resource.property('Runtime')
+  if (ImageUri !== undefined) return 'it is a container image, and the local stack runs files'
+  if (typeof runtime !== 'string' || !runtime.startsWith('nodejs')) {
+    return `the local stack runs Node, and its runtime is ${runtime ?? 'not given'}`
+  }
+  if (ZipFile !== undefined) return 'its code stands in the template itself: put it into a file'
+  if (listOf(resource, 'Layers').length > 0) {
+    return 'it has layers, which the local stack does not have: bundle what is in them'
+  }
+  if (listOf(resource, 'FileSystemConfigs').length > 0) {
+    return 'it mounts a file system, which the local stack does not have'
+  }
+  if (typeof resource.metadata[ASSET_PATH] === 'string') return undefined
+  return 'the template does not say where its code is; synthesise with the context aws:cdk:enable-asset-metadata'
+}
+
+/** Functions that only a deployment calls: those of custom resources, and those that these name. */
+function deploymentHelpers(resources: Resources): ReadonlySet<ResolvedResource> {
+  const functions = resources.ofType('AWS::Lambda::Function')
+  const found = new Set<ResolvedResource>()
+  const add = (pointers: string): void => {
+    for (const one of functions) {
+      if (found.has(one) || !pointers.includes(JSON.stringify(one.arn))) continue
+      found.add(one)
+      add(JSON.stringify(one.property('Environment') ?? null))
+    }
+  }
+  for (const { type, property } of resources.all) {
+    const isCustom = type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource'
+    if (isCustom) add(JSON.stringify(property('ServiceToken') ?? null))
+  }
+  return found
+}
+
+const listOf = (resource: ResolvedResource, name: string): readonly unknown[] => {
+  const value = resource.property(name)
+  return Array.isArray(value) ? value : []
 }
 
 function environmentOf(resource: ResolvedResource): Record<string, string> {

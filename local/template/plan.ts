@@ -2,7 +2,8 @@
 // CloudFormation.
 
 import type { StackTemplate } from './assembly.ts'
-import { type ApiPlan, planApi } from './plan-api.ts'
+import { checkResources } from './check-resources.ts'
+import { type ApiPlan, planApis } from './plan-api.ts'
 import { type EventRulePlan, planRules, type SchedulePlan } from './plan-events.ts'
 import { type FunctionPlan, planFunctions } from './plan-functions.ts'
 import { planBuckets, planTables, type TablePlan } from './plan-stores.ts'
@@ -14,7 +15,7 @@ export type Plan = {
   readonly tables: readonly TablePlan[]
   /** Their names. */
   readonly buckets: readonly string[]
-  readonly api?: ApiPlan | undefined
+  readonly apis: readonly ApiPlan[]
   readonly schedules: readonly SchedulePlan[]
   /** Names of the event buses, the default one included. */
   readonly buses: readonly string[]
@@ -27,14 +28,15 @@ export type Plan = {
 export function planStack(stacks: readonly StackTemplate[]): Plan {
   const resources = new Resources(stacks)
   const leftOut: string[] = []
-  const functions = planFunctions(resources)
-  const api = planApi(resources, leftOut)
+  checkResources(resources, leftOut)
+  const functions = planFunctions(resources, leftOut)
+  const apis = planApis(resources, leftOut)
   const { schedules, eventRules } = planRules(resources, leftOut)
   return {
     functions,
     tables: planTables(resources),
     buckets: planBuckets(resources),
-    api,
+    apis,
     schedules,
     buses: ['default', ...resources.ofType('AWS::Events::EventBus').map(({ ref }) => ref)],
     eventRules,

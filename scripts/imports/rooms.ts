@@ -8,12 +8,14 @@ const data = {
     'lambdas/consumer/event.ts',
     'lambdas/consumer/settings.ts',
     'lambdas/engine/core/limits.ts',
+    'lambdas/foundation/node-version.ts',
     'lambdas/foundation/queue-id.ts',
     'lambdas/foundation/table.ts',
     'lambdas/http/routes.ts',
     'lambdas/rate/core/bounds.ts',
     'lambdas/runtime/function-name.ts',
     'lambdas/runtime/metric-names.ts',
+    'lambdas/runtime/variables.ts',
   ],
   /** What a call costs. */
   prices: ['lib/constructs/function-settings.ts', 'lib/prices.ts'],
@@ -72,11 +74,15 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   lib: data.stack,
   bin: ['lib'],
-  local: ['lib/constructs/function-settings.ts'],
+  local: [
+    'lib/constructs/function-settings.ts',
+    'lib/bundling/bundling.ts',
+    'lib/bundling/consumer-bundle.ts',
+  ],
   testing: ['local', 'lambdas/engine', 'lambdas/foundation'],
   cli: ['client', 'local', 'lambdas/http', ...engine, ...data.prices],
 
-  examples: ['lib', 'client', 'lambdas/consumer'],
+  examples: ['lib', 'client', 'lambdas/consumer', 'lambdas/engine', 'testing'],
   scripts: ['lib', 'local', 'lambdas'],
   bench: ['testing', 'lib', 'lambdas'],
   test: ['bench', 'bin', 'cli', 'client', 'lambdas', 'lib', 'local', 'scripts', 'testing'],

@@ -61,6 +61,21 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       figures: /^seed \d+;|items pushed|lost, doubled/,
     },
     {
+      name: 'ends',
+      command: ['test/proofs/ends/main.ts', '--rounds', times(40)],
+      figures: /^\d+ ends, seed|LOST/,
+    },
+    {
+      name: 'projects',
+      command: ['test/package/projects/main.ts'],
+      figures: /^(passed|failed|skipped) |projects passed/,
+    },
+    {
+      name: 'trade',
+      command: ['test/package/trade/main.ts'],
+      figures: /packages, \d+ not as expected|packages tried/,
+    },
+    {
       name: 'mutants',
       command: ['test/proofs/mutants/main.ts'],
       figures: /mutants killed/,

@@ -44,6 +44,11 @@ export function openApiDocument(): Json {
           schema: { type: 'string' },
         },
         ETag: { description: 'Changes with what is answered.', schema: { type: 'string' } },
+        IdempotencyReplayed: {
+          description:
+            '`true`: an earlier request with this key did it, and this one changed nothing.',
+          schema: { type: 'string' },
+        },
       },
       securitySchemes: {
         sigv4: {
@@ -172,12 +177,16 @@ function accepted(operation: Operation, answer: v.GenericSchema): Json {
   }
 }
 
-function success({ summary, hasEtag, hasRateLimit }: Operation, answer: v.GenericSchema): Json {
+function success(operation: Operation, answer: v.GenericSchema): Json {
+  const { summary, hasEtag, hasReplays, hasRateLimit } = operation
   return {
     description: summary,
     headers: {
       ...requestIdHeader,
       ...(hasEtag && { ETag: { $ref: '#/components/headers/ETag' } }),
+      ...(hasReplays && {
+        'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' },
+      }),
       ...(hasRateLimit && {
         RateLimit: { $ref: '#/components/headers/RateLimit' },
         'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },

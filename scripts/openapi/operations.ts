@@ -43,6 +43,7 @@ export type Operation = {
   /** What 202 says, where there is one. */
   readonly accepted?: v.GenericSchema
   readonly hasEtag?: true
+  readonly hasReplays?: true
   readonly hasRateLimit?: true
   readonly errors: readonly HttpErrorCode[]
 }
@@ -72,6 +73,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       '`Idempotency-Key` a repeated push has one effect and gets its first answer again.',
     call: pushCall,
     answer: answers.pushed,
+    hasReplays: true,
     errors: [
       ...queue,
       ...segments,

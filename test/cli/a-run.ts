@@ -15,6 +15,8 @@ export type RunOptions = {
   /** Somebody looks on. */
   readonly isTTY?: boolean
   readonly interrupt?: AbortSignal
+  /** What was typed for `pushpop`. */
+  readonly program?: string
   readonly onStdout?: (text: string) => void
 }
 
@@ -26,10 +28,11 @@ export const wordsOf = (line: Line): readonly string[] =>
 
 export async function run(line: Line, options: RunOptions = {}): Promise<Ran> {
   const { stdin = '', env = {}, isTTY = false, interrupt = new AbortController().signal } = options
+  const { program = 'pushpop' } = options
   const out = collected(isTTY, options.onStdout)
   const err = collected(isTTY)
   const input = Object.assign(Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]), { isTTY })
-  const io = { stdin: input, stdout: out.stream, stderr: err.stream, env, interrupt }
+  const io = { stdin: input, stdout: out.stream, stderr: err.stream, env, interrupt, program }
   const code = await runCli(wordsOf(line), io)
   return { code, stdout: out.text(), stderr: err.text() }
 }

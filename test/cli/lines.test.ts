@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { age } from '../../cli/console/amounts.ts'
-import { barLine } from '../../cli/console/progress-bar.ts'
-import { tableLines } from '../../cli/console/table.ts'
 import { batchesOf, type LineItem } from '../../cli/lines/batches.ts'
 import { importKey } from '../../cli/lines/import-key.ts'
 import { readStored } from '../../cli/lines/item-text.ts'
 import { LINE_BYTES_MAX, readLines } from '../../cli/lines/read-lines.ts'
 import { itemLine, withItems } from '../../cli/lines/write-item.ts'
 import { writtenBefore } from '../../cli/lines/written-before.ts'
+import { age } from '../../cli/terminal/amounts.ts'
+import { barLine } from '../../cli/terminal/progress-bar.ts'
+import { tableLines } from '../../cli/terminal/table.ts'
 import { useFolder } from './places.ts'
 
 const file = useFolder()
@@ -138,10 +138,17 @@ describe('a line of an item', () => {
       itemLine({ ...item, id: 'one-0-0' }),
       itemLine({ ...item, id: 'two-0-0', text: looksAlike }),
       itemLine({ ...item, id: 'three-0-0', reason: 'a "quoted" } reason' }),
+      itemLine({
+        ...item,
+        id: 'four-0-0',
+        reason: 'x',
+        deadLetteredAtMs: 1_500,
+        priorDeliveries: 3,
+      }),
     ]
     writeFileSync(name, `${lines.join('\n')}\n{"item":`)
     const before = await writtenBefore(name)
-    expect([...(before?.ids ?? [])]).toEqual(['one-0-0', 'two-0-0', 'three-0-0'])
+    expect([...(before?.ids ?? [])]).toEqual(['one-0-0', 'two-0-0', 'three-0-0', 'four-0-0'])
     expect(readFileSync(name).subarray(before?.bytes).toString()).toBe('{"item":')
     expect(await writtenBefore(file('none'))).toBeUndefined()
   })

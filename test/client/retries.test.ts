@@ -359,3 +359,24 @@ describe('a hurry, as a consumer has it when it stops', () => {
     expect(await pop).toEqual({ items: [], more: false })
   })
 })
+
+describe('A push that an earlier call with its key has made', () => {
+  const replay: Reply = answers(
+    200,
+    { items_pushed: 1, ids: ['i1'] },
+    { 'idempotency-replayed': 'true' },
+  )
+  const push = async (...replies: Reply[]) => {
+    const pushed = clientOf(replies).queue.push(1, { idempotencyKey: 'k' })
+    await vi.runAllTimersAsync()
+    return pushed
+  }
+
+  test('says that it changed nothing', async () => {
+    expect(await push(replay)).toEqual({ id: 'i1', repeated: true })
+  })
+
+  test('does not say so after a lost answer, because the earlier call may be itself', async () => {
+    expect(await push(breaks, replay)).toEqual({ id: 'i1' })
+  })
+})

@@ -36,6 +36,33 @@ describe('Announcing what waits', () => {
     ])
   })
 
+  it('ends what has expired, and the locks of consumers if none of them is alive.', async () => {
+    const stage = openSimulated()
+    const queues = stage.engine()
+    for (const id of ['expired', 'a-callers', 'a-consumers', 'many']) {
+      await push(queues, id, named('a', 50))
+    }
+    await lockItems(queues, 'expired', { ttlSeconds: 1 })
+    stage.clock.pass(1_000)
+    await lockItems(queues, 'a-callers')
+    await lockItems(queues, 'a-consumers', { forConsumer: true })
+    for (let n = 0; n < 50; n += 1) {
+      await lockItems(queues, 'many', { forConsumer: true, competing: true })
+    }
+    stage.announced.length = 0
+    expect(await queues.announceWaiting()).toMatchObject({ announced: 1 })
+    expect(stage.announced).toContain('expired: items-available')
+
+    stage.announced.length = 0
+    expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 3 })
+    for (const id of ['a-consumers', 'many']) {
+      expect(stage.announced).toContain(`${id}: items-available`)
+      expect((await popItems(queues, id, { count: 50 })).items).toHaveLength(50)
+    }
+    expect(stage.announced.filter((event) => event.startsWith('a-callers'))).toEqual([])
+    expect(await queues.pop('a-callers')).toMatchObject({ kind: 'locked' })
+  })
+
   it('does so each time it is asked, and keeps to a prefix.', async () => {
     const { stage, queues } = onSimulated()
     for (const id of ['orders-1', 'orders-2', 'mails']) await push(queues, id, named('a', 1))

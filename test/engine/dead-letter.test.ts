@@ -36,6 +36,27 @@ describe('Dead-lettering by hand', () => {
     expect(await drain(queues, deadLettersOf(queue))).toEqual([])
   })
 
+  it('tells when an item died and how often it had been delivered, until it is redriven.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, named('a', 2))
+    const first = await lockItems(queues, queue, { count: 1 })
+    await queues.release(queue, { lockId: first.lock.id })
+    const second = await lockItems(queues, queue, { count: 2 })
+    stage.clock.pass(7_000)
+    await queues.deadLetter(queue, { lockId: second.lock.id, reason: '(delivered 9 times)' })
+    const died = { reason: '(delivered 9 times)', deadLetteredAtMs: stage.clock.nowMs() }
+    const dead = await queues.browse(deadLettersOf(queue))
+    expect(dead.items).toMatchObject([
+      { text: '"a0"', deliveries: 0, ...died, priorDeliveries: 2 },
+      { text: '"a1"', deliveries: 0, ...died, priorDeliveries: 1 },
+    ])
+    await queues.redrive(deadLettersOf(queue))
+    for (const item of await drain(queues, queue)) {
+      expect(item.deliveries).toBe(1)
+      expect(item).not.toHaveProperty('priorDeliveries')
+    }
+  })
+
   it('of 100 large items moves all of them.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     const items = named('a', 100).map(({ text }) => ({ text: text.padEnd(20_000, ' ') }))
@@ -110,8 +131,8 @@ describe('With max_deliveries', () => {
     await queues.acknowledge(queue, { lockId: lock.id })
     const dead = await drain(queues, deadLettersOf(queue))
     expect(dead).toMatchObject([
-      { text: '"a0"', reason: 'max_deliveries' },
-      { text: '"a1"', reason: 'max_deliveries' },
+      { text: '"a0"', reason: 'max_deliveries', priorDeliveries: 2 },
+      { text: '"a1"', reason: 'max_deliveries', priorDeliveries: 2 },
     ])
     expect(await drain(queues, queue)).toEqual([])
   })

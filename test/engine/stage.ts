@@ -34,7 +34,7 @@ type Store = {
   close(): Promise<void>
 }
 
-export type EngineOptions = Steering & {
+type EngineOptions = Steering & {
   readonly clock?: Clock
   readonly idempotencyTtlSeconds?: number
   readonly events?: boolean

@@ -131,6 +131,15 @@ describe('The construct', () => {
       { concurrency: { ReturnExpiredLocks: 3 }, sweepers: 2, sweepEvery: Duration.seconds(30) },
       'must be 4 or more for `sweepers` of 2 with `sweepEvery` below 60 seconds, and is 3',
     ],
+    [
+      { throttle: { perSecond: 0, burst: 1 } },
+      '`throttle.perSecond` must be a number above 0, and',
+    ],
+    [
+      { throttle: { perSecond: 1, burst: 0.5 } },
+      '`throttle.burst` must be an integer of 1 or more',
+    ],
+    [{ serviceName: 'My Queues' }, '`serviceName` must be 1 to 256 letters, digits'],
     [{ concurrency: { Announce: 5 }, events: false }, '`concurrency.Announce` is for a function'],
   ] as [PushPopProps, string][])('refuses what it cannot be: %o.', (props, sentence) => {
     expect(() => shop(props)).toThrow(sentence)

@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { buildSync } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-import { type Bundle, bundle, bundleFunction } from '../../lib/bundling/bundle.ts'
+import { type Bundle, bundle } from '../../lib/bundling/bundle.ts'
+import type { Bundling } from '../../lib/bundling/bundling.ts'
+import { bundleFunction } from '../../lib/bundling/consumer-bundle.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
@@ -108,9 +111,173 @@ describe('The bundle of a consumer', () => {
 
   it('has nothing more where no package is CommonJS.', () => {
     const folder = temporaryFolder()
-    bundleFunction(ship, folder)
+    bundleFunction(ship, folder, { sourceMap: false })
     for (const name of readdirSync(folder)) {
       expect(readFileSync(join(folder, name)).equals(made.files.get(name) as Uint8Array)).toBe(true)
     }
+  })
+})
+
+describe('A `NodejsFunction`', () => {
+  it('as it bundles by default, CommonJS in one file, starts with a consumer’s handler.', () => {
+    const folder = temporaryFolder()
+    buildSync({
+      entryPoints: [ship],
+      outfile: join(folder, 'index.js'),
+      bundle: true,
+      platform: 'node',
+      target: 'node24',
+      logLevel: 'silent',
+    })
+    const { stdout, stderr } = runIn(
+      folder,
+      `import { createRequire } from 'node:module'
+       const { handler } = createRequire(import.meta.url)('./index.js')
+       console.log(await handler({ detail: {} }).catch(({ message }) => message))`,
+    )
+    expect(stderr).toBe('')
+    expect(stdout).toContain('the event names no queue')
+  })
+})
+
+/** A project with these files; those below `node_modules` are its packages. */
+function aProject(files: Readonly<Record<string, string | object>>): string {
+  const folder = temporaryFolder()
+  for (const [path, contents] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    const text = typeof contents === 'string' ? contents : JSON.stringify(contents)
+    writeFileSync(join(folder, path), text)
+  }
+  return folder
+}
+
+/** Bundled and started; what the handler gave. */
+function answerOf(folder: string, bundling?: Bundling): string {
+  const made = join(folder, 'made')
+  bundleFunction(join(folder, 'ship.ts'), made, bundling)
+  const program = `import { handler } from './index.mjs'; console.log(await handler())`
+  const { stdout, stderr } = runIn(made, program)
+  expect(stderr).toBe('')
+  return stdout.trim()
+}
+
+const native = {
+  'node_modules/fast/package.json': { name: 'fast', dependencies: { 'node-gyp-build': '4' } },
+  'node_modules/fast/index.js': "module.exports = require('node-gyp-build')(__dirname)",
+  'node_modules/node-gyp-build/package.json': { name: 'node-gyp-build' },
+  'node_modules/node-gyp-build/index.js': "module.exports = () => { throw new Error('no build') }",
+}
+const user = (manifest: object) => ({
+  'node_modules/user/package.json': { name: 'user', ...manifest },
+  'node_modules/user/index.js':
+    "exports.it = 'slow'\ntry { exports.it = require('fast') } catch {}\n",
+  'ship.ts': "import { it } from 'user'\nexport const handler = () => it\n",
+})
+
+describe('A package of a consumer', () => {
+  it('with native code is refused, with what to do.', () => {
+    const own = "import fast from 'fast'\nexport const handler = () => fast\n"
+    for (const files of [{ 'ship.ts': own }, user({ dependencies: { fast: '1' } })]) {
+      expect(() => answerOf(aProject({ ...native, ...files }))).toThrow(
+        /^Cannot bundle .+ because "fast" has native code, which must be built for Lambda: name it in `external`/,
+      )
+    }
+  })
+
+  it('with one binary for each platform is refused as well.', () => {
+    const folder = aProject({
+      'node_modules/picture/package.json': {
+        name: 'picture',
+        optionalDependencies: { '@picture/linux-arm64': '1', '@picture/darwin-arm64': '1' },
+      },
+      'node_modules/picture/index.js': 'exports.resize = () => {}',
+      'ship.ts': "import { resize } from 'picture'\nexport const handler = resize\n",
+    })
+    expect(() => answerOf(folder)).toThrow('because "picture" has native code')
+  })
+
+  it.each([
+    { optionalDependencies: { fast: '1' } },
+    { peerDependencies: { fast: '1' }, peerDependenciesMeta: { fast: { optional: true } } },
+  ])('does without native code that is optional for it: %o.', (manifest) => {
+    expect(answerOf(aProject({ ...native, ...user(manifest) }))).toBe('slow')
+  })
+
+  it('does without what is not installed, where it asks for it only when needed.', () => {
+    const folder = aProject({
+      'node_modules/drivers/package.json': { name: 'drivers' },
+      'node_modules/drivers/index.js':
+        "exports.of = (name) => (name === 'oracle' ? require('oracledb') : 'here')\n",
+      'ship.ts': "import { of } from 'drivers'\nexport const handler = () => of('pg')\n",
+    })
+    expect(answerOf(folder)).toBe('here')
+  })
+
+  it.each([
+    ['nothere', 'there is no "nothere" (', ': install it, or name it in `external` if a layer'],
+    ['./nothere.ts', 'there is no "./nothere.ts" (', 'ship.ts:1)'],
+    ['.prisma/client/default', 'there is no ".prisma/client/default"', 'npx prisma generate'],
+  ])('that the handler imports and that is not there, %s, is refused.', (name, reason, toDo) => {
+    const ship = `import { it } from '${name}'\nexport const handler = () => it\n`
+    const bundling = () => answerOf(aProject({ 'ship.ts': ship }))
+    expect(bundling).toThrow(reason)
+    expect(bundling).toThrow(toDo)
+  })
+})
+
+describe('The bundling of a consumer', () => {
+  const ship = `
+    // The handler.
+    declare const STAGE: string
+    export const handler = () => {
+      const where = new Error('here').stack?.split('\\n')[1] ?? ''
+      return [STAGE, (globalThis as { top?: string }).top, where.trim()].join(' ')
+    }`
+  const define = { STAGE: '"test"' }
+
+  it('takes a banner, and expressions for names.', () => {
+    const banner = 'globalThis.top="first";'
+    expect(answerOf(aProject({ 'ship.ts': ship }), { define, banner })).toMatch(/^test first at /)
+  })
+
+  it('makes source maps, so that a trace names the file and the line.', () => {
+    const folder = aProject({ 'ship.ts': ship })
+    const made = join(folder, 'made')
+    bundleFunction(join(folder, 'ship.ts'), made, { define })
+    const { sources } = JSON.parse(readFileSync(join(made, 'index.mjs.map'), 'utf8'))
+    expect(sources).toEqual([relative('', join(folder, 'ship.ts'))])
+    writeFileSync(
+      join(made, 'p.mjs'),
+      `import { handler } from './index.mjs'; console.log(handler())`,
+    )
+    const { stdout } = spawnSync(process.execPath, ['--enable-source-maps', 'p.mjs'], {
+      cwd: made,
+      encoding: 'utf8',
+    })
+    expect(stdout).toMatch(/ship\.ts:5:\d+\)?$/m)
+  })
+
+  it('makes none if told so, and minifies unless told not to.', () => {
+    const folder = aProject({ 'ship.ts': ship })
+    const made = join(folder, 'made')
+    const { files } = bundleFunction(join(folder, 'ship.ts'), made, {
+      define,
+      sourceMap: false,
+      minify: false,
+    })
+    expect([...files.keys()]).toEqual(['index.mjs'])
+    expect(readFileSync(join(made, 'index.mjs'), 'utf8')).toContain('var handler = () => {')
+  })
+
+  it('leaves out what is external.', () => {
+    const folder = aProject({
+      ...native,
+      'ship.ts': "import fast from 'fast'\nexport const handler = () => fast\n",
+    })
+    const { files } = bundleFunction(join(folder, 'ship.ts'), join(folder, 'made'), {
+      external: ['fast'],
+      sourceMap: false,
+    })
+    expect(Buffer.from(files.get('index.mjs') as Uint8Array).toString()).toContain('from"fast"')
   })
 })

@@ -1,16 +1,17 @@
 import { join } from 'node:path'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Topic } from 'aws-cdk-lib/aws-sns'
-import { Duration, type Stack } from 'aws-cdk-lib/core'
+import { Duration, Stack } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
 import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
 import {
   PushPopConsumer,
   type PushPopConsumerProps,
 } from '../../lib/constructs/push-pop-consumer.ts'
-import { objections, packs } from './objections.ts'
+import { objections, objectionsOfNag2, packs } from './objections.ts'
 import { rightsOfRole, withoutHashes } from './rights.ts'
-import { aService } from './synthesised.ts'
+import { aService, lookInto } from './synthesised.ts'
 
 const ship = join(import.meta.dirname, '../../examples/orders/ship.ts')
 
@@ -204,5 +205,71 @@ describe('What a consumer cannot be', () => {
     expect(() => shop({}, { events: false })).toThrow(
       'Cannot make the consumer "Ship" because its service has `events: false`',
     )
+  })
+})
+
+describe('A consumer in somebody’s app', () => {
+  const inline = (stack: Stack) =>
+    new LambdaFunction(stack, 'Own Function', {
+      runtime: Runtime.NODEJS_24_X,
+      handler: 'index.handler',
+      code: Code.fromInline('exports.handler = async () => {}'),
+      timeout: Duration.seconds(30),
+    })
+
+  it('may have its function in another stack, which then needs the service’s and not the other way round.', () => {
+    const { app, stack, service } = aService({}, 'My Queues')
+    const workers = new Stack(app, 'Workers')
+    const made = new PushPopConsumer(stack, 'Ship', {
+      service,
+      queues: 'orders',
+      function: inline(workers),
+    })
+    expect([made.rule, made.failures].map((part) => Stack.of(part))).toEqual([workers, workers])
+    const { stacks } = app.synth()
+    const needs = stacks.find(({ id }) => id === 'Shop')?.dependencies.map(({ id }) => id)
+    expect(needs).not.toContain('Workers')
+    expect(
+      lookInto(app, workers)
+        .ofType('AWS::Events::Rule')
+        .map(([, { Properties }]) => Properties.Targets.length),
+    ).toEqual([1])
+  })
+
+  it('may have spaces in its ids, which names do without.', () => {
+    const { stack, service, look } = aService({}, 'My Queues')
+    new PushPopConsumer(stack, 'My Consumer', { service, queues: 'a', function: inline(stack) })
+    const names = look().ofType('AWS::Events::EventBus')
+    expect(only(names)[1].Properties.Name).toBe('Shop-My-Queues')
+    const alarms = look().ofType('AWS::CloudWatch::Alarm')
+    const lost = alarms.map(([, { Properties }]) => String(Properties.AlarmName))
+    expect(lost.filter((name) => /\s/.test(name))).toEqual([])
+  })
+
+  it('is traced, logged and thrown away as its service is.', () => {
+    const { look } = shop(
+      {},
+      { tracing: false, throwaway: true, logRetention: RetentionDays.ONE_DAY },
+    )
+    const { resources } = look()
+    const own = Object.entries(resources).filter(([id]) => id.startsWith('Ship'))
+    const ofType = (type: string) => only(own.filter(([, { Type }]) => Type === type))[1]
+    expect(ofType('AWS::Lambda::Function').Properties).not.toHaveProperty('TracingConfig')
+    const logs = ofType('AWS::Logs::LogGroup')
+    expect(logs).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 1 } })
+  })
+
+  it('has source maps that Node reads, unless they are turned off.', () => {
+    const environment = (given: Given) => partsOf(shop(given)).function.Environment.Variables
+    const entry = { entry: ship, environment: { NODE_OPTIONS: '--no-deprecation' } }
+    expect(environment({ function: entry }).NODE_OPTIONS).toBe(
+      '--no-deprecation --enable-source-maps',
+    )
+    const without = { entry: ship, bundling: { sourceMap: false } }
+    expect(environment({ function: without })).not.toHaveProperty('NODE_OPTIONS')
+  })
+
+  it('breaks no rule of cdk-nag 2 but by its own function.', () => {
+    expect(objectionsOfNag2(shop())).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { Validations } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
-import { objections, packs } from './objections.ts'
+import { objections, objectionsOfNag2, packs } from './objections.ts'
 import { type Synthesised, synthesised } from './synthesised.ts'
 
 type Acknowledged = Readonly<Record<string, string>>
@@ -30,6 +30,17 @@ const settings: [string, Readonly<Record<string, string>>][] = [
 describe.each(packs)('The rules of %s', (pack) => {
   it.each(settings)('find nothing in the stack %s.', (_, context) => {
     expect(objections(synthesised(context), pack)).toEqual([])
+  })
+})
+
+describe('The rules of cdk-nag 2', () => {
+  it.each(settings)('find nothing in the stack %s.', (_, context) => {
+    expect(objectionsOfNag2(synthesised(context))).toEqual([])
+  })
+
+  it('object to auth=none.', () => {
+    const found = objectionsOfNag2(synthesised({ auth: 'none' }))
+    expect(found).toContain('AwsSolutions-APIG4 at PushPop/Default/Api/PushRoute')
   })
 })
 

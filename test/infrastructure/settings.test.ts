@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Stack } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
+import { pushPopApp } from '../../lib/pushpop-app.ts'
 import { SettingError } from '../../lib/settings.ts'
-import { synthesised } from './synthesised.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { lookInto, synthesised, withoutBundles } from './synthesised.ts'
 
 const issuer = 'https://login.example/'
 const topic = 'the ARN of an SNS topic'
@@ -56,6 +59,8 @@ describe('A setting that cannot be meant', () => {
       { concurrency: 'ReturnExpiredLocks:1', sweepEvery: '59' },
       'must be ReturnExpiredLocks:2 or more for `sweepers` of 1 with `sweepEvery` below 60 seconds',
     ],
+    [{ sweepevery: '5' }, '"sweepevery" does not exist; write "sweepEvery"'],
+    [{ cors: 'https://a' }, '"cors" does not exist; there are alarmTopic, audience, auth, '],
     [{ alarmTopic: 'operators' }, `"alarmTopic" must be ${topic}, and it is "operators"`],
   ] as [Record<string, string>, string][])(
     '%o is refused in one sentence.',
@@ -116,5 +121,43 @@ describe('A stage', () => {
     expect(resources.ApiAccessLogs?.DeletionPolicy).toBe('RetainExceptOnCreate')
     const trial = synthesised({ stage: 'dev', throwaway: 'true' })
     expect(trial.resources.PushLogs?.DeletionPolicy).toBe('Delete')
+  })
+})
+
+describe('Who may call', () => {
+  const at = (outdir: string, context: Readonly<Record<string, string>>) => {
+    const app = pushPopApp({ outdir, context: { ...withoutBundles, ...context }, checked: false })
+    const stack = app.node.findChild('PushPop') as Stack
+    return lookInto(app, stack)
+  }
+  const tokens = { auth: 'jwt', issuer: 'https://login.example', audience: 'a,b' }
+
+  it('is an output of the stack.', () => {
+    const { template } = at(temporaryFolder(), { ...tokens, corsOrigins: 'https://shop.example' })
+    const value = 'jwt of https://login.example for a,b, pages of https://shop.example'
+    template.hasOutput('WhoMayCall', { Value: value })
+  })
+
+  it('is warned of where only the command line says so, because the next one may not.', () => {
+    const { warnings } = at(temporaryFolder(), tokens)
+    expect(warnings).toEqual([
+      expect.stringContaining('"auth" decides who may call, and comes from the command line'),
+      expect.stringContaining('"issuer" decides'),
+      expect.stringContaining('"audience" decides'),
+    ])
+    expect(at(temporaryFolder(), {}).warnings).toEqual([])
+  })
+
+  it('is warned of when the next deployment forgets a setting.', () => {
+    const outdir = temporaryFolder()
+    at(outdir, tokens).app.synth()
+    const { app, warnings } = at(outdir, {})
+    expect(warnings).toEqual([
+      expect.stringContaining(
+        'the last synth here said "jwt of https://login.example for a,b", and this one says "iam"',
+      ),
+    ])
+    app.synth()
+    expect(at(outdir, {}).warnings).toEqual([])
   })
 })

@@ -107,6 +107,6 @@ describe('Logical ids', () => {
         'AlarmsCallsFail',
       ]),
     )
-    expect(Object.keys(Outputs)).toEqual(['Url', 'TableName', 'BucketName'])
+    expect(Object.keys(Outputs)).toEqual(['Url', 'TableName', 'BucketName', 'WhoMayCall'])
   })
 })

@@ -1,13 +1,13 @@
 // What keeps `npm start` from starting: one clear sentence each, and a code that says so.
 
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { type Started, start, writeApp } from './a-start.ts'
+import { hasProc, type Started, start, writeApp } from './a-start.ts'
 
 let directory: string
 let app: string
@@ -83,6 +83,50 @@ describe('npm start says what is wrong', () => {
     expect(text).toMatch(/^Cannot use the data folder .*a-file because of this: /)
   })
 
+  test('when the data folder holds what is not ours', async () => {
+    const folder = join(directory, 'photos')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'cat.jpg'), '')
+    const { code, text } = await refusalOf(['--data', folder, '--app', app, '--port', '0'])
+    expect(code).toBe(1)
+    expect(text).toContain(
+      `${folder} because it holds other files (cat.jpg); choose a new or an empty one with --data`,
+    )
+    expect(readdirSync(folder)).toEqual(['cat.jpg'])
+  })
+
+  test.skipIf(!hasProc)('when the data folder cannot be made', async () => {
+    const { code, text } = await refusalOf(['--data', '/proc/x', '--app', app, '--port', '0'])
+    expect(code).toBe(1)
+    expect(text).toMatch(/^Cannot use the data folder \/proc\/x because of this: ENOENT/)
+  })
+
+  test('when the port behind it is in use, and another API needs that', async () => {
+    const apis = writeApp(join(directory, 'apis'), {
+      functions: {},
+      resources: {
+        Own: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP' } },
+      },
+    })
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const taken = (server.address() as AddressInfo).port
+    const { text } = await refusalOf(['--port', String(taken - 1), '--memory', '--app', apis])
+    expect(text).toBe(
+      `Cannot listen on port ${taken} for the API Own because something else listens there; ` +
+        'the APIs have ports in a row, whose first you choose with --port\n',
+    )
+    server.close()
+  })
+
+  test('when npm took an option for itself', async () => {
+    const env = { npm_config_port: '8102', npm_lifecycle_event: 'start' }
+    expect(await refusalOf([], env)).toEqual({
+      code: 2,
+      text: 'Cannot start because npm took --port for itself; write npm start -- --port 8102\n',
+    })
+  })
+
   test('when there is no DynamoDB for this machine', async () => {
     const platform = "data:text/javascript,Object.defineProperty(process,'arch',{value:'sparc'})"
     const env = { NODE_OPTIONS: `--import ${platform}` }
@@ -132,7 +176,7 @@ describe('npm start says what is wrong', () => {
 test('npm start -- --help lists what there is', async () => {
   const started = startHere(['--help'])
   expect(await started.ended).toBe(0)
-  for (const option of ['--port N', '--data DIR', '--memory', '--app FILE']) {
+  for (const option of ['--port N', '--data DIR', '--memory', '--app FILE', '--watch']) {
     expect(started.stdout()).toContain(option)
   }
 })

@@ -2,22 +2,28 @@
 // nothing else of this repository.
 
 import { execFile, spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
+/** An install from a slow registry. */
+const COMMAND_MS_MAX = 300_000
+
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string }
 
 export function run(command: string, args: readonly string[], options: RunOptions): Promise<Ran> {
   const { cwd, env } = options
   return new Promise((resolve) => {
-    execFile(command, [...args], { cwd, env: { ...alone, ...env } }, (error, stdout, stderr) => {
+    const settings = { cwd, env: { ...alone, ...env }, timeout: COMMAND_MS_MAX }
+    const child = execFile(command, [...args], settings, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
       resolve({ code, stdout, stderr })
     })
+    // npx waits for the end of its input.
+    child.stdin?.end()
   })
 }
 
@@ -47,15 +53,20 @@ export type Packed = {
  * What `npm pack` does, in a folder of its own: `dist/` here would come and go under other tests, and
  * whoever has one would lose it.
  */
-export async function packInto(folder: string): Promise<Packed> {
+export async function packInto(folder: string): Promise<Record<'pushpop' | 'client', Packed>> {
   const stage = join(folder, 'stage')
   mkdirSync(stage)
-  for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', '.gitignore']) {
-    copyFileSync(join(root, name), join(stage, name))
+  const copied = ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', '.gitignore', 'docs']
+  for (const name of [...copied, 'packages/client/package.json', 'packages/client/README.md']) {
+    cpSync(join(root, name), join(stage, name), { recursive: true })
   }
   const build = join(root, 'scripts/build-package.ts')
   await mustRun(process.execPath, [build, join(stage, 'dist')], { cwd: root })
-  return npmPack(stage, ['--pack-destination', folder])
+  const into = ['--pack-destination', folder]
+  return {
+    pushpop: await npmPack(stage, into),
+    client: await npmPack(join(stage, 'packages/client'), into),
+  }
 }
 
 /** What `npm pack` would take from this folder as it is now. */
@@ -76,6 +87,8 @@ export type Project = {
   add(name: string): void
   /** Runs this module in the project. */
   script(code: string, env?: Readonly<Record<string, string>>): Promise<string>
+  /** Runs this script of CommonJS in the project, on a Node that requires no ES module. */
+  commonJs(code: string): Promise<string>
   /** Type-checks these modules in the project; what is wrong, or nothing. */
   check(modules: readonly string[], options: readonly string[]): Promise<string>
   pushpop(...args: readonly string[]): Promise<Ran>
@@ -97,10 +110,14 @@ export const peers = Object.keys(packageJson.peerDependencies)
  * An empty folder outside of this repository, with the package and these packages installed. Linked,
  * not copied, for they are 200 MB: what they need themselves they find where they really are.
  */
-export async function makeProject(tarball: string, others: readonly string[]): Promise<Project> {
+export async function makeProject(
+  tarball: string,
+  others: readonly string[],
+  name = 'pushpop',
+): Promise<Project> {
   const folder = temporaryFolder('package')
   const modules = join(folder, 'node_modules')
-  const unpacked = join(modules, 'pushpop')
+  const unpacked = join(modules, name)
   mkdirSync(unpacked, { recursive: true })
   await mustRun('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1'], { cwd: folder })
   const add = (name: string): void => link(join(root, 'node_modules', name), join(modules, name))
@@ -120,6 +137,10 @@ export async function makeProject(tarball: string, others: readonly string[]): P
     add,
     script: (code, env = {}) =>
       mustRun(process.execPath, ['--no-strip-types', write(code, '.mjs')], { cwd: folder, env }),
+    commonJs: (code) =>
+      mustRun(process.execPath, ['--no-experimental-require-module', write(code, '.cjs')], {
+        cwd: folder,
+      }),
     async check(modules, options) {
       const tsc = join(root, 'node_modules/typescript/bin/tsc')
       const files = modules.map((code) => write(code, '.ts'))

@@ -1,14 +1,15 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { needNode } from '../../cli/node-version.ts'
-import emulator from '../../emulator/package.json' with { type: 'json' }
+import * as client from '../../client/index.ts'
+import dynoxideFolder from '../../dynoxide/package.json' with { type: 'json' }
 import {
   DYNOXIDE_VERSION,
   dynoxidePackages,
   dynoxideToInstall,
 } from '../../local/stores/dynoxide-binary.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import clientJson from '../../packages/client/package.json' with { type: 'json' }
 import { startQueues, type TestQueues } from '../../testing/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
@@ -29,13 +30,16 @@ const KB = 1_024
 
 let folder: string
 let packed: Packed
+let packedClient: Packed
 /** With what comes along; and with all that is asked for but esbuild, which a test adds. */
 let plain: Project
 let full: Project
 
 beforeAll(async () => {
   folder = temporaryFolder('packed')
-  packed = await packInto(folder)
+  const both = await packInto(folder)
+  packed = both.pushpop
+  packedClient = both.client
   const tarball = join(folder, packed.filename)
   plain = await makeProject(tarball, [...dependencies, '@types/node'])
   const beside = [...peers, ...dynoxide].filter((name) => name !== 'esbuild')
@@ -50,11 +54,14 @@ afterAll(() => {
 describe('The package', () => {
   it('holds what was built, and nothing of this workplace.', async () => {
     const paths = packed.files.map(({ path }) => path)
-    const others = paths.filter((path) => !path.startsWith('dist/'))
+    const others = paths.filter((path) => !/^(dist|docs)\//.test(path))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+    // The README's links lead to them.
+    expect(paths).toEqual(expect.arrayContaining(['docs/README.md', 'docs/api.md']))
     const folders = new Set(paths.flatMap((path) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []))
     expect([...folders].sort()).toEqual([
       'bin',
+      'cjs',
       'cli',
       'client',
       'functions',
@@ -71,13 +78,20 @@ describe('The package', () => {
   it('is made by `npm pack` in this repository of what was built there, and of nothing else.', async () => {
     expect(packageJson.scripts.prepack).toContain('scripts/build-package.ts')
     const { files } = await listPacked()
-    const others = files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'))
+    const others = files.map(({ path }) => path).filter((path) => !/^(dist|docs)\//.test(path))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   })
 
   it('is small.', () => {
-    expect(packed.size / KB).toBeLessThan(800)
-    expect(packed.unpackedSize / KB).toBeLessThan(2_700)
+    expect(packed.size / KB).toBeLessThan(1_300)
+    expect(packed.unpackedSize / KB).toBeLessThan(5_000)
+  })
+
+  it('is smaller still for the client alone, which is one package and needs no other.', () => {
+    expect(packedClient.unpackedSize / KB).toBeLessThan(200)
+    expect(clientJson).not.toHaveProperty('dependencies')
+    expect(clientJson).not.toHaveProperty('peerDependencies')
+    expect(clientJson.version).toBe(packageJson.version)
   })
 
   it('imports nothing that does not come with it or is asked for.', () => {
@@ -109,7 +123,7 @@ describe('The package', () => {
   })
 
   it('asks for the binary that this repository installs.', () => {
-    expect(emulator.optionalDependencies).toEqual(
+    expect(dynoxideFolder.optionalDependencies).toEqual(
       Object.fromEntries(dynoxidePackages.map((name) => [name, DYNOXIDE_VERSION])),
     )
   })
@@ -229,17 +243,27 @@ const useConsumer = `
   consumer(async () => 17)
 `
 const useTesting = `
-  import { type LocalStack, startLocalStack, startQueues, type TestQueues } from 'pushpop/testing'
+  import { consumer } from 'pushpop/consumer'
+  import {
+    type FakeContext, fakeContext, type LocalStack, startLocalStack, startQueues, type TestQueues,
+  } from 'pushpop/testing'
+
+  const handler = consumer<number>(async () => {})
+  const context: FakeContext = fakeContext({ timeoutSeconds: 10 })
+  export const left: number = context.getRemainingTimeInMillis()
 
   export async function work(): Promise<number> {
     const store: TestQueues = await startQueues({ name: 'shop', remindAfterSeconds: 60 })
     Object.assign(process.env, store.environment)
     const queue = store.newQueue()
     await store.queues.push(queue, { items: [{ text: '17' }] })
+    const { acknowledged } = await store.wake(queue, handler)
+    const { itemsReturned }: { itemsReturned: number } = await store.moveTime(acknowledged)
+    await handler({ detail: { queue } }, fakeContext({ clock: store.clock }))
     const stack: LocalStack = await startLocalStack({ port: 0, app: 'app.ts' })
     await fetch(stack.url + '/healthz')
     await Promise.all([store.stop(), stack.stop()])
-    return (await store.queues.inspect(queue)).count
+    return itemsReturned + (await store.queues.inspect(queue)).count
   }
   // @ts-expect-error
   startQueues({ tableName: 'shop' })
@@ -295,13 +319,42 @@ describe('An entry', () => {
     expect(JSON.parse(found)).toEqual(expect.arrayContaining(names))
   })
 
-  it('is required by CommonJS as well.', async () => {
-    const found = await full.script(`
-      import { createRequire } from 'node:module'
-      const require = createRequire(import.meta.url)
-      console.log(${Object.keys(entries).map((entry) => `typeof require('${entry}')`)})`)
-    expect(found).toBe('object object object object object object\n')
+  it.each(Object.entries(entries))(
+    '%s is required by CommonJS too, on a Node that requires no ES module.',
+    async (entry, names) => {
+      const project = entry === 'pushpop' ? full : plain
+      const found = await project.commonJs(`
+        console.log(JSON.stringify(Object.keys(require('${entry}'))))`)
+      expect(JSON.parse(found)).toEqual(expect.arrayContaining(names))
+    },
+  )
+
+  it('has types for TypeScript that resolves as Node 10 did.', () => {
+    const { typesVersions, exports } = packageJson
+    const types = Object.entries(exports).flatMap(([path, entry]) =>
+      typeof entry === 'object' ? [[path.slice(2), [entry.require.types]] as const] : [],
+    )
+    expect(packageJson.types).toBe(exports['.'].require.types)
+    expect(typesVersions['*']).toEqual(Object.fromEntries(types.filter(([path]) => path !== '')))
   })
+})
+
+describe('The client’s own package', () => {
+  it.each(['import', 'require'] as const)(
+    'is loaded by %s, with nothing beside it.',
+    async (by) => {
+      const alone = await makeProject(join(folder, packedClient.filename), [], 'pushpop-client')
+      const found =
+        by === 'import'
+          ? await alone.script(`
+            import * as entry from 'pushpop-client'
+            console.log(Object.keys(entry).sort().join(' '))`)
+          : await alone.commonJs(
+              `console.log(Object.keys(require('pushpop-client')).sort().join(' '))`,
+            )
+      expect(found.trim().split(' ')).toEqual(Object.keys(client).sort())
+    },
+  )
 })
 
 describe('The construct', () => {
@@ -474,6 +527,36 @@ describe('What helps to test', () => {
     expect(await full.script(work)).toBe('17\n')
   })
 
+  const moving = `
+    process.env.PUSHPOP_LOG_LEVEL = 'error'
+    const seen = []
+    const handler = consumer(([item]) => void seen.push(item.value, item.deliveries))
+    async function main() {
+      const store = await startQueues()
+      Object.assign(process.env, store.environment)
+      const queue = store.newQueue()
+      await store.queues.push(queue, { items: [{ text: '17' }] })
+      await store.queues.pop(queue, { requireAck: true })
+      const runs = [(await store.wake(queue, handler)).ended]
+      const { itemsReturned } = await store.moveTime(31_000)
+      runs.push((await store.wake(queue, handler)).ended)
+      process.stdout.write('\\n' + [...runs, itemsReturned, ...seen].join(' '))
+      await store.stop()
+    }
+    main()`
+
+  it('runs a consumer in a time that the test moves, in ES modules and in CommonJS.', async () => {
+    const esm = `
+      import { consumer } from 'pushpop/consumer'
+      import { startQueues } from 'pushpop/testing'`
+    const cjs = `
+      const { consumer } = require('pushpop/consumer')
+      const { startQueues } = require('pushpop/testing')`
+    for (const said of [await full.script(esm + moving), await full.commonJs(cjs + moving)]) {
+      expect(said.split('\n').at(-1)).toBe('locked empty 1 17 2')
+    }
+  })
+
   it('says what to install where they are not.', async () => {
     const binary = dynoxideToInstall(process)
     const toInstall = `${binary === undefined ? 'Start DynamoDB Local' : `Run npm install --save-optional ${binary}`}`
@@ -504,13 +587,6 @@ describe('pushpop', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('pushpop help COMMAND')
     expect((await plain.pushpop('start', '--help')).stdout).toContain('  pushpop start [options]\n')
-  })
-
-  it('says which Node it needs, where it is not there.', () => {
-    expect(() => needNode('22.15', 'this')).not.toThrow()
-    expect(() => needNode('99.1', 'a test')).toThrow(
-      `Cannot go on because a test needs Node 99.1 or newer, and this is ${process.version}`,
-    )
   })
 
   it('start says what it needs that is not there.', async () => {

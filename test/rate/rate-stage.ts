@@ -14,7 +14,7 @@ type Port = { send(command: never): Promise<unknown> }
 
 export type LimitsOnWire = RateLimits & { readonly wire: Wire }
 
-export type ProcessOptions = Steering & {
+type ProcessOptions = Steering & {
   readonly clock?: Clock
   readonly secret?: Uint8Array
   readonly formerSecrets?: readonly Uint8Array[]
@@ -49,7 +49,7 @@ export class RateStage {
   }
 }
 
-export type SimulatedStage = RateStage & {
+type SimulatedStage = RateStage & {
   readonly store: SimulatedStore
   row(key: string, shard?: number): Row | undefined
 }

@@ -32,7 +32,7 @@ describe('what bootstrap has to install', () => {
   })
 
   test('not a folder of this repository, which is where it is', () => {
-    const packages = { '': { version: '9.9.9' }, emulator: { version: '1.0.0' } }
+    const packages = { '': { version: '9.9.9' }, dynoxide: { version: '1.0.0' } }
     expect(missing({ packages }, {})).toEqual([])
   })
 })

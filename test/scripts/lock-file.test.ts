@@ -14,7 +14,7 @@ type Entry = {
 }
 
 const entries: readonly [path: string, entry: Entry][] = Object.entries(lock.packages)
-/** All but this repository, its folder `emulator` and the link to it. */
+/** All but this repository, its folder `dynoxide` and the link to it. */
 const installed = entries.filter(([path, { link }]) => path.startsWith('node_modules/') && !link)
 
 /**

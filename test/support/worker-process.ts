@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-export type WorkerProcess<Question, Answer> = {
+type WorkerProcess<Question, Answer> = {
   /** Fails when the process ends first. */
   ask(question: Question): Promise<Answer>
   stop(): Promise<void>

@@ -12,13 +12,12 @@ let store: TestQueues
 const saved = { ...process.env }
 
 beforeAll(async () => {
-  store = await startQueues({ name: 'shop', clock: { nowMs: () => nowMs, sleep: async () => {} } })
+  store = await startQueues({ name: 'shop' })
 })
 afterAll(() => store.stop())
 afterEach(() => {
   process.env = { ...saved }
 })
-let nowMs = Date.now()
 
 const item = { text: '{"order":17}' }
 
@@ -32,13 +31,43 @@ describe('Queues for a test', () => {
     expect((await store.queues.inspect(other)).count).toBe(0)
   })
 
-  it('go by the clock of the test.', async () => {
+  it('live in a time that the test moves: a lock expires, and an item that came back too often is dead.', async () => {
+    // Locks that other tests left.
+    await store.moveTime(301_000)
     const queue = store.newQueue()
+    await store.queues.configure(queue, { maxDeliveries: 2 })
     await store.queues.push(queue, { items: [item] })
     await store.queues.pop(queue, { requireAck: true, ttlSeconds: 30 })
-    nowMs += 31_000
-    const again = await store.queues.pop(queue, { requireAck: true })
+    expect(await store.moveTime(20_000)).toMatchObject({ itemsReturned: 0 })
+    expect(await store.moveTime(11_000)).toMatchObject({ itemsReturned: 1, itemsDeadLettered: 0 })
+    const again = await store.queues.pop(queue, { requireAck: true, ttlSeconds: 30 })
     expect(again).toMatchObject({ kind: 'items', items: [{ ...item, deliveries: 2 }] })
+    expect(await store.moveTime(31_000)).toMatchObject({ itemsDeadLettered: 1 })
+    const { items } = await store.queues.browse(`${queue}-deadletter`)
+    expect(items).toMatchObject([{ ...item, reason: 'max_deliveries', priorDeliveries: 2 }])
+    expect((await store.queues.inspect(queue)).count).toBe(0)
+  })
+
+  it('cannot go back in time.', async () => {
+    await expect(store.moveTime(-1)).rejects.toThrow('Cannot move the time by -1 ms')
+  })
+
+  it('wake a consumer, which lives in the same time: what a dead process had locked comes to it.', async () => {
+    Object.assign(process.env, store.environment, { PUSHPOP_LOG_LEVEL: 'error' })
+    const seen: object[] = []
+    const handler = consumer<{ order: number }>(async ([first], context) => {
+      // By the time of the test this lock lives; by the system's it would have ended minutes ago.
+      const { lockedCount } = await store.queues.inspect(context.queue, { consistent: true })
+      seen.push({ deliveries: first?.deliveries, lockedCount })
+      expect(context.remainingMs()).toBeGreaterThan(0)
+    })
+    const queue = store.newQueue()
+    await store.queues.push(queue, { items: [item] })
+    await store.queues.pop(queue, { requireAck: true, ttlSeconds: 300 })
+    expect(await store.wake(queue, handler)).toMatchObject({ ended: 'locked', acknowledged: 0 })
+    await store.moveTime(301_000)
+    expect(await store.wake(queue, handler)).toMatchObject({ ended: 'empty', acknowledged: 1 })
+    expect(seen).toEqual([{ deliveries: 2, lockedCount: 1 }])
   })
 
   it('are found by a consumer’s handler through the environment.', async () => {

@@ -14,7 +14,7 @@ export type DocumentSender = Pick<DynamoDBDocumentClient, 'send'>
 export type ObjectSender = Pick<S3Client, 'send'>
 
 /** One virtual writer's view of the store, with the `send` of the SDK's two clients. */
-export interface SimulatedClient {
+interface SimulatedClient {
   readonly dynamodb: DocumentSender
   readonly s3: ObjectSender
 }

@@ -4,6 +4,12 @@ import { drained, pushAll, together } from '../items.ts'
 
 const KEY = 'order-17'
 
+/** Only one of the calls did it; all others say that they repeat it. */
+function asOnce(pushed: object = {}): object {
+  const { repeated: _, ...answer } = pushed as { repeated?: true }
+  return answer
+}
+
 export const idempotency: Check = {
   name: 'idempotency',
   promise: 'An idempotency key gives a call one effect and one answer',
@@ -13,7 +19,7 @@ export const idempotency: Check = {
       const items = [{ item: 'a' }, { item: 'b', priority: 2 }]
       const first = await it.pushMany(items, { idempotencyKey: KEY })
       const second = await it.pushMany(items, { idempotencyKey: KEY })
-      same('the second answer', second, first)
+      same('the second answer', asOnce(second), first)
       same('the items', await drained(it, 4), ['a', 'b'])
     },
 
@@ -21,7 +27,7 @@ export const idempotency: Check = {
       const it = queue<string>()
       const push = () => it.push('once', { idempotencyKey: KEY })
       const [first, ...others] = await together([push, push, push])
-      for (const other of others) same('another answer', other, first)
+      for (const other of others) same('another answer', asOnce(other), asOnce(first))
       same('the items', await drained(it, 3), ['once'])
     },
 

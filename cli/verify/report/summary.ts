@@ -1,6 +1,6 @@
 // The sentences that the terminal and the report share.
 
-import { counted } from '../../console/amounts.ts'
+import { counted } from '../../terminal/amounts.ts'
 import type { Cost } from '../cost.ts'
 import type { Played } from '../play.ts'
 import type { VerdictKind } from '../verdict.ts'
@@ -64,11 +64,10 @@ export function legacySentences({ kept, leftBehind }: Played): readonly string[]
 
 /** `0.4 s`, `34 s`, `2 min 5 s` */
 export function duration(ms: number): string {
-  const seconds = ms / 1_000
-  if (seconds < 10) return `${seconds.toFixed(1)} s`
-  if (seconds < 60) return `${Math.round(seconds)} s`
-  const whole = Math.round(seconds)
-  return `${Math.floor(whole / 60)} min ${whole % 60} s`
+  const tenths = Math.round(ms / 100)
+  if (tenths < 100) return `${(tenths / 10).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
 export const money = (dollars: number): string =>

@@ -1,6 +1,6 @@
-import { type Paint, printable } from '../../../local/console/terminal.ts'
-import { counted, grouped } from '../../console/amounts.ts'
-import { tableLines } from '../../console/table.ts'
+import { type Paint, printable } from '../../../local/terminal/paint.ts'
+import { counted, grouped } from '../../terminal/amounts.ts'
+import { tableLines } from '../../terminal/table.ts'
 import { latenciesOf } from '../latency.ts'
 import type { CheckResult } from '../play.ts'
 import type { VerdictKind } from '../verdict.ts'
@@ -18,7 +18,7 @@ import {
 const colours = { holds: 'green', broken: 'red', undecided: 'yellow', skipped: 'dim' } as const
 
 /** Wide enough for the longest name and for the numbers of a run. */
-const widths = { name: 13, steps: 8, calls: 10, time: 9 } as const
+const widths = { name: 13, steps: 8, calls: 10, time: 10 } as const
 
 /** A finished check: one line if it holds, and the sentences that do not hold. */
 export function checkLines(result: CheckResult, paint: Paint, columns = Number.POSITIVE_INFINITY) {

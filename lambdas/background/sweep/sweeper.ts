@@ -10,7 +10,7 @@ type SweeperEvent = {
   /** Where several functions sweep side by side: this one's part of the 16. */
   readonly shards?: readonly number[]
   /** Announce all queues that have items and nobody at work, instead of sweeping. */
-  readonly announce?: Pick<AnnounceRequest, 'prefix' | 'cursor'>
+  readonly announce?: Pick<AnnounceRequest, 'prefix' | 'cursor' | 'consumersAreGone'>
 }
 
 type SweeperReport = {
@@ -51,10 +51,11 @@ export function createSweeper(
   return async (event, run) => {
     const { shards, announce } = event ?? {}
     if (announce !== undefined) {
-      const { prefix, cursor } = announce
+      const { prefix, cursor, consumersAreGone } = announce
       const answer = await queues.announceWaiting({
         ...(prefix !== undefined && { prefix }),
         ...(cursor !== undefined && { cursor }),
+        ...(consumersAreGone !== undefined && { consumersAreGone }),
         deadlineMs: clock.nowMs() + run.remainingMs() - LEAVE_MS,
       })
       return { answer, fields: answer, failed: answer.failed > 0 }

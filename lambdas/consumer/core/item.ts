@@ -10,6 +10,9 @@ export type Item<T = unknown> = {
   readonly deliveries: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
+  /** When it came to the dead-letter queue, and how often it had been delivered before that. */
+  readonly deadLetteredAtMs?: number
+  readonly priorDeliveries?: number
 }
 
 /** A queue holds nothing but JSON, so the text can be parsed. */

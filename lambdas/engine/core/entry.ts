@@ -1,9 +1,11 @@
+import { present } from '../../foundation/shared/present.ts'
 import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
 
 /**
  * An entry is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
  *   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
  *   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
+ *   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death
  * and a tail or chunk may hold, for n items at once, a reference to a batch:
  *   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
  * The tag tells a push that lost its answer whether the entry it finds is its own.
@@ -12,7 +14,26 @@ export type Item = {
   readonly text: string
   readonly pushedAtMs: number
   /** Present on items that were moved here, not pushed by hand. */
-  readonly moved?: { readonly reason: string }
+  readonly moved?: {
+    readonly reason: string
+    /** Absent on items that an older engine moved. */
+    readonly death?: Death | undefined
+  }
+}
+
+/** On a dead-letter queue, of items that were not pushed there by hand. */
+export type DeadLetter = {
+  /** Why it was dead-lettered. */
+  readonly reason?: string
+  /** When it came to this queue, and how often it had been delivered before; unknown of old ones. */
+  readonly deadLetteredAtMs?: number
+  readonly priorDeliveries?: number
+}
+
+type Death = {
+  readonly atMs: number
+  /** How often the item had been delivered by then. */
+  readonly deliveries: number
 }
 
 export type BatchReference = {
@@ -31,17 +52,52 @@ const TEXT_AT = 1 + TIME_DIGITS + TAG_CHARACTERS
 export function encodeItem(item: Item, tag: string): string {
   const time = Math.max(0, item.pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
   if (item.moved === undefined) return `i${time}${tag}${item.text}`
-  const length = item.moved.reason.length.toString(36).padStart(2, '0')
-  return `m${time}${tag}${length}${item.moved.reason}${item.text}`
+  const { reason, death } = item.moved
+  const told = death === undefined ? reason : reason + sentenceOf(death)
+  const length = told.length.toString(36).padStart(2, '0')
+  const mark = death === undefined ? tag : DEATH_TOLD + tag.slice(1)
+  return `m${time}${mark}${length}${told}${item.text}`
 }
+
+/** Not among the characters of a tag. */
+const DEATH_TOLD = '.'
+
+/** Words, because engines that do not know of it show it with the reason. */
+const sentenceOf = ({ atMs, deliveries }: Death): string =>
+  ` (delivered ${deliveries} times, dead-lettered ${new Date(atMs).toISOString()})`
+
+const deathForm = / \(delivered (\d+) times, dead-lettered ([^ ]+)\)$/
 
 export function decodeItem(entry: string): Item {
   const pushedAtMs = Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
   if (entry.startsWith('i')) return { text: entry.slice(TEXT_AT), pushedAtMs }
   const reasonAt = TEXT_AT + 2
   const textAt = reasonAt + Number.parseInt(entry.slice(TEXT_AT, reasonAt), 36)
-  return { text: entry.slice(textAt), pushedAtMs, moved: { reason: entry.slice(reasonAt, textAt) } }
+  const told = entry.slice(reasonAt, textAt)
+  const isDeathTold = entry[1 + TIME_DIGITS] === DEATH_TOLD
+  return {
+    text: entry.slice(textAt),
+    pushedAtMs,
+    moved: isDeathTold ? withDeath(told) : { reason: told },
+  }
 }
+
+function withDeath(told: string): NonNullable<Item['moved']> {
+  const [sentence = '', deliveries, time = ''] = deathForm.exec(told) ?? []
+  if (sentence === '') return { reason: told }
+  const death = { atMs: Date.parse(time), deliveries: Number(deliveries) }
+  return { reason: told.slice(0, -sentence.length), death }
+}
+
+/** What callers get to know of an item that was dead-lettered. */
+export const deadLetterOf = ({ moved }: Item): DeadLetter =>
+  moved === undefined
+    ? {}
+    : present({
+        reason: moved.reason,
+        deadLetteredAtMs: moved.death?.atMs,
+        priorDeliveries: moved.death?.deliveries,
+      })
 
 export const pushedAtMsOf = (entry: string): number =>
   Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)

@@ -1,3 +1,4 @@
+import { CONSUMERS_LOCK } from '../../foundation/random-text.ts'
 import { ENDED_KEPT, LOCK_LANES_PER_WRITE, LOCKS_PER_WRITE } from './limits.ts'
 import {
   type Ending,
@@ -59,24 +60,38 @@ export function foldDone(record: QueueRecord, nowMs: number): QueueRecord {
 }
 
 /** Ends expired locks: as many as one write can. */
-export function endExpired(record: QueueRecord, nowMs: number): QueueRecord {
+export const endExpired = (record: QueueRecord, nowMs: number): QueueRecord =>
+  endThose(record, (lock) => isExpired(lock, nowMs), nowMs)
+
+/** Ends locks as if their time were over: as many as one write can. */
+export function endThose(record: QueueRecord, those: Chosen, nowMs: number): QueueRecord {
   let next = record
-  for (const lockId of forOneWrite(record, (lock) => isExpired(lock, nowMs))) {
-    next = endLock(next, lockId, 'expired', nowMs)
-  }
+  for (const lockId of forOneWrite(record, those)) next = endLock(next, lockId, 'expired', nowMs)
   return next
 }
+
+type Chosen = (lock: Lock, lockId: string) => boolean
+
+export const hasAny = ({ locks }: QueueRecord, those: Chosen): boolean =>
+  [...locks].some(([lockId, lock]) => those(lock, lockId))
+
+/** The lock's time is over, or a run of a consumer holds it, and there is none alive. */
+export const isOver =
+  (nowMs: number, consumersAreGone: boolean) =>
+  (lock: Lock, lockId: string): boolean =>
+    isExpired(lock, nowMs) ||
+    (consumersAreGone && !isDone(lock) && lockId.startsWith(CONSUMERS_LOCK))
 
 /**
  * Locks that one write may end, those that ended first before others: an expression has room for so many
  * of them and for so many lanes that they touch; for one lock always.
  */
-export function forOneWrite(record: QueueRecord, is: (lock: Lock) => boolean): string[] {
+export function forOneWrite(record: QueueRecord, is: Chosen): string[] {
   const chosen: string[] = []
   const lanes = new Set<number>()
   // By the lock and not by its place: a map comes back from DynamoDB in any order.
   const inOrder = [...record.locks]
-    .filter(([, lock]) => is(lock))
+    .filter(([lockId, lock]) => is(lock, lockId))
     .sort(([a, one], [b, other]) => one.expiresAtMs - other.expiresAtMs || (a < b ? -1 : 1))
   for (const [lockId, lock] of inOrder) {
     if (chosen.length === LOCKS_PER_WRITE) break

@@ -17,6 +17,8 @@ export type PopRequest = {
   readonly acknowledge?: string | undefined
   /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
   readonly idempotencyKey?: string | undefined
+  /** The lock's id says that a consumer's run holds it: see `consumersAreGone`. */
+  readonly forConsumer?: boolean | undefined
   /** If there is nothing to pop, wait so long for something: 1 to 20 seconds. */
   readonly waitSeconds?: number | undefined
   /** Ends the wait, which then answers as it would at its end. */

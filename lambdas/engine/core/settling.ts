@@ -43,15 +43,10 @@ export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): Qu
     ? Number.POSITIVE_INFINITY
     : (record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
   const returned = eachLane(record, stretches, (lane, ranges) => {
-    const back = intersect(ranges, unsettledIn(lane))
-    const raised = back.flatMap((range) => raise(lane.deliveries, range))
+    const { raised, deliveries } = delivered(record, lane, intersect(ranges, unsettledIn(lane)))
     const dead = raised
       .filter(({ count }) => count >= most)
       .map(({ from, to }) => ({ from, to, reason: 'max_deliveries' }))
-    const deliveries = bounded(
-      joined([...without(lane.deliveries, back), ...raised]),
-      piecesLeft(record, lane),
-    )
     return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })
   return { ...returned, returns: returned.returns + 1 }
@@ -64,12 +59,10 @@ export function bury(
   reason: string,
 ): QueueRecord {
   return eachLane(record, stretches, (lane, ranges) => {
-    const buried = intersect(ranges, unsettledIn(lane)).map(({ from, to }) => ({
-      from,
-      to,
-      reason,
-    }))
-    return { lane: { ...lane, dead: inOrder([...lane.dead, ...buried]) }, roomFreed: 0 }
+    const buried = intersect(ranges, unsettledIn(lane))
+    const { deliveries } = delivered(record, lane, buried)
+    const dead = buried.map(({ from, to }) => ({ from, to, reason }))
+    return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })
 }
 
@@ -127,6 +120,13 @@ function without<T extends { readonly from: number; readonly to: number }>(
   ranges: Ranges,
 ): T[] {
   return list.flatMap((piece) => subtract([piece], ranges).map((rest) => ({ ...piece, ...rest })))
+}
+
+/** One delivery more of these items: their new counts, and all counts of the lane. */
+function delivered(record: QueueRecord, lane: Lane, ranges: Ranges) {
+  const raised = ranges.flatMap((range) => raise(lane.deliveries, range))
+  const all = joined([...without(lane.deliveries, ranges), ...raised])
+  return { raised, deliveries: bounded(all, piecesLeft(record, lane)) }
 }
 
 /** The range cut up by its counts so far, each one higher. */

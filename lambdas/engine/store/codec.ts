@@ -1,5 +1,7 @@
+import type Zlib from 'node:zlib'
+
 // Loaded when something is first packed or unpacked: 1.6 ms of a cold start otherwise.
-const zlib = () => process.getBuiltinModule('node:zlib')
+const zlib = (): Partial<typeof Zlib> => process.getBuiltinModule('node:zlib')
 
 /** A row of 1 KB or less is billed as one unit however small: squeezing it would only cost time. */
 const COMPRESS_FROM_BYTES = 900
@@ -16,7 +18,10 @@ export function pack(entries: readonly string[]): Uint8Array {
     'utf8',
   )
   if (plain.length < COMPRESS_FROM_BYTES) return plain
-  const compressed = zlib().zstdCompressSync(plain)
+  const { zstdCompressSync } = zlib()
+  // Node before 22.15 has no zstd. What is not compressed every engine can read.
+  if (zstdCompressSync === undefined) return plain
+  const compressed = zstdCompressSync(plain)
   return compressed.length < plain.length ? compressed : plain
 }
 
@@ -25,7 +30,7 @@ const ZSTD_FIRST_BYTE = 0x28
 export function unpack(packed: Uint8Array): string[] {
   const bytes =
     packed[0] === ZSTD_FIRST_BYTE
-      ? zlib().zstdDecompressSync(packed, { maxOutputLength: UNPACKED_BYTES_MAX })
+      ? decompress(packed)
       : Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   const entries: string[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -38,4 +43,14 @@ export function unpack(packed: Uint8Array): string[] {
     at = to
   }
   return entries
+}
+
+function decompress(packed: Uint8Array): Buffer {
+  const { zstdDecompressSync } = zlib()
+  if (zstdDecompressSync !== undefined) {
+    return zstdDecompressSync(packed, { maxOutputLength: UNPACKED_BYTES_MAX })
+  }
+  throw new Error(
+    `Cannot read items that were compressed with zstd because Node ${process.versions.node} has none: use Node 22.15 or newer`,
+  )
 }

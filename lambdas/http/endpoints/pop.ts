@@ -66,8 +66,14 @@ export const itemTexts = (items: readonly PoppedItem[]): string =>
 /** An id is made of characters that need no escape; a reason is anything. */
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
-export function detailFields({ id, priority, pushedAtMs, deliveries, reason }: PoppedItem): string {
+export function detailFields(item: PoppedItem): string {
+  const { id, priority, pushedAtMs, deliveries, ...deadLetter } = item
+  const { reason, deadLetteredAtMs, priorDeliveries } = deadLetter
   const pushedAt = secondsText(pushedAtMs)
   const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
-  return reason === undefined ? fields : `${fields},"reason":${JSON.stringify(reason)}`
+  if (reason === undefined) return fields
+  const why = `${fields},"reason":${JSON.stringify(reason)}`
+  if (deadLetteredAtMs === undefined) return why
+  const at = secondsText(deadLetteredAtMs)
+  return `${why},"dead_lettered_at":${at},"prior_deliveries":${priorDeliveries}`
 }

@@ -27,6 +27,10 @@ const detailEntries = {
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
+  dead_lettered_at: v.optional(
+    time('When it came to this dead-letter queue; absent where an older version moved it.'),
+  ),
+  prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
 }
 const details = v.strictObject(detailEntries)
 const items = described(v.array(v.any()), 'The items’ own JSON, byte for byte.')

@@ -41,7 +41,7 @@ export const optional = <S extends v.GenericSchema>(schema: S, description: stri
 
 export const priority = () => described(integer(0, PRIORITY_MAX), '0 is served first. Default 0.')
 
-/** Ours have 11 characters; any other cannot be found, and need not be longer. */
+/** Ours have 11 or 12 characters; any other cannot be found, and need not be longer. */
 const LOCK_ID_CHARACTERS_MAX = 64
 export const lockId = () =>
   described(text(1, LOCK_ID_CHARACTERS_MAX), 'The id of a lock, as the pop gave it.')

@@ -194,7 +194,9 @@ describe('A report', () => {
   test.each([
     [40, '0.0 s'],
     [9_940, '9.9 s'],
+    [9_960, '10 s'],
     [59_400, '59 s'],
+    [59_700, '1 min 0 s'],
     [125_000, '2 min 5 s'],
   ])('says %d ms as %s', (ms, text) => expect(duration(ms)).toBe(text))
 })

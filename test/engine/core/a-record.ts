@@ -65,7 +65,7 @@ export function aRecord(
 const withPriority = (lane: Lane, priority: number): Lane =>
   lane.priority === priority ? lane : { ...lane, priority }
 
-export function recountTail(record: QueueRecord): number {
+function recountTail(record: QueueRecord): number {
   let bytes = 0
   for (const lane of record.lanes.values())
     for (const entry of lane.tail) bytes += entryBytes(entry)
@@ -95,7 +95,7 @@ const somePieces = (ranges: Ranges): fc.Arbitrary<Ranges> =>
   })
 
 /** A lane with a tail, holes, dead and returned items that do not contradict each other. */
-export const anyLane: fc.Arbitrary<Lane> = fc
+const anyLane: fc.Arbitrary<Lane> = fc
   .record({
     head: fc.nat(40),
     taken: fc.nat(24),

@@ -48,6 +48,37 @@ describe('An item’s entry', () => {
     expect(decodeItem(encodeItem(item, 'tags'))).toEqual(item)
   })
 
+  const deaths = fc.record({
+    atMs: fc.integer({ min: 0, max: 2 ** 42 }),
+    deliveries: fc.nat(1_000),
+  })
+  const reasons = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 256 }),
+    fc.constant(' (delivered 3 times, dead-lettered 1970-01-01T00:00:00.000Z)'),
+  )
+  it('of an item that was dead-lettered tells when, and after how many deliveries, whatever the reason.', () => {
+    fc.assert(
+      fc.property(texts, reasons, deaths, tags, (text, reason, death, tag) => {
+        for (const moved of [{ reason }, { reason, death }]) {
+          const item = { text, pushedAtMs: 5, moved }
+          expect(decodeItem(encodeItem(item, tag))).toEqual(item)
+        }
+      }),
+    )
+  })
+
+  it('of an item that was dead-lettered can be read by an engine that does not know of deaths.', () => {
+    const moved = { reason: 'no address', death: { atMs: 0, deliveries: 3 } }
+    const entry = encodeItem({ text: '17', pushedAtMs: 5, moved }, 'tags')
+    // As that engine reads: 8 digits of time, 4 characters of tag, 2 digits of length.
+    const reasonAt = 1 + 8 + 4 + 2
+    const textAt = reasonAt + Number.parseInt(entry.slice(reasonAt - 2, reasonAt), 36)
+    expect(entry.slice(textAt)).toBe('17')
+    expect(entry.slice(reasonAt, textAt)).toBe(
+      'no address (delivered 3 times, dead-lettered 1970-01-01T00:00:00.000Z)',
+    )
+  })
+
   it('of a clock before 1970 counts as 1970.', () => {
     expect(decodeItem(encodeItem({ text: '1', pushedAtMs: -5 }, 'tags')).pushedAtMs).toBe(0)
   })

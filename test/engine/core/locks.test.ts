@@ -41,7 +41,15 @@ describe('A lock that ends', () => {
     ['acknowledged', 3, { head: 2, deliveries: [], dead: [] }],
     ['released', 0, { head: 0, deliveries: [{ ...range(0, 2), count: 1 }], dead: [] }],
     ['expired', 0, { head: 0, deliveries: [{ ...range(0, 2), count: 1 }], dead: [] }],
-    ['dead-lettered', 0, { head: 0, deliveries: [], dead: [{ ...range(0, 2), reason: 'why' }] }],
+    [
+      'dead-lettered',
+      0,
+      {
+        head: 0,
+        deliveries: [{ ...range(0, 2), count: 1 }],
+        dead: [{ ...range(0, 2), reason: 'why' }],
+      },
+    ],
     ['purged', 0, { head: 0, deliveries: [], dead: [] }],
   ]
   it.each(cases)('%s settles %i items, and is remembered so.', (ending, settled, lane) => {

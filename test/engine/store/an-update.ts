@@ -16,7 +16,7 @@ const EXPRESSION_BYTES_MAX = 4_096
 const OPERATORS_MAX = 300
 
 /** Comparisons, ANDs and functions of a condition; functions and additions of an update. */
-export function operatorsIn(expression: string): number {
+function operatorsIn(expression: string): number {
   return expression.match(/<=|>=|=|<|>| AND | OR |\+|[a-z_]+\(/g)?.length ?? 0
 }
 

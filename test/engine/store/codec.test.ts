@@ -1,6 +1,7 @@
+import type Zlib from 'node:zlib'
 import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { pack, unpack } from '../../../lambdas/engine/store/codec.ts'
 
 describe('Packed entries', () => {
@@ -35,6 +36,35 @@ describe('Packed entries', () => {
 
   it('of no entries are nothing.', () => {
     expect(unpack(pack([]))).toEqual([])
+  })
+})
+
+describe('Where Node has no zstd', () => {
+  const entries = Array.from({ length: 100 }, (_, n) => `{"order":${n},"state":"new"}`)
+  const compressed = pack(entries)
+  const original = process.getBuiltinModule
+  const hide = (): void => {
+    process.getBuiltinModule = ((id: string) => {
+      const { zstdCompressSync, zstdDecompressSync, ...others } = original(id) as typeof Zlib
+      return others
+    }) as typeof original
+  }
+  afterEach(() => {
+    process.getBuiltinModule = original
+  })
+
+  it('entries are packed plain, and every Node can read them.', () => {
+    hide()
+    const packed = pack(entries)
+    expect(Buffer.from(packed).toString()).toMatch(/^25:{"order":0,/)
+    expect(unpack(packed)).toEqual(entries)
+    process.getBuiltinModule = original
+    expect(unpack(packed)).toEqual(entries)
+  })
+
+  it('compressed entries are refused with the Node that can read them.', () => {
+    hide()
+    expect(() => unpack(compressed)).toThrow('use Node 22.15 or newer')
   })
 })
 

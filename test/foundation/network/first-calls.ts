@@ -18,7 +18,7 @@ export type FirstCallsSetting = {
   readonly tableName: string
 }
 
-export type FirstCalls = {
+type FirstCalls = {
   /** A call on each client, which leaves its connection idle, and what the next call needs. */
   beforePause(round: number): Promise<void>
   /** A call of each kind, in the order of `kinds`: `ok`, or how it failed. */

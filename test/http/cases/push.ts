@@ -98,8 +98,12 @@ export const pushCases: Cases = {
   'a push with the same key and body has one effect, and the same answer again': async ({ q }) => {
     const send = (body: string) =>
       q.call('POST', 'push', { body, headers: { 'Idempotency-Key': 'order 17' } })
-    const first = expectOk(await send('{"item":1.0}'))
-    expect(expectOk(await send('{ "item" : 1.0 }'))).toEqual(first)
+    const pushed = await send('{"item":1.0}')
+    expect(pushed.headers).not.toHaveProperty('idempotency-replayed')
+    const first = expectOk(pushed)
+    const again = await send('{ "item" : 1.0 }')
+    expect(expectOk(again)).toEqual(first)
+    expect(again.headers['idempotency-replayed']).toBe('true')
     expectError(await send('{"item":1}'), 422, 'IDEMPOTENCY_CONFLICT')
     expectError(await send('{"item":1.0,"priority":1}'), 422, 'IDEMPOTENCY_CONFLICT')
     expect((await q.inspect()).count).toBe(1)

@@ -37,6 +37,7 @@ export function usePools() {
           dynamodbEndpoint: 'http://127.0.0.1:1',
           s3Endpoint: 'http://127.0.0.1:2',
           eventBridgeEndpoint: 'http://127.0.0.1:3',
+          apiAddresses: new Map(),
         },
         processesMax: 2,
         eager: 2,

@@ -109,3 +109,38 @@ describe('a stop', () => {
     expect(pool.size).toBe(0)
   })
 })
+
+describe('whose code is replaced', () => {
+  const fresh = (name: string) =>
+    writeCode(directory, name, "export const handler = async () => 'new'")
+
+  test('a function answers the request that it has, and runs the new code from the next on', async () => {
+    const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
+    const gate = join(directory, 'gate-replaced')
+    const old = pool.invoke(JSON.stringify({ n: 1, gate }), Date.now() + 60_000)
+    await until(() => outputs.length === 1)
+    await pool.replace({ ...pool.plan, codeDirectory: fresh('replaced') })
+    const next = pool.invoke('{}')
+    writeCode(directory, 'gate-replaced', '')
+    expect(answer(await old)).toBeGreaterThan(0)
+    expect(answer(await next)).toBe('new')
+  })
+
+  test('a function gives up an event for which no caller waits: it comes again', async () => {
+    const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
+    const old = pool.invoke(JSON.stringify({ n: 1, gate: 'never' }))
+    await until(() => outputs.length === 1)
+    await pool.replace({ ...pool.plan, codeDirectory: fresh('given-up') })
+    expect((await old).kind).toBe('failed')
+    expect(answer(await pool.invoke('{}'))).toBe('new')
+  })
+
+  test('a function that did not start is started by the new code, and its error is said once', async () => {
+    const pool = poolOf("throw new Error('a bug')", {}, { eager: 1, processesMax: 1 })
+    for (let n = 0; n < 3; n += 1) expect((await pool.invoke('{}')).kind).toBe('failed')
+    expect(texts()).toEqual([expect.stringContaining('a bug')])
+    const code = "export const handler = async () => 'mended'"
+    await pool.replace({ ...pool.plan, codeDirectory: writeCode(directory, 'mended', code) })
+    expect(answer(await pool.invoke('{}'))).toBe('mended')
+  })
+})

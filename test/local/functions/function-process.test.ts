@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../local/functions/messages.ts'
 import { writeCode } from '../a-function.ts'
 import { until } from '../a-stack.ts'
@@ -55,7 +56,7 @@ describe('a function', () => {
       memoryLimitInMB: '128',
       invokedFunctionArn: 'arn:aws:lambda:us-east-1:123456789012:function:Shop-Fn',
       awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      heap: ['--max-old-space-size=115'],
+      heap: ['--max-old-space-size=115', '--enable-source-maps'],
     })
     expect(context.remaining).toBeGreaterThan(0)
     expect(context.remaining).toBeLessThanOrEqual(5000)
@@ -186,5 +187,62 @@ describe('a function', () => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
       expect((await outcome).summary).toMatchObject({ n })
     }
+  })
+})
+
+describe('a module', () => {
+  // Where the CDK puts bundles: Node looks for modules in the project's node_modules.
+  const root = join(import.meta.dirname, '../../..')
+  const cache = join(root, 'node_modules/.cache')
+  mkdirSync(cache, { recursive: true })
+  const project = mkdtempSync(join(cache, 'pushpop-test-'))
+  afterAll(() => rmSync(project, { recursive: true }))
+  let codes = 0
+  const inProject = (code: string) => {
+    codes += 1
+    return poolOf('', { codeDirectory: writeCode(project, `f${codes}`, code) })
+  }
+  const required =
+    "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+
+  test.each([
+    ['a package of the project', "import 'vitest'", 'vitest'],
+    ['a package that is required', `${required} require('vitest')`, 'vitest'],
+    [
+      'a file beside the bundle',
+      "import '../../../../package.json' with { type: 'json' }",
+      'package.json',
+    ],
+  ])('that AWS would not have is not here either: %s', async (_, load, name) => {
+    const pool = inProject(`${load}\nexport const handler = () => 1`)
+    const { errorMessage } = errorOf(await pool.invoke('{}'))
+    expect(errorMessage).toContain(name)
+    expect(errorMessage).toMatch(/^Cannot find '.*' for index\.mjs: it is not in the bundle/)
+  })
+
+  test('of the bundle, of Node and of the SDK that the runtime brings is here', async () => {
+    const pool = inProject(
+      `import { join } from 'node:path'
+       import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+       import { n } from './part.mjs'
+       export const handler = () => [typeof join, typeof DynamoDBClient, n]`,
+    )
+    writeFileSync(join(pool.plan.codeDirectory, 'part.mjs'), 'export const n = 1')
+    expect(answer(await pool.invoke('{}'))).toEqual(['function', 'function', 1])
+  })
+
+  test('of the SDK that is not installed says that AWS has it', async () => {
+    const pool = inProject("import '@aws-sdk/client-nothing'\nexport const handler = () => 1")
+    const { errorMessage } = errorOf(await pool.invoke('{}'))
+    expect(errorMessage).toMatch(/AWS has it.*npm install --save-dev @aws-sdk\/client-nothing$/)
+  })
+
+  test('that the code can do without is missing by the code that it looks for', async () => {
+    const pool = inProject(
+      `${required} let found
+       try { found = require('vitest') } catch (error) { found = error.code }
+       export const handler = () => found`,
+    )
+    expect(answer(await pool.invoke('{}'))).toBe('MODULE_NOT_FOUND')
   })
 })

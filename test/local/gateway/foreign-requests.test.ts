@@ -18,7 +18,12 @@ const records: RequestRecord[] = []
 beforeAll(async () => {
   gateway = await startGateway(0)
   gateway.open({
-    api: { id: 'api', cors, routes: [{ key: '$default', functionArn: 'arn', timeoutMs: 1_000 }] },
+    api: {
+      name: 'Api',
+      id: 'api',
+      cors,
+      routes: [{ key: '$default', functionArn: 'arn', timeoutMs: 1_000 }],
+    },
     onRequest: (record) => records.push(record),
     invoke: async () => {
       invoked += 1

@@ -8,6 +8,7 @@ beforeAll(async () => {
   gateway = await startGateway(0)
   gateway.open({
     api: {
+      name: 'Api',
       id: 'api',
       routes: [],
       cors: {

@@ -124,4 +124,10 @@ describe('the event of a request', () => {
     expect(event.isBase64Encoded).toBe(!isText)
     expect(event.body).toBe(isText ? 'hello' : 'aGVsbG8=')
   })
+
+  test('a body of text that is not UTF-8 comes in bytes, so that the function can tell', () => {
+    const rawHeaders = ['content-type', 'application/json']
+    const event = eventOf({ rawHeaders, body: Buffer.from([0x22, 0xff, 0x22]) })
+    expect(event).toMatchObject({ isBase64Encoded: true, body: 'Iv8i' })
+  })
 })

@@ -15,10 +15,11 @@ let directory: string
 beforeEach(() => {
   directory = temporaryFolder()
   write('package.json', '{}')
+  write('.runs/log', '')
   write(
     'bin/app.mjs',
     `import { appendFileSync, writeFileSync } from 'node:fs'
-    appendFileSync(${JSON.stringify(join(directory, 'runs.log'))}, 'run\\n')
+    appendFileSync(${JSON.stringify(join(directory, '.runs/log'))}, 'run\\n')
     writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', '{}')
     writeFileSync(process.env.CDK_OUTDIR + '/context.json', process.env.CDK_CONTEXT_JSON)`,
   )
@@ -32,7 +33,7 @@ function write(path: string, text: string) {
 
 const synthesise = (more: object = {}) =>
   synthesiseApp({ app: join(directory, 'bin/app.mjs'), ...more })
-const runs = () => readFileSync(join(directory, 'runs.log'), 'utf8').split('\n').length - 1
+const runs = () => readFileSync(join(directory, '.runs/log'), 'utf8').split('\n').length - 1
 
 describe('an app', () => {
   test('runs as its CLI would run it, with the flags of its cdk.json', async () => {
@@ -42,6 +43,7 @@ describe('an app', () => {
       flag: true,
       stage: 'b',
       'aws:cdk:enable-asset-metadata': true,
+      'pushpop:local': true,
     })
   })
 
@@ -52,6 +54,7 @@ describe('an app', () => {
 
   test.each([
     { name: 'a source', change: () => write('lib/a.ts', 'export {}') },
+    { name: 'a file that it may read', change: () => write('.env', 'A=1') },
     { name: 'the lock file', change: () => write('package-lock.json', '{}') },
     { name: 'the context', change: () => {}, options: { context: { a: 1 } } },
   ])('runs again when $name changes', async ({ change, options }) => {
@@ -61,16 +64,31 @@ describe('an app', () => {
     expect(runs()).toBe(2)
   })
 
-  test.each([
-    'node_modules/x/index.js',
-    '.pushpop/data.json',
-    'cdk.out/manifest.json',
-    'README.md',
-  ])('does not run again for %s', async (path) => {
+  test.each(['node_modules/x/index.js', '.pushpop/data.json', 'cdk.out/manifest.json'])(
+    'does not run again for %s',
+    async (path) => {
+      await synthesise()
+      write(path, '{}')
+      await synthesise()
+      expect(runs()).toBe(1)
+    },
+  )
+
+  test('runs again when its environment changes, and not for another terminal', async () => {
+    const { env } = process
+    const before = { ...env }
     await synthesise()
-    write(path, '{}')
-    await synthesise()
-    expect(runs()).toBe(1)
+    try {
+      Object.assign(env, { TERM: 'other', SHLVL: '7', npm_config_port: '1' })
+      await synthesise()
+      expect(runs()).toBe(1)
+      env.ORDERS_TTL = '30'
+      await synthesise()
+      expect(runs()).toBe(2)
+    } finally {
+      for (const name of Object.keys(env)) if (!(name in before)) delete env[name]
+      Object.assign(env, before)
+    }
   })
 
   test('two starts at the same time get the same', async () => {

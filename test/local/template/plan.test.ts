@@ -15,6 +15,12 @@ const functions = {
   Work: { code: '', properties: { Timeout: undefined } },
 }
 
+const aFunction = (properties: object) => ({
+  Type: 'AWS::Lambda::Function',
+  Properties: { Runtime: 'nodejs24.x', Handler: 'index.handler', ...properties },
+  Metadata: { 'aws:asset:path': 'asset' },
+})
+
 const plan = (shop: Partial<Shop> = {}) => {
   const template = JSON.parse(JSON.stringify(shopTemplate({ functions, ...shop })))
   return planStack([{ stackName: 'Shop', template, directory: '/out' }])
@@ -39,6 +45,23 @@ describe('the plan of a template', () => {
       },
       expect.objectContaining({ id: 'Work', memoryMb: 128, timeoutMs: 3000, environment: {} }),
     ])
+  })
+
+  test('without the functions that only a deployment calls, whatever they are written in', () => {
+    const { functions: planned } = plan({
+      resources: {
+        OnEvent: aFunction({ Runtime: 'python3.13' }),
+        Provider: aFunction({
+          Code: { ZipFile: 'x' },
+          Environment: { Variables: { USER_ON_EVENT: { 'Fn::GetAtt': ['OnEvent', 'Arn'] } } },
+        }),
+        Notice: {
+          Type: 'Custom::Notice',
+          Properties: { ServiceToken: { 'Fn::GetAtt': ['Provider', 'Arn'] } },
+        },
+      },
+    })
+    expect(planned.map(({ id }) => id)).toEqual(['Serve', 'Work'])
   })
 
   test('which functions hold their calls, and may have more processes for that', () => {
@@ -81,14 +104,40 @@ describe('the plan of a template', () => {
   })
 
   test('routes, by their integrations', () => {
-    const { api } = plan({ routes: { 'GET /a/{id}': 'Serve', $default: 'Work' } })
-    expect(api).toEqual({
-      id: 'api',
-      routes: [
-        { key: 'GET /a/{id}', functionArn: arn('Serve'), timeoutMs: 30_000 },
-        { key: '$default', functionArn: arn('Work'), timeoutMs: 30_000 },
-      ],
+    const { apis } = plan({ routes: { 'GET /a/{id}': 'Serve', $default: 'Work' } })
+    expect(apis).toEqual([
+      {
+        name: 'Api',
+        id: 'api',
+        routes: [
+          { key: 'GET /a/{id}', functionArn: arn('Serve'), timeoutMs: 30_000 },
+          { key: '$default', functionArn: arn('Work'), timeoutMs: 30_000 },
+        ],
+      },
+    ])
+  })
+
+  test("several APIs, each with its own routes, and the service's before the others", () => {
+    const route = (api: string, key: string) => ({
+      Type: 'AWS::ApiGatewayV2::Route',
+      Properties: {
+        ApiId: { Ref: api },
+        RouteKey: key,
+        Target: 'integrations/Shop-Integration0',
+      },
     })
+    const { apis } = plan({
+      routes: { 'GET /shop': 'Serve' },
+      resources: {
+        Queues: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP' } },
+        Push: route('Queues', 'POST /queue/{id}/push'),
+        Shelf: route('Api', 'GET /shelf'),
+      },
+    })
+    expect(apis.map(({ name, routes }) => [name, routes.map(({ key }) => key)])).toEqual([
+      ['Queues', ['POST /queue/{id}/push']],
+      ['Api', ['GET /shop', 'GET /shelf']],
+    ])
   })
 
   test('schedules and rules of a bus', () => {
@@ -161,6 +210,7 @@ describe('the plan of a template', () => {
         Route: {
           Type: 'AWS::ApiGatewayV2::Route',
           Properties: {
+            ApiId: { Ref: 'Api' },
             RouteKey: 'GET /a',
             AuthorizationType: 'AWS_IAM',
             Target: 'integrations/Shop-Integration',
@@ -178,9 +228,16 @@ describe('the plan of a template', () => {
           Targets: [{ Arn: 'arn:aws:sqs:x' }],
         }),
         Mapping: streamMapping('Work', { EventSourceArn: 'arn:aws:sqs:x' }),
+        Old: aFunction({ Runtime: 'nodejs20.x' }),
+        Network: { Type: 'AWS::EC2::VPC' },
+        Subnet: { Type: 'AWS::EC2::Subnet' },
+        SubnetB: { Type: 'AWS::EC2::Subnet' },
+        Alarm: { Type: 'AWS::CloudWatch::Alarm' },
       },
     })
     expect(leftOut).toEqual([
+      'The local stack leaves out AWS::EC2::VPC (Network), AWS::EC2::Subnet (Subnet and 1 more).',
+      'Functions for nodejs20.x run on Node 24 here.',
       'Authorisation is not checked: who reaches the address may call every route.',
       'The rule Rule has a target that is not a function: it gets no events.',
       "Mapping reads no table's stream: its function gets no events.",
@@ -196,9 +253,64 @@ describe('the plan of a template', () => {
       /^Cannot run the function Lost because .*aws:cdk:enable-asset-metadata/,
     ],
     [
-      'two APIs',
-      { Other: { Type: 'AWS::ApiGatewayV2::Api' } },
-      /more than one HTTP API: Api and Other/,
+      'a WebSocket API',
+      { Chat: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'WEBSOCKET' } } },
+      /^Cannot run the API Chat because its protocol is WEBSOCKET, and the local stack knows HTTP only$/,
+    ],
+    [
+      'an API that a document describes',
+      { Described: { Type: 'AWS::ApiGatewayV2::Api', Properties: { Body: {} } } },
+      /^Cannot run the API Described because its protocol is not given/,
+    ],
+    [
+      'a function URL',
+      { Url: { Type: 'AWS::Lambda::Url' } },
+      /^Cannot run Url because it is a function URL, and the local stack serves functions by HTTP APIs only/,
+    ],
+    [
+      'a REST API',
+      { Rest: { Type: 'AWS::ApiGateway::RestApi' } },
+      /^Cannot run Rest because it is a REST API/,
+    ],
+    [
+      'a table of another kind',
+      { Copies: { Type: 'AWS::DynamoDB::GlobalTable' } },
+      /^Cannot run Copies because it is a global table/,
+    ],
+    [
+      'a function in Python',
+      { Snake: aFunction({ Runtime: 'python3.13' }) },
+      /^Cannot run the function Snake because the local stack runs Node, and its runtime is python3\.13$/,
+    ],
+    [
+      'code in the template',
+      { Inline: aFunction({ Code: { ZipFile: 'exports.handler = () => {}' } }) },
+      /^Cannot run the function Inline because its code stands in the template itself/,
+    ],
+    [
+      'a container image',
+      {
+        Image: { Type: 'AWS::Lambda::Function', Properties: { Code: { ImageUri: 'x' } } },
+      },
+      /^Cannot run the function Image because it is a container image/,
+    ],
+    [
+      'a layer',
+      { Layered: aFunction({ Layers: ['arn:aws:lambda:x'] }) },
+      /^Cannot run the function Layered because it has layers/,
+    ],
+    [
+      'an answer to an event that should go on',
+      {
+        Config: {
+          Type: 'AWS::Lambda::EventInvokeConfig',
+          Properties: {
+            FunctionName: { Ref: 'Work' },
+            DestinationConfig: { OnSuccess: { Destination: 'arn:aws:sqs:x' } },
+          },
+        },
+      },
+      /^Cannot run the function Work because the local stack does not pass on what it answers/,
     ],
     [
       'another stage',
@@ -210,7 +322,7 @@ describe('the plan of a template', () => {
       {
         Route: {
           Type: 'AWS::ApiGatewayV2::Route',
-          Properties: { RouteKey: 'GET /a', Target: 'x' },
+          Properties: { ApiId: { Ref: 'Api' }, RouteKey: 'GET /a', Target: 'x' },
         },
       },
       /^Cannot run the route GET \/a because no function/,

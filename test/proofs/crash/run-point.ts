@@ -11,7 +11,7 @@ import { type Scenario, State, type Step } from './scenario.ts'
 /** One request of the subject, and what happens at it. */
 export type Point = { readonly request: number; readonly how: Intervention }
 
-export type PointResult = {
+type PointResult = {
   readonly requests: number
   readonly violation: World['violation']
   readonly history: readonly string[]

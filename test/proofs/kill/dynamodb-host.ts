@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 
-export type HostSetting = { readonly binary: string; readonly port: number; readonly file: string }
+type HostSetting = { readonly binary: string; readonly port: number; readonly file: string }
 export type HostMessage = 'listening' | 'failed'
 
 const { binary, port, file } = JSON.parse(process.argv[2] ?? '{}') as HostSetting

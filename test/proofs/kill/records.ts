@@ -6,7 +6,7 @@ import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DeliveryAccounts } from '../../support/delivery-account.ts'
 
-export type PushedItem = { readonly name: string; readonly priority: number }
+type PushedItem = { readonly name: string; readonly priority: number }
 export type PoppedItem = { readonly name: string; readonly deliveries: number }
 
 /** `call` numbers the calls of one process; an answer has the number of its call. */
@@ -34,7 +34,7 @@ export type Settling = { readonly lockId: string; readonly names: readonly strin
 
 type Line = { readonly call: number; readonly at: number; readonly ms: number } & Entry
 
-export type Journal = {
+type Journal = {
   /** Returns the number of the call, for the entry of its answer. */
   write(entry: Entry, call?: number): number
 }
@@ -51,7 +51,7 @@ export function openJournal(path: string): Journal {
   }
 }
 
-export type Journals = {
+type Journals = {
   readonly accounts: DeliveryAccounts
   readonly faults: readonly string[]
   readonly refused: Readonly<Record<string, number>>

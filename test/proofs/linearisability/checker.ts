@@ -37,7 +37,7 @@ export type Verdict<State> =
 /** Histories of 60 calls from 6 processes take some hundred steps; one that needs this many is useless. */
 const STEPS_MAX = 1_000_000
 
-export type CheckOptions = {
+type CheckOptions = {
   readonly stepsMax?: number
   /** For each call, the calls that are known to come before it. */
   readonly precedence?: readonly ReadonlySet<number>[]

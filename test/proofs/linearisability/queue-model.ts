@@ -84,7 +84,7 @@ export type PoppedName = {
   readonly deliveries: number
 }
 
-export type ModelItem = {
+type ModelItem = {
   readonly name: string
   /** Unknown until an answer tells it. */
   readonly id: string | undefined

@@ -84,15 +84,17 @@ return inOrder(known)`], simulation(300)),
     test(racesTest)),
   mutant('return-moves-the-frontier-back', '§4 expiry: the items are where they always were',
     [settling,
-     'return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }',
-     `const frontier = Math.min(lane.frontier, back[0]?.from ?? lane.frontier)
+     "reason: 'max_deliveries' })) return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }",
+     `reason: 'max_deliveries' }))
+const frontier = Math.min(lane.frontier, raised[0]?.from ?? lane.frontier)
 return { lane: { ...lane, frontier, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }`],
     simulation(300)),
   mutant('return-goes-behind-the-frontier-for-good',
     '§4 expiry: the items are where they always were',
     [settling,
-     'return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }',
-     'return { lane: { ...lane, holes: union(lane.holes, back), deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }'],
+     "reason: 'max_deliveries' })) return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }",
+     `reason: 'max_deliveries' }))
+return { lane: { ...lane, holes: union(lane.holes, intersect(ranges, unsettledIn(lane))), deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }`],
     simulation(300)),
   mutant('partial-acknowledge-settles-the-rest', '§4 acknowledge settles what it names',
     [partial,

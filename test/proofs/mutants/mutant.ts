@@ -10,7 +10,7 @@ export type Mutant = {
   readonly killers: readonly Killer[]
 }
 
-export type Edit = {
+type Edit = {
   /** Below `lambdas/`. */
   readonly file: string
   /**

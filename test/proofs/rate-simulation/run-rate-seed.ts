@@ -17,7 +17,7 @@ import { type RateOutcome, RateProcess } from './rate-process.ts'
 import { drawRateProfile, type RateProfile } from './rate-profile.ts'
 import { RateWorkload, unsplit } from './rate-workload.ts'
 
-export type RateRun = {
+type RateRun = {
   readonly seed: number
   readonly violation: World['violation']
   readonly statistics: Statistics

@@ -11,7 +11,7 @@ import { Statistics } from './statistics.ts'
 import type { World } from './world.ts'
 import { Writer } from './writer.ts'
 
-export type WorldOptions = {
+type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &

@@ -30,7 +30,7 @@ export type Outcome =
   | { readonly kind: 'broken'; readonly error: unknown }
 
 /** The effects of an operation's requests, by the record before and after each of them. */
-export type Effects = {
+type Effects = {
   appended: number
   readonly takes: Take[]
   /** Items settled out of the locks it named. */

@@ -3,7 +3,7 @@ import { startWorker } from '../../support/worker-process.ts'
 import type { Failure, Job, JobResult } from './serve-jobs.ts'
 import { Statistics } from './statistics.ts'
 
-export type PoolOptions = {
+type PoolOptions = {
   readonly from: number
   readonly seeds: number
   readonly operations: number

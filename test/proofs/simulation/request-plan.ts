@@ -15,7 +15,7 @@ import type { SimulatedRequest } from '../../../testing/simulated/simulated-stor
 import type { Fault, FaultOdds } from './faults.ts'
 
 /** When a request reaches the store, if at all, and what its sender hears when. */
-export type RequestPlan = {
+type RequestPlan = {
   readonly fault: Fault | undefined
   /** From now; undefined: never applied. */
   readonly applyAfterMs: number | undefined

@@ -53,7 +53,7 @@ export class Scheduler {
   }
 }
 
-export type RunEnd = 'done' | 'idle' | 'too many steps'
+type RunEnd = 'done' | 'idle' | 'too many steps'
 
 type Event = {
   readonly timeMs: number

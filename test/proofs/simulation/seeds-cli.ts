@@ -4,7 +4,7 @@ import { prepareProcess } from './prepare-process.ts'
 import type { RunOptions, RunResult } from './run-seed.ts'
 import { summary } from './summary.ts'
 
-export type SeedsCli = {
+type SeedsCli = {
   /** As a person types it. */
   readonly command: string
   readonly run: (options: RunOptions) => Promise<Omit<RunResult, 'seed'>>

@@ -6,7 +6,7 @@ import { DeliveryAccounts, namesIn } from '../../support/delivery-account.ts'
 import { client, drain, queues, type Soak } from './clients.ts'
 import { type FaultProxy, kindsOfFault, startFaultProxy } from './fault-proxy.ts'
 
-export type SoakOptions = {
+type SoakOptions = {
   readonly seconds: number
   readonly clients: number
   readonly seed: number
@@ -15,7 +15,7 @@ export type SoakOptions = {
   readonly onProgress?: (text: string) => void
 }
 
-export type SoakReport = {
+type SoakReport = {
   readonly violations: readonly string[]
   readonly counts: {
     readonly pushed: number

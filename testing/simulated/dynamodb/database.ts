@@ -23,7 +23,7 @@ export interface StaleTarget {
 }
 
 /** An item that is read by its key, or what a query reads: a partition of the table or of an index. */
-export interface ReadTarget {
+interface ReadTarget {
   readonly pk: Value
   readonly sk: string | undefined
   readonly index: string | undefined

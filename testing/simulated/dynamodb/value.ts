@@ -15,7 +15,7 @@ export type Value =
   | { readonly [name: string]: Value }
 
 export type Item = { readonly [name: string]: Value }
-export type ValueType = 'S' | 'N' | 'BOOL' | 'NULL' | 'B' | 'L' | 'M'
+type ValueType = 'S' | 'N' | 'BOOL' | 'NULL' | 'B' | 'L' | 'M'
 
 /** An attribute's value may be nested so deep that the item is 32 levels deep. */
 const depthMax = 31

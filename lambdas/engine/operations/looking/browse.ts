@@ -1,6 +1,6 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { checkLimit } from '../../core/check-limit.ts'
-import { decodeItem, escapedBytes } from '../../core/entry.ts'
+import { deadLetterOf, decodeItem, escapedBytes } from '../../core/entry.ts'
 import { itemId } from '../../core/keys.ts'
 import { ANSWER_BYTES_MAX, ITEMS_PER_POP_MAX, PAGE_DEFAULT } from '../../core/limits.ts'
 import { checkPriority } from '../../core/push-request.ts'
@@ -59,7 +59,8 @@ async function pageOf(
     if (read.kind === 'missing') return undefined
     const numbers = [...numbersOf(picks)]
     for (const [index, entry] of read.entries.entries()) {
-      const { text, pushedAtMs, moved } = decodeItem(entry)
+      const item = decodeItem(entry)
+      const { text, pushedAtMs } = item
       const sequence = numbers[index] as number
       const isLocked = includes(locked, sequence)
       bytes -= escapedBytes(text)
@@ -73,7 +74,7 @@ async function pageOf(
         pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + (isLocked ? 1 : 0),
         state: isLocked ? 'locked' : 'ready',
-        ...(moved !== undefined && { reason: moved.reason }),
+        ...deadLetterOf(item),
       })
     }
     const seen = read.entries.length

@@ -3,7 +3,13 @@ import { randomText } from '../../../foundation/random-text.ts'
 import { decodeItem, encodeItem } from '../../core/entry.ts'
 import { PUSH_BYTES_MAX } from '../../core/limits.ts'
 import { take } from '../../core/ranges.ts'
-import { type Dead, type QueueRecord, stretchesOf } from '../../core/record.ts'
+import {
+  type Dead,
+  deliveriesOf,
+  type Lane,
+  type QueueRecord,
+  stretchesOf,
+} from '../../core/record.ts'
 import { settle } from '../../core/settling.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { move } from './move.ts'
@@ -63,9 +69,12 @@ async function moveDead(engine: Engine, record: QueueRecord, priority: number, d
   if (read.kind === 'missing') return undefined
   const moved = read.entries.length
   const draft = settle(record, stretchesOf(priority, take([dead], moved)))
-  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
-  const entries = read.entries.map((entry) => {
-    const item = { ...decodeItem(entry), moved: { reason: dead.reason } }
+  const nowMs = engine.clock.nowMs()
+  const change = changeOf(engine, record, draft, { nowMs })
+  const lane = record.lanes.get(priority) as Lane
+  const entries = read.entries.map((entry, index) => {
+    const death = { atMs: nowMs, deliveries: deliveriesOf(lane, dead.from + index) }
+    const item = { ...decodeItem(entry), moved: { reason: dead.reason, death } }
     return encodeItem(item, randomText(engine.random, 4))
   })
   const committed = await move(engine, change, deadLetterQueueOf(queue), priority, entries)

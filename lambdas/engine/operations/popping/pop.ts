@@ -209,7 +209,7 @@ export function commandFor(
     // A fresh id each time: a claim that lands late must not pass for this one.
     lock: request.requireAck
       ? {
-          id: randomLockId(engine.random),
+          id: randomLockId(engine.random, request.forConsumer),
           ttlMs,
           keyHash: idempotencyKey && hashOf(queue, idempotencyKey).slice(0, 12),
         }

@@ -1,4 +1,4 @@
-import { decodeItem } from '../../core/entry.ts'
+import { deadLetterOf, decodeItem } from '../../core/entry.ts'
 import { itemId } from '../../core/keys.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../../core/record.ts'
 import type { PoppedItem } from '../../verbs.ts'
@@ -12,14 +12,14 @@ export function itemsOf(
   for (const { priority, from, to } of stretches) {
     const lane = record.lanes.get(priority) as Lane
     for (let sequence = from; sequence < to; sequence += 1) {
-      const { text, pushedAtMs, moved } = decodeItem(entries[items.length] as string)
+      const item = decodeItem(entries[items.length] as string)
       items.push({
-        text,
+        text: item.text,
         id: itemId({ epoch: lane.epoch, priority, sequence }),
         priority,
-        pushedAtMs,
+        pushedAtMs: item.pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + 1,
-        ...(moved !== undefined && { reason: moved.reason }),
+        ...deadLetterOf(item),
       })
     }
   }

@@ -69,7 +69,8 @@ export async function answerAgain(
       : answerOfPlaces(once, receipt.places)
   // The batches of this call belong to nobody: the first call had its own.
   if (!inDoubt) await discardBatches(engine, once.queue, once.addition)
-  return done(answer)
+  // Not if this call itself may have pushed them, with an answer that got lost.
+  return done(inDoubt ? answer : { ...answer, repeated: true })
 }
 
 const conflict = (): QueueError =>

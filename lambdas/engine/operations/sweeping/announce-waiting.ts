@@ -1,17 +1,19 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { SHARDS } from '../../core/limits.ts'
+import { endThose, hasAny, isOver } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { announced, waitsForSomebody } from '../../core/reminder.ts'
 import type { AnnounceReport, AnnounceRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { answer, done } from '../attempts/decision.ts'
+import { again, answer, done } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { checkPrefix } from '../looking/directory.ts'
 import { type WalkPage, type WalkPlace, walkOn, walkStart } from '../looking/walk.ts'
 import { sideBySide } from './side-by-side.ts'
 
 const QUEUES_AT_ONCE = 16
-const ATTEMPTS_MAX = 8
+/** As the sweep: 2,000 items in locks of consumers at 40 a write, and room for lost races. */
+const ATTEMPTS_MAX = 80
 /** How long a call runs whose caller sets no deadline. */
 const RUN_MS = 60_000
 
@@ -23,7 +25,11 @@ export async function announceWaiting(
   engine: Engine,
   request: AnnounceRequest = {},
 ): Promise<AnnounceReport> {
-  const { prefix = '', deadlineMs = engine.clock.nowMs() + RUN_MS } = request
+  const {
+    prefix = '',
+    deadlineMs = engine.clock.nowMs() + RUN_MS,
+    consumersAreGone = false,
+  } = request
   checkPrefix(prefix)
   let place: WalkPlace | undefined =
     request.cursor === undefined ? walkStart : decodePlace(request.cursor)
@@ -34,9 +40,13 @@ export async function announceWaiting(
     if (page === undefined) break
     report.queues += page.records.length + page.unread.length
     for (const { queue, error } of page.unread) notAnnounced(engine, queue, error, report)
-    await sideBySide(page.records.filter(waitsForSomebody), QUEUES_AT_ONCE, async (record) => {
+    const over = isOver(engine.clock.nowMs(), consumersAreGone)
+    const waiting = page.records.filter(
+      (record) => waitsForSomebody(record) || hasAny(record, over),
+    )
+    await sideBySide(waiting, QUEUES_AT_ONCE, async (record) => {
       try {
-        if (await announce(engine, record)) report.announced += 1
+        if (await announce(engine, record, consumersAreGone)) report.announced += 1
       } catch (error) {
         notAnnounced(engine, record.queue, error, report)
       }
@@ -69,13 +79,20 @@ async function nextPage(
   }
 }
 
-function announce(engine: Engine, seen: QueueRecord): Promise<boolean> {
+function announce(engine: Engine, seen: QueueRecord, consumersAreGone: boolean): Promise<boolean> {
   const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX }
   return attempts<boolean>(engine, seen.queue, course, ({ record, nowMs }) => {
-    if (record === undefined || !waitsForSomebody(record)) return answer(false)
+    if (record === undefined) return answer(false)
+    const over = isOver(nowMs, consumersAreGone)
+    const freed = endThose(record, over, nowMs)
+    const waits = waitsForSomebody(freed)
+    // Somebody's lock is live: its end is the event.
+    if (freed === record && !waits) return answer(false)
     const options = { nowMs, refreshCheckAt: true }
-    const change = changeOf(engine, record, announced(record, nowMs), options)
-    return { kind: 'write', change, landed: () => done(true) }
+    const change = changeOf(engine, record, waits ? announced(freed, nowMs) : freed, options)
+    // One write ends only so many locks.
+    const landed = (after: QueueRecord) => (hasAny(after, over) ? again(after) : done(waits))
+    return { kind: 'write', change, landed }
   })
 }
 

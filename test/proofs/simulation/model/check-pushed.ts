@@ -3,9 +3,12 @@ import type { Answer, Refusal } from './answer.ts'
 import type { Model } from './model.ts'
 
 /** The ids of a push lead to its items; repeats of one key all give the same ids. */
-export function checkPushed({ model, operation, value: { ids }, say }: Answer<'push'>): void {
+export function checkPushed({ model, operation, value, say }: Answer<'push'>): void {
   const { queue, request } = operation.command
   const { items, idempotencyKey } = request
+  const { ids, repeated = false } = value
+  const { appended } = operation.effects
+  if (repeated && appended > 0) say('a repetition changes nothing', `it appended ${appended}`)
   if (ids.length === 0 && idempotencyKey !== undefined) {
     // Its items were gone before it could look for them: allowed to one that went in blind.
     model.world.statistics.count('path keyed push without ids')

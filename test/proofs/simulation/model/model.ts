@@ -104,7 +104,7 @@ export class Model {
   }
 }
 
-export type AppendedBatch = {
+type AppendedBatch = {
   readonly log: LaneLog
   readonly start: number
   readonly reference: BatchReference
@@ -123,7 +123,7 @@ export type QueueModel = {
   readonly locks: Map<string, LockModel>
 }
 
-export type LockModel = {
+type LockModel = {
   readonly lockId: string
   readonly keyHash: string | undefined
   changedAtCommit: number

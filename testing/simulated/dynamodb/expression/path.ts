@@ -1,7 +1,7 @@
 import { type Item, isList, isMap, type Value } from '../value.ts'
 import type { PathStep } from './parser.ts'
 
-export type ReadPath = (item: Item) => Value | undefined
+type ReadPath = (item: Item) => Value | undefined
 
 /** Items are plain objects, so names that Object.prototype also has need care. */
 function readName(map: Item, name: string): Value | undefined {

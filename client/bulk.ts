@@ -1,0 +1,109 @@
+// One thing done to many queues, a few at a time. A queue that fails is reported, and holds up no other.
+
+import { isDeadLetterQueue } from '../lambdas/foundation/shared/queue-id.ts'
+import type { CallOptions, Queue } from './queue.ts'
+
+export type BulkOptions = {
+  /** Queues whose ids begin with this; `''` means all. */
+  readonly prefix: string
+  /** Queues at a time. Default 4: a new AWS account runs ten functions at once. */
+  readonly atOnce?: number | undefined
+  /** Takes no further queue from then on; those under way come to their end. */
+  readonly signal?: AbortSignal | undefined
+}
+
+type Failed = { readonly id: string; readonly kind: 'failed'; readonly error: unknown }
+type Done<Answer> = { readonly id: string; readonly kind: 'done' } & Answer
+/** What became of one queue. */
+export type BulkResult<Answer> = Done<Answer> | Failed
+
+type Purged = { readonly itemsPurged: number }
+type Redriven = { readonly itemsRedriven: number; readonly itemsLeft: number }
+
+type Queues = {
+  queues(options: CallOptions & { readonly prefix: string }): AsyncIterable<{ readonly id: string }>
+  queue(id: string): Pick<Queue, 'purge' | 'redrive'>
+}
+
+const AT_ONCE = 4
+/** What one call of the API moves at most. */
+const ITEMS_PER_REDRIVE = 1_000
+
+/** Empties all queues with a prefix, dead-letter queues too; yields what became of each. */
+export const purgeQueues = (
+  client: Queues,
+  options: BulkOptions,
+): AsyncGenerator<BulkResult<Purged>> =>
+  eachQueue(idsOf(client, options.prefix), (id) => client.queue(id).purge(), options)
+
+/** Moves the dead letters of all queues with a prefix back to where they came from. */
+export const redriveQueues = (
+  client: Queues,
+  options: BulkOptions,
+): AsyncGenerator<BulkResult<Redriven>> => {
+  const redrive = (id: string) =>
+    redriveAll((limit) => client.queue(id).redrive({ limit }), options)
+  return eachQueue(deadLetterQueues(idsOf(client, options.prefix)), redrive, options)
+}
+
+async function* idsOf(client: Queues, prefix: string): AsyncGenerator<string> {
+  for await (const { id } of client.queues({ prefix })) yield id
+}
+
+export async function* deadLetterQueues(ids: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const id of ids) if (isDeadLetterQueue(id)) yield id
+}
+
+/** If the list breaks off, what was under way is reported before that. */
+export async function* eachQueue<Answer extends object>(
+  ids: AsyncIterable<string>,
+  work: (id: string) => Promise<Answer>,
+  { atOnce = AT_ONCE, signal }: Pick<BulkOptions, 'atOnce' | 'signal'>,
+): AsyncGenerator<BulkResult<Answer>> {
+  const running = new Map<string, Promise<BulkResult<Answer>>>()
+  const next = async (): Promise<BulkResult<Answer>> => {
+    const result = await Promise.race(running.values())
+    running.delete(result.id)
+    return result
+  }
+  let brokenOff: { readonly error: unknown } | undefined
+  try {
+    for await (const id of ids) {
+      if (signal?.aborted) break
+      const result = work(id).then(
+        (answer): Done<Answer> => ({ id, kind: 'done', ...answer }),
+        (error: unknown): Failed => ({ id, kind: 'failed', error }),
+      )
+      running.set(id, result)
+      if (running.size >= atOnce) yield await next()
+    }
+  } catch (error) {
+    brokenOff = { error }
+  }
+  while (running.size > 0) yield await next()
+  if (brokenOff !== undefined) throw brokenOff.error
+}
+
+/** Call after call, until nothing more moves: the rest is locked, or was pushed there by hand. */
+export async function redriveAll(
+  redrive: (limit: number) => Promise<Redriven>,
+  {
+    limit = Number.POSITIVE_INFINITY,
+    signal,
+    onMoved = () => {},
+  }: {
+    readonly limit?: number | undefined
+    readonly signal?: AbortSignal | undefined
+    readonly onMoved?: (soFar: Redriven) => void
+  } = {},
+): Promise<Redriven> {
+  let soFar: Redriven = { itemsRedriven: 0, itemsLeft: 0 }
+  while (soFar.itemsRedriven < limit && !signal?.aborted) {
+    const some = Math.min(ITEMS_PER_REDRIVE, limit - soFar.itemsRedriven)
+    const { itemsRedriven, itemsLeft } = await redrive(some)
+    soFar = { itemsRedriven: soFar.itemsRedriven + itemsRedriven, itemsLeft }
+    onMoved(soFar)
+    if (itemsRedriven === 0 || itemsLeft === 0) break
+  }
+  return soFar
+}

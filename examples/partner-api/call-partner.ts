@@ -1,0 +1,32 @@
+import type { Client, Queue } from '../../client/index.ts' // 'pushpop/client'
+
+export type Call = { readonly customer: number }
+
+/**
+ * Works the queue until the signal comes: takes a call, waits for its turn under the limit `partner`, and
+ * makes it. Any number of processes may do this, on any number of machines: they share the one limit.
+ */
+export async function callPartner(
+  client: Client,
+  queue: Queue<Call>,
+  { url, signal }: { readonly url: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const limit = client.rate('partner')
+  await queue.consume(
+    async ({ value }, context) => {
+      // The lock is extended while we wait. A turn that is too far away puts the call back.
+      const turn = await limit.wait({ maxWaitMs: 60_000, signal: context.signal })
+      if (turn.kind !== 'allowed')
+        throw new Error('Cannot call the partner because the line is full')
+      const response = await fetch(`${url}/customers/${value.customer}`, { signal: context.signal })
+      // Somebody else may use up the partner's limit too: the call comes again, a little later.
+      if (!response.ok) throw new Error(`The partner answered ${response.status}`)
+    },
+    // A few at a time, so that one slow answer does not leave turns unused.
+    {
+      concurrency: 4,
+      signal,
+      onError: ({ error }) => console.log(`  ${(error as Error).message}`),
+    },
+  )
+}

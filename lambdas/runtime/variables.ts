@@ -1,0 +1,16 @@
+/** The environment of the functions: the constructs set it, and the functions read it. */
+export const variables = {
+  service: 'PUSHPOP_SERVICE',
+  logLevel: 'PUSHPOP_LOG_LEVEL',
+  table: 'PUSHPOP_TABLE',
+  bucket: 'PUSHPOP_BUCKET',
+  /** The ARN, for the function that announces. */
+  eventBus: 'PUSHPOP_EVENT_BUS',
+  /** `off` where nobody announces. */
+  events: 'PUSHPOP_EVENTS',
+  idempotencyTtlSeconds: 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS',
+  remindAfterSeconds: 'PUSHPOP_REMIND_AFTER_SECONDS',
+  sweepEverySeconds: 'PUSHPOP_SWEEP_EVERY_SECONDS',
+  rateHoldMs: 'PUSHPOP_RATE_HOLD_MS',
+  waitingPops: 'PUSHPOP_WAITING_POPS',
+} as const

@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import type { BuildFailure, Message } from 'esbuild'
+import { type Bundle, bundle, type FunctionFiles, root, writeBundle } from './bundle.ts'
+import type { Bundling } from './bundling.ts'
+import { nativePackagesIn, packageOf } from './native-packages.ts'
+
+/** One handler on its own, in a file of this or another project, written to a folder. */
+export function bundleFunction(entry: string, outdir: string, bundling: Bundling = {}): Bundle {
+  const { banner = '' } = bundling
+  const [plain, needed] = withoutOptional(entry, bundling)
+  // Of a CommonJS file esbuild exports `default` alone: its names are known only once it runs.
+  if (!plain.exports.includes('handler')) {
+    throw errorOf(
+      entry,
+      'it does not export "handler" as an ES module does, and Lambda would not find it: write ' +
+        '"export const handler = …" (in CommonJS, "exports.handler = …" is not enough)',
+    )
+  }
+  // Built again rather than edited: esbuild knows where a banner may stand. A bundle without CommonJS
+  // gets none.
+  const made = needsCommonJs(plain)
+    ? build(entry, { ...needed, banner: `${COMMON_JS}${banner}` })
+    : plain
+  writeBundle(made, outdir)
+  return made
+}
+
+/**
+ * The files that a bundle is made of and that people write: not those of installed packages. A file of which nothing
+ * is left in the bundle, such as a constant, counts too.
+ */
+export function ownFilesOf({ inputs, importsOf }: Pick<Bundle, 'inputs' | 'importsOf'>) {
+  const found = new Set<string>()
+  const visit = (input: string): void => {
+    // What is not bundled, such as Node's modules, is no file here.
+    const isFile = packageOf(input) === undefined && existsSync(resolve(root, input))
+    if (!isFile || found.has(input)) return
+    found.add(input)
+    for (const imported of importsOf(input)) visit(imported)
+  }
+  for (const input of inputs) visit(input)
+  return [...found].map((input) => resolve(root, input))
+}
+
+type Made = readonly [made: Bundle, needed: Bundling]
+
+/**
+ * Packages try to load what may be installed beside them, such as a driver for another database, and do
+ * without it. What is missing for a package stays missing, and so does native code that it can do without;
+ * what the handler itself needs must be there.
+ */
+function withoutOptional(entry: string, bundling: Bundling): Made {
+  const [made, needed] = withoutMissing(entry, bundling)
+  const native = nativePackagesIn(root, made)
+  const [needsNative] = native.filter(({ isOptional }) => !isOptional)
+  if (needsNative !== undefined) throw nativeError(entry, needsNative.name)
+  if (native.length === 0) return [made, needed]
+  return withoutMissing(
+    entry,
+    leaving(
+      needed,
+      native.map(({ name }) => name),
+    ),
+  )
+}
+
+function withoutMissing(entry: string, bundling: Bundling): Made {
+  try {
+    return [build(entry, bundling), bundling]
+  } catch (failure) {
+    const { errors = [] } = failure as Partial<BuildFailure>
+    const missing = errors.map(missingForPackage)
+    if (errors.length === 0 || missing.includes(undefined)) throw explained(entry, errors, failure)
+    const needed = leaving(bundling, missing as string[])
+    return [build(entry, needed), needed]
+  }
+}
+
+const leaving = (bundling: Bundling, names: readonly string[]): Bundling => ({
+  ...bundling,
+  external: [...(bundling.external ?? []), ...names],
+})
+
+const build = (entry: string, bundling: Bundling): Bundle =>
+  bundle({ index: resolve(entry) }, { sourceMap: true, ...bundling }).get('index') as Bundle
+
+const missingIn = ({ text }: Message): string | undefined =>
+  /^Could not resolve "([^"]+)"/.exec(text)?.[1]
+
+/** An `import` at the top of a file would end the function at its start, and so is not optional. */
+function missingForPackage(error: Message): string | undefined {
+  const { file = '', lineText = '' } = error.location ?? {}
+  const isOptional =
+    packageOf(file) !== undefined && !/^\s*(import|export)\s.*\bfrom\b/.test(lineText)
+  const missing = missingIn(error)
+  // Prisma's client requires what only its generator writes.
+  return isOptional && !missing?.startsWith('.') ? missing : undefined
+}
+
+function explained(entry: string, errors: readonly Message[], cause: unknown): unknown {
+  const error = errors.find((one) => missingForPackage(one) === undefined)
+  if (error === undefined) return cause
+  const { text, location } = error
+  const native = /\.node"?$/.test(/for "([^"]*)" files/.exec(text)?.[1] ?? '')
+  const from = packageOf(location?.file ?? '')
+  if (native && from !== undefined) return nativeError(entry, from.name)
+  const missing = missingIn(error)
+  const place = location ? ` (${relative('', resolve(root, location.file))}:${location.line})` : ''
+  if (missing === undefined) return errorOf(entry, `${text}${place}`, cause)
+  return errorOf(entry, `there is no "${missing}"${place}${whatToDo(missing)}`, cause)
+}
+
+const errorOf = (entry: string, reason: string, cause?: unknown): Error =>
+  new Error(`Cannot bundle ${relative('', entry)} because ${reason}`, { cause })
+
+const nativeError = (entry: string, name: string): Error =>
+  errorOf(
+    entry,
+    `"${name}" has native code, which must be built for Lambda: name it in \`external\` and bring it in a ` +
+      'layer, or make the function yourself and give it to the consumer (docs/consumers.md#native-packages)',
+  )
+
+function whatToDo(missing: string): string {
+  if (missing.startsWith('.prisma/')) return ': run `npx prisma generate` first'
+  if (/^[.#/~]/.test(missing)) return ''
+  return ': install it, or name it in `external` if a layer or the runtime brings it'
+}
+
+/**
+ * The names that CommonJS code expects around it. esbuild wraps such packages into the ES module, where
+ * their `require('util')` finds no `require` and throws "Dynamic require of "util" is not supported". This
+ * stands at the top of each file of a bundle. Its own names are long, because minified names are short.
+ */
+const COMMON_JS =
+  'import{createRequire as pushPopCreateRequire}from"node:module";' +
+  'const require=pushPopCreateRequire(import.meta.url),' +
+  '__filename=import.meta.filename,__dirname=import.meta.dirname;'
+
+const needsCommonJs = ({ files }: FunctionFiles): boolean =>
+  [...files].some(
+    ([name, contents]) =>
+      name.endsWith('.mjs') &&
+      /Dynamic require of|\b__(?:dirname|filename)\b/.test(Buffer.from(contents).toString()),
+  )

@@ -1,0 +1,105 @@
+// Events that got lost: given up after their retries, or in the middle when an earlier stack ended. Lambda would
+// keep the first in a failure queue, and never loses the second. Here some functions say in the template's
+// metadata which event makes them announce again what waits, so that nothing sleeps for good.
+
+import { isObject } from '../template/assembly.ts'
+import type { FunctionPlan } from '../template/plan-functions.ts'
+
+type LossesSettings = {
+  readonly functions: readonly FunctionPlan[]
+  /** Leaves the event out while an earlier one with the same key is not done. */
+  readonly submit: (functionArn: string, event: string, key: string) => void
+  readonly onNotice: (sentence: string) => void
+  /** Nobody but this stack runs consumers on these stores. */
+  readonly isAlone: boolean
+  readonly againMs?: number | undefined
+}
+
+type How = 'afterLoss' | 'afterRestart'
+
+/**
+ * A function that cannot start fails three times within two seconds, so with this pause it is tried once a second: a
+ * tenth of a core, and nothing is late when it is mended.
+ */
+const AGAIN_MS = 1_000
+
+export class Losses {
+  readonly #settings: LossesSettings
+  /** Of functions that have failed since they last answered: what we have said about them. */
+  readonly #said = new Map<string, Set<string>>()
+  #timer: NodeJS.Timeout | undefined
+  #owed: How = 'afterLoss'
+  #isStopped = false
+
+  constructor(settings: LossesSettings) {
+    this.#settings = settings
+  }
+
+  /** An event was given up. The same sentence comes once, until the function answers again. */
+  dropped(functionId: string, event: string, reason: string): void {
+    const plan = this.#settings.functions.find(({ id }) => id === functionId)
+    if (plan?.afterRestart && event === JSON.stringify(plan.afterRestart))
+      this.#owed = 'afterRestart'
+    this.happened()
+    const subject = subjectOf(event)
+    const said = this.#said.get(functionId) ?? new Set()
+    this.#said.set(functionId, said)
+    if (said.has(subject) || said.size === SUBJECTS_MAX) return
+    said.add(subject)
+    const isAnnounced = this.#settings.functions.some(({ afterLoss }) => afterLoss !== undefined)
+    this.#settings.onNotice(
+      `An event for ${functionId} ${subject} was dropped because ${reason}. ` +
+        (isAnnounced && subject.startsWith('about the queue')
+          ? `On AWS it would be in a failure queue now; here the queue is announced again soon, and again until it works: mend ${functionId}, and its items are handled.`
+          : `On AWS it would be in the function's failure queue, if it has one: mend ${functionId}, and send the event again.`),
+    )
+  }
+
+  answered(functionId: string): void {
+    this.#said.delete(functionId)
+  }
+
+  /** Something was lost: what waits is announced soon. */
+  happened(): void {
+    if (this.#isStopped) return
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      const how = this.#owed
+      this.#owed = 'afterLoss'
+      this.announce(how)
+    }, this.#againMs)
+  }
+
+  /** Has what waits announced now. `afterRestart`: no function of ours is at work. */
+  announce(how: How): void {
+    const { functions, isAlone, submit } = this.#settings
+    for (const { arn, afterLoss, afterRestart } of functions) {
+      const event = isAlone && how === 'afterRestart' ? afterRestart : afterLoss
+      if (event) submit(arn, JSON.stringify(event), `${how} ${arn}`)
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  get #againMs(): number {
+    return this.#settings.againMs ?? AGAIN_MS
+  }
+}
+
+/** Of a function that is broken: by then the user knows. */
+const SUBJECTS_MAX = 5
+
+const EVENT_CHARACTERS_MAX = 200
+
+/** What an event is about, for a person: a queue, if it names one. */
+function subjectOf(text: string): string {
+  const event: unknown = JSON.parse(text)
+  const detail = isObject(event) && isObject(event.detail) ? event.detail : {}
+  if (typeof detail.queue === 'string') return `about the queue "${detail.queue}"`
+  const shown =
+    text.length > EVENT_CHARACTERS_MAX ? `${text.slice(0, EVENT_CHARACTERS_MAX)}…` : text
+  return `(${shown})`
+}

@@ -1,0 +1,46 @@
+import type { LocalStack } from '../start-local-stack.ts'
+import { type RoutePlan, SERVICE_ROUTE } from '../template/plan-api.ts'
+import type { Paint } from './paint.ts'
+import type { Typed } from './start-options.ts'
+
+type BannerSettings = Pick<LocalStack, 'url' | 'urls' | 'plan'> & {
+  readonly seconds: number
+  readonly typed: Typed
+  /** As you would type it; absent if the data is not kept. */
+  readonly directory?: string | undefined
+}
+
+/** The address, lines to paste, and where the data is; the README has the rest. */
+export function banner(
+  { url, urls, plan, seconds, typed, directory }: BannerSettings,
+  paint: Paint,
+): string {
+  const lines = [
+    `${paint('bold', `PushPop is at ${url}`)}  ${paint('dim', `(started in ${seconds.toFixed(1)} s)`)}`,
+    '',
+    ...tryLines(url, plan),
+    ...plan.apis
+      .slice(1)
+      .flatMap(({ name, routes }) => ['', `${name} is at ${urls[name]}`, ...routesOf(routes)]),
+    '',
+    directory === undefined
+      ? 'Data is forgotten at the end.'
+      : `Data is kept in ${directory}; ${typed} --memory forgets it.`,
+    ...plan.leftOut,
+    'Ctrl-C ends it.',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** A push, a look and a pop; for another app's API, its routes. */
+function tryLines(url: string, { apis }: LocalStack['plan']): readonly string[] {
+  const routes = apis[0]?.routes ?? []
+  if (!routes.some(({ key }) => key === SERVICE_ROUTE)) return routesOf(routes)
+  return [
+    `  curl -X POST ${url}/queue/orders/push -H 'content-type: application/json' -d '{"item":{"order":17}}'`,
+    `  curl ${url}/queue/orders`,
+    `  curl -X POST ${url}/queue/orders/pop`,
+  ]
+}
+
+const routesOf = (routes: readonly RoutePlan[]): string[] => routes.map(({ key }) => `  ${key}`)

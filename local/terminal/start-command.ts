@@ -1,0 +1,142 @@
+// `npm start` and `pushpop start`: starts the stack, says how to use it, and ends it when asked to.
+
+import { relative, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf, StartError } from '../start-error.ts'
+import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
+import { banner } from './banner.ts'
+import { noticeLine, outputLine, requestLine } from './lines.ts'
+import { paintFor } from './paint.ts'
+import { progressOn } from './progress.ts'
+import { SAME_SIGNAL_MS } from './same-signal.ts'
+import {
+  helpOf,
+  readArguments,
+  type StartOptions,
+  type Typed,
+  takenByNpm,
+} from './start-options.ts'
+
+/** Returns the exit code. */
+export async function startCommand(
+  args: readonly string[],
+  typed: Typed = 'npm start --',
+): Promise<number> {
+  const taken = takenByNpm(process.env)
+  if (taken !== undefined) {
+    process.stderr.write(`${taken}\n`)
+    return 2
+  }
+  const read = readArguments(args, typed)
+  switch (read.kind) {
+    case 'help':
+      process.stdout.write(`${helpOf(typed)}\n`)
+      return 0
+    case 'wrong':
+      process.stderr.write(`${read.sentence}\n`)
+      return 2
+    case 'start':
+      return run(read.options, typed)
+    default:
+      return read satisfies never
+  }
+}
+
+async function run({ port, directory, app, watch }: StartOptions, typed: Typed): Promise<number> {
+  const startedMs = performance.now()
+  const paint = paintFor(process.stdout, process.env)
+  const progress = progressOn(process.stdout)
+  const print = (line: string | undefined) => line && process.stdout.write(`${line}\n`)
+  // The reader of our output may go before us; then we write to nobody.
+  process.stdout.on('error', () => {})
+  const asked = watchForEnd()
+
+  let stack: LocalStack | undefined
+  try {
+    const starting = startLocalStack({
+      port,
+      directory,
+      app,
+      watch,
+      signal: asked.signal,
+      listeners: {
+        onProgress: progress.step,
+        onRequest: (request) => print(requestLine(request, paint)),
+        onOutput: (output) => print(outputLine(output, paint)),
+        onNotice: (sentence) => print(noticeLine(sentence, paint)),
+      },
+    })
+    stack = await Promise.race([starting, asked.toEnd.then(patience)])
+  } catch (error) {
+    progress.clear()
+    if (asked.signal.aborted) return 0
+    process.stderr.write(`${explain(error)}\n`)
+    return 1
+  }
+  progress.clear()
+  // Asked to end, and the start does not notice: the stores' process ends without us.
+  if (!stack) return 0
+  const seconds = (performance.now() - startedMs) / 1000
+  const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
+  const { url, urls, plan } = stack
+  print(banner({ url, urls, plan, seconds, typed, ...shown }, paint))
+  const failure = await Promise.race([stack.failed, asked.toEnd])
+  if (failure) process.stderr.write(`${explain(failure)}\n`)
+  else progress.step('Stopping')
+  await stack.stop()
+  progress.clear()
+  return failure ? 1 : 0
+}
+
+/** Longer than a start takes to give up what it has begun. */
+const GIVE_UP_MS = 3_000
+
+const patience = () => delay(GIVE_UP_MS, undefined)
+
+/** One sentence for what the user can mend; for a fault of ours, all that we know. */
+function explain(error: unknown): string {
+  if (error instanceof StartError) return error.message
+  return `Cannot go on because of a fault in the local stack: ${
+    error instanceof Error ? error.stack : messageOf(error)
+  }`
+}
+
+type AskedToEnd = { readonly signal: AbortSignal; readonly toEnd: Promise<undefined> }
+
+/**
+ * How often we look for the parent's death. If `npm start` is killed outright, no signal comes; all that we
+ * can see is another parent.
+ */
+const PARENT_EVERY_MS = 500
+
+function watchForEnd(): AskedToEnd {
+  const ending = new AbortController()
+  const { promise, resolve: resolveToEnd } = Promise.withResolvers<undefined>()
+  let firstMs = 0
+  const end = () => {
+    if (ending.signal.aborted && performance.now() - firstMs > SAME_SIGNAL_MS) {
+      // The user asked again and will not wait; the host of the stores cleans up behind us.
+      process.exit(130)
+    }
+    if (!ending.signal.aborted) firstMs = performance.now()
+    ending.abort()
+    resolveToEnd(undefined)
+  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
+  // Only under npm's script: a shell that started us in the background may well end before us.
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const parent = process.ppid
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return
+      clearInterval(watch)
+      end()
+    }, PARENT_EVERY_MS).unref()
+  }
+  return { signal: ending.signal, toEnd: promise }
+}
+
+/** Relative if it is below the current folder. */
+function asTyped(directory: string): string {
+  const path = relative(process.cwd(), resolve(directory))
+  return path.startsWith('..') || path === '' ? directory : path
+}

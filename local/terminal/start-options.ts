@@ -1,0 +1,111 @@
+// The arguments of `npm start`, and of `pushpop start`.
+
+import { PORT } from '../start-local-stack.ts'
+
+export type StartOptions = {
+  readonly port: number
+  /** Absent if all data is forgotten at the end. */
+  readonly directory?: string | undefined
+  readonly app?: string | undefined
+  readonly watch: boolean
+}
+
+/** The command that the user typed the options after. */
+export type Typed = 'npm start --' | 'pushpop start'
+
+type ReadArguments =
+  | { readonly kind: 'start'; readonly options: StartOptions }
+  | { readonly kind: 'help' }
+  /** A sentence that says which and why. */
+  | { readonly kind: 'wrong'; readonly sentence: string }
+
+const DATA_DIRECTORY = '.pushpop'
+
+const options = [
+  { name: 'port', value: 'N', help: `listen on port N instead of ${PORT}; 0 takes any free one` },
+  { name: 'data', value: 'DIR', help: `keep the data in DIR instead of ${DATA_DIRECTORY}` },
+  { name: 'memory', help: 'forget all data at the end' },
+  { name: 'app', value: 'FILE', help: "run the CDK app in FILE instead of PushPop's own" },
+  { name: 'watch', help: 'run changed handlers as soon as their files are written' },
+  { name: 'help', help: 'print this' },
+] as const
+
+type Name = (typeof options)[number]['name']
+
+export const helpOf = (typed: Typed): string =>
+  [
+    'Runs PushPop on this machine: what `cdk deploy` would deploy, on embedded stores.',
+    '',
+    `  ${typed} [options]`,
+    '',
+    ...options.map((option) => {
+      const usage = 'value' in option ? `--${option.name} ${option.value}` : `--${option.name}`
+      return `  ${usage.padEnd(12)} ${option.help}`
+    }),
+  ].join('\n')
+
+export function readArguments(
+  args: readonly string[],
+  typed: Typed = 'npm start --',
+): ReadArguments {
+  const wrong: Wrong = (reason) => ({
+    kind: 'wrong',
+    sentence: `Cannot start because ${reason}; ${typed} --help lists what there is`,
+  })
+  const given = new Map<Name, string>()
+  for (let at = 0; at < args.length; at++) {
+    const [flag = '', inline] = splitOnce(args[at] ?? '', '=')
+    if (flag === '-h') return { kind: 'help' }
+    const option = options.find(({ name }) => flag === `--${name}`)
+    if (!option) return wrong(`there is no option ${JSON.stringify(args[at])}`)
+    if (!('value' in option)) {
+      if (inline !== undefined) return wrong(`${flag} takes no value`)
+      given.set(option.name, '')
+      continue
+    }
+    const value = inline ?? args[++at]
+    if (value === undefined || value === '') return wrong(`${flag} needs a value`)
+    given.set(option.name, value)
+  }
+  if (given.has('help')) return { kind: 'help' }
+  return readOptions(given, wrong)
+}
+
+/**
+ * Options that npm took for its own: `npm start --port=8102` gives us none of it, but a variable. With nothing said
+ * we would start with other settings than the user typed.
+ */
+export function takenByNpm(environment: Readonly<Record<string, string | undefined>>) {
+  const taken = options.find(({ name }) => environment[`npm_config_${name}`] !== undefined)
+  if (taken === undefined || environment.npm_lifecycle_event !== 'start') return undefined
+  const value = 'value' in taken ? ` ${environment[`npm_config_${taken.name}`]}` : ''
+  return `Cannot start because npm took --${taken.name} for itself; write npm start -- --${taken.name}${value}`
+}
+
+type Wrong = (reason: string) => ReadArguments
+
+function readOptions(given: ReadonlyMap<Name, string>, wrong: Wrong): ReadArguments {
+  const port = given.get('port') ?? String(PORT)
+  if (!/^\d+$/.test(port) || Number(port) > 65_535) {
+    return wrong(`--port must be a number from 0 to 65535, not ${JSON.stringify(port)}`)
+  }
+  if (given.has('memory') && given.has('data')) {
+    return wrong('--memory and --data contradict each other')
+  }
+  const directory = given.has('memory') ? undefined : (given.get('data') ?? DATA_DIRECTORY)
+  const app = given.get('app')
+  return {
+    kind: 'start',
+    options: {
+      port: Number(port),
+      directory,
+      app,
+      watch: given.has('watch'),
+    },
+  }
+}
+
+function splitOnce(text: string, separator: string): [string, string?] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}

@@ -1,0 +1,5 @@
+import { consumer } from 'pushpop/consumer';
+
+export const handler = consumer((items) => {
+  for (const item of items) console.log(item.value);
+});

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, systemClock } from '../lambdas/foundation/system.ts'
+
+export type FakeContextOptions = {
+  readonly functionName?: string | undefined
+  /** What the function's timeout would be; the remaining time counts down from it. 60 unless set. */
+  readonly timeoutSeconds?: number | undefined
+  readonly memoryMb?: number | undefined
+  /** `store.clock` of `startQueues`: a handler of `consumer(…)` then lives in the time of the test. */
+  readonly clock?: Clock | undefined
+}
+
+/** It has what Lambda's own has, and fits `Context` of `@types/aws-lambda`. */
+export type FakeContext = ReturnType<typeof fakeContext>
+
+/** The context of one invocation, for a handler that a test calls. */
+export function fakeContext({
+  functionName = 'test',
+  timeoutSeconds = 60,
+  memoryMb = 256,
+  clock = systemClock,
+}: FakeContextOptions = {}) {
+  const endsAtMs = performance.now() + 1_000 * timeoutSeconds
+  const arn = `arn:aws:lambda:us-east-1:123456789012:function:${functionName}`
+  return {
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: arn,
+    memoryLimitInMB: String(memoryMb),
+    awsRequestId: randomUUID(),
+    logGroupName: `/aws/lambda/${functionName}`,
+    logStreamName: 'test',
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAtMs - performance.now())),
+    /** Only old handlers call these, and Lambda ignores them for those that return a promise. */
+    done() {},
+    fail() {},
+    succeed() {},
+    clock,
+  }
+}
