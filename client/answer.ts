@@ -15,6 +15,8 @@ export type Answer = {
   readonly body: unknown
   readonly text: string
   readonly etag: string | undefined
+  /** The service asks its caller to pause, although nothing is wrong. */
+  readonly retryAfterMs?: number | undefined
   /** An earlier call with the same idempotency key did it. */
   readonly isReplay: boolean
 }
@@ -24,12 +26,13 @@ export function interpret(raw: RawAnswer, denialIsAnswer = false): Answer | Fail
   const body = parsed(text)
   const isObject = typeof body === 'object' && body !== null
   const isSuccess = status >= 200 && status < 300
+  const retryAfterMs = secondsOf(raw.header('retry-after'))
   const isDenial = status === 429 && isObject && 'allowed' in body
   if (isObject && (isSuccess || (isDenial && denialIsAnswer))) {
+    const etag = raw.header('etag') ?? undefined
     const isReplay = raw.header('idempotency-replayed') === 'true'
-    return { kind: 'answer', body, text, etag: raw.header('etag') ?? undefined, isReplay }
+    return { kind: 'answer', body, text, etag, isReplay, retryAfterMs }
   }
-  const retryAfterMs = secondsOf(raw.header('retry-after'))
   if (isObject && 'error_code' in body) {
     const error = fromErrorBody(body as ErrorBody, status, retryAfterMs)
     // `INTERNAL` says that it is not known what happened, and that it would happen again.

@@ -7,7 +7,7 @@ import { type ClientOptions, connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
-import { queueCalls } from './queue-calls.ts'
+import { idsOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
 import type { Send } from './transport.ts'
@@ -72,7 +72,7 @@ export function createClient(options: ClientOptions): Client {
 
 async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<QueueSummary> {
   const { prefix, detail, signal } = options
-  const ids = options.ids?.join(',')
+  const ids = options.ids && idsOf(options.ids)
   const limit = ids === undefined ? (options.pageSize ?? PAGE_SIZE) : undefined
   let cursor: string | undefined
   do {

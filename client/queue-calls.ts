@@ -31,6 +31,7 @@ import {
   resultsOf,
   stateOf,
 } from './views.ts'
+import { type Asked, waitForItems } from './wait-for-items.ts'
 
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
@@ -62,22 +63,28 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
     async pop(options = {}) {
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
       const { waitForLockMs, waitSeconds, hurry } = options
-      const answer = await post('pop', 'pop', {
-        query: {
-          count,
-          require_ack: requireAck,
-          ttl_seconds: ttlSeconds,
-          allow_competing_consumers: competing,
-          acknowledge,
-          wait_seconds: waitSeconds,
-        },
-        heldMs: (waitSeconds ?? 0) * 1_000,
-        ...keyOf(options),
-        holdsLock: acknowledge !== undefined,
-        waitForLockMs,
-        hurry,
-      })
-      return poppedOf<T>(answer.body as PopAnswer, answer.text)
+      const key = keyOf(options)
+      const ask = async (wait_seconds: number | undefined, isFirst = true): Promise<Asked<T>> => {
+        const settles = isFirst && acknowledge !== undefined
+        const { body, text, retryAfterMs } = await post('pop', 'pop', {
+          query: {
+            count,
+            require_ack: requireAck,
+            ttl_seconds: ttlSeconds,
+            allow_competing_consumers: competing,
+            acknowledge: settles ? acknowledge : undefined,
+            wait_seconds,
+          },
+          heldMs: (wait_seconds ?? 0) * 1_000,
+          ...key,
+          holdsLock: settles,
+          waitForLockMs,
+          hurry,
+        })
+        return { popped: poppedOf<T>(body as PopAnswer, text), retryAfterMs }
+      }
+      if (waitSeconds === undefined) return (await ask(undefined)).popped
+      return waitForItems({ waitSeconds, signal: options.signal, hurry }, ask)
     },
     async acknowledge(lock_id, { ids, ...options } = {}) {
       const body = await settle<AcknowledgeAnswer>(
@@ -155,12 +162,21 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
 /** The service judges an id; these alone would not reach it, because they change the address. */
 function pathOf(id: string): string {
   if (isSegment(id)) return `/queue/${encodeURIComponent(id)}`
-  throw new PushPopError(
+  throw noQueueId(id, 'id')
+}
+
+/** Ids as one parameter: a comma in one would make it two. */
+export function idsOf(ids: readonly string[]): string {
+  for (const id of ids) if (!isSegment(id) || id.includes(',')) throw noQueueId(id, 'ids')
+  return ids.join(',')
+}
+
+const noQueueId = (id: unknown, field: string): PushPopError =>
+  new PushPopError(
     'INVALID_QUEUE_ID',
     `A queue id must be ${ID_RULE}, and this one is ${shown(id)}`,
-    { field: 'id' },
+    { field },
   )
-}
 
 /** Not text, or text that changes the address: a call with it would go to another queue. */
 export const isSegment = (id: unknown): id is string =>
@@ -169,7 +185,7 @@ export const isSegment = (id: unknown): id is string =>
 export const shown = (id: unknown): string =>
   typeof id === 'string'
     ? JSON.stringify(id)
-    : `${id === null ? '' : typeof id} ${String(id)}`.trim()
+    : `${id === null || id === undefined ? '' : typeof id} ${String(id)}`.trim()
 
 function pushText({ item, priority }: { item: unknown; priority?: number | undefined }): string {
   const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`

@@ -52,8 +52,8 @@ export type PopOptions = CallOptions &
     /** Pass by live locks and take what is free. */
     readonly competing?: boolean | undefined
     /**
-     * If there is nothing to pop, wait so long for something: 1–20 seconds, held by the service. An answer
-     * that comes sooner and is empty means that it holds too many calls already.
+     * If there is nothing to pop, wait so long for something: 1–20 seconds, held by the service. If it holds
+     * too many calls already, the client pauses and asks again.
      */
     readonly waitSeconds?: number | undefined
     /** A lock to acknowledge in the same request. */

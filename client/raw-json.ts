@@ -51,12 +51,18 @@ const nounFor: Readonly<Record<string, string>> = {
   bigint: 'a bigint',
 }
 
-/** `JSON.stringify` makes null of NaN, of Infinity, and of what is undefined in a list. */
+/**
+ * `JSON.stringify` makes null of NaN, of Infinity, of a date that is none, and of what is undefined in a list.
+ * `value` is what `toJSON` made of what is there.
+ */
 function refuseNull(this: unknown, key: string, value: unknown): unknown {
-  const isNoNumber = typeof value === 'number' && !Number.isFinite(value)
+  const given = (this as Readonly<Record<string, unknown>>)[key]
+  const plain = value instanceof Number ? Number(value) : value
+  const isNoNumber = typeof plain === 'number' && !Number.isFinite(plain)
   const isNothing = value === undefined || typeof value === 'function' || typeof value === 'symbol'
-  if (!isNoNumber && !(isNothing && Array.isArray(this))) return value
-  const what = isNoNumber ? String(value) : typeof value
+  const isMadeNull = value === null && given !== null
+  if (!isNoNumber && !isMadeNull && !(isNothing && Array.isArray(this))) return value
+  const what = isNoNumber || isMadeNull ? String(isNoNumber ? plain : given) : typeof value
   const where = key === '' ? 'is' : `has, at "${key}",`
   throw new PushPopError(
     'NOT_JSON',

@@ -1,11 +1,11 @@
 // One call: sent, timed, and sent again where that is safe.
 
 import { present } from '../lambdas/foundation/shared/present.ts'
+import { isUnsent } from '../lambdas/foundation/shared/unsent.ts'
 import { type Answer, interpret } from './answer.ts'
 import type { Authorise } from './auth.ts'
 import { delay } from './delay.ts'
 import { isAtLimit, PushPopError } from './errors.ts'
-import { wasNeverSent } from './never-sent.ts'
 import { isRedirect, redirected } from './redirect.ts'
 import {
   type Failure,
@@ -150,7 +150,9 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
     return interpret({ status: response.status, text, header }, denialIsAnswer)
   } catch (cause) {
     if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
-    if (wasNeverSent(cause)) return { kind: 'refused', error: noConnection(url, cause) }
+    // A browser does not say.
+    if (isUnsent((cause as Error).cause))
+      return { kind: 'refused', error: noConnection(url, cause) }
     return {
       kind: 'lost',
       error: attempt.signal.aborted ? late(timeoutMs) : unreachable(url, cause),
@@ -171,7 +173,7 @@ function urlOf(base: URL, { path, query = {} }: Call): URL {
 }
 
 /** Whether one of the signals came before the pause was over. */
-async function interrupted(
+export async function interrupted(
   ms: number,
   signal: AbortSignal | undefined,
   hurry: AbortSignal | undefined,

@@ -70,6 +70,7 @@ export function createEngine(options: QueuesOptions): Engine {
     events,
     remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,
     waitingPopsMax: options.waitingPopsMax,
+    seats: { allTakenUntilMs: Number.NEGATIVE_INFINITY },
     stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
     tidying: new Set(),
     onBackgroundError,

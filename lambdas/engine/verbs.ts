@@ -79,7 +79,8 @@ export type PoppedItem = DeadLetter & {
   readonly deliveries: number
 }
 
-export type PopOutcome =
+/** `waitedMs`: if it was to wait, and there was nothing at first, for how long it did. 0: too many others do. */
+export type PopOutcome = (
   | {
       readonly kind: 'items'
       readonly items: readonly PoppedItem[]
@@ -92,9 +93,9 @@ export type PopOutcome =
       readonly more: boolean
       readonly itemsAcknowledged?: number
     }
-  /** `waited` is false if it was to wait, and too many others do. */
-  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number; readonly waited?: false }
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
   | { readonly kind: 'locked'; readonly expiresAtMs: number }
+) & { readonly waitedMs?: number }
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
 

@@ -98,17 +98,34 @@ export class Dynamo {
     expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
     eager = false,
   ): Promise<Written> {
-    return this.#write(
-      () =>
-        new UpdateCommand({
-          TableName: this.tableName,
-          Key: key,
-          ...expressions,
-          ReturnValues: 'ALL_NEW',
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      eager,
-    )
+    return this.#write(() => this.#updateOf(key, expressions), eager)
+  }
+
+  #updateOf(key: Key, expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>): object {
+    return new UpdateCommand({
+      TableName: this.tableName,
+      Key: key,
+      ...expressions,
+      ReturnValues: 'ALL_NEW',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    })
+  }
+
+  /**
+   * Sent once, and nothing is thrown: for what the caller can do without. It says nothing of the store's
+   * units either, because one busy row is not a busy table.
+   */
+  async updateOnce(
+    key: Key,
+    expressions: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
+  ): Promise<Written | { readonly kind: 'refused'; readonly cause: unknown }> {
+    try {
+      return written(await this.#send(this.#updateOf(key, expressions)))
+    } catch (error) {
+      const failure = failureOf(error)
+      if (failure === 'condition') return failed(error)
+      return { kind: failure === 'unknown' ? 'unknown' : 'refused', cause: error }
+    }
   }
 
   async put(input: Omit<PutCommandInput, 'TableName'>): Promise<Written> {
@@ -259,16 +276,12 @@ export class Dynamo {
       this.#checkDeadline()
       waited.sentMs = this.#clock.nowMs()
       try {
-        const output = (await this.#send(command())) as { Attributes?: Row }
-        return { kind: 'done', row: output.Attributes }
+        return written(await this.#send(command()))
       } catch (error) {
         const failure = failureOf(error)
         switch (failure) {
-          case 'condition': {
-            // The document client leaves the item of an exception as it came.
-            const raw = (error as { Item?: Record<string, AttributeValue> }).Item
-            return { kind: 'failed', row: raw && unmarshall(raw) }
-          }
+          case 'condition':
+            return failed(error)
           case 'unknown':
             return { kind: 'unknown', cause: error }
           case 'throttled':
@@ -339,6 +352,17 @@ export class Dynamo {
   #send(command: object): Promise<unknown> {
     return this.#port.send(withoutSdkRetry(command) as never)
   }
+}
+
+const written = (output: unknown): Written => ({
+  kind: 'done',
+  row: (output as { readonly Attributes?: Row }).Attributes,
+})
+
+/** The document client leaves the item of an exception as it came. */
+function failed(error: unknown): Written {
+  const raw = (error as { readonly Item?: Record<string, AttributeValue> }).Item
+  return { kind: 'failed', row: raw && unmarshall(raw) }
 }
 
 const inTheWay = (cause: unknown): QueueError =>

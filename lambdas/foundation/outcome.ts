@@ -1,3 +1,5 @@
+import { isUnsent } from './shared/unsent.ts'
+
 /**
  * What an SDK error says about the request: told apart by class name and status, in this one file,
  * never by text.
@@ -34,35 +36,6 @@ const byName: Readonly<Record<string, Failure>> = {
   CredentialsProviderError: 'refused',
   NoSuchKey: 'missing',
   NotFound: 'missing',
-}
-
-/** What failed, where a client has another request handler than ours: each comes before any sending. */
-const callsBeforeSending = new Set(['getaddrinfo', 'connect'])
-const codesBeforeSending = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ERR_SOCKET_CONNECTION_TIMEOUT',
-  // The certificate of the other end is not trusted.
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])
-
-/**
- * Not by the SDK's own time-out of connecting: that is a `TimeoutError` without a code, as is its
- * time-out of a silent socket, and in older versions that of any request.
- */
-function isUnsent(error: Error): boolean {
-  // One for each address of the host.
-  if (error instanceof AggregateError) {
-    return error.errors.length > 0 && error.errors.every(isUnsent)
-  }
-  const { code = '', syscall = '' } = error as NodeJS.ErrnoException
-  return callsBeforeSending.has(syscall) || codesBeforeSending.has(code)
 }
 
 export function failureOf(error: unknown): Failure {

@@ -8,16 +8,15 @@ import type { Call, ObjectSchema } from './schemas/call.ts'
 
 export type Noun = 'field' | 'parameter'
 
-type Place = 'query' | 'body'
+type Place = 'the query' | 'the body' | 'a header'
 
 /** What the client and other queues call it. */
 const otherWords: Readonly<Record<string, string>> = {
   ack: 'require_ack',
-  no_ack: 'require_ack',
   competing: 'allow_competing_consumers',
-  exclusive: 'allow_competing_consumers',
   ttl: 'ttl_seconds',
   ttl_ms: 'ttl_seconds',
+  wait_ms: 'wait_seconds',
   timeout: 'ttl_seconds',
   visibility_timeout: 'ttl_seconds',
   wait: 'wait_seconds',
@@ -38,6 +37,14 @@ const otherWords: Readonly<Record<string, string>> = {
   value: 'item',
 }
 
+/** What they call the contrary. */
+const oppositeWords: Readonly<Record<string, string>> = {
+  exclusive: 'allow_competing_consumers',
+  no_ack: 'require_ack',
+  auto_ack: 'require_ack',
+  no_acknowledge: 'require_ack',
+}
+
 /** `field` is where the name stands: `items[3].prio`; `names` are those that its own object knows. */
 export function unknownName(
   noun: Noun,
@@ -46,13 +53,20 @@ export function unknownName(
   call: Call,
 ): string {
   const unknown = `Unknown ${noun} ${quoted(field)}`
-  const here: Place = noun === 'parameter' ? 'query' : 'body'
+  const here: Place = noun === 'parameter' ? 'the query' : 'the body'
   const name = field.slice(field.lastIndexOf('.') + 1)
   const meant = nearest(name, names)
-  if (meant !== undefined) return `${unknown}: it is ${meant}, in the ${here}`
-  for (const [place, others] of Object.entries(namesOf(call)) as [Place, string[]][]) {
+  if (meant !== undefined) return `${unknown}: it is ${meant}, in ${here}${unitOf(name, meant)}`
+  const places = Object.entries(namesOf(call)) as [Place, readonly string[]][]
+  for (const [place, others] of places) {
     const other = nearest(name, others)
-    if (other !== undefined) return `${unknown}: ${other} goes in the ${place}`
+    if (other !== undefined) return `${unknown}: ${other} goes in ${place}${unitOf(name, other)}`
+  }
+  for (const [place, others] of [[here, names] as const, ...places]) {
+    const opposite = oppositeOf(name)
+    if (opposite !== undefined && others.includes(opposite)) {
+      return `${unknown}: it is the opposite of ${opposite}, in ${place}`
+    }
   }
   if (names.length === 0) return `${unknown}: this call takes no ${noun}s`
   return `${unknown}: there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`
@@ -69,9 +83,10 @@ export function eitherOr(field: string, form: string, inEach: boolean): string {
 export const meantBy = (missing: string, given: readonly string[]): string | undefined =>
   given.find((name) => name !== missing && nearest(name, [missing]) !== undefined)
 
-const namesOf = ({ parameters, body }: Call): Record<Place, string[]> => ({
-  query: entriesOf(parameters),
-  body: [...entriesOf(body?.schema), ...entriesOf(body?.or?.schema)],
+const namesOf = ({ parameters, body, headers }: Call): Record<Place, readonly string[]> => ({
+  'the query': entriesOf(parameters),
+  'the body': [...entriesOf(body?.schema), ...entriesOf(body?.or?.schema)],
+  'a header': headers ?? [],
 })
 
 export const entriesOf = (schema: ObjectSchema | undefined): string[] =>
@@ -80,16 +95,29 @@ export const entriesOf = (schema: ObjectSchema | undefined): string[] =>
 /** Longer names cannot be a typo of ours. */
 const NAME_CHARACTERS_MAX = 40
 
+/** As we write names: `Ttl-Seconds` and `ttlSeconds` are `ttl_seconds`. */
+const spelledOf = (given: string): string =>
+  snakeCase(given.replaceAll('-', '_').replace(/^[A-Z]/, (first) => first.toLowerCase()))
+
+function oppositeOf(given: string): string | undefined {
+  const spelled = spelledOf(given.slice(0, NAME_CHARACTERS_MAX))
+  return Object.hasOwn(oppositeWords, spelled) ? oppositeWords[spelled] : undefined
+}
+
+/** Its number may be of another unit, and would be refused, or worse, taken. */
+const unitOf = (given: string, meant: string): string =>
+  meant.endsWith('_seconds') && !/sec/i.test(given) ? '; it counts seconds' : ''
+
 function nearest(given: string, names: readonly string[]): string | undefined {
   if (given.length > NAME_CHARACTERS_MAX) return undefined
-  const spelled = snakeCase(
-    given.replaceAll('-', '_').replace(/^[A-Z]/, (first) => first.toLowerCase()),
-  )
+  const spelled = spelledOf(given)
   const plain = plainly(given)
   const same = names.find((name) => name === spelled || plainly(name) === plain)
   if (same !== undefined) return same
   const word = Object.hasOwn(otherWords, spelled) ? otherWords[spelled] : undefined
   if (word !== undefined && names.includes(word)) return word
+  // Near in letters, and the contrary: `no_acknowledge`.
+  if (/^(no|not|without|skip|auto)_/.test(spelled)) return undefined
   const near = names
     .map((name) => ({ name, edits: editsBetween(plain, plainly(name)) }))
     .filter(({ name, edits }) => edits <= Math.floor(plainly(name).length / 3))

@@ -31,10 +31,13 @@ export const metrics = {
   LockReturnLag: 'Seconds',
   /** How long the oldest item of a pop had waited. */
   OldestItemAge: 'Seconds',
-  /** How long a pop took that was not asked to wait. */
-  PopDuration: 'Milliseconds',
+  /** Pops that took longer than `SLOW_CALL_MS`, without what they were asked to wait. */
+  SlowPops: 'Count',
   /** Answers that are our fault: 500 and 503. */
   Errors5xx: 'Count',
 } as const satisfies Readonly<Record<string, MetricUnit>>
+
+/** An ordinary call takes some 20 ms, a cold start less than a second: what takes longer is slow. */
+export const SLOW_CALL_MS = 2_000
 
 export type MetricName = keyof typeof metrics

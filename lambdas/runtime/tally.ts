@@ -10,6 +10,8 @@ export class Tally {
   conflicts = 0
   /** Failures of work that no answer waited for. */
   backgroundFailures = 0
+  /** For how long it was held because its caller wants to wait. */
+  heldMs = 0
   readonly metrics = new Map<MetricName, number>()
 
   count(metric: MetricName, value: number): void {

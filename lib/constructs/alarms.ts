@@ -10,7 +10,8 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { apiMetric, refusedMetrics, serviceMetric } from './service-metrics.ts'
+import { SLOW_CALL_MS } from '../../lambdas/runtime/metric-names.ts'
+import { apiMetric, refusedMetrics, serviceMetric, slowPops } from './service-metrics.ts'
 import type { Sweepers } from './sweep-schedule.ts'
 import type { Watched } from './watched.ts'
 
@@ -81,7 +82,7 @@ export class Alarms extends Construct {
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   const { api, functions, table, failures, events, serviceName, itemAge, sweepers } = props
-  const { Push, ReturnExpiredLocks, Housekeep } = functions
+  const { Pop, Push, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
       felt: 'Callers get errors: more than 1 call in 100 was answered 5xx.',
@@ -100,9 +101,8 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       periods: 3,
       of: 5,
     },
-    PushesAreSlow: slow('push', Push.metricDuration(oneInHundred)),
-    // Not its function's duration, which has the pops that are held as well.
-    PopsAreSlow: slow('pop', serviceMetric(serviceName, 'PopDuration', oneInHundred)),
+    PushesAreSlow: slow('push', Push.metricDuration(oneInHundred), { above: SLOW_CALL_MS }),
+    PopsAreSlow: slow('pop', slowPops(Pop, serviceName, minute), { above: 1 }),
     SweeperIsSilent: {
       felt:
         'Items whose consumer died do not come back: for ten minutes the sweeper, or a part of it, did not ' +
@@ -247,12 +247,11 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
  * is held for seconds, as it asked to be. One each for pushes and pops: where nobody pops, there is no data
  * to combine.
  */
-const slow = (call: 'push' | 'pop', metric: IMetric): Definition => ({
+const slow = (call: 'push' | 'pop', metric: IMetric, limit: Definition['limit']): Definition => ({
   felt: `Callers wait: 1 ${call} in 100 took longer than 2 seconds.`,
   section: 'calls-are-slow',
   metric,
-  // An ordinary call takes some 20 ms, a cold start less than a second.
-  limit: { above: 2_000 },
+  limit,
   periods: 5,
 })
 

@@ -11,7 +11,13 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
-import { apiMetric, refusedMetrics, serviceMetric, tableMetric } from './service-metrics.ts'
+import {
+  apiMetric,
+  refusedMetrics,
+  serviceMetric,
+  slowPops,
+  tableMetric,
+} from './service-metrics.ts'
 import type { Watched } from './watched.ts'
 
 type ServiceDashboardProps = Watched & { readonly alarmNames: readonly string[] }
@@ -71,8 +77,8 @@ const calls = ({ api, functions, serviceName }: Watched): IWidget[] => [
       }),
     ),
   ),
-  graph('Pops that were not asked to wait, ms', [
-    serviceMetric(serviceName, 'PopDuration', { statistic: Stats.percentile(99), label: 'p99' }),
+  graph('Pops that took over 2 s without their wait, percent', [
+    slowPops(functions.Pop, serviceName, { label: 'slow' }),
   ]),
   graph(
     'Functions throttled or failed',

@@ -1,4 +1,11 @@
-import { Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  MathExpression,
+  type MathExpressionOptions,
+  Metric,
+  type MetricOptions,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { tableDefinition } from '../../lambdas/foundation/table.ts'
 import {
   METRIC_NAMESPACE,
@@ -17,6 +24,22 @@ export const serviceMetric = (
     metricName,
     dimensionsMap: { [SERVICE_DIMENSION]: serviceName },
     statistic: Stats.SUM,
+    ...options,
+  })
+
+/** How many pops in a hundred were slow. No data where none was, or nobody pops: both are good. */
+export const slowPops = (
+  pop: IFunction,
+  serviceName: string,
+  options: MathExpressionOptions = {},
+): MathExpression =>
+  new MathExpression({
+    expression: 'IF(calls > 0, 100 * slow / calls, 0)',
+    label: 'slow pops, percent',
+    usingMetrics: {
+      calls: pop.metricInvocations(),
+      slow: serviceMetric(serviceName, 'SlowPops'),
+    },
     ...options,
   })
 

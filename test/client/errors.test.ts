@@ -178,6 +178,7 @@ describe('what cannot be meant', () => {
   test.each([
     [{ a: undefined, b: null }, '{"b":null}'],
     [[null, 'null'], '[null,"null"]'],
+    [new Date(0), '"1970-01-01T00:00:00.000Z"'],
   ])('is not what JSON can say: %o', async (item, text) => {
     const { queue, asked } = once(answers(200, { success: true, items_pushed: 1, ids: ['a'] }))
     await queue.push(item)
@@ -195,9 +196,16 @@ describe('without a connection', () => {
     ['has no such name', { code: 'ENOTFOUND' }, undefined],
     [
       'none of its addresses took',
-      { errors: [{ code: 'ECONNREFUSED' }, { code: 'ENETUNREACH' }] },
+      {
+        errors: [
+          { code: 'ETIMEDOUT', syscall: 'connect' },
+          { code: 'ENETUNREACH', syscall: 'connect' },
+        ],
+      },
       undefined,
     ],
+    ['was lost on its way back', { code: 'EHOSTUNREACH', syscall: 'read' }, 'unknown'],
+    ['was lost on its way there', { code: 'ENETUNREACH', syscall: 'write' }, 'unknown'],
     ['broke', { code: 'ECONNRESET' }, 'unknown'],
     [
       'one of its addresses broke',

@@ -2,7 +2,12 @@
 
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
-import type { TransactItem } from '../../lambdas/engine/queues.ts'
+import { createQueues, type TransactItem } from '../../lambdas/engine/queues.ts'
+import { seeded } from '../../testing/random.ts'
+import { createSimulatedClient } from '../../testing/simulated/simulated-client.ts'
+import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'
+import { slowTransactions } from '../../testing/simulated/slow-transactions.ts'
+import { Scheduler } from '../proofs/simulation/scheduler.ts'
 import { useEmbedded } from './stage.ts'
 import { drain, named, push, textsOf } from './traffic.ts'
 
@@ -155,6 +160,43 @@ describe('A transaction of the caller’s', () => {
     await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ outcome: 'unknown' })
   })
 
+  it('says "unknown" also if the store cannot be asked while the first copy may still land.', async () => {
+    let isDown = false
+    const before = async ({ name }: { readonly name: string }) => {
+      if (isDown && name === 'GetCommand') {
+        throw fromSdk(Object.assign(new Error('hot'), { name: 'ThrottlingException' }), 400)
+      }
+    }
+    const [queues, queue] = [stage.engine({ before }), stage.queue()]
+    let sent = 0
+    const send: Send = async (entries) => {
+      if (++sent === 1) throw lost()
+      await withRow(queue)([]).catch(() => {})
+      isDown = true
+      return withRow(queue)(entries)
+    }
+    await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ outcome: 'unknown' })
+    expect(sent).toBe(2)
+  })
+
+  it('takes one slot of the queue’s limit, however many entries it takes.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const pushLimit = { maxRequests: 2, windowMillis: 60_000 }
+    await queues.configure(queue, { pushLimit })
+    const seen = new Set<unknown>()
+    const send: Send = async (entries) => {
+      seen.add(entries[0])
+      // As if others had passed meanwhile, more than the record remembers.
+      if (seen.size === 1) await stage.plant({ ...(await stage.stored(queue)), ux: 100 } as never)
+      return withRow(queue)(entries)
+    }
+    await queues.transact(queue, items, send)
+    expect(seen.size).toBe(2)
+    const push = (text: string) => queues.push(queue, { items: [{ text }] })
+    await push('"c"')
+    await expect(push('"d"')).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  })
+
   it('that the caller’s own code stops is not sent again.', async () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     let sent = 0
@@ -178,4 +220,36 @@ describe('A transaction of the caller’s', () => {
     await queues.configure(queue, { capacity: 2 })
     await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ code: 'QUEUE_FULL' })
   })
+})
+
+it('Thirty-two producers with transactions of their own, each of which holds the record for 10 ms, all get through.', async () => {
+  const startMs = Date.UTC(2030, 0, 1)
+  const scheduler = new Scheduler(startMs)
+  const store = new SimulatedStore({ nowMs: () => scheduler.nowMs })
+  const random = seeded(3)
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => scheduler.at(scheduler.nowMs + ms, 0.5, true, resolve))
+  const network = slowTransactions(store, sleep, () => 10)
+  const { dynamodb, s3 } = createSimulatedClient(store, network)
+  const producer = async (p: number): Promise<void> => {
+    const { tableName, bucketName } = store
+    const clock = { nowMs: () => Math.floor(scheduler.nowMs), sleep }
+    const options = { tableName, bucketName, dynamodb, s3, clock, random } as never
+    const queues = createQueues(options)
+    for (let n = 0; n < 10; n += 1) {
+      await sleep(1 + random() * 50)
+      const Put = { TableName: tableName, Item: { pk: `order#${p}-${n}`, sk: 'row' } }
+      await queues.transact('q', [{ text: '1' }], (entries) => {
+        const command = new TransactWriteCommand({ TransactItems: [{ Put }, ...entries] })
+        return dynamodb.send(command as never)
+      })
+    }
+  }
+  let settled = false
+  const all = Promise.all(Array.from({ length: 32 }, (_, p) => producer(p))).finally(() => {
+    settled = true
+  })
+  all.catch(() => {})
+  await scheduler.run(() => settled, 10_000_000)
+  await all
 })

@@ -1,7 +1,8 @@
 // Pops that wait, in time that passes only when all wait.
 
 import { describe, expect, it } from 'vitest'
-import type { PopOutcome, PopRequest, Queues } from '../../lambdas/engine/queues.ts'
+import type { PopOutcome, PopRequest, Queues, QueuesOptions } from '../../lambdas/engine/queues.ts'
+import { type DocumentPort, Dynamo } from '../../lambdas/foundation/dynamo.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { Place } from '../consumer/a-run.ts'
 
@@ -14,8 +15,37 @@ const lockOn = async (place: Place, request: PopRequest = {}): Promise<string> =
   return (popped.kind === 'items' && popped.lock?.id) || ''
 }
 
+const notHeld = { waitedMs: 0 }
+
 const texts = (outcome: PopOutcome) =>
   outcome.kind === 'items' ? outcome.items.map(({ text }) => text) : outcome.kind
+
+/** As the SDK throws what came of a request. */
+const fromSdk = (name: string, httpStatusCode = 400): Error =>
+  Object.assign(new Error(name), { name, $metadata: { httpStatusCode } })
+
+type Command = { readonly input: { readonly Key?: { readonly pk?: unknown } } }
+
+/** The store, with something in front of each request for a seat; `n` counts them from 1. */
+function seatsThrough(
+  place: Place,
+  meets: (n: number, send: () => Promise<unknown>) => Promise<unknown>,
+): Pick<QueuesOptions, 'dynamodb' | 'waitingPopsMax'> & { readonly asked: () => number } {
+  let asked = 0
+  const dynamodb = {
+    send(command: Command) {
+      const send = () => place.dynamodb.send(command as never)
+      if (command.input.Key?.pk !== 'waiting') return send()
+      asked += 1
+      return meets(asked, send)
+    },
+  }
+  return { dynamodb: dynamodb as DocumentPort, waitingPopsMax: 5, asked: () => asked }
+}
+
+const refused = async () => {
+  throw fromSdk('AccessDeniedException')
+}
 
 describe('A pop that waits', () => {
   it('answers at once where there is something.', async () => {
@@ -43,7 +73,8 @@ describe('A pop that waits', () => {
 
   it('says that there is nothing when its time is over, and not before.', async () => {
     const place = new Place()
-    expect(await place.in(wait(place.queues, { waitSeconds: 3 }))).toEqual({ kind: 'empty' })
+    const outcome = await place.in(wait(place.queues, { waitSeconds: 3 }))
+    expect(outcome).toMatchObject({ kind: 'empty' })
     expect(Math.floor(place.ms)).toBe(3_000)
   })
 
@@ -69,7 +100,7 @@ describe('A pop that waits', () => {
     const waiting = wait(place.queues, { signal: stop.signal })
     await place.pass(2_000)
     stop.abort()
-    expect(await place.in(waiting)).toEqual({ kind: 'empty' })
+    expect(await place.in(waiting)).toMatchObject({ kind: 'empty' })
     expect(place.ms).toBeLessThan(2_500)
   })
 
@@ -150,6 +181,65 @@ describe('A pop that waits', () => {
     await expect(place.in(waiting)).rejects.toMatchObject({ outcome: 'unknown' })
   })
 
+  it('does not say "locked", which changes nothing, if it has acknowledged.', async () => {
+    const place = new Place()
+    await place.pushTo(Q, 'a')
+    const acknowledge = await lockOn(place)
+    const waiting = wait(place.engine(), { requireAck: true, acknowledge, waitSeconds: 3 })
+    await place.pass(1_000)
+    // Another consumer is faster.
+    await place.pushTo(Q, 'b')
+    await lockOn(place, { ttlSeconds: 60 })
+    expect(await place.in(waiting)).toMatchObject({ kind: 'empty', itemsAcknowledged: 1 })
+  })
+
+  it('and is sent again with its key gets the same items as soon as the first one has them.', async () => {
+    const place = new Place()
+    const request = { requireAck: true, idempotencyKey: 'k' }
+    const endedMs: number[] = []
+    const both = [1, 2].map(async () => {
+      const outcome = await wait(place.engine(), request)
+      endedMs.push(place.ms)
+      return outcome
+    })
+    await place.pass(1_000)
+    await place.pushTo(Q, 'a')
+    const [one, two] = await place.in(Promise.all(both))
+    expect([one, two].map((it) => it && texts(it))).toEqual([['"a"'], ['"a"']])
+    expect(one?.kind === 'items' && one.lock).toEqual(two?.kind === 'items' && two.lock)
+    expect(Math.max(...endedMs)).toBeLessThan(2_000)
+  })
+
+  it('tells how long it did, and not if there was something at once.', async () => {
+    const place = new Place()
+    await place.pushTo(Q, 'a')
+    expect(await place.in(wait(place.engine()))).not.toHaveProperty('waitedMs')
+    const waiting = wait(place.engine())
+    await place.pass(2_000)
+    await place.pushTo(Q, 'b')
+    const { waitedMs = 0 } = await place.in(waiting)
+    expect(waitedMs).toBeGreaterThan(1_900)
+    expect(waitedMs).toBeLessThan(2_600)
+    const stop = new AbortController()
+    stop.abort()
+    expect(await place.in(wait(place.engine(), { signal: stop.signal }))).not.toMatchObject(notHeld)
+  })
+
+  it('takes a slot of a limit that its queue got meanwhile.', async () => {
+    const place = new Place()
+    const waiting = [1, 2, 3].map(() => wait(place.engine(), { competing: true }))
+    for (const one of waiting) one.catch(() => {})
+    await place.pass(500)
+    const popLimit = { maxRequests: 1, windowMillis: 60_000 }
+    await place.in(place.queues.configure(Q, { popLimit }))
+    await place.pushTo(Q, 'a', 'b', 'c')
+    const ended = await place.in(Promise.allSettled(waiting))
+    const got = ended.flatMap((it) => (it.status === 'fulfilled' ? texts(it.value) : []))
+    expect(got).toEqual(['"a"'])
+    const errors = ended.flatMap((it) => (it.status === 'rejected' ? [it.reason.code] : []))
+    expect(errors).toEqual(['RATE_LIMITED', 'RATE_LIMITED'])
+  })
+
   it('is counted once by the limit of its queue.', async () => {
     const place = new Place()
     const popLimit = { maxRequests: 2, windowMillis: 60_000 }
@@ -190,7 +280,7 @@ describe('Pops that wait at once', () => {
     await place.pass(9_000)
     expect(answered).toBe(995)
     const all = await place.in(Promise.all(outcomes))
-    expect(all.filter((it) => it.kind === 'empty' && it.waited === false)).toHaveLength(995)
+    expect(all.filter((it) => it.waitedMs === 0)).toHaveLength(995)
   })
 
   it('leave their seats to others when they end.', async () => {
@@ -198,7 +288,7 @@ describe('Pops that wait at once', () => {
     const engine = place.engine({ waitingPopsMax: 1 })
     for (let n = 0; n < 3; n += 1) {
       const startMs = place.ms
-      expect(await place.in(wait(engine, { waitSeconds: 1 }))).toEqual({ kind: 'empty' })
+      await place.in(wait(engine, { waitSeconds: 1 }))
       expect(place.ms - startMs).toBeGreaterThan(998)
     }
   })
@@ -212,9 +302,9 @@ describe('Pops that wait at once', () => {
     void wait(dies, { waitSeconds: 2 })
     await place.pass(1_000)
     const engine = place.engine({ waitingPopsMax: 1 })
-    expect(await place.in(wait(engine, { waitSeconds: 1 }))).toMatchObject({ waited: false })
+    expect(await place.in(wait(engine, { waitSeconds: 1 }))).toMatchObject(notHeld)
     await place.pass(7_000)
-    expect(await place.in(wait(engine, { waitSeconds: 1 }))).toEqual({ kind: 'empty' })
+    expect(await place.in(wait(engine, { waitSeconds: 1 }))).not.toMatchObject(notHeld)
   })
 
   it('get different items, each one.', async () => {
@@ -229,10 +319,94 @@ describe('Pops that wait at once', () => {
   it('are not held at all where the bound is 0, and say that a locked queue is locked.', async () => {
     const place = new Place()
     const engine = place.engine({ waitingPopsMax: 0 })
-    expect(await place.in(wait(engine))).toEqual({ kind: 'empty', waited: false })
+    expect(await place.in(wait(engine))).toEqual({ kind: 'empty', ...notHeld })
     await place.pushTo(Q, 'a')
     await lockOn(place)
     expect((await place.in(wait(engine))).kind).toBe('locked')
     expect(place.ms).toBeLessThan(1_000)
+  })
+
+  it.each([
+    ['refused', refused],
+    [
+      'lost',
+      async () => {
+        throw fromSdk('InternalServerError', 500)
+      },
+    ],
+  ])('answer what they popped, also if leaving the seat is %s.', async (_, leaves) => {
+    const place = new Place()
+    const steps: string[] = []
+    const seats = seatsThrough(place, (n, send) => (n === 1 ? send() : leaves()))
+    const onBackgroundError = (_: unknown, { step }: { step: string }) => void steps.push(step)
+    const waiting = wait(place.engine({ ...seats, onBackgroundError }))
+    await place.pass(1_000)
+    await place.pushTo(Q, 'a')
+    expect(texts(await place.in(waiting))).toEqual(['"a"'])
+    expect(steps).toEqual(['leave-seat'])
+  })
+
+  it('are not held, and say what they acknowledged, if nobody may ask for a seat.', async () => {
+    const place = new Place()
+    await place.pushTo(Q, 'a')
+    const acknowledge = await lockOn(place)
+    const steps: string[] = []
+    const onBackgroundError = (_: unknown, { step }: { step: string }) => void steps.push(step)
+    const engine = place.engine({ ...seatsThrough(place, refused), onBackgroundError })
+    const outcome = await place.in(wait(engine, { requireAck: true, acknowledge }))
+    expect(outcome).toEqual({ kind: 'empty', itemsAcknowledged: 1, ...notHeld })
+    expect(steps).toEqual(['take-seat'])
+  })
+
+  it('lose no seat by a lost answer, neither of taking it nor of leaving it.', async () => {
+    const place = new Place()
+    const seats = seatsThrough(place, async (n, send) => {
+      const answer = await send()
+      // Of the first taking, and of each first leaving.
+      if (n % 3 === 1) throw fromSdk('InternalServerError', 500)
+      return answer
+    })
+    const options = { ...seats, waitingPopsMax: 1, onBackgroundError() {} }
+    expect(await place.in(wait(place.engine(options), { waitSeconds: 1 }))).toMatchObject(notHeld)
+    for (let n = 0; n < 3; n += 1) {
+      const outcome = await place.in(wait(place.engine(options), { waitSeconds: 1 }))
+      expect(outcome).not.toMatchObject(notHeld)
+    }
+  })
+
+  it('ask for a seat once, and not again at once, where all are taken or the row is too busy.', async () => {
+    const place = new Place()
+    const busy = seatsThrough(place, async () => {
+      throw fromSdk('ThrottlingException')
+    })
+    const engine = place.engine({ ...busy, onBackgroundError() {} })
+    const startMs = place.ms
+    for (let n = 0; n < 10; n += 1) {
+      expect(await place.in(wait(engine))).toMatchObject(notHeld)
+    }
+    expect(busy.asked()).toBe(1)
+    // No back-off either.
+    expect(place.ms - startMs).toBeLessThan(10)
+
+    const full = seatsThrough(place, (_, send) => send())
+    const held = wait(place.engine({ ...full, waitingPopsMax: 1 }), { waitSeconds: 10 })
+    await place.pass(100)
+    const other = place.engine({ ...full, waitingPopsMax: 1 })
+    for (let n = 0; n < 10; n += 1) await place.in(wait(other))
+    expect(full.asked()).toBe(2)
+    await place.in(held)
+    // Its seat was left, and the memory of a full row is short.
+    expect(await place.in(wait(other, { waitSeconds: 1 }))).not.toMatchObject(notHeld)
+  })
+
+  it('that a busy row of seats refuses do not make the engine think the table is busy.', async () => {
+    const place = new Place()
+    const busy = seatsThrough(place, async () => {
+      throw fromSdk('ThrottlingException')
+    })
+    const dynamo = new Dynamo(busy.dynamodb as DocumentPort, 'table', place.clock, Math.random)
+    const written = await dynamo.updateOnce({ pk: 'waiting', sk: 'seats' }, {})
+    expect(written.kind).toBe('refused')
+    expect(dynamo.throttledSince(0)).toBe(false)
   })
 })

@@ -10,7 +10,22 @@ describe('A name that is nearly right', () => {
     ['pop', 'requireAck=true', 'parameter "requireAck": it is require_ack, in the query'],
     ['pop', 'ack=true', 'parameter "ack": it is require_ack, in the query'],
     ['pop', 'Count=2', 'parameter "Count": it is count, in the query'],
-    ['pop', 'ttl=5', 'parameter "ttl": it is ttl_seconds, in the query'],
+    ['pop', 'ttl=5', 'parameter "ttl": it is ttl_seconds, in the query; it counts seconds'],
+    ['pop', 'ttl_ms=5', 'parameter "ttl_ms": it is ttl_seconds, in the query; it counts seconds'],
+    ['pop', 'ttlSecond=5', 'parameter "ttlSecond": it is ttl_seconds, in the query'],
+    [
+      'pop',
+      'exclusive=true',
+      'parameter "exclusive": it is the opposite of allow_competing_consumers, in the query',
+    ],
+    ['pop', 'noAck=true', 'parameter "noAck": it is the opposite of require_ack, in the query'],
+    [
+      'pop',
+      'no_acknowledge=true',
+      'parameter "no_acknowledge": it is the opposite of require_ack, in the query',
+    ],
+    ['pop', 'idempotency_key=k', 'parameter "idempotency_key": Idempotency-Key goes in a header'],
+    ['pop', 'Idempotency-Key=k', 'parameter "Idempotency-Key": Idempotency-Key goes in a header'],
     ['pop', 'require_ac=true', 'parameter "require_ac": it is require_ack, in the query'],
     ['pop', 'waitSeconds=5', 'parameter "waitSeconds": it is wait_seconds, in the query'],
     ['purge', 'priority=5', 'parameter "priority": priority goes in the body'],
@@ -24,6 +39,17 @@ describe('A name that is nearly right', () => {
   it.each([
     ['pop', { requireAck: true }, 'field "requireAck": require_ack goes in the query'],
     ['pop', { count: 2 }, 'field "count": count goes in the query'],
+    ['pop', { ttl: 2 }, 'field "ttl": ttl_seconds goes in the query; it counts seconds'],
+    [
+      'pop',
+      { exclusive: true },
+      'field "exclusive": it is the opposite of allow_competing_consumers, in the query',
+    ],
+    [
+      'push',
+      { item: 1, idempotencyKey: 'k' },
+      'field "idempotencyKey": Idempotency-Key goes in a header',
+    ],
     ['purge', { prio: 5 }, 'field "prio": there is priority'],
     ['purge', { Priority: 5 }, 'field "Priority": it is priority, in the body'],
     [

@@ -190,3 +190,30 @@ describe('An event', () => {
     expect((await handlers.Health(event, {})).statusCode).toBe(204)
   })
 })
+
+describe('A pop', () => {
+  const popEvent = anEvent('POST /queue/{id}/pop', { id: 'orders' }, { rawQueryString: '' })
+
+  it.each([
+    ['is not', 50, undefined, undefined],
+    ['that took 5 s is', 5_000, undefined, 1],
+    ['that took 5 s because it was to wait is not', 5_000, 4_900, undefined],
+    ['that was to wait, and took 5 s all the same, is', 5_000, 0, 1],
+  ])('%s told as slow.', async (_, tookMs, waitedMs, slow) => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const pop = async () => {
+        vi.advanceTimersByTime(tookMs)
+        return { kind: 'empty', ...(waitedMs !== undefined && { waitedMs }) } as const
+      }
+      const { handlers, lines } = service({ pop })
+      expect((await handlers.Pop(popEvent, {})).statusCode).toBe(200)
+      const line = JSON.parse(lines[0] ?? '')
+      expect(line.SlowPops).toBe(slow)
+      expect(Number.isInteger(line._aws?.Timestamp ?? 0)).toBe(true)
+      if (slow === undefined) expect(lines[0]).not.toContain('_aws')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})

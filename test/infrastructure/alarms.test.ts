@@ -136,6 +136,8 @@ describe('Alarms', () => {
       .filter(([, expression]) => expression !== '')
     expect(combining).toEqual([
       ['AlarmsCallsFail', 'IF(calls > 0, 100 * failed / calls, 0)'],
+      // Without slow pops there is no such metric, and missing data is good here.
+      ['AlarmsPopsAreSlow', 'IF(calls > 0, 100 * slow / calls, 0)'],
       ['AlarmsSweeperIsSilent', 'runs - failed'],
     ])
   })

@@ -70,12 +70,15 @@ export function manySettingsOf(options: ManyOptions): ManySettings {
 }
 
 export function checkWhich(which: Which): void {
-  if ('prefix' in which && !('queues' in which)) {
-    if (typeof which.prefix === 'string') return
-    throw new TypeError(`prefix must be the beginning of queue ids, and is ${which.prefix}`)
+  const { prefix, queues } = (which ?? {}) as {
+    readonly prefix?: unknown
+    readonly queues?: unknown
   }
-  const { queues } = which as { readonly queues?: unknown }
-  if (!Array.isArray(queues) || 'prefix' in which) {
+  if (prefix !== undefined && queues === undefined) {
+    if (typeof prefix === 'string') return
+    throw new TypeError(`prefix must be the beginning of queue ids, and is ${prefix}`)
+  }
+  if (!Array.isArray(queues) || prefix !== undefined) {
     throw new TypeError('Say which queues to work: { prefix } or { queues: [id, …] }')
   }
   if (queues.length === 0 || queues.length > NAMED_QUEUES_MAX) {

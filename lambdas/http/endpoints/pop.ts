@@ -21,6 +21,7 @@ export const popEndpoints = (queues: Queues) => ({
       receivedMs,
     })
     const outcome = await queues.pop(queue, request)
+    tally.heldMs = outcome.waitedMs ?? 0
     if (outcome.kind === 'locked') throw new QueueLocked(outcome.expiresAtMs)
     countPopped(tally, outcome)
     tally.count('ItemsAcknowledged', outcome.itemsAcknowledged ?? 0)
@@ -47,8 +48,8 @@ function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
 /** Callers who wait come back at once: those that cannot be held must not make a loop of it. */
 const NOT_HELD_MS = 3_000
 
-function nothingPopped({ itemsAcknowledged, waited }: Empty, requireAck: boolean): Answer {
-  const headers = waited === false ? { 'retry-after': retryAfter(NOT_HELD_MS) } : {}
+function nothingPopped({ itemsAcknowledged, waitedMs }: Empty, requireAck: boolean): Answer {
+  const headers = waitedMs === 0 ? { 'retry-after': retryAfter(NOT_HELD_MS) } : {}
   const body = {
     items: [],
     count: 0,

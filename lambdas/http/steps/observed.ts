@@ -1,6 +1,7 @@
 import type { FunctionName } from '../../runtime/function-name.ts'
 import { stopwatch } from '../../runtime/invocation.ts'
 import type { Log } from '../../runtime/log.ts'
+import { SLOW_CALL_MS } from '../../runtime/metric-names.ts'
 import { usageOf } from '../../runtime/tally.ts'
 import type { Step, StepRequest } from './step.ts'
 
@@ -11,9 +12,9 @@ export function observed(name: FunctionName, log: Log): Step {
     const { event, requestId, target, queue, startedMs, tally } = exchange
     const status = response?.statusCode ?? 500
     const durationMs = stopwatch(startedMs)()
-    // Those that are held take as long as they are asked to.
-    const mayWait = exchange.parameters?.wait_seconds !== undefined
-    if (name === 'Pop' && !mayWait) tally.count('PopDuration', durationMs)
+    // Not by the function's duration, which has what callers want to wait. Only a slow pop pays for it.
+    const isSlow = durationMs - tally.heldMs > SLOW_CALL_MS
+    if (name === 'Pop' && isSlow) tally.count('SlowPops', 1)
     if (status >= 500) tally.count('Errors5xx', 1)
     const fields = {
       request_id: requestId,
@@ -30,7 +31,8 @@ export function observed(name: FunctionName, log: Log): Step {
     }
     isFirst = false
     const level = status === 500 ? 'error' : status > 500 ? 'warn' : 'info'
-    log.invocation(level, 'request', fields, tally, Date.now())
+    // Its metrics count for when it began, as Lambda's own do: one that is held ends up to 20 s later.
+    log.invocation(level, 'request', fields, tally, Math.round(Date.now() - durationMs))
   }
   return { after: finish, onError: finish }
 }

@@ -54,7 +54,6 @@ type Run = {
   isCurrent: boolean
   losses: number
   extras: number
-  admitted: boolean
   /** The first lost answer, while what it left open is. */
   doubt: { readonly cause: unknown } | undefined
   readonly missing: MissingItems
@@ -72,16 +71,15 @@ export async function attempts<T>(
     ...(await firstView(engine, queue, course.from)),
     losses: 0,
     extras: 0,
-    admitted: limit?.hasSlot ?? false,
     doubt: undefined,
     missing: new MissingItems(),
   }
   try {
     for (let attempt = 1; attempt <= attemptsMax; ) {
-      if (limit !== undefined && !run.admitted && run.record !== undefined) {
-        run.admitted = await passLimit(engine, limit, run.record)
+      if (limit !== undefined && run.record !== undefined) {
+        await passLimit(engine, limit, run.record)
       }
-      const decision = step(viewOf(engine, run, attempt))
+      const decision = step(viewOf(engine, run, limit, attempt))
       const isExtra = decision.kind === 'write' && decision.isExtra === true
       if (isExtra && ++run.extras > extrasMax) break
       const outcome = await carryOut(engine, queue, run, decision)
@@ -90,7 +88,7 @@ export async function attempts<T>(
       await prepareNext(engine, queue, run, course, outcome, isExtra)
       if (!isExtra) attempt += 1
     }
-    return lastWord(queue, course, run, step(viewOf(engine, run, attemptsMax + 1)))
+    return lastWord(queue, course, run, step(viewOf(engine, run, limit, attemptsMax + 1)))
   } catch (error) {
     if (run.doubt === undefined) throw error
     throw error instanceof QueueError && error.outcome === 'unknown'
@@ -110,13 +108,18 @@ async function firstView(
   return { record: isRead ? await readRecord(engine, queue) : record, isCurrent: isRead }
 }
 
-const viewOf = (engine: Engine, run: Run, attempt: number): View => ({
+const viewOf = (
+  engine: Engine,
+  run: Run,
+  limit: LimitedCall | undefined,
+  attempt: number,
+): View => ({
   record: run.record,
   isCurrent: run.isCurrent,
   nowMs: engine.clock.nowMs(),
   attempt,
   losses: run.losses,
-  admitted: run.admitted,
+  admitted: limit?.hasSlot ?? false,
   inDoubt: run.doubt !== undefined,
 })
 

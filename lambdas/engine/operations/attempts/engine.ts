@@ -38,6 +38,8 @@ export type Engine = {
   readonly remindAfterMs: number | undefined
   /** How many pops may wait at once, over all processes; any number where it is not bounded. */
   readonly waitingPopsMax: number | undefined
+  /** What this engine has seen of their seats. */
+  readonly seats: { allTakenUntilMs: number }
   /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
   readonly stuckUntilMs: BoundedCache<number>
   /** Queues that a sweep tidies, which may go on after it has answered. */

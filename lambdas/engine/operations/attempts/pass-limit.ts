@@ -10,20 +10,29 @@ const LIMIT_TRUSTED_MS = 10_000
 const settings = { push: 'pushLimit', pop: 'popLimit' } as const
 const fields = { push: 'push_limit', pop: 'pop_limit' } as const
 
-/** A call that a queue's limit may count. */
+/** A call that a queue's limit may count: once, however many attempts it takes. */
 export type LimitedCall = {
   readonly verb: 'push' | 'pop'
-  /** It took its slot already, by the remembered record. */
-  readonly hasSlot: boolean
+  /** It has taken its slot. */
+  hasSlot: boolean
   /** The gateway's time of the call. */
   readonly receivedMs: number | undefined
 }
 
 /**
- * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one;
- * `true` once one is taken. A full window is an error: nothing was pushed or popped, nor will be.
+ * Takes a slot of the limit that the queue's configuration sets for such calls, if it sets one and the call
+ * has none yet. A full window is an error: nothing was pushed or popped, nor will be.
  */
 export async function passLimit(
+  engine: Engine,
+  call: LimitedCall,
+  record: QueueRecord,
+): Promise<void> {
+  if (!call.hasSlot) call.hasSlot = await takesSlot(engine, call, record)
+}
+
+/** Nothing is taken where nothing is limited. */
+async function takesSlot(
   engine: Engine,
   call: Pick<LimitedCall, 'verb' | 'receivedMs'>,
   record: QueueRecord,
@@ -39,7 +48,7 @@ export async function passLimit(
   if (engine.clock.nowMs() - seenMs > LIMIT_TRUSTED_MS) {
     const current = await readRecord(engine, queue)
     if (current === undefined || limitRevisionOf(current.configuration) !== owned.revision) {
-      return current !== undefined && passLimit(engine, call, current)
+      return current !== undefined && takesSlot(engine, call, current)
     }
   }
   const { limit, windowMillis, retryAfterMs } = decision
@@ -64,9 +73,9 @@ export async function passKnownLimit(
   receivedMs: number | undefined,
 ): Promise<LimitedCall> {
   const record = engine.memory.get(queue)
-  const verb = 'push'
-  const hasSlot = record !== undefined && (await passLimit(engine, { verb, receivedMs }, record))
-  return { verb, hasSlot, receivedMs }
+  const call: LimitedCall = { verb: 'push', hasSlot: false, receivedMs }
+  if (record !== undefined) await passLimit(engine, call, record)
+  return call
 }
 
 async function slotOf(

@@ -22,6 +22,7 @@ import {
 } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDry, leaveDryQuietly } from '../attempts/leave-dry.ts'
+import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { decideClaim } from './claim.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 
@@ -31,12 +32,18 @@ const ATTEMPTS_MAX = 24
 const STARVING_FROM = 4
 /** Writes that end expired locks before there is room for the pop: each ends 40, or a large one. */
 const ENDINGS_MAX = 100
-/** `hasSlot`: the queue's limit has let this call through before. */
+export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
+  verb: 'pop',
+  hasSlot: false,
+  receivedMs,
+})
+
+/** `limit`: the call that this pop is for, where it is not the first. */
 export async function pop(
   engine: Engine,
   queue: string,
   request: PopRequest = {},
-  hasSlot = false,
+  limit: LimitedCall = popLimited(request),
 ): Promise<PopOutcome> {
   checkQueueId(queue)
   const checked = checkPop(request)
@@ -46,7 +53,7 @@ export async function pop(
     extrasMax: ENDINGS_MAX,
     pausesFrom: 2,
     holdsFrom: STARVING_FROM,
-    limit: { verb: 'pop', hasSlot, receivedMs: request.receivedMs },
+    limit,
   } as const
   return attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
@@ -188,12 +195,12 @@ function decideEmpty(
   return { kind: 'write', change, landed: () => done(answer) }
 }
 
-function commandFor(
+export function commandFor(
   engine: Engine,
   queue: string,
   request: PopRequest,
   { count, ttlMs }: { readonly count: number; readonly ttlMs: number },
-  losses: number,
+  losses = 0,
 ): PopCommand {
   const { idempotencyKey } = request
   return {

@@ -1,12 +1,13 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { PopCommand } from '../../core/pop.ts'
-import type { PopRequest } from '../../core/pop-request.ts'
+import { checkPop, type PopRequest } from '../../core/pop-request.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import { hasSomethingFor, lookPauseMs } from '../../core/wait.ts'
 import type { PopOutcome } from '../../verbs.ts'
 import { changedAllTheSame, type Engine } from '../attempts/engine.ts'
-import { pop } from './pop.ts'
+import type { LimitedCall } from '../attempts/pass-limit.ts'
+import { commandFor, pop, popLimited } from './pop.ts'
 import { leaveSeat, takeSeat } from './seats.ts'
 
 /**
@@ -20,19 +21,22 @@ export async function popOrWait(
 ): Promise<PopOutcome> {
   const { waitSeconds } = request
   const startMs = engine.clock.nowMs()
-  const first = await pop(engine, queue, request)
+  const limit = popLimited(request)
+  const first = await pop(engine, queue, request, limit)
   if (waitSeconds === undefined || first.kind === 'items') return first
   // The lock that it names is not acknowledged: its items would come again while this call waits.
   if (first.kind === 'locked' && request.acknowledge !== undefined) return first
   const untilMs = startMs + waitSeconds * 1_000
-  const seat = await takeSeat(engine, untilMs)
-  if (seat === undefined) return first.kind === 'empty' ? { ...first, waited: false } : first
+  const seat = await takeSeat(engine, queue, untilMs)
+  if (seat === undefined) return { ...first, waitedMs: 0 }
   const acknowledged = first.kind === 'empty' ? first.itemsAcknowledged : undefined
+  const sinceMs = engine.clock.nowMs()
   try {
     const { acknowledge: _, ...again } = request
-    const last = await waitFor(engine, queue, again, untilMs)
-    if (acknowledged === undefined || last.kind === 'locked') return last
-    return { ...last, itemsAcknowledged: acknowledged }
+    const last = await waitFor(engine, queue, again, limit, untilMs)
+    // However short: 0 says that it did not.
+    const waitedMs = Math.max(1, engine.clock.nowMs() - sinceMs)
+    return { ...withAcknowledged(last, acknowledged), waitedMs }
   } catch (error) {
     throw acknowledged === undefined ? error : changedAllTheSame(error)
   } finally {
@@ -40,20 +44,30 @@ export async function popOrWait(
   }
 }
 
+/** "Locked" says that nothing was changed; what was acknowledged before the wait was. */
+function withAcknowledged(outcome: PopOutcome, itemsAcknowledged: number | undefined): PopOutcome {
+  if (itemsAcknowledged === undefined) return outcome
+  return outcome.kind === 'locked'
+    ? { kind: 'empty', itemsAcknowledged }
+    : { ...outcome, itemsAcknowledged }
+}
+
 async function waitFor(
   engine: Engine,
   queue: string,
   request: PopRequest,
+  limit: LimitedCall,
   untilMs: number,
 ): Promise<PopOutcome> {
   const { clock, random } = engine
-  const { signal, count = 1, competing = false } = request
-  const command: PopCommand = { count, competing, lock: undefined }
+  const { signal } = request
+  // With the key, if it has one: a first sending of this call may have got the items.
+  const command = commandFor(engine, queue, request, checkPop(request))
   for (let looks = 0; ; looks += 1) {
     await clock.sleep(lookPauseMs(looks, untilMs - clock.nowMs(), random()), signal)
     const isOver = signal?.aborted || clock.nowMs() >= untilMs
     if (!isOver && !(await looksFree(engine, queue, command))) continue
-    const outcome = await pop(engine, queue, request, true)
+    const outcome = await pop(engine, queue, request, limit)
     if (isOver || outcome.kind === 'items') return outcome
   }
 }

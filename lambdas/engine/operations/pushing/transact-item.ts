@@ -18,7 +18,7 @@ import { forgetTokensUpdate, type OnceOnly } from '../../store/once-update.ts'
 import type { PushItem, TransactItem } from '../../verbs.ts'
 import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
-import { passLimit } from '../attempts/pass-limit.ts'
+import { type LimitedCall, passLimit } from '../attempts/pass-limit.ts'
 import { prepare } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { sealQuietly } from '../lanes/seal.ts'
@@ -41,16 +41,23 @@ export async function pushTransactItem(
   queue: string,
   item: PushItem,
 ): Promise<TransactItem> {
-  return (await makeEntry(engine, queue, [item])).entry
+  return (await makeEntry(engine, queue, [item], pushLimited())).entry
 }
 
 export type Entry = { readonly entry: TransactItem } & OnceOnly
 
-/** The same for several items: a transaction may touch the record once. */
+export const pushLimited = (): LimitedCall => ({
+  verb: 'push',
+  hasSlot: false,
+  receivedMs: undefined,
+})
+
+/** The same for several items: a transaction may touch the record once. `limit`: the call it is made for. */
 export async function makeEntry(
   engine: Engine,
   queue: string,
   items: readonly PushItem[],
+  limit: LimitedCall,
 ): Promise<Entry> {
   checkQueueId(queue)
   checkPush(items)
@@ -67,7 +74,7 @@ export async function makeEntry(
   // Forgotten since the lane was made: it was empty for long.
   if (record === undefined) throw busy(queue)
   if (record.room < items.length) throw queueFull(record)
-  const admitted = await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)
+  await passLimit(engine, limit, record)
   const { addition } = await prepare(engine, queue, items)
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
@@ -78,7 +85,7 @@ export async function makeEntry(
       Key: recordKey(queue),
       ExpressionAttributeNames: {},
       ...appendUpdate(addition, tailLimits(engine), {
-        admitted,
+        admitted: limit.hasSlot,
         remindAtMs: remindAtMs(engine),
         once: { token, seen: record },
       }),

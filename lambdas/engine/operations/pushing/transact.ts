@@ -1,22 +1,22 @@
-import { cancellationReasons } from '../../../foundation/cancellation.ts'
+import { cancellationReasons, isConflict } from '../../../foundation/cancellation.ts'
 import type { Row } from '../../../foundation/dynamo.ts'
 import { failureOf } from '../../../foundation/outcome.ts'
+import { isPassing, type Passing, patienceFor } from '../../../foundation/patience.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { PushItem, TransactItem } from '../../verbs.ts'
 import { busy, type Engine, outcomeUnknown, pause, readRecord } from '../attempts/engine.ts'
-import { type Entry, makeEntry } from './transact-item.ts'
+import { type Entry, makeEntry, pushLimited } from './transact-item.ts'
 
-/** Each is a transaction of the caller's, and a new entry or the same once more. */
-const ATTEMPTS_MAX = 8
+/** New entries, each for a transaction that the queue was in the way of. */
+const ENTRIES_MAX = 8
 
 export type SendEntries<T> = (entries: readonly TransactItem[]) => Promise<T>
 
 /**
- * Pushes the items in the caller's own transaction, which `send` sends with the entries it is given. What
- * is in the queue's way is tried again: its tail was full, its lane is gone, another transaction was at
- * work. What is the caller's own, such as a condition that did not hold, is thrown as it came. After a lost
- * answer the same entry is sent again, for it passes once: then it is known whether the first one did.
- * Answers nothing where it did, because its own answer is lost.
+ * Pushes the items in the caller's own transaction, which `send` sends with the entries it is given. If the
+ * queue was in the way, because its tail was full or its lane is gone, it goes with a new entry. What is the
+ * caller's own, such as a condition that did not hold, is thrown as it came. Answers nothing if the
+ * transaction's own answer is lost, and the record tells that it passed.
  */
 export async function transact<T>(
   engine: Engine,
@@ -24,51 +24,97 @@ export async function transact<T>(
   items: readonly PushItem[],
   send: SendEntries<T>,
 ): Promise<T | undefined> {
-  let made: Entry | undefined
-  let doubt: { readonly cause: unknown } | undefined
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (attempt > 1) await pause(engine, attempt)
-    made ??= await makeEntry(engine, queue, items)
-    try {
-      return await send([made.entry])
-    } catch (error) {
-      const fate = await fateOf(engine, queue, made, error)
-      if (fate === 'carried out') return undefined
-      if (fate === 'unknown') doubt ??= { cause: error }
-      if (fate === 'not ours') throw doubt === undefined ? error : outcomeUnknown(queue, error)
-      // If a first copy may still land, or has, another entry would be the same items twice.
-      if (doubt === undefined && (fate === 'in the way' || fate === 'out of memory'))
-        made = undefined
-    }
+  const limit = pushLimited()
+  const tries = new Tries(engine)
+  for (let entries = 1; entries <= ENTRIES_MAX; entries += 1) {
+    if (entries > 1) await pause(engine, entries)
+    const made = await makeEntry(engine, queue, items, limit)
+    const sent = await sendEntry(engine, queue, made, send, tries)
+    if (sent.kind === 'passed') return sent.answer
   }
-  throw doubt === undefined ? busy(queue) : outcomeUnknown(queue, doubt.cause)
+  throw busy(queue)
+}
+
+type Sent<T> =
+  | { readonly kind: 'passed'; readonly answer: T | undefined }
+  | { readonly kind: 'in the way' }
+
+/**
+ * Sends one entry for as long as that may help. After a lost answer it is sent again, for it passes once:
+ * then it is known whether the first copy did. Until then nothing else may be said than that.
+ */
+async function sendEntry<T>(
+  engine: Engine,
+  queue: string,
+  made: Entry,
+  send: SendEntries<T>,
+  tries: Tries,
+): Promise<Sent<T>> {
+  let doubt: { readonly cause: unknown } | undefined
+  try {
+    for (;;) {
+      try {
+        return { kind: 'passed', answer: await send([made.entry]) }
+      } catch (error) {
+        const fate = await fateOf(engine, queue, made, error)
+        if (fate === 'carried out') return { kind: 'passed', answer: undefined }
+        if (fate === 'not ours') throw error
+        if (fate === 'unknown') doubt ??= { cause: error }
+        // If a first copy may still land, another entry would be the same items twice.
+        if (fate === 'in the way' && doubt === undefined) return { kind: 'in the way' }
+        const passing = fate === 'in the way' ? 'unknown' : fate
+        if (!(await tries.pause(passing))) throw busy(queue)
+      }
+    }
+  } catch (error) {
+    throw doubt === undefined ? error : outcomeUnknown(queue, doubt.cause)
+  }
+}
+
+/** What one call has met of each kind of refusal: it is as patient as with requests of our own. */
+class Tries {
+  readonly #engine: Engine
+  readonly #met = new Map<Passing, { times: number; pausesMs: number }>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Waits before the next sending; false if none is worth it any more. */
+  async pause(failure: Passing): Promise<boolean> {
+    const { clock, random } = this.#engine
+    const met = this.#met.get(failure) ?? { times: 0, pausesMs: 0 }
+    this.#met.set(failure, met)
+    met.times += 1
+    const { attemptsMax, lastsMs = Number.POSITIVE_INFINITY, pauseMs } = patienceFor(failure, false)
+    if (met.times >= attemptsMax || met.pausesMs >= lastsMs) return false
+    const ms = pauseMs(met.times, random)
+    met.pausesMs += ms
+    await clock.sleep(ms)
+    return true
+  }
 }
 
 type Fate =
   | 'carried out'
-  /** The answer is lost. */
-  | 'unknown'
   /** Refused because of the queue: a new entry may pass. */
   | 'in the way'
-  /** The same, but the record no longer tells whether it had passed before. */
-  | 'out of memory'
-  /** Refused because somebody is at work on one of the rows: the same may pass in a moment. */
-  | 'busy'
   | 'not ours'
+  /** The answer is lost, or it was refused for now: the same may pass in a moment. */
+  | Passing
 
 async function fateOf(engine: Engine, queue: string, made: Entry, error: unknown): Promise<Fate> {
   // What the caller's own code throws went through no client of the SDK.
   if (!(error instanceof Error) || !('$metadata' in error)) return 'not ours'
   const failure = failureOf(error)
-  if (failure === 'unknown') return 'unknown'
-  if (failure === 'unsent' || failure === 'throttled' || failure === 'conflict') return 'busy'
+  if (isPassing(failure)) return failure
   if (failure !== 'cancelled') return 'not ours'
   const refused = refusedRows(error)
   if (refused === undefined) return 'not ours'
-  if (refused.length === 0) return 'busy'
+  if (refused.length === 0) return isConflict(error) ? 'conflict' : 'throttled'
   const { pk, sk } = recordKey(queue)
   const ours = refused.find((row) => row?.pk === pk && row.sk === sk)
-  if (ours !== undefined) return fateBy(ours, made)
+  if (ours !== undefined) return hasPassed(ours, made) ? 'carried out' : 'in the way'
   // A record that is not there any more is not handed over.
   const mayBeGone = refused.includes(undefined)
   return mayBeGone && (await readRecord(engine, queue)) === undefined ? 'in the way' : 'not ours'
@@ -84,19 +130,5 @@ function refusedRows(error: Error): (Row | undefined)[] | undefined {
 }
 
 /** By what the record remembers of entries that passed. */
-function fateBy(row: Row, { token, seen }: Entry): Fate {
-  const {
-    born,
-    u: passed = [],
-    ux: forgotten = 0,
-  } = row as {
-    readonly born?: string
-    readonly u?: readonly string[]
-    readonly ux?: number
-  }
-  if (passed.includes(token)) return 'carried out'
-  const { tokens } = seen
-  return born === seen.born && forgotten <= tokens.kept + tokens.forgotten
-    ? 'in the way'
-    : 'out of memory'
-}
+const hasPassed = (row: Row, { token }: Entry): boolean =>
+  ((row as { readonly u?: readonly string[] }).u ?? []).includes(token)
