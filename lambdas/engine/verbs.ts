@@ -48,10 +48,14 @@ export interface Queues {
   configure(
     queue: string,
     change: ConfigurationChange,
-    request?: { readonly ifMatch?: number },
+    /** The revision of its own settings, or the tag of any (`configurationTag`). */
+    request?: { readonly ifMatch?: number | string },
   ): Promise<Configuration>
   /** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
-  unconfigure(queue: string, request?: { readonly ifMatch?: number }): Promise<Configuration>
+  unconfigure(
+    queue: string,
+    request?: { readonly ifMatch?: number | string },
+  ): Promise<Configuration>
   /** The settings of prefixes: a queue without settings of its own has those of the longest. */
   patterns(): Promise<QueuePatterns>
   /** Replaces them all. New queues have the new settings within 30 s; those that are there within some minutes. */
