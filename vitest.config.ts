@@ -24,6 +24,8 @@ const long = [
   'proofs/consumer-simulation/lost-wakeup',
   'infrastructure/synth',
   'infrastructure/cfn-lint',
+  'examples/recipes',
+  'examples/orders',
   'client/stack',
   'rate/over-http',
   'proofs/rate-simulation/rate-simulation',

@@ -1,12 +1,7 @@
 // Ctrl-C: the first asks a command to end and leave nothing behind, the second ends it at once.
 
+import { SAME_SIGNAL_MS } from '../local/terminal/same-signal.ts'
 import { exitCodes } from './exit-codes.ts'
-
-/**
- * Ctrl-C arrives twice within a moment: from the terminal, and passed on by npm's script. A person
- * who means it twice is slower than this.
- */
-const SAME_SIGNAL_MS = 500
 
 type Emitter = {
   on(name: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): unknown

@@ -93,6 +93,8 @@ export type PopParameters = {
   readonly ttl_seconds?: number
   /** Pass by live locks and take what is free. Default false. */
   readonly allow_competing_consumers?: boolean
+  /** If nothing can be popped, hold the call until something can, or for so long. If too many calls are held already, it is answered at once, with Retry-After. */
+  readonly wait_seconds?: number
   /** A lock to acknowledge in the same write. */
   readonly acknowledge?: string
 }

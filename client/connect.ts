@@ -1,20 +1,35 @@
 import { type Auth, authoriser } from './auth.ts'
+import { shown } from './queue-calls.ts'
 import { type RetryOptions, retryPolicy } from './retry.ts'
 import { type Send, sender, TIMEOUT_MS } from './transport.ts'
 
 export type ClientOptions = {
   /** The `Url` that the deployment prints, or http://localhost:8000. */
   readonly url: string | URL
-  readonly auth?: Auth
-  readonly fetch?: typeof globalThis.fetch
+  readonly auth?: Auth | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
   /** For one answer. Default 31,000. */
-  readonly timeoutMs?: number
-  readonly retry?: RetryOptions
+  readonly timeoutMs?: number | undefined
+  readonly retry?: RetryOptions | undefined
+}
+
+/** `localhost:8000` is an address too, of the scheme `localhost:`, and fetch says nothing of use about it. */
+function baseOf(url: string | URL): URL {
+  const text = String(url)
+  const base = URL.canParse(text) ? new URL(text) : undefined
+  if (base?.protocol === 'http:' || base?.protocol === 'https:') return base
+  const host = /^(?:[a-z]+:\/\/)?([\w.-]+(?::\d+)?(?:\/.*)?)$/i.exec(text)?.[1]
+  const scheme = /^(localhost|127\.|\d+$)/.test(host ?? '') ? 'http' : 'https'
+  const instead =
+    host === undefined ? 'an address such as http://localhost:8000' : `${scheme}://${host}`
+  throw new TypeError(
+    `Cannot use ${shown(url)} as the url because it does not begin with http:// or https://; write ${instead}`,
+  )
 }
 
 /** The one function that sends every verb. */
 export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
-  const base = new URL(options.url)
+  const base = baseOf(options.url)
   const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
   const send = sender({
     base,

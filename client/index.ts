@@ -4,7 +4,7 @@ import type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.t
 import type { Which } from '../lambdas/consumer/core/many-options.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
-import { type BatchHandler, consumeMany } from './consume/many.ts'
+import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { queueCalls } from './queue-calls.ts'
@@ -55,6 +55,8 @@ export function createClient(options: ClientOptions): Client {
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {
       // The work repeats what is worth it, and looks at other queues meanwhile.
+      // Loaded by those who use it: a bundler can leave it apart.
+      const { consumeMany } = await import('./consume/many.ts')
       const once = connect({ ...options, retry: { ...options.retry, attemptsMax: 1 } })
       return consumeMany(once.send, which, handler, request)
     },

@@ -1,6 +1,7 @@
 // The verbs of a queue as HTTP calls.
 
 import { present } from '../lambdas/foundation/shared/present.ts'
+import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
 import type {
   AcknowledgeAnswer,
   BrowseAnswer,
@@ -60,7 +61,7 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
     },
     async pop(options = {}) {
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
-      const { waitForLockMs, hurry } = options
+      const { waitForLockMs, waitSeconds, hurry } = options
       const answer = await post('pop', 'pop', {
         query: {
           count,
@@ -68,7 +69,9 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
           ttl_seconds: ttlSeconds,
           allow_competing_consumers: competing,
           acknowledge,
+          wait_seconds: waitSeconds,
         },
+        heldMs: (waitSeconds ?? 0) * 1_000,
         ...keyOf(options),
         holdsLock: acknowledge !== undefined,
         waitForLockMs,
@@ -151,13 +154,22 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
 
 /** The service judges an id; these alone would not reach it, because they change the address. */
 function pathOf(id: string): string {
-  if (id !== '' && id !== '.' && id !== '..') return `/queue/${encodeURIComponent(id)}`
+  if (isSegment(id)) return `/queue/${encodeURIComponent(id)}`
   throw new PushPopError(
     'INVALID_QUEUE_ID',
-    `A queue id is 1 to 100 of A-Z a-z 0-9 . _ - and not "." or ".."; this one is "${id}"`,
+    `A queue id must be ${ID_RULE}, and this one is ${shown(id)}`,
     { field: 'id' },
   )
 }
+
+/** Not text, or text that changes the address: a call with it would go to another queue. */
+export const isSegment = (id: unknown): id is string =>
+  typeof id === 'string' && id !== '' && id !== '.' && id !== '..'
+
+export const shown = (id: unknown): string =>
+  typeof id === 'string'
+    ? JSON.stringify(id)
+    : `${id === null ? '' : typeof id} ${String(id)}`.trim()
 
 function pushText({ item, priority }: { item: unknown; priority?: number | undefined }): string {
   const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`

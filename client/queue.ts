@@ -51,6 +51,11 @@ export type PopOptions = CallOptions &
     readonly ttlSeconds?: number | undefined
     /** Pass by live locks and take what is free. */
     readonly competing?: boolean | undefined
+    /**
+     * If there is nothing to pop, wait so long for something: 1–20 seconds, held by the service. An answer
+     * that comes sooner and is empty means that it holds too many calls already.
+     */
+    readonly waitSeconds?: number | undefined
     /** A lock to acknowledge in the same request. */
     readonly acknowledge?: string | undefined
     /** How long to wait for a queue that somebody else has locked. Default 0. */

@@ -30,15 +30,39 @@ export function textOf(item: unknown): string {
   let cause: unknown
   try {
     text = JSON.stringify(item)
+    // Everything that would silently become null has made one.
+    if (text?.includes('null')) JSON.stringify(item, refuseNull)
   } catch (error) {
     cause = error
+    if (error instanceof PushPopError) throw error
   }
   if (text !== undefined) return text
-  const what = item === undefined ? 'undefined' : `a ${typeof item} that JSON cannot say`
+  const what = item === undefined ? 'undefined' : `${nounFor[typeof item]} that JSON cannot say`
   throw new PushPopError('NOT_JSON', `Cannot push this item because it is ${what}`, {
     field: 'item',
     cause,
   })
+}
+
+const nounFor: Readonly<Record<string, string>> = {
+  object: 'an object',
+  function: 'a function',
+  symbol: 'a symbol',
+  bigint: 'a bigint',
+}
+
+/** `JSON.stringify` makes null of NaN, of Infinity, and of what is undefined in a list. */
+function refuseNull(this: unknown, key: string, value: unknown): unknown {
+  const isNoNumber = typeof value === 'number' && !Number.isFinite(value)
+  const isNothing = value === undefined || typeof value === 'function' || typeof value === 'symbol'
+  if (!isNoNumber && !(isNothing && Array.isArray(this))) return value
+  const what = isNoNumber ? String(value) : typeof value
+  const where = key === '' ? 'is' : `has, at "${key}",`
+  throw new PushPopError(
+    'NOT_JSON',
+    `Cannot push this item because it ${where} ${what}, which JSON would turn into null`,
+    { field: 'item' },
+  )
 }
 
 /**

@@ -5,14 +5,16 @@ import type { PushPopError } from './errors.ts'
 
 export type RetryOptions = {
   /** How often one call is sent at most; 1: never again. Default 5. */
-  readonly attemptsMax?: number
+  readonly attemptsMax?: number | undefined
   /** The last sending begins within this time after the first. Default 60,000. */
-  readonly totalMs?: number
+  readonly totalMs?: number | undefined
   /** Called before each pause that comes before another sending. */
-  readonly onRetry?: (error: PushPopError, pauseMs: number) => void
+  readonly onRetry?: ((error: PushPopError, pauseMs: number) => void) | undefined
 }
 
-export type RetryPolicy = Required<RetryOptions>
+export type RetryPolicy = {
+  readonly [Name in keyof RetryOptions]-?: NonNullable<RetryOptions[Name]>
+}
 
 /** With the pauses below this covers some 3 s, as long as a throttled table or a deployment takes. */
 const ATTEMPTS_MAX = 5

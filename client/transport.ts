@@ -5,6 +5,7 @@ import { type Answer, interpret } from './answer.ts'
 import type { Authorise } from './auth.ts'
 import { delay } from './delay.ts'
 import { isAtLimit, PushPopError } from './errors.ts'
+import { wasNeverSent } from './never-sent.ts'
 import { isRedirect, redirected } from './redirect.ts'
 import {
   type Failure,
@@ -149,6 +150,7 @@ async function sendOnce(transport: Transport, call: Call): Promise<Answer | Fail
     return interpret({ status: response.status, text, header }, denialIsAnswer)
   } catch (cause) {
     if (signal?.aborted) return { kind: 'lost', error: aborted(signal) }
+    if (wasNeverSent(cause)) return { kind: 'refused', error: noConnection(url, cause) }
     return {
       kind: 'lost',
       error: attempt.signal.aborted ? late(timeoutMs) : unreachable(url, cause),
@@ -197,6 +199,12 @@ const aborted = (signal: AbortSignal): PushPopError =>
 
 const late = (timeoutMs: number): PushPopError =>
   new PushPopError('TIMEOUT', `No answer came within ${timeoutMs} ms`, { retryable: true })
+
+const noConnection = (url: URL, cause: unknown): PushPopError =>
+  new PushPopError('NETWORK_ERROR', `Cannot connect to ${url.origin}; nothing was sent`, {
+    retryable: true,
+    cause,
+  })
 
 const unreachable = (url: URL, cause: unknown): PushPopError =>
   new PushPopError('NETWORK_ERROR', `No answer came from ${url.origin}`, { retryable: true, cause })

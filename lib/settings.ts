@@ -15,6 +15,7 @@ import {
   REMIND_AFTER_SECONDS_MIN,
   sweepersAtOnce,
   sweepersInWords,
+  WAITING_POPS_MAX,
 } from './constructs/service-checks.ts'
 import { type Sweepers, sweeperCounts } from './constructs/sweep-schedule.ts'
 
@@ -51,6 +52,7 @@ export function settingsOf(node: Node): Settings {
   const concurrency = concurrencyOf(setting('concurrency'), events)
   checkSweepers(Number(sweepers ?? 1), sweepEvery, concurrency)
   const rateHold = seconds('rateHold', setting('rateHold'), 0, RATE_HOLD_SECONDS_MAX)
+  const waitingPops = count('waitingPops', setting('waitingPops'), 0, WAITING_POPS_MAX)
   const logLevel = oneOf('logLevel', setting('logLevel'), logLevels)
   const itemAgeAlarm = seconds('itemAgeAlarm', setting('itemAgeAlarm'), 1, 30 * 86_400)
   const alarmTopicArn = setting('alarmTopic')
@@ -70,6 +72,7 @@ export function settingsOf(node: Node): Settings {
       ...(remindAfter && { remindAfter }),
       ...(sweepers && { sweepers: Number(sweepers) as Sweepers }),
       ...(rateHold && { rateHold }),
+      ...(waitingPops !== undefined && { waitingPops }),
       concurrency,
       ...(itemAgeAlarm && { itemAgeAlarm }),
       ...(logLevel && { logLevel }),
@@ -171,12 +174,21 @@ function seconds(
   min: number,
   max: number,
 ): Duration | undefined {
+  const number = count(name, value, min, max, 'a number of seconds')
+  return number === undefined ? undefined : Duration.seconds(number)
+}
+
+function count(
+  name: string,
+  value: string | undefined,
+  min: number,
+  max: number,
+  what = 'a number',
+): number | undefined {
   if (value === undefined) return undefined
-  const count = Number(value)
-  if (!Number.isInteger(count) || count < min || count > max) {
-    throw mustBe(name, value, `a number of seconds from ${min} to ${max}`)
-  }
-  return Duration.seconds(count)
+  const number = Number(value)
+  if (Number.isInteger(number) && number >= min && number <= max) return number
+  throw mustBe(name, value, `${what} from ${min} to ${max}`)
 }
 
 const listOf = (value: string | undefined): string[] =>

@@ -107,6 +107,9 @@ function install() {
 
 /** @param {string[]} command a script and its arguments */
 function run(command) {
+  // npm hands a signal to its shell alone, which dies of it; killed outright it hands on nothing, and its shell
+  // stays. All there is to see is that one of them is gone.
+  const above = [process.ppid, ...npmAbove(process.ppid)]
   // A process of its own also on Node 24, so that a script sees itself as the main module.
   const child = spawn(nodeBinary, command, {
     stdio: 'inherit',
@@ -115,11 +118,8 @@ function run(command) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))
   }
-  // npm hands a signal to its shell alone, which dies of it, and killed outright it hands on nothing: all there
-  // is to see is that our parent is gone.
-  const parent = process.ppid
   setInterval(() => {
-    if (isGone(parent)) child.kill('SIGTERM')
+    if (process.ppid !== above[0] || above.some(isGone)) child.kill('SIGTERM')
   }, 200).unref()
   child.on('error', (error) => {
     console.error(`Cannot run ${command[0]} because Node 24 did not start: ${error.message}`)
@@ -130,15 +130,29 @@ function run(command) {
   })
 }
 
-/** Windows goes on naming a parent that has ended. @param {number} parent */
-function isGone(parent) {
-  if (process.platform !== 'win32') return process.ppid !== parent
+/** @param {number} pid */
+function isGone(pid) {
   try {
-    process.kill(parent, 0)
+    process.kill(pid, 0)
     return false
-  } catch {
-    return true
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH'
   }
+}
+
+/**
+ * npm, if what started us is its shell. Some shells put what they run in their own place; then there is none in
+ * between, and whoever started npm may end before it.
+ *
+ * @param {number} parent @returns {number[]}
+ */
+function npmAbove(parent) {
+  if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return []
+  const { stdout = '' } = spawnSync('ps', ['-o', 'ppid=,comm=', '-p', String(parent)], {
+    encoding: 'utf8',
+  })
+  const [, above, command] = /^\s*(\d+)\s+(\S+)/.exec(stdout ?? '') ?? []
+  return /(^|\/)-?(sh|dash|bash|zsh|ash)$/.test(command ?? '') ? [Number(above)] : []
 }
 
 /** @param {string | undefined} path */

@@ -63,7 +63,16 @@ function writeClientPackage(entry: string): void {
     ['cjs', 'cjs'],
   ] as const) {
     const outfile = join(target, `index.${ending}`)
-    buildSync({ entryPoints: [entry], outfile, format, bundle: true, platform: 'neutral' })
+    buildSync({
+      entryPoints: [entry],
+      outfile,
+      format,
+      bundle: true,
+      platform: 'neutral',
+      minify: true,
+      // An error's name is the name of its class.
+      keepNames: true,
+    })
   }
 }
 

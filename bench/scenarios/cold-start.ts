@@ -33,7 +33,11 @@ export const coldStart: Scenario = {
     try {
       const bundles = Object.entries(entries).map(([name, entry]) => {
         const outdir = join(folder, name)
-        return { name: name as Name, outdir, bundle: bundleFunction(entry, outdir) }
+        return {
+          name: name as Name,
+          outdir,
+          bundle: bundleFunction(entry, outdir, { sourceMap: false }),
+        }
       })
       const times = new Map<Name, number[]>(bundles.map(({ name }) => [name, []]))
       const runs = bench.quick ? 5 : RUNS

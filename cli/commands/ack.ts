@@ -49,6 +49,11 @@ export const ack = command({
     if (!isJson && refusals.length < results.length) {
       tell(`Acknowledged ${counted(items, 'item')} of ${queue}.`)
     }
+    if (!isJson && refusals.some(({ code }) => code !== 'STORE_UNAVAILABLE')) {
+      tell(
+        'A lock that is not there has expired or was settled; what was not settled can be popped again.',
+      )
+    }
     return worstOf(refusals.map(({ code }) => exitCodeOf(code)))
   },
 })

@@ -2,6 +2,7 @@ import {
   ITEMS_PER_POP_MAX,
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
+  WAIT_SECONDS_MAX,
 } from '../../lambdas/engine/core/limits.ts'
 import type { PopOutcome } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
@@ -33,19 +34,33 @@ export const pop = command({
       LOCK_TTL_SECONDS_MAX,
       `with --ack: seconds that the lock lives; ${LOCK_TTL_SECONDS_DEFAULT} is the default`,
     ),
+    wait: integer(
+      'S',
+      1,
+      WAIT_SECONDS_MAX,
+      `seconds to wait for something to pop, up to ${WAIT_SECONDS_MAX}`,
+    ),
     competing: flag('pass by the locks of others and take what is free'),
   },
   notes: [
     'Without --ack the items are gone from the queue when they are printed. Nothing there: exit\n' +
-      'code 3. Ctrl-C while it waits gives back what it had locked.',
+      'code 3, with --wait once that time is over. Ctrl-C gives back what it had locked; over HTTP the\n' +
+      'answer is waited for first, so that no item is lost on the way.',
   ],
-  examples: ['pushpop pop orders', 'pushpop pop orders --count 10 --ack --json'],
+  examples: [
+    'pushpop pop orders',
+    'pushpop pop orders --wait 20',
+    'pushpop pop orders --count 10 --ack --json',
+  ],
   async run({ given, words, isJson, interrupt, print, tell, paint, target }) {
     const [queue = ''] = words
     const queues = await target()
-    const { count = 1, ack: requireAck = false, competing = false, ttl: ttlSeconds } = given
-    const request = present({ count, requireAck, competing, ttlSeconds })
-    const outcome = await queues.pop(queue, request)
+    const { count = 1, ack: requireAck = false, competing = false } = given
+    const { ttl: ttlSeconds, wait: waitSeconds } = given
+    const request = { count, requireAck, competing, ttlSeconds, waitSeconds, signal: interrupt }
+    const outcome = await queues.pop(queue, present(request))
+    if (interrupt.aborted && outcome.kind !== 'items')
+      throw interrupted('Stopped; nothing was popped.')
     if (outcome.kind === 'locked') throw queueLocked('pop', queue, outcome.expiresAtMs)
     if (outcome.kind === 'empty') {
       if (isJson) await print(outcomeLine(outcome, requireAck))

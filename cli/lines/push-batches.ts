@@ -73,7 +73,7 @@ export function accountSentence(
   if (before === 0) return `${done(counted(added, 'item'))}.`
   if (added > 0)
     return `${done(counted(added, 'item'))}; ${grouped(before)} had been pushed before.`
-  const which = before === 1 ? 'the item' : `all ${grouped(before)} items`
+  const which = before === 1 ? 'the item' : `the ${grouped(before)} items`
   return `${done('nothing')}: ${which} had been pushed before.`
 }
 

@@ -34,7 +34,8 @@ export function openHttpTarget(
       const entries = items.map(({ text, priority }) => ({ item: rawJson(text), priority }))
       return queueOf(queue).pushMany(entries, { idempotencyKey })
     },
-    async pop(queue, { requireAck = false, idempotencyKey: _, ...request } = {}) {
+    // Not with the signal: the service does not notice that we hang up, and would pop for nobody.
+    async pop(queue, { requireAck = false, idempotencyKey: _, signal: __, ...request } = {}) {
       try {
         const popped = await queueOf(queue).pop({
           ...request,

@@ -18,13 +18,9 @@ export async function consume<T>(
   handler: Handler<T>,
   options: ConsumeOptions<T> = {},
 ): Promise<Consumed> {
-  const {
-    concurrency = 1,
-    batch = 1,
-    ttlSeconds = LOCK_TTL_SECONDS_DEFAULT,
-    signal,
-    graceMs,
-  } = options
+  const { concurrency = 1, signal, graceMs } = options
+  const batch = options.batchSize ?? options.batch ?? 1
+  const ttlSeconds = options.lockTtlSeconds ?? options.ttlSeconds ?? LOCK_TTL_SECONDS_DEFAULT
   const { competing = concurrency > 1, onError = toConsole, idleMsMax = IDLE_MS_MAX } = options
   check(concurrency, competing)
 

@@ -14,21 +14,25 @@ export type HandlerContext = {
 
 export type ConsumeOptions<T = unknown> = {
   /** Handlers at once. More than one needs competing consumers, and keeps no order. Default 1. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** Items a request and a lock, worked one after the other: 1–100. Default 1. */
-  readonly batch?: number
+  readonly batchSize?: number | undefined
   /** How long a lock lives if this process dies. It is extended while handlers work. Default 30. */
-  readonly ttlSeconds?: number
+  readonly lockTtlSeconds?: number | undefined
+  /** @deprecated An older name of `batchSize`. */
+  readonly batch?: number | undefined
+  /** @deprecated An older name of `lockTtlSeconds`. */
+  readonly ttlSeconds?: number | undefined
   /** Share the queue with other consumers. Default: whether `concurrency` is more than one. */
-  readonly competing?: boolean
+  readonly competing?: boolean | undefined
   /** Stops: takes nothing more, lets handlers finish, gives back the rest. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** How long handlers may go on after that. Default: as long as they like. */
-  readonly graceMs?: number
+  readonly graceMs?: number | undefined
   /** The longest pause of an empty queue. Default 5,000. */
-  readonly idleMsMax?: number
+  readonly idleMsMax?: number | undefined
   /** Every failure, none of which ends the work. Default: a line on the console. */
-  readonly onError?: (failure: ConsumeFailure<T>) => void
+  readonly onError?: ((failure: ConsumeFailure<T>) => void) | undefined
 }
 
 export type ConsumeFailure<T = unknown> =

@@ -1,6 +1,7 @@
 // The rate limiter's routes as HTTP calls, answered in the API's own words: views.ts has those of the
 // engine. The command line prints these.
 
+import { ID_RULE } from '../../lambdas/foundation/shared/queue-id.ts'
 import type {
   ConfigureRateAnswer,
   ConfigureRatePatternsAnswer,
@@ -15,7 +16,7 @@ import type {
 } from '../api-types.ts'
 import { PushPopError } from '../errors.ts'
 import type { CallOptions, MatchOptions } from '../queue.ts'
-import { matchOf } from '../queue-calls.ts'
+import { isSegment, matchOf, shown } from '../queue-calls.ts'
 import type { Verb } from '../retry.ts'
 import type { Answered, Call, Send } from '../transport.ts'
 
@@ -106,19 +107,20 @@ export const patternRequests = (send: Send) => ({
 
 const ask = <Body>(send: Send, call: Call) => send(call) as Promise<Answered<Body>>
 
-/** The service judges a key and a ticket; these alone would not reach it, because they change the address. */
-const isLost = (segment: string) => segment === '' || segment === '.' || segment === '..'
-
+/** The service judges a key and a ticket; what these refuse would not reach it. */
 function pathOf(key: string): string {
-  if (!isLost(key)) return `/rate/${encodeURIComponent(key)}`
+  if (isSegment(key)) return `/rate/${encodeURIComponent(key)}`
   throw new PushPopError(
     'INVALID_PARAMETER',
-    `A rate limit's key is 1 to 100 of A-Z a-z 0-9 . _ - and not "." or ".."; this one is "${key}"`,
+    `A rate limit's key must be ${ID_RULE}, and this one is ${shown(key)}`,
     { field: 'key' },
   )
 }
 
 function ticketSegment(ticket: string): string {
-  if (!isLost(ticket)) return encodeURIComponent(ticket)
-  throw new PushPopError('TICKET_NOT_FOUND', `"${ticket}" is not a ticket of a rate limit`)
+  if (isSegment(ticket)) return encodeURIComponent(ticket)
+  throw new PushPopError(
+    'TICKET_NOT_FOUND',
+    `A ticket of a rate limit is text, and this one is ${shown(ticket)}`,
+  )
 }

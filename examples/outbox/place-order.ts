@@ -5,9 +5,6 @@ import type { Queues } from '../../lambdas/engine/index.ts' // 'pushpop/engine'
 export type Order = { readonly id: string; readonly customer: string; readonly total: number }
 type Stores = { readonly queues: Queues; readonly documents: DynamoDBDocumentClient }
 
-/** A queue in use moves on between the entry and the transaction; each loss costs some milliseconds. */
-const ATTEMPTS_MAX = 10
-
 /**
  * Stores the order and queues its mail in one transaction: both happen, or neither does. There is no outbox
  * table, nobody polls it, and nothing is sent for an order that is not there.
@@ -17,27 +14,23 @@ export async function placeOrder(
   order: Order,
 ): Promise<'placed' | 'there already'> {
   const mail = JSON.stringify({ to: order.customer, about: `order ${order.id}` })
-  for (let attempt = 1; ; attempt += 1) {
-    const TransactItems = [
-      {
-        Put: {
-          TableName: 'orders',
-          Item: order,
-          ConditionExpression: 'attribute_not_exists(id)',
-        },
-      },
-      await queues.pushTransactItem('mails', { text: mail }),
-    ]
-    try {
-      await documents.send(new TransactWriteCommand({ TransactItems }))
-      return 'placed'
-    } catch (error) {
-      if (!(error instanceof TransactionCanceledException)) throw error
-      const [own] = error.CancellationReasons ?? []
-      if (own?.Code === 'ConditionalCheckFailed') return 'there already'
-      // The queue was in the way, or another transaction: nothing happened, so we may try again.
-      if (attempt === ATTEMPTS_MAX) throw error
-      await new Promise((resolve) => setTimeout(resolve, 20 * attempt * Math.random()))
-    }
+  const Put = {
+    TableName: 'orders',
+    Item: order,
+    ConditionExpression: 'attribute_not_exists(id)',
+  }
+  try {
+    await queues.transact('mails', [{ text: mail }], (entries) =>
+      documents.send(new TransactWriteCommand({ TransactItems: [{ Put }, ...entries] })),
+    )
+    return 'placed'
+  } catch (error) {
+    // What the queue was in the way of has been tried again; what comes here is our own.
+    if (isThere(error)) return 'there already'
+    throw error
   }
 }
+
+const isThere = (error: unknown): boolean =>
+  error instanceof TransactionCanceledException &&
+  error.CancellationReasons?.[0]?.Code === 'ConditionalCheckFailed'

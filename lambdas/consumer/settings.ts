@@ -12,18 +12,18 @@ export { HELD_TTL_SECONDS_MIN }
 
 export type ConsumerOptions = {
   /** Items the handler gets at once, at most: 1–100. Default 1. */
-  readonly batchSize?: number
+  readonly batchSize?: number | undefined
   /** How long a lock lives if the run dies: 5–300. It is extended while the handler works. Default 30. */
-  readonly lockTtlSeconds?: number
+  readonly lockTtlSeconds?: number | undefined
   /**
    * Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`, which may be
    * never.
    */
-  readonly maxDeliveries?: number
+  readonly maxDeliveries?: number | undefined
   /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
-  readonly locks?: number
+  readonly locks?: number | undefined
   /** Share a queue with other runs and consumers. Default: whether `locks` is more than one. */
-  readonly competing?: boolean
+  readonly competing?: boolean | undefined
 }
 
 /** The names that the construct sets; `lib/constructs/push-pop-consumer.ts` imports them. */

@@ -23,20 +23,22 @@ export type QueuesOptions = {
   readonly dynamodb: DynamoDBClient | DocumentPort
   /** A client, or how to make it when a long queue first needs it. */
   readonly s3: ObjectSource
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** [0, 1); it makes lock ids, so it must not be guessable outside of tests. */
-  readonly random?: Random
+  readonly random?: Random | undefined
   /** How long an Idempotency-Key is remembered: a day, unless set. */
-  readonly idempotencyTtlSeconds?: number
+  readonly idempotencyTtlSeconds?: number | undefined
   /** Must be as it is for the stack, where a consumer may wait for an event; true, unless set. */
-  readonly events?: boolean
+  readonly events?: boolean | undefined
   /**
    * Items that nobody takes are announced again after this many seconds, then after twice as many, and so
    * on up to an hour; 300, unless set. Only with `events`.
    */
-  readonly remindAfterSeconds?: number
+  readonly remindAfterSeconds?: number | undefined
+  /** How many pops may wait at once, over all processes that say so; any number unless set. */
+  readonly waitingPopsMax?: number | undefined
   /** Work that no answer waits for has failed; by default the engine writes it to the console. */
-  readonly onBackgroundError?: Engine['onBackgroundError']
+  readonly onBackgroundError?: Engine['onBackgroundError'] | undefined
 }
 
 /** The one place that builds an engine: for the verbs of `createQueues`, and for tools beside them. */
@@ -67,6 +69,7 @@ export function createEngine(options: QueuesOptions): Engine {
     idempotencyTtlSeconds,
     events,
     remindAfterMs: events ? 1_000 * remindAfterSeconds : undefined,
+    waitingPopsMax: options.waitingPopsMax,
     stuckUntilMs: new BoundedCache(STUCK_QUEUES_REMEMBERED),
     tidying: new Set(),
     onBackgroundError,

@@ -9,8 +9,9 @@ import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
 import { redrive } from './operations/moving/redrive.ts'
-import { pop } from './operations/popping/pop.ts'
+import { popOrWait } from './operations/popping/wait.ts'
 import { push } from './operations/pushing/push.ts'
+import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
 import { extend } from './operations/settling/extend.ts'
@@ -32,7 +33,8 @@ export function createQueues(options: QueuesOptions): Queues {
   return {
     push: (queue, request) => push(engine, queue, request),
     pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
-    pop: (queue, request) => pop(engine, queue, request),
+    transact: (queue, items, send) => transact(engine, queue, items, send),
+    pop: (queue, request) => popOrWait(engine, queue, request),
     acknowledge: (queue, request) => acknowledge(engine, queue, request),
     acknowledgeMany: (queue, lockIds) => acknowledgeMany(engine, queue, lockIds),
     extend: (queue, request) => extend(engine, queue, request),

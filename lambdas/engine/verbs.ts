@@ -1,31 +1,33 @@
-import type { Configuration, ConfigurationChange } from './core/configuration.ts'
+import type { ConfiguringVerbs } from './configuring-verbs.ts'
+import type { Configuration } from './core/configuration.ts'
 import type { DeadLetter } from './core/entry.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
-import type { QueuePatternInput, QueuePatterns } from './core/queue-patterns.ts'
-import type {
-  AnnounceReport,
-  AnnounceRequest,
-  HousekeepReport,
-  HousekeepRequest,
-  StartTimersReport,
-  SweepReport,
-  SweepRequest,
-} from './upkeep-verbs.ts'
+import type { TransactItem } from './core/transact-item.ts'
 
 // What callers of the engine ask for, and what they get.
 
-export type * from './upkeep-verbs.ts'
-export type { PopRequest, PushItem, PushRequest, QueuePatternInput, QueuePatterns }
+export type * from './configuring-verbs.ts'
+export type { PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues {
+export interface Queues extends ConfiguringVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
   pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
+  /**
+   * The loop around `pushTransactItem`: pushes the items in a transaction that `send` sends with these
+   * entries. Tries again what is in the queue's way, and throws what is the caller's own. Answers what
+   * `send` did, or nothing where it passed and its answer was lost.
+   */
+  transact<T>(
+    queue: string,
+    items: readonly PushItem[],
+    send: (entries: readonly TransactItem[]) => Promise<T>,
+  ): Promise<T | undefined>
   pop(queue: string, request?: PopRequest): Promise<PopOutcome>
   acknowledge(
     queue: string,
@@ -39,39 +41,17 @@ export interface Queues {
   release(queue: string, request: SettleRequest): Promise<{ readonly itemsReleased: number }>
   deadLetter(
     queue: string,
-    request: SettleRequest & { readonly reason?: string },
+    request: SettleRequest & { readonly reason?: string | undefined },
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
   inspect(queue: string, request?: InspectRequest): Promise<QueueState>
   browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
-  /** What the queue has, or would have if it were pushed to now. */
-  configuration(queue: string): Promise<Configuration>
-  configure(
-    queue: string,
-    change: ConfigurationChange,
-    /** The revision of its own settings, or the tag of any (`configurationTag`). */
-    request?: { readonly ifMatch?: number | string },
-  ): Promise<Configuration>
-  /** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
-  unconfigure(
-    queue: string,
-    request?: { readonly ifMatch?: number | string },
-  ): Promise<Configuration>
-  /** The settings of prefixes: a queue without settings of its own has those of the longest. */
-  patterns(): Promise<QueuePatterns>
-  /** Replaces them all. New queues have the new settings within 30 s; those that are there within some minutes. */
-  configurePatterns(
-    patterns: readonly QueuePatternInput[],
-    request?: { readonly ifMatch?: number },
-  ): Promise<QueuePatterns>
-  /** The same for what a deployment brings, once for each hash: `replaced` are those from before, if it did. */
-  deployPatterns(patterns: readonly QueuePatternInput[], hash: string): Promise<DeployedPatterns>
   purge(
     queue: string,
-    request?: { readonly priority?: number },
+    request?: { readonly priority?: number | undefined },
   ): Promise<{ readonly itemsPurged: number }>
   redrive(
     deadLetterQueue: string,
-    request?: { readonly limit?: number },
+    request?: { readonly limit?: number | undefined },
   ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
   list(request?: ListRequest): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
@@ -83,8 +63,6 @@ export interface Queues {
   /** Gives a timer to queues whose items came without one; walks when that is due, which is once a day. */
   startTimers(request: { readonly deadlineMs: number }): Promise<StartTimersReport>
 }
-
-export type DeployedPatterns = QueuePatterns & { readonly replaced?: QueuePatterns }
 
 export type Pushed = {
   readonly ids: readonly string[]
@@ -114,7 +92,8 @@ export type PopOutcome =
       readonly more: boolean
       readonly itemsAcknowledged?: number
     }
-  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
+  /** `waited` is false if it was to wait, and too many others do. */
+  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number; readonly waited?: false }
   | { readonly kind: 'locked'; readonly expiresAtMs: number }
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
@@ -129,9 +108,9 @@ export type AcknowledgeResult =
     }
 
 export type InspectRequest = {
-  readonly consistent?: boolean
+  readonly consistent?: boolean | undefined
   /** Tell how old the oldest item is, also where that takes a read of each priority. */
-  readonly oldest?: boolean
+  readonly oldest?: boolean | undefined
 }
 
 export type LaneState = {
@@ -164,9 +143,9 @@ export type QueueState = {
 }
 
 export type BrowseRequest = {
-  readonly priority?: number
-  readonly limit?: number
-  readonly cursor?: string
+  readonly priority?: number | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 export type BrowsePage = {
   readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' })[]
@@ -202,15 +181,80 @@ export type QueuePage = {
   readonly cursor?: string
 }
 
-/** An entry of TransactWriteItems in document client form. */
-export type TransactItem = {
-  readonly Update: {
-    readonly TableName: string
-    readonly Key: Record<string, unknown>
-    readonly UpdateExpression: string
-    readonly ConditionExpression: string
-    readonly ExpressionAttributeNames: Record<string, string>
-    readonly ExpressionAttributeValues: Record<string, unknown>
-    readonly ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
-  }
+export type HousekeepReport = {
+  readonly sealed: number
+  readonly offloaded: number
+  readonly recalled: number
+  readonly trimmed: number
+  readonly deadLettered: number
+  /** False when something is left that this run could not do. */
+  readonly finished: boolean
+}
+
+export type HousekeepRequest = {
+  /**
+   * Leaves dead items that this process could not move within the last minute to the sweeper: for a
+   * caller that comes with every change of the queue.
+   */
+  readonly leaveStuck?: boolean | undefined
+}
+export type SweepRequest = {
+  readonly queuesMax?: number | undefined
+  /** Take no more queues after this time; a minute from now unless set. */
+  readonly deadlineMs?: number | undefined
+  /** Leave what may take long (housekeeping, forgetting) at this time; the deadline unless set. */
+  readonly tidyUntilMs?: number | undefined
+  /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
+  readonly shards?: readonly number[] | undefined
+}
+export type SweepReport = {
+  readonly queues: number
+  readonly itemsReturned: number
+  readonly itemsDeadLettered: number
+  /**
+   * How long the lock that waited longest had been over, of those that were ended; and of the queues
+   * that were met and not served, how long the timer of the first has been.
+   */
+  readonly lagMs: number
+  readonly failed: readonly SweepFailure[]
+  /** Something was left for the next run. */
+  readonly more: boolean
+}
+
+/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+export type SweepFailure = {
+  readonly queue?: string
+  readonly shard?: number
+  readonly error: unknown
+}
+
+export type AnnounceRequest = {
+  /**
+   * No run of a consumer is alive anywhere: their locks end first, those too in which failed items wait for
+   * their next try. If a run is alive after all, its items come twice.
+   */
+  readonly consumersAreGone?: boolean
+  /** Of the ids; all queues unless set. */
+  readonly prefix?: string | undefined
+  /** Where an earlier call stopped. */
+  readonly cursor?: string | undefined
+  readonly deadlineMs?: number | undefined
+}
+export type AnnounceReport = {
+  /** Looked at, whether or not they could be read. */
+  readonly queues: number
+  readonly announced: number
+  /** Not announced because of an error; the errors went to `onBackgroundError`. */
+  readonly failed: number
+  /** There are more queues: go on from here. */
+  readonly cursor?: string
+}
+
+export type StartTimersReport = {
+  readonly queues: number
+  readonly started: number
+  /** Passed, because their records could not be read or written; a later walk comes to them again. */
+  readonly failed: number
+  /** No further walk is needed, or it would not help. */
+  readonly finished: boolean
 }

@@ -8,13 +8,18 @@ export function noSuchRoute(event: HttpEvent): RequestError {
     .filter(({ path }) => matches(path, pathOf(event)))
     .map(({ method }) => method)
   if (methods.length === 0) {
-    return new RequestError('NOT_FOUND', 'There is nothing at this address; see the API page')
+    return new RequestError('NOT_FOUND', nothingHere)
   }
   const allow = methods.join(', ')
   return new RequestError('METHOD_NOT_ALLOWED', `This address takes ${allow} only`, {
     headers: { allow },
   })
 }
+
+/** Those that callers look for first; the page in the repository has them all. */
+const nothingHere =
+  'There is nothing at this address. Calls are such as POST /queue/{id}/push, POST /queue/{id}/pop and ' +
+  'GET /queues; docs/api.md in the repository of PushPop has them all'
 
 /** The gateway puts a stage's name before the path, unless it is the default one. */
 function pathOf({ rawPath = '', requestContext }: HttpEvent): string {

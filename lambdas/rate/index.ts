@@ -1,5 +1,7 @@
 // `pushpop/rate-limits`: the rate limiter on a table, without the API and without the queues.
 
+import { NODE_OLDEST, needNode } from '../foundation/node-version.ts'
+
 export type { Clock, DocumentPort, Random } from '../foundation/dynamo.ts'
 export { type ErrorCode, type ErrorDetails, QueueError } from '../foundation/errors.ts'
 export {
@@ -27,3 +29,5 @@ export {
   type TicketSecretsOptions,
   type TicketSecretVerbs,
 } from './ticket-secrets.ts'
+
+needNode(NODE_OLDEST, 'pushpop/rate-limits')

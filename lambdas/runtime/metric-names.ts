@@ -6,7 +6,7 @@ export const METRIC_NAMESPACE = 'PushPop'
 /** The one dimension: the stack's name. Never the queue, of which there may be any number. */
 export const SERVICE_DIMENSION = 'Service'
 
-type MetricUnit = 'Count' | 'Seconds'
+type MetricUnit = 'Count' | 'Seconds' | 'Milliseconds'
 
 export const metrics = {
   ItemsPushed: 'Count',
@@ -31,6 +31,8 @@ export const metrics = {
   LockReturnLag: 'Seconds',
   /** How long the oldest item of a pop had waited. */
   OldestItemAge: 'Seconds',
+  /** How long a pop took that was not asked to wait. */
+  PopDuration: 'Milliseconds',
   /** Answers that are our fault: 500 and 503. */
   Errors5xx: 'Count',
 } as const satisfies Readonly<Record<string, MetricUnit>>

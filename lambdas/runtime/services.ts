@@ -38,6 +38,7 @@ export function createQueuesOn(
     ...(clock !== undefined && { clock }),
     ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
     events: environment[variables.events] !== 'off',
+    waitingPopsMax: waitingPopsIn(environment),
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()
@@ -46,6 +47,15 @@ export function createQueuesOn(
     },
   })
 }
+
+/** Half of what a new account can run at once: who has more says so. */
+const WAITING_POPS = 5
+
+/** Zero is a number here: no pop is held then. */
+const waitingPopsIn = (environment: Environment): number =>
+  environment[variables.waitingPops] === '0'
+    ? 0
+    : (numberIn(environment, variables.waitingPops) ?? WAITING_POPS)
 
 function objectsWhenNeeded(): () => Promise<ObjectPort> {
   let made: Promise<ObjectPort> | undefined

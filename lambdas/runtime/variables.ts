@@ -14,4 +14,5 @@ export const variables = {
   /** Patterns that the deployment brings, for the sweeper. */
   queueConfig: 'PUSHPOP_QUEUE_CONFIG',
   rateHoldMs: 'PUSHPOP_RATE_HOLD_MS',
+  waitingPops: 'PUSHPOP_WAITING_POPS',
 } as const

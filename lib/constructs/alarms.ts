@@ -7,7 +7,6 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
@@ -40,6 +39,7 @@ type Definition = {
 }
 
 const minute = { period: Duration.minutes(1) }
+const oneInHundred = { statistic: Stats.percentile(99), ...minute }
 const fiveMinutes = { period: Duration.minutes(5) }
 
 /** The description of each alarm says first what users feel, then what is wrong and where to read on. */
@@ -81,7 +81,7 @@ export class Alarms extends Construct {
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   const { api, functions, table, failures, events, serviceName, itemAge, sweepers } = props
-  const { Push, Pop, ReturnExpiredLocks, Housekeep } = functions
+  const { Push, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
       felt: 'Callers get errors: more than 1 call in 100 was answered 5xx.',
@@ -100,8 +100,9 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       periods: 3,
       of: 5,
     },
-    PushesAreSlow: slow('push', Push),
-    PopsAreSlow: slow('pop', Pop),
+    PushesAreSlow: slow('push', Push.metricDuration(oneInHundred)),
+    // Not its function's duration, which has the pops that are held as well.
+    PopsAreSlow: slow('pop', serviceMetric(serviceName, 'PopDuration', oneInHundred)),
     SweeperIsSilent: {
       felt:
         'Items whose consumer died do not come back: for ten minutes the sweeper, or a part of it, did not ' +
@@ -242,13 +243,14 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
 }
 
 /**
- * Not of the gateway's latency over all calls: one that waits for its turn in a rate limit is held for
- * seconds, as it asked to be. One each for pushes and pops: where nobody pops, there is no data to combine.
+ * Not of the gateway's latency over all calls: one that waits for its turn in a rate limit, or for an item,
+ * is held for seconds, as it asked to be. One each for pushes and pops: where nobody pops, there is no data
+ * to combine.
  */
-const slow = (call: 'push' | 'pop', called: LambdaFunction): Definition => ({
+const slow = (call: 'push' | 'pop', metric: IMetric): Definition => ({
   felt: `Callers wait: 1 ${call} in 100 took longer than 2 seconds.`,
   section: 'calls-are-slow',
-  metric: called.metricDuration({ statistic: Stats.percentile(99), ...minute }),
+  metric,
   // An ordinary call takes some 20 ms, a cold start less than a second.
   limit: { above: 2_000 },
   periods: 5,

@@ -53,6 +53,7 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
     description: 'PushPop: POST /queue/{id}/pop',
     memoryMb: REQUEST_MB,
     timeoutSeconds: REQUEST_SECONDS,
+    holdsCalls: true,
   },
   Settle: {
     file: 'settle.ts',

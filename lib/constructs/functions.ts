@@ -29,6 +29,7 @@ type FunctionsProps = CommonSettings & {
   readonly remindAfter: Duration | undefined
   readonly rateHold: Duration | undefined
   readonly queueConfig: readonly QueueConfigPattern[] | undefined
+  readonly waitingPops: number | undefined
   readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine leaves out the flags for it. */
   readonly bus: EventBus | undefined
@@ -65,10 +66,10 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     }
     return made
   }
-  const { every, rated, stored, swept, announcing } = environments(props)
+  const { every, rated, stored, popped, swept, announcing } = environments(props)
   return {
     Push: make('Push', stored),
-    Pop: make('Pop', stored),
+    Pop: make('Pop', popped),
     Settle: make('Settle', stored),
     Inspect: make('Inspect', stored),
     Manage: make('Manage', stored),
@@ -100,11 +101,12 @@ function environments({
   sweepEvery,
   idempotencyTtl,
   rateHold,
+  waitingPops,
   remindAfter,
   queueConfig,
   bus,
 }: FunctionsProps): Readonly<
-  Record<'every' | 'rated' | 'stored' | 'swept' | 'announcing', Environment>
+  Record<'every' | 'rated' | 'stored' | 'popped' | 'swept' | 'announcing', Environment>
 > {
   const every = { [variables.service]: serviceName, [variables.logLevel]: logLevel }
   const onTable = { ...every, [variables.table]: storage.table.tableName }
@@ -122,11 +124,15 @@ function environments({
     // The flags would cost a pop of the last item one write, and nobody would read them.
     ...(!bus && { [variables.events]: 'off' }),
   }
+  const popped = {
+    ...stored,
+    ...(waitingPops !== undefined && { [variables.waitingPops]: String(waitingPops) }),
+  }
   const swept = {
     ...stored,
     ...(sweepEvery && { [variables.sweepEverySeconds]: String(sweepEvery.toSeconds()) }),
     ...(queueConfig && { [variables.queueConfig]: queueConfigText(queueConfig) }),
   }
   const announcing = { ...every, ...(bus && { [variables.eventBus]: bus.eventBusArn }) }
-  return { every, rated, stored, swept, announcing }
+  return { every, rated, stored, popped, swept, announcing }
 }

@@ -8,7 +8,7 @@ import {
 import { Grant, type IGrantable, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { Annotations, ArnFormat, Stack } from 'aws-cdk-lib/core'
+import { Annotations, Stack } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { type Duty, type Route, routes } from '../../lambdas/http/routes.ts'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
@@ -151,12 +151,7 @@ export class HttpApi extends Construct {
     // Not by a property of the stage, which older versions of the CDK do not have.
     const resource = stage.node.defaultChild as CfnStage
     resource.accessLogSettings = {
-      destinationArn: Stack.of(this).formatArn({
-        service: 'logs',
-        resource: 'log-group',
-        resourceName: logGroup.logGroupName,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
+      destinationArn: logGroup.logGroupArn,
       format: accessLogFormat,
     }
     return stage

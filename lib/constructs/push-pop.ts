@@ -48,6 +48,11 @@ export type PushPopProps = {
    */
   readonly rateHold?: Duration
   /**
+   * How many pops that wait for an item (`wait_seconds`) we hold at once, each for up to 20 seconds in an
+   * environment of a function: 0 to 200; 5 unless set. Others are answered at once.
+   */
+  readonly waitingPops?: number
+  /**
    * How many environments functions may have at once, `{ Rate: 50 }`: concurrency reserved for them out of
    * the account's; as many as the account has unless set.
    */
@@ -117,6 +122,7 @@ export class PushPop extends Construct {
       sweepEvery: props.sweepEvery,
       idempotencyTtl: props.idempotencyTtl,
       rateHold: props.rateHold,
+      waitingPops: props.waitingPops,
       remindAfter: props.remindAfter,
       queueConfig: props.queueConfig,
       concurrency: props.concurrency ?? {},

@@ -8,6 +8,8 @@ import { type QueueConfigPattern, queueConfigText } from './queue-config.ts'
 import { type Sweepers, sweeperCounts } from './sweep-schedule.ts'
 
 export const RATE_HOLD_SECONDS_MAX = WAIT_MS_MAX / 1_000
+/** They are all in one row, which has 2.5 KB then: three write units to take a seat, and as many to leave it. */
+export const WAITING_POPS_MAX = 200
 /** Sooner would be beside a consumer that starts cold; later than reminders ever come. */
 export const REMIND_AFTER_SECONDS_MIN = 10
 export const REMIND_AFTER_SECONDS_MAX = 3_600
@@ -16,6 +18,7 @@ export const CONCURRENCY_MAX = 100_000
 
 export type Checked = {
   readonly rateHold?: Duration
+  readonly waitingPops?: number
   readonly concurrency?: Concurrency
   readonly events?: boolean
   readonly sweepers?: number
@@ -27,21 +30,19 @@ export type Checked = {
 }
 
 export function checkService(id: string, props: Checked): void {
-  const {
-    rateHold,
-    concurrency = {},
-    events,
-    sweepers = 1,
-    sweepEvery,
-    remindAfter,
-    queueConfig,
-  } = props
+  const { rateHold, waitingPops = 0, concurrency = {}, events } = props
+  const { sweepers = 1, sweepEvery, remindAfter, queueConfig } = props
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the service "${id}" because ${reason}`)
   }
   const seconds = rateHold?.toSeconds({ integral: false }) ?? 0
   if (seconds < 0 || seconds > RATE_HOLD_SECONDS_MAX) {
     refuse(`\`rateHold\` must be 0 to ${RATE_HOLD_SECONDS_MAX} seconds, and is ${seconds}`)
+  }
+  if (!Number.isInteger(waitingPops) || waitingPops < 0 || waitingPops > WAITING_POPS_MAX) {
+    refuse(
+      `\`waitingPops\` must be an integer from 0 to ${WAITING_POPS_MAX}, and is ${waitingPops}`,
+    )
   }
   if (!sweeperCounts.includes(sweepers as Sweepers)) {
     refuse(`\`sweepers\` must be one of ${sweeperCounts.join(', ')}, and is ${sweepers}`)

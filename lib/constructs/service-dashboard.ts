@@ -56,7 +56,7 @@ const heading = ({ serviceName }: Watched): IWidget =>
     height: 2,
   })
 
-const calls = ({ api, functions }: Watched): IWidget[] => [
+const calls = ({ api, functions, serviceName }: Watched): IWidget[] => [
   graph('Calls', [
     apiMetric(api.apiId, 'Count', { label: 'all' }),
     apiMetric(api.apiId, '4xx', { label: '4xx' }),
@@ -71,6 +71,9 @@ const calls = ({ api, functions }: Watched): IWidget[] => [
       }),
     ),
   ),
+  graph('Pops that were not asked to wait, ms', [
+    serviceMetric(serviceName, 'PopDuration', { statistic: Stats.percentile(99), label: 'p99' }),
+  ]),
   graph(
     'Functions throttled or failed',
     Object.entries(functions).flatMap(([name, made]) => [

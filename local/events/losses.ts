@@ -18,10 +18,10 @@ type LossesSettings = {
 type How = 'afterLoss' | 'afterRestart'
 
 /**
- * A function that cannot start fails three times within two seconds, so with this pause it is tried some seven times
- * in ten seconds: a tenth of a core, and nothing is late when it is mended.
+ * A function that cannot start fails three times within two seconds, so with this pause it is tried once a second: a
+ * tenth of a core, and nothing is late when it is mended.
  */
-const AGAIN_MS = 2_000
+const AGAIN_MS = 1_000
 
 export class Losses {
   readonly #settings: LossesSettings
@@ -50,7 +50,7 @@ export class Losses {
     this.#settings.onNotice(
       `An event for ${functionId} ${subject} was dropped because ${reason}. ` +
         (isAnnounced && subject.startsWith('about the queue')
-          ? `On AWS it would be in a failure queue now; here the queue is announced again every ${this.#againMs / 1000} s: mend ${functionId}, and its items are handled.`
+          ? `On AWS it would be in a failure queue now; here the queue is announced again soon, and again until it works: mend ${functionId}, and its items are handled.`
           : `On AWS it would be in the function's failure queue, if it has one: mend ${functionId}, and send the event again.`),
     )
   }

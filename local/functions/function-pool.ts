@@ -35,12 +35,13 @@ const SPARE_CORES_MIN = 0.5
 /** Long enough for somebody who types one curl after the other. */
 const IDLE_MS = 60_000
 
-type Waiting = {
+type Given = {
   readonly event: string
-  readonly sinceMs: number
   readonly expiresAtMs: number
   readonly resolve: (outcome: Outcome) => void
 }
+
+type Waiting = Given & { readonly sinceMs: number }
 
 export class FunctionPool {
   readonly processesMax: number
@@ -49,8 +50,8 @@ export class FunctionPool {
   readonly #processes = new Set<FunctionProcess>()
   /** The one used last is at the end and is used first, so that the others stay unused and can end. */
   readonly #idle: { readonly process: FunctionProcess; readonly sinceMs: number }[] = []
-  /** Those with an event, and since when. */
-  readonly #busy = new Map<FunctionProcess, number>()
+  /** Those with an event: since when, and whether a caller waits for its answer. */
+  readonly #busy = new Map<FunctionProcess, { sinceMs: number; isAwaited: boolean }>()
   readonly #idleTimer: NodeJS.Timeout
   readonly #eager: number
   readonly #patienceMs: number
@@ -78,11 +79,17 @@ export class FunctionPool {
     return this.#plan
   }
 
-  /** From now on events run by this plan. What has begun ends by the old one, and then its process ends. */
-  replace(plan: FunctionPlan): void {
+  /**
+   * From now on events run by this plan. A request that has begun is answered by the old one; any other event
+   * (a run of a consumer may take minutes) fails, and comes again. Resolves when the processes of those are gone.
+   */
+  async replace(plan: FunctionPlan): Promise<void> {
     this.#plan = plan
     this.#problem = undefined
-    for (const { process } of this.#idle.splice(0)) process.kill()
+    const unawaited = [...this.#busy].flatMap(([one, { isAwaited }]) => (isAwaited ? [] : one))
+    const ending = [...this.#idle.splice(0).map(({ process }) => process), ...unawaited]
+    for (const process of ending) process.kill()
+    await Promise.all(ending.map((process) => process.ended))
   }
 
   /** How many processes there are. */
@@ -102,7 +109,7 @@ export class FunctionPool {
     const idle = this.#idle.pop()
     if (idle) {
       return new Promise((resolve) => {
-        this.#run(idle.process, event, resolve)
+        this.#run(idle.process, { event, expiresAtMs, resolve })
       })
     }
     return new Promise((resolve) => {
@@ -157,7 +164,7 @@ export class FunctionPool {
     if (this.#spareCores() >= SPARE_CORES_MIN) return this.processesMax
     // A process that has had one event for so long is waiting for something itself.
     const longAgo = Date.now() - this.#patienceMs
-    const waiting = [...this.#busy.values()].filter((sinceMs) => sinceMs <= longAgo)
+    const waiting = [...this.#busy.values()].filter(({ sinceMs }) => sinceMs <= longAgo)
     return Math.min(this.processesMax, this.#eager + waiting.length)
   }
 
@@ -193,8 +200,8 @@ export class FunctionPool {
     this.#waiting.shift()?.resolve(problem)
   }
 
-  #run(process: FunctionProcess, event: string, resolve: (outcome: Outcome) => void): void {
-    this.#busy.set(process, Date.now())
+  #run(process: FunctionProcess, { event, expiresAtMs, resolve }: Given): void {
+    this.#busy.set(process, { sinceMs: Date.now(), isAwaited: Number.isFinite(expiresAtMs) })
     process.invoke(event).then((outcome) => {
       this.#busy.delete(process)
       resolve(outcome)
@@ -211,7 +218,7 @@ export class FunctionPool {
     }
     this.#problem = undefined
     const waiting = this.#nextWaiting()
-    if (waiting) this.#run(process, waiting.event, waiting.resolve)
+    if (waiting) this.#run(process, waiting)
     else this.#idle.push({ process, sinceMs: Date.now() })
   }
 

@@ -33,7 +33,7 @@ export type Functions = {
   readonly asyncInvoker: AsyncInvoker
   readonly losses: Losses
   /** Runs these by what the new plans say. */
-  replace(plans: readonly FunctionPlan[]): void
+  replace(plans: readonly FunctionPlan[]): Promise<void>
   stop(graceMs: number): Promise<void>
 }
 
@@ -94,11 +94,14 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     pools,
     asyncInvoker,
     losses,
-    replace(plans) {
+    async replace(plans) {
       for (const one of plans) checkCode(one)
-      // A run of these that is under way goes on, and what it holds is its own. Of others we know nothing.
-      const isAtWork = asyncInvoker.isBusy([...pools.keys()])
-      for (const one of plans) pools.get(one.arn)?.replace(one)
+      await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
+      // What the others hold is theirs. Those that announce hold nothing.
+      const others = plan.functions.filter(
+        ({ arn, afterLoss }) => !afterLoss && !plans.some((one) => one.arn === arn),
+      )
+      const isAtWork = asyncInvoker.isBusy(others.map(({ arn }) => arn))
       losses.announce(isAtWork ? 'afterLoss' : 'afterRestart')
     },
     async stop(graceMs) {

@@ -43,6 +43,9 @@ const refused: Readonly<Record<string, string>> = {
   'AWS::Lambda::Alias': 'the local stack has no aliases: use the function itself',
 }
 
+/** A network alone has nine. */
+const KINDS_NAMED = 4
+
 /** Throws for what is refused; says in `leftOut` what does nothing here. */
 export function checkResources(resources: Resources, leftOut: string[]): void {
   const idle = new Map<string, string[]>()
@@ -56,5 +59,7 @@ export function checkResources(resources: Resources, leftOut: string[]): void {
   const named = [...idle].map(([type, [first, ...more]]) =>
     more.length === 0 ? `${type} (${first})` : `${type} (${first} and ${more.length} more)`,
   )
-  leftOut.push(`The local stack leaves out ${named.join(', ')}.`)
+  const more = named.splice(KINDS_NAMED).length
+  const others = more > 0 ? `, and ${more} more kinds of resources` : ''
+  leftOut.push(`The local stack leaves out ${named.join(', ')}${others}.`)
 }

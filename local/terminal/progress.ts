@@ -20,7 +20,7 @@ export function progressOn(output: Output): Progress {
       const sinceMs = Date.now()
       show(`${text} …`)
       still = setInterval(() => {
-        show(`${text} … (for ${Math.round((Date.now() - sinceMs) / 1000)} s; Ctrl-C ends it)`)
+        show(`${text} … (${Math.round((Date.now() - sinceMs) / 1000)} s so far)`)
       }, STILL_MS).unref()
     },
     clear() {

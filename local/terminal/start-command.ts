@@ -8,6 +8,7 @@ import { banner } from './banner.ts'
 import { noticeLine, outputLine, requestLine } from './lines.ts'
 import { paintFor } from './paint.ts'
 import { progressOn } from './progress.ts'
+import { SAME_SIGNAL_MS } from './same-signal.ts'
 import {
   helpOf,
   readArguments,
@@ -107,8 +108,6 @@ type AskedToEnd = { readonly signal: AbortSignal; readonly toEnd: Promise<undefi
  * can see is another parent.
  */
 const PARENT_EVERY_MS = 500
-/** Ctrl-C arrives twice within a moment: from the terminal, and again from npm's script. */
-const SAME_SIGNAL_MS = 500
 
 function watchForEnd(): AskedToEnd {
   const ending = new AbortController()

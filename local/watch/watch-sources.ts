@@ -21,7 +21,7 @@ type WatchSettings = {
   readonly cache: string
   readonly plan: Plan
   readonly synthesise: (signal: AbortSignal) => Promise<Plan>
-  readonly replace: (plans: readonly FunctionPlan[]) => void
+  readonly replace: (plans: readonly FunctionPlan[]) => Promise<void>
   readonly onNotice: (sentence: string) => void
 }
 
@@ -90,9 +90,13 @@ export class SourceWatch {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       if (this.#looking || this.#stop.signal.aborted) return
-      this.#looking = this.#look().finally(() => {
-        this.#looking = undefined
-      })
+      this.#looking = this.#look()
+        .catch((error) =>
+          this.#say(`Cannot look at the sources because of this: ${messageOf(error)}.`),
+        )
+        .finally(() => {
+          this.#looking = undefined
+        })
     }, QUIET_MS)
   }
 
@@ -104,12 +108,14 @@ export class SourceWatch {
       if (changed.size === 0) return
       this.#stamps = stamps
       this.#watchFolders()
-      const bundles = this.#bundles
-      const ofBundles = new Set(bundles.flatMap(({ bundledFrom }) => bundledFrom.files))
-      const due = bundles.filter(({ bundledFrom }) =>
+      const before = this.#bundles
+      const due = before.filter(({ bundledFrom }) =>
         bundledFrom.files.some((file) => changed.has(file)),
       )
       for (const plan of due) await this.#rebuild(plan)
+      // With those that a handler begins or ceases to import.
+      const all = [...before, ...this.#bundles].flatMap(({ bundledFrom }) => bundledFrom.files)
+      const ofBundles = new Set(all)
       if ([...changed].some((file) => !ofBundles.has(file))) await this.#synthesise()
     }
   }
@@ -122,7 +128,9 @@ export class SourceWatch {
     this.#builds.push(outdir)
     try {
       const files = await runRebuild(root, { entry, bundling, outdir }, this.#stop.signal)
-      this.#run([{ ...plan, codeDirectory: outdir, bundledFrom: { ...plan.bundledFrom, files } }])
+      await this.#run([
+        { ...plan, codeDirectory: outdir, bundledFrom: { ...plan.bundledFrom, files } },
+      ])
       const seconds = ((performance.now() - sinceMs) / 1000).toFixed(1)
       this.#say(`Rebuilt ${plan.id} from ${relative(root, entry)} in ${seconds} s.`)
     } catch (error) {
@@ -131,13 +139,14 @@ export class SourceWatch {
   }
 
   async #synthesise(): Promise<void> {
-    let plan: Plan
     try {
-      plan = await this.#settings.synthesise(this.#stop.signal)
+      await this.#take(await this.#settings.synthesise(this.#stop.signal))
     } catch (error) {
       this.#say(`${messageOf(error)}. The stack goes on as it was.`)
-      return
     }
+  }
+
+  async #take(plan: Plan): Promise<void> {
     const before = this.#synthesised
     this.#synthesised = plan
     const others = plan.functions.filter((one) => {
@@ -145,7 +154,7 @@ export class SourceWatch {
       return old && contentOf(old) !== contentOf(one)
     })
     if (others.length > 0) {
-      this.#run(others)
+      await this.#run(others)
       this.#say(`Synthesised again: ${others.map(({ id }) => id).join(', ')} changed.`)
     }
     if (restOf(before) !== restOf(plan)) {
@@ -153,15 +162,13 @@ export class SourceWatch {
     }
   }
 
-  #run(plans: readonly FunctionPlan[]): void {
+  async #run(plans: readonly FunctionPlan[]): Promise<void> {
     for (const plan of plans) this.#plans.set(plan.id, plan)
-    this.#settings.replace(plans)
+    await this.#settings.replace(plans)
     const inUse = new Set([...this.#plans.values()].map(({ codeDirectory }) => codeDirectory))
-    while (this.#builds.length > BUILDS_KEPT) {
-      const oldest = this.#builds.shift() as string
-      if (inUse.has(oldest)) this.#builds.push(oldest)
-      else void remove(oldest)
-    }
+    const unused = this.#builds.filter((folder) => !inUse.has(folder))
+    // All are removed at the end.
+    for (const folder of unused.slice(0, -BUILDS_KEPT)) void remove(folder)
   }
 
   #say(sentence: string): void {

@@ -24,7 +24,7 @@ function commonJsOf(code: string, twin: string): string {
   return transformSync(code, {
     format: 'cjs',
     platform: 'node',
-    target: 'node20.11',
+    target: 'node20.16',
     // A `require` in its place: jest answers `import()` in CommonJS with an error.
     supported: { 'dynamic-import': false },
     define: { 'import.meta': 'importMeta' },

@@ -92,7 +92,8 @@ const rateKey = {
   name: 'key',
   in: 'path',
   required: true,
-  description: 'What is limited: a user, an address, a service. Spelled like a queue id.',
+  description:
+    'What is limited: a user, an address, a service. 1–100 characters, spelled like a queue id.',
   schema: queueId.schema,
 }
 

@@ -61,11 +61,28 @@ describe.each(places)('on $name', ({ start }) => {
       expect(jsonLines(stdout).map((it) => it.repeated)).toEqual([repeated, repeated])
     }
     const again = await pushpop(`push ${q} --key k`, { stdin })
-    expect(again.stderr).toBe(`Pushed nothing to ${q}: all 1,200 items had been pushed before.\n`)
+    expect(again.stderr).toBe(`Pushed nothing to ${q}: the 1,200 items had been pushed before.\n`)
     const { stdout } = await pushpop(`stats ${q} --json`)
     expect(JSON.parse(stdout).queues).toMatchObject([{ id: q, count: 1_200 }])
     const other = await pushpop(`push ${q} --key k`, { stdin: '7\n' })
     expect(other).toMatchObject({ code: 4, stdout: '' })
+  })
+
+  test('a pop that waits prints what comes meanwhile; it ends with nothing, or when it is stopped', async () => {
+    const q = queue()
+    const waiting = pushpop(`pop ${q} --wait 20`)
+    await pushpop(`push ${q} "late"`)
+    expect(await waiting).toEqual({ code: 0, stdout: '"late"\n', stderr: '' })
+    expect(await pushpop(`pop ${q} --wait 1`)).toMatchObject({ code: 3, stdout: '' })
+    const stop = new AbortController()
+    const stopped = pushpop(`pop ${q} --wait 2`, { interrupt: stop.signal })
+    stop.abort()
+    expect(await stopped).toEqual({
+      code: 130,
+      stdout: '',
+      stderr: 'Stopped; nothing was popped.\n',
+    })
+    expect(await pushpop(`pop ${q} --wait 21`)).toMatchObject({ code: 2 })
   })
 
   test('a lock is printed, stands in the way, and is settled', async () => {
@@ -131,7 +148,7 @@ describe.each(places)('on $name', ({ start }) => {
     expect(all).toMatchObject({ items_imported: 1_051, items_imported_before: 0, pushes: 2 })
     expect(none).toMatchObject({ items_imported: 0, items_imported_before: 1_051, pushes: 2 })
     expect((await pushpop(`import ${copy} --file ${file(q)}`)).stderr).toBe(
-      `Imported nothing into ${copy}: all 1,051 items had been pushed before.\n`,
+      `Imported nothing into ${copy}: the 1,051 items had been pushed before.\n`,
     )
     const exported = await pushpop(`export ${copy}`)
     const back = exported.stdout.trimEnd().split('\n')

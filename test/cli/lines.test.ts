@@ -138,10 +138,17 @@ describe('a line of an item', () => {
       itemLine({ ...item, id: 'one-0-0' }),
       itemLine({ ...item, id: 'two-0-0', text: looksAlike }),
       itemLine({ ...item, id: 'three-0-0', reason: 'a "quoted" } reason' }),
+      itemLine({
+        ...item,
+        id: 'four-0-0',
+        reason: 'x',
+        deadLetteredAtMs: 1_500,
+        priorDeliveries: 3,
+      }),
     ]
     writeFileSync(name, `${lines.join('\n')}\n{"item":`)
     const before = await writtenBefore(name)
-    expect([...(before?.ids ?? [])]).toEqual(['one-0-0', 'two-0-0', 'three-0-0'])
+    expect([...(before?.ids ?? [])]).toEqual(['one-0-0', 'two-0-0', 'three-0-0', 'four-0-0'])
     expect(readFileSync(name).subarray(before?.bytes).toString()).toBe('{"item":')
     expect(await writtenBefore(file('none'))).toBeUndefined()
   })

@@ -18,7 +18,6 @@ const elsewhere = words(`
   http://shop.localhost:8000 http://a.b.localhost http://localhost.
   http://127.0.0.1.example.com http://128.0.0.1 http://10.0.0.1:8000 http://0.0.0.0
   http://[::] http://[::2] http://[::ffff:127.0.0.1] http://192.168.0.7
-  ftp://queue.example.com
 `)
 
 const credentials = { accessKeyId: 'AKID', secretAccessKey: 'SECRET' }
@@ -80,4 +79,16 @@ describe('The command line', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('Cannot send credentials to http://queue.example.com because')
   })
+})
+
+test.each([
+  ['localhost:8000', 'http://localhost:8000'],
+  ['localhost', 'http://localhost'],
+  ['127.0.0.1:8000', 'http://127.0.0.1:8000'],
+  ['ftp://x', 'https://x'],
+  ['queue.example.com/stage', 'https://queue.example.com/stage'],
+  ['', 'an address such as http://localhost:8000'],
+])('a url that is %j is refused, with what to write instead', (url, instead) => {
+  expect(() => createClient({ url })).toThrow(TypeError)
+  expect(() => createClient({ url })).toThrow(`write ${instead}`)
 })

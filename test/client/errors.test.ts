@@ -145,3 +145,80 @@ test('times are whole milliseconds', async () => {
     more: false,
   })
 })
+
+describe('what cannot be meant', () => {
+  const { client } = clientOf([answers(200, {})])
+
+  test.each([undefined, null, '', '.', '..', 5, {}])('is no queue: %j', (id) => {
+    expect(() => client.queue(id as string)).toThrow(PushPopError)
+    expect(() => client.queue(id as string)).toThrow(/A queue id must be .*, and this one is/)
+  })
+
+  test.each([undefined, null, '', 5])('is no key of a rate limit: %j', (key) => {
+    expect(() => client.rate(key as string)).toThrow(/A rate limit's key must be/)
+  })
+
+  test.each([
+    [Number.NaN, 'it is NaN'],
+    [Number.POSITIVE_INFINITY, 'it is Infinity'],
+    [{ total: Number.NaN }, 'it has, at "total", NaN'],
+    [[1, undefined], 'it has, at "1", undefined'],
+    [[() => 1], 'it has, at "0", function'],
+    [undefined, 'it is undefined'],
+    [() => 1, 'it is a function that JSON cannot say'],
+    [{ n: 1n }, 'it is an object that JSON cannot say'],
+  ])('is no item: %o', async (item, why) => {
+    const { queue, asked } = once(answers(200, { success: true, items_pushed: 1, ids: ['a'] }))
+    const error = await failureOf(queue.push(item))
+    expect(error).toMatchObject({ code: 'NOT_JSON', field: 'item' })
+    expect(error.message).toContain(why)
+    expect(asked).toEqual([])
+  })
+
+  test.each([
+    [{ a: undefined, b: null }, '{"b":null}'],
+    [[null, 'null'], '[null,"null"]'],
+  ])('is not what JSON can say: %o', async (item, text) => {
+    const { queue, asked } = once(answers(200, { success: true, items_pushed: 1, ids: ['a'] }))
+    await queue.push(item)
+    expect(asked[0]?.body).toBe(`{"item":${text}}`)
+  })
+})
+
+describe('without a connection', () => {
+  const failing = (cause: object) => (): never => {
+    throw Object.assign(new TypeError('fetch failed'), { cause })
+  }
+
+  test.each([
+    ['was refused', { code: 'ECONNREFUSED' }, undefined],
+    ['has no such name', { code: 'ENOTFOUND' }, undefined],
+    [
+      'none of its addresses took',
+      { errors: [{ code: 'ECONNREFUSED' }, { code: 'ENETUNREACH' }] },
+      undefined,
+    ],
+    ['broke', { code: 'ECONNRESET' }, 'unknown'],
+    [
+      'one of its addresses broke',
+      { errors: [{ code: 'ECONNREFUSED' }, { code: 'ECONNRESET' }] },
+      'unknown',
+    ],
+    ['nobody knows', {}, 'unknown'],
+  ])('a push whose connection %s', async (_, cause, outcome) => {
+    const { queue } = once(failing(cause))
+    const error = await failureOf(queue.push(1))
+    expect(error).toMatchObject({ code: 'NETWORK_ERROR', retryable: true })
+    expect(error.outcome).toBe(outcome)
+  })
+
+  test('a push is sent again, because nothing was sent', async () => {
+    const replies = [
+      failing({ code: 'ECONNREFUSED' }),
+      answers(200, { success: true, items_pushed: 1, ids: ['a'] }),
+    ]
+    const { queue, asked } = clientOf(replies, { retry: { attemptsMax: 2 } })
+    await queue.push(1)
+    expect(asked).toHaveLength(2)
+  })
+})

@@ -378,3 +378,56 @@ function randomOf(seed: number): () => number {
     return state / 2 ** 31
   }
 }
+
+describe('many queues', () => {
+  test('under a prefix are worked over HTTP, also those that come later', async () => {
+    const prefix = `many-${++made}.`
+    const queue = (id: string) => client.queue<string>(`${prefix}${id}`)
+    await queue('a').pushMany([{ item: 'a1' }, { item: 'poison' }, { item: 'a2' }])
+    const stop = new AbortController()
+    const done: string[] = []
+    const consumed = client.consumeMany<string>(
+      { prefix },
+      (items, context) => {
+        for (const item of items) {
+          if (item.value === 'poison') context.deadLetter(item, 'it is one')
+          else done.push(`${context.queue.slice(prefix.length)}: ${item.value}`)
+        }
+      },
+      { batchSize: 10, signal: stop.signal },
+    )
+    await until(() => done.length === 2)
+    await queue('b').push('b1')
+    await until(() => done.length === 3)
+    stop.abort()
+    expect(await consumed).toEqual({ acknowledged: 3, released: 0, deadLettered: 1 })
+    expect(done).toEqual(['a: a1', 'a: a2', 'b: b1'])
+    const ids = [`${prefix}a`, `${prefix}b`]
+    const counts = await listed(client.queues({ ids, detail: true }))
+    expect(counts.map(({ id, count, lockedCount }) => ({ id, count, lockedCount }))).toEqual(
+      ids.map((id) => ({ id, count: 0, lockedCount: 0 })),
+    )
+  })
+
+  test('are refused before anything is asked, where the options cannot work', async () => {
+    const handler = () => {}
+    const wrong = [
+      client.consumeMany({} as never, handler),
+      client.consumeMany({ queues: [] }, handler),
+      client.consumeMany({ queues: [undefined as never] }, handler),
+      client.consumeMany({ prefix: 'a' }, handler, { batchSize: 101 }),
+      client.consumeMany({ prefix: 'a' }, handler, { lockTtlSeconds: 1 }),
+      client.consumeMany({ prefix: 'a' }, handler, { queuesAtOnce: 0 }),
+    ]
+    for (const call of wrong) await expect(call).rejects.toThrow(TypeError)
+  })
+})
+
+test('a pop waits for what is pushed meanwhile', async () => {
+  const queue = newQueue<string>()
+  const waiting = queue.pop({ requireAck: true, waitSeconds: 20 })
+  await queue.push('a')
+  const { items, lock } = await waiting
+  expect(items.map(({ value }) => value)).toEqual(['a'])
+  await queue.acknowledge(lock?.id ?? '')
+})

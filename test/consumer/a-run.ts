@@ -12,8 +12,8 @@ import { type ManyTrouble, workMany } from '../../lambdas/consumer/core/work-man
 import type { Edge, Engine } from '../../lambdas/consumer/edge.ts'
 import { runQueue } from '../../lambdas/consumer/run-queue.ts'
 import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
-import type { Clock } from '../../lambdas/foundation/dynamo.ts'
+import { createQueues, type Queues, type QueuesOptions } from '../../lambdas/engine/queues.ts'
+import type { Clock, DocumentPort } from '../../lambdas/foundation/dynamo.ts'
 import { randomText } from '../../lambdas/foundation/random-text.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { seeded } from '../../testing/random.ts'
@@ -66,7 +66,8 @@ export class Place {
     return place
   }
 
-  #engine(): Queues {
+  /** A process of its own. */
+  #engine(options: Partial<QueuesOptions> = {}): Queues {
     const { dynamodb, s3 } = createSimulatedClient(this.#store)
     return createQueues({
       tableName: this.#store.tableName,
@@ -78,7 +79,22 @@ export class Place {
       onBackgroundError: (error) => {
         throw error
       },
+      ...options,
     })
+  }
+
+  engine(options: Partial<QueuesOptions> = {}): Queues {
+    return this.#engine(options)
+  }
+
+  /** The store as an engine gets it. */
+  get dynamodb() {
+    return createSimulatedClient(this.#store).dynamodb as unknown as DocumentPort
+  }
+
+  /** What the store has been asked for. */
+  get meter() {
+    return this.#store.meter
   }
 
   readonly clock: Clock = {

@@ -77,7 +77,7 @@ it("A queue's first push whose answer was lost is not sent again, because it may
   const refused = push(queues, QUEUE, named('a', 1))
   await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
   const sent = queues.wire.sent.map(({ name }) => name)
-  expect(sent).toEqual(['UpdateCommand', 'PutCommand', 'GetCommand'])
+  expect(sent).toEqual(['UpdateCommand', 'GetCommand', 'PutCommand', 'GetCommand'])
 })
 
 it('A push whose answer was lost, and which is not to be found, does not say that nothing happened.', async () => {

@@ -99,6 +99,46 @@ describe('The walk', () => {
     expect(capacities.filter((capacity) => capacity >= 100)).toHaveLength(60)
   })
 
+  it('does not lose a change that comes while it ends.', async () => {
+    const { stage } = await walkToCome()
+    let isLast = false
+    const sweeper = stage.engine({
+      before: async (request) => {
+        if (shardRead(request) === 15) isLast = true
+        const isEnd = isLast && String(request.input.UpdateExpression).includes('REMOVE s,w')
+        if (!isEnd) return
+        isLast = false
+        await stage.engine().configurePatterns(all(20))
+      },
+    })
+    await sweeper.returnExpiredLocks()
+    await minutes(stage, 2)
+    expect(await have(stage, 20)).toBe(60)
+  })
+
+  it('that has ended is not gone on with by another sweeper.', async () => {
+    const { stage } = await walkToCome()
+    let thaw = (): void => {}
+    const thawed = new Promise<void>((resolve) => {
+      thaw = resolve
+    })
+    let isHeld = false
+    const slow = stage.engine({
+      before: (request) => {
+        if (!isPlace(request) || isHeld) return undefined
+        isHeld = true
+        return thawed
+      },
+    })
+    const swept = slow.returnExpiredLocks()
+    while (!isHeld) await new Promise((resolve) => setImmediate(resolve))
+    await stage.engine().returnExpiredLocks()
+    const ended = await rowOf(stage, 'walk')
+    thaw()
+    await swept
+    expect(await rowOf(stage, 'walk')).toEqual(ended)
+  })
+
   it('by two sweepers at once comes to the same.', async () => {
     const { stage } = await walkToCome()
     const [one, other] = [stage.engine(), stage.engine()]

@@ -41,8 +41,8 @@ describe('A push of a producer that is alone', () => {
       bytes = Math.max(bytes, await stage.recordBytes(queue))
     }
     expect(bytes).toBeLessThanOrEqual(2_048)
-    // Two for the first, one for each other, and a chunk for each eight.
-    expect(queues.wire.sent).toHaveLength(2 + 800 + 100)
+    // Three for the first, which looks at the patterns; one for each other, and a chunk for each eight.
+    expect(queues.wire.sent).toHaveLength(3 + 800 + 100)
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(texts(801))
   })
 

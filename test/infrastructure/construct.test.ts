@@ -172,6 +172,16 @@ describe('The construct', () => {
     expect(() => shop(props)).not.toThrow()
   })
 
+  it('hands settings of prefixes to the sweeper, and to no other function.', () => {
+    const queueConfig = [{ prefix: 'tenant-7.', maxDeliveries: 5 }]
+    const { ofType } = aService({ queueConfig }, 'Orders').look()
+    const told = ofType('AWS::Lambda::Function').flatMap(([id, { Properties }]) => {
+      const text: unknown = Properties.Environment.Variables.PUSHPOP_QUEUE_CONFIG
+      return text === undefined ? [] : [[id, JSON.parse(String(text))]]
+    })
+    expect(told).toEqual([[expect.stringContaining('ReturnExpiredLocks'), queueConfig]])
+  })
+
   it('does without alarms and dashboard, and takes its limits from its properties.', () => {
     const { app, stack } = shop({
       alarms: false,

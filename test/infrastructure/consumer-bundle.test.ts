@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { buildSync } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { type Bundle, bundle } from '../../lib/bundling/bundle.ts'
 import type { Bundling } from '../../lib/bundling/bundling.ts'
@@ -114,6 +115,28 @@ describe('The bundle of a consumer', () => {
     for (const name of readdirSync(folder)) {
       expect(readFileSync(join(folder, name)).equals(made.files.get(name) as Uint8Array)).toBe(true)
     }
+  })
+})
+
+describe('A `NodejsFunction`', () => {
+  it('as it bundles by default, CommonJS in one file, starts with a consumer’s handler.', () => {
+    const folder = temporaryFolder()
+    buildSync({
+      entryPoints: [ship],
+      outfile: join(folder, 'index.js'),
+      bundle: true,
+      platform: 'node',
+      target: 'node24',
+      logLevel: 'silent',
+    })
+    const { stdout, stderr } = runIn(
+      folder,
+      `import { createRequire } from 'node:module'
+       const { handler } = createRequire(import.meta.url)('./index.js')
+       console.log(await handler({ detail: {} }).catch(({ message }) => message))`,
+    )
+    expect(stderr).toBe('')
+    expect(stdout).toContain('the event names no queue')
   })
 })
 

@@ -68,9 +68,9 @@ describe('Routes', () => {
   it('ask for nothing with auth=none, which the synth warns of.', () => {
     const made = synthesised({ auth: 'none' })
     expect(sorted(routesIn(made))).toEqual(expected(() => ({ asks: 'NONE' })))
-    expect(made.warnings).toEqual([expect.stringContaining('auth=none: anybody who finds')])
+    expect(made.warnings).toContainEqual(expect.stringContaining('auth=none: anybody who finds'))
     expect(synthesised().warnings).toEqual([])
-    expect(synthesised(tokens).warnings).toEqual([])
+    expect(synthesised(tokens).warnings.join()).not.toContain('anybody')
   })
 
   it('share one integration a function, which may be called by this API alone.', () => {

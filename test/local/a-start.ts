@@ -34,8 +34,10 @@ export function start(args: readonly string[], env: Record<string, string> = {})
     })
   }
   let hasEnded = false
+  let how: unknown
   const ended = once(child, 'close').then(([code, signal]) => {
     hasEnded = true
+    how = signal ?? code
     return (signal ?? code) as number | string
   })
   return {
@@ -48,7 +50,7 @@ export function start(args: readonly string[], env: Record<string, string> = {})
       await until(() => texts.stdout.includes('Ctrl-C ends it') || hasEnded)
       const [address] = /http:\/\/localhost:\d+/.exec(texts.stdout) ?? []
       if (address) return address
-      throw new Error(`it did not start: ${texts.stdout}${texts.stderr}`)
+      throw new Error(`it did not start (${how}): ${texts.stdout}${texts.stderr}`)
     },
   }
 }

@@ -110,8 +110,8 @@ describe('the way of the imports', () => {
       )
       .map(({ name }) => name)
       .filter((name) =>
-        readdirSync(join(root, name), { recursive: true }).some((path) =>
-          /\.m?ts$/.test(String(path)),
+        readdirSync(join(root, name), { recursive: true }).some(
+          (path) => /\.m?ts$/.test(String(path)) && !/[\\/]dist[\\/]/.test(String(path)),
         ),
       )
     const named = new Set(Object.keys(rooms).map((room) => room.split('/')[0]))

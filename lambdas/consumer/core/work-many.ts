@@ -75,7 +75,7 @@ export async function workMany(
       // From look to look, not from an answer to the next look; and what was missed is not made up for.
       dueMs = Math.max(clock.nowMs(), dueMs + everyMs)
       if (troubles > 0) dueMs += troublePauseMs(troubles, random)
-      await clock.sleep(dueMs - clock.nowMs(), stop)
+      await clock.sleep(Math.max(0, dueMs - clock.nowMs()), stop)
     }
   } finally {
     failed.abort()

@@ -47,12 +47,12 @@ export type LimitInput = Pick<GuardLimit, 'maxRequests'> & {
 
 /** `null` takes a setting away; what is absent stays. */
 export type ConfigurationChange = {
-  readonly segmentSize?: number
-  readonly bufferSegments?: number
-  readonly maxDeliveries?: number | null
-  readonly capacity?: number | null
-  readonly pushLimit?: LimitInput | null
-  readonly popLimit?: LimitInput | null
+  readonly segmentSize?: number | undefined
+  readonly bufferSegments?: number | undefined
+  readonly maxDeliveries?: number | null | undefined
+  readonly capacity?: number | null | undefined
+  readonly pushLimit?: LimitInput | null | undefined
+  readonly popLimit?: LimitInput | null | undefined
 }
 
 export const defaultSettings: QueueSettings = {

@@ -64,6 +64,9 @@ export const queuePatternsKey: Key = { pk: 'patterns', sk: 'queues' }
 /** `patterns` / `walk`: when they are applied to the queues that are there, and how far that has come. */
 export const patternsWalkKey: Key = { pk: 'patterns', sk: 'walk' }
 
+/** `waiting` / `seats`: which pops are held, all in one row. */
+export const seatsKey: Key = { pk: 'waiting', sk: 'seats' }
+
 /** Of a segment or of a batch: no queue id has a slash. */
 export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
 

@@ -7,17 +7,25 @@ type LockStanding =
   | { readonly kind: 'acknowledged'; readonly items: number }
   | { readonly kind: 'refused'; readonly error: QueueError }
 
+type LostCode = 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'LOCK_NOT_FOUND'
+
 /** Where a lock id stands, by the record: what acknowledge, extend and release all ask first. */
 export function standingOf(
   record: QueueRecord | undefined,
   lockId: string,
   nowMs: number,
+  /** What the caller named it by. */
+  field: 'lock_id' | 'acknowledge' = 'lock_id',
 ): LockStanding {
+  const refused = (code: LostCode, reason: string): LockStanding => ({
+    kind: 'refused',
+    error: new QueueError(code, `Cannot settle lock "${lockId}" because ${reason}`, { field }),
+  })
   const lock = record?.locks.get(lockId)
   if (lock !== undefined) {
     if (isDone(lock)) return { kind: 'acknowledged', items: itemsIn(lock.stretches) }
     if (isLive(lock, nowMs)) return { kind: 'live', lock }
-    return refused('LOCK_EXPIRED', lockId, ended.expired)
+    return refused('LOCK_EXPIRED', ended.expired)
   }
   // The newest wins: an id is random, but a record outlives many locks.
   const remembered = record?.ended.findLast((past) => past.lockId === lockId)
@@ -25,12 +33,12 @@ export function standingOf(
     if (remembered.ending === 'acknowledged') {
       return { kind: 'acknowledged', items: remembered.items }
     }
-    return refused('LOCK_EXPIRED', lockId, ended[remembered.ending])
+    return refused('LOCK_EXPIRED', ended[remembered.ending])
   }
   const anyLive = [...(record?.locks.values() ?? [])].some((other) => isLive(other, nowMs))
   return anyLive
-    ? refused('INVALID_LOCK_ID', lockId, 'the live lock of this queue is another one')
-    : refused('LOCK_NOT_FOUND', lockId, 'no lock is live on this queue; it may have ended long ago')
+    ? refused('INVALID_LOCK_ID', 'the live lock of this queue is another one')
+    : refused('LOCK_NOT_FOUND', 'no lock is live on this queue; it may have ended long ago')
 }
 
 const ended: Readonly<Record<Exclude<Ending, 'acknowledged'>, string>> = {
@@ -38,17 +46,6 @@ const ended: Readonly<Record<Exclude<Ending, 'acknowledged'>, string>> = {
   released: 'it was released; its items are back in the queue',
   'dead-lettered': 'its items were moved to the dead-letter queue',
   purged: 'its items were purged',
-}
-
-function refused(
-  code: 'LOCK_EXPIRED' | 'INVALID_LOCK_ID' | 'LOCK_NOT_FOUND',
-  lockId: string,
-  reason: string,
-): LockStanding {
-  const error = new QueueError(code, `Cannot settle lock "${lockId}" because ${reason}`, {
-    field: 'lock_id',
-  })
-  return { kind: 'refused', error }
 }
 
 /** A lock that was acknowledged has nothing left to extend or to settle otherwise. */

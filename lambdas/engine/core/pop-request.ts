@@ -4,26 +4,31 @@ import {
   LOCK_TTL_SECONDS_DEFAULT,
   LOCK_TTL_SECONDS_MAX,
   LOCK_TTL_SECONDS_MIN,
+  WAIT_SECONDS_MAX,
 } from './limits.ts'
 
 export type PopRequest = {
-  readonly count?: number
-  readonly requireAck?: boolean
-  readonly ttlSeconds?: number
+  readonly count?: number | undefined
+  readonly requireAck?: boolean | undefined
+  readonly ttlSeconds?: number | undefined
   /** Pass by live locks and take what is free, instead of waiting for an exclusive queue. */
-  readonly competing?: boolean
+  readonly competing?: boolean | undefined
   /** A lock to acknowledge in the same write. */
-  readonly acknowledge?: string
+  readonly acknowledge?: string | undefined
   /** With `requireAck`: repeated while its lock lives, it gets the same items and lock again. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** The lock's id says that a consumer's run holds it: see `consumersAreGone`. */
-  readonly forConsumer?: boolean
+  readonly forConsumer?: boolean | undefined
+  /** If there is nothing to pop, wait so long for something: 1 to 20 seconds. */
+  readonly waitSeconds?: number | undefined
+  /** Ends the wait, which then answers as it would at its end. */
+  readonly signal?: AbortSignal | undefined
   /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
   readonly receivedMs?: number | undefined
 }
 
 export function checkPop(request: PopRequest): { count: number; ttlMs: number } {
-  const { count = 1, ttlSeconds = LOCK_TTL_SECONDS_DEFAULT } = request
+  const { count = 1, ttlSeconds = LOCK_TTL_SECONDS_DEFAULT, waitSeconds } = request
   if (!Number.isInteger(count) || count < 1 || count > ITEMS_PER_POP_MAX) {
     throw new QueueError(
       'INVALID_COUNT',
@@ -31,6 +36,15 @@ export function checkPop(request: PopRequest): { count: number; ttlMs: number } 
       {
         field: 'count',
       },
+    )
+  }
+  const isWait = (seconds: number) =>
+    Number.isInteger(seconds) && seconds >= 1 && seconds <= WAIT_SECONDS_MAX
+  if (waitSeconds !== undefined && !isWait(waitSeconds)) {
+    throw new QueueError(
+      'INVALID_PARAMETER',
+      `wait_seconds must be an integer from 1 to ${WAIT_SECONDS_MAX}`,
+      { field: 'wait_seconds' },
     )
   }
   if (request.idempotencyKey !== undefined) {

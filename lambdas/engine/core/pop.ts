@@ -168,7 +168,7 @@ function acknowledgeFirst(
   | { draft: QueueRecord; itemsAcknowledged?: number | undefined }
   | (PopPlan & { kind: 'refused' }) {
   if (command.acknowledge === undefined) return { draft: record }
-  const standing = standingOf(record, command.acknowledge, nowMs)
+  const standing = standingOf(record, command.acknowledge, nowMs, 'acknowledge')
   switch (standing.kind) {
     case 'refused':
       return { kind: 'refused', error: standing.error }

@@ -4,12 +4,12 @@ import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PRIORITY_MAX, PUSH_BYTES_MAX } from
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
   readonly text: string
-  readonly priority?: number
+  readonly priority?: number | undefined
 }
 
 export type PushRequest = {
   readonly items: readonly PushItem[]
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** The gateway's time of the call: by a clock far off it nothing is counted under a limit. */
   readonly receivedMs?: number | undefined
 }

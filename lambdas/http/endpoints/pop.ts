@@ -4,6 +4,7 @@ import { countPopped } from '../../runtime/count-popped.ts'
 import { type Answer, ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { QueueLocked } from '../queue-locked.ts'
+import { retryAfter } from '../rate-headers.ts'
 import { popCall } from '../schemas/pop.ts'
 
 export const popEndpoints = (queues: Queues) => ({
@@ -15,6 +16,7 @@ export const popEndpoints = (queues: Queues) => ({
       count,
       ttlSeconds,
       acknowledge: parameters.acknowledge,
+      waitSeconds: parameters.wait_seconds,
       idempotencyKey: header('idempotency-key'),
       receivedMs,
     })
@@ -42,14 +44,20 @@ function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
   return ok(`${body}}`)
 }
 
-const nothingPopped = ({ itemsAcknowledged }: Empty, requireAck: boolean): Answer =>
-  ok({
+/** Callers who wait come back at once: those that cannot be held must not make a loop of it. */
+const NOT_HELD_MS = 3_000
+
+function nothingPopped({ itemsAcknowledged, waited }: Empty, requireAck: boolean): Answer {
+  const headers = waited === false ? { 'retry-after': retryAfter(NOT_HELD_MS) } : {}
+  const body = {
     items: [],
     count: 0,
     ...(requireAck && { locked: false }),
     details: [],
     items_acknowledged: itemsAcknowledged,
-  })
+  }
+  return ok(body, headers)
+}
 
 export const itemTexts = (items: readonly PoppedItem[]): string =>
   `[${items.map(({ text }) => text).join(',')}]`

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ITEMS_PER_POP_MAX } from '../../engine/core/limits.ts'
+import { ITEMS_PER_POP_MAX, WAIT_SECONDS_MAX } from '../../engine/core/limits.ts'
 import type { Call } from './call.ts'
 import { flag, integer, lockId, object, optional, ttlSeconds } from './fields.ts'
 
@@ -13,6 +13,10 @@ export const popCall = {
     allow_competing_consumers: optional(
       flag(),
       'Pass by live locks and take what is free. Default false.',
+    ),
+    wait_seconds: optional(
+      integer(1, WAIT_SECONDS_MAX),
+      'If nothing can be popped, hold the call until something can, or for so long. If too many calls are held already, it is answered at once, with Retry-After.',
     ),
     acknowledge: optional(lockId(), 'A lock to acknowledge in the same write.'),
   }),

@@ -1,4 +1,5 @@
 import { readBody } from '../body-fields.ts'
+import type { Target } from '../exchange.ts'
 import { RequestError } from '../request-error.ts'
 import { validate } from '../validate.ts'
 import { bodyCallOf } from './body-call.ts'
@@ -20,7 +21,7 @@ export function bodyChecked(): Step {
       }
       const fields = readBody(exchange.text, call.raw ?? nothingRaw)
       const schema = call.or !== undefined && call.or.field in fields ? call.or.schema : call.schema
-      exchange.body = validate(schema, fields, 'field')
+      exchange.body = validate(schema, fields, 'field', (exchange.target as Target).endpoint.call)
     },
   }
 }

@@ -10,6 +10,10 @@ export function observed(name: FunctionName, log: Log): Step {
   const finish = ({ event: exchange, response }: StepRequest): void => {
     const { event, requestId, target, queue, startedMs, tally } = exchange
     const status = response?.statusCode ?? 500
+    const durationMs = stopwatch(startedMs)()
+    // Those that are held take as long as they are asked to.
+    const mayWait = exchange.parameters?.wait_seconds !== undefined
+    if (name === 'Pop' && !mayWait) tally.count('PopDuration', durationMs)
     if (status >= 500) tally.count('Errors5xx', 1)
     const fields = {
       request_id: requestId,
@@ -18,7 +22,7 @@ export function observed(name: FunctionName, log: Log): Step {
       queue,
       key: exchange.rateKey,
       status,
-      duration_ms: stopwatch(startedMs)(),
+      duration_ms: durationMs,
       ...usageOf(tally),
       error_code: exchange.errorCode,
       invocation_id: exchange.context.awsRequestId,

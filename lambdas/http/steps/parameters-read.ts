@@ -14,7 +14,12 @@ export function parametersRead(): Step {
       if (unchecked) return
       const found = queryParameters(event.rawQueryString)
       if (parametersAsHeaders) addHeaderParameters(found, event.headers ?? {}, Object.keys(kinds))
-      exchange.parameters = validate(schema, typedParameters(found, kinds), 'parameter')
+      exchange.parameters = validate(
+        schema,
+        typedParameters(found, kinds),
+        'parameter',
+        endpoint.call,
+      )
     },
   }
 }

@@ -2,6 +2,33 @@ import { expect } from 'vitest'
 import { type Cases, expectOk, path, pop, pushItems } from './actions.ts'
 
 export const inspectCases: Cases = {
+  'the list tells details, and of queues by name': async ({ q, id, call, queue }) => {
+    await q.pushItems(['a', 'b'], 3)
+    await q.push({ item: 'c' })
+    await q.lock()
+    const other = queue()
+    const ids = `${other},${id}`
+    const list = expectOk(await call('GET', '/queues', { query: `detail=true&ids=${ids}` }))
+    const nothing = { locked_count: 0, dead_count: 0, scheduled_count: 0, priorities: [] }
+    expect(list).toEqual({
+      queues: [
+        { id: other, count: 0, ...nothing },
+        {
+          id,
+          count: 3,
+          locked_count: 1,
+          dead_count: 0,
+          scheduled_count: 0,
+          priorities: [
+            { priority: 0, count: 1 },
+            { priority: 3, count: 2 },
+          ],
+        },
+      ],
+    })
+    const page = expectOk(await call('GET', '/queues', { query: `detail=true&prefix=${id}` }))
+    expect(page.queues.find((it: { id: string }) => it.id === id)).toEqual(list.queues[1])
+  },
   'a queue tells its counts, age, priorities, locks and configuration': async ({ q, id }) => {
     await q.pushItems(['a', 'b'], 3)
     await q.pushItems(['c'], 9)

@@ -150,6 +150,13 @@ export const popCases: Cases = {
     await q.post('acknowledge', { lock_id: first.lock_id })
     expect(expectOk(await send()).items).toEqual(['b'])
   },
+  'a pop can wait for items, and says at the end that there are none': async ({ q }) => {
+    const nothing = await q.lock('wait_seconds=1')
+    expect(nothing).toEqual({ items: [], count: 0, locked: false, details: [] })
+    const waiting = q.lock('wait_seconds=20')
+    await q.push({ item: 'a' })
+    expect(await waiting).toMatchObject({ items: ['a'], locked: true })
+  },
   'an answer is full at 4 MiB, and says that there is more': async ({ q }) => {
     const item = 'x'.repeat(255_000)
     for (const _ of Array(2)) await q.pushItems(Array(9).fill(item))

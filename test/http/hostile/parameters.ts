@@ -68,6 +68,7 @@ export const parameterCases: readonly HostileCase[] = [
   ...each('pop', 'ttl_seconds', numbers, 'INVALID_TTL'),
   ...each('pop', 'require_ack', flags, 'INVALID_PARAMETER'),
   ...each('pop', 'allow_competing_consumers', flags, 'INVALID_PARAMETER'),
+  ...each('pop', 'wait_seconds', [...numbers, '0', '-1', '21'], 'INVALID_PARAMETER'),
   ...each('pop', 'acknowledge', ['', 'x'.repeat(65), '%00'.repeat(65)], 'INVALID_PARAMETER'),
   ...each('inspect', 'consistent', flags, 'INVALID_PARAMETER'),
   ...each('browse', 'limit', wrongLimits, 'INVALID_PARAMETER'),

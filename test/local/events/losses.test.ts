@@ -29,8 +29,8 @@ describe('An event that is given up', () => {
     all.dropped('Work', about('orders'), 'the function failed 3 times')
     expect(sentences).toEqual([
       'An event for Work about the queue "orders" was dropped because the function failed 3 times. On AWS it ' +
-        'would be in a failure queue now; here the queue is announced again every 0.02 s: mend Work, and its ' +
-        'items are handled.',
+        'would be in a failure queue now; here the queue is announced again soon, and again until it works: ' +
+        'mend Work, and its items are handled.',
     ])
     all.answered('Work')
     all.dropped('Work', about('orders'), 'the function failed 3 times')

@@ -111,17 +111,28 @@ describe('a stop', () => {
 })
 
 describe('whose code is replaced', () => {
-  test('a function runs the old code to its end, and the new from the next event on', async () => {
+  const fresh = (name: string) =>
+    writeCode(directory, name, "export const handler = async () => 'new'")
+
+  test('a function answers the request that it has, and runs the new code from the next on', async () => {
     const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
     const gate = join(directory, 'gate-replaced')
-    const old = pool.invoke(JSON.stringify({ n: 1, gate }))
+    const old = pool.invoke(JSON.stringify({ n: 1, gate }), Date.now() + 60_000)
     await until(() => outputs.length === 1)
-    const code = "export const handler = async () => 'new'"
-    pool.replace({ ...pool.plan, codeDirectory: writeCode(directory, 'replaced', code) })
+    await pool.replace({ ...pool.plan, codeDirectory: fresh('replaced') })
     const next = pool.invoke('{}')
     writeCode(directory, 'gate-replaced', '')
     expect(answer(await old)).toBeGreaterThan(0)
     expect(answer(await next)).toBe('new')
+  })
+
+  test('a function gives up an event for which no caller waits: it comes again', async () => {
+    const pool = poolOf(gated, {}, { eager: 1, processesMax: 1 })
+    const old = pool.invoke(JSON.stringify({ n: 1, gate: 'never' }))
+    await until(() => outputs.length === 1)
+    await pool.replace({ ...pool.plan, codeDirectory: fresh('given-up') })
+    expect((await old).kind).toBe('failed')
+    expect(answer(await pool.invoke('{}'))).toBe('new')
   })
 
   test('a function that did not start is started by the new code, and its error is said once', async () => {
@@ -129,7 +140,7 @@ describe('whose code is replaced', () => {
     for (let n = 0; n < 3; n += 1) expect((await pool.invoke('{}')).kind).toBe('failed')
     expect(texts()).toEqual([expect.stringContaining('a bug')])
     const code = "export const handler = async () => 'mended'"
-    pool.replace({ ...pool.plan, codeDirectory: writeCode(directory, 'mended', code) })
+    await pool.replace({ ...pool.plan, codeDirectory: writeCode(directory, 'mended', code) })
     expect(answer(await pool.invoke('{}'))).toBe('mended')
   })
 })

@@ -44,14 +44,15 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1
 }
 
-const isAsExpected = (found: string, expected: Expected): boolean =>
-  expected === 'starts' ? found.startsWith('starts') : found.includes(expected.refused)
+function isAsExpected(found: string, expected: Expected): boolean {
+  return expected === 'starts' ? found.startsWith('starts') : found.includes(expected.refused)
+}
 
 async function outcome(name: string): Promise<string> {
   const stem = name.replaceAll(/\W+/g, '_')
   const entry = join(folder, `${stem}.ts`)
   const made = join(folder, 'made', stem)
-  const use = uses[name]?.replaceAll(new RegExp(`\\b${stem}\\b`, 'g'), 'it') ?? 'Object.keys(it)'
+  const use = uses[name] ?? 'Object.keys(it)'
   writeFileSync(
     entry,
     `import * as it from '${name}'
@@ -67,7 +68,7 @@ async function outcome(name: string): Promise<string> {
       process.exit()`
     writeFileSync(join(made, 'program.mjs'), program)
     const { code, stderr } = await run(process.execPath, ['program.mjs'], { cwd: made })
-    if (code !== 0) return `dies: ${/^\w*Error.*$/m.exec(stderr)?.[0] ?? stderr}`
+    if (code !== 0) return `dies: ${/^\w*Error.*$/m.exec(stderr)?.[0].slice(0, 200) ?? code}`
     return `starts, with ${Math.round(bytesAtStart / 1024)} KB`
   } catch (error) {
     return `refused: ${(error as Error).message.replace(folder, '')}`

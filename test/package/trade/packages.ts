@@ -61,24 +61,24 @@ export const packages: Readonly<Record<string, Expected>> = {
 /** What they ask for beside themselves, and what makes some of them do something. */
 export const beside = ['@nestjs/core']
 
-/** More than an import: a call that needs no network. */
+/** More than an import, for `it` that was imported: a call that needs no network. */
 export const uses: Readonly<Record<string, string>> = {
-  axios: `axios.default.create({ baseURL: 'https://a.example' }).getUri({ url: '/b' })`,
-  express: `express.default().get('/', () => {})`,
-  fastify: `fastify.default({ logger: true }).get('/', () => {})`,
-  ioredis: `new ioredis.Redis({ lazyConnect: true }).status`,
-  jsonwebtoken: `jsonwebtoken.default.sign({ a: 1 }, 'secret')`,
-  kafkajs: `new kafkajs.Kafka({ brokers: ['b'] }).producer()`,
-  knex: `knex.default({ client: 'pg' }).select('a').from('b').toString()`,
-  mongodb: `new mongodb.MongoClient('mongodb://localhost')`,
-  mysql2: `mysql2.default.format('select ?', [1])`,
-  openai: `new openai.default({ apiKey: 'k' })`,
-  pg: `new pg.default.Pool({ host: 'db' })`,
-  pino: `pino.default({ level: 'info' })`,
-  redis: `redis.createClient()`,
-  sequelize: `typeof sequelize.Sequelize`,
-  stripe: `new stripe.default('sk_test')`,
-  undici: `new undici.Agent()`,
-  winston: `winston.createLogger({ transports: [new winston.transports.Console()] })`,
-  zod: `zod.z.string().parse('a')`,
+  axios: `it.default.create({ baseURL: 'https://a.example' }).getUri({ url: '/b' })`,
+  express: `it.default().get('/', () => {})`,
+  fastify: `it.default({ logger: true }).get('/', () => {})`,
+  ioredis: `new it.Redis({ lazyConnect: true }).status`,
+  jsonwebtoken: `it.default.sign({ a: 1 }, 'secret')`,
+  kafkajs: `new it.Kafka({ brokers: ['b'] }).producer()`,
+  knex: `it.default({ client: 'pg' }).select('a').from('b').toString()`,
+  mongodb: `new it.MongoClient('mongodb://localhost')`,
+  mysql2: `it.default.format('select ?', [1])`,
+  openai: `new it.default({ apiKey: 'k' })`,
+  pg: `new it.default.Pool({ host: 'db' })`,
+  pino: `it.default({ level: 'info' })`,
+  redis: `it.createClient()`,
+  sequelize: `typeof it.Sequelize`,
+  stripe: `new it.default('sk_test')`,
+  undici: `new it.Agent()`,
+  winston: `it.createLogger({ transports: [new it.transports.Console()] })`,
+  zod: `it.z.string().parse('a')`,
 }

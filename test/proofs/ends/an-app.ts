@@ -16,8 +16,9 @@ export type WorkApp = {
 
 export function writeWorkApp(folder: string): WorkApp {
   mkdirSync(folder, { recursive: true })
-  const journal = join(folder, 'journal')
-  const broken = join(folder, 'broken')
+  // Beside the project: the app is synthesised again when a file in it changes.
+  const journal = `${folder}.journal`
+  const broken = `${folder}.broken`
   const path = (name: string) => JSON.stringify(join(root, name))
   writeFileSync(join(folder, 'package.json'), '{}')
   writeFileSync(

@@ -16,6 +16,9 @@ const doubtTest = 'test/engine/doubt.test.ts'
 const idempotentPushTest = 'test/engine/idempotent-push.test.ts'
 const transactionConflictsTest = 'test/engine/transaction-conflicts.test.ts'
 
+const transact = 'engine/operations/pushing/transact.ts'
+const transactTest = 'test/engine/transact.test.ts'
+
 /** Answers that are lost, and keys that make a repetition safe. */
 // biome-ignore format: a mutant is a row
 export const lostAnswerMutants: readonly Mutant[] = [
@@ -143,8 +146,9 @@ const transacted = put.kind === 'done' && appended.kind === 'failed' ? { ...appe
   mutant('combined-acknowledge-in-a-write-of-its-own',
     '§4 acknowledging an earlier lock in the same write',
     [[pop,
-      'request: PopRequest = {}, ): Promise<PopOutcome> {',
+      'request: PopRequest = {}, hasSlot = false, ): Promise<PopOutcome> {',
       `request: PopRequest = {},
+  hasSlot = false,
 ): Promise<PopOutcome> {
   const { acknowledge: lockId, ...rest } = request
   if (lockId === undefined) return popApart(engine, queue, request)
@@ -157,6 +161,7 @@ async function popApart(
   engine: Engine,
   queue: string,
   request: PopRequest,
+  hasSlot = false,
 ): Promise<PopOutcome> {`],
      [pop,
       "import { hashOf } from '../../core/hash.ts'",
@@ -183,4 +188,18 @@ import { acknowledge as acknowledgeApart } from '../settling/acknowledge.ts'`]],
   mutant('doubt-forgotten-by-the-driver', '§5.5 a lost answer is never guessed',
     ['engine/operations/attempts/attempts.ts', 'if (run.doubt === undefined) throw error', 'throw error'],
     test('test/engine/attempts.test.ts')),
+  mutant('a-lost-transaction-gets-a-new-entry', 'one entry has one effect, whatever gets lost',
+    [transact, "if (fate === 'unknown') doubt ??= { cause: error }",
+     `if (fate === 'unknown') {
+  doubt ??= { cause: error }
+  made = undefined
+}`], test(transactTest)),
+  mutant('a-transaction-that-passed-is-not-known', 'one entry has one effect, whatever gets lost',
+    [transact, "if (passed.includes(token)) return 'carried out'", ''], test(transactTest)),
+  mutant('a-later-refusal-ends-the-doubt', '§5.5 a lost answer is never guessed',
+    [transact, 'throw doubt === undefined ? error : outcomeUnknown(queue, error)', 'throw error'],
+    test(transactTest)),
+  mutant('a-conflict-of-the-caller-is-repeated', 'what is the caller’s own is handed over',
+    [transact, "return mayBeGone && (await readRecord(engine, queue)) === undefined ? 'in the way' : 'not ours'",
+     "return 'in the way'"], test(transactTest)),
 ]

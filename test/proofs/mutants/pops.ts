@@ -3,6 +3,9 @@ import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const pop = 'engine/operations/popping/pop.ts'
 const corePop = 'engine/core/pop.ts'
+const wait = 'engine/operations/popping/wait.ts'
+const seats = 'engine/operations/popping/seats.ts'
+const waitTest = 'test/engine/wait.test.ts'
 const record = 'engine/core/record.ts'
 const items = 'engine/store/items.ts'
 const lockUpdates = 'engine/store/lock-updates.ts'
@@ -145,4 +148,20 @@ await fold(engine, record).then(`], test(answersTest)),
     ['engine/operations/attempts/missing-items.ts',
      'if (current?.born === record?.born && current?.version === record?.version) this.#found += 1',
      'this.#found += 1'], test('test/engine/moving.test.ts', 'A pop follows')),
+  mutant('a-wait-takes-another-slot', 'a pop that waits is counted once by its limit',
+    [wait, 'await pop(engine, queue, request, true)', 'await pop(engine, queue, request)'], test(waitTest)),
+  mutant('waits-with-a-live-lock', 'no call waits with a lock that it could not acknowledge',
+    [wait, "if (first.kind === 'locked' && request.acknowledge !== undefined) return first", ''], test(waitTest)),
+  mutant('a-wait-forgets-what-it-acknowledged', '§5.6 an error after a part was done says unknown',
+    [wait, 'throw acknowledged === undefined ? error : changedAllTheSame(error)', 'throw error'], test(waitTest)),
+  mutant('a-wait-ends-without-a-pop', '§5.7 an "empty" is never guessed',
+    [wait, 'if (!isOver && !(await looksFree(engine, queue, command))) continue',
+     `if (isOver) return { kind: 'empty' }
+if (!(await looksFree(engine, queue, command))) continue`],
+    test(waitTest)),
+  mutant('a-seat-for-two', 'so many pops wait at once, and no more',
+    [seats, "'attribute_not_exists(#seat) OR #seat < :now'", "'attribute_not_exists(#seat) OR #seat > :now'"],
+    test(waitTest)),
+  mutant('a-seat-for-ever', 'a seat is left when the wait is over',
+    [seats, 'if (name === undefined) return', 'return'], test(waitTest)),
 ]

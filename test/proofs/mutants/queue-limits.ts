@@ -33,7 +33,7 @@ export const queueLimitMutants: readonly Mutant[] = [
      "await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)",
      'true'], test(queueLimitsTest, 'part of a transaction')),
   mutant('pop-goes-without-a-slot', 'nothing gets by a queue’s limit',
-    ['engine/operations/popping/pop.ts', "verb: 'pop', hasSlot: false,", "verb: 'pop', hasSlot: true,"],
+    ['engine/operations/popping/pop.ts', "verb: 'pop', hasSlot,", "verb: 'pop', hasSlot: true,"],
     simulation(300, 'limited')),
   mutant('wide-push-of-a-cold-process-asks-for-no-limit', 'nothing gets by a queue’s limit',
     [append,

@@ -36,6 +36,8 @@ export type Engine = {
   readonly events: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs: number | undefined
+  /** How many pops may wait at once, over all processes; any number where it is not bounded. */
+  readonly waitingPopsMax: number | undefined
   /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
   readonly stuckUntilMs: BoundedCache<number>
   /** Queues that a sweep tidies, which may go on after it has answered. */

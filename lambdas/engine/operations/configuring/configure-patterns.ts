@@ -30,7 +30,7 @@ export async function queuePatterns(engine: Engine): Promise<QueuePatterns> {
 export async function configureQueuePatterns(
   engine: Engine,
   inputs: readonly QueuePatternInput[],
-  { ifMatch }: { readonly ifMatch?: number } = {},
+  { ifMatch }: { readonly ifMatch?: number | undefined } = {},
 ): Promise<QueuePatterns> {
   const patterns = queuePatternsFrom(inputs)
   return replace(engine, (before) => {

@@ -21,7 +21,7 @@ import { configurationByNow, patternsAsKnown, patternsByNow } from '../attempts/
 const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
 
 /** Own settings' revision, or any settings' tag (`tagOf`). */
-type Match = { readonly ifMatch?: number | string }
+type Match = { readonly ifMatch?: number | string | undefined }
 
 /** What the queue has, or would have if it were pushed to now. */
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {

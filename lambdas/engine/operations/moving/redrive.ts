@@ -43,7 +43,7 @@ const STAYING_MAX = 10_000
 export async function redrive(
   engine: Engine,
   queue: string,
-  { limit = ITEMS_PER_REDRIVE_MAX }: { readonly limit?: number } = {},
+  { limit = ITEMS_PER_REDRIVE_MAX }: { readonly limit?: number | undefined } = {},
 ): Promise<{ itemsRedriven: number; itemsLeft: number }> {
   checkQueueId(queue)
   if (!isDeadLetterQueue(queue)) {

@@ -31,10 +31,12 @@ const ATTEMPTS_MAX = 24
 const STARVING_FROM = 4
 /** Writes that end expired locks before there is room for the pop: each ends 40, or a large one. */
 const ENDINGS_MAX = 100
+/** `hasSlot`: the queue's limit has let this call through before. */
 export async function pop(
   engine: Engine,
   queue: string,
   request: PopRequest = {},
+  hasSlot = false,
 ): Promise<PopOutcome> {
   checkQueueId(queue)
   const checked = checkPop(request)
@@ -44,7 +46,7 @@ export async function pop(
     extrasMax: ENDINGS_MAX,
     pausesFrom: 2,
     holdsFrom: STARVING_FROM,
-    limit: { verb: 'pop', hasSlot: false, receivedMs: request.receivedMs },
+    limit: { verb: 'pop', hasSlot, receivedMs: request.receivedMs },
   } as const
   return attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
@@ -224,5 +226,5 @@ const notFound = (lockId: string): QueueError =>
   new QueueError(
     'LOCK_NOT_FOUND',
     `Cannot settle lock "${lockId}" because no lock is live on this queue`,
-    { field: 'lock_id' },
+    { field: 'acknowledge' },
   )

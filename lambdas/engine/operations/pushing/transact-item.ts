@@ -1,8 +1,10 @@
+import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { obstacleTo } from '../../core/append.ts'
 import { recordKey } from '../../core/keys.ts'
 import {
+  LANES_PER_APPEND,
   TOKENS_KEPT_MAX,
   TOKENS_KEPT_MIN,
   TOKENS_MAX,
@@ -12,7 +14,7 @@ import { doneLocks } from '../../core/locks.ts'
 import { checkPush } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
-import { forgetTokensUpdate } from '../../store/once-update.ts'
+import { forgetTokensUpdate, type OnceOnly } from '../../store/once-update.ts'
 import type { PushItem, TransactItem } from '../../verbs.ts'
 import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
@@ -39,24 +41,38 @@ export async function pushTransactItem(
   queue: string,
   item: PushItem,
 ): Promise<TransactItem> {
+  return (await makeEntry(engine, queue, [item])).entry
+}
+
+export type Entry = { readonly entry: TransactItem } & OnceOnly
+
+/** The same for several items: a transaction may touch the record once. */
+export async function makeEntry(
+  engine: Engine,
+  queue: string,
+  items: readonly PushItem[],
+): Promise<Entry> {
   checkQueueId(queue)
-  checkPush([item])
+  checkPush(items)
+  const priorities = new Set(items.map(({ priority = 0 }) => priority))
+  if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
   // What is remembered of the queue may be of one that was forgotten since.
   engine.memory.delete(queue)
-  await ensureLane(engine, queue, item.priority ?? 0)
+  for (const priority of priorities) await ensureLane(engine, queue, priority)
   let record = await readRecord(engine, queue)
-  if (record !== undefined && record.room < 1 && doneLocks(record) > 0) {
+  if (record !== undefined && record.room < items.length && doneLocks(record) > 0) {
     record = await foldForRoom(engine, record)
   }
   if (record !== undefined) record = await forgetTokens(engine, record)
   // Forgotten since the lane was made: it was empty for long.
   if (record === undefined) throw busy(queue)
-  if (record.room < 1) throw queueFull(record)
+  if (record.room < items.length) throw queueFull(record)
   const admitted = await passLimit(engine, { verb: 'push', receivedMs: undefined }, record)
-  const { addition } = await prepare(engine, queue, [item])
+  const { addition } = await prepare(engine, queue, items)
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
-  return {
+  const token = randomText(engine.random, TOKEN_CHARACTERS)
+  const entry: TransactItem = {
     Update: {
       TableName: engine.dynamo.tableName,
       Key: recordKey(queue),
@@ -64,12 +80,20 @@ export async function pushTransactItem(
       ...appendUpdate(addition, tailLimits(engine), {
         admitted,
         remindAtMs: remindAtMs(engine),
-        once: { token: randomText(engine.random, TOKEN_CHARACTERS), seen: record },
+        once: { token, seen: record },
       }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   }
+  return { entry, token, seen: record }
 }
+
+const tooManyPriorities = (count: number): QueueError =>
+  new QueueError(
+    'INVALID_PRIORITY',
+    `Cannot push to ${count} priorities in one transaction because it takes ${LANES_PER_APPEND}`,
+    { field: 'items' },
+  )
 
 /**
  * So many that the record gets no larger; entries that were handed out lately stay good. An older

@@ -13,7 +13,7 @@ const HOLDS_FROM = 3
 export async function purge(
   engine: Engine,
   queue: string,
-  { priority }: { readonly priority?: number } = {},
+  { priority }: { readonly priority?: number | undefined } = {},
 ): Promise<{ itemsPurged: number }> {
   checkQueueId(queue)
   if (priority !== undefined) checkPriority(priority, 'priority')

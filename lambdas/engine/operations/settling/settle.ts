@@ -36,7 +36,7 @@ export async function release(
 export async function deadLetter(
   engine: Engine,
   queue: string,
-  request: SettleRequest & { readonly reason?: string },
+  request: SettleRequest & { readonly reason?: string | undefined },
 ): Promise<{ itemsDeadLettered: number; deadLetterQueue: string }> {
   checkRequest(queue, request)
   const { reason = '' } = request

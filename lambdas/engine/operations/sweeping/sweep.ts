@@ -69,11 +69,17 @@ function throwIfBlind({ queues, failed }: Report, shards: number): void {
   if (queues === 0 && unread.length === shards && first !== undefined) throw first.error
 }
 
+type Bounds = {
+  readonly deadlineMs: number
+  readonly queuesMax: number
+  readonly shards: readonly number[]
+}
+
 /** No visit waits for another, and none sends a request once the time is up: there is little left then. */
 async function endLocks(
   engine: Engine,
   report: Report,
-  { deadlineMs, queuesMax, shards }: Required<Omit<SweepRequest, 'tidyUntilMs'>>,
+  { deadlineMs, queuesMax, shards }: Bounds,
 ): Promise<{ left: LeftOver[]; patternsAreDue: boolean }> {
   const left: LeftOver[] = []
   const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }

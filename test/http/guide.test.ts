@@ -1,0 +1,100 @@
+// What a call says about a name that it does not know.
+
+import { describe, expect, it } from 'vitest'
+import { httpCall } from './guided.ts'
+
+const unknown = (field: string, rest: string) => ({ field, message: `Unknown ${rest}` })
+
+describe('A name that is nearly right', () => {
+  it.each([
+    ['pop', 'requireAck=true', 'parameter "requireAck": it is require_ack, in the query'],
+    ['pop', 'ack=true', 'parameter "ack": it is require_ack, in the query'],
+    ['pop', 'Count=2', 'parameter "Count": it is count, in the query'],
+    ['pop', 'ttl=5', 'parameter "ttl": it is ttl_seconds, in the query'],
+    ['pop', 'require_ac=true', 'parameter "require_ac": it is require_ack, in the query'],
+    ['pop', 'waitSeconds=5', 'parameter "waitSeconds": it is wait_seconds, in the query'],
+    ['purge', 'priority=5', 'parameter "priority": priority goes in the body'],
+    ['purge', 'Priority=5', 'parameter "Priority": priority goes in the body'],
+    ['acknowledge', 'lock_id=abc', 'parameter "lock_id": lock_id goes in the body'],
+  ])('in the query of %s?%s is told what it is and where it goes.', async (verb, query, rest) => {
+    const [field = ''] = query.split('=')
+    expect(await httpCall(verb, { query })).toMatchObject(unknown(field, rest))
+  })
+
+  it.each([
+    ['pop', { requireAck: true }, 'field "requireAck": require_ack goes in the query'],
+    ['pop', { count: 2 }, 'field "count": count goes in the query'],
+    ['purge', { prio: 5 }, 'field "prio": there is priority'],
+    ['purge', { Priority: 5 }, 'field "Priority": it is priority, in the body'],
+    [
+      'extend-lock',
+      { lock_id: 'a', ttl_seconds: 1, ttlSeconds: 1 },
+      'field "ttlSeconds": it is ttl_seconds, in the body',
+    ],
+    ['push', { item: 1, Priority: 5 }, 'field "Priority": it is priority, in the body'],
+    [
+      'push',
+      { items: [{ item: 1, prioritty: 5 }] },
+      'field "items[0].prioritty": it is priority, in the body',
+    ],
+    ['push', { items: [{ item: 1 }], nothing_near: 5 }, 'field "nothing_near": there is items'],
+  ])('in the body of %s, %j, is told the same.', async (verb, body, rest) => {
+    const answer = await httpCall(verb, { body: JSON.stringify(body) })
+    expect(answer).toMatchObject({ error_code: 'UNKNOWN_FIELD', message: `Unknown ${rest}` })
+  })
+
+  it.each([
+    [
+      'push',
+      { items: [{ item: 1 }], item: 2 },
+      'item does not go with items: send one or the other',
+    ],
+    [
+      'push',
+      { items: [{ item: 1 }], priority: 2 },
+      'priority does not go beside items: give it to each of them, as items[0].priority',
+    ],
+    [
+      'acknowledge',
+      { lock_ids: ['a'], lock_id: 'b' },
+      'lock_id does not go with lock_ids: send one or the other',
+    ],
+    [
+      'acknowledge',
+      { lock_ids: ['a'], ids: ['b'] },
+      'ids does not go with lock_ids: send one or the other',
+    ],
+    ['acknowledge', { lockId: 'a' }, 'lock_id is missing; "lockId" is not its name'],
+    ['push', { message: 1 }, 'item is missing; "message" is not its name'],
+    ['push', { priority: 1 }, 'item is missing'],
+  ])('of %s, %j', async (verb, body, message) => {
+    expect(await httpCall(verb, { body: JSON.stringify(body) })).toMatchObject({ message })
+  })
+
+  it('is never told to leave it out: what it was to change would change.', async () => {
+    const names = ['requireAck', 'x', '', 'a'.repeat(3_000), '__proto__', 'constructor', 'a[b]']
+    for (const verb of ['push', 'pop', 'purge', 'redrive', 'acknowledge', 'release']) {
+      for (const name of names) {
+        const query = await httpCall(verb, { query: `${encodeURIComponent(name)}=1` })
+        const body = await httpCall(verb, { body: JSON.stringify({ [name]: 1 }) })
+        for (const { message } of [query, body]) {
+          expect(message).not.toMatch(/leave/)
+          expect(message.length).toBeLessThan(300)
+        }
+      }
+    }
+  })
+})
+
+describe('Other sentences', () => {
+  it('name the parameter by which a lock came.', async () => {
+    const answer = await httpCall('pop', { query: 'acknowledge=nope&require_ack=true' })
+    expect(answer).toMatchObject({ error_code: 'LOCK_NOT_FOUND', field: 'acknowledge' })
+  })
+
+  it('say why a dead-letter queue of a dead-letter queue is no queue.', async () => {
+    const answer = await httpCall('pop', { queue: 'x-deadletter-deadletter' })
+    expect(answer).toMatchObject({ error_code: 'INVALID_QUEUE_ID', field: 'id' })
+    expect(answer.message).toContain('a dead-letter queue has none of its own')
+  })
+})
