@@ -95,12 +95,13 @@ const walkOf = (model: Model) =>
 
 /** Goes on to the next walk's time, and has it done. */
 async function nextWalk({ model, call, driver }: Settling): Promise<void> {
-  const { asked, noted } = walkOf(model)
-  if (asked !== noted) await sweep(model, call)
+  const { asked, noted, underWay } = walkOf(model)
+  // The world's own sweeper may have begun it just now.
+  if (asked !== noted || underWay !== undefined) await sweep(model, call)
   const { beginMs } = walkOf(model)
   if (beginMs === undefined) {
     if (model.patterns.current.length === 0) return
-    model.violated('patterns have a walk to come', String(model.patterns.revision))
+    model.violated('patterns have a walk to come', `${model.patterns.revision}: ${JSON.stringify(walkOf(model))}`)
     return
   }
   const untilMs = Math.max(0, beginMs - model.world.scheduler.nowMs)
