@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
-import type { Configuration } from '../../lambdas/engine/core/configuration.ts'
+import { type Configuration, tagOf } from '../../lambdas/engine/core/configuration.ts'
 import { QUEUES_PER_PAGE_MAX } from '../../lambdas/engine/core/limits.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import {
@@ -58,12 +58,11 @@ export function openStoreTarget(
   }
 }
 
-const matching = (tag: string | undefined) =>
-  present({ ifMatch: tag === undefined ? undefined : Number(tag) })
+const matching = (tag: string | undefined) => present({ ifMatch: tag })
 
 const configured = (settings: Configuration): Configured => ({
   settings,
-  etag: String(settings.revision),
+  etag: tagOf(settings),
 })
 
 async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<Listed> {

@@ -12,12 +12,13 @@ export interface ConfiguringVerbs {
   configure(
     queue: string,
     change: ConfigurationChange,
-    request?: { readonly ifMatch?: number | undefined },
+    /** The revision of its own settings, or the tag of any (`configurationTag`). */
+    request?: { readonly ifMatch?: number | string | undefined },
   ): Promise<Configuration>
   /** Takes the queue's own settings away: those of its pattern, or the default, apply again. */
   unconfigure(
     queue: string,
-    request?: { readonly ifMatch?: number | undefined },
+    request?: { readonly ifMatch?: number | string | undefined },
   ): Promise<Configuration>
   /** The settings of prefixes: a queue without settings of its own has those of the longest. */
   patterns(): Promise<QueuePatterns>

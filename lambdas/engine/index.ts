@@ -16,7 +16,11 @@ export {
   type TableKey,
   tableDefinition,
 } from '../foundation/table.ts'
-export type { Configuration, ConfigurationChange } from './core/configuration.ts'
+export {
+  type Configuration,
+  type ConfigurationChange,
+  tagOf as configurationTag,
+} from './core/configuration.ts'
 export * from './queues.ts'
 
 needNode(NODE_OLDEST, 'pushpop/engine')

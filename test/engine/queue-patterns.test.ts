@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { configurationTag } from '../../lambdas/engine/index.ts'
 import type { QueuePatternInput } from '../../lambdas/engine/queues.ts'
 import { type EngineOnWire, openSimulated, type Stage, useEmbedded } from './stage.ts'
 import { drain, expectCode, lockItems, named, popItems, push } from './traffic.ts'
-import { timedOut } from './wire.ts'
+import { type Request, throttled, timedOut } from './wire.ts'
 
 const MINUTE_MS = 60_000
 const tenant7: QueuePatternInput = {
@@ -122,6 +123,38 @@ describe('A queue that its first push makes', () => {
   })
 })
 
+describe('If the patterns cannot be read,', () => {
+  const sick = (stage: Stage) => ({
+    before: ({ name, input }: Request) => {
+      const isPatterns = (input.Key as { sk?: string } | undefined)?.sk === 'queues'
+      if (name === 'GetCommand' && isPatterns) throw throttled()
+    },
+    clock: stage.clock,
+  })
+
+  it('queues are made all the same, with what the process knew last, and a walk follows.', async () => {
+    const stage = openSimulated()
+    await stage.engine().configurePatterns([tenant7])
+    const queues = stage.engine()
+    await push(queues, 'tenant-7.a', named('a', 1))
+    await minutes(stage, 4)
+    Object.assign(queues.wire.steering, sick(stage))
+    await push(queues, 'tenant-7.b', named('a', 1))
+    await push(stage.engine(sick(stage)), 'tenant-7.c', named('a', 1))
+    expect(await sourceOf(queues, 'tenant-7.b')).toEqual(source)
+    expect(await sourceOf(queues, 'tenant-7.c')).toEqual({ from: 'default' })
+    await minutes(stage, 2)
+    expect(await sourceOf(queues, 'tenant-7.c')).toEqual(source)
+  })
+
+  it('those who never had any are asked for nothing more.', async () => {
+    const stage = openSimulated()
+    await push(stage.engine(sick(stage)), 'a', named('a', 1))
+    await stage.engine(sick(stage)).configure('b', { capacity: 3 })
+    expect((await stage.store.rows()).map(({ pk }) => pk).sort()).toEqual(['q#a', 'q#b'])
+  })
+})
+
 describe('A queue that is there', () => {
   const stage = useEmbedded()
 
@@ -155,6 +188,7 @@ describe('A queue that is there', () => {
     expect(await queues.configuration('tenant-9.c')).toEqual({
       revision: 1,
       source: { from: 'queue' },
+      patternsRevision: expect.any(Number),
       segmentSize: 5,
       bufferSegments: 1,
     })
@@ -164,9 +198,49 @@ describe('A queue that is there', () => {
     expect(await queues.unconfigure('tenant-9.c')).toEqual(given)
     expect(await stage.engine().configuration('tenant-9.c')).toEqual(given)
     // Its first own settings begin with the defaults.
-    const own = await queues.configure('tenant-9.c', { bufferSegments: 3 }, { ifMatch: 2 })
+    const ifMatch = configurationTag(given)
+    const own = await queues.configure('tenant-9.c', { bufferSegments: 3 }, { ifMatch })
     expect(own).toMatchObject({ revision: 3, source: { from: 'queue' }, bufferSegments: 3 })
     expect(own).not.toHaveProperty('capacity')
+  })
+
+  it('has another tag with other patterns, so an old one does not pass for it.', async () => {
+    const queues = stage.engine()
+    const patterns = (capacity: number) => [{ prefix: 'tag.', settings: { capacity } }]
+    await queues.configurePatterns(patterns(3))
+    await push(queues, 'tag.a', named('a', 1))
+    const one = await queues.configuration('tag.a')
+    const nothing = await queues.inspect('tag.b')
+    await queues.configurePatterns(patterns(300))
+    await minutes(stage, 2)
+    const two = await queues.configuration('tag.a')
+    for (const ifMatch of [configurationTag(one), one.revision]) {
+      const changed = queues.configure('tag.a', { capacity: 3 }, { ifMatch })
+      await expectCode(changed, 'VERSION_MISMATCH')
+      await expectCode(queues.unconfigure('tag.a', { ifMatch }), 'VERSION_MISMATCH')
+      await expectCode(queues.configure('tag.b', {}, { ifMatch }), 'VERSION_MISMATCH')
+    }
+    expect((await queues.inspect('tag.b')).etag).not.toBe(nothing.etag)
+    const own = await queues.configure('tag.a', {}, { ifMatch: configurationTag(two) })
+    expect(configurationTag(own)).toBe('1')
+    await queues.configure('tag.b', {}, { ifMatch: configurationTag(two) })
+  })
+
+  it('with a limit of its own asks for its record no more often because patterns had limited it.', async () => {
+    const queues = stage.engine()
+    const limits = (maxRequests: number) => ({ maxRequests, windowMillis: 86_400_000 })
+    for (const n of [1, 2, 3]) {
+      const settings = { popLimit: limits(n) }
+      await queues.configurePatterns([{ prefix: 'own.', settings }])
+    }
+    await push(queues, 'own.a', named('a', 1))
+    await queues.pop('own.a')
+    await minutes(stage, 30)
+    expect(await stage.stored('own.a')).toBeUndefined()
+    await queues.configure('own.a', { popLimit: limits(50) })
+    await push(queues, 'own.a', named('a', 5))
+    await queues.pop('own.a')
+    expect(await queues.wire.during(() => queues.pop('own.a'))).not.toContain('GetCommand')
   })
 
   it('tells before it is there what it would have.', async () => {
@@ -176,6 +250,11 @@ describe('A queue that is there', () => {
     stage.clock.pass(1)
     expect(await sourceOf(queues, 'tenant-7.none')).toEqual(source)
     expect((await queues.inspect('tenant-7.none')).configuration.capacity).toBe(10)
+    await stage.engine().configurePatterns([])
+    stage.clock.pass(1)
+    expect((await queues.inspect('tenant-7.none')).configuration).not.toHaveProperty('capacity')
+    await stage.engine().configurePatterns([tenant7])
+    stage.clock.pass(1)
     expect(await queues.unconfigure('tenant-7.none')).toMatchObject({ source, revision: 0 })
     expect(await stage.stored('tenant-7.none')).toBeUndefined()
   })
@@ -214,7 +293,13 @@ describe('The patterns', () => {
     })
   })
 
-  const refused: readonly [string, QueuePatternInput[]][] = [
+  const refused: readonly [string, unknown][] = [
+    ['patterns', undefined],
+    ['patterns', 'abc'],
+    ['patterns[0]', [null]],
+    ['patterns[1].settings', [tenant7, { prefix: 'a' }]],
+    ['patterns[0].settings', [{ prefix: 'a', settings: null }]],
+    ['patterns[0].max_delivery', [{ prefix: 'a', settings: { maxDelivery: 3 } }]],
     ['patterns', Array.from({ length: 101 }, (_, n) => ({ prefix: `p${n}`, settings: {} }))],
     ['patterns[1].prefix', [tenant7, { prefix: 'a b', settings: {} }]],
     ['patterns[1].prefix', [tenant7, tenant7]],
@@ -227,7 +312,7 @@ describe('The patterns', () => {
   it.each(refused)('are refused with the field that is wrong: %s.', async (field, patterns) => {
     const queues = openSimulated().engine()
     const code = 'INVALID_PARAMETER'
-    await expect(queues.configurePatterns(patterns)).rejects.toMatchObject({ code, field })
+    await expect(queues.configurePatterns(patterns as never)).rejects.toMatchObject({ code, field })
   })
 
   it('are changed once though the answer was lost, and by nobody else meanwhile.', async () => {
@@ -235,10 +320,11 @@ describe('The patterns', () => {
     let lost = 0
     const queues = stage.engine({
       after: ({ name }) => {
-        if (name === 'PutCommand' && lost++ === 0) throw timedOut()
+        if (name === 'TransactWriteCommand' && lost++ === 0) throw timedOut()
       },
     })
     expect(await queues.configurePatterns([tenant7], { ifMatch: 0 })).toMatchObject({ revision: 1 })
+    expect(lost).toBe(1)
     expect(await stage.engine().patterns()).toMatchObject({ revision: 1 })
   })
 
@@ -246,7 +332,7 @@ describe('The patterns', () => {
     const stage = openSimulated()
     const queues = stage.engine({
       after: async ({ name }, number) => {
-        if (name !== 'PutCommand' || number > 3) return
+        if (name !== 'TransactWriteCommand' || number > 3) return
         await stage.engine().configurePatterns([])
         throw timedOut()
       },
@@ -263,181 +349,6 @@ describe('The patterns', () => {
     await queues.configurePatterns([])
     expect(await queues.deployPatterns([tenant7], 'one')).toEqual({ revision: 3, patterns: [] })
     expect(await queues.deployPatterns([], 'two')).toMatchObject({ revision: 4 })
-  })
-})
-
-describe('The walk', () => {
-  const many = Array.from({ length: 60 }, (_, n) => `t${n}`)
-  const setUp = async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
-    for (const queue of many) await push(queues, queue, named('a', 1))
-    return { stage, queues }
-  }
-  const have = async (stage: Stage, capacity: number): Promise<number> => {
-    const records = await Promise.all(many.map((queue) => stage.record(queue)))
-    return records.filter(({ configuration }) => configuration.capacity === capacity).length
-  }
-  const all = (capacity: number): QueuePatternInput[] => [{ prefix: 't', settings: { capacity } }]
-
-  it('goes on where a sweeper died, and ends with the newest patterns at every queue.', async () => {
-    const { stage, queues } = await setUp()
-    await queues.configurePatterns(all(10))
-    stage.clock.pass(MINUTE_MS)
-    let notes = 0
-    const dying = stage.engine({
-      before: ({ input }) => {
-        const isNote = String(input.UpdateExpression).includes('w=')
-        if (isNote && ++notes === 6) return new Promise(() => {})
-        return undefined
-      },
-    })
-    void dying.returnExpiredLocks()
-    while (notes < 6) await new Promise((resolve) => setImmediate(resolve))
-    expect(await have(stage, 10)).toBeGreaterThan(0)
-    expect(await have(stage, 10)).toBeLessThan(60)
-    const next = stage.engine()
-    await next.returnExpiredLocks()
-    expect(await have(stage, 10)).toBe(60)
-    const queries = next.wire.sent.filter(({ input }) => input.IndexName === 'directory')
-    expect(queries.length).toBeLessThan(16)
-  })
-
-  it('of older patterns is given up for that of newer ones.', async () => {
-    const { stage, queues } = await setUp()
-    await queues.configurePatterns(all(10))
-    stage.clock.pass(MINUTE_MS)
-    let notes = 0
-    const sweeper = stage.engine({
-      before: async ({ input }) => {
-        const isNote = String(input.UpdateExpression).includes('w=')
-        if (isNote && ++notes === 5) await stage.engine().configurePatterns(all(20))
-      },
-    })
-    await sweeper.returnExpiredLocks()
-    expect(await have(stage, 10)).toBeLessThan(60)
-    await minutes(stage, 2)
-    expect(await have(stage, 20)).toBe(60)
-  })
-
-  it('by two sweepers at once comes to the same.', async () => {
-    const { stage, queues } = await setUp()
-    await queues.configurePatterns(all(10))
-    stage.clock.pass(MINUTE_MS)
-    const [one, other] = [stage.engine(), stage.engine()]
-    await Promise.all([one.returnExpiredLocks(), other.returnExpiredLocks()])
-    expect(await have(stage, 10)).toBe(60)
-    const { length } = stage.background
-    await minutes(stage, 2)
-    expect(stage.background).toHaveLength(length)
-  })
-
-  it('stops when its time is up, says that there is more, and ends locks all the same.', async () => {
-    const { stage, queues } = await setUp()
-    await lockItems(queues, 't1')
-    await queues.configurePatterns(all(10))
-    stage.clock.pass(MINUTE_MS)
-    const sweeper = stage.engine()
-    const tidyUntilMs = stage.clock.nowMs()
-    const report = await sweeper.returnExpiredLocks({ tidyUntilMs })
-    expect(report).toMatchObject({ more: true, itemsReturned: 1 })
-    expect(await have(stage, 10)).toBe(0)
-    expect(await sweeper.returnExpiredLocks()).toMatchObject({ more: false, failed: [] })
-    expect(await have(stage, 10)).toBe(60)
-  })
-
-  it('that comes again puts right what a frozen process has made since, and costs no write else.', async () => {
-    const { stage, queues } = await setUp()
-    await queues.configurePatterns(all(10))
-    let thaw = (): void => {}
-    const thawed = new Promise<void>((resolve) => {
-      thaw = resolve
-    })
-    const frozen = stage.engine({
-      before: ({ name }) => (name === 'PutCommand' ? thawed : undefined),
-    })
-    const pushed = push(frozen, 'late', named('a', 1))
-    const patterns = [...all(10), { prefix: 'late', settings: { capacity: 7 } }]
-    await stage.engine().configurePatterns(patterns)
-    await minutes(stage, 3)
-    thaw()
-    await pushed
-    expect(await sourceOf(queues, 'late')).toEqual({ from: 'default' })
-    const sweeper = stage.engine()
-    await minutes(stage, 15, sweeper)
-    expect((await stage.record('late')).configuration.capacity).toBe(7)
-    const writes = sweeper.wire.sent.filter(({ name }) => name === 'UpdateCommand')
-    const toQueues = writes.filter(({ input }) => (input.Key as { pk: string }).pk !== 'patterns')
-    const byWalk = toQueues.filter(({ input }) => String(input.UpdateExpression).includes('cfg='))
-    expect(byWalk).toHaveLength(1)
-  })
-
-  it('begins when no process uses older patterns any more.', async () => {
-    const { stage } = await setUp()
-    const slow = stage.engine()
-    await push(slow, 'other', named('a', 1))
-    await stage.engine().configurePatterns([{ prefix: '', settings: { capacity: 10 } }])
-    stage.clock.pass(1_000)
-    await stage.engine().returnExpiredLocks()
-    stage.clock.pass(20_000)
-    await push(slow, 'old', named('a', 1))
-    expect(await sourceOf(slow, 'old')).toEqual({ from: 'default' })
-    await minutes(stage, 1)
-    expect((await stage.record('old')).configuration.capacity).toBe(10)
-  })
-
-  it('of a sweeper that was frozen writes nothing by patterns that are history.', async () => {
-    const stage = openSimulated()
-    const queues = stage.engine()
-    await push(queues, 't1', named('a', 1))
-    await queues.configurePatterns(all(10))
-    stage.clock.pass(MINUTE_MS)
-    let thaw = (): void => {}
-    let reach = (): void => {}
-    const thawed = new Promise<void>((resolve) => {
-      thaw = resolve
-    })
-    const reached = new Promise<void>((resolve) => {
-      reach = resolve
-    })
-    const frozen = stage.engine({
-      after({ name }) {
-        if (name !== 'BatchGetCommand') return undefined
-        reach()
-        return thawed
-      },
-    })
-    const swept = frozen.returnExpiredLocks()
-    await reached
-    await queues.configurePatterns([])
-    await minutes(stage, 2)
-    thaw()
-    expect((await swept).failed).toMatchObject([{ queue: 't1' }])
-    expect((await stage.record('t1')).configuration.source).toEqual({ from: 'default' })
-  })
-
-  it('comes again ever more seldom, and no more once the patterns are gone for a day.', async () => {
-    const { stage, queues } = await setUp()
-    const timer = async () =>
-      ((await stage.store.rows()).find(({ pk }) => pk === 'patterns') as { checkAt?: number })
-        .checkAt
-    const pauses = async () => {
-      const found: number[] = []
-      for (let walk = 1; walk <= 7; walk += 1) {
-        const atMs = await timer()
-        if (atMs === undefined) break
-        stage.clock.now = Math.max(stage.clock.now, atMs)
-        await stage.engine().returnExpiredLocks()
-        found.push(
-          Math.round(((await timer()) ?? stage.clock.now) / 1_000 - stage.clock.now / 1_000),
-        )
-      }
-      return found
-    }
-    await queues.configurePatterns(all(10))
-    expect(await pauses()).toEqual([900, 3_600, 14_400, 57_600, 86_400, 86_400, 86_400])
-    await queues.configurePatterns([])
-    expect(await pauses()).toEqual([900, 3_600, 14_400, 57_600, 0])
   })
 })
 

@@ -111,6 +111,12 @@ export function changeSettings(
   change: ConfigurationChange,
   at = '',
 ): QueueSettings {
+  const names: readonly string[] = configurationNames
+  const foreign = Object.keys(change).find((name) => !names.includes(name))
+  if (foreign !== undefined) {
+    const field = at + snakeCase(foreign)
+    throw invalid(field, `Cannot set ${field} because a queue has no such setting`)
+  }
   const next: Record<string, unknown> = { ...current }
   for (const name of configurationNames) {
     const field = configurationFields[name]
@@ -163,6 +169,15 @@ const invalid = (field: string, message: string): QueueError =>
  */
 export const limitRevisionOf = ({ revision, patternsRevision = 0 }: Configuration): number =>
   revision + patternsRevision
+
+/**
+ * Tells one state of a queue's settings from every other: `3` of its own, `0.7` of those that the patterns of
+ * revision 7 gave it.
+ */
+export const tagOf = ({ revision, source, patternsRevision = 0 }: Configuration): string =>
+  source.from === 'queue' || patternsRevision === 0
+    ? String(revision)
+    : `${revision}.${patternsRevision}`
 
 export const isLimited = ({ pushLimit, popLimit }: QueueSettings): boolean =>
   pushLimit !== undefined || popLimit !== undefined

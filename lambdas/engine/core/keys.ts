@@ -59,8 +59,10 @@ export const batchObjectKey = (queue: string, batch: string): string => `${queue
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 
-/** `patterns` / `queues`: the settings of prefixes, all in one row, and how far they have been applied. */
+/** `patterns` / `queues`: the settings of prefixes, all in one row. */
 export const queuePatternsKey: Key = { pk: 'patterns', sk: 'queues' }
+/** `patterns` / `walk`: when they are applied to the queues that are there, and how far that has come. */
+export const patternsWalkKey: Key = { pk: 'patterns', sk: 'walk' }
 
 /** `waiting` / `seats`: which pops are held, all in one row. */
 export const seatsKey: Key = { pk: 'waiting', sk: 'seats' }

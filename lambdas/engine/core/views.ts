@@ -57,10 +57,8 @@ export function detailOf(record: QueueRecord | undefined, nowMs: number) {
 }
 
 /** Changes whenever anything in the record does, claims and acknowledgements included. */
-export const etagOf = (record: QueueRecord | undefined): string =>
-  record === undefined
-    ? '"0"'
-    : `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
+export const etagOf = (record: QueueRecord): string =>
+  `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
 
 export function laneView(record: QueueRecord, lane: Lane) {
   const end = endOf(lane)

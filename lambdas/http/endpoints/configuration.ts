@@ -2,6 +2,7 @@ import {
   type Configuration,
   configurationNames,
   type QueueSettings,
+  tagOf,
 } from '../../engine/core/configuration.ts'
 import type { QueuePatterns } from '../../engine/queues.ts'
 import { snakeCase, snakeCased } from '../../foundation/shared/wire-names.ts'
@@ -26,4 +27,4 @@ export const queuePatternsAnswer = (patterns: QueuePatterns): Answer =>
   ok(queuePatternsBody(patterns), { etag: `"${patterns.revision}"` })
 
 export const configurationAnswer = (configuration: Configuration): Answer =>
-  ok(configurationBody(configuration), { etag: `"${configuration.revision}"` })
+  ok(configurationBody(configuration), { etag: `"${tagOf(configuration)}"` })

@@ -1,10 +1,10 @@
-import type { ConfigurationChange } from '../../engine/core/configuration.ts'
+import { type ConfigurationChange, tagOf } from '../../engine/core/configuration.ts'
 import type { Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { camelCased } from '../../foundation/shared/wire-names.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
-import { revisionFor } from '../if-match.ts'
+import { revisionFor, tagFor } from '../if-match.ts'
 import {
   configureCall,
   configureQueuePatternsCall,
@@ -18,12 +18,12 @@ export const manageEndpoints = (queues: Queues) => ({
   configure: endpoint(configureCall, async ({ queue, body, header }) => {
     const { source: _, ...settings } = body
     const change = camelCased(settings) as ConfigurationChange
-    const ifMatch = await revisionFor(header('if-match'), () => revisionOf(queues, queue))
+    const ifMatch = await tagFor(header('if-match'), () => tagOfQueue(queues, queue))
     return configurationAnswer(await queues.configure(queue, change, present({ ifMatch })))
   }),
 
   unconfigure: endpoint(unconfigureCall, async ({ queue, header }) => {
-    const ifMatch = await revisionFor(header('if-match'), () => revisionOf(queues, queue))
+    const ifMatch = await tagFor(header('if-match'), () => tagOfQueue(queues, queue))
     return configurationAnswer(await queues.unconfigure(queue, present({ ifMatch })))
   }),
 
@@ -49,5 +49,5 @@ export const manageEndpoints = (queues: Queues) => ({
   }),
 })
 
-const revisionOf = async (queues: Queues, queue: string): Promise<number> =>
-  (await queues.configuration(queue)).revision
+const tagOfQueue = async (queues: Queues, queue: string): Promise<string> =>
+  tagOf(await queues.configuration(queue))

@@ -9,7 +9,7 @@ export const WINDOW_MS_MIN = 100
 export const WINDOW_MS_MAX = 86_400_000
 /** 25 items take 25,000 decisions a second. */
 export const SHARDS_MAX = 25
-/** All patterns are one item of some 10 KB, which each process reads twice a minute. */
+/** All patterns are one item of up to some 15 KB, which each process reads twice a minute. */
 export const PATTERNS_MAX = 100
 /** As long as a queue id. */
 export const PREFIX_CHARACTERS_MAX = 100

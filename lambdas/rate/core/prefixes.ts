@@ -14,12 +14,16 @@ export function inOrder<Input, S>(
   inputs: readonly PatternOf<Input>[],
   settle: (settings: Input, at: string) => S,
 ): PatternOf<S>[] {
+  if (!Array.isArray(inputs)) throw invalid('patterns', 'they must be a list')
   if (inputs.length > PATTERNS_MAX) {
     throw invalid('patterns', `there may be ${PATTERNS_MAX} of them, not ${inputs.length}`)
   }
   const seen = new Set<string>()
-  const patterns = inputs.map(({ prefix, settings }, i) => {
+  const patterns = inputs.map((input: PatternOf<Input>, i) => {
     const at = `patterns[${i}]`
+    if (!isObject(input)) throw invalid(at, 'it must be an object with a prefix and settings')
+    const { prefix, settings } = input
+    if (!isObject(settings)) throw invalid(`${at}.settings`, 'they must be an object')
     const field = `${at}.prefix`
     if (
       typeof prefix !== 'string' ||
@@ -37,6 +41,9 @@ export function inOrder<Input, S>(
   })
   return patterns.sort((a, b) => b.prefix.length - a.prefix.length)
 }
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The pattern with the longest prefix that the name begins with; they are in that order. */
 export const patternFor = <S>(

@@ -8,6 +8,7 @@ export class KeptReading<T> {
   readonly #readNow: () => Promise<T>
   readonly #clock: Clock
   #reading: Reading<T> | undefined
+  #last: T | undefined
 
   constructor(clock: Clock, readNow: () => Promise<T>) {
     this.#readNow = readNow
@@ -34,10 +35,20 @@ export class KeptReading<T> {
     const reading = { startedMs, value }
     this.#reading = reading
     // All calls that wait for this read fail with it; the next call reads again.
-    value.catch(() => {
-      if (this.#reading === reading) this.#reading = undefined
-    })
+    value.then(
+      (read) => {
+        this.#last = read
+      },
+      () => {
+        if (this.#reading === reading) this.#reading = undefined
+      },
+    )
     return reading
+  }
+
+  /** What was read last, however old; for a caller that cannot wait until it can be read again. */
+  get last(): T | undefined {
+    return this.#last
   }
 
   /** After a change by this very process. */

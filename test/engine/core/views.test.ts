@@ -96,7 +96,6 @@ describe('A cursor', () => {
 
 it('An ETag differs between records that differ in what moves beside the version.', () => {
   const tags = [
-    undefined,
     record,
     { ...record, version: 8 },
     { ...record, appends: 4 },

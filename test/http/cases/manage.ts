@@ -74,7 +74,7 @@ export const manageCases: Cases = {
     expect(expectOk(await q.configure(told))).toEqual({ ...told, source: { from: 'queue' } })
     const removed = await q.call('DELETE', 'config', { headers: { 'If-Match': '"1"' } })
     expect(expectOk(removed).source.from).toMatch(/pattern|default/)
-    expect(removed.headers.etag).toBe('"2"')
+    expect(removed.headers.etag).toMatch(/^"2(\.[0-9]+)?"$/)
     const again = await q.call('DELETE', 'config', { headers: { 'If-Match': '"1"' } })
     expectError(again, 412, 'VERSION_MISMATCH')
   },

@@ -86,7 +86,11 @@ function drawPatterned(profile: Unpatterned, random: Random): Profile {
   return {
     ...profile,
     patterned: true,
-    queues: profile.queues.map((one) => (random.chance(0.7) ? { queue: one.queue } : one)),
+    queues: profile.queues.map((one) => {
+      // Ids in any part of the directory.
+      const queue = random.chance(0.6) ? `${one.queue}.${random.between(0, 99)}` : one.queue
+      return random.chance(0.7) ? { queue } : { ...one, queue }
+    }),
     eras: profile.eras.map(({ mix, restMs }) => ({
       mix: { ...mix, configurePatterns: 1, unconfigure: 0.7, configure: 0.5 },
       restMs,

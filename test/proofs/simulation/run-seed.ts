@@ -65,7 +65,9 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   await driver.settle()
 
   const call = async (command: Command) => (await driver.call(drainer, command))?.outcome
-  if (profile.patterned) await settlePatterns(model, call, driver)
+  if (profile.patterned) {
+    await settlePatterns({ model, call, driver, newWriter, profile, random: new Random(~seed) })
+  }
   await drain(model, call, driver)
   if (world.violation === undefined) checkEnd(model)
   world.statistics.count('steps', world.scheduler.steps)

@@ -1,42 +1,110 @@
-import { queuePatternsKey } from '../../../lambdas/engine/core/keys.ts'
-import { decodeQueuePatterns } from '../../../lambdas/engine/store/queue-patterns-row.ts'
+import { patternsWalkKey } from '../../../lambdas/engine/core/keys.ts'
+import { decodePatternsWalk } from '../../../lambdas/engine/store/patterns-walk-row.ts'
+import type { Random } from '../../../testing/random.ts'
+import type { Built } from './build-world.ts'
 import { type Call, sweep } from './drain.ts'
 import type { Driver } from './driver.ts'
 import { checkPatternsApplied } from './model/check-configuration.ts'
 import type { Model } from './model/model.ts'
+import type { Profile } from './profile.ts'
 import { SKEW_MAX_MS } from './skewed-clock.ts'
+import { drawPatterns } from './workload/draw-patterns.ts'
+
+type Settling = {
+  readonly model: Model
+  readonly call: Call
+  readonly driver: Driver
+  readonly newWriter: Built['newWriter']
+  readonly profile: Profile
+  readonly random: Random
+}
 
 const MINUTE_MS = 60_000
+/** 0 s (walks that wait), 15 min, 1, 4, 16 hours and a day. */
+const WALKS_AFTER_EMPTYING = 6
 
 /**
- * Once nothing is under way, the next walk that begins puts every queue right, whatever was frozen, late or lost before.
- * Where nothing ever fails, the walk that follows a change is enough.
+ * Once nothing is under way, the next walk that begins puts every queue right, whatever was frozen, late or
+ * lost before. From then on nothing fails: each change must have reached every queue after the one walk that
+ * follows it, and the walks must end once the patterns are gone.
  */
-export async function settlePatterns(model: Model, call: Call, driver: Driver): Promise<void> {
-  const { world } = model
-  if (world.faultFree) {
-    for (let minute = 0; minute < 2; minute += 1) {
-      await driver.advance(MINUTE_MS)
-      await sweep(model, call)
-    }
-    checkPatternsApplied(model)
-  }
+export async function settlePatterns(settling: Settling): Promise<void> {
+  const { model, call, driver, profile, random } = settling
   // One that is under way may have passed a queue whose request was lost.
-  if (rowOf(model).walk !== undefined) await walk(model, call, driver)
-  await walk(model, call, driver)
+  if (walkOf(model).underWay !== undefined) await sweep(model, call)
+  await nextWalk(settling)
+  checkPatternsApplied(model)
+  await change(settling, drawPatterns(profile, random), 'a')
+  // In quick succession: none may keep the walk from coming.
+  for (let storm = 0; storm < random.between(2, 5); storm += 1) {
+    await put(settling, drawPatterns(profile, random))
+    await driver.advance(random.between(5, 40) * 1_000)
+    await sweep(model, call)
+  }
+  await change(settling, drawPatterns(profile, random), 'b')
+  await change(settling, [], 'c')
+  for (let walk = 0; walk < WALKS_AFTER_EMPTYING; walk += 1) await nextWalk(settling)
+  checkPatternsApplied(model)
+  if (walkOf(model).beginMs !== undefined) {
+    model.violated('walks end once the patterns are gone', JSON.stringify(walkOf(model)))
+  }
+}
+
+/** A change, while another process makes queues by what it knows: right within two sweeps, a minute apart. */
+async function change(
+  settling: Settling,
+  patterns: ReturnType<typeof drawPatterns>,
+  name: string,
+): Promise<void> {
+  const { model, call, driver, newWriter, random } = settling
+  const other = newWriter(`other-${name}`)
+  let made = 0
+  const makeQueue = async (): Promise<void> => {
+    made += 1
+    const queue = `q0.${random.between(100, 999)}${name}${made}`
+    await driver.call(other, {
+      verb: 'push',
+      queue,
+      request: { items: [{ text: JSON.stringify(queue) }] },
+    })
+  }
+  await makeQueue()
+  await put(settling, patterns)
+  await sweep(model, call)
+  await driver.advance(18_000)
+  await makeQueue()
+  await driver.advance(MINUTE_MS)
+  await makeQueue()
+  await sweep(model, call)
+  const { asked, noted, walks } = walkOf(model)
+  if (asked !== noted || walks === 0) {
+    model.violated('a change is applied within two minutes', JSON.stringify(walkOf(model)))
+  }
   checkPatternsApplied(model)
 }
 
-const rowOf = (model: Model) =>
-  decodeQueuePatterns(model.rows.row(queuePatternsKey.pk, queuePatternsKey.sk))
+async function put({ model, call }: Settling, patterns: ReturnType<typeof drawPatterns>) {
+  const outcome = await call({ verb: 'configurePatterns', queue: '', patterns, request: {} })
+  if (outcome !== undefined && outcome.kind !== 'success') {
+    model.violated('with faults off every operation succeeds', `configurePatterns: ${outcome.kind}`)
+  }
+}
 
-async function walk(model: Model, call: Call, driver: Driver): Promise<void> {
-  const { walkAtMs } = rowOf(model)
-  if (walkAtMs === undefined) {
-    if (model.patterns.current.patterns.length === 0) return
-    model.violated('patterns have a walk to come', String(model.patterns.current.revision))
+const walkOf = (model: Model) =>
+  decodePatternsWalk(model.rows.row(patternsWalkKey.pk, patternsWalkKey.sk))
+
+/** Goes on to the next walk's time, and has it done. */
+async function nextWalk({ model, call, driver }: Settling): Promise<void> {
+  const { asked, noted, underWay } = walkOf(model)
+  // The world's own sweeper may have begun it just now.
+  if (asked !== noted || underWay !== undefined) await sweep(model, call)
+  const { beginMs } = walkOf(model)
+  if (beginMs === undefined) {
+    if (model.patterns.current.length === 0) return
+    model.violated('patterns have a walk to come', `${model.patterns.revision}: ${JSON.stringify(walkOf(model))}`)
     return
   }
-  await driver.advance(Math.max(0, walkAtMs - model.world.scheduler.nowMs) + 2 * SKEW_MAX_MS)
+  const untilMs = Math.max(0, beginMs - model.world.scheduler.nowMs)
+  await driver.advance(untilMs + 2 * SKEW_MAX_MS)
   await sweep(model, call)
 }

@@ -1,8 +1,9 @@
 import { isDeadLetterQueue } from '../../../foundation/queue-id.ts'
 import type { Configuration } from '../../core/configuration.ts'
 import { defaultConfiguration } from '../../core/configuration.ts'
-import { queuePatternsKey } from '../../core/keys.ts'
-import { configurationBy } from '../../core/queue-patterns.ts'
+import { patternsWalkKey, queuePatternsKey } from '../../core/keys.ts'
+import { configurationBy, noQueuePatterns, type QueuePatterns } from '../../core/queue-patterns.ts'
+import { askForWalk } from '../../store/patterns-walk-row.ts'
 import { decodeQueuePatterns, type QueuePatternsRow } from '../../store/queue-patterns-row.ts'
 import type { Engine } from './engine.ts'
 
@@ -17,11 +18,33 @@ export const readQueuePatterns = async (
  */
 export async function firstConfiguration(engine: Engine, queue: string): Promise<Configuration> {
   if (isDeadLetterQueue(queue)) return defaultConfiguration
-  return configurationBy((await engine.patterns.get()).value, queue)
+  return configurationBy(await patternsAsKnown(engine, queue), queue)
 }
 
-/** The same as it is now, for somebody who asks. */
+/**
+ * If one row cannot be read, that must not keep everybody from making queues. Then the patterns count that
+ * this process read last, if any; and a walk is asked for, which puts right what was made meanwhile.
+ */
+export async function patternsAsKnown(engine: Engine, queue: string): Promise<QueuePatterns> {
+  try {
+    return (await engine.patterns.get()).value
+  } catch (error) {
+    engine.onBackgroundError(error, { queue, step: 'read-patterns' })
+    // Where there never were patterns there is nothing to apply.
+    const ask = { ...askForWalk, ConditionExpression: 'attribute_exists(a)' }
+    await engine.dynamo.update(patternsWalkKey, ask).catch((refused: unknown) => {
+      engine.onBackgroundError(refused, { queue, step: 'ask-for-patterns' })
+    })
+    return engine.patterns.last ?? noQueuePatterns
+  }
+}
+
+/** As they are now. */
+export const patternsByNow = async (engine: Engine): Promise<QueuePatterns> =>
+  (await engine.patterns.get(engine.clock.nowMs())).value
+
+/** What a queue without a record would have if it were pushed to now, for somebody who asks. */
 export async function configurationByNow(engine: Engine, queue: string): Promise<Configuration> {
   if (isDeadLetterQueue(queue)) return defaultConfiguration
-  return configurationBy((await engine.patterns.get(engine.clock.nowMs())).value, queue)
+  return configurationBy(await patternsByNow(engine), queue)
 }

@@ -1,24 +1,25 @@
+import type { Transacted } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
-import { PATTERNS_KEPT_MS } from '../../../rate/core/bounds.ts'
+import { present } from '../../../foundation/shared/present.ts'
+import { patternsWalkKey } from '../../core/keys.ts'
 import {
   type QueuePattern,
   type QueuePatternInput,
   type QueuePatterns,
   queuePatternsFrom,
 } from '../../core/queue-patterns.ts'
-import { encodeQueuePatterns, type QueuePatternsRow } from '../../store/queue-patterns-row.ts'
+import { askForWalk } from '../../store/patterns-walk-row.ts'
+import {
+  areSamePatterns,
+  encodeQueuePatterns,
+  type QueuePatternsRow,
+} from '../../store/queue-patterns-row.ts'
 import type { DeployedPatterns } from '../../verbs.ts'
 import { type Engine, newMark, pause } from '../attempts/engine.ts'
 import { readQueuePatterns } from '../attempts/patterns.ts'
 
 /** Patterns change by hand, now and then. */
 const ATTEMPTS_MAX = 5
-/**
- * The sweeper begins to walk when no process uses the patterns from before any more: each reads them anew
- * after half a minute by its clock. A quarter of a minute on top is for clocks that differ, and for an index
- * that learns of a new queue a moment late.
- */
-const WALK_AFTER_MS = PATTERNS_KEPT_MS + 15_000
 
 export async function queuePatterns(engine: Engine): Promise<QueuePatterns> {
   const { value } = await engine.patterns.get(engine.clock.nowMs())
@@ -36,7 +37,7 @@ export async function configureQueuePatterns(
     if (ifMatch !== undefined && ifMatch !== before.revision) {
       throw mismatch(before.revision, ifMatch)
     }
-    return { patterns, deployed: before.deployed }
+    return present({ patterns, deployed: before.deployed })
   })
 }
 
@@ -59,7 +60,7 @@ export async function deployQueuePatterns(
   return { ...after, ...(replaced !== undefined && { replaced }) }
 }
 
-type Change = { readonly patterns: readonly QueuePattern[]; readonly deployed: string | undefined }
+type Change = { readonly patterns: readonly QueuePattern[]; readonly deployed?: string }
 
 /** `undefined`: they are to stay as they are. */
 async function replace(
@@ -78,17 +79,9 @@ async function replace(
       if (before.revision === lost.revision) lost = undefined
     }
     const change = changeOf(before)
-    if (change === undefined) return patternsOf(before)
+    if (change === undefined || isAsBefore(change, before)) return patternsOf(before)
     const after = { patterns: change.patterns, revision: before.revision + 1 }
-    const written = await engine.dynamo.put({
-      Item: encodeQueuePatterns(after, {
-        walkAtMs: engine.clock.nowMs() + WALK_AFTER_MS,
-        deployed: change.deployed,
-        mark,
-      }),
-      ConditionExpression: before.revision === 0 ? 'attribute_not_exists(r)' : 'r=:seen',
-      ...(before.revision > 0 && { ExpressionAttributeValues: { ':seen': before.revision } }),
-    })
+    const written = await write(engine, before.revision, { ...after, ...change, mark })
     engine.patterns.forget()
     if (written.kind === 'done') return after
     if (written.kind === 'unknown') lost = { revision: after.revision, cause: written.cause }
@@ -96,6 +89,25 @@ async function replace(
   }
   if (lost !== undefined) throw inDoubt(lost.cause)
   throw new QueueError('BUSY', 'Cannot change the queues’ patterns because others do; try again')
+}
+
+/** Nothing is written then: whoever puts the same again and again causes no walk. */
+const isAsBefore = (change: Change, { revision, patterns, deployed }: QueuePatternsRow): boolean =>
+  revision > 0 && change.deployed === deployed && areSamePatterns(change.patterns, patterns)
+
+/** The patterns, and the request for the walk that applies them: both or neither. */
+function write(engine: Engine, seen: number, row: QueuePatternsRow): Promise<Transacted> {
+  const { dynamo } = engine
+  const TableName = dynamo.tableName
+  const Put = {
+    TableName,
+    Item: encodeQueuePatterns(row),
+    ConditionExpression: seen === 0 ? 'attribute_not_exists(r)' : 'r=:seen',
+    ...(seen > 0 && { ExpressionAttributeValues: { ':seen': seen } }),
+  }
+  return dynamo.transact({
+    TransactItems: [{ Put }, { Update: { TableName, Key: patternsWalkKey, ...askForWalk } }],
+  })
 }
 
 /** Once an answer was lost, nobody knows what happened until somebody could look. */

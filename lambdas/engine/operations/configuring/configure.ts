@@ -7,18 +7,21 @@ import {
   changeConfiguration,
   defaultConfiguration,
   givenBack,
+  tagOf,
 } from '../../core/configuration.ts'
+import { configurationBy } from '../../core/queue-patterns.ts'
 import { EPOCH_CHARACTERS, reconfigured } from '../../core/record.ts'
 import { newRecord } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { act, answer, done, type Outcome, refuse } from '../attempts/decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
-import { configurationByNow } from '../attempts/patterns.ts'
+import { configurationByNow, patternsAsKnown, patternsByNow } from '../attempts/patterns.ts'
 
 const course = { from: 'store', attemptsMax: 24, looksFrom: 4 } as const
 
-type Match = { readonly ifMatch?: number | undefined }
+/** Own settings' revision, or any settings' tag (`tagOf`). */
+type Match = { readonly ifMatch?: number | string | undefined }
 
 /** What the queue has, or would have if it were pushed to now. */
 export async function configuration(engine: Engine, queue: string): Promise<Configuration> {
@@ -43,14 +46,13 @@ export async function configure(
     )
   }
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
-    const before = record?.configuration ?? defaultConfiguration
-    if (ifMatch !== undefined && ifMatch !== before.revision) {
-      return refuse(mismatch(queue, before.revision, ifMatch))
-    }
-    const after = changeConfiguration(before, change)
     if (record === undefined) {
-      return act(() => makeConfigured(engine, queue, after))
+      return act(() => makeConfigured(engine, queue, change, ifMatch))
     }
+    const before = record.configuration
+    const refused = mismatch(queue, before, ifMatch)
+    if (refused !== undefined) return refuse(refused)
+    const after = changeConfiguration(before, change)
     const changed = changeOf(engine, record, reconfigured(record, after), { nowMs })
     return { kind: 'write', change: changed, landed: () => done(after) }
   })
@@ -66,9 +68,8 @@ export async function unconfigure(
   const applies = await configurationByNow(engine, queue)
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     const before = record?.configuration ?? applies
-    if (ifMatch !== undefined && ifMatch !== before.revision) {
-      return refuse(mismatch(queue, before.revision, ifMatch))
-    }
+    const refused = mismatch(queue, before, ifMatch)
+    if (refused !== undefined) return refuse(refused)
     if (record === undefined || before.source.from !== 'queue') return answer(before)
     const after = givenBack(before, applies)
     const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
@@ -76,11 +77,25 @@ export async function unconfigure(
   })
 }
 
-function makeConfigured(
+/** The queue's first record, with settings of its own. */
+async function makeConfigured(
   engine: Engine,
   queue: string,
-  after: Configuration,
+  change: ConfigurationChange,
+  ifMatch: Match['ifMatch'],
 ): Promise<Outcome<Configuration>> {
+  const patterns =
+    ifMatch === undefined ? await patternsAsKnown(engine, queue) : await patternsByNow(engine)
+  const before = isDeadLetterQueue(queue) ? defaultConfiguration : configurationBy(patterns, queue)
+  const error = mismatch(queue, before, ifMatch)
+  // Only this attempt's own write could land, and it is not sent.
+  if (error !== undefined) return { kind: 'refused', error }
+  // A limit that the queue had from patterns, before it was forgotten, must not count as a newer one.
+  const { revision: patternsRevision } = patterns
+  const after = changeConfiguration(
+    { ...before, ...(patternsRevision > 0 && { patternsRevision }) },
+    change,
+  )
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   const nothing = { lanes: new Map(), items: 0, bytes: 0 }
   const item = newRecord(queue, born, newMark(engine), new Map(), nothing, {
@@ -89,9 +104,16 @@ function makeConfigured(
   return putFirst(engine, queue, item, () => after)
 }
 
-const mismatch = (queue: string, revision: number, ifMatch: number): QueueError =>
-  new QueueError(
+function mismatch(
+  queue: string,
+  before: Configuration,
+  ifMatch: Match['ifMatch'],
+): QueueError | undefined {
+  const tag = tagOf(before)
+  if (ifMatch === undefined || String(ifMatch) === tag) return undefined
+  return new QueueError(
     'VERSION_MISMATCH',
-    `Cannot configure queue "${queue}" because its configuration is at revision ${revision}, not ${ifMatch}`,
+    `Cannot configure queue "${queue}" because its configuration is at revision ${tag}, not ${ifMatch}`,
     { field: 'If-Match' },
   )
+}

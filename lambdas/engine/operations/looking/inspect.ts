@@ -1,5 +1,5 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import type { Configuration } from '../../core/configuration.ts'
+import { type Configuration, tagOf } from '../../core/configuration.ts'
 import { pushedAtMsOf } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import { countOf } from '../../core/ranges.ts'
@@ -8,7 +8,7 @@ import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import { etagOf, laneView, lockedNow, oldestInTails, visibleIn } from '../../core/views.ts'
 import type { InspectRequest, QueueState } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
-import { firstConfiguration } from '../attempts/patterns.ts'
+import { configurationByNow } from '../attempts/patterns.ts'
 
 /** Lanes whose first items are read at a time, to tell how old the oldest is. */
 const LANES_AT_ONCE = 16
@@ -22,7 +22,7 @@ export async function inspect(
   // Not remembered: it may be older than what this engine knows.
   const row = await engine.dynamo.get(recordKey(queue), consistent)
   const record = row && decodeRecord(row as StoredRecord)
-  if (record === undefined) return stateOfNothing(queue, await firstConfiguration(engine, queue))
+  if (record === undefined) return stateOfNothing(queue, await configurationByNow(engine, queue))
   const nowMs = engine.clock.nowMs()
   const lanes = lanesInOrder(record)
   const visible = lanes.map(([, lane]) => visibleIn(record, lane))
@@ -61,7 +61,7 @@ const stateOfNothing = (queue: string, configuration: Configuration): QueueState
   lanes: [],
   locks: [],
   configuration,
-  etag: etagOf(undefined),
+  etag: `"${tagOf(configuration)}"`,
 })
 
 /** Reads the first item of each lane, wherever it is. */

@@ -48,5 +48,8 @@ export async function walkOn(
   const last = queues.at(-1)
   const isOver = queues.length < PAGE_QUEUES || last === undefined
   if (!isOver) return { records, unread, next: { shard, after: last } }
-  return { records, unread, next: shard + 1 < SHARDS ? { shard: shard + 1 } : undefined }
+  return { records, unread, next: walkToNextShard({ shard }) }
 }
+
+export const walkToNextShard = ({ shard }: WalkPlace): WalkPlace | undefined =>
+  shard + 1 < SHARDS ? { shard: shard + 1 } : undefined

@@ -1,37 +1,27 @@
-import { queuePatternsKey } from '../../core/keys.ts'
-import { type QueuePatterns, repatterned } from '../../core/queue-patterns.ts'
-import { type QueueRecord, reconfigured } from '../../core/record.ts'
-import { patternsWalkUpdate } from '../../store/patterns-walk-update.ts'
-import { decodeQueuePatterns, type QueuePatternsRow } from '../../store/queue-patterns-row.ts'
-import { attempts } from '../attempts/attempts.ts'
-import { answer, done } from '../attempts/decision.ts'
-import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { patternsWalkKey } from '../../core/keys.ts'
+import { type PatternsWalk, walkEnded, walkNow } from '../../core/patterns-walk.ts'
+import type { QueuePatterns } from '../../core/queue-patterns.ts'
+import { decodePatternsWalk, placeUpdate, walkUpdate } from '../../store/patterns-walk-row.ts'
+import type { SweepFailure } from '../../verbs.ts'
+import type { Engine } from '../attempts/engine.ts'
 import { readQueuePatterns } from '../attempts/patterns.ts'
-import { type WalkPage, walkOn, walkStart } from '../looking/walk.ts'
-import { sideBySide } from './side-by-side.ts'
+import { applyPage } from './apply-page.ts'
 
-/** As many as the visits of a sweep: mostly one write, which waits for the store. */
-const QUEUES_AT_ONCE = 32
-const ATTEMPTS_MAX = 24
-const HOLDS_FROM = 3
 /**
- * A page's requests are sent within this time of a look at the row, so that a sweeper which was frozen does
- * not write by patterns that are history: the walk of newer ones begins later than that.
+ * A page's requests are sent within this time of a look at the patterns. So a sweeper that was frozen does not
+ * write by patterns that may be history.
  */
 const PAGE_MS = 10_000
-/**
- * The walk is repeated after a quarter of an hour, then after four times as long each time, and at last once
- * a day while there are patterns. It finds what the first could not: a record that the store would not give,
- * and a queue made by a process that was frozen, or of a request that was under way, for longer than the
- * first walk waits. 10,000 queues cost about $0.04 a month.
- */
-const FIRST_PAUSE_MS = 15 * 60_000
-const LAST_PAUSE_MS = 86_400_000
+/** A page mostly takes a tenth of a second; without time for it we had better not begin it. */
+const PAGE_MIN_MS = 250
 
 export type PatternsReport = {
-  readonly onFailed: (queue: string, error: unknown) => void
+  readonly onFailed: (failure: SweepFailure) => void
   readonly onMore: () => void
 }
+
+/** The walk and the patterns, which were the newest at that time. */
+type Look = { readonly atMs: number; readonly walk: PatternsWalk; readonly patterns: QueuePatterns }
 
 /**
  * Gives the queues that have no settings of their own those that the patterns say, page by page through the
@@ -43,74 +33,69 @@ export async function applyPatterns(
   untilMs: number,
   { onFailed, onMore }: PatternsReport,
 ): Promise<void> {
+  const { clock } = engine
+  let pageMs = PAGE_MIN_MS
+  let isRepeated = false
   try {
-    for (let row = await readQueuePatterns(engine); isDue(engine, row); ) {
-      if (engine.clock.nowMs() >= untilMs) return onMore()
-      const bounded = boundedBy(engine, engine.clock.nowMs() + PAGE_MS)
-      const page = await walkOn(bounded, '', row.walk ?? walkStart)
-      await applyTo(bounded, row, page, onFailed)
-      const written = await engine.dynamo.update(
-        queuePatternsKey,
-        patternsWalkUpdate(
-          row,
-          page.next ? { at: page.next } : { againAtMs: againAtMs(engine, row) },
-        ),
-      )
-      // Refused, or nobody knows: what the row says now tells what is left to do.
-      row =
-        written.kind === 'done' ? decodeQueuePatterns(written.row) : await readQueuePatterns(engine)
+    let look = await lookAt(engine)
+    for (;;) {
+      const beganMs = clock.nowMs()
+      const walk = walkNow(look.walk, beganMs)
+      if (walk === undefined) return
+      if (walk.underWay === undefined || walk !== look.walk) {
+        look = await note(engine, look, walkUpdate(look.walk, walk))
+        continue
+      }
+      if (beganMs + pageMs > untilMs) return onMore()
+      const { place } = walk.underWay
+      const deadlineMs = Math.min(look.atMs + PAGE_MS, untilMs)
+      const mayRepeat = !isRepeated && deadlineMs < untilMs
+      const page = await applyPage(engine, { deadlineMs, mayRepeat }, look.patterns, place)
+      isRepeated = page.kind === 'cut'
+      pageMs = Math.max(pageMs, clock.nowMs() - beganMs)
+      if (page.kind === 'cut') {
+        look = await lookAt(engine)
+        continue
+      }
+      for (const failure of page.failures) onFailed(failure)
+      look = await note(engine, look, afterPage(look, page, clock.nowMs()))
     }
   } catch (error) {
-    // Its timer stays due.
-    onFailed('', error)
+    // The walk's timer stays due.
+    onFailed({ queue: '', error })
     onMore()
   }
 }
 
-const boundedBy = (engine: Engine, deadlineMs: number): Engine => ({
-  ...engine,
-  dynamo: engine.dynamo.until(deadlineMs),
-})
-
-const isDue = ({ clock }: Engine, { walkAtMs }: QueuePatternsRow): boolean =>
-  walkAtMs !== undefined && walkAtMs <= clock.nowMs()
-
-function againAtMs({ clock }: Engine, { patterns, walks }: QueuePatternsRow): number | undefined {
-  const pauseMs = Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 4 ** walks)
-  const isLast = patterns.length === 0 && pauseMs === LAST_PAUSE_MS
-  return isLast ? undefined : clock.nowMs() + pauseMs
+function afterPage(
+  { walk, patterns }: Look,
+  { next, failures }: Extract<Awaited<ReturnType<typeof applyPage>>, { kind: 'done' }>,
+  nowMs: number,
+): ReturnType<typeof walkUpdate> {
+  const { underWay } = walk
+  const failed = failures.length > 0
+  if (next !== undefined) return placeUpdate(walk, next, failed)
+  const whole = failed && underWay ? { ...walk, underWay: { ...underWay, failed } } : walk
+  return walkUpdate(walk, walkEnded(whole, nowMs, { isLast: patterns.patterns.length === 0 }))
 }
 
-async function applyTo(
-  engine: Engine,
-  patterns: QueuePatterns,
-  { records, unread }: WalkPage,
-  onFailed: PatternsReport['onFailed'],
-): Promise<void> {
-  const wanting = records.filter((one) => repatterned(one.configuration, patterns, one.queue))
-  // A record that a page did not bring may come by itself.
-  const queues = [...wanting, ...unread.map(({ queue }) => ({ queue }))]
-  await sideBySide(queues, QUEUES_AT_ONCE, async (one) => {
-    try {
-      const record = 'version' in one ? one : await readRecord(engine, one.queue)
-      if (record !== undefined) await applyToQueue(engine, patterns, record)
-    } catch (error) {
-      onFailed(one.queue, error)
-    }
-  })
+/** The walk first: patterns that are read after it are no older than what it says was asked for. */
+async function lookAt(engine: Engine): Promise<Look> {
+  const atMs = engine.clock.nowMs()
+  const walk = decodePatternsWalk(await engine.dynamo.get(patternsWalkKey, true))
+  return { atMs, walk, patterns: await readQueuePatterns(engine) }
 }
 
-async function applyToQueue(
+/** The row it leaves says whether the patterns have changed, so it is a look as well. */
+async function note(
   engine: Engine,
-  patterns: QueuePatterns,
-  seen: QueueRecord,
-): Promise<void> {
-  const { queue } = seen
-  const course = { from: { record: seen }, attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM }
-  await attempts<void>(engine, queue, course, ({ record, nowMs }) => {
-    const after = record && repatterned(record.configuration, patterns, queue)
-    if (record === undefined || after === undefined) return answer(undefined)
-    const change = changeOf(engine, record, reconfigured(record, after), { nowMs })
-    return { kind: 'write', change, landed: () => done(undefined) }
-  })
+  look: Look,
+  update: ReturnType<typeof walkUpdate>,
+): Promise<Look> {
+  const atMs = engine.clock.nowMs()
+  const written = await engine.dynamo.update(patternsWalkKey, update)
+  // Refused, or nobody knows: what the row says now tells what is left to do.
+  if (written.kind !== 'done') return lookAt(engine)
+  const walk = decodePatternsWalk(written.row)
+  return walk.asked === look.walk.asked ? { ...look, atMs, walk } : lookAt(engine)
 }

@@ -1,6 +1,6 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import { CHECK_INDEX } from '../../../foundation/table.ts'
-import { queueOfRecordKey, queuePatternsKey, recordKey } from '../../core/keys.ts'
+import { patternsWalkKey, queueOfRecordKey, recordKey } from '../../core/keys.ts'
 import type { Engine } from '../attempts/engine.ts'
 
 /** As many as one BatchGetItem reads. */
@@ -50,7 +50,7 @@ export async function* dueQueues(
       }
       try {
         const { rows, next } = await duePage(engine, shard, from)
-        const queues = rows.filter(({ pk }) => pk !== queuePatternsKey.pk)
+        const queues = rows.filter(({ pk }) => pk !== patternsWalkKey.pk)
         if (queues.length < rows.length) yield { kind: 'patterns' }
         yield* await readPage(engine, queues)
         from = next

@@ -3,7 +3,7 @@ import { allShards } from '../../core/keys.ts'
 import { SHARDS } from '../../core/limits.ts'
 import type { SweepFailure, SweepReport, SweepRequest } from '../../verbs.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
-import { applyPatterns, type PatternsReport } from './apply-patterns.ts'
+import { applyPatterns } from './apply-patterns.ts'
 import { type DuePatterns, type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
 import { forget } from './forget.ts'
 import { housekeepAll } from './housekeep.ts'
@@ -21,6 +21,9 @@ const TIDIED_AT_ONCE = 4
 const RUN_MS = 60_000
 /** Left for later by one run; the timers of the others stay due, so a later run meets them again. */
 const LEFT_MAX = 10_000
+
+/** Failures of one walk that a report names; each is a line in the log. */
+const WALK_FAILURES_MAX = 100
 
 type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
   failed: SweepFailure[]
@@ -50,9 +53,10 @@ export async function returnExpiredLocks(
   }
   const { left, patternsAreDue } = await endLocks(engine, report, { deadlineMs, queuesMax, shards })
   throwIfBlind(report, shards.length)
+  const untilMs = tidyUntilMs ?? request.deadlineMs
   await Promise.all([
-    tidy(engine, left, report, tidyUntilMs ?? request.deadlineMs),
-    patternsAreDue && applyPatterns(engine, tidyUntilMs ?? deadlineMs, walkReport(engine, report)),
+    tidy(engine, left, report, untilMs),
+    patternsAreDue && walk(engine, report, untilMs, deadlineMs),
   ])
   // What goes on after the answer does not change it.
   return { ...report, failed: [...report.failed] }
@@ -109,15 +113,47 @@ async function endLocks(
   return { left, patternsAreDue }
 }
 
-const walkReport = (engine: Engine, report: Report): PatternsReport => ({
-  onFailed(queue, error) {
-    report.failed.push({ queue, error })
-    engine.onBackgroundError(error, { queue, step: 'apply-patterns' })
-  },
-  onMore() {
-    report.more = true
-  },
-})
+/** Locks must end on time: what the walk has under way when its time is up is left behind. */
+async function walk(
+  engine: Engine,
+  report: Report,
+  untilMs: number | undefined,
+  deadlineMs: number,
+): Promise<void> {
+  let isLeft = true
+  let failures = 0
+  const applied = applyPatterns(engine, untilMs ?? deadlineMs, {
+    onFailed(failure) {
+      // Where thousands fail the first tell why.
+      if (failures++ >= WALK_FAILURES_MAX) return
+      report.failed.push(failure)
+      const { queue = '', error } = failure
+      engine.onBackgroundError(error, { queue, step: 'apply-patterns' })
+    },
+    onMore() {
+      report.more = true
+    },
+  }).then(() => {
+    isLeft = false
+  })
+  await untilTimeIsUp(engine, applied, untilMs)
+  if (isLeft) report.more = true
+}
+
+/** Waits for the work, but no longer than to the given time, if any. */
+async function untilTimeIsUp(
+  { clock }: Engine,
+  work: Promise<unknown>,
+  untilMs: number | undefined,
+): Promise<void> {
+  if (untilMs === undefined) {
+    await work
+    return
+  }
+  const ended = new AbortController()
+  await Promise.race([work, clock.sleep(Math.max(0, untilMs - clock.nowMs()), ended.signal)])
+  ended.abort()
+}
 
 /** Its timer stays due. Somebody may have waited for a lock since then. */
 function late(engine: Engine, dueMs: number, report: Report): void {
@@ -188,13 +224,7 @@ async function tidy(
     },
     mayBegin,
   )
-  if (untilMs === undefined) await all
-  else {
-    const ended = new AbortController()
-    const timeIsUp = clock.sleep(Math.max(0, untilMs - clock.nowMs()), ended.signal)
-    await Promise.race([all, timeIsUp])
-    ended.abort()
-  }
+  await untilTimeIsUp(engine, all, untilMs)
   if (done < left.length) report.more = true
 }
 

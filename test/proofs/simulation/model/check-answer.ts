@@ -1,3 +1,4 @@
+import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import type { Answer, Refusal, Say } from './answer.ts'
@@ -13,6 +14,7 @@ import { checkPopped } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
 import type { Model } from './model.ts'
+import { settingsBy } from './patterns-history.ts'
 
 /** By verb; a verb that is not here answers nothing that a model could judge. */
 const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
@@ -53,13 +55,25 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
     if (operation.effects.configured > 1) say('a success has its effect once', 'given back twice')
     if (value.source.from === 'queue') say('settings that were given back are not the own', '')
   },
-  configurePatterns: ({ operation, say }) => {
+  configurePatterns: ({ model, operation, value, say }) => {
     const { configured } = operation.effects
-    if (configured !== 1) say('a success has its effect once', `changed ${configured} times`)
+    if (configured > 1) say('a success has its effect once', `changed ${configured} times`)
+    // None where the patterns were these already.
+    const told = model.patterns.since(value.revision)[0]
+    if (told === undefined || !haveSame(told, operation.command.patterns)) {
+      say('a success has its effect', `revision ${value.revision} has other patterns`)
+    }
   },
   browse: checkBrowsed,
   inspect: checkInspected,
 }
+
+const haveSame = (
+  one: readonly QueuePatternInput[],
+  other: readonly QueuePatternInput[],
+): boolean =>
+  one.length === other.length &&
+  one.every(({ prefix }) => settingsBy(one, prefix) === settingsBy(other, prefix))
 
 /** Judges an answer by what the operation's requests did, and by what was true meanwhile. */
 export function checkAnswer(model: Model, operation: Operation): void {

@@ -2,11 +2,11 @@ import { queueOfRecordKey } from '../../../../lambdas/engine/core/keys.ts'
 import type { Change } from '../../../../testing/simulated/dynamodb/database.ts'
 import type { SimulatedRequest } from '../../../../testing/simulated/simulated-store.ts'
 import { checkChange } from './check-change.ts'
-import { notePatterns } from './check-configuration.ts'
 import { isSlotOf } from './check-limits.ts'
 import { checkReadable } from './check-readable.ts'
 import type { Model } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
+import { notePatterns } from './patterns-history.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Feeds the model: with every changed row, and with the end of every request. */

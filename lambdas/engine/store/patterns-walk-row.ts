@@ -1,0 +1,89 @@
+import type { Row } from '../../foundation/dynamo.ts'
+import { Expression } from '../../foundation/expression.ts'
+import { patternsWalkKey, shardOf } from '../core/keys.ts'
+import type { PatternsPlace, PatternsWalk } from '../core/patterns-walk.ts'
+
+type Stored = {
+  readonly a: number
+  readonly r?: number
+  readonly e?: number
+  readonly b?: number
+  readonly s?: number
+  readonly w?: PatternsPlace
+  readonly f?: true
+  readonly n?: number
+}
+
+/**
+ * Asks for a walk. With a shard and a `checkAt` the row is met by the sweeper like a queue whose time has
+ * come; a time that is long over, so that no caller's clock counts.
+ */
+export const askForWalk = {
+  UpdateExpression: 'SET #s=:shard,checkAt=:due ADD a :one',
+  ExpressionAttributeNames: { '#s': 'shard' },
+  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': 0, ':one': 1 },
+}
+
+export function decodePatternsWalk(row: Row | undefined): PatternsWalk {
+  const { a = 0, r = 0, e = 0, b, s, w, f = false, n = 0 } = (row ?? {}) as Partial<Stored>
+  return {
+    asked: a,
+    noted: r,
+    settledMs: e,
+    ...(b !== undefined && { beginMs: b }),
+    ...(s !== undefined && w !== undefined && { underWay: { startedMs: s, place: w, failed: f } }),
+    walks: n,
+  }
+}
+
+/**
+ * The next state of the walk. Refused if somebody asked for another meanwhile, or another sweeper began or
+ * ended one: what it says then is read again.
+ */
+export function walkUpdate(
+  before: PatternsWalk,
+  after: PatternsWalk,
+): ReturnType<Expression['build']> {
+  const update = new Expression()
+  update.condition(`a=${update.value(before.asked)}`)
+  conditionOfSameWalk(update, before)
+  update.set('r', after.noted)
+  update.set('e', after.settledMs)
+  update.set('n', after.walks)
+  const { beginMs, underWay } = after
+  const dueMs = underWay?.startedMs ?? beginMs
+  const optional = {
+    b: beginMs,
+    s: underWay?.startedMs,
+    w: underWay?.place,
+    f: underWay?.failed || undefined,
+    checkAt: dueMs,
+  }
+  for (const [name, value] of Object.entries(optional)) {
+    if (value === undefined) update.removes.push(name)
+    else update.set(name, value)
+  }
+  return update.build()
+}
+
+/**
+ * How far a walk has come, whatever was asked for meanwhile. A place that another sweeper noted may be
+ * overwritten with an earlier one: some queues are then looked at twice.
+ */
+export function placeUpdate(
+  walk: PatternsWalk,
+  place: PatternsPlace,
+  failed: boolean,
+): ReturnType<Expression['build']> {
+  const update = new Expression()
+  conditionOfSameWalk(update, walk)
+  update.set('w', place)
+  if (failed) update.set('f', true)
+  return update.build()
+}
+
+function conditionOfSameWalk(update: Expression, { underWay }: PatternsWalk): void {
+  update.condition(
+    underWay === undefined ? 'attribute_not_exists(s)' : `s=${update.value(underWay.startedMs)}`,
+  )
+}
