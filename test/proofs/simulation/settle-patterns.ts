@@ -104,7 +104,10 @@ async function nextWalk({ model, call, driver }: Settling): Promise<void> {
   const { beginMs } = walkOf(model)
   if (beginMs === undefined) {
     if (model.patterns.current.length === 0) return
-    model.violated('patterns have a walk to come', `${model.patterns.revision}: ${JSON.stringify(walkOf(model))}`)
+    model.violated(
+      'patterns have a walk to come',
+      `${model.patterns.revision}: ${JSON.stringify(walkOf(model))}`,
+    )
     return
   }
   const untilMs = Math.max(0, beginMs - model.world.scheduler.nowMs)
