@@ -233,6 +233,7 @@ describe('A queue that is there', () => {
     await queues.pop('own.a')
     await minutes(stage, 30)
     expect(await stage.stored('own.a')).toBeUndefined()
+    await queues.configurePatterns([])
     await queues.configure('own.a', { popLimit: limits(50) })
     await push(queues, 'own.a', named('a', 5))
     await queues.pop('own.a')

@@ -67,7 +67,7 @@ export const patternMutants: readonly Mutant[] = [
      'await untilTimeIsUp(engine, applied, untilMs === 0 ? untilMs : undefined)'],
     test(walkTest, 'longer than its caller')),
   mutant('note-forgets-a-failure', '0028: a walk remembers that it passed something',
-    [walkRow, "if (failed) update.set('f', true)", ''], test(walkTest, 'cannot read, and comes')),
+    [walkRow, "if (failed) update.set('f', true)", ''], test(walkTest, 'patterns are gone until')),
   mutant('end-of-a-walk-loses-a-request', '0028: nobody asks for a walk in vain',
     [walkRow, 'update.condition(`a=', 'update.condition(`a>='],
     test(walkTest, 'while it ends')),
