@@ -1,6 +1,8 @@
 // One thing done to many queues, a few at a time. A queue that fails is reported, and holds up no other.
 
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { isDeadLetterQueue } from '../lambdas/foundation/shared/queue-id.ts'
+import { bulkNames } from './option-names.ts'
 import type { CallOptions, Queue } from './queue.ts'
 
 export type BulkOptions = {
@@ -34,7 +36,7 @@ export const purgeQueues = (
   client: Queues,
   options: BulkOptions,
 ): AsyncGenerator<BulkResult<Purged>> =>
-  eachQueue(idsOf(client, options.prefix), (id) => client.queue(id).purge(), options)
+  eachQueue(idsOf(client, options), (id) => client.queue(id).purge(), options)
 
 /** Moves the dead letters of all queues with a prefix back to where they came from. */
 export const redriveQueues = (
@@ -43,10 +45,14 @@ export const redriveQueues = (
 ): AsyncGenerator<BulkResult<Redriven>> => {
   const redrive = (id: string) =>
     redriveAll((limit) => client.queue(id).redrive({ limit }), options)
-  return eachQueue(deadLetterQueues(idsOf(client, options.prefix)), redrive, options)
+  return eachQueue(deadLetterQueues(idsOf(client, options)), redrive, options)
 }
 
-async function* idsOf(client: Queues, prefix: string): AsyncGenerator<string> {
+async function* idsOf(client: Queues, options: BulkOptions): AsyncGenerator<string> {
+  checkOptions(options, bulkNames)
+  const { prefix } = options
+  // Left out, it would mean all queues, which nobody purges by a slip.
+  if (typeof prefix !== 'string') throw new TypeError('Say which queues: prefix is missing')
   for await (const { id } of client.queues({ prefix })) yield id
 }
 

@@ -1,4 +1,6 @@
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { type Auth, authoriser } from './auth.ts'
+import { createClientNames } from './option-names.ts'
 import { shown } from './queue-calls.ts'
 import { type RetryOptions, retryPolicy } from './retry.ts'
 import { type Send, sender, TIMEOUT_MS } from './transport.ts'
@@ -14,7 +16,12 @@ export type ClientOptions = {
 }
 
 /** `localhost:8000` is an address too, of the scheme `localhost:`, and fetch says nothing of use about it. */
-function baseOf(url: string | URL): URL {
+function baseOf(url: string | URL | undefined): URL {
+  if (url === undefined) {
+    throw new TypeError(
+      'The client needs url: the Url that the deployment prints, or http://localhost:8000',
+    )
+  }
   const text = String(url)
   const base = URL.canParse(text) ? new URL(text) : undefined
   if (base?.protocol === 'http:' || base?.protocol === 'https:') return base
@@ -29,7 +36,8 @@ function baseOf(url: string | URL): URL {
 
 /** The one function that sends every verb. */
 export function connect(options: ClientOptions): { readonly base: URL; readonly send: Send } {
-  const base = baseOf(options.url)
+  const base = baseOf(options?.url)
+  checkOptions(options, createClientNames)
   const { auth = { kind: 'none' }, timeoutMs = TIMEOUT_MS } = options
   const send = sender({
     base,

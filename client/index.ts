@@ -2,10 +2,12 @@
 
 import type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
 import type { Which } from '../lambdas/consumer/core/many-options.ts'
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
+import { queuesNames } from './option-names.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { idsOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
@@ -71,6 +73,7 @@ export function createClient(options: ClientOptions): Client {
 }
 
 async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<QueueSummary> {
+  checkOptions(options, queuesNames)
   const { prefix, detail, signal } = options
   const ids = options.ids && idsOf(options.ids)
   const limit = ids === undefined ? (options.pageSize ?? PAGE_SIZE) : undefined

@@ -1,5 +1,6 @@
 // The verbs of a queue as HTTP calls.
 
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { present } from '../lambdas/foundation/shared/present.ts'
 import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
 import type {
@@ -18,6 +19,7 @@ import type {
   UnconfigureAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
+import { matchNames, optionNames } from './option-names.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
 import { textOf } from './raw-json.ts'
 import type { Verb } from './retry.ts'
@@ -33,15 +35,24 @@ import {
 } from './views.ts'
 import { type Asked, waitForItems } from './wait-for-items.ts'
 
+type Known = keyof typeof optionNames
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
 export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' | 'items'> {
   const path = pathOf(id)
   const post = (verb: Verb, action: string, request: Request) =>
     send({ verb, method: 'POST', path: `${path}/${action}`, ...request })
-  const get = (verb: Verb, below: string, request: Request) =>
-    send({ verb, method: 'GET', path: `${path}${below}`, ...request })
-  const settle = async <Body>(verb: Verb, action: string, fields: object, options: CallOptions) => {
+  const get = (verb: Known, below: string, query: Call['query'] & {}, options: CallOptions) => {
+    checkOptions(options, optionNames[verb])
+    return send({ verb, method: 'GET', path: `${path}${below}`, query, signal: options.signal })
+  }
+  const settle = async <Body>(
+    verb: Known,
+    action: string,
+    fields: object,
+    options: CallOptions,
+  ) => {
+    checkOptions(options, optionNames[verb])
     const body = JSON.stringify(fields)
     return (await post(verb, action, { body, signal: options.signal })).body as Body
   }
@@ -49,18 +60,21 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
   return {
     id,
     async push(item, options = {}) {
+      checkOptions(options, optionNames.push)
       const body = pushText({ item, priority: options.priority })
       const answer = await post('push', 'push', { body, ...keyOf(options) })
       const [itemId] = (answer.body as PushAnswer).ids
       return present({ id: itemId, repeated: answer.isReplay || undefined })
     },
     async pushMany(items, options = {}) {
+      checkOptions(options, optionNames.pushMany)
       const body = `{"items":[${items.map(pushText).join(',')}]}`
       const answer = await post('pushMany', 'push', { body, ...keyOf(options) })
       const { items_pushed: itemsPushed, ids } = answer.body as PushAnswer
       return present({ itemsPushed, ids, repeated: answer.isReplay || undefined })
     },
     async pop(options = {}) {
+      checkOptions(options, optionNames.pop)
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
       const { waitForLockMs, waitSeconds, hurry } = options
       const key = keyOf(options)
@@ -116,17 +130,16 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
         deadLetterQueue: body.dead_letter_queue,
       }
     },
-    async inspect({ signal, consistent, oldest } = {}) {
-      const { body, etag } = await get('inspect', '', { query: { consistent, oldest }, signal })
+    async inspect({ consistent, oldest, ...options } = {}) {
+      const { body, etag } = await get('inspect', '', { consistent, oldest }, options)
       return stateOf(body as InspectAnswer, etag)
     },
-    async peek({ signal, priority, limit, cursor } = {}) {
-      const query = { priority, limit, cursor }
-      const { body, text } = await get('peek', '/items', { query, signal })
+    async peek({ priority, limit, cursor, ...options } = {}) {
+      const { body, text } = await get('peek', '/items', { priority, limit, cursor }, options)
       return pageOf<T>(body as BrowseAnswer, text)
     },
-    async configuration({ signal } = {}) {
-      const { body, etag } = await get('configuration', '/config', { signal })
+    async configuration(options = {}) {
+      const { body, etag } = await get('configuration', '/config', {}, options)
       return configurationOf(body as ConfigurationAnswer, etag)
     },
     async configure(change, options = {}) {
@@ -200,10 +213,13 @@ function keyOf({ idempotent, idempotencyKey, signal }: KeyOptions & CallOptions)
 }
 
 /** A revision makes a second copy of a change have no effect. */
-export const matchOf = ({ ifMatch, signal }: MatchOptions): Request =>
-  ifMatch === undefined
+export function matchOf(options: MatchOptions): Request {
+  checkOptions(options, matchNames)
+  const { ifMatch, signal } = options
+  return ifMatch === undefined
     ? { signal }
     : { signal, headers: { 'if-match': ifMatch }, isRepeatable: true }
+}
 
 /** Not `crypto.randomUUID`, which pages have under https alone. */
 export function newKey(): string {

@@ -1,7 +1,9 @@
 // What is sent again, and when. Two questions: may this call be sent again at all (a table of verbs),
 // and is it worth it (attempts, time, what the service asked for)?
 
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type { PushPopError } from './errors.ts'
+import { retryNames } from './option-names.ts'
 
 export type RetryOptions = {
   /** How often one call is sent at most; 1: never again. Default 5. */
@@ -21,11 +23,14 @@ const ATTEMPTS_MAX = 5
 /** As long as two answers that never come (`timeoutMs`): nobody waits longer. */
 const TOTAL_MS = 60_000
 
-export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => ({
-  attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
-  totalMs: options.totalMs ?? TOTAL_MS,
-  onRetry: options.onRetry ?? (() => {}),
-})
+export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => {
+  checkOptions(options, retryNames)
+  return {
+    attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
+    totalMs: options.totalMs ?? TOTAL_MS,
+    onRetry: options.onRetry ?? (() => {}),
+  }
+}
 
 /**
  * May a call be sent again when its answer was lost, so that it may have been carried out already?

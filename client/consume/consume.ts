@@ -1,5 +1,7 @@
 import { untilGrace } from '../../lambdas/consumer/core/stop.ts'
 import { LOCK_TTL_SECONDS_DEFAULT } from '../../lambdas/foundation/shared/bounds.ts'
+import { checkOptions } from '../../lambdas/foundation/shared/known-options.ts'
+import { consumeNames } from '../option-names.ts'
 import type { Queue } from '../queue.ts'
 import { idleQueue } from './idle.ts'
 import type { Consumed, ConsumeFailure, ConsumeOptions, Handler } from './options.ts'
@@ -18,6 +20,7 @@ export async function consume<T>(
   handler: Handler<T>,
   options: ConsumeOptions<T> = {},
 ): Promise<Consumed> {
+  checkOptions(options, consumeNames)
   const { concurrency = 1, signal, graceMs } = options
   const batch = options.batchSize ?? options.batch ?? 1
   const ttlSeconds = options.lockTtlSeconds ?? options.ttlSeconds ?? LOCK_TTL_SECONDS_DEFAULT

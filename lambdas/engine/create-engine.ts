@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { BoundedCache } from '../foundation/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
+import { needed } from '../foundation/needed.ts'
 import { type ObjectSource, Objects } from '../foundation/objects.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
 import { KeptReading } from '../rate/operations/kept-reading.ts'
@@ -51,8 +52,10 @@ export function createEngine(options: QueuesOptions): Engine {
     remindAfterSeconds = REMIND_AFTER_SECONDS,
     onBackgroundError = toConsole,
   } = options
-  const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
-  const objects = new Objects(options.s3, options.bucketName, clock, random, (error, key) =>
+  const tableName = needed('createQueues', 'tableName', options.tableName)
+  const bucketName = needed('createQueues', 'bucketName', options.bucketName)
+  const dynamo = new Dynamo(options.dynamodb, tableName, clock, random)
+  const objects = new Objects(options.s3, bucketName, clock, random, (error, key) =>
     onBackgroundError(error, { queue: queueOfObjectKey(key), step: 'read-object' }),
   )
   return {

@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
+import { needed } from '../foundation/needed.ts'
 import { systemClock } from '../foundation/system.ts'
 import { patternsKey } from './core/keys.ts'
 import type { PatternInput, Patterns } from './core/patterns.ts'
@@ -68,7 +69,8 @@ export type {
 /** The rate limiter on the queues' table: used alike by the Lambdas, the tests and without HTTP. */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { clock = systemClock, random = Math.random, formerSecrets = [] } = options
-  const dynamo = new Dynamo(options.dynamodb, options.tableName, clock, random)
+  const tableName = needed('createRateLimits', 'tableName', options.tableName)
+  const dynamo = new Dynamo(options.dynamodb, tableName, clock, random)
   const { secret } = options
   const limiter: Limiter = {
     ...createSlotLimiter({ dynamo, clock, random }),

@@ -1,3 +1,4 @@
+import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
 import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
 import { type List, lookerOf } from './look.ts'
@@ -11,6 +12,18 @@ export type ConsumeManyOptions = ManyOptions & {
   readonly onError?: ((failure: ManyTrouble) => void) | undefined
 }
 
+const names: Names<ConsumeManyOptions> = {
+  queuesAtOnce: 0,
+  batchSize: 0,
+  lockTtlSeconds: 0,
+  maxDeliveries: 0,
+  competing: 0,
+  signal: 0,
+  graceMs: 0,
+  idleMsMax: 0,
+  onError: 0,
+}
+
 type ManyPorts = Omit<Edge, 'report'> & { readonly list: List }
 
 /** Works many queues until the signal comes, over whatever leads to them. */
@@ -21,6 +34,7 @@ export async function consumeManyWith(
   options: ConsumeManyOptions,
 ): Promise<Omit<Counts, 'batches'>> {
   checkWhich(which)
+  checkOptions(options, names)
   const settings = manySettingsOf(options)
   const { signal, graceMs, onError = toConsole } = options
   const stopping = untilGrace(signal, graceMs)

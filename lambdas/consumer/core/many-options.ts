@@ -79,7 +79,7 @@ export function checkWhich(which: Which): void {
     throw new TypeError(`prefix must be the beginning of queue ids, and is ${prefix}`)
   }
   if (!Array.isArray(queues) || prefix !== undefined) {
-    throw new TypeError('Say which queues to work: { prefix } or { queues: [id, …] }')
+    throw new TypeError('The first argument says which queues: { prefix } or { queues: [id, …] }')
   }
   if (queues.length === 0 || queues.length > NAMED_QUEUES_MAX) {
     throw new TypeError(`queues must be 1 to ${NAMED_QUEUES_MAX} queue ids`)

@@ -1,0 +1,85 @@
+// The options that each call knows. TypeScript checks that they are all here, and nothing else.
+
+import type { Names } from '../lambdas/foundation/shared/known-options.ts'
+import type { BulkOptions } from './bulk.ts'
+import type { ClientOptions } from './connect.ts'
+import type { ConsumeOptions } from './consume/options.ts'
+import type { QueuesOptions } from './index.ts'
+import type { CallOptions, MatchOptions, Queue } from './queue.ts'
+import type { RetryOptions } from './retry.ts'
+
+type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
+type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
+// biome-ignore lint/suspicious/noExplicitAny: whatever the call takes.
+type Call = (...given: any) => unknown
+
+const call: Names<CallOptions> = { signal: 0 }
+const key = { idempotent: 0, idempotencyKey: 0, ...call } as const
+const settle: Second<'release'> = { ids: 0, ...call }
+
+export const createClientNames: Names<ClientOptions> = {
+  url: 0,
+  auth: 0,
+  fetch: 0,
+  timeoutMs: 0,
+  retry: 0,
+}
+export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
+export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
+export const queuesNames: Names<QueuesOptions> = {
+  prefix: 0,
+  ids: 0,
+  detail: 0,
+  pageSize: 0,
+  ...call,
+}
+export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
+export const consumeNames: Names<ConsumeOptions> = {
+  concurrency: 0,
+  batchSize: 0,
+  lockTtlSeconds: 0,
+  batch: 0,
+  ttlSeconds: 0,
+  competing: 0,
+  graceMs: 0,
+  idleMsMax: 0,
+  onError: 0,
+  ...call,
+}
+
+const push: Second<'push'> = { priority: 0, ...key }
+const pushMany: Second<'pushMany'> = key
+const pop: First<'pop'> = {
+  count: 0,
+  requireAck: 0,
+  ack: 0,
+  ttlSeconds: 0,
+  competing: 0,
+  waitSeconds: 0,
+  acknowledge: 0,
+  waitForLockMs: 0,
+  hurry: 0,
+  ...key,
+}
+const deadLetter: Second<'deadLetter'> = { reason: 0, ...settle }
+const inspect: First<'inspect'> = { consistent: 0, oldest: 0, ...call }
+const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, ...call }
+const purge: First<'purge'> = { priority: 0, ...call }
+const redrive: First<'redrive'> = { limit: 0, ...call }
+
+/** By verb. */
+export const optionNames = {
+  push,
+  pushMany,
+  pop,
+  acknowledge: settle,
+  acknowledgeMany: call,
+  extend: call,
+  release: settle,
+  deadLetter,
+  inspect,
+  peek,
+  configuration: call,
+  purge,
+  redrive,
+}

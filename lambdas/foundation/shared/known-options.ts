@@ -1,0 +1,30 @@
+/** The options of a call by name. TypeScript checks that none is missing; the values mean nothing. */
+export type Names<Options> = Readonly<Record<keyof Options, 0>>
+
+/**
+ * Throws if a name is none of these. Who writes JavaScript or spreads an object has no compiler that says so,
+ * and an option that we ignored may be the one that keeps items: a pop without `requireAck` is for good.
+ */
+export function checkOptions(options: object | undefined, names: Readonly<Record<string, 0>>) {
+  const unknown = Object.keys(options ?? {}).find((name) => !Object.hasOwn(names, name))
+  if (unknown === undefined) return
+  const known = Object.keys(names)
+  const [first] = known
+    .map((name) => ({ name, unlike: lettersApart(unknown, name) }))
+    .filter(({ name, unlike }) => unlike <= name.length / 3)
+    .sort((one, other) => one.unlike - other.unlike)
+  const instead = first ? `it is ${first.name}` : `there are ${known.join(', ')}`
+  throw new TypeError(`Unknown option ${JSON.stringify(unknown)}: ${instead}`)
+}
+
+/** Letters that only one of them has, in whatever order: enough to tell which of a few names was meant. */
+function lettersApart(given: string, name: string): number {
+  let left = name.toLowerCase()
+  let apart = 0
+  for (const letter of given.toLowerCase().replace(/[^a-z]/g, '')) {
+    const rest = left.replace(letter, '')
+    if (rest === left) apart += 1
+    left = rest
+  }
+  return apart + left.length
+}

@@ -1,0 +1,161 @@
+// A name that a call does not know is refused before anything is sent: the option that is meant may be the
+// one that keeps items.
+
+import { describe, expect, test } from 'vitest'
+import { type ClientOptions, createClient, purgeQueues, redriveQueues } from '../../client/index.ts'
+import { checkOptions } from '../../lambdas/foundation/shared/known-options.ts'
+import { clientOf, succeeds } from './scripted.ts'
+
+type Called = ReturnType<typeof clientOf>
+// biome-ignore lint/suspicious/noExplicitAny: what no compiler has checked.
+const given = (options: object): any => options
+const all = async (some: AsyncIterable<unknown>) => {
+  for await (const _ of some);
+}
+
+const calls: readonly (readonly [string, string, string, (of: Called) => Promise<unknown>])[] = [
+  ['pop', 'require_ack', 'requireAck', ({ queue }) => queue.pop(given({ require_ack: true }))],
+  ['pop', 'ttl_seconds', 'ttlSeconds', ({ queue }) => queue.pop(given({ ttl_seconds: 5 }))],
+  ['push', 'prioriti', 'priority', ({ queue }) => queue.push(1, given({ prioriti: 3 }))],
+  [
+    'pushMany',
+    'idempotencykey',
+    'idempotencyKey',
+    ({ queue }) => queue.pushMany([], given({ idempotencykey: 'k' })),
+  ],
+  ['acknowledge', 'id', 'ids', ({ queue }) => queue.acknowledge('l', given({ id: ['i'] }))],
+  [
+    'acknowledgeMany',
+    'sinal',
+    'signal',
+    ({ queue }) => queue.acknowledgeMany([], given({ sinal: 1 })),
+  ],
+  ['extend', 'Signal', 'signal', ({ queue }) => queue.extend('l', 5, given({ Signal: 1 }))],
+  ['release', 'Ids', 'ids', ({ queue }) => queue.release('l', given({ Ids: ['i'] }))],
+  ['deadLetter', 'reson', 'reason', ({ queue }) => queue.deadLetter('l', given({ reson: 'r' }))],
+  ['purge', 'Priority', 'priority', ({ queue }) => queue.purge(given({ Priority: 1 }))],
+  ['redrive', 'limits', 'limit', ({ queue }) => queue.redrive(given({ limits: 1 }))],
+  [
+    'inspect',
+    'consistant',
+    'consistent',
+    ({ queue }) => queue.inspect(given({ consistant: true })),
+  ],
+  ['peek', 'limt', 'limit', ({ queue }) => queue.peek(given({ limt: 1 }))],
+  ['items', 'cursr', 'cursor', ({ queue }) => all(queue.items(given({ cursr: 'c' })))],
+  [
+    'configure',
+    'ifmatch',
+    'ifMatch',
+    ({ queue }) => queue.configure({}, given({ ifmatch: '"1"' })),
+  ],
+  [
+    'unconfigure',
+    'if_match',
+    'ifMatch',
+    ({ queue }) => queue.unconfigure(given({ if_match: '"1"' })),
+  ],
+  [
+    'configure of a limit',
+    'ifmatch',
+    'ifMatch',
+    ({ limit }) => limit.configure({}, given({ ifmatch: '"1"' })),
+  ],
+  ['queues', 'perfix', 'prefix', ({ client }) => all(client.queues(given({ perfix: 'q' })))],
+  [
+    'consume',
+    'lockTtlSecond',
+    'lockTtlSeconds',
+    ({ queue }) => queue.consume(() => {}, given({ lockTtlSecond: 5 })),
+  ],
+  [
+    'consumeMany',
+    'maxDelivery',
+    'maxDeliveries',
+    ({ client }) => client.consumeMany({ prefix: 'q' }, () => {}, given({ maxDelivery: 5 })),
+  ],
+  [
+    'purgeQueues',
+    'perfix',
+    'prefix',
+    ({ client }) => all(purgeQueues(client, given({ perfix: 'q' }))),
+  ],
+]
+
+test.each(calls)(
+  '%s refuses the option %s, names %s, and sends nothing',
+  async (_, option, meant, call) => {
+    const called = clientOf([succeeds])
+    await expect(call(called)).rejects.toThrow(
+      new TypeError(`Unknown option "${option}": it is ${meant}`),
+    )
+    expect(called.asked).toEqual([])
+  },
+)
+
+test.each([
+  [{ auht: { kind: 'none' } }, '"auht": it is auth'],
+  [{ timeout_ms: 5 }, '"timeout_ms": it is timeoutMs'],
+  [{ retry: { attempts_max: 5 } }, '"attempts_max": it is attemptsMax'],
+  [{ region: 'eu' }, '"region": there are url, auth, fetch, timeoutMs, retry'],
+])('createClient refuses %j', (options, words) => {
+  expect(() => createClient({ url: 'http://service', ...given(options) })).toThrow(
+    new TypeError(`Unknown option ${words}`),
+  )
+})
+
+test('What is spelled as it was before is accepted', async () => {
+  const { queue, asked } = clientOf([succeeds])
+  await queue.pop({ ack: true })
+  expect(asked[0]?.url.searchParams.get('require_ack')).toBe('true')
+  const over = AbortSignal.abort()
+  await queue.consume(() => {}, { batch: 2, ttlSeconds: 20, signal: over })
+})
+
+test.each(['purgeQueues', 'redriveQueues'])(
+  '%s without a prefix touches no queue',
+  async (name) => {
+    const { client, asked } = clientOf([succeeds])
+    const each = name === 'purgeQueues' ? purgeQueues : redriveQueues
+    await expect(all(each(client, given({})))).rejects.toThrow('prefix is missing')
+    expect(asked).toEqual([])
+  },
+)
+
+test.each([[undefined], [{}], [{ endpoint: 'http://service' }]])(
+  'createClient(%j) says that url is missing',
+  (options) => {
+    expect(() => createClient(options as unknown as ClientOptions)).toThrow(
+      new TypeError(
+        'The client needs url: the Url that the deployment prints, or http://localhost:8000',
+      ),
+    )
+  },
+)
+
+test.each([['typo'], [null], [undefined], [7], [['q']], [{}], [{ prefix: 'a', queues: ['b'] }]])(
+  'consumeMany(%j) says what its first argument is',
+  async (which) => {
+    const { client } = clientOf([succeeds])
+    await expect(client.consumeMany(which as never, () => {})).rejects.toThrow(
+      new TypeError('The first argument says which queues: { prefix } or { queues: [id, …] }'),
+    )
+  },
+)
+
+describe('The name that is meant', () => {
+  const names = { count: 0, requireAck: 0, acknowledge: 0, ttlSeconds: 0 } as const
+
+  test.each([['noAck'], ['autoAck'], ['max'], ['__proto__x'], ['0']])(
+    'is not guessed for %s, which is near none: all are told',
+    (name) => {
+      expect(() => checkOptions({ [name]: 1 }, names)).toThrow(
+        `Unknown option "${name}": there are count, requireAck, acknowledge, ttlSeconds`,
+      )
+    },
+  )
+
+  test.each(['toString', 'constructor'])('is not what every object inherits: %s', (name) => {
+    expect(() => checkOptions({ [name]: 1 }, names)).toThrow(TypeError)
+  })
+})
