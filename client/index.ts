@@ -2,12 +2,11 @@
 
 import type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
 import type { Which } from '../lambdas/consumer/core/many-options.ts'
-import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
+import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
-import { queuesNames } from './option-names.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { idsOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
@@ -25,6 +24,14 @@ export type QueuesOptions = CallOptions & {
   readonly detail?: boolean | undefined
   /** Queues a page, 1–100. Default 100. */
   readonly pageSize?: number | undefined
+}
+
+const queuesNames: Names<QueuesOptions> = {
+  prefix: 0,
+  ids: 0,
+  detail: 0,
+  pageSize: 0,
+  signal: 0,
 }
 
 export interface Client extends RatePatternVerbs, QueuePatternVerbs {

@@ -3,8 +3,6 @@
 import type { Names } from '../lambdas/foundation/shared/known-options.ts'
 import type { BulkOptions } from './bulk.ts'
 import type { ClientOptions } from './connect.ts'
-import type { ConsumeOptions } from './consume/options.ts'
-import type { QueuesOptions } from './index.ts'
 import type { CallOptions, MatchOptions, Queue } from './queue.ts'
 import type { RetryOptions } from './retry.ts'
 
@@ -26,26 +24,7 @@ export const createClientNames: Names<ClientOptions> = {
 }
 export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
 export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
-export const queuesNames: Names<QueuesOptions> = {
-  prefix: 0,
-  ids: 0,
-  detail: 0,
-  pageSize: 0,
-  ...call,
-}
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
-export const consumeNames: Names<ConsumeOptions> = {
-  concurrency: 0,
-  batchSize: 0,
-  lockTtlSeconds: 0,
-  batch: 0,
-  ttlSeconds: 0,
-  competing: 0,
-  graceMs: 0,
-  idleMsMax: 0,
-  onError: 0,
-  ...call,
-}
 
 const push: Second<'push'> = { priority: 0, ...key }
 const pushMany: Second<'pushMany'> = key

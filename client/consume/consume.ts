@@ -1,10 +1,15 @@
 import { untilGrace } from '../../lambdas/consumer/core/stop.ts'
 import { LOCK_TTL_SECONDS_DEFAULT } from '../../lambdas/foundation/shared/bounds.ts'
 import { checkOptions } from '../../lambdas/foundation/shared/known-options.ts'
-import { consumeNames } from '../option-names.ts'
 import type { Queue } from '../queue.ts'
 import { idleQueue } from './idle.ts'
-import type { Consumed, ConsumeFailure, ConsumeOptions, Handler } from './options.ts'
+import {
+  type Consumed,
+  type ConsumeFailure,
+  type ConsumeOptions,
+  consumeNames,
+  type Handler,
+} from './options.ts'
 import type { Shift } from './shift.ts'
 import { work } from './worker.ts'
 

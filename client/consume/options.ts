@@ -1,3 +1,4 @@
+import type { Names } from '../../lambdas/foundation/shared/known-options.ts'
 import type { PushPopError } from '../errors.ts'
 import type { Item } from '../views.ts'
 
@@ -33,6 +34,19 @@ export type ConsumeOptions<T = unknown> = {
   readonly idleMsMax?: number | undefined
   /** Every failure, none of which ends the work. Default: a line on the console. */
   readonly onError?: ((failure: ConsumeFailure<T>) => void) | undefined
+}
+
+export const consumeNames: Names<ConsumeOptions> = {
+  concurrency: 0,
+  batchSize: 0,
+  lockTtlSeconds: 0,
+  batch: 0,
+  ttlSeconds: 0,
+  competing: 0,
+  graceMs: 0,
+  idleMsMax: 0,
+  onError: 0,
+  signal: 0,
 }
 
 export type ConsumeFailure<T = unknown> =

@@ -43,7 +43,7 @@ describe('npm start', () => {
       await fetch(`${url}/queue/orders/nothing`)
       await until(() => started.stdout().includes('/queue/orders/nothing'))
       const [push, look, pop, nothing] = started.stdout().match(/^\d\d:\d\d:\d\d .*$/gm) ?? []
-      expect(push).toMatch(/POST {2}\/queue\/orders\/push {2}200 {2}[\d.]+ ms {2}\d+ WRU$/)
+      expect(push).toMatch(/POST {2}\/queue\/orders\/push {2}200 {2}[\d.]+ ms {2}\d+ WRU, \d+ RRU$/)
       expect(look).toMatch(/GET {3}\/queue\/orders {2}200 {2}[\d.]+ ms {2}0\.5 RRU$/)
       expect(pop).toMatch(/POST {2}\/queue\/orders\/pop {2}200 {2}[\d.]+ ms {2}\d+ WRU, \d+ RRU$/)
       expect(nothing).toMatch(/GET {3}\/queue\/orders\/nothing {2}404 NOT_FOUND {2}[\d.]+ ms$/)
