@@ -1,4 +1,4 @@
-import { ID_RULE, isQueueId } from '../../lambdas/foundation/queue-id.ts'
+import { ID_RULE, isQueueId, whyNot } from '../../lambdas/foundation/queue-id.ts'
 import { wrongUsage } from '../failure.ts'
 
 /** Words of a command line: `QUEUE`, `[ITEM…]`. */
@@ -48,6 +48,6 @@ function checkId(command: string, word: string, kind: 'queue' | 'key'): void {
   if (isQueueId(word)) return
   const what = kind === 'queue' ? 'not a queue id' : "not a rate limit's key"
   throw wrongUsage(
-    `Cannot ${command} because ${JSON.stringify(word)} is ${what}: ` + `that is ${ID_RULE}`,
+    `Cannot ${command} because ${JSON.stringify(word)} is ${what}: that is ${ID_RULE}${whyNot(word)}`,
   )
 }

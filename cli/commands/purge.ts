@@ -34,7 +34,8 @@ export const purge = command({
   async run(context): Promise<ExitCode> {
     const { given, io, target } = context
     const which = oneOf('purge', context.words, given.prefix)
-    if (!given.yes) checkAskable(io, `purge ${which.name}`)
+    const shown = which.kind === 'queue' ? which.name : `--prefix ${JSON.stringify(which.name)}`
+    if (!given.yes) checkAskable(io, `purge ${shown}`)
     const queues = await target()
     return which.kind === 'queue'
       ? purgeOne(context, queues, which.name)

@@ -79,7 +79,10 @@ async function redriveOne(context: Run, queues: Target, word: string): Promise<E
   const sentence = `Moved ${counted(itemsRedriven, 'item')} back to ${originOf(queue)}`
   if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}.`)
   if (isJson) await print(JSON.stringify(lineOf(queue, moved)))
-  else {
+  else if (itemsRedriven + itemsLeft === 0) {
+    // To the service it is one and the same: it forgets an empty queue.
+    tell(`${sentence}: ${queue} is empty, or there is no such queue.`)
+  } else {
     const isLimit = given.limit !== undefined && itemsRedriven >= given.limit
     const why = isLimit ? '' : ' (locked, or pushed there by hand)'
     tell(

@@ -68,7 +68,7 @@ export async function overPrefix<Answer extends object>(
   }
   if (interrupt.aborted) throw interrupted(`Stopped. ${told()}.`)
   if (done + failures.length === 0) {
-    if (!isJson) tell(`There is ${run.nothing} whose id begins with ${run.prefix}.`)
+    if (!isJson) tell(`There is ${run.nothing} whose id begins with ${JSON.stringify(run.prefix)}.`)
     return exitCodes.nothingThere
   }
   if (!isJson) tell(`${told()}.`)

@@ -13,7 +13,8 @@ export function nodeTooOld(
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined
   return (
     `Cannot go on because ${what} needs Node ${wanted} or newer, and this is v${running}; ` +
-    'install a newer one from https://nodejs.org, or switch to it with your version manager'
+    'install a newer one from https://nodejs.org, switch to it with your version manager, or put it into your ' +
+    'project: npm install --save-dev node@24'
   )
 }
 

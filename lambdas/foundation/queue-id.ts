@@ -11,7 +11,7 @@ export function checkQueueId(id: unknown): void {
 }
 
 /** `x-deadletter-deadletter` is made of the right characters, so the rule alone would explain nothing. */
-const whyNot = (id: unknown): string =>
+export const whyNot = (id: unknown): string =>
   typeof id === 'string' && isDeadLetterQueue(id) && isDeadLetterQueue(originOf(id))
     ? '; a dead-letter queue has none of its own, so "-deadletter" may stand at the end once'
     : ''

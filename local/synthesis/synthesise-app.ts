@@ -10,6 +10,7 @@ import { dirname, extname, join, resolve } from 'node:path'
 import { LOCAL } from '../../lib/constructs/function-settings.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { isObject } from '../template/assembly.ts'
+import { loaderAdvice, loaderOf } from './loader.ts'
 import { hashSources } from './source-hash.ts'
 
 /** PushPop's own; JavaScript in the package. */
@@ -48,8 +49,9 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
   }
   const root = projectOf(app)
   const isForeign = app !== pushPop
+  const settings = settingsOf(app, root)
   const context = JSON.stringify({
-    ...contextOf(app, root),
+    ...(isObject(settings.context) && settings.context),
     // Without it the template does not say where the code of a function is.
     'aws:cdk:enable-asset-metadata': true,
     [LOCAL]: true,
@@ -70,7 +72,7 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
   await mkdir(cache, { recursive: true })
   const fresh = await mkdtemp(join(cache, 'fresh-'))
   try {
-    await run(app, root, fresh, context, options.signal)
+    await run({ app, root, outdir: fresh, context, command: settings.app, signal: options.signal })
     await rename(fresh, kept)
   } catch (error) {
     await rm(fresh, { recursive: true, force: true })
@@ -81,16 +83,21 @@ export async function synthesiseApp(options: SynthesisOptions): Promise<string> 
   return kept
 }
 
-async function run(
-  app: string,
-  root: string,
-  outdir: string,
-  context: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const child = spawn(process.execPath, [app], {
+type Run = {
+  readonly app: string
+  readonly root: string
+  readonly outdir: string
+  readonly context: string
+  /** The `app` of cdk.json. */
+  readonly command: unknown
+  readonly signal: AbortSignal | undefined
+}
+
+async function run({ app, root, outdir, context, command, signal }: Run): Promise<void> {
+  const loader = loaderOf(app, root, command)
+  const child = spawn(process.execPath, [...loader.args, app], {
     cwd: root,
-    env: { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
+    env: { ...loader.env, ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
     stdio: ['ignore', 'ignore', 'pipe'],
     signal,
   })
@@ -103,7 +110,10 @@ async function run(
     child.on('close', (exitCode, killedBy) => done(killedBy ?? exitCode))
   })
   if (code === 0 && existsSync(join(outdir, 'manifest.json'))) return
-  const reason = code === 0 ? 'it wrote no cloud assembly' : findReason(output) || `exit ${code}`
+  const reason =
+    code === 0
+      ? 'it wrote no cloud assembly; it must be the file with `new App()`, often in bin/'
+      : `${findReason(output) || `exit ${code}`}${loaderAdvice(app, loader, output)}`
   throw new StartError(`Cannot synthesise ${app} because of this: ${reason}`)
 }
 
@@ -141,15 +151,15 @@ export function projectOf(app: string): string {
   return upwards(dirname(app), 'package.json') ?? dirname(app)
 }
 
-/** The feature flags that its CLI would hand to the app. */
-function contextOf(app: string, root: string): Readonly<Record<string, unknown>> {
+/** What its CLI reads in its cdk.json: among others, the feature flags that it would hand to the app. */
+function settingsOf(app: string, root: string): Readonly<Record<string, unknown>> {
   const directory = upwards(dirname(app), 'cdk.json')
   // A cdk.json above the project belongs to another one.
   if (!directory?.startsWith(root)) return {}
   const file = join(directory, 'cdk.json')
   try {
     const settings: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    return isObject(settings) && isObject(settings.context) ? settings.context : {}
+    return isObject(settings) ? settings : {}
   } catch (error) {
     throw new StartError(`Cannot read ${file} because of this: ${messageOf(error)}`)
   }

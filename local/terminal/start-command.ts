@@ -22,7 +22,7 @@ export async function startCommand(
   args: readonly string[],
   typed: Typed = 'npm start --',
 ): Promise<number> {
-  const taken = takenByNpm(process.env)
+  const taken = takenByNpm(process.env, args)
   if (taken !== undefined) {
     process.stderr.write(`${taken}\n`)
     return 2

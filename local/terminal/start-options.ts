@@ -57,7 +57,7 @@ export function readArguments(
     const [flag = '', inline] = splitOnce(args[at] ?? '', '=')
     if (flag === '-h') return { kind: 'help' }
     const option = options.find(({ name }) => flag === `--${name}`)
-    if (!option) return wrong(`there is no option ${JSON.stringify(args[at])}`)
+    if (!option) return wrong(`there is no option ${JSON.stringify(args[at])}${meantApp(flag)}`)
     if (!('value' in option)) {
       if (inline !== undefined) return wrong(`${flag} takes no value`)
       given.set(option.name, '')
@@ -71,15 +71,32 @@ export function readArguments(
   return readOptions(given, wrong)
 }
 
+const meantApp = (word: string): string =>
+  /^[^-].*\.[cm]?[jt]s$/.test(word) ? `; did you mean --app ${word}?` : ''
+
 /**
  * Options that npm took for its own: `npm start --port=8102` gives us none of it, but a variable. With nothing said
  * we would start with other settings than the user typed.
  */
-export function takenByNpm(environment: Readonly<Record<string, string | undefined>>) {
+export function takenByNpm(
+  environment: Readonly<Record<string, string | undefined>>,
+  args: readonly string[],
+) {
   const taken = options.find(({ name }) => environment[`npm_config_${name}`] !== undefined)
   if (taken === undefined || environment.npm_lifecycle_event !== 'start') return undefined
-  const value = 'value' in taken ? ` ${environment[`npm_config_${taken.name}`]}` : ''
+  const value = 'value' in taken ? ` ${valueTaken(taken, environment, args)}` : ''
   return `Cannot start because npm took --${taken.name} for itself; write npm start -- --${taken.name}${value}`
+}
+
+/** Of `npm start --port 8102` npm takes `--port` for a flag, and leaves us the number. */
+function valueTaken(
+  { name, value }: Extract<(typeof options)[number], { readonly value: string }>,
+  environment: Readonly<Record<string, string | undefined>>,
+  [first]: readonly string[],
+): string {
+  const taken = environment[`npm_config_${name}`]
+  if (taken !== 'true' && taken !== '') return String(taken)
+  return first === undefined || first.startsWith('-') ? value : first
 }
 
 type Wrong = (reason: string) => ReadArguments

@@ -32,6 +32,7 @@ describe('what is wrong with a command line is told in a sentence, with exit cod
     ['pop q --ack=yes', '--ack takes no value'],
     ['pop q --auth basic', '--auth must be iam, token or none, not "basic"'],
     ['pop a/b', '"a/b" is not a queue id'],
+    ['redrive a-deadletter-deadletter', '; a dead-letter queue has none of its own'],
     ['pop a b', '"b" is one word too many'],
     ['ack q', 'Cannot ack because LOCK is missing'],
     ['ack q A B --ids x', '--ids goes with one lock'],

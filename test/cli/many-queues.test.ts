@@ -17,7 +17,7 @@ describe.each(places)('on $name', ({ start }) => {
     await pushpop(`push ${prefix}b 3`)
     const unasked = await pushpop(`purge --prefix ${prefix}`)
     expect(unasked).toMatchObject({ code: 2, stdout: '' })
-    expect(unasked.stderr).toContain('use --yes')
+    expect(unasked.stderr).toMatch(/^Cannot purge --prefix ".*\." because .*use --yes$/m)
 
     const refused = await pushpop(`purge --prefix ${prefix}`, { isTTY: true, stdin: 'no\n' })
     expect(refused.code).toBe(4)
@@ -45,7 +45,7 @@ describe.each(places)('on $name', ({ start }) => {
     expect(nothing).toEqual({
       code: 3,
       stdout: '',
-      stderr: 'There is no queue whose id begins with no-such-.\n',
+      stderr: 'There is no queue whose id begins with "no-such-".\n',
     })
   })
 

@@ -95,4 +95,8 @@ test('Redrive moves what was dead-lettered back, in as many calls as it takes.',
   expect(JSON.parse(rest.stdout)).toMatchObject({ items_redriven: 100, items_left: 0 })
   const { stdout } = await pushpop(`pop ${q} --count 3`)
   expect(stdout).toBe('0\n1\n2\n')
+  const nothing = await pushpop(`redrive ${q}.nope`)
+  expect(nothing.stderr).toBe(
+    `Moved 0 items back to ${q}.nope: ${q}.nope-deadletter is empty, or there is no such queue.\n`,
+  )
 })

@@ -275,10 +275,10 @@ describe('a rate limit', () => {
     const queue = client.queue(`${prefix}1`)
     const source = { from: 'pattern', prefix }
     const told = await queue.configuration()
-    expect(told).toMatchObject({ source, maxDeliveries: 5, etag: '"0"' })
+    expect(told).toMatchObject({ source, maxDeliveries: 5, etag: '"0.1"' })
     const own = await queue.configure({ ...told, capacity: 7 })
     expect(own).toMatchObject({ source: { from: 'queue' }, maxDeliveries: 5, capacity: 7 })
-    expect(await queue.unconfigure({ ifMatch: own.etag })).toMatchObject({ source, etag: '"2"' })
+    expect(await queue.unconfigure({ ifMatch: own.etag })).toMatchObject({ source, etag: '"2.1"' })
   })
 
   test('is waited for: a turn each', async () => {

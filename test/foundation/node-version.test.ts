@@ -13,6 +13,7 @@ it.each([
 it('A Node that is too old is told which one is needed, for what, and what to do.', () => {
   expect(() => needNode('99.0', 'pushpop/engine')).toThrow(
     `Cannot go on because pushpop/engine needs Node 99.0 or newer, and this is ${process.version}; ` +
-      'install a newer one from https://nodejs.org, or switch to it with your version manager',
+      'install a newer one from https://nodejs.org, switch to it with your version manager, or put it into your ' +
+      'project: npm install --save-dev node@24',
   )
 })

@@ -146,7 +146,11 @@ describe('npm start says what is wrong', () => {
       `console.error('x [ERROR] Could not resolve "left-pad"'); throw new Error('Build failed with 1 error:\\nlambdas/push.ts:3:7: ERROR: Could not resolve "left-pad"')`,
       /lambdas\/push\.ts:3:7: ERROR: Could not resolve "left-pad"$/,
     ],
-    ['the app writes nothing', '', /it wrote no cloud assembly$/],
+    [
+      'the app writes nothing',
+      '',
+      /it wrote no cloud assembly; it must be the file with `new App\(\)`, often in bin\/$/,
+    ],
     [
       'the template is broken',
       templateOf('{"Resources":'),

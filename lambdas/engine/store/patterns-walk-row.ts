@@ -14,14 +14,14 @@ type Stored = {
   readonly n?: number
 }
 
-/**
- * Asks for a walk. With a shard and a `checkAt` the row is met by the sweeper like a queue whose time has
- * come; a time that is long over, so that no caller's clock counts.
- */
+/** By every clock. */
+const DUE = 0
+
+/** Asks for a walk: with a shard and a `checkAt` the sweeper meets the row like a queue whose time has come. */
 export const askForWalk = {
   UpdateExpression: 'SET #s=:shard,checkAt=:due ADD a :one',
   ExpressionAttributeNames: { '#s': 'shard' },
-  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': 0, ':one': 1 },
+  ExpressionAttributeValues: { ':shard': shardOf(patternsWalkKey.pk), ':due': DUE, ':one': 1 },
 }
 
 export function decodePatternsWalk(row: Row | undefined): PatternsWalk {
@@ -51,13 +51,12 @@ export function walkUpdate(
   update.set('e', after.settledMs)
   update.set('n', after.walks)
   const { beginMs, underWay } = after
-  const dueMs = underWay?.startedMs ?? beginMs
   const optional = {
     b: beginMs,
     s: underWay?.startedMs,
     w: underWay?.place,
     f: underWay?.failed || undefined,
-    checkAt: dueMs,
+    checkAt: underWay ? DUE : beginMs,
   }
   for (const [name, value] of Object.entries(optional)) {
     if (value === undefined) update.removes.push(name)

@@ -118,6 +118,56 @@ describe('an app', () => {
   })
 })
 
+describe('an app in TypeScript whose imports have no extensions', () => {
+  const app = () => synthesiseApp({ app: join(directory, 'bin/app.ts') })
+  const command = (with_: string) => write('cdk.json', `{"app":"npx ${with_} bin/app.ts"}`)
+  beforeEach(() => {
+    write('lib/stack.ts', "export const text: string = '{}'")
+    write(
+      'bin/app.ts',
+      `import { writeFileSync } from 'node:fs'
+      import { text } from '../lib/stack'
+      writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', text)`,
+    )
+  })
+
+  test('runs with tsx if cdk.json names it', async () => {
+    command('tsx')
+    write('node_modules/tsx/package.json', '{"exports":{".":"./loader.mjs"}}')
+    write(
+      'node_modules/tsx/loader.mjs',
+      `import { registerHooks } from 'node:module'
+      registerHooks({
+        resolve: (name, context, next) => next(name.endsWith('/stack') ? name + '.ts' : name, context),
+      })`,
+    )
+    expect(existsSync(join(await app(), 'manifest.json'))).toBe(true)
+  })
+
+  test('runs with ts-node if cdk.json names it', async () => {
+    command('ts-node --prefer-ts-exts')
+    write('node_modules/ts-node/package.json', '{}')
+    write(
+      'node_modules/ts-node/register.js',
+      `const module_ = require('node:module')
+      const text = "require('node:fs').writeFileSync(process.env.CDK_OUTDIR + '/manifest.json', '{}')"
+      module_._extensions['.ts'] = (loaded, file) => loaded._compile(text, file)`,
+    )
+    expect(existsSync(join(await app(), 'manifest.json'))).toBe(true)
+  })
+
+  test('is refused with the command that installs what cdk.json names', async () => {
+    command('tsx')
+    await expect(app()).rejects.toThrow(
+      /Cannot find module .*cdk\.json runs it with tsx, which is not installed: npm install --save-dev tsx$/,
+    )
+  })
+
+  test('is refused with what to do if cdk.json names nothing', async () => {
+    await expect(app()).rejects.toThrow(/Cannot find module .*; else install tsx .*"npx tsx /)
+  })
+})
+
 describe('why an app failed', () => {
   test.each([
     [

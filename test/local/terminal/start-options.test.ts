@@ -29,6 +29,7 @@ describe('the arguments of npm start', () => {
   test.each([
     [['--prot', '1'], 'there is no option "--prot"'],
     [['8000'], 'there is no option "8000"'],
+    [['bin/app.ts'], 'there is no option "bin/app.ts"; did you mean --app bin/app.ts?'],
     [['--port'], '--port needs a value'],
     [['--data='], '--data needs a value'],
     [['--memory=yes'], '--memory takes no value'],
@@ -49,12 +50,14 @@ describe('the arguments of npm start', () => {
   })
 
   test.each([
-    ['a value', { npm_config_port: '8102' }, 'npm start -- --port 8102'],
-    ['none', { npm_config_watch: 'true' }, 'npm start -- --watch'],
-  ])('that npm took for itself are refused, with %s', (_, taken, instead) => {
-    const sentence = takenByNpm({ ...taken, npm_lifecycle_event: 'start' })
+    ['a value', { npm_config_port: '8102' }, [], 'npm start -- --port 8102'],
+    ['a value behind it', { npm_config_port: 'true' }, ['8102'], 'npm start -- --port 8102'],
+    ['no value', { npm_config_port: 'true' }, [], 'npm start -- --port N'],
+    ['none', { npm_config_watch: 'true' }, [], 'npm start -- --watch'],
+  ])('that npm took for itself are refused, with %s', (_, taken, args, instead) => {
+    const sentence = takenByNpm({ ...taken, npm_lifecycle_event: 'start' }, args)
     expect(sentence).toMatch(/^Cannot start because npm took --\w+ for itself; write npm start/)
     expect(sentence?.endsWith(instead)).toBe(true)
-    expect(takenByNpm({ ...taken })).toBeUndefined()
+    expect(takenByNpm({ ...taken }, args)).toBeUndefined()
   })
 })
