@@ -155,6 +155,11 @@ describe('The name that is meant', () => {
     },
   )
 
+  test('is not asked for where the value is undefined, which counts as absent', () => {
+    checkOptions({ require_ack: undefined }, names)
+    checkOptions(undefined, names)
+  })
+
   test.each(['toString', 'constructor'])('is not what every object inherits: %s', (name) => {
     expect(() => checkOptions({ [name]: 1 }, names)).toThrow(TypeError)
   })

@@ -6,7 +6,9 @@ export type Names<Options> = Readonly<Record<keyof Options, 0>>
  * and an option that we ignored may be the one that keeps items: a pop without `requireAck` is for good.
  */
 export function checkOptions(options: object | undefined, names: Readonly<Record<string, 0>>) {
-  const unknown = Object.keys(options ?? {}).find((name) => !Object.hasOwn(names, name))
+  const given = Object.entries(options ?? {})
+  const [unknown] =
+    given.find(([name, value]) => value !== undefined && !Object.hasOwn(names, name)) ?? []
   if (unknown === undefined) return
   const known = Object.keys(names)
   const [first] = known
