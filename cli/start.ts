@@ -24,10 +24,10 @@ function checkWhatItNeeds(args: readonly string[]): void {
   // Your own CDK app brings its CDK.
   const isOwnApp = args.some((arg) => arg === '--app' || arg.startsWith('--app='))
   const missing = [...stores, ...(isOwnApp ? [] : cdk)].filter((name) => !isInstalled(name))
-  const emulator = missingEmulator()
+  const dynoxide = missingDynoxide()
   const commands = [
     ...(missing.length > 0 ? [`npm install --save-dev ${missing.join(' ')}`] : []),
-    ...(emulator === undefined ? [] : [`npm install --save-optional ${emulator}`]),
+    ...(dynoxide === undefined ? [] : [`npm install --save-optional ${dynoxide}`]),
   ]
   if (commands.length > 0) {
     throw failed(
@@ -41,7 +41,7 @@ function checkWhatItNeeds(args: readonly string[]): void {
  * The embedded DynamoDB has a package for each platform. It is optional for npm, so that the same
  * project can be installed on another platform.
  */
-function missingEmulator(): string | undefined {
+function missingDynoxide(): string | undefined {
   if (process.env.PUSHPOP_DYNAMODB_ENDPOINT || findDynoxide(process)) return undefined
   return dynoxideToInstall(process)
 }

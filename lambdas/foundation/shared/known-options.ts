@@ -2,8 +2,8 @@
 export type Names<Options> = Readonly<Record<keyof Options, 0>>
 
 /**
- * Throws if a name is none of these. Who writes JavaScript or spreads an object has no compiler that says so,
- * and an option that we ignored may be the one that keeps items: a pop without `requireAck` is for good.
+ * Throws if a name is none of these. In JavaScript, or with an object that is spread, no compiler says so, and
+ * an option that we ignored may be the one that keeps items: a pop without `requireAck` is for good.
  */
 export function checkOptions(options: object | undefined, names: Readonly<Record<string, 0>>) {
   const given = Object.entries(options ?? {})

@@ -91,7 +91,7 @@ async function replace(
   throw new QueueError('BUSY', 'Cannot change the queues’ patterns because others do; try again')
 }
 
-/** Nothing is written then: whoever puts the same again and again causes no walk. */
+/** Then we write nothing: the same patterns, put again and again, cause no walk. */
 const isAsBefore = (change: Change, { revision, patterns, deployed }: QueuePatternsRow): boolean =>
   revision > 0 && change.deployed === deployed && areSamePatterns(change.patterns, patterns)
 
