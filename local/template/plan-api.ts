@@ -37,7 +37,9 @@ export const SERVICE_ROUTE = 'POST /queue/{id}/push'
 export function planApis(resources: Resources, leftOut: string[]): ApiPlan[] {
   const routes = resources.ofType('AWS::ApiGatewayV2::Route')
   if (routes.some((route) => (route.property('AuthorizationType') ?? 'NONE') !== 'NONE')) {
-    leftOut.push('Authorisation is not checked: who reaches the address may call every route.')
+    leftOut.push(
+      'Authorisation is not checked: anybody who reaches the address may call every route.',
+    )
   }
   for (const stage of resources.ofType('AWS::ApiGatewayV2::Stage')) {
     const name = textOf(stage, 'StageName')
