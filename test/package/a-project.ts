@@ -98,6 +98,8 @@ export type Project = {
 
 export type Started = {
   readonly url: string
+  /** What it has written until now. */
+  said(): string
   /** Ctrl-C; resolves to the exit code. */
   stop(): Promise<number>
 }
@@ -153,7 +155,8 @@ export async function makeProject(
   }
 }
 
-async function start(bin: string, args: readonly string[], cwd: string): Promise<Started> {
+/** `pushpop start` of that command line, until it has said where it is. */
+export async function start(bin: string, args: readonly string[], cwd: string): Promise<Started> {
   const child = spawn(bin, ['start', ...args], { cwd, env: alone })
   const ended = new Promise<number>((resolve) => child.once('close', resolve))
   let said = ''
@@ -169,6 +172,7 @@ async function start(bin: string, args: readonly string[], cwd: string): Promise
   })
   return {
     url,
+    said: () => said,
     stop() {
       child.kill('SIGINT')
       return ended

@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path'
 import { type LocalStack, startLocalStack } from '../../../local/start-local-stack.ts'
 import { packInto, root, run } from '../a-project.ts'
 import { type Project, projects } from './projects.ts'
+import { startAndUse } from './start-and-use.ts'
 
 const files = join(import.meta.dirname, 'files')
 /** Ours first: the Node 24 and the CDK's command line of this repository. */
@@ -78,6 +79,13 @@ async function tryOut(project: Project, { url, packed }: Given): Promise<Verdict
     const { code, stdout, stderr } = await call(command)
     if (code !== 0) {
       return { kind: 'failed', said: `$ ${command.join(' ')} (${code})\n${stdout}${stderr}` }
+    }
+  }
+  if (project.starts !== undefined) {
+    try {
+      await startAndUse(cwd, project.starts)
+    } catch (error) {
+      return { kind: 'failed', said: `$ pushpop start --app ${project.starts}\n${error}` }
     }
   }
   return { kind: 'passed' }

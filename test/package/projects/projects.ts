@@ -1,6 +1,8 @@
 // Empty projects of the kinds that people have, each with the package installed as npm packs it. The files of
 // each are in `files/`, in the words that it would be written in there.
 
+import { dynoxideToInstall } from '../../../local/stores/dynoxide-binary.ts'
+
 export type Project = {
   readonly name: string
   /** As docs/package.md has it. */
@@ -13,6 +15,8 @@ export type Project = {
   readonly of?: 'pushpop' | 'client'
   /** In the project, one after the other; each must end with 0. */
   readonly commands: readonly (readonly string[])[]
+  /** Its CDK app, which `pushpop start` then runs: with a consumer of the queue `orders`. */
+  readonly starts?: string
 }
 
 const cdkInit = (language: string) => [
@@ -24,21 +28,27 @@ const cdkInit = (language: string) => [
   '--generate-only',
 ]
 
+/** What `pushpop start` tells people to install. */
+const binary = dynoxideToInstall(process)
+const forStart = ['@20minutes/s3rver@5.0.0', ...(binary === undefined ? [] : [binary])]
+
 export const projects: readonly Project[] = [
   {
     name: 'cdk-typescript',
     shows:
       '`cdk init app --language typescript`, unchanged: nodenext, CommonJS, tsx, jest with swc',
     init: cdkInit('typescript'),
-    install: ['esbuild'],
+    install: ['esbuild', ...forStart],
     commands: [['cdk', 'synth', '--quiet'], ['jest']],
+    starts: 'bin/app.ts',
   },
   {
     name: 'cdk-javascript',
     shows: '`cdk init app --language javascript`, unchanged: CommonJS, jest',
     init: cdkInit('javascript'),
-    install: ['esbuild'],
+    install: ['esbuild', ...forStart],
     commands: [['cdk', 'synth', '--quiet'], ['jest']],
+    starts: 'bin/app.js',
   },
   {
     name: 'cdk-ts-node',
@@ -53,8 +63,10 @@ export const projects: readonly Project[] = [
       'aws-cdk-lib@2.276.0',
       'constructs@10',
       'esbuild',
+      ...forStart,
     ],
     commands: [['tsc', '--noEmit'], ['ts-node', 'bin/app.ts'], ['jest']],
+    starts: 'bin/app.ts',
   },
   {
     name: 'cdk-oldest',

@@ -1,5 +1,5 @@
 import { consumer } from 'pushpop/consumer';
 
 export const handler = consumer((items) => {
-  for (const item of items) console.log(item.value);
+  for (const item of items) console.log(`ships ${item.value.order}`);
 });

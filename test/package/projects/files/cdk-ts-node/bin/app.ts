@@ -1,7 +1,7 @@
-import { App, Stack } from 'aws-cdk-lib';
-import { PushPop, PushPopProps } from 'pushpop';
+#!/usr/bin/env node
+import { App } from 'aws-cdk-lib';
+import { AppStack } from '../lib/app-stack';
 
-const props: PushPopProps = { authorisation: { kind: 'iam' } };
 const app = new App();
-new PushPop(new Stack(app, 'Shop'), 'Queues', props);
+new AppStack(app, 'Shop');
 app.synth();
