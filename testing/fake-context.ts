@@ -8,7 +8,18 @@ export type FakeContextOptions = {
   readonly memoryMb?: number | undefined
   /** `store.clock` of `startQueues`: a handler of `consumer(…)` then lives in the time of the test. */
   readonly clock?: Clock | undefined
+  /**
+   * What a handler of `consumer(…)` writes: `info` shows the line of each run, with its metrics, as on AWS.
+   * `PUSHPOP_LOG_LEVEL` unless set, else `warn`: what failed, and why.
+   */
+  readonly logLevel?: LogLevel | undefined
 }
+
+const logLevels = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+const logLevelOf = ({ PUSHPOP_LOG_LEVEL: wanted }: NodeJS.ProcessEnv): LogLevel =>
+  logLevels.find((known) => known === wanted?.toLowerCase()) ?? 'warn'
 
 /** It has what Lambda's own has, and fits `Context` of `@types/aws-lambda`. */
 export type FakeContext = ReturnType<typeof fakeContext>
@@ -19,6 +30,7 @@ export function fakeContext({
   timeoutSeconds = 60,
   memoryMb = 256,
   clock = systemClock,
+  logLevel = logLevelOf(process.env),
 }: FakeContextOptions = {}) {
   const endsAtMs = performance.now() + 1_000 * timeoutSeconds
   const arn = `arn:aws:lambda:us-east-1:123456789012:function:${functionName}`
@@ -37,5 +49,6 @@ export function fakeContext({
     fail() {},
     succeed() {},
     clock,
+    logLevel,
   }
 }

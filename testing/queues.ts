@@ -8,7 +8,7 @@ import type { Clock } from '../lambdas/foundation/system.ts'
 import { storeEnvironment } from '../local/stores/store-environment.ts'
 import { movableClock } from './clock.ts'
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded.ts'
-import { type FakeContext, fakeContext } from './fake-context.ts'
+import { type FakeContext, fakeContext, type LogLevel } from './fake-context.ts'
 
 type Tuning = Omit<QueuesOptions, 'tableName' | 'bucketName' | 'dynamodb' | 's3' | 'clock'>
 
@@ -16,6 +16,8 @@ export type TestQueuesOptions = EmbeddedOptions &
   Tuning & {
     /** What the table and the bucket are called; `pushpop` unless set. */
     readonly name?: string
+    /** As in `fakeContext`, for handlers that `wake` calls. */
+    readonly logLevel?: LogLevel | undefined
   }
 
 export type TestQueues = Embedded & {
@@ -52,7 +54,7 @@ const SWEEPS_MAX = 100
 
 /** DynamoDB and S3 on this machine, with a table, a bucket, and queues on them. */
 export async function startQueues(options: TestQueuesOptions = {}): Promise<TestQueues> {
-  const { name = 'pushpop', directory, environment, platform, ...tuning } = options
+  const { name = 'pushpop', directory, environment, platform, logLevel, ...tuning } = options
   const embedded = await startEmbedded({ directory, environment, platform })
   const { dynamodb, s3 } = embedded
   try {
@@ -80,7 +82,10 @@ export async function startQueues(options: TestQueuesOptions = {}): Promise<Test
       return `queue-${made}`
     },
     wake: (queue, handler) =>
-      handler({ 'detail-type': 'Items Available', detail: { queue } }, fakeContext({ clock })),
+      handler(
+        { 'detail-type': 'Items Available', detail: { queue } },
+        fakeContext({ clock, logLevel }),
+      ),
     async moveTime(ms) {
       clock.move(ms)
       return swept(queues)

@@ -3,9 +3,9 @@
 import { isDeadLetterQueue } from '../foundation/queue-id.ts'
 import { type Clock, secureRandom, systemClock } from '../foundation/system.ts'
 import { countPopped } from '../runtime/count-popped.ts'
-import { logOf } from '../runtime/environment.ts'
+import { logsOf } from '../runtime/environment.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
-import { describeError } from '../runtime/log.ts'
+import { describeError, type Log } from '../runtime/log.ts'
 import { createServices } from '../runtime/services.ts'
 import { currentTally, Tally, usageOf, withTally } from '../runtime/tally.ts'
 import { callNextOn } from './call-next.ts'
@@ -39,11 +39,11 @@ export function consumer<T = unknown>(
 ): (event: ConsumerEvent, context?: InvocationContext) => Promise<RunReport> {
   const { env } = process
   const settings = settingsOf(options, env)
-  const log = logOf(env)
+  const logFor = logsOf(env)
   let made: Edge | undefined
   // The first event makes it: a test may import the handler without having a table.
-  const edge = (clock: Clock): Edge => {
-    if (made?.clock === clock) return made
+  const edge = (clock: Clock, log: Log): Edge => {
+    if (made?.clock === clock && made.log === log) return made
     made = {
       queues: counted(createServices(env, log, clock)),
       clock,
@@ -60,6 +60,7 @@ export function consumer<T = unknown>(
     if (isDeadLetterQueue(queue) && env[variables.deadLetters] === 'no') {
       return { queue, ended: 'ignored', ...counts }
     }
+    const log = logFor(context)
     const tally = new Tally()
     const durationMs = stopwatch()
     const finish = (level: 'info' | 'error', fields: object): void => {
@@ -88,7 +89,7 @@ export function consumer<T = unknown>(
           counts,
           remainingMs,
         }
-        const ended = await runQueue(request, edge(context.clock ?? systemClock))
+        const ended = await runQueue(request, edge(context.clock ?? systemClock, log))
         finish('info', { ended })
         return { queue, ended, ...counts }
       } catch (error) {

@@ -1,3 +1,4 @@
+import type { InvocationContext } from './invocation.ts'
 import { createLog, type Level, type Log, levels } from './log.ts'
 import { variables } from './variables.ts'
 
@@ -22,9 +23,18 @@ export function numberIn(environment: Environment, name: string): number | undef
 export function logOf(environment: Environment, write?: (line: string) => void): Log {
   const wanted = environment[variables.logLevel]?.toLowerCase()
   const level: Level = levels.find((known) => known === wanted) ?? 'info'
-  return createLog({
-    level,
-    service: environment[variables.service] || 'PushPop',
-    ...(write !== undefined && { write }),
-  })
+  const service = serviceIn(environment)
+  return createLog({ level, service, ...(write !== undefined && { write }) })
 }
+
+/** The log of an invocation whose context may say what it wants to see. */
+export function logsOf(environment: Environment): (context: InvocationContext) => Log {
+  const usual = logOf(environment)
+  const service = serviceIn(environment)
+  const ofTests = new Map(
+    levels.map((level) => [level, createLog({ level, service, metrics: 'with-their-line' })]),
+  )
+  return ({ logLevel }) => (logLevel === undefined ? usual : (ofTests.get(logLevel) ?? usual))
+}
+
+const serviceIn = (environment: Environment): string => environment[variables.service] || 'PushPop'

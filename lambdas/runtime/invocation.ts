@@ -1,4 +1,5 @@
 import type { Clock } from '../foundation/system.ts'
+import type { Level } from './log.ts'
 
 /** What we use of Lambda's context. Not the type of `aws-lambda`: users need not install that package. */
 export type InvocationContext = {
@@ -6,6 +7,8 @@ export type InvocationContext = {
   getRemainingTimeInMillis?(): number
   /** The time of a test (`fakeContext` of `pushpop/testing`). Lambda gives none: then it is the system's. */
   readonly clock?: Clock
+  /** What a test wants to see of our lines (`fakeContext` too). Lambda says nothing: then the environment does. */
+  readonly logLevel?: Level
 }
 
 /** A minute, where there is no Lambda to say how long an invocation may take. */

@@ -1,4 +1,4 @@
-import { METRIC_NAMESPACE, metrics, SERVICE_DIMENSION } from './metric-names.ts'
+import { METRIC_NAMESPACE, SERVICE_DIMENSION, metrics as units } from './metric-names.ts'
 import type { Tally } from './tally.ts'
 
 export const levels = ['debug', 'info', 'warn', 'error'] as const
@@ -17,6 +17,8 @@ type LogOptions = {
   readonly level: Level
   /** The stack's name: the dimension of every metric. */
   readonly service: string
+  /** `with-their-line`: a test that wants fewer lines wants no metrics either. `always` unless set. */
+  readonly metrics?: 'always' | 'with-their-line'
   readonly write?: (line: string) => void
 }
 
@@ -24,7 +26,12 @@ type LogOptions = {
  * Writes lines of JSON to standard output, not by `console.log`: Lambda's puts its own text before each
  * line by default, and CloudWatch then finds no metrics in it.
  */
-export function createLog({ level, service, write = toStandardOutput }: LogOptions): Log {
+export function createLog({
+  level,
+  service,
+  metrics = 'always',
+  write = toStandardOutput,
+}: LogOptions): Log {
   const isWanted = (line: Level): boolean => levels.indexOf(line) >= levels.indexOf(level)
   return {
     write(lineLevel, message, fields = {}) {
@@ -34,8 +41,8 @@ export function createLog({ level, service, write = toStandardOutput }: LogOptio
       const embedded = embeddedMetrics(service, tally, nowMs)
       if (isWanted(lineLevel)) {
         write(JSON.stringify({ level: lineLevel, message, ...fields, ...embedded }))
-      } else if (embedded !== undefined) {
-        // A log level of fewer lines must not turn the metrics off.
+      } else if (embedded !== undefined && metrics === 'always') {
+        // On AWS a log level of fewer lines must not turn the metrics off.
         write(JSON.stringify(embedded))
       }
     },
@@ -59,7 +66,7 @@ function embeddedMetrics(service: string, tally: Tally, nowMs: number): Fields |
         {
           Namespace: METRIC_NAMESPACE,
           Dimensions: [[SERVICE_DIMENSION]],
-          Metrics: names.map((Name) => ({ Name, Unit: metrics[Name] })),
+          Metrics: names.map((Name) => ({ Name, Unit: units[Name] })),
         },
       ],
     },

@@ -5,7 +5,7 @@
 //
 // If the host itself is killed, the parent cleans up after it (start-host.ts).
 
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf, StartError } from '../start-error.ts'
 import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
@@ -89,7 +89,9 @@ async function start() {
 
 async function prepare(directory: string) {
   try {
-    await makeFolder(directory)
+    const isNew = await makeFolder(directory)
+    // The data of a machine belong into no repository. In a folder that was there, this is not ours to say.
+    if (isNew && request.owner) await writeFile(join(directory, '.gitignore'), '*\n')
     if (request.owner) await refuseForeign(directory)
     if (request.owner) await lockFolder(directory, request.owner)
   } catch (error) {
@@ -100,17 +102,21 @@ async function prepare(directory: string) {
   }
 }
 
-/** Not `recursive`: Node goes on for ever if a folder cannot be made although its parent is there (/proc/x). */
-async function makeFolder(directory: string): Promise<void> {
+/**
+ * Says whether it made it. Not `recursive`: Node goes on for ever if a folder cannot be made although its parent is
+ * there (/proc/x).
+ */
+async function makeFolder(directory: string): Promise<boolean> {
   try {
     await mkdir(directory)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
+    if (code === 'EEXIST') return false
     if (code !== 'ENOENT' || dirname(directory) === directory) throw error
     await makeFolder(dirname(directory))
     await mkdir(directory)
   }
+  return true
 }
 
 const ourFiles = ['dynamodb.sqlite', 'lock.sqlite', 'owner.json']

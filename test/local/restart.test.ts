@@ -1,7 +1,7 @@
 // A stack that is stopped while items wait, and comes back to its data: its consumer is called for them,
 // though no push follows. The handler could not be started before; now it can.
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { type LocalStack, startLocalStack } from '../../local/start-local-stack.ts'
@@ -67,6 +67,8 @@ it('Items that wait are announced when the stack comes back to its data.', async
   await until(() => dropped.some((sentence) => sentence.includes('Work')))
   await stack.stop()
   expect(handled).toEqual([])
+  // It made this folder; git is to leave it out.
+  expect(readFileSync(join(directory, '.gitignore'), 'utf8')).toBe('*\n')
 
   write(`export const handler = consumer(async ([item]) => {
     process.stdout.write('handled ' + item?.text + '\\n')

@@ -49,6 +49,9 @@ export type Packed = {
   readonly files: readonly { readonly path: string; readonly mode: number }[]
 }
 
+/** npm takes these, whatever `files` of package.json says. */
+export const alwaysPacked = ['LICENSE', 'README.md', 'package.json']
+
 /**
  * What `npm pack` does, in a folder of its own: `dist/` here would come and go under other tests, and
  * whoever has one would lose it.
@@ -56,8 +59,9 @@ export type Packed = {
 export async function packInto(folder: string): Promise<Record<'pushpop' | 'client', Packed>> {
   const stage = join(folder, 'stage')
   mkdirSync(stage)
-  const copied = ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', '.gitignore', 'docs']
-  for (const name of [...copied, 'packages/client/package.json', 'packages/client/README.md']) {
+  const copied = [...packageJson.files.filter((name) => name !== 'dist'), ...alwaysPacked]
+  const ofClient = ['packages/client/package.json', 'packages/client/README.md']
+  for (const name of [...copied, '.gitignore', ...ofClient]) {
     cpSync(join(root, name), join(stage, name), { recursive: true })
   }
   const build = join(root, 'scripts/build-package.ts')

@@ -1,5 +1,5 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as client from '../../client/index.ts'
 import dynoxideFolder from '../../dynoxide/package.json' with { type: 'json' }
@@ -13,6 +13,7 @@ import clientJson from '../../packages/client/package.json' with { type: 'json' 
 import { startQueues, type TestQueues } from '../../testing/index.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
+  alwaysPacked,
   dependencies,
   dynoxide,
   listPacked,
@@ -51,13 +52,27 @@ afterAll(() => {
   }
 })
 
+const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', ...alwaysPacked]
+const besideFolders = (paths: readonly string[]): string[] =>
+  paths.filter((path) => !/^(dist|docs|examples)\//.test(path)).sort()
+
+/** Links of pages, and of READMEs, that lead to no file of the archive; `test/docs` looks at their anchors. */
+function deadLinksIn({ files }: Packed, from: string): readonly string[] {
+  const paths = files.map(({ path }) => path)
+  return paths
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((page) =>
+      [...readFileSync(join(from, page), 'utf8').matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)]
+        .map(([, link = '']) => posix.join(posix.dirname(page), link))
+        .filter((target) => !paths.includes(target))
+        .map((target) => `${page} links to ${target}`),
+    )
+}
+
 describe('The package', () => {
   it('holds what was built, and nothing of this workplace.', async () => {
     const paths = packed.files.map(({ path }) => path)
-    const others = paths.filter((path) => !/^(dist|docs)\//.test(path))
-    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
-    // The README's links lead to them.
-    expect(paths).toEqual(expect.arrayContaining(['docs/README.md', 'docs/api.md']))
+    expect(besideFolders(paths)).toEqual(pages)
     const folders = new Set(paths.flatMap((path) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []))
     expect([...folders].sort()).toEqual([
       'bin',
@@ -70,7 +85,9 @@ describe('The package', () => {
       'local',
       'testing',
     ])
-    expect(paths.filter((path) => /(?<!\.d)\.ts$|\.map$|\.tgz$|\btest\b/.test(path))).toEqual([])
+    const notExamples = paths.filter((path) => !path.startsWith('examples/'))
+    const strange = /(?<!\.d)\.ts$|\.map$|\.tgz$|\btest\b/
+    expect(notExamples.filter((path) => strange.test(path))).toEqual([])
     const [main] = packed.files.filter(({ path }) => path === packageJson.bin.pushpop)
     expect((main?.mode ?? 0) & 0o111).toBe(0o111)
   })
@@ -78,8 +95,12 @@ describe('The package', () => {
   it('is made by `npm pack` in this repository of what was built there, and of nothing else.', async () => {
     expect(packageJson.scripts.prepack).toContain('scripts/build-package.ts')
     const { files } = await listPacked()
-    const others = files.map(({ path }) => path).filter((path) => !/^(dist|docs)\//.test(path))
-    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+    expect(besideFolders(files.map(({ path }) => path))).toEqual(pages)
+  })
+
+  it('has no page with a link to a file that it does not hold, nor has that of the client.', () => {
+    expect(deadLinksIn(packed, root)).toEqual([])
+    expect(deadLinksIn(packedClient, join(root, 'packages/client'))).toEqual([])
   })
 
   it('is small.', () => {

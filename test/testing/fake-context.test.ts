@@ -10,6 +10,20 @@ describe('A fake context', () => {
     expect(context.awsRequestId).not.toBe(fakeContext().awsRequestId)
   })
 
+  it('asks for the lines that PUSHPOP_LOG_LEVEL names, and for warnings if it names none.', () => {
+    const saved = process.env.PUSHPOP_LOG_LEVEL
+    try {
+      process.env.PUSHPOP_LOG_LEVEL = 'INFO'
+      expect(fakeContext().logLevel).toBe('info')
+      expect(fakeContext({ logLevel: 'error' }).logLevel).toBe('error')
+      process.env.PUSHPOP_LOG_LEVEL = 'loud'
+      expect(fakeContext().logLevel).toBe('warn')
+    } finally {
+      if (saved === undefined) delete process.env.PUSHPOP_LOG_LEVEL
+      else process.env.PUSHPOP_LOG_LEVEL = saved
+    }
+  })
+
   it('counts the remaining time down, and never below zero.', async () => {
     // As a handler may take it, without the object.
     const { getRemainingTimeInMillis } = fakeContext({ timeoutSeconds: 3 })

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { consumer } from '../../lambdas/consumer/index.ts'
 import { startQueues, type TestQueues } from '../../testing/index.ts'
 
@@ -53,7 +53,7 @@ describe('Queues for a test', () => {
   })
 
   it('wake a consumer, which lives in the same time: what a dead process had locked comes to it.', async () => {
-    Object.assign(process.env, store.environment, { PUSHPOP_LOG_LEVEL: 'error' })
+    Object.assign(process.env, store.environment)
     const seen: object[] = []
     const handler = consumer<{ order: number }>(async ([first], context) => {
       // By the time of the test this lock lives; by the system's it would have ended minutes ago.
@@ -68,6 +68,41 @@ describe('Queues for a test', () => {
     await store.moveTime(301_000)
     expect(await store.wake(queue, handler)).toMatchObject({ ended: 'empty', acknowledged: 1 })
     expect(seen).toEqual([{ deliveries: 2, lockedCount: 1 }])
+  })
+
+  it('keep the lines of a consumer’s runs out of a test’s output until somebody asks for them.', async () => {
+    Object.assign(process.env, store.environment)
+    delete process.env.PUSHPOP_LOG_LEVEL
+    const written: string[] = []
+    const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      written.push(String(text))
+      return true
+    })
+    const handler = consumer<{ order: number }>(([first]) => {
+      if (first?.value.order === 18) throw new Error('no such order')
+    })
+    try {
+      const queue = store.newQueue()
+      await store.queues.push(queue, { items: [item] })
+      await store.wake(queue, handler)
+      expect(written).toEqual([])
+      process.env.PUSHPOP_LOG_LEVEL = 'info'
+      await store.wake(queue, handler)
+      expect(written.map((line) => JSON.parse(line))).toMatchObject([
+        { level: 'info', message: 'run', queue, ended: 'empty', _aws: {} },
+      ])
+      // What failed is no noise.
+      delete process.env.PUSHPOP_LOG_LEVEL
+      written.length = 0
+      await store.queues.configure(queue, { maxDeliveries: 1 })
+      await store.queues.push(queue, { items: [{ text: '{"order":18}' }] })
+      await store.wake(queue, handler)
+      expect(written.map((line) => JSON.parse(line))).toMatchObject([
+        { level: 'error', message: 'handler failed', error: { message: 'no such order' } },
+      ])
+    } finally {
+      spy.mockRestore()
+    }
   })
 
   it('are found by a consumer’s handler through the environment.', async () => {

@@ -40,7 +40,8 @@ async function saysThat(stack: Started, text: string): Promise<void> {
   }
 }
 
-const push = (stack: Started, queue: string, item: unknown) => call(stack, `${queue}/push`, { item })
+const push = (stack: Started, queue: string, item: unknown) =>
+  call(stack, `${queue}/push`, { item })
 
 async function pop(stack: Started, queue: string): Promise<unknown> {
   const { items } = await call(stack, `${queue}/pop`)
