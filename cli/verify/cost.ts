@@ -47,6 +47,7 @@ const unitsOf: Readonly<Record<Operation, Units>> = {
   rateConfiguration: looks,
   ratePatterns: looks,
   health: nothing,
+  healthHead: nothing,
   other: nothing,
 }
 

@@ -6,7 +6,7 @@ import type { FunctionName } from '../runtime/function-name.ts'
 /** What a caller may be allowed to do; a token's scope is `pushpop/<duty>`. */
 export type Duty = 'push' | 'pop' | 'inspect' | 'manage' | 'rate'
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
 
 export type Route = {
   readonly method: Method
@@ -52,4 +52,6 @@ export const routes = [
   route('ratePatterns', 'GET', '/rate-config', 'Rate', 'manage'),
   route('configureRatePatterns', 'PUT', '/rate-config', 'Rate', 'manage'),
   route('health', 'GET', '/healthz', 'Health'),
+  // What monitors send. The gateway takes a HEAD for no route of a GET.
+  route('healthHead', 'HEAD', '/healthz', 'Health'),
 ] as const satisfies readonly Route[]

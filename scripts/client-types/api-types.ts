@@ -25,7 +25,7 @@ type Operation = {
   readonly summary: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Content
-  readonly responses: { readonly 200: Content; readonly 202?: Content }
+  readonly responses: { readonly 200: Partial<Content>; readonly 202?: Content }
 }
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -72,14 +72,16 @@ function typesOf(
   }
   const body = requestBody?.content['application/json'].schema
   if (body !== undefined) types.push(declare(`${name}Body`, body))
-  types.push(declare(`${name}Answer`, answerOf(responses), `${summary}.`))
+  const answer = answerOf(responses)
+  if (answer !== undefined) types.push(declare(`${name}Answer`, answer, `${summary}.`))
   return types
 }
 
-function answerOf(responses: Operation['responses']): Schema {
-  const answer = responses[200].content['application/json'].schema
+/** None where the answer has no body. */
+function answerOf(responses: Operation['responses']): Schema | undefined {
+  const answer = responses[200].content?.['application/json'].schema
   const accepted = responses[202]?.content['application/json'].schema
-  return accepted === undefined ? answer : { anyOf: [answer, accepted] }
+  return answer === undefined || accepted === undefined ? answer : { anyOf: [answer, accepted] }
 }
 
 const described = ({ schema, description }: Parameter): Schema => ({

@@ -43,7 +43,12 @@ export function openApiDocument(): Json {
           description: 'The limit, and its window in seconds: `"default";q=100;w=1`.',
           schema: { type: 'string' },
         },
-        ETag: { description: 'Changes with what is answered.', schema: { type: 'string' } },
+        ETag: {
+          description:
+            'Another one whenever what is answered changes. In `If-Match`, that of a configuration has a ' +
+            'change made only if nobody else has changed it since; the answer to the change has the next one.',
+          schema: { type: 'string' },
+        },
         IdempotencyReplayed: {
           description:
             '`true`: an earlier request with this key did it, and this one changed nothing.',
@@ -141,7 +146,9 @@ const headers = {
   },
   'If-Match': {
     name: 'If-Match',
-    description: 'The `ETag` of the configuration that is to be changed.',
+    description:
+      'The `ETag` of the configuration that is to be changed, as a `GET` or the last change gave it; else ' +
+      'the answer is 412, and nothing changes. Several, of which one must match, or `*` for any.',
     schema: { type: 'string' },
   },
 }
@@ -177,7 +184,7 @@ function accepted(operation: Operation, answer: v.GenericSchema): Json {
   }
 }
 
-function success(operation: Operation, answer: v.GenericSchema): Json {
+function success(operation: Operation, answer: v.GenericSchema | undefined): Json {
   const { summary, hasEtag, hasReplays, hasRateLimit } = operation
   return {
     description: summary,
@@ -192,7 +199,7 @@ function success(operation: Operation, answer: v.GenericSchema): Json {
         'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
       }),
     },
-    content: { 'application/json': { schema: schemaOf(answer) } },
+    ...(answer && { content: { 'application/json': { schema: schemaOf(answer) } } }),
   }
 }
 

@@ -46,7 +46,8 @@ export type Operation = {
   readonly summary: string
   readonly description: string
   readonly call: Call
-  readonly answer: v.GenericSchema
+  /** Absent where there is no body. */
+  readonly answer?: v.GenericSchema
   /** What 202 says, where there is one. */
   readonly accepted?: v.GenericSchema
   readonly hasEtag?: true
@@ -169,7 +170,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     tag: 'Inspection',
     summary: 'The configuration of a queue',
     description:
-      'Its own, those of its prefix, or the default: `source` says which. The `ETag` is the revision.',
+      'Its own, those of its prefix, or the default: `source` says which. The `ETag` is the revision of ' +
+      'its own, `"0"` where it never had any; with settings of a prefix, that of the patterns is behind it: `"0.7"`.',
     call: configurationCall,
     answer: answers.configuration,
     hasEtag: true,
@@ -197,7 +199,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   queuePatterns: {
     tag: 'Inspection',
     summary: 'The configurations of prefixes',
-    description: 'In the order in which they apply: the longest prefix first.',
+    description:
+      'In the order in which they apply: the longest prefix first. The `ETag` is the revision of all of them.',
     call: queuePatternsCall,
     answer: answers.queuePatterns,
     hasEtag: true,
@@ -308,7 +311,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   ratePatterns: {
     tag: 'Rate limits',
     summary: 'The configurations of prefixes',
-    description: 'In the order in which they apply: the longest prefix first.',
+    description:
+      'In the order in which they apply: the longest prefix first. The `ETag` is the revision of all of them.',
     call: rateConfigurationCall,
     answer: rateAnswers.ratePatterns,
     hasEtag: true,
@@ -329,6 +333,13 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     description: 'Open to everybody. Asks no store.',
     call: {},
     answer: answers.healthy,
+    errors: [],
+  },
+  healthHead: {
+    tag: 'Service',
+    summary: 'Whether the service is up, without a body',
+    description: 'As `GET` answers it.',
+    call: {},
     errors: [],
   },
 }

@@ -150,6 +150,7 @@ const keysAlone = {
  */
 export const expectedEvents: readonly Expected[] = [
   http('health', 'Health', 200, { status: 'ok' }),
+  http('health-head', 'Health', 200, {}),
   refused(['health', { path: '/nowhere' }], 'Health', 404, 'NOT_FOUND'),
   refused(['health', { path: '/queue/orders/push' }], 'Health', 405, 'METHOD_NOT_ALLOWED'),
 

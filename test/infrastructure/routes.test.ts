@@ -114,6 +114,6 @@ describe('Pages in a browser', () => {
       AllowHeaders: expect.arrayContaining(['authorization', 'content-type', 'idempotency-key']),
     })
     const open = [...routesIn(made)].filter(([, { asks }]) => asks === 'NONE')
-    expect(open.map(([key]) => key)).toEqual(['GET /healthz', 'OPTIONS /{proxy+}'])
+    expect(open.map(([key]) => key)).toEqual(['GET /healthz', 'HEAD /healthz', 'OPTIONS /{proxy+}'])
   })
 })

@@ -10,5 +10,6 @@ import { endpoint } from '../endpoint.ts'
  */
 export const healthEndpoints = () => ({
   health: endpoint({}, async () => ok({ status: 'ok' })),
+  healthHead: endpoint({}, async () => ok('')),
   preflight: endpoint({ unchecked: true }, async () => answer(204, '')),
 })

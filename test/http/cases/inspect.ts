@@ -184,4 +184,9 @@ export const inspectCases: Cases = {
   'health is open, short, and asks for nothing': async ({ call }) => {
     expect((await call('GET', '/healthz')).text).toBe('{"status":"ok"}')
   },
+  'HEAD of the health is its GET without a body': async ({ call }) => {
+    const [get, head] = [await call('GET', '/healthz'), await call('HEAD', '/healthz')]
+    expect([head.status, head.text]).toEqual([200, ''])
+    expect(head.headers['content-type']).toBe(get.headers['content-type'])
+  },
 }

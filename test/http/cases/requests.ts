@@ -20,7 +20,7 @@ export const requestCases: Cases = {
       ['DELETE', path(id), 'GET'],
       ['POST', path(id, 'config'), 'GET, PUT, DELETE'],
       ['POST', '/queues', 'GET'],
-      ['PUT', '/healthz', 'GET'],
+      ['PUT', '/healthz', 'GET, HEAD'],
       ['PATCH', path(id, 'pop'), 'POST'],
     ] as const
     for (const [method, at, allow] of wrongMethods) {

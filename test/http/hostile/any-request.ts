@@ -82,6 +82,7 @@ const addresses = fc.oneof(
       { method: 'PUT', path: '/queue-config' },
       { method: 'GET', path: '/queues' },
       { method: 'GET', path: '/healthz' },
+      { method: 'HEAD', path: '/healthz' },
     ),
   },
   {
