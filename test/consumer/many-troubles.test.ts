@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
-import { lookerOf } from '../../lambdas/consumer/core/look.ts'
+import { type List, lookerOf } from '../../lambdas/consumer/core/look.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { systemClock } from '../../lambdas/foundation/system.ts'
 import { Place } from './a-run.ts'
@@ -35,6 +35,29 @@ function pagesThat(pages: number, fails: (page: number, look: number) => Error |
   return { look: () => look().catch((error: unknown) => error), seen }
 }
 
+/** Looks at queues as the service lists them; it fails for pages with one that `isBad`, unless that is alone there. */
+function looker(names: readonly string[], isBad: (name: string) => boolean) {
+  const list: List = async ({ prefix = '', limit = 100, cursor = '' }) => {
+    const found = names.filter((name) => name.startsWith(prefix) && name > cursor)
+    const page = found.slice(0, limit)
+    if (page.some(isBad) && limit > 1) throw lost()
+    const queues = page.map((queue) => (isBad(queue) ? { queue } : { queue, count: 1 }))
+    return { queues, cursor: found.length > limit ? page.at(-1) : undefined }
+  }
+  return { look: lookerOf(list, { prefix: 'q.' }) }
+}
+
+/** How often each was seen. */
+async function looksAt(names: readonly string[], bad: readonly string[], looks: number) {
+  const { look } = looker(names, (name) => bad.includes(name))
+  const seen = new Map<string, number>()
+  for (let n = 0; n < looks; n += 1) {
+    const { standings } = await look().catch(() => ({ standings: [] }))
+    for (const { queue } of standings) seen.set(queue, (seen.get(queue) ?? 0) + 1)
+  }
+  return seen
+}
+
 describe('A look', () => {
   it('that fails now and then does not hide the pages behind it.', async () => {
     const { look, seen } = pagesThat(100, (_, nth) => (nth % 20 === 7 ? lost() : undefined))
@@ -43,10 +66,44 @@ describe('A look', () => {
     expect(Math.max(...seen)).toBe(19)
   })
 
-  it('at a page that always fails does not keep those before it from being seen.', async () => {
-    const { look, seen } = pagesThat(4, (page) => (page === 2 ? lost() : undefined))
-    for (let n = 0; n < 70; n += 1) await look()
-    expect(seen).toEqual([10, 10, 0, 0])
+  describe.each([
+    ['the first', ['q.000']],
+    ['one in the middle', ['q.137']],
+    ['the last', ['q.299']],
+    ['a hundred in a row', Array.from({ length: 100 }, (_, n) => `q.${110 + n}`)],
+  ])('at a page that always fails because of %s', (_, bad) => {
+    it('hides none of the others, whether they are before or behind it.', async () => {
+      const names = Array.from({ length: 300 }, (_, n) => `q.${String(n).padStart(3, '0')}`)
+      const rounds = await looksAt(names, bad, 1_000)
+      const missed = names.filter((name) => !bad.includes(name) && (rounds.get(name) ?? 0) < 3)
+      expect(missed).toEqual([])
+      expect(bad.filter((name) => rounds.has(name))).toEqual([])
+    })
+  })
+
+  it('tells of a queue that makes pages fail, when it has passed it.', async () => {
+    const { look } = looker(['q.1', 'q.2'], (name) => name === 'q.1')
+    const told: unknown[] = []
+    for (let n = 0; n < 8; n += 1) told.push(await look().catch((error: Error) => error.message))
+    // Five requests find it, the sixth gets past it, and the next has the queue behind it.
+    expect(told.slice(0, 6)).toEqual(Array.from({ length: 6 }, () => 'lost'))
+    expect(told[6]).toEqual({ standings: [{ queue: 'q.2', count: 1 }], endsRound: true })
+  })
+
+  it('at pages that all fail begins again and again, and goes on when they come.', async () => {
+    let works = false
+    const page = { queues: [{ queue: 'q.1', count: 1 }] }
+    const asked: (string | undefined)[] = []
+    const list: List = async ({ cursor }) => {
+      asked.push(cursor)
+      if (!works) throw lost()
+      return page
+    }
+    const look = lookerOf(list, { prefix: 'q.' })
+    for (let n = 0; n < 100; n += 1) await expect(look()).rejects.toThrow('lost')
+    works = true
+    expect(await look()).toEqual({ standings: page.queues, endsRound: true })
+    expect(new Set(asked)).toEqual(new Set([undefined]))
   })
 
   it('begins again where the cursor is refused, and fails only if the first page is.', async () => {

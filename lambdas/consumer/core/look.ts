@@ -1,8 +1,7 @@
 import { QUEUES_PER_PAGE_MAX } from '../../foundation/shared/bounds.ts'
-import { isDeadLetterQueue } from '../../foundation/shared/queue-id.ts'
 import type { Which } from './many-options.ts'
-import { mayPass } from './refusal.ts'
 import type { Standing } from './rota.ts'
+import { walkList } from './walk-list.ts'
 
 export type PageRequest = {
   readonly prefix?: string
@@ -23,9 +22,6 @@ export type Look = {
   readonly endsRound: boolean
 }
 
-/** A page that fails so often in a row must not hold up those before it. */
-const PAGE_TRIES_MAX = 5
-
 /** Looks at some of the queues each time, round and round: a page of the list, or a part of the names. */
 export function lookerOf(list: List, which: Which): () => Promise<Look> {
   if ('queues' in which) {
@@ -37,29 +33,7 @@ export function lookerOf(list: List, which: Which): () => Promise<Look> {
       return { standings: (await list({ ids })).queues, endsRound: next === 0 }
     }
   }
-  const { prefix } = which
-  let cursor: string | undefined
-  let failures = 0
-  return async () => {
-    try {
-      const page = await list({ prefix, limit: QUEUES_PER_PAGE_MAX, cursor })
-      cursor = page.cursor
-      failures = 0
-      const standings = page.queues.filter(({ queue }) => !isDeadLetterQueue(queue))
-      return { standings, endsRound: cursor === undefined }
-    } catch (error) {
-      failures += 1
-      const isRefused = cursor !== undefined && !mayPass(error)
-      // The same page next time: one that fails now and then must not hide those behind it.
-      if (isRefused || failures >= PAGE_TRIES_MAX) {
-        cursor = undefined
-        failures = 0
-      }
-      // It may be the cursor that is refused. The first page will tell.
-      if (isRefused) return { standings: [], endsRound: true }
-      throw error
-    }
-  }
+  return walkList(list, which.prefix)
 }
 
 /** A gateway takes a request line of some 10 KB, and a signature makes the request longer. */

@@ -14,7 +14,7 @@ export async function list(engine: Engine, request: ListRequest = {}): Promise<Q
   const { prefix = '', ids, detail = false, limit = PAGE_DEFAULT, cursor } = request
   if (ids !== undefined) {
     checkIds(request)
-    return { queues: await summariesOf(engine, ids, detail) }
+    return { queues: await summariesOf(engine, ids, { detail }) }
   }
   checkPrefix(prefix)
   checkLimit(limit, QUEUES_PER_PAGE_MAX)
@@ -27,7 +27,8 @@ export async function list(engine: Engine, request: ListRequest = {}): Promise<Q
   const queues = found.slice(0, limit)
   const last = queues.at(-1)
   return {
-    queues: await summariesOf(engine, queues, detail),
+    // A page of one says which queue it is, whatever its record: a walk of the list must get past it.
+    queues: await summariesOf(engine, queues, { detail, mayBeUnread: limit === 1 }),
     ...(found.length > limit && last !== undefined && { cursor: encodeListCursor(last) }),
   }
 }
@@ -55,10 +56,10 @@ const invalidIds = (what: string): QueueError =>
 async function summariesOf(
   engine: Engine,
   queues: readonly string[],
-  detail: boolean,
+  { detail, mayBeUnread = false }: { readonly detail: boolean; readonly mayBeUnread?: boolean },
 ): Promise<QueueSummary[]> {
   const { rows, unread } = await engine.dynamo.getReadable(queues.map(recordKey), false)
-  if (unread !== undefined && rows.length === 0) throw unread.error
+  if (unread !== undefined && rows.length === 0 && !mayBeUnread) throw unread.error
   const unreadable = new Set((unread?.keys ?? []).map(({ pk }) => queueOfRecordKey(pk)))
   const byQueue = new Map(rows.map((row) => [queueOfRecordKey(row.pk as string), row]))
   const nowMs = engine.clock.nowMs()
