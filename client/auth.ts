@@ -1,3 +1,4 @@
+import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import { cannotSendCredentials, isSafeForCredentials } from './address.ts'
 import { PushPopError } from './errors.ts'
 import { type AwsCredentials, signedHeaders } from './sigv4.ts'
@@ -25,7 +26,34 @@ export type UnsignedRequest = {
 /** Returns a request's headers together with those that prove who sends it. */
 export type Authorise = (request: UnsignedRequest) => Promise<Readonly<Record<string, string>>>
 
+type OfKind<Kind extends Auth['kind']> = Extract<Auth, { readonly kind: Kind }>
+const namesOf: { readonly [Kind in Auth['kind']]: Names<OfKind<Kind>> } = {
+  none: { kind: 0 },
+  token: { kind: 0, token: 0 },
+  iam: { kind: 0, credentials: 0, region: 0 },
+}
+
+/** In JavaScript no compiler does: `Bearer undefined` would be refused by a service that knows no better. */
+function checkAuth(auth: Auth): void {
+  const names = Object.hasOwn(namesOf, auth.kind) ? namesOf[auth.kind] : undefined
+  if (names === undefined) {
+    throw new TypeError(
+      `auth.kind must be 'iam', 'token' or 'none', and is ${JSON.stringify(auth.kind)}`,
+    )
+  }
+  checkOptions(auth, names, 'auth')
+  const [missing] =
+    Object.entries({
+      ...(auth.kind === 'token' && { token: auth.token }),
+      ...(auth.kind === 'iam' && { credentials: auth.credentials }),
+    }).find(([, value]) => value === undefined) ?? []
+  if (missing !== undefined) {
+    throw new TypeError(`auth.${missing} is missing, which auth.kind '${auth.kind}' needs`)
+  }
+}
+
 export function authoriser(auth: Auth, base: URL, nowMs: () => number): Authorise {
+  checkAuth(auth)
   if (auth.kind !== 'none' && !isSafeForCredentials(base)) {
     throw new TypeError(`${cannotSendCredentials(base)}, or auth: { kind: 'none' }`)
   }

@@ -11,7 +11,7 @@ type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb]
 // biome-ignore lint/suspicious/noExplicitAny: whatever the call takes.
 type Call = (...given: any) => unknown
 
-const call: Names<CallOptions> = { signal: 0 }
+export const call: Names<CallOptions> = { signal: 0 }
 const key = { idempotent: 0, idempotencyKey: 0, ...call } as const
 const settle: Second<'release'> = { ids: 0, ...call }
 

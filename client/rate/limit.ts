@@ -1,4 +1,6 @@
+import { checkOptions, type Names } from '../../lambdas/foundation/shared/known-options.ts'
 import { snakeCased } from '../../lambdas/foundation/shared/wire-names.ts'
+import { call } from '../option-names.ts'
 import type { CallOptions, MatchOptions } from '../queue.ts'
 import type { Send } from '../transport.ts'
 import { patternRequests, rateRequests } from './requests.ts'
@@ -43,6 +45,18 @@ export type DecideOptions = CallOptions & {
   readonly repeatLost?: boolean | undefined
 }
 
+const waitNames: Names<WaitOptions> = {
+  maxWaitMs: 0,
+  cost: 0,
+  caller: 0,
+  maxRequests: 0,
+  maxRequestsInQueue: 0,
+  windowMillis: 0,
+  repeatLost: 0,
+  ...call,
+}
+const decideNames: Names<DecideOptions> = { canWait: 0, ...waitNames }
+
 /** What is absent is as by default. */
 export type RateSettingsInput = Partial<RateSettings>
 
@@ -77,14 +91,31 @@ export function rateOf(send: Send, key: string): RateLimit {
   const requests = rateRequests(send, key)
   const limit: RateLimit = {
     key,
-    async decide({ repeatLost = true, signal, ...parameters } = {}) {
+    async decide(options = {}) {
+      checkOptions(options, decideNames)
+      const { repeatLost = true, signal, ...parameters } = options
       return decisionOf((await requests.decide(parameters, { repeatLost, signal })).body)
     },
-    wait: (options) => wait(limit, options),
-    verify: async (ticket, options) => ticketStateOf((await requests.verify(ticket, options)).body),
-    giveUp: async (ticket, options) => givenUpOf((await requests.giveUp(ticket, options)).body),
-    state: async (options) => rateStateOf((await requests.state(options)).body),
-    configuration: async (options) => rateConfigurationOf(await requests.configuration(options)),
+    async wait(options = {}) {
+      checkOptions(options, waitNames)
+      return wait(limit, options)
+    },
+    async verify(ticket, options) {
+      checkOptions(options, call)
+      return ticketStateOf((await requests.verify(ticket, options)).body)
+    },
+    async giveUp(ticket, options) {
+      checkOptions(options, call)
+      return givenUpOf((await requests.giveUp(ticket, options)).body)
+    },
+    async state(options) {
+      checkOptions(options, call)
+      return rateStateOf((await requests.state(options)).body)
+    },
+    async configuration(options) {
+      checkOptions(options, call)
+      return rateConfigurationOf(await requests.configuration(options))
+    },
     configure: async (settings, options) =>
       rateConfigurationOf(await requests.configure(snakeCased(settings), options)),
     unconfigure: async (options) => rateConfigurationOf(await requests.unconfigure(options)),

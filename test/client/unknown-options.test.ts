@@ -61,6 +61,17 @@ const calls: readonly (readonly [string, string, string, (of: Called) => Promise
     'ifMatch',
     ({ limit }) => limit.configure({}, given({ ifmatch: '"1"' })),
   ],
+  ['rate.decide', 'can_wait', 'canWait', ({ limit }) => limit.decide(given({ can_wait: true }))],
+  ['rate.wait', 'maxWait', 'maxWaitMs', ({ limit }) => limit.wait(given({ maxWait: 5 }))],
+  ['rate.verify', 'sgnal', 'signal', ({ limit }) => limit.verify('t', given({ sgnal: 1 }))],
+  ['rate.giveUp', 'sgnal', 'signal', ({ limit }) => limit.giveUp('t', given({ sgnal: 1 }))],
+  ['rate.state', 'sgnal', 'signal', ({ limit }) => limit.state(given({ sgnal: 1 }))],
+  [
+    'rate.configuration',
+    'sgnal',
+    'signal',
+    ({ limit }) => limit.configuration(given({ sgnal: 1 })),
+  ],
   ['queues', 'perfix', 'prefix', ({ client }) => all(client.queues(given({ perfix: 'q' })))],
   [
     'consume',
@@ -101,6 +112,20 @@ test.each([
 ])('createClient refuses %j', (options, words) => {
   expect(() => createClient({ url: 'http://service', ...given(options) })).toThrow(
     new TypeError(`Unknown option ${words}`),
+  )
+})
+
+test.each([
+  [{ kind: 'iam', credential: {} }, 'Unknown option "credential" in auth: it is credentials'],
+  [{ kind: 'token', tokn: 'x' }, 'Unknown option "tokn" in auth: it is token'],
+  [{ kind: 'none', region: 'eu' }, 'Unknown option "region" in auth: there are kind'],
+  [{ kind: 'token' }, "auth.token is missing, which auth.kind 'token' needs"],
+  [{ kind: 'iam', region: 'eu' }, "auth.credentials is missing, which auth.kind 'iam' needs"],
+  [{ kind: 'basic' }, "auth.kind must be 'iam', 'token' or 'none', and is \"basic\""],
+  [{}, "auth.kind must be 'iam', 'token' or 'none', and is undefined"],
+])('createClient refuses auth %j', (auth, words) => {
+  expect(() => createClient({ url: 'https://service', auth: given(auth) })).toThrow(
+    new TypeError(words),
   )
 })
 

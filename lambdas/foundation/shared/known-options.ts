@@ -5,7 +5,12 @@ export type Names<Options> = Readonly<Record<keyof Options, 0>>
  * Throws if a name is none of these. In JavaScript, or with an object that is spread, no compiler says so, and
  * an option that we ignored may be the one that keeps items: a pop without `requireAck` is for good.
  */
-export function checkOptions(options: object | undefined, names: Readonly<Record<string, 0>>) {
+export function checkOptions(
+  options: object | undefined,
+  names: Readonly<Record<string, 0>>,
+  /** The option that these are inside of. */
+  within?: string,
+) {
   const given = Object.entries(options ?? {})
   const [unknown] =
     given.find(([name, value]) => value !== undefined && !Object.hasOwn(names, name)) ?? []
@@ -16,7 +21,8 @@ export function checkOptions(options: object | undefined, names: Readonly<Record
     .filter(({ name, unlike }) => unlike <= name.length / 3)
     .sort((one, other) => one.unlike - other.unlike)
   const instead = first ? `it is ${first.name}` : `there are ${known.join(', ')}`
-  throw new TypeError(`Unknown option ${JSON.stringify(unknown)}: ${instead}`)
+  const where = within === undefined ? '' : ` in ${within}`
+  throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }
 
 /** Letters that only one of them has, in whatever order: enough to tell which of a few names was meant. */
