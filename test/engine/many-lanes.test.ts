@@ -36,7 +36,7 @@ const numbers = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => String(from + index))
 
 describe('A queue with 1,000 priorities in use', () => {
-  it('refuses another until one is empty, whoever asks.', async () => {
+  it('refuses another until one is empty, no matter which process asks.', async () => {
     const stage = openSimulated()
     const { queues, queue } = await wideQueue(stage, LANES_MAX)
     const another = { text: '"another"', priority: LANES_MAX }

@@ -43,7 +43,7 @@ describe('Once events are turned on', () => {
     )
   })
 
-  it('the walk through all queues is made once, whoever asks.', async () => {
+  it('the walk through all queues is made once, however many processes ask.', async () => {
     const stage = await silentQueues(3)
     await stage.engine().startTimers(inTime)
     const { wire, ...queues } = stage.engine()

@@ -135,7 +135,7 @@ describe('a request', () => {
     expect(answer).toMatch(/\r\n\r\n\{"message":"[^"]+"\}$/)
   })
 
-  test('is told to whoever listens, with what the function logged about it', async () => {
+  test('is told to its listener, with what the function logged about it', async () => {
     requests.length = 0
     await get('/a/x?do=log')
     await get('/nothing?secret=1')

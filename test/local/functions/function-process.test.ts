@@ -142,7 +142,7 @@ describe('a function', () => {
     expect(errorOf(outcome).errorType).toBe(errorType)
   })
 
-  test('ends with whoever started it, whatever it still has to do', async () => {
+  test('ends with the process that started it, whatever it still has to do', async () => {
     const folder = writeCode(
       directory,
       'kept-open',

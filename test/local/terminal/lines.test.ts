@@ -37,7 +37,7 @@ describe('the line of a request', () => {
     expect(lineOf(change)).toBe(line)
   })
 
-  test('begins with the time of whoever looks at it', () => {
+  test('begins with the time of day where somebody reads it', () => {
     const atMs = new Date(2026, 10, 18, 9, 5, 7).getTime()
     expect(requestLine({ ...request, atMs }, plain)).toMatch(/^09:05:07 {2}POST/)
   })
@@ -103,7 +103,7 @@ describe('what a function has to say', () => {
     )
   })
 
-  test('a notice, and every line, with the time of whoever looks at it', () => {
+  test('a notice, and every line, with the time of day where somebody reads it', () => {
     const atMs = new Date(2026, 10, 18, 9, 5, 7).getTime()
     const output = { functionId: 'Push', stream: 'stdout', text: 'hello' } as const
     expect(outputLine(output, plain, atMs)).toBe('09:05:07  [Push] hello')

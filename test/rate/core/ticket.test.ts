@@ -17,7 +17,7 @@ const turn: Turn = {
 const ticket = ticketOf(turn, secret)
 
 describe('A ticket', () => {
-  it('is read by whoever has the secret, or had it.', () => {
+  it('is read by a process that has the secret, or the one before it.', () => {
     expect(readTicket(ticket, [secret])).toEqual(turn)
     expect(readTicket(ticket, [bytes('the new secret, as long'), secret])).toEqual(turn)
   })

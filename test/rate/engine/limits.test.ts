@@ -79,7 +79,7 @@ describe('A place given up', () => {
 })
 
 describe('A key split into shards', () => {
-  it('lets as many go in all, whoever asks, and keeps each caller’s order.', async () => {
+  it('lets as many go in all, no matter which caller asks, and keeps each caller’s order.', async () => {
     const { limits } = onRates()
     await limits.configure('hot', { maxRequests: 100, shards: 7 })
     const callers = Array.from({ length: 150 }, (_, i) => ({ caller: `caller-${i}` }))

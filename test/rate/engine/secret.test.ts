@@ -36,7 +36,7 @@ const ticketFor = async (limits: ReturnType<ReturnType<typeof withoutSecret>['pr
 }
 
 describe('The secret of a table', () => {
-  it('is one for all processes, whoever makes it, and has 32 bytes.', async () => {
+  it('is one for all processes, no matter which of them makes it, and has 32 bytes.', async () => {
     const { store, process } = withoutSecret()
     const all = Array.from({ length: 8 }, () => process())
     const tickets = await Promise.all(all.map(ticketFor))
