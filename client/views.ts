@@ -1,6 +1,7 @@
 // What the calls answer, in the words of the engine (docs/engine.md): camelCase, times in
 // milliseconds, absent instead of null.
 
+import type { Item } from '../lambdas/consumer/core/item.ts'
 import { present } from '../lambdas/foundation/shared/present.ts'
 import type { CamelCased } from '../lambdas/foundation/shared/wire-names.ts'
 import { snakeCased } from '../lambdas/foundation/shared/wire-names.ts'
@@ -18,21 +19,7 @@ import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './raw-json.ts'
 import { ms, type View, viewOf } from './view-of.ts'
 
-export type Item<T> = {
-  readonly value: T
-  /** The item byte for byte: numbers that JavaScript would round are whole here. */
-  readonly text: string
-  readonly id: string
-  readonly priority: number
-  readonly pushedAtMs: number
-  /** 1 the first time. */
-  readonly deliveries: number
-  /** Why it was dead-lettered, on a dead-letter queue. */
-  readonly reason?: string
-  /** When it came to the dead-letter queue, and how often it had been delivered before that. */
-  readonly deadLetteredAtMs?: number
-  readonly priorDeliveries?: number
-}
+export type { Item }
 
 /** Its `deliveries` are those so far: 0 before the first. */
 export type PeekedItem<T> = Item<T> & { readonly state: 'ready' | 'locked' }
