@@ -36,7 +36,8 @@ export function findStrays(model: Model): string[] {
   for (const pk of rows.partitions()) {
     if ((!pk.startsWith('s#') && !pk.startsWith('b#')) || known.has(pk)) continue
     // The caller's transaction never came: this is documented, and the engine cannot know.
-    if (model.batchWriters.get(pk)?.command.verb === 'pushTransactItem') continue
+    const { verb } = model.batchWriters.get(pk)?.command ?? {}
+    if (verb === 'pushTransactItem' || verb === 'transact') continue
     for (const sk of rows.partition(pk)?.keys() ?? []) strays.push(`${pk}/${sk}`)
   }
   for (const key of world.store.objects.keys()) if (!known.has(key)) strays.push(`s3:${key}`)
