@@ -28,7 +28,7 @@ export class Model {
   /** Numbers whose items must still be readable after it. */
   readonly toRead = new Map<LaneLog, Range[]>()
   readonly #batches = new Map<string, AppendedBatch>()
-  /** The operation that wrote a batch, by the partition of its rows. */
+  /** The operation that wrote a batch, by the partition of its rows or the key of its object. */
   readonly batchWriters = new Map<string, Operation>()
 
   constructor(world: World) {

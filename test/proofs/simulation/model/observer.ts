@@ -38,7 +38,13 @@ export function observeChange(model: Model, change: Change): void {
 }
 
 export function observeRequest(model: Model, request: SimulatedRequest): void {
-  if (request.service === 's3') noteDeletedObjects(model, request)
+  if (request.service === 's3') {
+    noteDeletedObjects(model, request)
+    const { operation } = model
+    const { Key } = request.input as { readonly Key?: string }
+    if (request.name === 'PutObjectCommand' && operation)
+      model.batchWriters.set(`${Key}`, operation)
+  }
   for (const [log, ranges] of model.toRead) {
     const lane = model.queue(log.queue).current?.record.lanes.get(log.priority)
     if (lane?.epoch === log.epoch) checkReadable(model, log, lane, ranges)
