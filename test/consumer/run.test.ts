@@ -401,6 +401,26 @@ describe('The lock', () => {
     expect([seen, ending]).toEqual([[1, 2], 'empty'])
   })
 
+  it('that is found again late is given up: its life began with the first sending.', async () => {
+    const place = await Place.holding(1)
+    let lose = 2
+    const seen: unknown[] = []
+    const { ending } = await place.run((items) => void seen.push(...valuesOf(items)), {
+      lockTtlSeconds: 5,
+      through: ({ pop }) => ({
+        pop: async (queue, request) => {
+          const popped = await pop(queue, request)
+          lose -= 1
+          if (lose < 0) return popped
+          await place.clock.sleep(2_400)
+          throw lost()
+        },
+      }),
+    })
+    // By the time it is told of its lock, that has ended, or is about to.
+    expect([seen, ending]).toEqual([[], 'locked'])
+  })
+
   it('is acknowledged by itself where the pop that should have done it failed.', async () => {
     const place = await Place.holding(1, 2)
     let pops = 0

@@ -18,12 +18,14 @@ export type Item = {
   wasCondemned: boolean
   /** Processes that died with it in hand, and with nothing else of its queue. */
   deathsAlone: number
-  /** Of any process, before it was pushed. */
+  /** Handlers that had it and died or were given up. */
+  interruptions: number
+  /** Deaths of any process, before it was pushed. */
   readonly deathsBefore: number
   buriedFor: string | undefined
 }
 
-const DEATHS_FORGIVEN = 6
+const INTERRUPTIONS_FORGIVEN = 5
 
 type Work = {
   readonly items: readonly Item[]
@@ -56,6 +58,7 @@ export class Ledger {
       failures: 0,
       wasCondemned: false,
       deathsAlone: 0,
+      interruptions: 0,
       deathsBefore: this.#deaths,
       buriedFor: undefined,
     }
@@ -72,12 +75,8 @@ export class Ledger {
     const item = this.items[Number(text)] as Item
     if (item.buriedFor !== undefined) return
     item.buriedFor = reason
-    // Nobody can tell a good item from a killer if all who took it died, for the sake of another queue.
-    const { kind: own, failures, deathsAlone } = item
-    const isGuilty =
-      own === 'good'
-        ? this.#deaths - item.deathsBefore > DEATHS_FORGIVEN
-        : failures + deathsAlone > 0
+    const { failures, deathsAlone } = item
+    const isGuilty = item.kind === 'good' ? this.#isSuspect(item) : failures + deathsAlone > 0
     const isTrue = reason === 'poison' ? item.wasCondemned : reason === 'max_deliveries' && isGuilty
     if (isTrue || item.done) return
     const { number, kind } = item
@@ -134,9 +133,15 @@ export class Ledger {
       for (const work of works) {
         if (work.process !== process) continue
         works.delete(work)
+        for (const item of work.items) item.interruptions += 1
         if (how === 'died' && work.items.length === 1) (work.items[0] as Item).deathsAlone += 1
       }
     }
+  }
+
+  /** Nobody can tell a good item from a killer if all who took it died or gave it up, for whatever reason. */
+  #isSuspect({ interruptions, deathsBefore }: Item): boolean {
+    return interruptions + this.#deaths - deathsBefore > INTERRUPTIONS_FORGIVEN
   }
 
   isAtWork(process: string): boolean {
