@@ -124,10 +124,13 @@ class Run {
     for (const consumer of this.consumers) consumer.stop()
   }
 
-  /** Two looks a second for each process, whatever it has worked before. */
+  /** Two looks a second for each process, and a pause after each round, whatever it has worked before. */
   checkIdle(calls: number, ms: number): void {
-    const { processes } = this.#profile
-    const most = processes * (2 * (ms / 1_000) + 2)
+    const { processes, queues, names, pageSize, idleMsMax } = this.#profile
+    // Dead-letter queues are on the pages as well.
+    const pages = names ? 1 : Math.ceil((2 * queues.length) / pageSize)
+    const roundMs = (pages - 1) * LOOK_EVERY_MS + idleMsMax
+    const most = processes * pages * (ms / roundMs + 1)
     this.#met.max('max idle calls a second and process', calls / processes / (ms / 1_000))
     if (calls > most) this.#ledger.violations.push(`${calls} calls in ${ms} ms by the idle`)
   }

@@ -48,7 +48,7 @@ export const consumerMutants: readonly Mutant[] = [
     [lot, 'if (!known.has(id)) throw new UnknownItem(String(id))', ''], test(runTest)),
   mutant('consumer-goes-on-behind-a-failure', 'an exclusive queue keeps its order',
     [lot, '!competing && verdicts.some(({ back }) => back.length > 0)', 'competing && verdicts.length < 0'],
-    test(simulated), test(runTest)),
+    test(runTest, 'in one lot')),
   mutant('consumer-keeps-its-place', 'a queue gives up its place while others wait',
     [many, '(clock.nowMs() < endMs || !rota.someoneWaits)', 'clock.nowMs() < endMs + 3_600_000'],
     test(manyTest, 'turns'), test(simulated)),
