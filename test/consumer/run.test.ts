@@ -161,7 +161,7 @@ describe('What fails', () => {
   })
 
   it('holds up what came with it in one lot and fails as well, item by item.', async () => {
-    const place = await Place.holding()
+    const place = new Place()
     const worse = [1, 2].map((value) => ({ text: String(value), priority: 5 }))
     await place.in(place.queues.push(QUEUE, { items: worse }))
     const popped = await place.in(place.queues.pop(QUEUE, { requireAck: true, count: 2 }))

@@ -93,6 +93,7 @@ class Run {
   isQuiet = false
   /** By the last sweep. */
   anyLeft = true
+  #isOver = false
   #kills = 0
   #born = 0
 
@@ -121,6 +122,7 @@ class Run {
   }
 
   stopAll(): void {
+    this.#isOver = true
     for (const consumer of this.consumers) consumer.stop()
   }
 
@@ -171,7 +173,8 @@ class Run {
     consumer.onEnd = () => {
       this.#met.count('stopped')
       this.#checkEnd(consumer)
-      if (!this.isQuiet) again(this.#random.next() * 2_000)
+      // What it had done and not acknowledged comes again.
+      if (!this.#isOver) again(this.#random.next() * 2_000)
     }
     if (lives === 'until the end') return
     this.#after(this.#random.next() * 20_000, () => {
