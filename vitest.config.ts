@@ -22,6 +22,7 @@ const long = [
   'http/upkeep',
   'background/announcements/end-to-end',
   'proofs/consumer-simulation/lost-wakeup',
+  'proofs/many-simulation/many',
   'infrastructure/synth',
   'infrastructure/cfn-lint',
   'examples/recipes',

@@ -8,6 +8,7 @@ import { type Engine, readRecord } from '../../lambdas/engine/operations/attempt
 import { segmentRows } from '../../lambdas/engine/store/segments.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { checkItems } from './check-items.ts'
+import { checkPatterns } from './check-patterns.ts'
 import { checkRecord } from './check-record.ts'
 import type { Finding, Stray } from './finding.ts'
 import { rowsOf } from './rows-of.ts'
@@ -66,7 +67,12 @@ export async function examine(
   const onSegment = (done: number, total: number) => onStep('Reading items', done, total)
   const items = await checkItems(engine, record, onSegment, interrupt)
   return {
-    findings: [...checkRecord(record), ...items.findings, ...strays],
+    findings: [
+      ...checkRecord(record),
+      ...(await checkPatterns(engine, record)),
+      ...items.findings,
+      ...strays,
+    ],
     itemsCounted: countIn(record),
     itemsStored: storedIn(record),
     itemsFound: items.itemsFound,

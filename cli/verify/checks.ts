@@ -14,6 +14,7 @@ import { locks } from './checks/locks.ts'
 import { longQueue } from './checks/long-queue.ts'
 import { looking } from './checks/looking.ts'
 import { order } from './checks/order.ts'
+import { patterns } from './checks/patterns.ts'
 import { purge } from './checks/purge.ts'
 import { queueLimits } from './checks/queue-limits.ts'
 import { rateLimits } from './checks/rate-limits.ts'
@@ -34,6 +35,7 @@ export const allChecks: readonly Check[] = [
   bounds,
   input,
   configuration,
+  patterns,
   queueLimits,
   rateLimits,
   purge,

@@ -39,6 +39,7 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
   let key: string | undefined
   /** The answer to the pop with this key was lost: there may be a lock. */
   let mayHold = false
+  let sinceMs = 0
   let failures = 0
   let timesLocked = 0
 
@@ -46,7 +47,8 @@ export async function work<T>(options: WorkerOptions<T>): Promise<void> {
     // Alone on the queue a key is almost free, and without it a lost answer would lock the queue
     // against ourselves. Competing pops would have to queue up for it; their lost items come back.
     key ??= competing ? undefined : newKey()
-    const sinceMs = performance.now()
+    // A repetition may bring the lock that an earlier sending got: its life began then.
+    if (!mayHold) sinceMs = performance.now()
     let popped: Popped<T>
     try {
       popped = await queue.pop({

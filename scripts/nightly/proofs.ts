@@ -35,6 +35,11 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       figures: /^\d+ seeds in /,
     },
     {
+      name: 'many-simulation',
+      command: ['test/proofs/many-simulation/main.ts', ...seeds(20_000)],
+      figures: /^\d+ seeds in /,
+    },
+    {
       name: 'linearisability',
       command: [
         'node_modules/vitest/vitest.mjs',

@@ -7,8 +7,10 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { wrongWalk } from '../../cli/doctor/check-patterns.ts'
 import { straysOf } from '../../cli/doctor/strays.ts'
 import { readProgress } from '../../cli/lines/export-progress.ts'
+import { patternsWalkKey } from '../../lambdas/engine/core/keys.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { startStore, usePlace } from './places.ts'
 
@@ -162,5 +164,55 @@ describe('what is a stray', () => {
 
   test('a file beside nothing has no progress', async () => {
     expect(await readProgress('/nonexistent/file')).toBeUndefined()
+  })
+})
+
+describe('the settings of prefixes', () => {
+  test('that a queue should have by now, and has not, are told', async () => {
+    const queue = newQueue()
+    await queues.push(queue, { items: [{ text: '1' }] })
+    await queues.configurePatterns([{ prefix: queue, settings: { capacity: 9 } }])
+    const before = await examine(queue)
+    // Its walk is still to come.
+    expect(before.examination.findings).toEqual([])
+    await documents.send(
+      new UpdateCommand({
+        TableName: place().store.tableName,
+        Key: patternsWalkKey,
+        UpdateExpression: 'SET r=a, n=:one, b=:soon',
+        ExpressionAttributeValues: { ':one': 1, ':soon': Date.now() + 60_000 },
+      }),
+    )
+    const { code, examination } = await examine(queue)
+    expect(code).toBe(5)
+    expect(examination.findings).toMatchObject([
+      { sentence: expect.stringContaining('not those of its prefix') },
+    ])
+    await queues.configurePatterns([])
+  })
+
+  const [nowMs, sane] = [
+    10_000_000,
+    { asked: 2, noted: 2, settledMs: 1, beginMs: 9_999_999, walks: 1 },
+  ]
+  const inShard = { shard: 3 }
+  test.each([
+    ['is waiting', sane, 0],
+    ['is asked for', { ...sane, asked: 3 }, 0],
+    ['is under way', { ...sane, underWay: { startedMs: nowMs, place: inShard, failed: false } }, 0],
+    ['notes what nobody asked for', { ...sane, noted: 3 }, 1],
+    ['will never come', { ...sane, beginMs: undefined }, 1],
+    ['is late', { ...sane, beginMs: 1 }, 1],
+    [
+      'is nowhere',
+      { ...sane, underWay: { startedMs: nowMs, place: { shard: 16 }, failed: false } },
+      1,
+    ],
+  ])('a walk that %s', (_, { beginMs, ...walk }, findings) => {
+    const patterns = [{ prefix: 'a', settings: { segmentSize: 1, bufferSegments: 1 } }]
+    const told = [
+      ...wrongWalk({ ...walk, ...(beginMs !== undefined && { beginMs }) }, { patterns }, nowMs),
+    ]
+    expect(told).toHaveLength(findings)
   })
 })

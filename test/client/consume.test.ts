@@ -431,6 +431,25 @@ describe('a request that fails', () => {
     await run.end()
   })
 
+  test('after its effect leaves a lock that is as old as the first request, and is extended at once', async () => {
+    const queue = fakeQueue('a')
+    const { pop } = queue
+    Object.assign(queue, {
+      pop: async (options: object) => {
+        const isFirst = callsOf(queue, 'pop').length === 0
+        const popped = await pop(options)
+        if (!isFirst) return popped
+        await wait(7_000)
+        throw lostAnswer()
+      },
+    })
+    const run = start(queue, () => wait(1_000), { ttlSeconds: 10 })
+    await pass(7_500)
+    expect(callsOf(queue, 'extend')).toHaveLength(1)
+    await pass(2_000)
+    expect(await run.end()).toEqual(counts(1))
+  })
+
   test('just before a stop leaves no lock behind', async () => {
     const queue = fakeQueue('a')
     queue.failNext('pop', lostAnswer(), 'after')

@@ -135,17 +135,17 @@ describe('Verdicts', () => {
   })
 
   it.each([
-    ['once', 1, 1, [1, 2, 3], [2, 3]],
-    ['once, and where batches are taken six times', 10, 1, [2, 6, 7], [7]],
-    ['four times, and where batches are taken twice as often', 10, 4, [5, 8, 9], [9]],
-  ])('are not asked for of one that died that often: %s.', (_, batchSize, most, all, late) => {
+    ['once', false, 1, [1, 2, 3], [2, 3]],
+    ['once, and among others six times', true, 1, [2, 6, 7], [7]],
+    ['four times, and among others twice as often', true, 4, [5, 8, 9], [9]],
+  ])('are not asked for of one that died that often: %s.', (_, isAmongOthers, most, all, late) => {
     const isLate = (deliveries: number) =>
-      isOverdue([item(1, deliveries)], { batchSize, deliveriesMax: most })
+      isOverdue([item(1, deliveries)], { isAmongOthers, deliveriesMax: most })
     expect(all.filter(isLate)).toEqual(late)
   })
 
   it('are asked for of all that come together, however often they came.', () => {
-    const limits = { batchSize: 10, deliveriesMax: 1 }
+    const limits = { isAmongOthers: true, deliveriesMax: 1 }
     expect(isOverdue([item(1, 9), item(2, 9)], limits)).toBe(false)
   })
 })

@@ -271,6 +271,24 @@ describe('A stop', () => {
     expect(troubles).toEqual([])
   })
 
+  it('that comes again and again, and waits for no handler, buries nothing: a consumer that keeps stopping.', async () => {
+    const place = new Place()
+    await place.pushTo('q', 'long')
+    const long = () => place.clock.sleep(10_000)
+    for (let stops = 0; stops < 4; stops += 1) {
+      const { stop, endGrace, ended } = work(place, { queues: ['q'] }, { maxDeliveries: 1 }, long)
+      await place.pass(2_000)
+      stop()
+      endGrace()
+      await place.in(ended)
+    }
+    const { done, stop, ended } = work(place, { queues: ['q'] }, { maxDeliveries: 1 }, long)
+    await place.pass(15_000)
+    stop()
+    await place.in(ended)
+    expect(done).toEqual([['q', 'long']])
+  })
+
   it('begins nothing with what a pop under way still brings, and gives that back.', async () => {
     const place = new Place()
     await place.pushTo('q', 'a')

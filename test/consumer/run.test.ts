@@ -160,6 +160,25 @@ describe('What fails', () => {
     expect(seen).toEqual(['first', 'first', 'second'])
   })
 
+  it('holds up what came with it in one lot and fails as well, item by item.', async () => {
+    const place = new Place()
+    const worse = [1, 2].map((value) => ({ text: String(value), priority: 5 }))
+    await place.in(place.queues.push(QUEUE, { items: worse }))
+    const popped = await place.in(place.queues.pop(QUEUE, { requireAck: true, count: 2 }))
+    const lockId = popped.kind === 'items' ? (popped.lock?.id ?? '') : ''
+    await place.in(place.queues.release(QUEUE, { lockId }))
+    await place.in(place.queues.push(QUEUE, { items: [{ text: '"fresh"' }] }))
+    const seen: unknown[] = []
+    await place.run(
+      (items) => {
+        seen.push(...valuesOf(items))
+        if (seen.length === 2) throw new Error('Once')
+      },
+      { batchSize: 10 },
+    )
+    expect(seen).toEqual(['fresh', 1, 1, 2])
+  })
+
   it('too long to wait for is left to its lock, which ends by itself: the run is over.', async () => {
     const place = await Place.holding('poison', 'next')
     const handler = () => {
@@ -399,6 +418,26 @@ describe('The lock', () => {
       }),
     })
     expect([seen, ending]).toEqual([[1, 2], 'empty'])
+  })
+
+  it('that is found again late is given up: its life began with the first sending.', async () => {
+    const place = await Place.holding(1)
+    let lose = 2
+    const seen: unknown[] = []
+    const { ending } = await place.run((items) => void seen.push(...valuesOf(items)), {
+      lockTtlSeconds: 5,
+      through: ({ pop }) => ({
+        pop: async (queue, request) => {
+          const popped = await pop(queue, request)
+          lose -= 1
+          if (lose < 0) return popped
+          await place.clock.sleep(2_400)
+          throw lost()
+        },
+      }),
+    })
+    // By the time it is told of its lock, that has ended, or is about to.
+    expect([seen, ending]).toEqual([[], 'locked'])
   })
 
   it('is acknowledged by itself where the pop that should have done it failed.', async () => {

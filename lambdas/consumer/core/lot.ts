@@ -39,7 +39,8 @@ export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts>
   const { settings, queue } = run
   const { batchSize, competing } = settings
   const deliveriesMax = isDeadLetterQueue(queue) ? Number.POSITIVE_INFINITY : settings.deliveriesMax
-  if (isOverdue(items, { batchSize, deliveriesMax })) {
+  const isAmongOthers = batchSize > 1 || run.comeBack !== undefined
+  if (isOverdue(items, { isAmongOthers, deliveriesMax })) {
     const ids = items.map(({ id }) => id)
     return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [] }
   }

@@ -82,10 +82,11 @@ export function together(parts: readonly Verdicts[]): Verdicts {
 }
 
 /**
- * Where batches are taken, an item may come back untried: one before it failed, or its consumer stopped.
- * Three consumers that restarted every second dead-lettered such items at two, three and four deliveries.
+ * An item may come back untried where batches are taken, because one before it failed. Where many queues are
+ * worked, a stop whose grace is over takes it from its handler, and the item of another queue may kill the
+ * process. Three consumers that restarted every second dead-lettered such items at two, three and four deliveries.
  */
-const UNSETTLED_IN_BATCHES_MIN = 6
+const UNSETTLED_AMONG_OTHERS_MIN = 6
 
 /**
  * Whether what came should not be tried again: it was delivered that often and never settled, because its
@@ -93,8 +94,13 @@ const UNSETTLED_IN_BATCHES_MIN = 6
  */
 export function isOverdue(
   items: readonly Item[],
-  { batchSize, deliveriesMax }: { readonly batchSize: number; readonly deliveriesMax: number },
+  {
+    isAmongOthers,
+    deliveriesMax,
+  }: { readonly isAmongOthers: boolean; readonly deliveriesMax: number },
 ): boolean {
-  const most = batchSize > 1 ? Math.max(UNSETTLED_IN_BATCHES_MIN, deliveriesMax * 2) : deliveriesMax
+  const most = isAmongOthers
+    ? Math.max(UNSETTLED_AMONG_OTHERS_MIN, deliveriesMax * 2)
+    : deliveriesMax
   return items.length === 1 && items.every(({ deliveries }) => deliveries > most)
 }

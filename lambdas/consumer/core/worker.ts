@@ -86,6 +86,7 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
   let key = newKey()
   /** An answer was lost: if there is a lock, only this key leads to it. */
   let inDoubt = false
+  let sinceMs = 0
   let troubles = 0
 
   for (;;) {
@@ -93,7 +94,8 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       if (finished !== undefined) await acknowledge(run, finished)
       return 'continued'
     }
-    const sinceMs = clock.nowMs()
+    // A repetition may bring the lock that an earlier sending got: its life began then.
+    if (!inDoubt) sinceMs = clock.nowMs()
     const count = alone ? 1 : batchSize
     const request = { requireAck: true, count, ttlSeconds, competing } as const
     let popped: Popped

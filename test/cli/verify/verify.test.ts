@@ -94,6 +94,8 @@ describe('a sound service', () => {
     const { code, body } = await verifyAsJson(`--report ${report}`)
     expect([...stepsWith(body, 'broken'), ...stepsWith(body, 'undecided')]).toEqual([])
     expect(stepsWith(body, 'skipped').map(({ name }) => name)).toEqual([
+      'A queue that is not there would have the settings of its prefix',
+      'Queues that are there have them, two minutes after a change',
       'The list of queues is refused',
       'A queue is refused',
       'An address that is none is refused as well',
@@ -101,7 +103,7 @@ describe('a sound service', () => {
       'A push to an empty queue is announced',
     ])
     expect({ code, ...body }).toMatchObject({ code: 0, success: true, left_behind: [] })
-    expect(readFileSync(report, 'utf8')).toContain('All 17 promises hold; 2 were skipped')
+    expect(readFileSync(report, 'utf8')).toContain('All 17 promises hold; 3 were skipped')
 
     const left = (await queuesLeft()).filter(({ id }) => !before.has(id))
     expect(left.filter(({ count }) => count !== 0)).toEqual([])
@@ -139,6 +141,38 @@ describe('a sound service', () => {
     expect(stdout).toMatch(/^\S*✓\S* \S*purge .*2 of 2/)
     expect(stdout).toContain('1 of 1 promise holds.')
     expect(stdout).toMatch(/\d+ calls in [\d.]+ s, about \$0\.\d+ on AWS by an estimate\./)
+  })
+})
+
+describe('the settings of prefixes', () => {
+  const put = (capacity?: number) =>
+    createClient({ url: stack.url }).configureQueuePatterns(
+      capacity === undefined ? [] : [{ prefix: 'tenant-', settings: { capacity } }],
+    )
+  const sentences = ['A queue that is not there', 'Queues that are there']
+
+  test('are looked at where there are any, and what does not have them is told', async () => {
+    await put(7)
+    try {
+      for (const sentence of sentences) {
+        expect(await playStep(stack.url, 'patterns', sentence)).toEqual({ kind: 'holds' })
+      }
+      await createClient({ url: stack.url }).queue('tenant-a').push(1)
+      const forgetful: Fault = async (asked, pass) => {
+        const answer = await pass(asked)
+        return asked.url.pathname.endsWith('/config')
+          ? { ...answer, text: answer.text.replace('"capacity":7', '"capacity":8') }
+          : answer
+      }
+      await withFault(forgetful, async (url) => {
+        for (const sentence of sentences) {
+          const verdict = await playStep(url, 'patterns', sentence, 500)
+          expect(verdict).toMatchObject({ kind: 'broken' })
+        }
+      })
+    } finally {
+      await put()
+    }
   })
 })
 

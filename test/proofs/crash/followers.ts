@@ -58,5 +58,5 @@ export function followers(rotation: number, subject: Command): Step[] {
 /** A push without a key would be another push of the same items. */
 function repeatable(command: Command): boolean {
   if (command.verb === 'push') return command.request.idempotencyKey !== undefined
-  return command.verb !== 'pushTransactItem'
+  return command.verb !== 'pushTransactItem' && command.verb !== 'transact'
 }

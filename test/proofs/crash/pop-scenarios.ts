@@ -33,6 +33,13 @@ const keyed: Step = () => ({
   request: { count: 2, requireAck: true, ttlSeconds: 30, idempotencyKey: 'pop-once' },
 })
 
+/** Acknowledges the last lock, and waits for the next. */
+const combinedAndWait: Step = (state) => ({
+  verb: 'pop',
+  queue,
+  request: { requireAck: true, acknowledge: state.lock.lockId, waitSeconds: 1 },
+})
+
 const deep = [smallSegments, ...repeat(12, push(1, 300))]
 
 export const popScenarios: readonly Scenario[] = [
@@ -61,6 +68,21 @@ export const popScenarios: readonly Scenario[] = [
     [push(8), claim(), ...repeat(3, claim(), acknowledge)],
     pop({ count: 2, competing: true }),
     2,
+  ),
+  cold('a pop waits in vain', [push(), pop()], pop({ waitSeconds: 1 }), 6),
+  cold('a pop waits at a lock', [push(2), lock(1)], lock(1, { waitSeconds: 1 }), 6),
+  cold(
+    'a pop waits for the end of a lock',
+    [push(2), lock(1, { ttlSeconds: 1 })],
+    lock(1, { waitSeconds: 3 }),
+    6,
+  ),
+  warm('a pop acknowledges and waits in vain', [push(1), lock(1)], combinedAndWait, 6),
+  warm(
+    'a pop with a key waits in vain',
+    [push(1), pop()],
+    lock(1, { waitSeconds: 1, idempotencyKey: 'waits' }),
+    6,
   ),
   cold(
     'a pop makes items die',

@@ -48,7 +48,18 @@ export const pushScenarios: readonly Scenario[] = [
     transactionalPush,
     2,
   ),
+  cold('a loop around a transaction', [push()], transact(), 2),
+  cold('a loop around a transaction makes the record', [], transact(), 4),
+  cold('a loop around a transaction finds a full tail', repeat(4, push(1, 300)), transact(300), 3),
+  cold('a loop around a transaction that its caller refuses', [push()], transact(0, 'refuses'), 2),
 ]
+
+function transact(bytes = 0, own: 'passes' | 'refuses' = 'passes'): Scenario['subject'] {
+  return (state) => {
+    const items = state.texts(2, bytes)
+    return { verb: 'transact', queue, items, businessRow: `business#${items[0]?.text}`, own }
+  }
+}
 
 function transactionalPush(state: Parameters<Scenario['subject']>[0]) {
   const text = state.text()

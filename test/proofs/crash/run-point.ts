@@ -26,7 +26,7 @@ export async function runPoint(
   const { world, model, newWriter } = buildWorld({
     seed: 1,
     history: options.history ?? false,
-    profile: { latencyMaxMs: 4, skewMaxMs: 0, clockJumps: 0 },
+    profile: { latencyMaxMs: 4, skewMaxMs: 0, clockJumps: 0, waiting: { seats: 1 } },
     faultFree: false,
     stream: false,
     stale: false,

@@ -1,4 +1,5 @@
 import { appendMutants } from './appends.ts'
+import { consumerMutants } from './consumers.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
@@ -14,6 +15,7 @@ import { rateMutants } from './rate.ts'
 import { reminderMutants } from './reminders.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
+import { waitMutants } from './waits.ts'
 
 /**
  * Some clauses are not here because nothing can tell them apart from their absence; each is the
@@ -34,6 +36,7 @@ export const mutants: readonly Mutant[] = [
   ...appendMutants,
   ...sealMutants,
   ...popMutants,
+  ...waitMutants,
   ...lockMutants,
   ...housekeepingMutants,
   ...lostAnswerMutants,
@@ -45,4 +48,5 @@ export const mutants: readonly Mutant[] = [
   ...sweepMutants,
   ...networkMutants,
   ...rateMutants,
+  ...consumerMutants,
 ]

@@ -22,6 +22,7 @@ const isIn = {
   frozen: ({ faults }) => faults.pause >= 0.02,
   limited: ({ limited }) => limited,
   patterned: ({ patterned }) => patterned,
+  waiting: ({ waiting }) => waiting !== undefined,
   faultless: ({ faultFree }) => faultFree,
 } as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
 

@@ -11,7 +11,7 @@ export type Mutant = {
 }
 
 type Edit = {
-  /** Below `lambdas/`. */
+  /** From `lambdas/`. */
   readonly file: string
   /**
    * Occurs exactly once in the file, however the file is formatted: white space and trailing commas

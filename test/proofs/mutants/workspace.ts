@@ -7,6 +7,7 @@ export const root = join(import.meta.dirname, '../../..')
 
 const copied = [
   'lambdas',
+  'client',
   'bench',
   'lib',
   'local',

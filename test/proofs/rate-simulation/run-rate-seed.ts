@@ -67,6 +67,8 @@ export class RateRunner {
       faultFree: profile.faultFree,
       odds: noFaults,
       latencyMaxMs: profile.latencyMaxMs,
+      skewMaxMs: 0,
+      waitingPopsMax: undefined,
       transactionMaxMs: 0,
       applying: undefined,
       intervene: () => {

@@ -9,5 +9,11 @@ export function announcePush({ ledger }: Model, operation: Operation): void {
     ledger.announce(operation, command.queue, texts, command.request.idempotencyKey)
   } else if (command.verb === 'pushTransactItem') {
     ledger.announce(operation, command.queue, [command.item.text])
+  } else if (command.verb === 'transact') {
+    ledger.announce(
+      operation,
+      command.queue,
+      command.items.map(({ text }) => text),
+    )
   }
 }

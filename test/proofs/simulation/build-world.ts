@@ -15,7 +15,7 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs'>>
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'waiting'>>
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
@@ -80,6 +80,8 @@ export function buildWorld({
     faultFree,
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
+    skewMaxMs: profile.skewMaxMs,
+    waitingPopsMax: profile.waiting?.seats,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
     applying: undefined,
     intervene: undefined,

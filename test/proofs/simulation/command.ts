@@ -32,6 +32,15 @@ type TransactCommand = {
   readonly again?: boolean
 }
 
+/** The loop around it: the caller's own part may refuse, before or as it is sent. */
+type LoopCommand = {
+  readonly verb: 'transact'
+  readonly queue: string
+  readonly items: readonly PushItem[]
+  readonly businessRow: string
+  readonly own: 'passes' | 'refuses' | 'throws'
+}
+
 type PatternsCommand = {
   readonly verb: 'configurePatterns'
   readonly queue: ''
@@ -44,6 +53,7 @@ export type Verb =
   | PlainVerb
   | ServiceVerb
   | TransactCommand['verb']
+  | LoopCommand['verb']
   | PatternsCommand['verb']
 
 export type CommandOf<V extends Verb> = V extends QueueVerb
@@ -51,6 +61,8 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
       readonly verb: V
       readonly queue: string
       readonly request: NonNullable<Parameters<Queues[V]>[1]>
+      /** Of a pop that waits. */
+      readonly cancelAfterMs?: number
     }
   : V extends PlainVerb
     ? { readonly verb: V; readonly queue: string; readonly request?: Parameters<Queues[V]>[1] }
@@ -58,7 +70,9 @@ export type CommandOf<V extends Verb> = V extends QueueVerb
       ? { readonly verb: V; readonly queue: '' }
       : V extends PatternsCommand['verb']
         ? PatternsCommand
-        : TransactCommand
+        : V extends LoopCommand['verb']
+          ? LoopCommand
+          : TransactCommand
 
 /** One call of a verb, as data: what the workload draws, the history shows and a writer performs. */
 export type Command = { [V in Verb]: CommandOf<V> }[Verb]

@@ -6,6 +6,8 @@ import type { Statistics } from './statistics.ts'
  * so that we notice when a change of the workload loses a path.
  */
 const leastOf5000: Readonly<Record<string, number>> = {
+  'path acknowledged, then waited in vain': 60,
+  'path all seats taken': 1_500,
   'path announced again': 1_000,
   'path append': 50_000,
   'path batch in rows': 10_000,
@@ -43,9 +45,17 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path return by release': 1_000,
   'path seal': 3_000,
   'path seal before an append': 600,
+  'path seat left': 1_700,
+  'path seat not left': 150,
+  'path seat taken': 1_800,
+  'path seat taken after it expired': 150,
   'path trim': 8_000,
   'path under a popLimit': 500,
   'path under a pushLimit': 500,
+  'path wait cancelled': 350,
+  'path waited, then empty': 1_300,
+  'path waited, then items': 1_000,
+  'path waited, then locked': 350,
 }
 
 /** Everything that the run met too rarely, and how often it did. */
@@ -81,6 +91,13 @@ const expectedOutcomes: Readonly<Record<string, Readonly<Record<string, number>>
     'refused QUEUE_FULL': 1_000,
   },
   pushTransactItem: { success: 1_500 },
+  transact: {
+    success: 2_000,
+    'unknown STORE_UNAVAILABLE': 15,
+    'refused BUSY': 500,
+    'refused QUEUE_FULL': 100,
+    crashed: 60,
+  },
   pop: {
     success: 100_000,
     'unknown STORE_UNAVAILABLE': 200,

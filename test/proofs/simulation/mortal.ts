@@ -14,7 +14,7 @@ export type MortalOptions = {
 export type Surroundings = {
   readonly life: Life
   readonly network: Network
-  readonly clock: { nowMs(): number; sleep(ms: number): Promise<void> }
+  readonly clock: { nowMs(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> }
   readonly random: Random
 }
 
@@ -63,9 +63,10 @@ export class Mortal<Service> {
     const network = new Network(this.#world, life, () => this.crash())
     const random = this.#random.fork()
     const clock = new SkewedClock({ scheduler, random, skewMaxMs, jumps, onRead: readClock })
-    const sleep = (ms: number): Promise<void> =>
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve) => {
         inLife(this.#world, life, scheduler.nowMs + ms, resolve)
+        signal?.addEventListener('abort', () => resolve(), { once: true })
       })
     const service = this.#open({
       life,

@@ -9,8 +9,8 @@ export type Operation<C extends Command = Command> = {
   readonly writer: string
   readonly command: C
   readonly startedMs: number
-  /** Commits to any queue record before it was called. */
-  readonly startedAtCommit: number
+  /** Commits to any queue record before it was called, or before its last pause if it waits. */
+  startedAtCommit: number
   /** The earliest and the latest that the writer's clock showed while it ran. */
   clockMinMs: number
   clockMaxMs: number
@@ -43,6 +43,8 @@ type Effects = {
   purged: number
   redriven: number
   configured: number
+  /** Of those in which pops wait. */
+  seatsTaken: number
 }
 
 export type Take = {
@@ -82,6 +84,7 @@ export function startOperation(
       purged: 0,
       redriven: 0,
       configured: 0,
+      seatsTaken: 0,
     },
   }
 }
@@ -97,4 +100,11 @@ export function readClock(nowMs: number): void {
   if (operation === undefined) return
   if (nowMs < operation.clockMinMs) operation.clockMinMs = nowMs
   if (nowMs > operation.clockMaxMs) operation.clockMaxMs = nowMs
+}
+
+/** What a waiting pop answers must be true after its last pause: what it saw before is no excuse. */
+export function judgeFromHere(operation: Operation, commits: number): void {
+  operation.startedAtCommit = commits
+  operation.clockMinMs = Number.POSITIVE_INFINITY
+  operation.clockMaxMs = Number.NEGATIVE_INFINITY
 }

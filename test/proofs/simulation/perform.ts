@@ -1,5 +1,6 @@
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
+import { ownFailure } from './business-transaction.ts'
 import type { Command, CommandOf } from './command.ts'
 
 /** The caller's own transaction: its business row and the push, both or neither. */
@@ -8,12 +9,34 @@ export type SendBusinessTransaction = (
   entry: Awaited<ReturnType<Queues['pushTransactItem']>>,
 ) => Promise<unknown>
 
-export function perform(
-  queues: Queues,
-  command: Command,
-  sendTransaction: SendBusinessTransaction,
-): Promise<unknown> {
+/** The same in the loop that `transact` is: with its entries, and as the SDK answers. */
+export type SendInLoop = (
+  command: CommandOf<'transact'>,
+  entries: Parameters<Parameters<Queues['transact']>[2]>[0],
+) => Promise<unknown>
+
+export type Service = {
+  readonly queues: Queues
+  readonly sendTransaction: SendBusinessTransaction
+  readonly sendInLoop: SendInLoop
+  readonly abortAfter: (ms: number | undefined) => AbortSignal
+}
+
+export function perform(service: Service, command: Command): Promise<unknown> {
+  const { queues, sendTransaction, sendInLoop, abortAfter } = service
   if (command.verb === 'pushTransactItem') return transact(queues, command, sendTransaction)
+  if (command.verb === 'transact') {
+    const { queue, items, own } = command
+    return queues
+      .transact(queue, items, (entries) => sendInLoop(command, entries))
+      .catch((error: unknown) => {
+        throw ownFailure(own, error)
+      })
+  }
+  if (command.verb === 'pop' && command.request.waitSeconds !== undefined) {
+    const signal = abortAfter(command.cancelAfterMs)
+    return queues.pop(command.queue, { ...command.request, signal })
+  }
   if (command.verb === 'configurePatterns') {
     return queues.configurePatterns(command.patterns, command.request)
   }

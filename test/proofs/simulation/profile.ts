@@ -2,7 +2,7 @@ import type { LimitInput } from '../../../lambdas/engine/core/configuration.ts'
 import type { Random } from '../../../testing/random.ts'
 import { drawFaults, type FaultOdds } from './faults.ts'
 import { SKEW_MAX_MS } from './skewed-clock.ts'
-import { drawMixes, type Mix, sips } from './workload/mixes.ts'
+import { drawMixes, type Mix, sips, waiting } from './workload/mixes.ts'
 
 /** What one seed's world is like; everything else about a run follows from it and the seed. */
 export type Profile = {
@@ -35,6 +35,8 @@ export type Profile = {
   readonly limited: boolean
   /** Prefixes have settings, and are given others. */
   readonly patterned: boolean
+  /** Pops wait, in so many seats; any number unless set. */
+  readonly waiting: { readonly seats: number | undefined } | undefined
   readonly throttle:
     | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
     | undefined
@@ -57,10 +59,28 @@ export function drawProfile(random: Random): Profile {
     ...drawUnlimited(random),
     transactionMaxMs: random.pick([0, 10, 15, 30, 200]),
   }
-  return drawPatterned(random.chance(0.12) ? drawLimited(random, profile) : profile, random)
+  const unwaiting = drawPatterned(
+    random.chance(0.12) ? drawLimited(random, profile) : profile,
+    random,
+  )
+  return drawWaiting(unwaiting, random)
 }
 
-type Unpatterned = Omit<Profile, 'patterned'>
+/** Several processes that pop and wait, while others bring something now and then. */
+function drawWaiting(profile: Omit<Profile, 'waiting'>, random: Random): Profile {
+  if (!random.chance(0.15)) return { ...profile, waiting: undefined }
+  return {
+    ...profile,
+    waiting: { seats: random.pick([undefined, 1, 1, 2, 3]) },
+    writers: random.between(2, 5),
+    concurrency: random.pick([1, 2, 3]),
+    thinkMaxMs: random.pick([50, 1_000, 4_000]),
+    bulkItems: [2, 5],
+    eras: [1, 2].map(() => ({ mix: waiting, restMs: random.pick([0, 5_000, 2 * MINUTE_MS]) })),
+  }
+}
+
+type Unpatterned = Omit<Profile, 'patterned' | 'waiting'>
 
 function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
   const queues = profile.queues.map((queue) => ({
@@ -81,7 +101,7 @@ export function drawLimit(random: Random): LimitInput {
 }
 
 /** Prefixes have settings that change, and fewer queues have their own. */
-function drawPatterned(profile: Unpatterned, random: Random): Profile {
+function drawPatterned(profile: Unpatterned, random: Random): Omit<Profile, 'waiting'> {
   if (!random.chance(0.2)) return { ...profile, patterned: false }
   return {
     ...profile,

@@ -22,6 +22,9 @@ export type World = {
   /** Replaced when the faults are switched off. */
   odds: FaultOdds
   latencyMaxMs: number
+  readonly skewMaxMs: number
+  /** Seats of pops that wait; any number unless set. */
+  readonly waitingPopsMax: number | undefined
   /** How long a transaction may hold its items; 0: not at all. */
   readonly transactionMaxMs: number
   /** The sender of the request that the store is carrying out. */

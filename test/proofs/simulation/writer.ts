@@ -1,23 +1,23 @@
-import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
+import { createQueues } from '../../../lambdas/engine/queues.ts'
 import { announcePush } from './announce-push.ts'
-import { businessTransaction } from './business-transaction.ts'
+import { businessTransaction, transactionInLoop } from './business-transaction.ts'
 import type { Command } from './command.ts'
 import { countOperationPaths } from './count-operation-paths.ts'
 import { show } from './history.ts'
 import { checkAnswer } from './model/check-answer.ts'
+import { checkWaiter } from './model/check-waiting.ts'
 import type { Model } from './model/model.ts'
 import { Mortal, type MortalOptions, type Surroundings } from './mortal.ts'
 import {
   currentOperation,
+  judgeFromHere,
   type Operation,
   type Outcome,
   outcomeOfError,
   startOperation,
 } from './operation.ts'
-import { perform, type SendBusinessTransaction } from './perform.ts'
-import type { Life, World } from './world.ts'
-
-type Service = { readonly queues: Queues; readonly sendTransaction: SendBusinessTransaction }
+import { perform, type Service } from './perform.ts'
+import { inLife, type Life, type World } from './world.ts'
 
 /** A process with an engine, which does what callers ask of it. */
 export class Writer {
@@ -49,12 +49,21 @@ export class Writer {
 
   #open({ life, network: { dynamodb, s3 }, clock, random }: Surroundings): Service {
     const { tableName, bucketName } = this.#world.store
+    const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+      await clock.sleep(ms, signal)
+      const operation = currentOperation.getStore()
+      // Of a pop, only the pauses of its wait end with its signal.
+      if (signal === undefined || operation?.command.verb !== 'pop') return
+      checkWaiter(this.#model, operation)
+      judgeFromHere(operation, this.#model.commits)
+    }
     const queues = createQueues({
       tableName,
       bucketName,
       dynamodb,
       s3,
-      clock,
+      clock: { nowMs: clock.nowMs, sleep },
+      waitingPopsMax: this.#world.waitingPopsMax,
       random: () => random.next(),
       onBackgroundError: (error, { queue, step }) => {
         this.#world.statistics.count(`background ${step} failed`)
@@ -63,7 +72,18 @@ export class Writer {
         this.#world.violated('only our own errors come out', `${step} of ${queue}: ${error.stack}`)
       },
     })
-    return { queues, sendTransaction: businessTransaction(dynamodb, tableName) }
+    return {
+      queues,
+      sendTransaction: businessTransaction(dynamodb, tableName),
+      sendInLoop: transactionInLoop(dynamodb, tableName),
+      abortAfter: (ms) => {
+        const ended = new AbortController()
+        if (ms === undefined) return ended.signal
+        const { scheduler } = this.#world
+        inLife(this.#world, life, scheduler.nowMs + ms, () => ended.abort())
+        return ended.signal
+      },
+    }
   }
 
   run(command: Command, done: (operation: Operation) => void): Operation {
@@ -79,7 +99,7 @@ export class Writer {
     this.#running.add(operation)
     history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
     const { life } = this
-    const { queues, sendTransaction } = this.#process.service
+    const { service } = this.#process
     const finish = (outcome: Outcome): void => {
       if (life.dead) return
       this.#running.delete(operation)
@@ -88,7 +108,7 @@ export class Writer {
     }
     currentOperation.run(operation, () => {
       const atCommit = (): number => this.#model.commits
-      perform(queues, command, sendTransaction).then(
+      perform(service, command).then(
         (value) => finish({ kind: 'success', value, atCommit: atCommit() }),
         (error: unknown) => finish(outcomeOfError(error, atCommit())),
       )

@@ -13,6 +13,7 @@ import { checkLeftDry } from './check-marks.ts'
 import { checkPopped } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
+import { checkSeatLeft, checkWaited } from './check-waiting.ts'
 import type { Model } from './model.ts'
 import { settingsBy } from './patterns-history.ts'
 
@@ -22,8 +23,14 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   pushTransactItem: ({ operation, say }) => {
     if (operation.effects.appended !== 1) say('a success has its effect', 'nothing was appended')
   },
+  transact: ({ operation: { command, effects }, say }) => {
+    if (command.own !== 'passes') say("the caller's own failure is handed over", command.own)
+    if (effects.appended === command.items.length) return
+    say('a success has its effect', `${effects.appended} of ${command.items.length} were appended`)
+  },
   pop: (answer) => {
     checkPopped(answer)
+    checkWaited(answer)
     checkLeftDry(answer, answer.value)
   },
   acknowledge: checkAcknowledged,
@@ -78,9 +85,14 @@ const haveSame = (
 /** Judges an answer by what the operation's requests did, and by what was true meanwhile. */
 export function checkAnswer(model: Model, operation: Operation): void {
   const { outcome, command } = operation
-  if (outcome === undefined || outcome.kind === 'crashed' || outcome.kind === 'unknown') return
+  if (outcome === undefined || outcome.kind === 'crashed') return
   const say = (rule: string, explanation: string): void =>
     model.world.violated(rule, `${explanation} (answer of #${operation.id} ${command.verb})`)
+  checkSeatLeft(model, operation, say)
+  if (outcome.kind === 'unknown') {
+    if (model.world.faultFree) say('without faults every outcome is known', String(outcome.error))
+    return
+  }
   if (outcome.kind === 'broken') {
     const { error } = outcome
     say('only our own errors come out', error instanceof Error ? `${error.stack}` : String(error))
@@ -100,7 +112,9 @@ export function checkAnswer(model: Model, operation: Operation): void {
 
 /** The caller's own transaction may lose a race; no other call may ask its caller to try again. */
 function checkNotStarved({ model, operation, code, say }: Refusal): void {
-  if (!model.world.faultFree || operation.command.verb === 'pushTransactItem') return
+  const { verb } = operation.command
+  if (!model.world.faultFree || verb === 'pushTransactItem') return
+  if (verb === 'transact' && operation.command.own !== 'passes') return
   if (code === 'BUSY' || code === 'STORE_UNAVAILABLE' || code === 'SEGMENT_UNAVAILABLE') {
     say('no kind of request starves', code)
   }

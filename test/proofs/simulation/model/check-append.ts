@@ -98,6 +98,9 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     if (operation !== undefined) operation.effects.appended += 1
   } else {
     model.moved.add(record)
+    if (operation !== undefined && pushedBy.operations.includes(operation)) {
+      model.violated('a push is carried out once', `${item.text} once more at ${at}`)
+    }
     if (operation?.command.verb === 'redrive') {
       operation.effects.redriven += 1
       model.noteEffect(`${item.text} was redriven to ${at}`)

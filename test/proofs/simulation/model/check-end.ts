@@ -1,3 +1,4 @@
+import type { Operation } from '../operation.ts'
 import { checkKeysOnce } from './check-pushed.ts'
 import { findStrays } from './find-strays.ts'
 import { isAnsweredWithSuccess } from './ledger.ts'
@@ -26,8 +27,19 @@ export function checkEnd(model: Model): void {
       world.violated('a transaction is all or nothing', text)
     }
   }
+  checkTransactions(model)
   checkKeysOnce(model)
   checkLeftovers(model)
+}
+
+/** What was pushed in a transaction came with the caller's own row. */
+function checkTransactions({ ledger, rows, world }: Model): void {
+  for (const { operations, appended } of ledger.pushes()) {
+    const { command } = operations[0] as Operation
+    if (appended === 0 || !('businessRow' in command)) continue
+    if (rows.row(command.businessRow, 'business') !== undefined) continue
+    world.violated('a transaction is all or nothing', `${command.businessRow} is not there`)
+  }
 }
 
 function checkLeftovers(model: Model): void {

@@ -20,8 +20,13 @@ export function checkPopped(answer: Answer<'pop'>): void {
   }
   if (outcome.kind !== 'items') {
     if (take !== undefined) say('an empty answer took nothing', JSON.stringify(take))
-    if (outcome.kind === 'empty') checkEmpty(queueModel, operation, say)
-    else checkLocked(queueModel, operation, say)
+    if (outcome.kind === 'locked') {
+      const settled = operation.effects.settledByLock.size
+      if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
+      checkLocked(queueModel, operation, say)
+    } else if (!maySayEmptyOfLocked(outcome) || !isLocked(queueModel, operation)) {
+      checkEmpty(queueModel, operation, say)
+    }
     return
   }
   checkTexts(answer, outcome)
@@ -103,13 +108,22 @@ function returnsAny({ current }: QueueModel, lockId: string): boolean {
   return false
 }
 
+/** It acknowledged a lock before it waited, and "locked" would say that nothing was changed. */
+const maySayEmptyOfLocked = ({ waitedMs = 0, ...outcome }: PopOutcome): boolean =>
+  waitedMs > 0 && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined
+
 function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
   if (operation.command.request.competing) say('competing pops pass by locks', queueModel.queue)
-  for (const lock of queueModel.locks.values()) {
-    const ended = lock.endedAtCommit ?? Number.POSITIVE_INFINITY
-    if (ended >= operation.startedAtCommit && lock.longestMs > operation.clockMinMs) return
-  }
+  if (isLocked(queueModel, operation)) return
   say('locked is never guessed', `no lock of ${queueModel.queue} was live`)
+}
+
+function isLocked({ locks }: QueueModel, { startedAtCommit, clockMinMs, command }: Pop): boolean {
+  if (command.request.competing) return false
+  return [...locks.values()].some(
+    ({ endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
+      endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
+  )
 }
 
 function checkCombined(

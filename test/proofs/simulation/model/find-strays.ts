@@ -35,10 +35,17 @@ export function findStrays(model: Model): string[] {
   const strays: string[] = []
   for (const pk of rows.partitions()) {
     if ((!pk.startsWith('s#') && !pk.startsWith('b#')) || known.has(pk)) continue
-    // The caller's transaction never came: this is documented, and the engine cannot know.
-    if (model.batchWriters.get(pk)?.command.verb === 'pushTransactItem') continue
+    if (isOfTransaction(model, pk)) continue
     for (const sk of rows.partition(pk)?.keys() ?? []) strays.push(`${pk}/${sk}`)
   }
-  for (const key of world.store.objects.keys()) if (!known.has(key)) strays.push(`s3:${key}`)
+  for (const key of world.store.objects.keys()) {
+    if (!known.has(key) && !isOfTransaction(model, key)) strays.push(`s3:${key}`)
+  }
   return strays
+}
+
+/** The caller's transaction never came: this is documented, and the engine cannot know. */
+function isOfTransaction({ batchWriters }: Model, place: string): boolean {
+  const { verb } = batchWriters.get(place)?.command ?? {}
+  return verb === 'pushTransactItem' || verb === 'transact'
 }

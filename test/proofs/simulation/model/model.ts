@@ -6,6 +6,7 @@ import { type LaneLog, laneKey } from './lane-log.ts'
 import { type ItemRecord, Ledger, type PushedBy } from './ledger.ts'
 import { PatternsHistory } from './patterns-history.ts'
 import { Rows } from './rows.ts'
+import { Seats } from './seats.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The plain model of everything in the store, fed with each committed write, one after another. */
@@ -14,6 +15,7 @@ export class Model {
   readonly ledger = new Ledger()
   readonly rows = new Rows()
   readonly patterns = new PatternsHistory()
+  readonly seats = new Seats()
   readonly #queues = new Map<string, QueueModel>()
   readonly #logs = new Map<string, LaneLog>()
   /** Writes to queue records so far. */
@@ -26,7 +28,7 @@ export class Model {
   /** Numbers whose items must still be readable after it. */
   readonly toRead = new Map<LaneLog, Range[]>()
   readonly #batches = new Map<string, AppendedBatch>()
-  /** The operation that wrote a batch, by the partition of its rows. */
+  /** The operation that wrote a batch, by the partition of its rows or the key of its object. */
   readonly batchWriters = new Map<string, Operation>()
 
   constructor(world: World) {
@@ -46,6 +48,7 @@ export class Model {
         current: undefined,
         births: 0,
         freeSinceCommit: undefined,
+        freeSinceMs: 0,
         configuredAtCommit: 0,
         silence: undefined,
         locks: new Map(),
@@ -118,6 +121,8 @@ export type QueueModel = {
   births: number
   /** The commit since which something has been free all the time. */
   freeSinceCommit: number | undefined
+  /** When that was. */
+  freeSinceMs: number
   configuredAtCommit: number
   /** Since when, and by whom, there has been nothing to pop and no mark that says so. */
   silence: { readonly sinceCommit: number; readonly by: Operation | undefined } | undefined

@@ -7,11 +7,13 @@ import { checkReadable } from './check-readable.ts'
 import type { Model } from './model.ts'
 import { noteDeletedObjects, noteDeletedRow } from './note-deletes.ts'
 import { notePatterns } from './patterns-history.ts'
+import { noteSeats } from './seats.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Feeds the model: with every changed row, and with the end of every request. */
 export function observeChange(model: Model, change: Change): void {
   if (!change.pk.startsWith('q#')) {
+    noteSeats(model, change)
     model.rows.apply(change)
     notePatterns(model, change)
     const { operation } = model
@@ -29,11 +31,20 @@ export function observeChange(model: Model, change: Change): void {
   queueModel.current = after
   checkChange(model, queueModel, before, after)
   if (after === undefined || !after.hasFree()) queueModel.freeSinceCommit = undefined
-  else queueModel.freeSinceCommit ??= model.commits
+  else if (queueModel.freeSinceCommit === undefined) {
+    queueModel.freeSinceCommit = model.commits
+    queueModel.freeSinceMs = model.world.scheduler.nowMs
+  }
 }
 
 export function observeRequest(model: Model, request: SimulatedRequest): void {
-  if (request.service === 's3') noteDeletedObjects(model, request)
+  if (request.service === 's3') {
+    noteDeletedObjects(model, request)
+    const { operation } = model
+    const { Key } = request.input as { readonly Key?: string }
+    if (request.name === 'PutObjectCommand' && operation)
+      model.batchWriters.set(`${Key}`, operation)
+  }
   for (const [log, ranges] of model.toRead) {
     const lane = model.queue(log.queue).current?.record.lanes.get(log.priority)
     if (lane?.epoch === log.epoch) checkReadable(model, log, lane, ranges)

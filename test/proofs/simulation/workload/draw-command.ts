@@ -37,6 +37,13 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
         again: random.chance(0.3),
       }
     }
+    case 'transact': {
+      const items = random.chance(0.9)
+        ? Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawPushItem(draw))
+        : drawBulk(draw)
+      const own = random.chance(0.8) ? 'passes' : random.pick(['refuses', 'throws'] as const)
+      return { verb: 'transact', queue, items, businessRow: `business#${items[0]?.text}`, own }
+    }
     case 'pop':
     case 'popWithoutAck':
     case 'idempotentPop':

@@ -2,11 +2,21 @@ import type { PopRequest } from '../../../../lambdas/engine/queues.ts'
 import type { Command } from '../command.ts'
 import type { Draw } from './draw-command.ts'
 
-export function drawPop(
-  draw: Draw,
-  queue: string,
-  drawn: 'pop' | 'popWithoutAck' | 'idempotentPop',
-): Command {
+/** In some worlds most pops wait, and some callers go away meanwhile. */
+export function drawPop(draw: Draw, queue: string, drawn: DrawnPop): Command {
+  const command = drawPromptPop(draw, queue, drawn)
+  const { profile, random } = draw
+  if (profile.waiting === undefined || command.verb !== 'pop') return command
+  // A repeat by key may wait where the first call did not.
+  if (!random.chance(0.7)) return command
+  const request = { ...command.request, waitSeconds: random.pick([1, 1, 2, 5, 20]) }
+  const cancelled = random.chance(0.15) && { cancelAfterMs: random.pick([1, 200, 3_000]) }
+  return { ...command, request, ...cancelled }
+}
+
+type DrawnPop = 'pop' | 'popWithoutAck' | 'idempotentPop'
+
+function drawPromptPop(draw: Draw, queue: string, drawn: DrawnPop): Command {
   const { profile, knowledge, random } = draw
   const count = random.pick(profile.popCounts)
   const competing = random.chance(profile.competing)

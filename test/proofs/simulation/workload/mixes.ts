@@ -19,7 +19,15 @@ const rare: Mix = {
 }
 
 const mixes: Readonly<Record<string, Mix>> = {
-  pushHeavy: { ...rare, push: 40, bulkPush: 6, idempotentPush: 3, pushTransactItem: 2, pop: 4 },
+  pushHeavy: {
+    ...rare,
+    push: 40,
+    bulkPush: 6,
+    idempotentPush: 3,
+    pushTransactItem: 2,
+    transact: 2,
+    pop: 4,
+  },
   popHeavy: { ...rare, push: 8, pop: 25, popWithoutAck: 8, acknowledge: 20, returnExpiredLocks: 3 },
   consumers: { ...rare, push: 12, bulkPush: 2, pop: 30, acknowledge: 25, acknowledgeMany: 2 },
   drain: {
@@ -60,6 +68,7 @@ const mixes: Readonly<Record<string, Mix>> = {
     bulkPush: 4,
     idempotentPush: 4,
     pushTransactItem: 3,
+    transact: 3,
     pop: 16,
     popWithoutAck: 4,
     idempotentPop: 3,
@@ -96,6 +105,22 @@ export const sips: readonly Mix[] = [
   { push: 4, bulkPush: 1, pop: 8, acknowledge: 8, release: 1, deadLetter: 1, redrive: 1, purge: 1 },
   { idempotentPush: 5, popWithoutAck: 10, returnExpiredLocks: 1 },
 ]
+
+/** Pops that wait, and enough of everything else to come while they do. */
+export const waiting: Mix = {
+  ...rare,
+  push: 16,
+  bulkPush: 1,
+  transact: 4,
+  pop: 14,
+  popWithoutAck: 6,
+  idempotentPop: 4,
+  acknowledge: 14,
+  release: 3,
+  extend: 1,
+  purge: 0.5,
+  returnExpiredLocks: 2,
+}
 
 const orders: readonly (readonly string[])[] = [
   ['pushHeavy', 'popHeavy'],

@@ -1,0 +1,25 @@
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
+
+const wait = 'engine/operations/popping/wait.ts'
+const seats = 'engine/operations/popping/seats.ts'
+
+/** Waiting pops and the loop around a transaction, as the simulation sees them. */
+// biome-ignore format: a mutant is a row
+export const waitMutants: readonly Mutant[] = [
+  mutant('waiting-pop-notices-nothing', '0029: what waits looks about three times a second',
+    [wait, 'return hasSomethingFor(record, command, engine.clock.nowMs())',
+     'return hasSomethingFor(record, command, engine.clock.nowMs()) && command.count < 0'],
+    simulation(100, 'waiting')),
+  mutant('waiting-pop-is-cut-short', '0029: an empty answer comes at the end of the wait',
+    [wait, 'clock.nowMs() >= untilMs', 'clock.nowMs() >= untilMs - 900'], simulation(20, 'waiting')),
+  mutant('waiting-pop-without-a-seat', '0029: so many pops wait at once, and no more',
+    [seats, "if (taken.kind === 'done') return", "if (taken.kind !== 'unknown') return"],
+    simulation(20, 'waiting')),
+  mutant('waiting-pop-leaves-the-seat-of-another', '0029: nobody gives away the seat of another',
+    [seats, "'#seat = :mine'", "'#seat = :mine OR #seat > :mine'"], simulation(100, 'waiting')),
+  mutant('waiting-pop-sits-for-minutes', '0029: who dies on a seat leaves it when it expires',
+    [seats, 'const LATER_MS = 5_000', 'const LATER_MS = 500_000'], simulation(20, 'waiting')),
+  mutant('transact-takes-a-new-entry-in-doubt', 'one entry has one effect, whatever gets lost',
+    ['engine/operations/pushing/transact.ts', "fate === 'in the way' && doubt === undefined",
+     "fate === 'in the way'"], test('test/engine/transact.test.ts')),
+]
