@@ -1,14 +1,12 @@
 // The stack on this machine over HTTP, as `npm start` runs it: gateway, functions in processes of
 // their own, stores. The clients are in this process, so they share the two cores with all of it.
 
-import { spawn } from 'node:child_process'
 import { Agent, request } from 'node:http'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Bench, Scenario } from '../bench.ts'
 import { createItems } from '../items.ts'
 import { quantile, runLoad } from '../load.ts'
 import { atLeast, atMost, rowsOf } from '../rows.ts'
+import { startStack } from '../stack.ts'
 
 const CLIENTS = 16
 const BYTES = 200
@@ -102,26 +100,4 @@ function createClient(
       outgoing.on('error', reject)
       outgoing.end(body)
     })
-}
-
-async function startStack(): Promise<{ port: number; stop(): Promise<void> }> {
-  const script = join(import.meta.dirname, '../../scripts/start.ts')
-  const child = spawn(process.execPath, [script, '--port', '0', '--memory'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`The stack ended with ${code}`)))
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const address = /PushPop is at http:\/\/localhost:(\d+)/.exec(line)
-      if (address) resolve(Number(address[1]))
-    })
-  })
-  return {
-    port,
-    async stop() {
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
 }

@@ -11,6 +11,7 @@ import { http } from './http.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
 import { memory } from './memory.ts'
+import { peers } from './peers.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
 import { pushSingle } from './push-single.ts'
 import { recordSize } from './record-size.ts'
@@ -37,6 +38,7 @@ export const scenarios: readonly Scenario[] = [
   handlerCpu,
   coldStart,
   http,
+  peers,
   rateLimits,
   memory,
 ]

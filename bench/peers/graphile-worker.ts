@@ -1,0 +1,93 @@
+// Graphile Worker: `addJob` and `addJobs`, and a runner with a task. `queueName` keeps a tenant's jobs in
+// order. For batches its page on performance says: a local queue, and completions that wait for each other.
+
+import { load } from './packages.ts'
+import { type Addresses, AT_ONCE, countdown, type OnItem, type Peer } from './peer.ts'
+import { commitsOf, databaseUrl } from './postgres.ts'
+
+type Payload = { readonly tenant: string; readonly text: string }
+type Runner = { stop(): Promise<void> }
+type Options = object
+type Utils = {
+  migrate(): Promise<void>
+  addJob(task: string, payload: Payload): Promise<unknown>
+  addJobs(
+    jobs: readonly { identifier: string; payload: Payload; queueName?: string }[],
+  ): Promise<unknown>
+  release(): Promise<void>
+}
+type GraphileWorker = {
+  makeWorkerUtils(options: Options): Promise<Utils>
+  run(options: Options): Promise<Runner>
+  Logger: new (factory: () => () => void) => object
+}
+
+export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
+  const connectionString = databaseUrl(postgres)
+  const { makeWorkerUtils, run, Logger } = load<GraphileWorker>('graphile-worker')
+  const logger = new Logger(() => () => {})
+  const utils = await makeWorkerUtils({ connectionString, logger })
+  await utils.migrate()
+
+  const start = (task: string, concurrency: number, worker: object, onItem: OnItem) =>
+    run({
+      connectionString,
+      logger,
+      concurrency,
+      noHandleSignals: true,
+      taskList: { [task]: async ({ tenant, text }: Payload) => onItem(tenant, text) },
+      preset: { worker },
+    })
+
+  /** Ends when all have been handed over, and the runner has settled them. */
+  async function work(
+    task: string,
+    items: number,
+    [concurrency, worker]: readonly [number, object],
+    onItem: OnItem,
+  ): Promise<readonly number[]> {
+    const all = countdown(items)
+    const runner = await start(task, concurrency, worker, (tenant, text) => {
+      onItem(tenant, text)
+      all.came()
+    })
+    await all.promise
+    await runner.stop()
+    return all.durationsMs
+  }
+
+  const specOf = (task: string, tenant: string, text: string) => ({
+    identifier: task,
+    payload: { tenant, text },
+    queueName: tenant,
+  })
+  const inBatches = (size: number) => ({ localQueue: { size }, completeJobBatchDelay: 0 })
+
+  return {
+    async push(queue, texts) {
+      const [only] = texts
+      if (texts.length === 1 && only !== undefined) {
+        await utils.addJob(queue, { tenant: queue, text: only })
+      } else {
+        const payloads = texts.map((text) => ({ tenant: queue, text }))
+        await utils.addJobs(payloads.map((payload) => ({ identifier: queue, payload })))
+      }
+    },
+    drain: (queue, items, batch, onItem) =>
+      work(queue, items, [1, batch > 1 ? inBatches(batch) : {}], onItem),
+    openTenants: async () => {},
+    pushTo: async (tenant, texts) => {
+      await utils.addJobs(texts.map((text) => specOf('tenants', tenant, text)))
+    },
+    async drainTenants(_tenants, items, onItem) {
+      // A worker that finds every tenant at work sleeps for its poll interval; two seconds unless set.
+      await work('tenants', items, [AT_ONCE, { pollInterval: 100 }], onItem)
+    },
+    async wait() {
+      const runner = await start('tenants', AT_ONCE, {}, () => {})
+      return () => runner.stop()
+    },
+    requests: () => commitsOf(connectionString),
+    stop: () => utils.release(),
+  }
+}

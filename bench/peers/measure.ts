@@ -1,0 +1,216 @@
+// Measures one peer in a process of its own, so that its CPU and memory are its own:
+//
+//   node bench/peers/measure.ts NAME {addresses and amounts as JSON}
+
+import { readFileSync } from 'node:fs'
+import { createItems } from '../items.ts'
+import { quantile } from '../load.ts'
+import { bullmq } from './bullmq.ts'
+import { graphileWorker } from './graphile-worker.ts'
+import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer } from './peer.ts'
+import { pgBoss } from './pg-boss.ts'
+import { pushPopEngine, pushPopOverHttp } from './push-pop.ts'
+
+export type Amounts = {
+  readonly singly: number
+  readonly bulks: number
+  readonly tenants: number
+  readonly idleSeconds: number
+}
+export type Speed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
+export type Measured = {
+  readonly push: Speed
+  readonly take: Speed
+  readonly pushBulk: Speed
+  readonly takeBulk: Speed
+  readonly tenants: { readonly pushPerSecond: number; readonly takePerSecond: number }
+  readonly idle: {
+    readonly requestsPerSecond: number
+    readonly cpuMsPerSecond: number
+    readonly megabytes: number
+  }
+}
+export type Request = {
+  readonly addresses: Addresses
+  readonly amounts: Amounts
+  /** Its server, whose CPU counts while it idles. */
+  readonly serverPid?: number
+  readonly turn: number
+}
+
+const BULK = 100
+const PER_TENANT = 10
+
+export const peers: Readonly<Record<string, (addresses: Addresses) => Promise<Peer>>> = {
+  'pg-boss': pgBoss,
+  'graphile-worker': graphileWorker,
+  BullMQ: bullmq,
+  PushPop: pushPopEngine,
+  'PushPop over HTTP': pushPopOverHttp,
+}
+
+async function measure(
+  peer: Peer,
+  { singly, bulks, tenants, idleSeconds }: Amounts,
+  { serverPid, turn }: { serverPid: number | undefined; turn: number },
+): Promise<Measured> {
+  const item = createItems(turn)
+  const warmUp = Math.ceil(singly / 5)
+  await pushSingly(peer, `warm-${turn}`, warmUp, item)
+  await peer.drain(`warm-${turn}`, warmUp, 1, () => {})
+
+  const push = await pushSingly(peer, `singly-${turn}`, singly, item)
+  const take = await drain(peer, `singly-${turn}`, singly, 1)
+  const pushBulk = await pushInBulk(peer, `bulk-${turn}`, bulks, item)
+  const takeBulk = await drain(peer, `bulk-${turn}`, bulks * BULK, BULK)
+
+  const names = Array.from({ length: tenants }, (_, n) => `tenant-${turn}-${n}`)
+  const perTenant = await serveTenants(peer, names, item)
+  const idle = await beIdle(peer, names, { idleSeconds, serverPid })
+  return { push, take, pushBulk, takeBulk, tenants: perTenant, idle }
+}
+
+type Item = (bytes?: number) => string
+
+/** The number is what order is checked by. */
+const numbered = (n: number, item: Item): string => `[${n},${item(200)}]`
+
+async function pushSingly(peer: Peer, queue: string, items: number, item: Item): Promise<Speed> {
+  const durationsMs: number[] = []
+  for (let n = 0; n < items; n++) {
+    const text = numbered(n, item)
+    const startMs = performance.now()
+    await peer.push(queue, [text])
+    durationsMs.push(performance.now() - startMs)
+  }
+  return speedOf(durationsMs, items)
+}
+
+async function pushInBulk(peer: Peer, queue: string, bulks: number, item: Item): Promise<Speed> {
+  const durationsMs: number[] = []
+  for (let bulk = 0; bulk < bulks; bulk++) {
+    const texts = Array.from({ length: BULK }, (_, n) => numbered(bulk * BULK + n, item))
+    const startMs = performance.now()
+    await peer.push(queue, texts)
+    durationsMs.push(performance.now() - startMs)
+  }
+  return speedOf(durationsMs, bulks * BULK)
+}
+
+async function drain(peer: Peer, queue: string, items: number, batch: number): Promise<Speed> {
+  const startMs = performance.now()
+  const durationsMs = await peer.drain(queue, items, batch, () => {})
+  const seconds = (performance.now() - startMs) / 1000
+  return { ...speedOf(durationsMs, items), perSecond: items / seconds }
+}
+
+function speedOf(durationsMs: readonly number[], items: number): Speed {
+  const seconds = durationsMs.reduce((sum, ms) => sum + ms, 0) / 1000
+  return {
+    perSecond: items / seconds,
+    p50Ms: quantile(durationsMs, 0.5),
+    p99Ms: quantile(durationsMs, 0.99),
+  }
+}
+
+async function serveTenants(
+  peer: Peer,
+  tenants: readonly string[],
+  item: Item,
+): Promise<Measured['tenants']> {
+  const items = tenants.length * PER_TENANT
+  await peer.openTenants(tenants)
+  const pushedMs = await elapsedMs(() =>
+    eachOf(tenants, AT_ONCE, (tenant) =>
+      peer.pushTo(
+        tenant,
+        Array.from({ length: PER_TENANT }, (_, n) => numbered(n, item)),
+      ),
+    ),
+  )
+  const order = checkOrder()
+  const takenMs = await elapsedMs(() => peer.drainTenants(tenants, items, order.onItem))
+  order.done(items)
+  return { pushPerSecond: (items * 1000) / pushedMs, takePerSecond: (items * 1000) / takenMs }
+}
+
+/** A peer that breaks a tenant's order is not measured as one that keeps it. */
+function checkOrder() {
+  const next = new Map<string, number>()
+  let taken = 0
+  const onItem: OnItem = (tenant, text) => {
+    const n = Number.parseInt(text.slice(1), 10)
+    const due = next.get(tenant) ?? 0
+    if (n !== due) throw new Error(`${tenant}: item ${n} came where ${due} was due`)
+    next.set(tenant, n + 1)
+    taken += 1
+  }
+  return {
+    onItem,
+    done(items: number) {
+      if (taken !== items) throw new Error(`${taken} of ${items} items came`)
+    },
+  }
+}
+
+async function elapsedMs(action: () => Promise<void>): Promise<number> {
+  const startMs = performance.now()
+  await action()
+  return performance.now() - startMs
+}
+
+async function beIdle(
+  peer: Peer,
+  tenants: readonly string[],
+  { idleSeconds, serverPid }: { idleSeconds: number; serverPid: number | undefined },
+): Promise<Measured['idle']> {
+  const stopWaiting = await peer.wait(tenants)
+  await sleep(2000)
+  const requests = await peer.requests()
+  const cpu = process.cpuUsage()
+  const serverMs = cpuMsOf(serverPid)
+  await sleep(idleSeconds * 1000)
+  const { user, system } = process.cpuUsage(cpu)
+  const idle = {
+    requestsPerSecond: ((await peer.requests()) - requests) / idleSeconds,
+    cpuMsPerSecond: ((user + system) / 1000 + cpuMsOf(serverPid) - serverMs) / idleSeconds,
+    megabytes: process.memoryUsage.rss() / 1024 ** 2,
+  }
+  await stopWaiting()
+  return idle
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Of a process and its children, those that have ended too, as Linux tells: 100 ticks a second. */
+function cpuMsOf(pid: number | undefined): number {
+  if (pid === undefined || process.platform !== 'linux') return 0
+  const read = (path: string) => readFileSync(`/proc/${path}`, 'utf8').trim()
+  const children = read(`${pid}/task/${pid}/children`).split(' ')
+  const ticksOf = (id: string): number => {
+    try {
+      const [, afterName = ''] = read(`${id}/stat`).split(') ')
+      const [user, system, userOfEnded, systemOfEnded] = afterName.split(' ').slice(11).map(Number)
+      return [user, system, userOfEnded, systemOfEnded].reduce<number>(
+        (sum, n) => sum + (n ?? 0),
+        0,
+      )
+    } catch {
+      // It ended just now, and its parent counts it.
+      return 0
+    }
+  }
+  return 10 * [String(pid), ...children.filter(Boolean)].reduce((sum, id) => sum + ticksOf(id), 0)
+}
+
+if (import.meta.main) {
+  const [, , name = '', json = '{}'] = process.argv
+  const { addresses, amounts, serverPid, turn } = JSON.parse(json) as Request
+  const open = peers[name]
+  if (open === undefined) throw new Error(`There is no peer "${name}"`)
+  const peer = await open(addresses)
+  const measured = await measure(peer, amounts, { serverPid, turn })
+  await peer.stop()
+  process.stdout.write(`${JSON.stringify(measured)}\n`)
+  process.exit(0)
+}

@@ -1,0 +1,64 @@
+// What each of the compared queues does, as its own documentation advises it.
+
+/** Called with each item that a consumer was handed, in the order in which it got them. */
+export type OnItem = (tenant: string, text: string) => void
+
+export type Peer = {
+  /** One call that adds these to one queue. */
+  push(queue: string, texts: readonly string[]): Promise<void>
+  /** One consumer takes and settles all of them, `batch` at a time. Answers how long each batch took, in ms. */
+  drain(queue: string, items: number, batch: number, onItem: OnItem): Promise<readonly number[]>
+  /** What must be there before many tenants push. */
+  openTenants(tenants: readonly string[]): Promise<void>
+  pushTo(tenant: string, texts: readonly string[]): Promise<void>
+  /** Takes and settles all of them, many tenants at once, each in strict order. */
+  drainTenants(tenants: readonly string[], items: number, onItem: OnItem): Promise<void>
+  /** Has consumers wait for items of every tenant, until it is ended. */
+  wait(tenants: readonly string[]): Promise<() => Promise<void>>
+  /** Requests that reached its server so far. */
+  requests(): Promise<number>
+  stop(): Promise<void>
+}
+
+/** How many tenants are served at once, where the peer lets us choose. */
+export const AT_ONCE = 32
+
+export type Addresses = {
+  readonly postgres?: { readonly port: number; readonly pid: number }
+  readonly redis?: { readonly port: number; readonly pid: number }
+  readonly stores?: { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+  readonly url?: string
+}
+
+/** A promise that ends when so many items have come, and how long each took after the one before. */
+export function countdown(items: number) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const durationsMs: number[] = []
+  let left = items
+  let lastMs = performance.now()
+  return {
+    promise,
+    durationsMs,
+    came() {
+      const nowMs = performance.now()
+      durationsMs.push(nowMs - lastMs)
+      lastMs = nowMs
+      left -= 1
+      if (left === 0) resolve()
+    },
+  }
+}
+
+/** Calls `act` for each, `atOnce` at a time. */
+export async function eachOf<T>(
+  all: readonly T[],
+  atOnce: number,
+  act: (one: T) => Promise<void>,
+): Promise<void> {
+  const left = all.values()
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (const one of left) await act(one)
+    }),
+  )
+}

@@ -1,0 +1,151 @@
+// PushPop beside what people would pick instead, on this machine in one run: each peer in a process of its
+// own, in turns, on servers that keep their data on the same disk.
+
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { startEmbedded } from '../../testing/embedded.ts'
+import { type Bench, type Scenario, tableName } from '../bench.ts'
+import { quantile } from '../load.ts'
+import { type Amounts, peers as known, type Measured, type Request } from '../peers/measure.ts'
+import { installPackages } from '../peers/packages.ts'
+import type { Addresses } from '../peers/peer.ts'
+import { findPrograms, type Programs, startServers } from '../peers/servers.ts'
+import { atLeast, type Row, rowsOf } from '../rows.ts'
+import { startStack } from '../stack.ts'
+
+/** The median of so many turns: one of them may meet a checkpoint or a neighbour. */
+const TURNS = 3
+/** A peer that hangs fails the scenario, and does not hold it. */
+const PATIENCE_MS = 240_000
+const MEASURE = join(import.meta.dirname, '../peers/measure.ts')
+
+export const peers: Scenario = {
+  name: 'peers',
+  title: 'beside what people would pick instead',
+  async run(bench) {
+    const programs = findPrograms()
+    if ('missing' in programs) {
+      bench.progress(`skipped, because ${programs.missing} is not installed on this machine`)
+      return []
+    }
+    installPackages()
+    const turns = await measureAll(bench, programs)
+    return [...ratios(this.title, turns), ...figures(this.title, turns)]
+  },
+}
+
+type Turns = ReadonlyMap<string, readonly Measured[]>
+
+async function measureAll(bench: Bench, programs: Programs): Promise<Turns> {
+  const amounts: Amounts = {
+    singly: bench.count(1000),
+    bulks: bench.count(100),
+    tenants: bench.count(1000),
+    idleSeconds: bench.seconds(10),
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'pushpop-peers-stores-'))
+  const servers = await startServers(programs)
+  const embedded = await startEmbedded({ directory })
+  const stack = await startStack()
+  try {
+    await Promise.all([embedded.createTable(tableName), embedded.createBucket(tableName)])
+    const addresses: Addresses = {
+      postgres: servers.postgres,
+      redis: servers.redis,
+      stores: { dynamodbEndpoint: embedded.dynamodbEndpoint, s3Endpoint: embedded.s3Endpoint },
+      url: `http://localhost:${stack.port}`,
+    }
+    const serverPids: Readonly<Record<string, number>> = {
+      'pg-boss': servers.postgres.pid,
+      'graphile-worker': servers.postgres.pid,
+      BullMQ: servers.redis.pid,
+    }
+    const measured = new Map<string, Measured[]>()
+    for (let turn = 0; turn < (bench.quick ? 1 : TURNS); turn++) {
+      for (const name of Object.keys(known)) {
+        bench.progress(`turn ${turn + 1}: ${name}`)
+        const serverPid = serverPids[name]
+        const request = { addresses, amounts, turn, ...(serverPid && { serverPid }) }
+        const sofar = measured.get(name) ?? []
+        measured.set(name, [...sofar, await measureOne(name, request)])
+      }
+    }
+    return measured
+  } finally {
+    await Promise.all([stack.stop(), embedded.stop(), servers.stop()])
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function measureOne(name: string, request: Request): Promise<Measured> {
+  const argv = [MEASURE, name, JSON.stringify(request)]
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: PATIENCE_MS })
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Measured
+}
+
+type Figure = (measured: Measured) => number
+
+const median = (turns: Turns, name: string, figure: Figure): number =>
+  quantile((turns.get(name) ?? []).map(figure), 0.5)
+
+function ratios(title: string, turns: Turns): Row[] {
+  const { bar } = rowsOf(title)
+  const ours = (figure: Figure) => median(turns, 'PushPop', figure)
+  const ofPgBoss = (figure: Figure) => ours(figure) / median(turns, 'pg-boss', figure)
+  const ofTheBest = (figure: Figure) =>
+    ours(figure) /
+    Math.max(...['pg-boss', 'graphile-worker', 'BullMQ'].map((name) => median(turns, name, figure)))
+  const aim = { aim: atLeast(1.2) }
+  return [
+    bar(
+      'push singly: times pg-boss',
+      ofPgBoss(({ push }) => push.perSecond),
+      atLeast(0.8),
+      aim,
+    ),
+    bar(
+      'pop singly: times pg-boss',
+      ofPgBoss(({ take }) => take.perSecond),
+      atLeast(1),
+      aim,
+    ),
+    bar(
+      'bulk of 100, push: times the best',
+      ofTheBest((m) => m.pushBulk.perSecond),
+      atLeast(1),
+      aim,
+    ),
+    bar(
+      'bulk of 100, pop: times the best',
+      ofTheBest((m) => m.takeBulk.perSecond),
+      atLeast(1),
+      aim,
+    ),
+  ]
+}
+
+const shown: readonly (readonly [string, Figure])[] = [
+  ['push singly, items/s', ({ push }) => push.perSecond],
+  ['push singly: p50, ms', ({ push }) => push.p50Ms],
+  ['push singly: p99, ms', ({ push }) => push.p99Ms],
+  ['take and settle singly, items/s', ({ take }) => take.perSecond],
+  ['take and settle singly: p50, ms', ({ take }) => take.p50Ms],
+  ['take and settle singly: p99, ms', ({ take }) => take.p99Ms],
+  ['push 100 at once, items/s', ({ pushBulk }) => pushBulk.perSecond],
+  ['take and settle 100 at once, items/s', ({ takeBulk }) => takeBulk.perSecond],
+  ['1,000 tenants, push, items/s', ({ tenants }) => tenants.pushPerSecond],
+  ['1,000 tenants, take and settle, items/s', ({ tenants }) => tenants.takePerSecond],
+  ['1,000 idle tenants: requests/s', ({ idle }) => idle.requestsPerSecond],
+  ['1,000 idle tenants: CPU, ms/s', ({ idle }) => idle.cpuMsPerSecond],
+  ['1,000 idle tenants: memory of the client, MB', ({ idle }) => idle.megabytes],
+]
+
+function figures(title: string, turns: Turns): Row[] {
+  const { info } = rowsOf(title)
+  return shown.flatMap(([metric, figure]) =>
+    [...turns.keys()].map((name) => info(`${name}: ${metric}`, median(turns, name, figure))),
+  )
+}
