@@ -1,5 +1,9 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
+import { hashOf } from '../../lambdas/engine/core/hash.ts'
+import { receiptKey } from '../../lambdas/engine/core/keys.ts'
 import { FORGET_AFTER_MS } from '../../lambdas/engine/core/limits.ts'
+import { markOf } from '../../lambdas/engine/core/notes.ts'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
@@ -10,6 +14,11 @@ const once = (stage: Stage, queue: string, items: readonly PushItem[], idempoten
 
 /** What carries a tail over its cap, so that it is sealed. */
 const filling = named('f', 9).map(({ text }) => ({ text: JSON.stringify(text + '-'.repeat(200)) }))
+
+/** Each by a producer of its own. */
+async function fill(stage: Stage, queue: string): Promise<void> {
+  for (const item of filling) await push(stage.engine(), queue, [item])
+}
 
 const keyed = (stage: Stage, queue: string, round: number) =>
   Promise.all(
@@ -73,7 +82,7 @@ describe('A push with an Idempotency-Key', () => {
     const request = { items: named('a', 1), idempotencyKey: 'key' }
     const first = await queues().push(queue, request)
     const ttl = Math.ceil(stage.clock.nowMs() / 1000) + 60
-    if (kept === 'a receipt') await pushOneByOne(queues(), queue, filling)
+    if (kept === 'a receipt') await fill(stage, queue)
     expect((await stage.rows(queue, 'i')).map((receipt) => receipt.ttl)).toEqual(
       kept === 'a receipt' ? [ttl] : [],
     )
@@ -174,15 +183,28 @@ describe('An append that is frozen on its way', () => {
   /** What becomes of the note of the same key, which another call has brought meanwhile. */
   const meanwhile: readonly [string, (stage: Stage, queue: string) => Promise<unknown>][] = [
     ['is still a note', async () => {}],
-    ['has become a receipt', (stage, queue) => pushOneByOne(stage.engine(), queue, filling)],
+    [
+      'has become a receipt',
+      async (stage, queue) => {
+        await fill(stage, queue)
+        expect((await stage.record(queue)).moved.marks).not.toBe('')
+      },
+    ],
     [
       'has become a receipt, and its mark is forgotten',
       async (stage, queue) => {
         for (let round = 0; round < 12; round += 1) {
           await keyed(stage, queue, round)
-          await pushOneByOne(stage.engine(), queue, filling)
+          await fill(stage, queue)
         }
         expect((await stage.record(queue)).moved.forgotten).toBeGreaterThan(0)
+      },
+    ],
+    [
+      'has become a receipt by a producer that left no mark',
+      async (stage, queue) => {
+        await pushOneByOne(stage.engine(), queue, filling)
+        expect((await stage.record(queue)).moved).toMatchObject({ marks: '' })
       },
     ],
     [
@@ -209,6 +231,70 @@ describe('An append that is frozen on its way', () => {
       expect(await slow).toEqual({ ...first, repeated: true })
       expect((await stage.record(queue)).appends).toBe(before.appends)
     }
+  })
+})
+
+it('An append that is frozen changes nothing where a key with the same mark had left before it, too.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const [other, key] = twoOfOneMark(queue)
+  await once(stage, queue, named('z', 1), other)
+  await fill(stage, queue)
+  const frozen = freezeAtUpdate()
+  const slow = stage.engine(frozen).push(queue, { items: named('a', 2), idempotencyKey: key })
+  await frozen.reached
+  const first = await once(stage, queue, named('a', 2), key)
+  await fill(stage, queue)
+  frozen.thaw()
+  expect(await slow).toEqual({ ...first, repeated: true })
+})
+
+function twoOfOneMark(queue: string): [string, string] {
+  const known = new Map<string, string>()
+  for (let n = 0; ; n += 1) {
+    const mark = markOf(hashOf(queue, `${n}`))
+    const other = known.get(mark)
+    if (other !== undefined) return [other, `${n}`]
+    known.set(mark, `${n}`)
+  }
+}
+
+it('A lone producer that seals first does not push over another push with its key.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const lone = stage.engine()
+  await pushOneByOne(lone, queue, filling.slice(0, 7))
+  const frozen = freezeAtUpdate()
+  lone.wire.steering = frozen
+  const slow = lone.push(queue, { items: filling.slice(7, 8), idempotencyKey: 'key' })
+  await frozen.reached
+  expect(lone.wire.sent.at(-1)?.input.ConditionExpression).toContain('v=')
+  await once(stage, queue, named('a', 1, 3))
+  frozen.thaw()
+  await expectCode(slow, 'IDEMPOTENCY_CONFLICT')
+  expect(await drain(stage.engine(), queue)).toHaveLength(8)
+})
+
+describe('A receipt of an older engine', () => {
+  const receipt = (stage: Stage, more: object) => ({
+    ...receiptKey('queue', hashOf('queue', 'key')),
+    hash: hashOf('"a0"', '0'),
+    ttl: stage.clock.nowMs() / 1000 + 60,
+    ...more,
+  })
+  it.each([
+    ['with places answers with its ids', { places: [[0, 'epoch_00', 35]] }, ['epoch_00-0-z']],
+    [
+      'that has no places answers without ids',
+      { search: [[0, 'epoch_00', 0, 'i00000000tag1']] },
+      [],
+    ],
+    ['that found its items gone answers without ids', { places: [] }, []],
+  ])('%s.', async (_, more, ids) => {
+    const stage = openSimulated()
+    const Item = receipt(stage, more)
+    const { tableName: TableName, dynamodb } = stage.store
+    await dynamodb.send(new PutCommand({ TableName, Item }) as never)
+    expect(await once(stage, 'queue', named('a', 1))).toEqual({ ids, repeated: true })
+    await expectCode(once(stage, 'queue', named('b', 1)), 'IDEMPOTENCY_CONFLICT')
   })
 })
 
