@@ -8,6 +8,7 @@ import { depth } from './depth.ts'
 import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
 import { http } from './http.ts'
+import { keyed } from './keyed.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
 import { memory } from './memory.ts'
@@ -24,6 +25,7 @@ export const scenarios: readonly Scenario[] = [
   pushSingle,
   hotQueue,
   throttled,
+  keyed,
   transactions,
   popAcknowledge,
   consumers,

@@ -102,8 +102,7 @@ export const deadLetterOf = ({ moved }: Item): DeadLetter =>
 export const pushedAtMsOf = (entry: string): number =>
   Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
 
-/** Kind, time and tag: what tells an item's entry from any other. */
-export const headOf = (entry: string): string => entry.slice(0, TEXT_AT)
+export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
 
 export const isReference = (entry: string): boolean => entry.startsWith('b')
 

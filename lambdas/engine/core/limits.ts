@@ -55,6 +55,13 @@ export const TIGHT_TAIL = { hardBytes: 4_096, stepBytes: 1_024 }
 export const THROTTLED_FOR_MS = 2_000
 /** Entries one seal takes: what an expression of 4 KB can remove, at 11 bytes each and some. */
 export const ENTRIES_PER_SEAL = 250
+/** Notes whose receipts one seal writes, of a row each: four requests, side by side. */
+export const NOTES_PER_SEAL = 100
+/**
+ * Marks of notes that have left which the record keeps, three bytes each, for pushes with a key that were on their
+ * way meanwhile: some 0.2 s of a busy queue's.
+ */
+export const NOTE_MARKS_KEPT = 64
 /** What an entry costs the tail beyond its text, so that the byte cap bounds the count as well. */
 export const ENTRY_OVERHEAD_BYTES = 8
 /** A push that would add more than this to the tail goes by reference to a batch. */
@@ -86,6 +93,8 @@ export const LANES_AHEAD_NAMED = 40
  * them); with more, it replaces all under a full compare.
  */
 export const LANES_PER_APPEND = 40
+/** Pushes with a key that one append brings: some 60 bytes and five operators of its condition each. */
+export const KEYS_PER_APPEND = 25
 /** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
 export const LANES_PER_WRITE = 80
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */

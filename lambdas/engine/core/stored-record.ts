@@ -1,11 +1,11 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { defaultConfiguration } from './configuration.ts'
+import { decodeEnded } from './ended-locks.ts'
+import { noneMoved } from './notes.ts'
 import { unflatten } from './ranges.ts'
 import {
   type Dead,
   type Delivered,
-  type EndedLock,
-  type Ending,
   type Lane,
   type Lock,
   noSegments,
@@ -64,6 +64,11 @@ export type StoredRecord = {
   /** Tokens of the last entries of callers' own transactions, and how many came before those. */
   u?: string[]
   ux?: number
+  /** Notes that have left: marks of the last ones, and how many have none any more. */
+  km?: string
+  kx?: number
+  /** The sequence number of the last message of the inbox, of 40 digits. */
+  sn?: string
   checkAt?: number
   /** [announcements, taken, since] */
   rm?: [number, number, number]
@@ -73,7 +78,12 @@ export type StoredRecord = {
   hold?: number
   /** The format, from 2 on; this engine writes, and knows, records without it. */
   fm?: number
+  /** Notes, by the hash of the key. */
+  [note: NoteName]: string
 }
+
+export type NoteName = `.${string}`
+export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
 /** The format of records that have no `fm`. */
 const FORMAT = 1
@@ -108,6 +118,12 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     configuration:
       stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),
     tokens: { kept: stored.u?.length ?? 0, forgotten: stored.ux ?? 0 },
+    notes: decodeNotes(stored),
+    moved:
+      stored.km === undefined && stored.kx === undefined
+        ? noneMoved
+        : { marks: stored.km ?? '', forgotten: stored.kx ?? 0 },
+    sequence: stored.sn,
     checkAtMs: stored.checkAt,
     reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
     work: stored.work !== undefined,
@@ -115,6 +131,14 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     notable: stored.ev !== undefined,
     holdUntilMs: stored.hold ?? 0,
   }
+}
+
+function decodeNotes(stored: StoredRecord): QueueRecord['notes'] {
+  const notes = new Map<string, string>()
+  for (const name in stored) {
+    if (name.startsWith('.')) notes.set(name.slice(1), stored[name as NoteName] as string)
+  }
+  return notes
 }
 
 const unknownFormat = (queue: string, format: number): QueueError =>
@@ -217,30 +241,3 @@ export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, nu
   taken,
   sinceMs,
 ]
-
-const endingCodes: Readonly<Record<Ending, string>> = {
-  acknowledged: 'a',
-  expired: 'x',
-  released: 'r',
-  'dead-lettered': 'd',
-  purged: 'p',
-}
-const endings = Object.fromEntries(
-  Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
-)
-const LOCK_ID_CHARACTERS = 11
-
-/** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
-export const encodeEnded = (ended: readonly EndedLock[]): string =>
-  ended
-    .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
-    .join('.')
-
-function decodeEnded(stored: string): EndedLock[] {
-  if (stored === '') return []
-  return stored.split('.').map((text) => ({
-    lockId: text.slice(0, LOCK_ID_CHARACTERS),
-    ending: endings[text[LOCK_ID_CHARACTERS] as string] as Ending,
-    items: Number.parseInt(text.slice(LOCK_ID_CHARACTERS + 1), 36),
-  }))
-}

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { appendOf } from '../../../lambdas/engine/core/append.ts'
+import { appendOf, withGuards } from '../../../lambdas/engine/core/append.ts'
+import { hashOf } from '../../../lambdas/engine/core/hash.ts'
 import {
+  KEYS_PER_APPEND,
   LANES_MAX,
   LANES_PER_APPEND,
+  NOTE_MARKS_KEPT,
   PRIORITY_MAX,
   ROOMY_TAIL,
 } from '../../../lambdas/engine/core/limits.ts'
+import { markOf } from '../../../lambdas/engine/core/notes.ts'
 import { newLane } from '../../../lambdas/engine/core/record.ts'
 import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import {
@@ -64,31 +68,42 @@ describe('An append', () => {
     expect(applied(noRoom, appendUpdate(append, ROOMY_TAIL, { anyway: true })).room).toBe(-1)
   })
 
-  it('that has to know its place fails when its lanes are not as they were seen.', () => {
-    const built = appendUpdate(append, ROOMY_TAIL, { exactly: record })
-    applied(storedOf(record), built)
-    for (const change of [{ e: 'other_00' }, { s: 1 }, { t: tailOf(3) }]) {
-      const stored = storedOf(record)
-      Object.assign(stored.L[0] ?? {}, change)
-      expect(() => applied(stored, built)).toThrow('conditional')
-    }
-  })
-
   it('stays within the limits with as many lanes as it may name.', () => {
     const many = toAll(LANES_PER_APPEND)
-    const record = aRecord(lanes(LANES_PER_APPEND))
     const newLanes = new Map(
       [...many.lanes].map(([p, tail]) => [
         p,
         newLane({ priority: p, epoch: 'epoch_00', segmentSize: 9 }, tail),
       ]),
     )
-    for (const options of [{}, { exactly: record }, { newLanes }]) {
+    for (const options of [{}, { newLanes }]) {
       const built = appendUpdate(many, ROOMY_TAIL, options)
       expectWithinLimits(built)
       expectPlaceholdersUsed(built)
     }
   })
+})
+
+describe('An append of pushes with keys', () => {
+  const hashes = Array.from({ length: KEYS_PER_APPEND }, (_, n) => hashOf('queue', `${n}`))
+  const notes = new Map(hashes.map((hash) => [hash, 'a note']))
+  const sequence = { first: '1'.padStart(40, '0'), last: '9'.padStart(40, '0') }
+  it.each([
+    ['no key has left', ''],
+    ['a key with the same mark has left', markOf(hashes[3] as string).repeat(NOTE_MARKS_KEPT)],
+  ])(
+    'stays within the limits with as many lanes and keys as it may have, where %s.',
+    (_, marks) => {
+      const record = aRecord(lanes(LANES_PER_APPEND), { moved: { forgotten: 1_000_000, marks } })
+      const append = withGuards(toAll(LANES_PER_APPEND), notes, sequence)
+      const built = appendUpdate(append, ROOMY_TAIL, { newBy: record, remindAtMs: nowMs })
+      expectWithinLimits(built)
+      expectPlaceholdersUsed(built)
+      const after = decodeRecord(applied(storedOf(record), built))
+      expect(after).toMatchObject({ notes, sequence: sequence.last })
+      expect(() => applied(storedOf(after), built)).toThrow('conditional')
+    },
+  )
 })
 
 describe('The timer of what waits', () => {
