@@ -10,6 +10,7 @@ import { hotQueue } from './hot-queue.ts'
 import { http } from './http.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
+import { linger } from './linger.ts'
 import { memory } from './memory.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
 import { pushSingle } from './push-single.ts'
@@ -23,6 +24,7 @@ export const scenarios: readonly Scenario[] = [
   pushSingle,
   hotQueue,
   throttled,
+  linger,
   transactions,
   popAcknowledge,
   consumers,

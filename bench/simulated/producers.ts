@@ -1,6 +1,7 @@
 // Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
 // and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
 
+import type { QueuesOptions } from '../../lambdas/engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
 import {
   createSimulatedClient,
@@ -28,6 +29,8 @@ type SimulatedLoad = {
   readonly throttle?: { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
   /** How many of the producers push with a key: the first ones do. */
   readonly keyed?: number
+  /** All of them share one engine, and their pushes linger in it if this says so. */
+  readonly oneProcess?: { readonly linger: NonNullable<QueuesOptions['linger']> }
   /** Transactions hold their items for 5–15 ms, as on AWS. */
   readonly slowTransactions?: boolean
 }
@@ -68,8 +71,9 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const endMs = measureFromMs + load.seconds * 1000
   const plain = { durationsMs: [] as number[], gaveWay: 0 }
   const keyed = { durationsMs: [] as number[], gaveWay: 0 }
+  const shared = load.oneProcess && openQueues(store, { ...surroundings, ...load.oneProcess })
   async function produce(producer: number) {
-    const queues = openQueues(store, surroundings)
+    const queues = shared ?? openQueues(store, surroundings)
     const item = createItems(producer)
     const isKeyed = producer < (load.keyed ?? 0)
     const tally = isKeyed ? keyed : plain

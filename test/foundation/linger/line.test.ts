@@ -50,6 +50,10 @@ describe('The calls that wait for a queue', () => {
     expect(nextStep(lineOf([one, one, one]), batching, due)).toEqual(go(3))
   })
 
+  test('go when the clock was set back, rather than wait for it to come round', () => {
+    expect(nextStep(lineOf([one]), batching, { ms: 99, isNewTurn: true })).toEqual(go(1))
+  })
+
   test('do not go in the turn in which they came, though the time is over: others may come in it', () => {
     const atOnce = { ...batching, waitMs: 0 }
     expect(nextStep(lineOf([one]), atOnce, soon)).toEqual({ kind: 'wait', untilMs: 100 })

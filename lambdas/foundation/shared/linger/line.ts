@@ -57,8 +57,11 @@ export function nextStep(
   if (isFlying || first === undefined) return { kind: 'rest' }
   const { calls, isClosed } = frontOf(waiting, batching)
   // Counted from the last answer too: whoever got it may be about to call again.
-  const untilMs = Math.max(first.joinedMs, freeSinceMs) + batching.waitMs
-  const goes = isClosed || first.isHurried || (isNewTurn && ms >= untilMs)
+  const sinceMs = Math.max(first.joinedMs, freeSinceMs)
+  const untilMs = sinceMs + batching.waitMs
+  // A clock that was set back must not hold up anything.
+  const isDue = ms >= untilMs || ms < sinceMs
+  const goes = isClosed || first.isHurried || (isNewTurn && isDue)
   return goes ? { kind: 'go', calls } : { kind: 'wait', untilMs }
 }
 

@@ -19,7 +19,6 @@ export type Sending = {
 }
 
 export type Service<C, A> = {
-  /** A clock that only goes forward. */
   nowMs(): number
   /** Resolves in a later turn, also with 0, and keeps the process alive until then. */
   sleep(ms: number): Promise<void>
@@ -115,7 +114,8 @@ export class Lingering<C, A> {
   async #watch(line: WatchedLine<C, A>, untilMs: number): Promise<void> {
     if (line.isWatched) return
     line.isWatched = true
-    await this.#service.sleep(Math.max(0, untilMs - this.#service.nowMs()))
+    const ms = untilMs - this.#service.nowMs()
+    await this.#service.sleep(Math.min(Math.max(0, ms), this.#batching.waitMs))
     line.isWatched = false
     this.#proceed(line, true)
   }
