@@ -3,6 +3,7 @@ import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { limitMutants } from './limits.ts'
+import { lingerMutants } from './linger.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
 import type { Mutant } from './mutant.ts'
@@ -32,6 +33,7 @@ import { sweepMutants } from './sweep.ts'
 export const mutants: readonly Mutant[] = [
   ...fenceMutants,
   ...appendMutants,
+  ...lingerMutants,
   ...sealMutants,
   ...popMutants,
   ...lockMutants,

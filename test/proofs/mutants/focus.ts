@@ -22,6 +22,10 @@ const isIn = {
   frozen: ({ faults }) => faults.pause >= 0.02,
   limited: ({ limited }) => limited,
   patterned: ({ patterned }) => patterned,
+  lingering: ({ linger }) => linger !== undefined,
+  /** The same under queues that fill up. */
+  lingeringFull: ({ linger, queues }) =>
+    linger !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   faultless: ({ faultFree }) => faultFree,
 } as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
 

@@ -15,7 +15,7 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs'>>
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'linger'>>
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
@@ -81,6 +81,7 @@ export function buildWorld({
     odds: noFaults,
     latencyMaxMs: profile.latencyMaxMs,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
+    linger: profile.linger,
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),

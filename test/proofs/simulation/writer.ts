@@ -56,6 +56,7 @@ export class Writer {
       s3,
       clock,
       random: () => random.next(),
+      linger: this.#world.linger,
       onBackgroundError: (error, { queue, step }) => {
         this.#world.statistics.count(`background ${step} failed`)
         this.#world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
@@ -77,6 +78,9 @@ export class Writer {
     )
     announcePush(this.#model, operation)
     this.#running.add(operation)
+    if (this.#world.linger !== undefined && command.verb === 'push') {
+      operation.together = () => this.#pushes(command.queue)
+    }
     history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
     const { life } = this
     const { queues, sendTransaction } = this.#process.service
@@ -94,6 +98,12 @@ export class Writer {
       )
     })
     return operation
+  }
+
+  #pushes(queue: string): Operation[] {
+    return [...this.#running].filter(
+      ({ command }) => command.verb === 'push' && command.queue === queue,
+    )
   }
 
   #finish(operation: Operation, outcome: Outcome): void {
