@@ -20,7 +20,6 @@ export function appendUpdate(
   limits: TailLimits,
   {
     newLanes = new Map(),
-    exactly,
     anyway = false,
     admitted = anyway,
     remindAtMs,
@@ -29,8 +28,6 @@ export function appendUpdate(
   }: {
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
-    /** Lanes must be exactly as in this record, so that the positions are known beforehand. */
-    readonly exactly?: QueueRecord | undefined
     /** Capacity does not count: the items are in the system already. */
     readonly anyway?: boolean
     /** A slot of the queue's push limit was taken for it, if the queue has one. */
@@ -53,14 +50,7 @@ export function appendUpdate(
       continue
     }
     update.sets.push(`${lane}.t=list_append(${lane}.t,${update.value(entries)})`)
-    const seen = exactly?.lanes.get(priority)
-    if (seen === undefined) {
-      update.condition(`attribute_exists(${lane})`)
-    } else {
-      update.condition(`${lane}.e=${update.value(seen.epoch)}`)
-      update.condition(`${lane}.s=${update.value(seen.sealed)}`)
-      update.condition(`size(${lane}.t)=${update.value(seen.tail.length)}`)
-    }
+    update.condition(`attribute_exists(${lane})`)
   }
   if (newLanes.size > 0) {
     update.condition(`size(L)<=${update.value(LANES_MAX - newLanes.size)}`)
@@ -115,13 +105,13 @@ export function wideAppendUpdate(
 
 /**
  * A push with a key passes if its key is new. The receipts of all keys whose notes had left the record when it
- * was as `seen` were looked for after that; so the conditions are that it has no note, and that no note of its
+ * was as `newBy` were looked for after that; so the conditions are that it has no note, and that no note of its
  * key has left since. The record tells that by the marks of the last that have left, and by how many have no
  * mark any more: these must be among those that had left by then.
  */
-function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueRecord): void {
+function passIfNew(update: Expression, { notes, sequence }: Append, newBy: QueueRecord): void {
   // A queue that was forgotten and made again knows neither notes nor messages of before.
-  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(`born=${update.value(newBy.born)}`)
   if (sequence !== undefined) {
     update.condition(`(attribute_not_exists(sn) OR sn<${update.value(sequence.first)})`)
   }
@@ -129,7 +119,7 @@ function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueR
   const hashes = [...notes.keys()]
   for (const hash of hashes)
     update.condition(`attribute_not_exists(${update.name(noteName(hash))})`)
-  const { marks, forgotten } = seen.moved
+  const { marks, forgotten } = newBy.moved
   const marksOfOurs = new Set(hashes.map(markOf))
   if ([...marksOfOurs].some((mark) => marks.includes(mark))) {
     // One that had left by then has the same mark: none at all may have left since.
@@ -138,7 +128,7 @@ function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueR
     else update.condition(`kx=${update.value(forgotten)}`)
     return
   }
-  update.condition(`(attribute_not_exists(kx) OR kx<=${update.value(movedSoFar(seen.moved))})`)
+  update.condition(`(attribute_not_exists(kx) OR kx<=${update.value(movedSoFar(newBy.moved))})`)
   for (const mark of marksOfOurs) update.condition(`NOT contains(km,${update.value(mark)})`)
 }
 

@@ -2,6 +2,7 @@ import { appendMutants } from './appends.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
+import { keyMutants } from './keys.ts'
 import { limitMutants } from './limits.ts'
 import { lingerMutants } from './linger.ts'
 import { lockMutants } from './locks.ts'
@@ -39,6 +40,7 @@ export const mutants: readonly Mutant[] = [
   ...lockMutants,
   ...housekeepingMutants,
   ...lostAnswerMutants,
+  ...keyMutants,
   ...flagMutants,
   ...limitMutants,
   ...queueLimitMutants,

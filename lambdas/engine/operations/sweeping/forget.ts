@@ -4,6 +4,7 @@ import { FORGET_AFTER_MS } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
+import { moveNotes } from '../lanes/seal.ts'
 import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
@@ -21,8 +22,15 @@ export async function forget(engine: Engine, queue: string): Promise<void> {
     const record = await readRecord(engine, queue)
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
     await housekeepAll(engine, queue, record, { dropEmpty: true })
+    await keepReceipts(engine, queue)
     if (await deleteRecord(engine, queue)) return
   }
+}
+
+/** A key is remembered for its time, whatever becomes of the queue. */
+async function keepReceipts(engine: Engine, queue: string): Promise<void> {
+  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  if (record !== undefined) await moveNotes(engine, record)
 }
 
 /** On the condition that nothing at all happened since it was seen to be empty. */
@@ -30,7 +38,8 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   const record = await readRecord(engine, queue)
   if (record === undefined) return true
   // Used meanwhile, and empty again: its last ended lock is news once more.
-  if (record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())) return false
+  if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
+    return false
   const written = await engine.dynamo.delete({
     Key: recordKey(queue),
     ConditionExpression: `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`,
