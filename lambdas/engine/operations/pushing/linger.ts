@@ -1,5 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
+import type { Outcome } from '../../../foundation/shared/linger/deliver.ts'
 import type { Batching } from '../../../foundation/shared/linger/line.ts'
 import { Lingering } from '../../../foundation/shared/linger/lingering.ts'
 import { checkIdempotencyKey } from '../../core/pop-request.ts'
@@ -7,7 +8,7 @@ import { checkPush, type PushRequest } from '../../core/push-request.ts'
 import type { Pushed, Queues } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { appendPushes, type PushOutcome } from './append-pushes.ts'
-import { push } from './push.ts'
+import { push, pushedBy } from './push.ts'
 
 /** The verb `push`: each call by itself, or as many together as linger. */
 export function pushVerbs(
@@ -46,17 +47,10 @@ const lingeringOf = (engine: Engine, batching: Batching) =>
     tooMany: (message) => new QueueError('BUSY', message),
   })
 
-function outcomeOf(outcome: PushOutcome) {
-  switch (outcome.kind) {
-    case 'pushed':
-      return { kind: 'answer', answer: { ids: outcome.ids } } as const
-    case 'repeated':
-      return { kind: 'answer', answer: { ids: outcome.ids, repeated: true } } as const
-    case 'failed':
-      return { kind: 'error', error: outcome.error } as const
-    case 'applied':
-      return { kind: 'error', error: new Error('A push without a sequence was in one') } as const
-    default:
-      throw outcome satisfies never
+function outcomeOf(outcome: PushOutcome): Outcome<Pushed> {
+  try {
+    return { kind: 'answer', answer: pushedBy(outcome) }
+  } catch (error) {
+    return { kind: 'error', error }
   }
 }
