@@ -6,7 +6,7 @@ import type { Store } from './bench.ts'
 import type { Row } from './metering/commands.ts'
 
 type Options = Parameters<typeof createQueues>[0]
-type Surroundings = Pick<Options, 'clock' | 'random' | 'onBackgroundError'>
+type Surroundings = Pick<Options, 'clock' | 'random' | 'onBackgroundError' | 'linger'>
 
 export function openQueues(store: Omit<Store, 'meter' | 'delay'>, also: Surroundings = {}): Queues {
   return createQueues({

@@ -1,4 +1,5 @@
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
+import type { LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
 import { type Auth, authoriser } from './auth.ts'
 import { createClientNames } from './option-names.ts'
 import { shown } from './queue-calls.ts'
@@ -13,6 +14,8 @@ export type ClientOptions = {
   /** For one answer. Default 31,000. */
   readonly timeoutMs?: number | undefined
   readonly retry?: RetryOptions | undefined
+  /** Pushes to a queue that come at about the same time go as one bulk push. Off unless set. */
+  readonly linger?: boolean | LingerOptions | undefined
 }
 
 /** `localhost:8000` is an address too, of the scheme `localhost:`, and fetch says nothing of use about it. */

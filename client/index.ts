@@ -3,10 +3,12 @@
 import type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
 import type { Which } from '../lambdas/consumer/core/many-options.ts'
 import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
+import { batchingOf, type LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
 import { type ClientOptions, connect } from './connect.ts'
 import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
+import { pushCalls, pusherOf } from './pushing.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
 import { idsOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
@@ -52,15 +54,19 @@ export interface Client extends RatePatternVerbs, QueuePatternVerbs {
   /** The rate limit of a key. */
   rate(key: string): RateLimit
   health(options?: CallOptions): Promise<{ readonly status: 'ok' }>
+  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
+  flush(): Promise<void>
 }
 
 const PAGE_SIZE = 100
 
 export function createClient(options: ClientOptions): Client {
   const { base, send } = connect(options)
+  const pusher = pusherOf(send, batchingOf(options.linger))
   return {
     url: String(base),
-    queue: <T = Json>(id: string) => wholeQueue<T>(queueCalls<T>(send, id)),
+    queue: <T = Json>(id: string) =>
+      wholeQueue<T>({ ...queueCalls<T>(send, id), ...pushCalls<T>(pusher, id) }),
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {
       // The work repeats what is worth it, and looks at other queues meanwhile.
@@ -70,6 +76,7 @@ export function createClient(options: ClientOptions): Client {
       return consumeMany(once.send, which, handler, request)
     },
     rate: (key) => rateOf(send, key),
+    flush: pusher.flush,
     ...queuePatternsOf(send),
     ...ratePatternsOf(send),
     async health({ signal } = {}) {
@@ -169,3 +176,4 @@ export type {
   QueueState,
   QueueSummary,
 } from './views.ts'
+export type { LingerOptions }

@@ -21,6 +21,7 @@ export const createClientNames: Names<ClientOptions> = {
   fetch: 0,
   timeoutMs: 0,
   retry: 0,
+  linger: 0,
 }
 export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
 export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }

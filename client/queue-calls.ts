@@ -1,7 +1,6 @@
 // The verbs of a queue as HTTP calls.
 
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
-import { present } from '../lambdas/foundation/shared/present.ts'
 import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
 import type {
   AcknowledgeAnswer,
@@ -13,7 +12,6 @@ import type {
   InspectAnswer,
   PopAnswer,
   PurgeAnswer,
-  PushAnswer,
   RedriveAnswer,
   ReleaseAnswer,
   UnconfigureAnswer,
@@ -21,7 +19,6 @@ import type {
 import { PushPopError } from './errors.ts'
 import { matchNames, optionNames } from './option-names.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
-import { textOf } from './raw-json.ts'
 import type { Verb } from './retry.ts'
 import type { Call, Send } from './transport.ts'
 import {
@@ -35,10 +32,15 @@ import {
 } from './views.ts'
 import { type Asked, waitForItems } from './wait-for-items.ts'
 
-type Known = keyof typeof optionNames
+type Known = Exclude<keyof typeof optionNames, Pushes>
 type Request = Omit<Call, 'verb' | 'method' | 'path'>
 
-export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' | 'items'> {
+type Pushes = 'push' | 'pushMany'
+
+export function queueCalls<T>(
+  send: Send,
+  id: string,
+): Omit<Queue<T>, 'consume' | 'items' | Pushes> {
   const path = pathOf(id)
   const post = (verb: Verb, action: string, request: Request) =>
     send({ verb, method: 'POST', path: `${path}/${action}`, ...request })
@@ -59,20 +61,6 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
 
   return {
     id,
-    async push(item, options = {}) {
-      checkOptions(options, optionNames.push)
-      const body = pushText({ item, priority: options.priority })
-      const answer = await post('push', 'push', { body, ...keyOf(options) })
-      const [itemId] = (answer.body as PushAnswer).ids
-      return present({ id: itemId, repeated: answer.isReplay || undefined })
-    },
-    async pushMany(items, options = {}) {
-      checkOptions(options, optionNames.pushMany)
-      const body = `{"items":[${items.map(pushText).join(',')}]}`
-      const answer = await post('pushMany', 'push', { body, ...keyOf(options) })
-      const { items_pushed: itemsPushed, ids } = answer.body as PushAnswer
-      return present({ itemsPushed, ids, repeated: answer.isReplay || undefined })
-    },
     async pop(options = {}) {
       checkOptions(options, optionNames.pop)
       const { count, ack, requireAck = ack, ttlSeconds, competing, acknowledge } = options
@@ -173,7 +161,7 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
 }
 
 /** The service judges an id; these alone would not reach it, because they change the address. */
-function pathOf(id: string): string {
+export function pathOf(id: string): string {
   if (isSegment(id)) return `/queue/${encodeURIComponent(id)}`
   throw noQueueId(id, 'id')
 }
@@ -199,11 +187,6 @@ export const shown = (id: unknown): string =>
   typeof id === 'string'
     ? JSON.stringify(id)
     : `${id === null || id === undefined ? '' : typeof id} ${String(id)}`.trim()
-
-function pushText({ item, priority }: { item: unknown; priority?: number | undefined }): string {
-  const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`
-  return `{"item":${textOf(item)}${rest}}`
-}
 
 function keyOf({ idempotent, idempotencyKey, signal }: KeyOptions & CallOptions): Request {
   const key = idempotencyKey ?? (idempotent ? newKey() : undefined)

@@ -25,6 +25,8 @@ export type Call = {
   readonly body?: string | undefined
   /** It has a key or revision that makes a second copy harmless, or the caller accepts one. */
   readonly isRepeatable?: boolean | undefined
+  /** The caller does something else about this refusal than to ask again. */
+  readonly isFinal?: ((error: PushPopError) => boolean) | undefined
   /** A rate limit's "no" (429, with `allowed`) is what was asked for; the gateway's own 429 is not. */
   readonly denialIsAnswer?: boolean
   /** How long the service may hold it before it answers. */
@@ -96,7 +98,7 @@ async function send(transport: Transport, call: Call): Promise<Answer> {
       untilMs = policy.totalMs
       pause = pauseMs(failures, error.retryAfterMs)
       const again = mayRepeat(result, { verb, isRepeatable }) && failures < policy.attemptsMax
-      if (!again) throw told(error, sent, lost)
+      if (!again || call.isFinal?.(error)) throw told(error, sent, lost)
     }
     if (elapsedMs + pause > untilMs) throw told(error, sent, lost)
     policy.onRetry(error, pause)
@@ -194,7 +196,7 @@ function unsigned(cause: unknown): PushPopError {
   return new PushPopError('UNAUTHORIZED', `Cannot sign the request: ${reason}`, { cause })
 }
 
-const aborted = (signal: AbortSignal): PushPopError =>
+export const aborted = (signal: AbortSignal): PushPopError =>
   new PushPopError('ABORTED', 'The call was given up because its signal was aborted', {
     cause: signal.reason,
   })

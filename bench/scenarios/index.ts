@@ -11,6 +11,7 @@ import { http } from './http.ts'
 import { keyed } from './keyed.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
+import { linger } from './linger.ts'
 import { memory } from './memory.ts'
 import { peers } from './peers.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   hotQueue,
   throttled,
   keyed,
+  linger,
   transactions,
   popAcknowledge,
   consumers,

@@ -2,7 +2,7 @@
 // and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
 
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import type { TransactItem } from '../../lambdas/engine/queues.ts'
+import type { QueuesOptions, TransactItem } from '../../lambdas/engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
 import {
   createSimulatedClient,
@@ -32,6 +32,8 @@ type SimulatedLoad = {
   readonly keyed?: number
   /** How many push in transactions of their own, each with a row beside: the last ones do. */
   readonly transacting?: number
+  /** All of them share one engine, and their pushes linger in it if this says so. */
+  readonly oneProcess?: { readonly linger: NonNullable<QueuesOptions['linger']> }
   /** Transactions hold their items for 5–15 ms, as on AWS. */
   readonly slowTransactions?: boolean
 }
@@ -76,8 +78,9 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const plain = { durationsMs: [] as number[], gaveWay: 0 }
   const keyed = { durationsMs: [] as number[], gaveWay: 0 }
   const transacting = { durationsMs: [] as number[], gaveWay: 0 }
+  const shared = load.oneProcess && openQueues(store, { ...surroundings, ...load.oneProcess })
   async function produce(producer: number) {
-    const queues = openQueues(store, surroundings)
+    const queues = shared ?? openQueues(store, surroundings)
     const item = createItems(producer)
     const isKeyed = producer < (load.keyed ?? 0)
     const isTransacting = producer >= load.producers - (load.transacting ?? 0)

@@ -3,6 +3,7 @@ import { BoundedCache } from '../foundation/bounded-cache.ts'
 import { type Clock, type DocumentPort, Dynamo, type Random } from '../foundation/dynamo.ts'
 import { needed } from '../foundation/needed.ts'
 import { type ObjectSource, Objects } from '../foundation/objects.ts'
+import type { LingerOptions } from '../foundation/shared/linger/options.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
 import { KeptReading } from '../rate/operations/kept-reading.ts'
 import { createSlotLimiter } from '../rate/operations/limiter.ts'
@@ -38,6 +39,8 @@ export type QueuesOptions = {
   readonly remindAfterSeconds?: number | undefined
   /** How many pops may wait at once, over all processes that say so; any number unless set. */
   readonly waitingPopsMax?: number | undefined
+  /** Pushes to a queue that come at about the same time go as one. Off unless set. */
+  readonly linger?: boolean | LingerOptions | undefined
   /** Work that no answer waits for has failed; by default the engine writes it to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError'] | undefined
 }

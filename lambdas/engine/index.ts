@@ -10,6 +10,7 @@ export {
   type RequestHandlerOptions,
 } from '../foundation/network/request-handler.ts'
 export type { ObjectPort, ObjectSource } from '../foundation/objects.ts'
+export type { LingerOptions } from '../foundation/shared/linger/options.ts'
 export {
   type TableDefinition,
   type TableIndex,

@@ -1,3 +1,4 @@
+import { batchingOf } from '../foundation/shared/linger/options.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
 import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
 import {
@@ -10,7 +11,7 @@ import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
 import { redrive } from './operations/moving/redrive.ts'
 import { popOrWait } from './operations/popping/wait.ts'
-import { push } from './operations/pushing/push.ts'
+import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
@@ -31,7 +32,7 @@ export function createQueues(options: QueuesOptions): Queues {
   const engine = createEngine(options)
   warnWithoutZstd()
   return {
-    push: (queue, request) => push(engine, queue, request),
+    ...pushVerbs(engine, batchingOf(options.linger)),
     pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
     transact: (queue, items, send) => transact(engine, queue, items, send),
     pop: (queue, request) => popOrWait(engine, queue, request),

@@ -16,6 +16,8 @@ export type { PopRequest, PushItem, PushRequest, TransactItem }
  */
 export interface Queues extends ConfiguringVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
+  /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
+  flush(): Promise<void>
   /** An entry for the caller's own TransactWriteItems (document client form): pushes with it, or not at all. */
   pushTransactItem(queue: string, item: PushItem): Promise<TransactItem>
   /**

@@ -108,7 +108,7 @@ test.each([
   [{ auht: { kind: 'none' } }, '"auht": it is auth'],
   [{ timeout_ms: 5 }, '"timeout_ms": it is timeoutMs'],
   [{ retry: { attempts_max: 5 } }, '"attempts_max": it is attemptsMax'],
-  [{ region: 'eu' }, '"region": there are url, auth, fetch, timeoutMs, retry'],
+  [{ region: 'eu' }, '"region": there are url, auth, fetch, timeoutMs, retry, linger'],
 ])('createClient refuses %j', (options, words) => {
   expect(() => createClient({ url: 'http://service', ...given(options) })).toThrow(
     new TypeError(`Unknown option ${words}`),

@@ -3,7 +3,12 @@ import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dy
 import { afterAll, beforeAll } from 'vitest'
 import type { QueueRecord } from '../../lambdas/engine/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
-import { createQueues, type PushItem, type Queues } from '../../lambdas/engine/queues.ts'
+import {
+  createQueues,
+  type PushItem,
+  type Queues,
+  type QueuesOptions,
+} from '../../lambdas/engine/queues.ts'
 import type { Clock, Row } from '../../lambdas/foundation/dynamo.ts'
 import { startEmbedded } from '../../testing/index.ts'
 import { seeded } from '../../testing/random.ts'
@@ -40,6 +45,7 @@ type EngineOptions = Steering & {
   readonly idempotencyTtlSeconds?: number
   readonly events?: boolean
   readonly remindAfterSeconds?: number
+  readonly linger?: QueuesOptions['linger']
 }
 
 export type EngineOnWire = Queues & { readonly wire: Wire }
@@ -77,6 +83,7 @@ export class Stage {
       clock = this.clock,
       idempotencyTtlSeconds,
       remindAfterSeconds,
+      linger,
       events = true,
       ...steering
     } = options
@@ -92,6 +99,7 @@ export class Stage {
       events,
       ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
       ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
+      linger,
       onBackgroundError: (error, { step }) => this.background.push({ error, step }),
     })
     return Object.assign(queues, { wire })

@@ -5,15 +5,6 @@
 
 export * from '../../foundation/shared/bounds.ts'
 
-/** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
-export const PRIORITY_MAX = 2_147_483_647
-
-/** A body of 2.5 MiB holds about this many small items. */
-export const ITEMS_PER_PUSH_MAX = 1_000
-export const ITEM_BYTES_MAX = 256 * 1024
-/** 2.5 MiB: a Lambda takes 6 MB after JSON escaping, which doubles a text full of quotes. */
-export const PUSH_BYTES_MAX = 2.5 * 1024 * 1024
-
 /** Locks that one call acknowledges: a request each, side by side. */
 export const LOCKS_PER_CALL_MAX = 100
 /** Items that one redrive moves: some tens of transactions, within the time of a call. */

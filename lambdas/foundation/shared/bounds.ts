@@ -1,5 +1,14 @@
 // Bounds that the client checks too, so it holds this file: it imports nothing.
 
+/** The largest priority: fits a signed 32-bit integer, as most clients' integers do. */
+export const PRIORITY_MAX = 2_147_483_647
+
+/** A body of 2.5 MiB holds about this many small items. */
+export const ITEMS_PER_PUSH_MAX = 1_000
+export const ITEM_BYTES_MAX = 256 * 1024
+/** 2.5 MiB: a Lambda takes 6 MB after JSON escaping, which doubles a text full of quotes. */
+export const PUSH_BYTES_MAX = 2.5 * 1024 * 1024
+
 export const ITEMS_PER_POP_MAX = 100
 
 export const LOCK_TTL_SECONDS_MIN = 1

@@ -18,12 +18,16 @@ export function checkOptions(
   const known = Object.keys(names)
   const [first] = known
     .map((name) => ({ name, unlike: lettersApart(unknown, name) }))
-    .filter(({ name, unlike }) => unlike <= name.length / 3)
+    .filter(({ name, unlike }) => unlike <= name.length / 3 && beginsAlike(unknown, name))
     .sort((one, other) => one.unlike - other.unlike)
   const instead = first ? `it is ${first.name}` : `there are ${known.join(', ')}`
   const where = within === undefined ? '' : ` in ${within}`
   throw new TypeError(`Unknown option ${JSON.stringify(unknown)}${where}: ${instead}`)
 }
+
+/** A slip is seldom in the first letter; `region` has nearly the letters of `linger`. */
+const beginsAlike = (given: string, name: string): boolean =>
+  given.charAt(0).toLowerCase() === name.charAt(0).toLowerCase()
 
 /** Letters that only one of them has, in whatever order: enough to tell which of a few names was meant. */
 function lettersApart(given: string, name: string): number {

@@ -5,6 +5,7 @@ import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { keyMutants } from './keys.ts'
 import { limitMutants } from './limits.ts'
+import { lingerMutants } from './linger.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
 import type { Mutant } from './mutant.ts'
@@ -35,6 +36,7 @@ import { waitMutants } from './waits.ts'
 export const mutants: readonly Mutant[] = [
   ...fenceMutants,
   ...appendMutants,
+  ...lingerMutants,
   ...sealMutants,
   ...popMutants,
   ...waitMutants,

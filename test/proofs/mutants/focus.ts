@@ -23,6 +23,10 @@ const isIn = {
   limited: ({ limited }) => limited,
   patterned: ({ patterned }) => patterned,
   waiting: ({ waiting }) => waiting !== undefined,
+  lingering: ({ linger }) => linger !== undefined,
+  /** The same under queues that fill up. */
+  lingeringFull: ({ linger, queues }) =>
+    linger !== undefined && queues.some(({ capacity }) => capacity !== undefined),
   faultless: ({ faultFree }) => faultFree,
 } as const satisfies Readonly<Record<string, (profile: Profile) => boolean>>
 

@@ -15,7 +15,7 @@ type WorldOptions = {
   readonly seed: number
   readonly history: boolean
   readonly profile: Pick<Profile, 'latencyMaxMs' | 'skewMaxMs' | 'clockJumps'> &
-    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'waiting'>>
+    Partial<Pick<Profile, 'staleMs' | 'throttle' | 'transactionMaxMs' | 'waiting' | 'linger'>>
   readonly faultFree: boolean
   /** Whether a stream wakes a housekeeper. */
   readonly stream: boolean
@@ -83,6 +83,7 @@ export function buildWorld({
     skewMaxMs: profile.skewMaxMs,
     waitingPopsMax: profile.waiting?.seats,
     transactionMaxMs: profile.transactionMaxMs ?? 0,
+    linger: profile.linger,
     applying: undefined,
     intervene: undefined,
     applied: (request) => observeRequest(model, request),

@@ -36,6 +36,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path patterns applied': 350,
   'path under a pattern': 900,
   'path purge': 1_500,
+  'path push with others': 5_000,
   'path recall': 800,
   'path record forgotten': 3_000,
   'path record made': 6_000,

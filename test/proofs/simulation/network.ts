@@ -37,8 +37,11 @@ export class Network {
   #deliver(request: SimulatedRequest): Promise<unknown> {
     const world = this.#world
     const { odds, random, scheduler, statistics } = world
-    const operation = currentOperation.getStore()
-    const sender: Sender = { writer: this.#life.name, operation }
+    const current = currentOperation.getStore()
+    // A batch runs in the name of whoever began it, which may have its answer by now.
+    const together = current?.together?.() ?? []
+    const operation = together[0] ?? current
+    const sender: Sender = { writer: this.#life.name, operation, together }
     if (operation !== undefined) operation.requests += 1
     statistics.count('requests')
 

@@ -16,6 +16,8 @@ export type Operation<C extends Command = Command> = {
   clockMaxMs: number
   requests: number
   outcome: Outcome | undefined
+  /** Of a push that lingers: all such of its process and queue without an answer, the first of them first. */
+  together?: () => readonly Operation[]
   readonly effects: Effects
 }
 

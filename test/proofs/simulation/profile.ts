@@ -1,4 +1,5 @@
 import type { LimitInput } from '../../../lambdas/engine/core/configuration.ts'
+import type { LingerOptions } from '../../../lambdas/engine/index.ts'
 import type { Random } from '../../../testing/random.ts'
 import { drawFaults, type FaultOdds } from './faults.ts'
 import { SKEW_MAX_MS } from './skewed-clock.ts'
@@ -37,6 +38,8 @@ export type Profile = {
   readonly patterned: boolean
   /** Pops wait, in so many seats; any number unless set. */
   readonly waiting: { readonly seats: number | undefined } | undefined
+  /** Pushes of one process that come together go together. */
+  readonly linger: LingerOptions | undefined
   readonly throttle:
     | { readonly writeUnitsPerSecond: number; readonly burstUnits: number }
     | undefined
@@ -63,11 +66,14 @@ export function drawProfile(random: Random): Profile {
     random.chance(0.12) ? drawLimited(random, profile) : profile,
     random,
   )
-  return drawWaiting(unwaiting, random)
+  return drawLingering(drawWaiting(unwaiting, random), random)
 }
 
 /** Several processes that pop and wait, while others bring something now and then. */
-function drawWaiting(profile: Omit<Profile, 'waiting'>, random: Random): Profile {
+function drawWaiting(
+  profile: Omit<Profile, 'waiting' | 'linger'>,
+  random: Random,
+): Omit<Profile, 'linger'> {
   if (!random.chance(0.15)) return { ...profile, waiting: undefined }
   return {
     ...profile,
@@ -80,7 +86,23 @@ function drawWaiting(profile: Omit<Profile, 'waiting'>, random: Random): Profile
   }
 }
 
-type Unpatterned = Omit<Profile, 'patterned' | 'waiting'>
+/** Few processes, each with many callers at once, most of whom push. */
+function drawLingering(profile: Omit<Profile, 'linger'>, random: Random): Profile {
+  if (!random.chance(0.12)) return { ...profile, linger: undefined }
+  return {
+    ...profile,
+    linger: { waitMs: random.pick([0, 0, 5, 50]), itemsMax: random.pick([3, 20, 1_000]) },
+    writers: random.between(1, 3),
+    concurrency: random.between(3, 10),
+    thinkMaxMs: random.pick([0, 5, 50]),
+    eras: profile.eras.map(({ mix, restMs }) => ({
+      mix: { ...mix, push: 40, bulkPush: 4, idempotentPush: 8 },
+      restMs,
+    })),
+  }
+}
+
+type Unpatterned = Omit<Profile, 'patterned' | 'waiting' | 'linger'>
 
 function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
   const queues = profile.queues.map((queue) => ({
@@ -101,7 +123,7 @@ export function drawLimit(random: Random): LimitInput {
 }
 
 /** Prefixes have settings that change, and fewer queues have their own. */
-function drawPatterned(profile: Unpatterned, random: Random): Omit<Profile, 'waiting'> {
+function drawPatterned(profile: Unpatterned, random: Random): Omit<Profile, 'waiting' | 'linger'> {
   if (!random.chance(0.2)) return { ...profile, patterned: false }
   return {
     ...profile,

@@ -1,3 +1,4 @@
+import type { LingerOptions } from '../../../lambdas/engine/index.ts'
 import type { Random } from '../../../testing/random.ts'
 import type {
   SimulatedRequest,
@@ -27,6 +28,8 @@ export type World = {
   readonly waitingPopsMax: number | undefined
   /** How long a transaction may hold its items; 0: not at all. */
   readonly transactionMaxMs: number
+  /** Pushes of one process linger. */
+  readonly linger?: LingerOptions | undefined
   /** The sender of the request that the store is carrying out. */
   applying: Sender | undefined
   /** Decides the fate of single requests, in place of chance. */
@@ -45,7 +48,12 @@ export type Intervention =
   | 'not applied, answer lost'
   | 'applied, answer lost'
 
-export type Sender = { readonly writer: string; readonly operation: Operation | undefined }
+export type Sender = {
+  readonly writer: string
+  readonly operation: Operation | undefined
+  /** Pushes that may be in the same batch, the first of them first. */
+  readonly together?: readonly Operation[]
+}
 
 /** One life of a process: a crash ends it, a pause freezes it. */
 export type Life = {

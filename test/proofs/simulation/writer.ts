@@ -65,6 +65,7 @@ export class Writer {
       clock: { nowMs: clock.nowMs, sleep },
       waitingPopsMax: this.#world.waitingPopsMax,
       random: () => random.next(),
+      linger: this.#world.linger,
       onBackgroundError: (error, { queue, step }) => {
         this.#world.statistics.count(`background ${step} failed`)
         this.#world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)
@@ -97,6 +98,9 @@ export class Writer {
     )
     announcePush(this.#model, operation)
     this.#running.add(operation)
+    if (this.#world.linger !== undefined && command.verb === 'push') {
+      operation.together = () => this.#pushes(command.queue)
+    }
     history.add(operation.writer, () => `#${operation.id} ${show(command)}`)
     const { life } = this
     const { service } = this.#process
@@ -114,6 +118,12 @@ export class Writer {
       )
     })
     return operation
+  }
+
+  #pushes(queue: string): Operation[] {
+    return [...this.#running].filter(
+      ({ command }) => command.verb === 'push' && command.queue === queue,
+    )
   }
 
   #finish(operation: Operation, outcome: Outcome): void {

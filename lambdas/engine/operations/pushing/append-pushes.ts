@@ -48,15 +48,15 @@ export async function appendPushes(
 ): Promise<readonly PushOutcome[]> {
   checkQueueId(queue)
   const calls = callsOf(queue, pushes)
-  let isSingly = false
-  for (let group = groupOf(calls, isSingly); group.length > 0; group = groupOf(calls, isSingly)) {
+  let most = calls.length
+  for (let group = groupOf(calls, most); group.length > 0; group = groupOf(calls, most)) {
     try {
       const limit = await passKnownLimit(engine, queue, receivedMs)
       await appendGroup(engine, queue, group, limit)
     } catch (error) {
       // One that is too much for the queue must not harm the others.
       const left = pending(group)
-      if (left.length > 1 && isTooMuch(error)) isSingly = true
+      if (left.length > 1 && isTooMuch(error)) most = Math.ceil(left.length / 2)
       else fail(calls, left, error)
     }
   }
@@ -69,10 +69,14 @@ const isTooMuch = (error: unknown): boolean =>
   (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
 
 function fail(calls: readonly Call[], failed: readonly Call[], error: unknown): void {
-  for (const call of failed) call.outcome = { kind: 'failed', error }
   const [first] = failed
-  if (first?.push.sequence === undefined) return
-  for (const call of pending(calls)) call.outcome = { kind: 'failed', error }
+  const isFull = isTooMuch(error) && (error as QueueError).code === 'QUEUE_FULL'
+  const speaksFor = ({ push, isGuarded }: Call) =>
+    first?.push.sequence !== undefined ||
+    // Where there is no room for it there is none for as many; but one with a key may be a repetition.
+    (isFull && !isGuarded && push.items.length >= (first?.push.items.length ?? 0))
+  const alike = pending(calls).filter(speaksFor)
+  for (const call of [...failed, ...alike]) call.outcome = { kind: 'failed', error }
 }
 
 /** Appends what of the group is new, and answers the rest by what is remembered of it. */

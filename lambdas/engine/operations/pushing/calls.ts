@@ -51,7 +51,7 @@ const bodyHashOf = (items: readonly PushItem[]): string =>
  * The next ones that fit into one append. None overtakes another, and a key comes once: whoever uses it again gets
  * the first one's answer. A push that is too much by itself goes alone.
  */
-export function groupOf(calls: readonly Call[], isSingly: boolean): Call[] {
+export function groupOf(calls: readonly Call[], most: number): Call[] {
   const group: Call[] = []
   const keys = new Set<string>()
   const lanes = new Set<number>()
@@ -64,7 +64,7 @@ export function groupOf(calls: readonly Call[], isSingly: boolean): Call[] {
       lanes.add(priority)
     }
     const fits =
-      !isSingly &&
+      group.length < most &&
       items <= ITEMS_PER_PUSH_MAX &&
       bytes <= PUSH_BYTES_MAX &&
       lanes.size <= LANES_PER_APPEND &&

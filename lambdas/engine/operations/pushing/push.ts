@@ -6,7 +6,7 @@ import type { Engine } from '../attempts/engine.ts'
 import { passKnownLimit } from '../attempts/pass-limit.ts'
 import { discardUnlessOpen, prepare } from '../lanes/entries.ts'
 import { append } from './append.ts'
-import { appendPushes } from './append-pushes.ts'
+import { appendPushes, type PushOutcome } from './append-pushes.ts'
 
 export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
   const { idempotencyKey, receivedMs } = request
@@ -25,6 +25,11 @@ export async function push(engine: Engine, queue: string, request: PushRequest):
 
 async function pushOnce(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
   const [outcome] = await appendPushes(engine, queue, [request], request)
+  return pushedBy(outcome)
+}
+
+/** What one of several pushes answers, or throws. */
+export function pushedBy(outcome: PushOutcome | undefined): Pushed {
   switch (outcome?.kind) {
     case 'pushed':
       return { ids: outcome.ids }

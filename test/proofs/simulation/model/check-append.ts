@@ -5,8 +5,10 @@ import {
   spanOf,
 } from '../../../../lambdas/engine/core/entry.ts'
 import type { Lane } from '../../../../lambdas/engine/core/record.ts'
+import type { Operation } from '../operation.ts'
 import { batchEntries } from './batches.ts'
 import type { LaneLog } from './lane-log.ts'
+import type { PushedBy } from './ledger.ts'
 import type { Model } from './model.ts'
 
 /**
@@ -77,6 +79,12 @@ function append(model: Model, log: LaneLog, entry: string): void {
   for (const one of entries) appendItem(model, log, one)
 }
 
+/** The call that brings this, of those that go with the request. */
+function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undefined {
+  const { operation, together = [] } = world.applying ?? {}
+  return [...together, operation].find((one) => one !== undefined && operations.includes(one))
+}
+
 function appendItem(model: Model, log: LaneLog, entry: string): void {
   const item = decodeItem(entry)
   const record = model.ledger.item(item.text)
@@ -91,11 +99,15 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     record.appended = true
     pushedBy.appended += 1
     model.touchedPushes.add(pushedBy)
-    if (operation === undefined || !pushedBy.operations.includes(operation)) {
+    model.pushed += 1
+    const owner = pusherOf(model, pushedBy)
+    if (owner === undefined) {
       model.violated('a push appends its own items', `${item.text} at ${at}`)
+      return
     }
-    model.noteEffect(`${item.text} was appended at ${at}`)
-    if (operation !== undefined) operation.effects.appended += 1
+    model.noteEffect(`${item.text} was appended at ${at}`, owner)
+    owner.effects.appended += 1
+    if (owner !== operation) model.world.statistics.count('path push with others')
   } else {
     model.moved.add(record)
     if (operation !== undefined && pushedBy.operations.includes(operation)) {

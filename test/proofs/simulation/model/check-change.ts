@@ -38,11 +38,11 @@ export function checkChange(
   } else {
     checkVersion(before.record, after.record, broken)
   }
-  const pushed = model.operation?.effects.appended
+  const { pushed } = model
   for (const [priority, lane] of after.record.lanes) {
     checkTail(model, queue, priority, before?.record.lanes.get(priority), lane)
   }
-  if (before !== undefined && model.operation?.effects.appended !== pushed) {
+  if (before !== undefined && model.pushed !== pushed) {
     checkLimit(model, before, 'pushLimit', model.operation)
   }
   if (before !== undefined) checkItems({ model, queue, before, after })

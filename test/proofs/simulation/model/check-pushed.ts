@@ -1,9 +1,11 @@
 import { parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { Answer, Refusal } from './answer.ts'
+import { checkCallOrder } from './check-call-order.ts'
 import type { Model } from './model.ts'
 
 /** The ids of a push lead to its items; repeats of one key all give the same ids. */
-export function checkPushed({ model, operation, value, say }: Answer<'push'>): void {
+export function checkPushed(answer: Answer<'push'>): void {
+  const { model, operation, value, say } = answer
   const { queue, request } = operation.command
   const { items, idempotencyKey } = request
   const { ids, repeated = false } = value
@@ -26,6 +28,7 @@ export function checkPushed({ model, operation, value, say }: Answer<'push'>): v
     }
     last.set(lane, place.sequence)
   }
+  if (!repeated && operation.together !== undefined) checkCallOrder(answer)
   const pushedBy = model.ledger.item(items[0]?.text ?? '')?.pushedBy
   if (pushedBy === undefined) return
   if (pushedBy.appended !== pushedBy.texts.length) {

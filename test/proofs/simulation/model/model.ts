@@ -21,6 +21,8 @@ export class Model {
   /** Writes to queue records so far. */
   commits = 0
   #operations = 0
+  /** Items that pushes have appended so far. */
+  pushed = 0
   /** Items that the request under way has touched; we judge them when it is done. */
   readonly touched = new Set<ItemRecord>()
   readonly touchedPushes = new Set<PushedBy>()
@@ -30,6 +32,12 @@ export class Model {
   readonly #batches = new Map<string, AppendedBatch>()
   /** The operation that wrote a batch, by the partition of its rows or the key of its object. */
   readonly batchWriters = new Map<string, Operation>()
+
+  /** Where the last push of each process that lingers came to lie, by process and lane. */
+  readonly lastOfCalls = new Map<
+    string,
+    { readonly sequence: number; readonly operation: number }
+  >()
 
   constructor(world: World) {
     this.world = world
@@ -99,8 +107,7 @@ export class Model {
   }
 
   /** Something that an operation's caller would call its effect. */
-  noteEffect(what: string): void {
-    const { operation } = this
+  noteEffect(what: string, operation = this.operation): void {
     if (operation?.outcome?.kind !== 'refused') return
     this.violated(
       'a definite error changed nothing',

@@ -20,7 +20,12 @@ export function observeChange(model: Model, change: Change): void {
     if (operation !== undefined && change.pk.startsWith('b#')) {
       if (change.newItem !== undefined) model.batchWriters.set(change.pk, operation)
     }
-    if (operation !== undefined && isSlotOf(operation, change)) operation.effects.slotsTaken += 1
+    if (operation !== undefined && isSlotOf(operation, change)) {
+      // A batch takes one slot for all of its pushes.
+      for (const one of new Set([operation, ...(model.world.applying?.together ?? [])])) {
+        one.effects.slotsTaken += 1
+      }
+    }
     if (change.newItem === undefined) noteDeletedRow(model, change.pk, change.sk)
     return
   }

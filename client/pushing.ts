@@ -1,0 +1,149 @@
+// Pushes as HTTP calls: each by itself, or as many together as linger.
+
+import {
+  ITEM_BYTES_MAX,
+  ITEMS_PER_PUSH_MAX,
+  PRIORITY_MAX,
+  PUSH_BYTES_MAX,
+} from '../lambdas/foundation/shared/bounds.ts'
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
+import { blameOf } from '../lambdas/foundation/shared/linger/deliver.ts'
+import type { Batching, Load } from '../lambdas/foundation/shared/linger/line.ts'
+import { Lingering } from '../lambdas/foundation/shared/linger/lingering.ts'
+import { present } from '../lambdas/foundation/shared/present.ts'
+import type { PushAnswer } from './api-types.ts'
+import { delay } from './delay.ts'
+import { PushPopError } from './errors.ts'
+import { optionNames } from './option-names.ts'
+import type { CallOptions, KeyOptions, Queue } from './queue.ts'
+import { newKey, pathOf } from './queue-calls.ts'
+import { textOf } from './raw-json.ts'
+import { aborted, type Send } from './transport.ts'
+
+type PushCall = {
+  /** As one item, or as a list, which may hold one. */
+  readonly verb: 'push' | 'pushMany'
+  readonly items: readonly { readonly item: unknown; readonly priority?: number | undefined }[]
+  readonly options: KeyOptions & CallOptions
+}
+
+/** `isReplay`: an earlier call with the same key had pushed. */
+type PushedItems = {
+  readonly ids: readonly string[]
+  readonly isReplay: boolean
+}
+
+export type Pusher = {
+  push(path: string, call: PushCall): Promise<PushedItems>
+  flush(): Promise<void>
+}
+
+/** The verbs of a queue that push. */
+export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' | 'pushMany'> {
+  const path = pathOf(id)
+  return {
+    async push(item, options = {}) {
+      checkOptions(options, optionNames.push)
+      const items = [{ item, priority: options.priority }]
+      const { ids, isReplay } = await pusher.push(path, { verb: 'push', items, options })
+      return present({ id: ids[0], repeated: isReplay || undefined })
+    },
+    async pushMany(items, options = {}) {
+      checkOptions(options, optionNames.pushMany)
+      const call = { verb: 'pushMany', items, options } as const
+      const { ids, isReplay } = await pusher.push(path, call)
+      return present({ itemsPushed: items.length, ids, repeated: isReplay || undefined })
+    },
+  }
+}
+
+export function pusherOf(send: Send, batching: Batching | undefined): Pusher {
+  if (batching === undefined) {
+    const push = async (path: string, call: PushCall) => {
+      const [pushed] = await sendPushes(send, path, [asText(call)], { signal: call.options.signal })
+      return pushed as PushedItems
+    }
+    return { push, flush: async () => {} }
+  }
+  const lingering = new Lingering<TextCall, PushedItems>(batching, {
+    nowMs: () => performance.now(),
+    sleep: delay,
+    async send(path, calls, sending) {
+      const pushed = await sendPushes(send, path, calls, sending)
+      return pushed.map((answer) => ({ kind: 'answer', answer }))
+    },
+    blame: (error) => (error instanceof PushPopError ? blameOf(error) : 'all'),
+    givenUp: (signal, wasSent) =>
+      Object.assign(aborted(signal), wasSent ? { outcome: 'unknown' } : { attempts: 0 }),
+    tooMany: (message: string) => new PushPopError('BUSY', message, { retryable: true }),
+  })
+  return {
+    async push(path, call) {
+      const text = asText(call)
+      return lingering.push(path, text, loadOf(text, call), call.options.signal)
+    },
+    flush: () => lingering.flush(),
+  }
+}
+
+type TextCall = {
+  readonly verb: PushCall['verb']
+  readonly texts: readonly string[]
+  readonly idempotent: boolean
+  readonly key: string | undefined
+}
+
+function asText({ verb, items, options }: PushCall): TextCall {
+  const { idempotent = false, idempotencyKey: key } = options
+  return { verb, texts: items.map(pushText), idempotent, key }
+}
+
+function pushText({ item, priority }: PushCall['items'][number]): string {
+  const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`
+  return `{"item":${textOf(item)}${rest}}`
+}
+
+/** One request for all of these calls. */
+async function sendPushes(
+  send: Send,
+  path: string,
+  calls: readonly TextCall[],
+  { signal, isPatient = true }: { signal: AbortSignal | undefined; isPatient?: boolean },
+): Promise<readonly PushedItems[]> {
+  const [first] = calls as readonly [TextCall]
+  const isLone = calls.length === 1
+  const texts = calls.flatMap((call) => call.texts)
+  // A key of the caller's own goes alone. One that we make serves all: whoever asked for none loses nothing.
+  const key = first.key ?? (calls.some(({ idempotent }) => idempotent) ? newKey() : undefined)
+  const { body, isReplay } = await send({
+    verb: isLone ? first.verb : 'pushMany',
+    method: 'POST',
+    path: `${path}/push`,
+    body: isLone && first.verb === 'push' ? texts[0] : `{"items":[${texts.join(',')}]}`,
+    ...(key !== undefined && { headers: { 'idempotency-key': key }, isRepeatable: true }),
+    signal,
+    isFinal: (error) => !isPatient && blameOf(error) !== 'all',
+  })
+  const { ids } = body as PushAnswer
+  let from = 0
+  return calls.map(({ texts }) => {
+    from += texts.length
+    return { ids: ids.slice(from - texts.length, from), isReplay }
+  })
+}
+
+/** What the service would refuse goes alone: it hears so in the service's words, and harms no other call. */
+function loadOf({ texts, key }: TextCall, { items }: PushCall): Load {
+  const sizes = texts.map((text) => new TextEncoder().encode(text).length + 1)
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  const isFit =
+    texts.length > 0 &&
+    texts.length <= ITEMS_PER_PUSH_MAX &&
+    bytes < PUSH_BYTES_MAX &&
+    sizes.every((size) => size <= ITEM_BYTES_MAX) &&
+    items.every(({ priority = 0 }) => isPriority(priority))
+  return { items: texts.length, bytes, alone: key !== undefined || !isFit }
+}
+
+const isPriority = (priority: unknown): boolean =>
+  Number.isInteger(priority) && Number(priority) >= 0 && Number(priority) <= PRIORITY_MAX

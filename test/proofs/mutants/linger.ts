@@ -1,0 +1,38 @@
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
+
+const line = 'foundation/shared/linger/line.ts'
+const deliver = 'foundation/shared/linger/deliver.ts'
+const lingering = 'foundation/shared/linger/lingering.ts'
+const lineTest = 'test/foundation/linger/line.test.ts'
+const deliverTest = 'test/foundation/linger/deliver.test.ts'
+const lingeringTest = 'test/foundation/linger/lingering.test.ts'
+
+/** Pushes that go together: each is answered for itself, and none overtakes another. */
+// biome-ignore format: a mutant is a row
+export const lingerMutants: readonly Mutant[] = [
+  mutant('linger-two-batches-at-once', '0031 the order of calls is the order of items',
+    [line, 'if (isFlying || first === undefined)', 'if (first === undefined)'],
+    simulation(400, 'lingering')),
+  mutant('linger-batch-in-reverse', '0031 the order of calls is the order of items',
+    [lingering, 'batch.push(one)', 'batch.unshift(one)'], simulation(200, 'lingering')),
+  mutant('linger-answer-of-another', '0031 each call has its own ids',
+    [deliver, 'outcomes[index] as Outcome<A>', 'outcomes[0] as Outcome<A>'],
+    simulation(200, 'lingering')),
+  mutant('linger-stops-after-a-batch', '0031 whatever waits goes',
+    [lingering, 'line.freeSinceMs = this.#service.nowMs() this.#proceed(line)',
+     'line.freeSinceMs = this.#service.nowMs()'], simulation(200, 'lingering')),
+  mutant('linger-cuts-what-may-have-passed', '§5.5 a lost answer is never guessed',
+    [deliver, "if (outcome === 'unknown') return 'all'", 'void outcome'], test(deliverTest)),
+  mutant('linger-refuses-what-would-fit', '0031 each call is told its own',
+    [deliver, 'call.load.items >= refused.items', 'call.load.items > 0'], test(deliverTest)),
+  mutant('linger-sends-what-was-given-up', '0031 a call that was given up is taken out',
+    [lingering, 'line.waiting.delete(one) const isOver', 'const isOver'], test(lingeringTest)),
+  mutant('linger-gives-up-for-others', '0031 a batch goes on while somebody waits for it',
+    [lingering, 'flight?.batch.every(', 'flight?.batch.some('], test(lingeringTest)),
+  mutant('linger-joins-what-goes-alone', '0031 a key of your own goes alone',
+    [line, 'if (calls > 0 && (load.alone || isTooMuch))', 'if (calls > 0 && isTooMuch)'],
+    test(lineTest)),
+  mutant('linger-batch-too-large', '§3 1,000 items and 2.5 MiB a push',
+    [line, 'if (calls > 0 && (load.alone || isTooMuch))', 'if (calls > 0 && load.alone)'],
+    test(lineTest)),
+]
