@@ -103,6 +103,24 @@ test('A stop waits for the batch, and gives back what ended with the stack.', as
   expect(settled).toEqual(['ChangeMessageVisibilityBatch 1 0'])
 })
 
+test('What is too large for one event comes in several, and nothing of a FIFO queue passes a failure.', async () => {
+  const large = ['1', '2', '3'].map((id) => id + 'x'.repeat(2_500_000))
+  const { sqs, settled } = fakeSqs([large, ['end']])
+  const events: string[][] = []
+  start(
+    sqs,
+    async (event) => {
+      const { Records } = JSON.parse(event) as { Records: { body: string }[] }
+      events.push(Records.map(({ body }) => body.slice(0, 3)))
+      return events.length === 1 ? { kind: 'failed', payload: '{}' } : done
+    },
+    { concurrencyMax: 1 },
+  )
+  await until(() => settled.length === 1)
+  expect(events).toEqual([['1xx', '2xx'], ['end']])
+  expect(settled).toEqual(['DeleteMessageBatch end'])
+})
+
 test('A queue that cannot be read is said once, and read again.', async () => {
   const problems: string[] = []
   const { sqs, settled } = fakeSqs([new Error('away'), new Error('away'), ['1']])
