@@ -20,7 +20,7 @@ import type {
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
 import { matchNames, optionNames } from './option-names.ts'
-import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
+import type { AsyncOptions, CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
 import { textOf } from './raw-json.ts'
 import type { Verb } from './retry.ts'
 import type { Call, Send } from './transport.ts'
@@ -62,15 +62,21 @@ export function queueCalls<T>(send: Send, id: string): Omit<Queue<T>, 'consume' 
     async push(item, options = {}) {
       checkOptions(options, optionNames.push)
       const body = pushText({ item, priority: options.priority })
-      const answer = await post('push', 'push', { body, ...keyOf(options) })
-      const [itemId] = (answer.body as PushAnswer).ids
-      return present({ id: itemId, repeated: answer.isReplay || undefined })
+      const answer = await post('push', 'push', { body, ...pushOf(options) })
+      const pushed = answer.body as PushAnswer
+      if ('accepted' in pushed) return { messageId: pushed.message_id }
+      return present({ id: pushed.ids[0], repeated: answer.isReplay || undefined })
     },
     async pushMany(items, options = {}) {
       checkOptions(options, optionNames.pushMany)
       const body = `{"items":[${items.map(pushText).join(',')}]}`
-      const answer = await post('pushMany', 'push', { body, ...keyOf(options) })
-      const { items_pushed: itemsPushed, ids } = answer.body as PushAnswer
+      const answer = await post('pushMany', 'push', { body, ...pushOf(options) })
+      const pushed = answer.body as PushAnswer
+      if ('accepted' in pushed) {
+        const { accepted: itemsAccepted, message_id: messageId } = pushed
+        return { itemsPushed: 0, ids: [], itemsAccepted, messageId }
+      }
+      const { items_pushed: itemsPushed, ids } = pushed
       return present({ itemsPushed, ids, repeated: answer.isReplay || undefined })
     },
     async pop(options = {}) {
@@ -210,6 +216,12 @@ function keyOf({ idempotent, idempotencyKey, signal }: KeyOptions & CallOptions)
   return key === undefined
     ? { signal }
     : { signal, headers: { 'idempotency-key': key }, isRepeatable: true }
+}
+
+function pushOf({ respondAsync, ...options }: KeyOptions & AsyncOptions & CallOptions): Request {
+  const request = keyOf(options)
+  if (!respondAsync) return request
+  return { ...request, headers: { ...request.headers, prefer: 'respond-async' } }
 }
 
 /** A revision makes a second copy of a change have no effect. */

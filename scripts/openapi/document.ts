@@ -8,7 +8,13 @@ import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.t
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import { error } from '../../lambdas/http/schemas/answers.ts'
 import type { BodyCall, Call } from '../../lambdas/http/schemas/call.ts'
-import { commonErrors, type Operation, type OperationId, operations } from './operations.ts'
+import {
+  type Accepted,
+  commonErrors,
+  type Operation,
+  type OperationId,
+  operations,
+} from './operations.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -44,6 +50,7 @@ export function openApiDocument(): Json {
           schema: { type: 'string' },
         },
         ETag: { description: 'Changes with what is answered.', schema: { type: 'string' } },
+        PreferenceApplied: { description: '`respond-async`.', schema: { type: 'string' } },
         IdempotencyReplayed: {
           description:
             '`true`: an earlier request with this key did it, and this one changed nothing.',
@@ -144,6 +151,12 @@ const headers = {
     description: 'The `ETag` of the configuration that is to be changed.',
     schema: { type: 'string' },
   },
+  Prefer: {
+    name: 'Prefer',
+    description:
+      '`respond-async`: answer once the push is in the inbox. Any other preference is ignored.',
+    schema: { type: 'string' },
+  },
 }
 
 function queryParameters({ parameters }: Call): Json[] {
@@ -167,14 +180,11 @@ function requestBody({ kind, schema, or }: BodyCall): Json {
 
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
-function accepted(operation: Operation, answer: v.GenericSchema): Json {
+function accepted(operation: Operation, { says, answer, header }: Accepted): Json {
   const made = success(operation, answer)
   const headers = made.headers as Json
-  return {
-    ...made,
-    description: 'A turn is promised',
-    headers: { ...headers, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
-  }
+  const $ref = `#/components/headers/${header.replace('-', '')}`
+  return { ...made, description: says, headers: { ...headers, [header]: { $ref } } }
 }
 
 function success(operation: Operation, answer: v.GenericSchema): Json {
