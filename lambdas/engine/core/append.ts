@@ -1,14 +1,48 @@
 import { entryBytes, spanOf } from './entry.ts'
 import { itemId } from './keys.ts'
 import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
+import { decodeNote, isSameNote, mayHaveLeft, noteBytes, placesOf } from './notes.ts'
 import type { PushItem } from './push-request.ts'
 import { endOf, type QueueRecord } from './record.ts'
 
-/** What one push adds to the record: the entries of each lane, all or nothing. */
+/** What one append adds to the record, all or nothing. It may bring several pushes. */
 export type Append = {
+  /** The entries of each lane. */
   readonly lanes: ReadonlyMap<number, readonly string[]>
   readonly items: number
+  /** Of entries and notes. */
   readonly bytes: number
+  /** Of its pushes with a key, by the hash of the key: the append passes if the record has none of them. */
+  readonly notes?: ReadonlyMap<string, string>
+  /** Of the inbox's messages that it brings: it passes if the record has come no further than before the first. */
+  readonly sequence?: { readonly first: string; readonly last: string }
+}
+
+/** Such an append has one effect, however often it is sent. */
+export const isRepeatable = ({ notes, sequence }: Append): boolean =>
+  (notes !== undefined && notes.size > 0) || sequence !== undefined
+
+/** Whether its keys and its messages, which were new by an earlier record, are new by this one. */
+export function isNew(
+  { notes = new Map(), sequence }: Append,
+  newBy: QueueRecord,
+  record: QueueRecord,
+): boolean {
+  const hashes = [...notes.keys()]
+  if (mayHaveLeft(hashes, newBy, record) || hashes.some((hash) => record.notes.has(hash)))
+    return false
+  return sequence === undefined || (record.sequence ?? '') < sequence.first
+}
+
+/** The same with notes of its pushes, or with the messages that it applies. */
+export function withGuards(
+  append: Append,
+  notes: ReadonlyMap<string, string>,
+  sequence: Append['sequence'],
+): Append {
+  let { bytes } = append
+  for (const note of notes.values()) bytes += noteBytes(note)
+  return { ...append, bytes, notes, ...(sequence !== undefined && { sequence }) }
 }
 
 /** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
@@ -119,6 +153,33 @@ export function findAppend(append: Append, record: QueueRecord): Map<number, num
     let sequence = lane.sealed
     for (const entry of lane.tail.slice(0, at)) sequence += spanOf(entry)
     starts.set(priority, sequence)
+  }
+  return starts
+}
+
+/**
+ * The same for an append with notes, from the first of them that the record has. Lanes are missing that these do
+ * not tell, and that are not in the tail any more.
+ */
+export function findNoted(append: Append, record: QueueRecord): Map<number, number> | undefined {
+  const own = [...(append.notes ?? [])].find(([hash, note]) =>
+    isSameNote(record.notes.get(hash), note),
+  )
+  if (own === undefined) return undefined
+  const [hash, sent] = own
+  const offsets = decodeNote(sent).places
+  const starts = new Map<number, number>()
+  for (const [priority, { start }] of placesOf(
+    record,
+    decodeNote(record.notes.get(hash) as string),
+  )) {
+    const place = offsets.get(priority)
+    if (place !== undefined && 'offset' in place) starts.set(priority, start - place.offset)
+  }
+  for (const [priority, entries] of append.lanes) {
+    if (starts.has(priority)) continue
+    const found = findAppend({ ...append, lanes: new Map([[priority, entries]]) }, record)
+    for (const [lane, start] of found ?? []) starts.set(lane, start)
   }
   return starts
 }

@@ -102,6 +102,8 @@ export const deadLetterOf = ({ moved }: Item): DeadLetter =>
 export const pushedAtMsOf = (entry: string): number =>
   Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
 
+export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
+
 /** Kind, time and tag: what tells an item's entry from any other. */
 export const headOf = (entry: string): string => entry.slice(0, TEXT_AT)
 

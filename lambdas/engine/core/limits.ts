@@ -86,6 +86,8 @@ export const LANES_AHEAD_NAMED = 40
  * them); with more, it replaces all under a full compare.
  */
 export const LANES_PER_APPEND = 40
+/** Pushes with a key that one append brings: some 60 bytes and five operators of its condition each. */
+export const KEYS_PER_APPEND = 25
 /** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
 export const LANES_PER_WRITE = 80
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */

@@ -1,6 +1,7 @@
 import { type Configuration, roomOf } from './configuration.ts'
 import { decodeReference, isReference, spanOf } from './entry.ts'
 import { MARKS_KEPT } from './limits.ts'
+import type { NotesMoved } from './notes.ts'
 import {
   countOf,
   intersect,
@@ -28,7 +29,7 @@ export type QueueRecord = {
   readonly lastEndedMs: number
   readonly lanes: ReadonlyMap<number, Lane>
   readonly locks: ReadonlyMap<string, Lock>
-  /** Over all lanes; changed by adding alone, as the counts below are. */
+  /** Over all lanes and notes; changed by adding alone, as the counts below are. */
   readonly tailBytes: number
   readonly appends: number
   /** Claims and extensions: what changes locks and frontiers beside the fence. */
@@ -42,6 +43,11 @@ export type QueueRecord = {
   readonly configuration: Configuration
   /** Of entries for callers' own transactions: how many are remembered as used, and how many were. */
   readonly tokens: { readonly kept: number; readonly forgotten: number }
+  /** Of pushes with a key, by its hash, as `notes.ts` encodes them; only a fenced write changes or drops one. */
+  readonly notes: ReadonlyMap<string, string>
+  readonly moved: NotesMoved
+  /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
+  readonly sequence: string | undefined
   readonly checkAtMs: number | undefined
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined

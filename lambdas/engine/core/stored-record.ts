@@ -1,5 +1,6 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { defaultConfiguration } from './configuration.ts'
+import { noneMoved } from './notes.ts'
 import { unflatten } from './ranges.ts'
 import {
   type Dead,
@@ -64,6 +65,11 @@ export type StoredRecord = {
   /** Tokens of the last entries of callers' own transactions, and how many came before those. */
   u?: string[]
   ux?: number
+  /** Notes that have left: marks of the last ones, and how many have none any more. */
+  km?: string
+  kx?: number
+  /** The sequence number of the last message of the inbox, of 40 digits. */
+  sn?: string
   checkAt?: number
   /** [announcements, taken, since] */
   rm?: [number, number, number]
@@ -73,7 +79,12 @@ export type StoredRecord = {
   hold?: number
   /** The format, from 2 on; this engine writes, and knows, records without it. */
   fm?: number
+  /** Notes, by the hash of the key. */
+  [note: NoteName]: string
 }
+
+export type NoteName = `.${string}`
+export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
 /** The format of records that have no `fm`. */
 const FORMAT = 1
@@ -108,6 +119,12 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     configuration:
       stored.cfg === undefined ? defaultConfiguration : decodeConfiguration(stored.cfg),
     tokens: { kept: stored.u?.length ?? 0, forgotten: stored.ux ?? 0 },
+    notes: decodeNotes(stored),
+    moved:
+      stored.km === undefined && stored.kx === undefined
+        ? noneMoved
+        : { marks: stored.km ?? '', forgotten: stored.kx ?? 0 },
+    sequence: stored.sn,
     checkAtMs: stored.checkAt,
     reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
     work: stored.work !== undefined,
@@ -115,6 +132,14 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     notable: stored.ev !== undefined,
     holdUntilMs: stored.hold ?? 0,
   }
+}
+
+function decodeNotes(stored: StoredRecord): QueueRecord['notes'] {
+  const notes = new Map<string, string>()
+  for (const name in stored) {
+    if (name.startsWith('.')) notes.set(name.slice(1), stored[name as NoteName] as string)
+  }
+  return notes
 }
 
 const unknownFormat = (queue: string, format: number): QueueError =>

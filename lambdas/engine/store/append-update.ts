@@ -3,9 +3,10 @@ import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.t
 import { type Configuration, defaultConfiguration, roomOf } from '../core/configuration.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
 import { LANES_MAX } from '../core/limits.ts'
+import { markOf, movedSoFar } from '../core/notes.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
-import { encodeLane, type StoredRecord } from '../core/stored-record.ts'
+import { encodeLane, noteName, type StoredRecord } from '../core/stored-record.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
 
@@ -24,6 +25,7 @@ export function appendUpdate(
     admitted = anyway,
     remindAtMs,
     once,
+    newBy,
   }: {
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
@@ -37,6 +39,8 @@ export function appendUpdate(
     readonly remindAtMs?: number | undefined
     /** The update is handed out, and may be sent more often than it may be carried out. */
     readonly once?: OnceOnly
+    /** The record by which its keys and its sequence are new, where it has any. */
+    readonly newBy?: QueueRecord
   } = {},
 ): ReturnType<Expression['build']> {
   const update = recordUpdate()
@@ -70,6 +74,8 @@ export function appendUpdate(
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)
   if (once !== undefined) passOnce(update, once)
+  if (newBy !== undefined) passIfNew(update, append, newBy)
+  setGuards(update, append)
   count(update, append)
   return update.build()
 }
@@ -99,10 +105,46 @@ export function wideAppendUpdate(
   for (const [priority, lane] of newLanes) lanes[priority] = encodeLane(lane)
   takeMarksBack(update, append)
   startTimer(update, append, remindAtMs)
+  // No note can have come or left, nor a message been applied, where nothing else has changed.
+  setGuards(update, append)
   update.set('L', lanes)
   update.add('n', newLanes.size)
   count(update, append)
   return update.build()
+}
+
+/**
+ * A push with a key passes if its key is new. The receipts of all keys whose notes had left the record when it
+ * was as `seen` were looked for after that; so the conditions are that it has no note, and that no note of its
+ * key has left since. The record tells that by the marks of the last that have left, and by how many have no
+ * mark any more: these must be among those that had left by then.
+ */
+function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueRecord): void {
+  // A queue that was forgotten and made again knows neither notes nor messages of before.
+  update.condition(`born=${update.value(seen.born)}`)
+  if (sequence !== undefined) {
+    update.condition(`(attribute_not_exists(sn) OR sn<${update.value(sequence.first)})`)
+  }
+  if (notes === undefined || notes.size === 0) return
+  const hashes = [...notes.keys()]
+  for (const hash of hashes)
+    update.condition(`attribute_not_exists(${update.name(noteName(hash))})`)
+  const { marks, forgotten } = seen.moved
+  const marksOfOurs = new Set(hashes.map(markOf))
+  if ([...marksOfOurs].some((mark) => marks.includes(mark))) {
+    // One that had left by then has the same mark: none at all may have left since.
+    update.condition(`km=${update.value(marks)}`)
+    if (forgotten === 0) update.condition('attribute_not_exists(kx)')
+    else update.condition(`kx=${update.value(forgotten)}`)
+    return
+  }
+  update.condition(`(attribute_not_exists(kx) OR kx<=${update.value(movedSoFar(seen.moved))})`)
+  for (const mark of marksOfOurs) update.condition(`NOT contains(km,${update.value(mark)})`)
+}
+
+function setGuards(update: Expression, { notes, sequence }: Append): void {
+  for (const [hash, note] of notes ?? []) update.set(update.name(noteName(hash)), note)
+  if (sequence !== undefined) update.set('sn', sequence.last)
 }
 
 function count(update: Expression, append: Append): void {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { defaultConfiguration } from '../../../lambdas/engine/core/configuration.ts'
 import { encodeItem, entryBytes } from '../../../lambdas/engine/core/entry.ts'
 import { ROOM_UNLIMITED } from '../../../lambdas/engine/core/limits.ts'
+import { noneMoved } from '../../../lambdas/engine/core/notes.ts'
 import { type Range, type Ranges, subtract, take } from '../../../lambdas/engine/core/ranges.ts'
 import {
   freeIn,
@@ -42,6 +43,9 @@ export function aRecord(
       Object.entries(lanes).map(([key, lane]) => [Number(key), withPriority(lane, Number(key))]),
     ),
     locks: new Map(),
+    notes: new Map(),
+    moved: noneMoved,
+    sequence: undefined,
     tailBytes: 0,
     appends: 3,
     claims: 2,

@@ -18,6 +18,7 @@ const BATCHES_AT_ONCE = 8
 export type Prepared = {
   readonly addition: Append
   readonly heads: ReadonlyMap<number, string>
+  readonly pushedAtMs: number
 }
 
 /** The entries of a push, by lane; what would swell the record goes into batches first. */
@@ -38,6 +39,7 @@ export async function prepare(
   const small = inline.bytes <= INLINE_BYTES_MAX
   return {
     addition: small ? inline : await byReference(engine, queue, lanes),
+    pushedAtMs: nowMs,
     heads: new Map([...lanes].map(([priority, [first]]) => [priority, headOf(first as string)])),
   }
 }

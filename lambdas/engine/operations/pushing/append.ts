@@ -2,7 +2,10 @@ import { QueueError } from '../../../foundation/errors.ts'
 import {
   type Append,
   findAppend,
+  findNoted,
+  isNew,
   isNext,
+  isRepeatable,
   obstacleTo,
   type Placed,
   startsAfterAppend,
@@ -43,72 +46,127 @@ import { buryDead } from '../moving/move-dead.ts'
  */
 const ATTEMPTS_MAX = 40
 const FULL_WAIT_MS = 50
+/** Sendings of an append that can be repeated whose answers are lost: then the store is out of reach. */
+const LOST_ANSWERS_MAX = 4
 
-/** What one push appends, and to which queue. */
+/** What one append brings, and to which queue. */
 type Appending = {
   readonly engine: Engine
   readonly queue: string
   readonly addition: Append
+  /** Of one with keys or a sequence: the record by which they are new. */
+  readonly newBy?: QueueRecord
+  lostAnswers: number
   /** Waits for a full tail so far. */
   waits: number
 }
+
+/** What became of an append with keys or a sequence. */
+export type Appended =
+  | { readonly kind: 'placed'; readonly placed: Placed }
+  /** Something of it may not be new any more, by this record; unless in doubt, it did not happen. It never will. */
+  | { readonly kind: 'look'; readonly record: QueueRecord | undefined; readonly inDoubt: boolean }
 
 /**
  * An append names no version: it fails only for reasons that the record shows, and DynamoDB hands that
  * over with the failure, so no attempt needs a read. Once an answer is lost it is never sent again: a
  * second copy could follow the first (rule 5).
  */
-export function append(
+export async function append(
   engine: Engine,
   queue: string,
   addition: Append,
   limit: LimitedCall,
 ): Promise<Placed> {
-  const appending: Appending = { engine, queue, addition, waits: 0 }
+  const appended = await sendUntilIn({ engine, queue, addition, lostAnswers: 0, waits: 0 }, limit)
+  if (appended.kind !== 'placed') throw new Error('An append without keys was not new')
+  return appended.placed
+}
+
+/**
+ * The same for one whose pushes have keys, or that applies messages of the inbox. It passes only while these are
+ * new, and they are no longer once it is in: so after a lost answer it is sent again.
+ */
+export function appendNew(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  newBy: QueueRecord,
+  limit: LimitedCall,
+): Promise<Appended> {
+  return sendUntilIn({ engine, queue, addition, newBy, lostAnswers: 0, waits: 0 }, limit)
+}
+
+function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended> {
+  const { engine, queue, addition, newBy } = appending
   if (addition.lanes.size > LANES_PER_APPEND) return appendWide(appending, limit)
-  const course = { from: 'memory', attemptsMax: ATTEMPTS_MAX, limit } as const
-  return attempts<Placed>(engine, queue, course, (view) => {
+  const from = newBy === undefined ? 'memory' : { record: newBy }
+  const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
+  return attempts<Appended>(engine, queue, course, (view) => {
     const { record, attempt } = view
+    const known = knownOf(appending, view)
+    if (known !== undefined) return act(async () => done(known))
     const isAlone = attempt === 1 && record !== undefined && engine.alone.has(record)
-    return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
+    const sealsFirst = isAlone && newBy === undefined
+    return act(() => (sealsFirst ? sealFirst(appending, record) : sendBlind(appending, view)))
   })
+}
+
+/** What the record tells of an append that passes while its keys and its sequence are new; nothing, if they are. */
+function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): Appended | undefined {
+  if (newBy === undefined) return undefined
+  if (record !== undefined && inDoubt) {
+    const starts = findNoted(addition, record)
+    if (starts !== undefined) return { kind: 'placed', placed: places(record, starts) }
+  }
+  return record !== undefined && isNew(addition, newBy, record)
+    ? undefined
+    : { kind: 'look', record, inDoubt }
 }
 
 /** For a lone producer whose push would fill the tail. If this is not the moment, it pushes as any other. */
 async function sealFirst(
   { engine, queue, addition }: Appending,
   record: QueueRecord,
-): Promise<Outcome<Placed>> {
+): Promise<Outcome<Appended>> {
   const sealed = await appendSealing(engine, record, addition)
-  return sealed === undefined ? again(engine.memory.get(queue)) : done(placed(addition, sealed))
+  return sealed === undefined ? again(engine.memory.get(queue)) : done(placedIn(addition, sealed))
 }
 
 async function sendBlind(
   appending: Appending,
   { record, admitted }: View,
-): Promise<Outcome<Placed>> {
+): Promise<Outcome<Appended>> {
   const { engine, queue, addition } = appending
   // Lanes are there, as far as anyone knows.
   const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
-  const options = { newLanes, admitted, remindAtMs: remindAtMs(engine) }
-  const update = appendUpdate(addition, tailLimits(engine), options)
+  const update = appendUpdate(addition, tailLimits(engine), {
+    newLanes,
+    admitted,
+    remindAtMs: remindAtMs(engine),
+    ...(record !== undefined && isRepeatable(addition) && { newBy: record }),
+  })
   const written = await engine.dynamo.update(recordKey(queue), update)
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
   if (record !== undefined && isNext(record, after)) engine.alone.add(after)
   await sealAfter(engine, after, addition.bytes)
-  return done(placed(addition, after))
+  return done(placedIn(addition, after))
 }
 
 /**
  * Appends to more lanes than an expression can name: one write replaces all of them, on the condition
  * that nothing at all has changed. That write cannot tell what is in the way, so this looks first.
  */
-function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
-  const { engine, queue, addition } = appending
-  const course = { from: 'memory-or-store', attemptsMax: ATTEMPTS_MAX, limit } as const
-  return attempts<Placed>(engine, queue, course, ({ record, isCurrent }) => {
+function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended> {
+  const { engine, queue, addition, newBy } = appending
+  const from = newBy === undefined ? 'memory-or-store' : { record: newBy }
+  const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
+  return attempts<Appended>(engine, queue, course, (view) => {
+    const { record, isCurrent } = view
+    const known = knownOf(appending, view)
+    if (known !== undefined) return act(async () => done(known))
     const obstacle = obstacleTo(addition, record, tailLimits(engine))
     if (record !== undefined && obstacle.kind === 'too-wide') {
       return act(() => sendWide(appending, record))
@@ -117,7 +175,7 @@ function appendWide(appending: Appending, limit: LimitedCall): Promise<Placed> {
   })
 }
 
-async function sendWide(appending: Appending, record: QueueRecord): Promise<Outcome<Placed>> {
+async function sendWide(appending: Appending, record: QueueRecord): Promise<Outcome<Appended>> {
   const { engine, queue, addition } = appending
   const newLanes = missingLanes(engine, addition, record)
   const update = wideAppendUpdate(addition, record, newLanes, remindAtMs(engine))
@@ -126,18 +184,18 @@ async function sendWide(appending: Appending, record: QueueRecord): Promise<Outc
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return lost(after)
   await sealAfter(engine, after, addition.bytes)
-  return done(placed(addition, after))
+  return done(placedIn(addition, after))
 }
 
 /** Does what the next attempt needs, by the record that refused this one; or refuses the push. */
 async function clearTheWay(
   appending: Appending,
   record: QueueRecord | undefined,
-): Promise<Outcome<Placed>> {
+): Promise<Outcome<Appended>> {
   const { engine, queue, addition } = appending
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (record === undefined) {
-    return makeRecord(engine, queue, addition, (made) => placed(addition, made))
+    return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
   }
   switch (obstacle.kind) {
     case 'full':
@@ -170,18 +228,21 @@ async function waitForRoom(
   return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, queue) : record
 }
 
-/** Finds the append in the record, or says that nobody can tell. */
-function lookFor({ engine, queue, addition }: Appending, cause: unknown): Outcome<Placed> {
+/** Finds the append in the record, or says that nobody can tell. One that can be repeated is sent again. */
+function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
+  const { engine, queue, addition } = appending
   return doubt(cause, async () => {
+    appending.lostAnswers += 1
     const current = await readRecord(engine, queue)
+    if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX) return again(current)
     const found = current && findAppend(addition, current)
     if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
-    return done(places(current, found))
+    return done({ kind: 'placed', placed: places(current, found) })
   })
 }
 
-function placed(addition: Append, record: QueueRecord): Placed {
-  return places(record, startsAfterAppend(addition, record))
+function placedIn(addition: Append, record: QueueRecord): Appended {
+  return { kind: 'placed', placed: places(record, startsAfterAppend(addition, record)) }
 }
 
 function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Placed {

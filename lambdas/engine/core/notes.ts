@@ -1,0 +1,151 @@
+import { decodeReference, isReference, spanOf, tagOf } from './entry.ts'
+import { IDEMPOTENCY_TTL_SECONDS } from './limits.ts'
+import type { Lane, QueueRecord } from './record.ts'
+
+/*
+ * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute
+ * of its own, under a dot and the hash of the key, so that an append can make it blindly:
+ *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <places> [! <seconds it is remembered>]
+ * The places, with commas between, tell of each lane where the push's items begin:
+ *   <priority> . <anchor> [. <offset>]    so many items after the append's first entry, which is in the tail
+ *   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
+ * An append cannot know the number. A fenced write that takes the entry off the tail does, and says it.
+ */
+
+/** In a lane, where a push begins. */
+export type Place = { readonly epoch: string; readonly start: number }
+export type Places = ReadonlyMap<number, Place>
+
+/** Where a push's items begin among those that its append brings to a lane. */
+export type Offset = { readonly anchor: string; readonly offset: number }
+
+export type Note = {
+  readonly bodyHash: string
+  readonly pushedAtMs: number
+  readonly ttlSeconds: number
+  readonly places: ReadonlyMap<number, Offset | Place>
+}
+
+/** Keys whose notes have left the record: for their receipts, or because their time was over. */
+export type NotesMoved = {
+  /** How many of them have no mark any more. */
+  readonly forgotten: number
+  /** The marks of the last ones. */
+  readonly marks: string
+}
+
+export const noneMoved: NotesMoved = { forgotten: 0, marks: '' }
+
+const HASH_CHARACTERS = 22
+const TIME_DIGITS = 8
+const PLACES_AT = HASH_CHARACTERS + TIME_DIGITS
+const EPOCH_CHARACTERS = 8
+const MARK_CHARACTERS = 3
+
+/** About what a note adds to the record, its name included, and each of its lanes, once it has a number. */
+const NOTE_BYTES = 54
+const NOTE_LANE_BYTES = 14
+
+/** What a note adds to the count of the tail's bytes: the same as long as it is there. */
+export const noteBytes = (note: string): number =>
+  NOTE_BYTES + NOTE_LANE_BYTES * note.slice(PLACES_AT).split(',').length
+
+/** What tells an entry of a tail from any other of its time. */
+export const anchorOf = (entry: string): string =>
+  isReference(entry) ? decodeReference(entry).batch : tagOf(entry)
+
+export function encodeNote({ bodyHash, pushedAtMs, ttlSeconds, places }: Note): string {
+  const time = Math.max(0, pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
+  const lanes = [...places].map(([priority, place]) => {
+    const lane = priority.toString(36)
+    if ('epoch' in place) return `${lane}:${place.epoch}${place.start.toString(36)}`
+    return `${lane}.${place.anchor}${place.offset === 0 ? '' : `.${place.offset.toString(36)}`}`
+  })
+  const ttl = ttlSeconds === IDEMPOTENCY_TTL_SECONDS ? '' : `!${ttlSeconds.toString(36)}`
+  return `${bodyHash}${time}${lanes.join()}${ttl}`
+}
+
+export function decodeNote(note: string): Note {
+  const [lanes = '', ttl] = note.slice(PLACES_AT).split('!')
+  const places = lanes === '' ? [] : lanes.split(',').map(decodePlace)
+  return {
+    bodyHash: note.slice(0, HASH_CHARACTERS),
+    pushedAtMs: Number.parseInt(note.slice(HASH_CHARACTERS, PLACES_AT), 36),
+    ttlSeconds: ttl === undefined ? IDEMPOTENCY_TTL_SECONDS : Number.parseInt(ttl, 36),
+    places: new Map(places),
+  }
+}
+
+function decodePlace(text: string): [number, Offset | Place] {
+  const [lane = '', place] = text.split(':')
+  if (place !== undefined) {
+    const epoch = place.slice(0, EPOCH_CHARACTERS)
+    const start = Number.parseInt(place.slice(EPOCH_CHARACTERS), 36)
+    return [Number.parseInt(lane, 36), { epoch, start }]
+  }
+  const [priority = '', anchor = '', offset = '0'] = text.split('.')
+  return [Number.parseInt(priority, 36), { anchor, offset: Number.parseInt(offset, 36) }]
+}
+
+/** Whether the record has this very note: its places may have got their numbers since. */
+export const isSameNote = (recorded: string | undefined, sent: string): boolean =>
+  recorded?.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
+
+/** Seconds: when it is forgotten, as a receipt says it. */
+export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
+  Math.ceil(pushedAtMs / 1000) + ttlSeconds
+
+/**
+ * Where the push's items are. A lane is missing if an engine that knows no notes took its entries off the
+ * tail: then nobody can tell any more.
+ */
+export function placesOf(record: QueueRecord, { places, pushedAtMs }: Note): Places {
+  const found = new Map<number, Place>()
+  for (const [priority, place] of places) {
+    if ('epoch' in place) {
+      found.set(priority, place)
+      continue
+    }
+    const lane = record.lanes.get(priority)
+    const start = lane && startOf(lane, place.anchor, pushedAtMs)
+    if (lane === undefined || start === undefined) continue
+    found.set(priority, { epoch: lane.epoch, start: start + place.offset })
+  }
+  return found
+}
+
+function startOf(lane: Lane, anchor: string, pushedAtMs: number): number | undefined {
+  const time = Math.max(0, pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
+  let sequence = lane.sealed
+  for (const entry of lane.tail) {
+    const isIt = isReference(entry)
+      ? entry.startsWith(anchor, 2)
+      : entry.startsWith(time + anchor, 1)
+    if (isIt) return sequence
+    sequence += spanOf(entry)
+  }
+  return undefined
+}
+
+/** Of a key, among the marks of those that have left. Another may have the same: then look closer. */
+export const markOf = (keyHash: string): string => keyHash.slice(0, MARK_CHARACTERS)
+
+export const movedSoFar = ({ forgotten, marks }: NotesMoved): number =>
+  forgotten + marks.length / MARK_CHARACTERS
+
+/**
+ * Whether the notes of these keys may have left the record since it was as `seen`: then their receipts, which
+ * were looked for after that, may have been written later still.
+ */
+export function mayHaveLeft(
+  keyHashes: Iterable<string>,
+  seen: QueueRecord,
+  now: QueueRecord,
+): boolean {
+  if (now.born !== seen.born) return true
+  const before = movedSoFar(seen.moved)
+  if (before === movedSoFar(now.moved)) return false
+  if (now.moved.forgotten > before) return true
+  const since = now.moved.marks.slice(MARK_CHARACTERS * (before - now.moved.forgotten))
+  return [...keyHashes].some((hash) => since.includes(markOf(hash)))
+}

@@ -1,0 +1,191 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.ts'
+import type { Place } from '../../core/notes.ts'
+import type { PushItem } from '../../core/push-request.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { busy, type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
+import { type LimitedCall, passKnownLimit } from '../attempts/pass-limit.ts'
+import { firstConfiguration } from '../attempts/patterns.ts'
+import { discardBatches, discardUnlessOpen, type Prepared, prepare } from '../lanes/entries.ts'
+import { makeEmpty } from '../lanes/lanes.ts'
+import { append, appendNew } from './append.ts'
+import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
+import { answerByRecord, answersOfReceipts } from './first-answers.ts'
+
+/** One of several pushes that go together. */
+export type PushOfMany = {
+  readonly items: readonly PushItem[]
+  readonly idempotencyKey?: string | undefined
+  /** Of a message of the inbox: 40 digits, rising from push to push. */
+  readonly sequence?: string | undefined
+}
+
+/** What became of it. */
+export type PushOutcome =
+  | { readonly kind: 'pushed'; readonly ids: readonly string[] }
+  /** An earlier push with this key did it, and got these ids; this one changed nothing. */
+  | { readonly kind: 'repeated'; readonly ids: readonly string[] }
+  /** The queue has come so far in its sequence already. */
+  | { readonly kind: 'applied' }
+  /** A `QueueError` says whether something may have changed; anything else is a bug of ours. */
+  | { readonly kind: 'failed'; readonly error: unknown }
+
+/** Times that others were first with the same keys, or moved them while this looked. */
+const LOOKS_MAX = 24
+
+/**
+ * Pushes all of these, in this order, in as few appends as they fit into: one, as a rule. What is wrong with one
+ * harms no other. With a `sequence`, none overtakes one that the queue has no room for: all behind it fail alike.
+ * Under a push limit each append counts as one call.
+ */
+export async function appendPushes(
+  engine: Engine,
+  queue: string,
+  pushes: readonly PushOfMany[],
+  { receivedMs }: { readonly receivedMs?: number | undefined } = {},
+): Promise<readonly PushOutcome[]> {
+  checkQueueId(queue)
+  const calls = callsOf(queue, pushes)
+  let isSingly = false
+  for (let group = groupOf(calls, isSingly); group.length > 0; group = groupOf(calls, isSingly)) {
+    try {
+      const limit = await passKnownLimit(engine, queue, receivedMs)
+      await appendGroup(engine, queue, group, limit)
+    } catch (error) {
+      // One that is too much for the queue must not harm the others.
+      const left = pending(group)
+      if (left.length > 1 && isTooMuch(error)) isSingly = true
+      else fail(calls, left, error)
+    }
+  }
+  return calls.map(({ outcome }) => outcome as PushOutcome)
+}
+
+const isTooMuch = (error: unknown): boolean =>
+  error instanceof QueueError &&
+  error.outcome !== 'unknown' &&
+  (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
+
+function fail(calls: readonly Call[], failed: readonly Call[], error: unknown): void {
+  for (const call of failed) call.outcome = { kind: 'failed', error }
+  const [first] = failed
+  if (first?.push.sequence === undefined) return
+  for (const call of pending(calls)) call.outcome = { kind: 'failed', error }
+}
+
+/** Appends what of the group is new, and answers the rest by what is remembered of it. */
+async function appendGroup(
+  engine: Engine,
+  queue: string,
+  group: readonly Call[],
+  limit: LimitedCall,
+): Promise<void> {
+  if (group.every(({ isGuarded }) => !isGuarded)) {
+    const prepared = await prepareAll(engine, queue, group)
+    const placed = await orDiscard(
+      engine,
+      queue,
+      prepared,
+      append(engine, queue, prepared.addition, limit),
+    )
+    return answer(queue, group, placed)
+  }
+  let record = engine.memory.get(queue)
+  let inDoubt = false
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    const newBy = record ?? (await recordOf(engine, queue))
+    await answerKnown(engine, queue, group, newBy, inDoubt)
+    const left = pending(group)
+    if (left.length === 0) return
+    const prepared = await prepareAll(engine, queue, left)
+    const { addition } = prepared
+    const appended = await orDiscard(
+      engine,
+      queue,
+      prepared,
+      isRepeatable(addition)
+        ? appendNew(engine, queue, addition, newBy, limit)
+        : append(engine, queue, addition, limit).then((placed) => ({
+            kind: 'placed' as const,
+            placed,
+          })),
+    )
+    if (appended.kind === 'placed') return answer(queue, left, appended.placed)
+    // Their references can never appear; in doubt they may be there.
+    if (!appended.inDoubt) await discardBatches(engine, queue, addition)
+    record = appended.record
+    inDoubt ||= appended.inDoubt
+  }
+  throw inDoubt ? outcomeUnknown(queue, busy(queue)) : busy(queue)
+}
+
+/** By the record, and by the receipts of what is not in it. */
+async function answerKnown(
+  engine: Engine,
+  queue: string,
+  group: readonly Call[],
+  record: QueueRecord,
+  inDoubt: boolean,
+): Promise<void> {
+  for (const call of pending(group)) answerByRecord(call, record)
+  await answersOfReceipts(engine, queue, pending(group), inDoubt)
+}
+
+/** A queue that is not there is made first, empty: a late copy of the append then finds another, or none. */
+async function recordOf(engine: Engine, queue: string): Promise<QueueRecord> {
+  const record = await readRecord(engine, queue)
+  if (record !== undefined) return record
+  const made = await makeEmpty(engine, queue, await firstConfiguration(engine, queue))
+  if (made.kind !== 'again' || made.record === undefined) throw busy(queue)
+  return made.record
+}
+
+async function prepareAll(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+): Promise<Prepared> {
+  const prepared = await prepare(
+    engine,
+    queue,
+    calls.flatMap(({ push }) => push.items),
+  )
+  const notes = notesOf(engine, calls, prepared)
+  const sequences = calls.flatMap(({ push: { sequence } }) => sequence ?? [])
+  const [first, last = first] = [sequences[0], sequences.at(-1)]
+  const sequence = first === undefined || last === undefined ? undefined : { first, last }
+  return { ...prepared, addition: withGuards(prepared.addition, notes, sequence) }
+}
+
+async function orDiscard<T>(
+  engine: Engine,
+  queue: string,
+  { addition }: Prepared,
+  appended: Promise<T>,
+): Promise<T> {
+  return appended.catch(async (error: unknown) => {
+    await discardUnlessOpen(engine, queue, addition, error)
+    throw error
+  })
+}
+
+/** Of all in the order of the calls: the first call has the first place in each lane. */
+function answer(queue: string, calls: readonly Call[], placed: Placed): void {
+  const next = new Map(placed)
+  for (const call of calls) {
+    const { items } = call.push
+    const isThere = items.every(({ priority = 0 }) => next.has(priority))
+    call.outcome = isThere
+      ? { kind: 'pushed', ids: idsOf(items, next) }
+      : { kind: 'failed', error: outcomeUnknown(queue, new Error('Its items are gone')) }
+    moveOn(next, items)
+  }
+}
+
+function moveOn(next: Map<number, Place>, items: readonly PushItem[]): void {
+  for (const { priority = 0 } of items) {
+    const place = next.get(priority)
+    if (place !== undefined) next.set(priority, { ...place, start: place.start + 1 })
+  }
+}

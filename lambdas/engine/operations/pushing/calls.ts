@@ -1,0 +1,100 @@
+import { hashOf } from '../../core/hash.ts'
+import {
+  ITEMS_PER_PUSH_MAX,
+  KEYS_PER_APPEND,
+  LANES_PER_APPEND,
+  PUSH_BYTES_MAX,
+} from '../../core/limits.ts'
+import { anchorOf, encodeNote, type Offset } from '../../core/notes.ts'
+import { checkIdempotencyKey } from '../../core/pop-request.ts'
+import { checkPush, type PushItem } from '../../core/push-request.ts'
+import type { Engine } from '../attempts/engine.ts'
+import type { Prepared } from '../lanes/entries.ts'
+import type { PushOfMany, PushOutcome } from './append-pushes.ts'
+
+/** One of several pushes, and what is known of it. */
+export type Call = {
+  readonly push: PushOfMany
+  readonly keyHash?: string
+  readonly bodyHash: string
+  /** It has a key or a place in a sequence, so it may have happened already. */
+  readonly isGuarded: boolean
+  outcome: PushOutcome | undefined
+}
+
+export const pending = (calls: readonly Call[]): Call[] =>
+  calls.filter(({ outcome }) => outcome === undefined)
+
+/** What cannot be pushed has failed from the start. */
+export function callsOf(queue: string, pushes: readonly PushOfMany[]): Call[] {
+  return pushes.map((push) => {
+    const { items, idempotencyKey, sequence } = push
+    const call = {
+      push,
+      ...(idempotencyKey !== undefined && { keyHash: hashOf(queue, idempotencyKey) }),
+      isGuarded: idempotencyKey !== undefined || sequence !== undefined,
+    }
+    try {
+      checkPush(items)
+      if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
+      return { ...call, bodyHash: bodyHashOf(items), outcome: undefined }
+    } catch (error) {
+      return { ...call, bodyHash: '', outcome: { kind: 'failed', error } }
+    }
+  })
+}
+
+const bodyHashOf = (items: readonly PushItem[]): string =>
+  hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)]))
+
+/**
+ * The next ones that fit into one append. None overtakes another, and a key comes once: whoever uses it again gets
+ * the first one's answer. A push that is too much by itself goes alone.
+ */
+export function groupOf(calls: readonly Call[], isSingly: boolean): Call[] {
+  const group: Call[] = []
+  const keys = new Set<string>()
+  const lanes = new Set<number>()
+  let [items, bytes] = [0, 0]
+  for (const call of pending(calls)) {
+    const { push, keyHash } = call
+    items += push.items.length
+    for (const { text, priority = 0 } of push.items) {
+      bytes += Buffer.byteLength(text)
+      lanes.add(priority)
+    }
+    const fits =
+      !isSingly &&
+      items <= ITEMS_PER_PUSH_MAX &&
+      bytes <= PUSH_BYTES_MAX &&
+      lanes.size <= LANES_PER_APPEND &&
+      !(keyHash !== undefined && (keys.has(keyHash) || keys.size >= KEYS_PER_APPEND))
+    if (group.length > 0 && !fits) break
+    if (keyHash !== undefined) keys.add(keyHash)
+    group.push(call)
+  }
+  return group
+}
+
+/** By the hash of each key, where its items are among all that go together. */
+export function notesOf(
+  { idempotencyTtlSeconds }: Engine,
+  calls: readonly Call[],
+  { addition, pushedAtMs }: Prepared,
+): Map<string, string> {
+  const notes = new Map<string, string>()
+  const before = new Map<number, number>()
+  for (const { push, keyHash, bodyHash } of calls) {
+    const places = new Map<number, Offset>()
+    for (const { priority = 0 } of push.items) {
+      const offset = before.get(priority) ?? 0
+      const [first = ''] = addition.lanes.get(priority) ?? []
+      if (!places.has(priority)) places.set(priority, { anchor: anchorOf(first), offset })
+      before.set(priority, offset + 1)
+    }
+    if (keyHash === undefined) continue
+    const note = { bodyHash, pushedAtMs, ttlSeconds: idempotencyTtlSeconds, places }
+    notes.set(keyHash, encodeNote(note))
+  }
+  return notes
+}
