@@ -93,7 +93,10 @@ type InInbox = { readonly messageId?: string }
 export interface Queue<T = Json> {
   readonly id: string
   /** No id comes back if the push had a key, was repeated, and its items are long gone. */
-  push(item: T | RawJson, options?: PushOptions): Promise<Repeated & InInbox & { readonly id?: string }>
+  push(
+    item: T | RawJson,
+    options?: PushOptions,
+  ): Promise<Repeated & InInbox & { readonly id?: string }>
   /** 1–1,000 items and 2.5 MiB: all of them, or none. */
   pushMany(
     items: readonly PushItem<T>[],

@@ -50,7 +50,11 @@ export async function pushBatches(run: PushRun): Promise<Account> {
       if (interrupt.aborted) break
       const idempotencyKey = run.keyOf(batch, index)
       const items: PushItem[] = batch.items.map(({ text, priority }) => present({ text, priority }))
-      const request = present({ items, idempotencyKey, respondAsync: run.respondAsync || undefined })
+      const request = present({
+        items,
+        idempotencyKey,
+        respondAsync: run.respondAsync || undefined,
+      })
       const pushed = await target.push(queue, request).catch((error: unknown) => {
         throw notPushed(run, batch, added + before, lastLine, error)
       })

@@ -93,7 +93,10 @@ function buildAll(
     .filter((name) => imported.has(`./${name}.mjs`))
     // Their places are the SDK's: a map of them is for our own functions alone.
     .map((name) =>
-      build({ [name]: beside(name) }, { alias: own, sourcemap: sourcemap === 'external' && sourcemap }),
+      build(
+        { [name]: beside(name) },
+        { alias: own, sourcemap: sourcemap === 'external' && sourcemap },
+      ),
     )
   return {
     outputs: new Map([...lazy, handlers].flatMap(({ outputs }) => [...outputs])),

@@ -139,7 +139,10 @@ export const applyInboxSetting: FunctionSetting = {
  * The functions with an inbox, built apart from those without: where there is none, no other function has
  * anything of it. `PushInbox` takes the place of `Push`.
  */
-export const inboxFiles = { PushInbox: 'push-inbox.ts', ApplyInbox: applyInboxSetting.file } as const
+export const inboxFiles = {
+  PushInbox: 'push-inbox.ts',
+  ApplyInbox: applyInboxSetting.file,
+} as const
 
 /** Built apart from the others: see functions.ts. */
 export const announceFiles = { Announce: announceSetting.file } as const

@@ -68,9 +68,10 @@ export class Inbox extends Construct {
     this.queue.grantConsumeMessages(applier)
     this.failures.grantSendMessages(applier)
     acceptFindings(applier, {
-      'Serverless-LambdaDLQ': 'Called by the inbox, which keeps what failed and hands it on itself.',
+      'Serverless-LambdaDLQ':
+        'Called by the inbox, which keeps what failed and hands it on itself.',
     })
-    return new EventSourceMapping(this, 'Mapping', {
+    const mapping = new EventSourceMapping(this, 'Mapping', {
       target: applier,
       eventSourceArn: this.queue.queueArn,
       // All that Lambda gives of a FIFO queue: ten messages of one queue are one append.
@@ -78,6 +79,11 @@ export class Inbox extends Construct {
       reportBatchItemFailures: true,
       maxConcurrency: concurrency,
     })
+    acceptFindings(mapping, {
+      'Serverless-LambdaEventSourceMappingDestination':
+        'A mapping of SQS has none: what fails stays in the inbox, which hands it on itself.',
+    })
+    return mapping
   }
 
   /** To push to any queue, by sending messages here. SQS knows no rights by group. */

@@ -53,7 +53,9 @@ const rights: Readonly<Record<string, readonly string[]>> = {
   Announce: [...readStream, 'events:PutEvents on EventsBus', 'sqs:SendMessage on EventsFailures'],
   ApplyInbox: [
     ...moveItems,
-    ...['ChangeMessageVisibility', 'DeleteMessage', 'ReceiveMessage'].map((it) => `sqs:${it} on Inbox`),
+    ...['ChangeMessageVisibility', 'DeleteMessage', 'ReceiveMessage'].map(
+      (it) => `sqs:${it} on Inbox`,
+    ),
     'sqs:GetQueueAttributes on Inbox',
     'sqs:GetQueueUrl on Inbox',
     ...sendTo('InboxFailures'),

@@ -56,7 +56,10 @@ describe('A setting that cannot be meant', () => {
     [{ concurrency: 'Rate:100001' }, '"concurrency" must be functions'],
     [{ concurrency: 'rate:50' }, '"concurrency" must be functions'],
     [{ concurrency: 'Rate:50,Rate:60' }, '"concurrency" must be functions, each once'],
-    [{ concurrency: 'Announce:5', events: 'false' }, 'Housekeep, Health, ApplyInbox), and it is "Announce:5"'],
+    [
+      { concurrency: 'Announce:5', events: 'false' },
+      'Housekeep, Health, ApplyInbox), and it is "Announce:5"',
+    ],
     [
       { concurrency: 'ReturnExpiredLocks:3', sweepers: '4' },
       '"concurrency" must be ReturnExpiredLocks:4 or more for `sweepers` of 4, and it is "ReturnExpiredLocks:3"',

@@ -81,7 +81,9 @@ describe('A synth', () => {
     // This app has an inbox: its pushes can be sent there.
     bundles.delete('Push')
     const folders = [...bundles].map(([name, { files }]) => {
-      const { Metadata } = Resources[name === 'PushInbox' ? 'Push' : name] as { Metadata: Record<string, string> }
+      const { Metadata } = Resources[name === 'PushInbox' ? 'Push' : name] as {
+        Metadata: Record<string, string>
+      }
       expect(Metadata['aws:asset:property']).toBe('Code')
       const folder = join(first, Metadata['aws:asset:path'] as string)
       expect(readdirSync(folder).sort()).toEqual([...files.keys()].sort())

@@ -9,6 +9,7 @@ import {
   encodeReminder,
 } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
+import { comesAfter } from './sequence-update.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
@@ -32,6 +33,11 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   if (after.lastEndedMs !== before.lastEndedMs) update.set('le', after.lastEndedMs)
   if (after.configuration !== before.configuration) {
     update.set('cfg', encodeConfiguration(after.configuration))
+  }
+  if (after.sequence !== undefined && after.sequence !== before.sequence) {
+    // Appends set it beside the fence.
+    comesAfter(update, after.sequence)
+    update.set('sn', after.sequence)
   }
   changeFlags(update, change)
   update.add('room', after.room - before.room)

@@ -4,6 +4,7 @@ import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.
 import type { Place } from '../../core/notes.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { appliedAt, type Sequence } from '../../core/sequence.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { type LimitedCall, passKnownLimit } from '../attempts/pass-limit.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
@@ -17,8 +18,8 @@ import { answerByRecord, answersOfReceipts } from './first-answers.ts'
 export type PushOfMany = {
   readonly items: readonly PushItem[]
   readonly idempotencyKey?: string | undefined
-  /** Of a message of the inbox: 40 digits, rising from push to push. */
-  readonly sequence?: string | undefined
+  /** Of a message of the inbox: rising from push to push. */
+  readonly sequence?: Sequence | undefined
 }
 
 /** What became of it. */
@@ -36,7 +37,7 @@ const LOOKS_MAX = 24
 
 /**
  * Pushes all of these, in this order, in as few appends as they fit into: one, as a rule. What is wrong with one
- * harms no other. With a `sequence`, none overtakes one that the queue has no room for: all behind it fail alike.
+ * harms no other. With a `sequence`, none overtakes one that failed: all behind it fail alike.
  * Under a push limit each append counts as one call.
  */
 export async function appendPushes(
@@ -56,10 +57,11 @@ export async function appendPushes(
       // One that is too much for the queue must not harm the others.
       const left = pending(group)
       if (left.length > 1 && isTooMuch(error)) isSingly = true
-      else fail(calls, left, error)
+      else fail(left, error)
     }
   }
-  return calls.map(({ outcome }) => outcome as PushOutcome)
+  const failed = calls.find(({ outcome }) => outcome?.kind === 'failed')
+  return calls.map(({ outcome }) => outcome ?? (failed?.outcome as PushOutcome))
 }
 
 const isTooMuch = (error: unknown): boolean =>
@@ -67,11 +69,8 @@ const isTooMuch = (error: unknown): boolean =>
   error.outcome !== 'unknown' &&
   (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
 
-function fail(calls: readonly Call[], failed: readonly Call[], error: unknown): void {
+function fail(failed: readonly Call[], error: unknown): void {
   for (const call of failed) call.outcome = { kind: 'failed', error }
-  const [first] = failed
-  if (first?.push.sequence === undefined) return
-  for (const call of pending(calls)) call.outcome = { kind: 'failed', error }
 }
 
 /** Appends what of the group is new, and answers the rest by what is remembered of it. */
@@ -154,7 +153,10 @@ async function prepareAll(
   const notes = notesOf(engine, calls, prepared)
   const sequences = calls.flatMap(({ push: { sequence } }) => sequence ?? [])
   const [first, last = first] = [sequences[0], sequences.at(-1)]
-  const sequence = first === undefined || last === undefined ? undefined : { first, last }
+  const sequence =
+    first === undefined || last === undefined
+      ? undefined
+      : { first, last: appliedAt(last, prepared.pushedAtMs) }
   return { ...prepared, addition: withGuards(prepared.addition, notes, sequence) }
 }
 
