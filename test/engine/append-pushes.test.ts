@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { sequenceOf } from '../../lambdas/engine/core/sequence.ts'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import { appendPushes } from '../../lambdas/engine/operations/pushing/append-pushes.ts'
 import { openSimulated, type Stage } from './stage.ts'
@@ -29,7 +30,7 @@ it('What the queue has come to in its sequence is not appended again.', async ()
   const [stage, queue] = [openSimulated(), 'queue']
   const messages = Array.from({ length: 5 }, (_, n) => ({
     items: named(`m${n}`, 1),
-    sequence: String(n).padStart(40, '0'),
+    sequence: sequenceOf('inbox', String(n)),
   }))
   await appendPushes(engineOf(stage), queue, messages.slice(0, 2))
   const kinds = (await appendPushes(engineOf(stage), queue, messages)).map(({ kind }) => kind)

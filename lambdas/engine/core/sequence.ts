@@ -21,6 +21,9 @@ export const sequenceOf = (inbox: string, number: string): Sequence =>
 
 export const inboxOf = (sequence: Sequence): string => sequence.slice(0, INBOX_CHARACTERS)
 
+/** Behind every message of the same inbox: the character that follows the digits. */
+export const behind = (sequence: Sequence): string => `${inboxOf(sequence)}:`
+
 /** What the record says once a message is applied. */
 export const appliedAt = (sequence: Sequence, nowMs: number): string =>
   sequence + Math.max(0, nowMs).toString(36).padStart(8, '0')
