@@ -185,7 +185,9 @@ describe('A queue without room', () => {
 
   it('of its limit answers when to come again.', async () => {
     const { stage, queue } = onSimulated()
-    await stage.engine().configure(queue, { pushLimit: { limit: 1, windowMillis: 60_000 } })
+    await stage.engine().configure(queue, {
+      pushLimit: { maxRequests: 1, windowMillis: 60_000 },
+    })
     expect(await stage.engine().apply(queue, messages(1, 2))).toMatchObject({ settled: 2 })
     const { settled, error } = await stage.engine().apply(queue, messages(3, 4))
     expect(settled).toBe(0)

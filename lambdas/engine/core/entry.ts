@@ -104,9 +104,6 @@ export const pushedAtMsOf = (entry: string): number =>
 
 export const tagOf = (entry: string): string => entry.slice(1 + TIME_DIGITS, TEXT_AT)
 
-/** Kind, time and tag: what tells an item's entry from any other. */
-export const headOf = (entry: string): string => entry.slice(0, TEXT_AT)
-
 export const isReference = (entry: string): boolean => entry.startsWith('b')
 
 export function encodeReference(reference: BatchReference): string {

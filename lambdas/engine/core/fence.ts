@@ -3,6 +3,7 @@ import { bringsSomethingBack, hasFree, isNotable } from './flags.ts'
 import { housekeepingDue } from './housekeeping.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
+import { withNumbers } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { neededUntilMs } from './sequence.ts'
@@ -61,7 +62,7 @@ export function fenced(
   options: FenceOptions,
 ): FencedChange {
   const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
-  const pruned = pruneTails(before, draft)
+  const pruned = withNumbers(before, pruneTails(before, draft))
   const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
   const becomesDry = setsDry && !before.dry && !hasFree(pruned)
   const counted = {
@@ -102,11 +103,13 @@ export function fenced(
  */
 const PRUNE_EXPRESSION_BYTES = 2_400
 const PRUNE_ENTRY_BYTES = 14
+/** Of each note, whose place in the tail may turn into a number. */
+const NOTE_BYTES = 8
 
 function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
   let lanes: Map<number, Lane> | undefined
   let tailBytes = draft.tailBytes
-  let left = PRUNE_EXPRESSION_BYTES
+  let left = PRUNE_EXPRESSION_BYTES - NOTE_BYTES * draft.notes.size
   for (const [priority, lane] of draft.lanes) {
     if (lane !== before.lanes.get(priority)) left -= 2 * PRUNE_ENTRY_BYTES
   }

@@ -95,6 +95,9 @@ export const isSameNote = (recorded: string | undefined, sent: string): boolean 
 export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
   Math.ceil(pushedAtMs / 1000) + ttlSeconds
 
+/** DynamoDB deletes receipts days late, and nobody deletes notes for it: past its time, a key counts as new. */
+export const isOver = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
+
 /**
  * Where the push's items are. A lane is missing if an engine that knows no notes took its entries off the
  * tail: then nobody can tell any more.
@@ -112,6 +115,34 @@ export function placesOf(record: QueueRecord, { places, pushedAtMs }: Note): Pla
     found.set(priority, { epoch: lane.epoch, start: start + place.offset })
   }
   return found
+}
+
+/**
+ * A fenced write that takes entries off a tail is the last that can tell the numbers of what they brought: so it
+ * writes these into the notes.
+ */
+export function withNumbers(before: QueueRecord, after: QueueRecord): QueueRecord {
+  if (after.notes.size === 0) return after
+  const cut = [...before.lanes.values()].filter(
+    ({ priority, sealed }) => after.lanes.get(priority)?.sealed !== sealed,
+  )
+  if (cut.length === 0) return after
+  const notes = new Map(after.notes)
+  for (const [hash, text] of after.notes) {
+    const note = decodeNote(text)
+    const places = new Map(note.places)
+    for (const { priority, epoch } of cut) {
+      const place = places.get(priority)
+      if (place === undefined || 'epoch' in place) continue
+      const start = placesOf(before, note).get(priority)?.start
+      const sealed = after.lanes.get(priority)?.sealed ?? Number.POSITIVE_INFINITY
+      // Its own first item may be further on: what counts is the entry by which it is found.
+      if (start === undefined || start - place.offset >= sealed) continue
+      places.set(priority, { epoch, start })
+      notes.set(hash, encodeNote({ ...note, places }))
+    }
+  }
+  return { ...after, notes }
 }
 
 function startOf(lane: Lane, anchor: string, pushedAtMs: number): number | undefined {
@@ -148,4 +179,26 @@ export function mayHaveLeft(
   if (now.moved.forgotten > before) return true
   const since = now.moved.marks.slice(MARK_CHARACTERS * (before - now.moved.forgotten))
   return [...keyHashes].some((hash) => since.includes(markOf(hash)))
+}
+
+/**
+ * The record without these notes, whose receipts are written. It keeps the marks of so many that have left last:
+ * for a push that was on its way meanwhile they tell whether its key is among them. Without a mark it looks again.
+ */
+export function withoutNotes(
+  record: QueueRecord,
+  keyHashes: readonly string[],
+  marksMax: number,
+): QueueRecord {
+  if (keyHashes.length === 0) return record
+  const notes = new Map(record.notes)
+  let tailBytes = record.tailBytes
+  for (const hash of keyHashes) {
+    tailBytes -= noteBytes(notes.get(hash) as string)
+    notes.delete(hash)
+  }
+  const all = record.moved.marks + keyHashes.map(markOf).join('')
+  const marks = marksMax === 0 ? '' : all.slice(-MARK_CHARACTERS * marksMax)
+  const forgotten = record.moved.forgotten + (all.length - marks.length) / MARK_CHARACTERS
+  return { ...record, notes, tailBytes, moved: { forgotten, marks } }
 }

@@ -4,10 +4,11 @@ export type Receipt = {
   readonly sk: string
   /** Hash of the body: the same key with another body is a conflict. */
   readonly hash: string
-  /** Seconds; DynamoDB deletes it some time after, and until then the condition ignores it. */
+  /** Seconds; DynamoDB deletes it some time after, and until then it counts as gone. */
   readonly ttl: number
-  /** [priority, epoch, first sequence number] of each lane, once known; none: they never will be. */
+  /**
+   * [priority, epoch, first sequence number] of each lane; none: they never will be known. Receipts of older engines
+   * may lack them.
+   */
   readonly places?: readonly (readonly [number, string, number])[]
-  /** While places are not known: each lane's epoch, a lower bound, and the first entry to look for. */
-  readonly search?: readonly (readonly [number, string, number, string])[]
 }

@@ -1,52 +1,77 @@
 import type { Append } from './append.ts'
 import { entryBytes, spanOf } from './entry.ts'
-import { ENTRIES_PER_SEAL, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
+import {
+  ENTRIES_PER_SEAL,
+  LONE_TAIL_BYTES,
+  NOTE_MARKS_KEPT,
+  NOTES_PER_SEAL,
+  TAIL_SOFT_BYTES,
+} from './limits.ts'
+import { noteBytes, withoutNotes } from './notes.ts'
 import type { Lane, QueueRecord } from './record.ts'
 
 export type Seal = {
-  readonly lane: Lane
-  readonly entries: readonly string[]
+  readonly tails: readonly SealedTail[]
+  /** Notes, by the hash of their key, whose receipts are written. */
+  readonly notes: readonly string[]
 }
+
+type SealedTail = { readonly lane: Lane; readonly entries: readonly string[] }
 
 /** Lanes one seal may take: each needs some bytes of the expression that removes its entries. */
 const LANES_PER_SEAL = 40
 
 /**
- * Which tails to copy out: the largest first, until half the cap is free. Sealing everything would
- * leave a chunk of crumbs for each lane. A lane that is taken is taken whole, as far as one
- * expression can remove its entries.
+ * What to copy out: all notes, as far as one write can remove them, then the largest tails, until half the cap is
+ * free. Sealing everything would leave a chunk of crumbs for each lane. A lane that is taken is taken whole, as
+ * far as one expression can remove its entries. Nothing, where there is too little for it.
  */
-export function planSeal(record: QueueRecord, fromBytes: number = TAIL_SOFT_BYTES): Seal[] {
-  if (record.tailBytes < fromBytes) return []
+export function planSeal(
+  record: QueueRecord,
+  fromBytes: number = TAIL_SOFT_BYTES,
+): Seal | undefined {
+  if (record.tailBytes < fromBytes) return undefined
+  const { notes = [] } = planNotes(record) ?? {}
   const lanes = [...record.lanes.values()]
     .map((lane) => ({ lane, bytes: bytesOf(lane.tail) }))
     .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => b.bytes - a.bytes || a.lane.priority - b.lane.priority)
-  const seals: Seal[] = []
+  const tails: SealedTail[] = []
   let left = record.tailBytes
-  let room = ENTRIES_PER_SEAL
+  for (const hash of notes) left -= noteBytes(record.notes.get(hash) as string)
+  // What is not moved yet may get its number in the same write.
+  let room = Math.max(1, ENTRIES_PER_SEAL - record.notes.size)
   for (const { lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
     if (left <= TAIL_SOFT_BYTES / 2 || room === 0) break
     const entries = lane.tail.slice(0, room)
-    seals.push({ lane, entries })
+    tails.push({ lane, entries })
     left -= bytes
     room -= entries.length
   }
-  return seals
+  return tails.length + notes.length === 0 ? undefined : { tails, notes }
 }
 
-/** The record once the entries' rows are written and exactly that prefix is off each tail. */
-export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord {
+/** The notes alone. */
+export function planNotes(record: QueueRecord): Seal | undefined {
+  const notes = [...record.notes.keys()].slice(0, NOTES_PER_SEAL)
+  return notes.length === 0 ? undefined : { tails: [], notes }
+}
+
+/**
+ * The record once all rows are written, exactly that prefix is off each tail, and the notes are gone. A lone
+ * producer leaves no marks: nobody's push is on its way.
+ */
+export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boolean): QueueRecord {
   const lanes = new Map(record.lanes)
   let tailBytes = record.tailBytes
-  for (const { lane, entries } of seals) {
+  for (const { lane, entries } of tails) {
     let span = 0
     for (const entry of entries) span += spanOf(entry)
     const tail = lane.tail.slice(entries.length)
     lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail })
     tailBytes -= bytesOf(entries)
   }
-  return { ...record, lanes, tailBytes }
+  return withoutNotes({ ...record, lanes, tailBytes }, notes, alone ? 0 : NOTE_MARKS_KEPT)
 }
 
 /**
@@ -54,23 +79,20 @@ export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord
  * it appends: its entries take the place of the tail that was copied out. Nothing where a lane of
  * its own would stay in the tail, because one write cannot both take from a list and add to it.
  */
-export function planSealBefore(record: QueueRecord, append: Append): Seal[] {
-  if (record.tailBytes + append.bytes < LONE_TAIL_BYTES) return []
-  if (record.room < append.items) return []
-  const seals = planSeal(record, 0)
+export function planSealBefore(record: QueueRecord, append: Append): Seal | undefined {
+  if (record.tailBytes + append.bytes < LONE_TAIL_BYTES) return undefined
+  if (record.room < append.items) return undefined
+  const seal = planSeal(record, 0)
+  if (seal === undefined) return undefined
   const emptied = new Map(
-    seals.map(({ lane, entries }) => [lane.priority, lane.tail.length === entries.length]),
+    seal.tails.map(({ lane, entries }) => [lane.priority, lane.tail.length === entries.length]),
   )
-  return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seals : []
+  return [...append.lanes.keys()].every((priority) => emptied.get(priority)) ? seal : undefined
 }
 
 /** The record once those are sealed and the push's entries are all that its lanes' tails hold. */
-export function sealedAndAppended(
-  record: QueueRecord,
-  seals: readonly Seal[],
-  append: Append,
-): QueueRecord {
-  const draft = sealed(record, seals)
+export function sealedAndAppended(record: QueueRecord, seal: Seal, append: Append): QueueRecord {
+  const draft = sealed(record, seal, true)
   const lanes = new Map(draft.lanes)
   for (const [priority, entries] of append.lanes) {
     lanes.set(priority, { ...(lanes.get(priority) as Lane), tail: entries })
@@ -78,6 +100,8 @@ export function sealedAndAppended(
   return {
     ...draft,
     lanes,
+    notes: new Map([...draft.notes, ...(append.notes ?? [])]),
+    sequence: append.sequence?.last ?? draft.sequence,
     tailBytes: draft.tailBytes + append.bytes,
     appends: draft.appends + 1,
     room: draft.room - append.items,

@@ -21,7 +21,6 @@ export function appendUpdate(
   limits: TailLimits,
   {
     newLanes = new Map(),
-    exactly,
     anyway = false,
     admitted = anyway,
     remindAtMs,
@@ -30,8 +29,6 @@ export function appendUpdate(
   }: {
     /** Lanes that it makes, with its entries in them. */
     readonly newLanes?: ReadonlyMap<number, Lane>
-    /** Lanes must be exactly as in this record, so that the positions are known beforehand. */
-    readonly exactly?: QueueRecord | undefined
     /** Capacity does not count: the items are in the system already. */
     readonly anyway?: boolean
     /** A slot of the queue's push limit was taken for it, if the queue has one. */
@@ -54,14 +51,7 @@ export function appendUpdate(
       continue
     }
     update.sets.push(`${lane}.t=list_append(${lane}.t,${update.value(entries)})`)
-    const seen = exactly?.lanes.get(priority)
-    if (seen === undefined) {
-      update.condition(`attribute_exists(${lane})`)
-    } else {
-      update.condition(`${lane}.e=${update.value(seen.epoch)}`)
-      update.condition(`${lane}.s=${update.value(seen.sealed)}`)
-      update.condition(`size(${lane}.t)=${update.value(seen.tail.length)}`)
-    }
+    update.condition(`attribute_exists(${lane})`)
   }
   if (newLanes.size > 0) {
     update.condition(`size(L)<=${update.value(LANES_MAX - newLanes.size)}`)

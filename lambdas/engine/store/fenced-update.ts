@@ -1,15 +1,10 @@
 import type { Expression } from '../../foundation/expression.ts'
+import { encodeEnded } from '../core/ended-locks.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
-import {
-  encodeEnded,
-  encodeLaneOptions,
-  encodeLock,
-  encodeReminder,
-} from '../core/stored-record.ts'
+import { encodeLaneOptions, encodeLock, encodeReminder, noteName } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
-import { comesAfter } from './sequence-update.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
@@ -34,12 +29,9 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   if (after.configuration !== before.configuration) {
     update.set('cfg', encodeConfiguration(after.configuration))
   }
-  if (after.sequence !== undefined && after.sequence !== before.sequence) {
-    // Appends set it beside the fence.
-    comesAfter(update, after.sequence)
-    update.set('sn', after.sequence)
-  }
   changeFlags(update, change)
+  if (after.notes !== before.notes) changeNotes(update, before, after)
+  if (after.sequence !== before.sequence) changeSequence(update, before, after)
   update.add('room', after.room - before.room)
   update.add('g', after.returns - before.returns)
   update.add('i', after.inFlight - before.inFlight)
@@ -79,6 +71,35 @@ function changeLocks(update: Expression, before: QueueRecord, after: QueueRecord
     if (before.locks.has(lockId)) continue
     update.set(`K.${update.name(lockId)}`, encodeLock(lock))
   }
+}
+
+/** Appends bring notes beside the fence; only fenced writes change them, or take them out. */
+function changeNotes(update: Expression, before: QueueRecord, after: QueueRecord): void {
+  for (const [hash, note] of before.notes) {
+    const next = after.notes.get(hash)
+    if (next === undefined) update.removes.push(update.name(noteName(hash)))
+    else if (next !== note) update.set(update.name(noteName(hash)), next)
+  }
+  for (const [hash, note] of after.notes) {
+    if (before.notes.has(hash)) continue
+    const name = update.name(noteName(hash))
+    // Another push with this key may have come beside the fence.
+    update.condition(`attribute_not_exists(${name})`)
+    update.set(name, note)
+  }
+  const { marks, forgotten } = after.moved
+  if (marks !== before.moved.marks) {
+    if (marks === '') update.removes.push('km')
+    else update.set('km', marks)
+  }
+  if (forgotten !== before.moved.forgotten) update.set('kx', forgotten)
+}
+
+/** Appends bring messages beside the fence, too. */
+function changeSequence(update: Expression, before: QueueRecord, after: QueueRecord): void {
+  if (before.sequence === undefined) update.condition('attribute_not_exists(sn)')
+  else update.condition(`sn=${update.value(before.sequence)}`)
+  update.set('sn', after.sequence)
 }
 
 function changeFlags(update: Expression, { before, after, bringsBack }: FencedChange): void {

@@ -7,10 +7,10 @@ import {
   encodeReference,
   entryBytes,
   escapedBytes,
-  headOf,
   isReference,
   pushedAtMsOf,
   spanOf,
+  tagOf,
 } from '../../../lambdas/engine/core/entry.ts'
 
 const times = fc.integer({ min: 0, max: 36 ** 8 - 1 })
@@ -18,13 +18,13 @@ const texts = fc.string({ unit: 'grapheme' })
 const tags = fc.stringMatching(/^[A-Za-z0-9_~]{4}$/)
 
 describe('An item’s entry', () => {
-  it('is read back as it was written, and tells its time and its head.', () => {
+  it('is read back as it was written, and tells its time and its tag.', () => {
     fc.assert(
       fc.property(texts, times, tags, (text, pushedAtMs, tag) => {
         const entry = encodeItem({ text, pushedAtMs }, tag)
         expect(decodeItem(entry)).toEqual({ text, pushedAtMs })
         expect(pushedAtMsOf(entry)).toBe(pushedAtMs)
-        expect(headOf(entry)).toBe(encodeItem({ text: '', pushedAtMs }, tag))
+        expect(tagOf(entry)).toBe(tag)
         expect(isReference(entry)).toBe(false)
         expect(spanOf(entry)).toBe(1)
         expect(entryBytes(entry)).toBe(Buffer.byteLength(entry) + 8)

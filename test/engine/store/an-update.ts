@@ -4,6 +4,7 @@ import {
   encodeLane,
   encodeLock,
   encodeReminder,
+  noteName,
   type StoredRecord,
 } from '../../../lambdas/engine/core/stored-record.ts'
 import type { Expression } from '../../../lambdas/foundation/expression.ts'
@@ -59,6 +60,10 @@ export function storedOf(record: QueueRecord): StoredRecord {
   }
   for (const [priority, lane] of record.lanes) stored.L[priority] = encodeLane(lane)
   for (const [lockId, lock] of record.locks) stored.K[lockId] = encodeLock(lock)
+  for (const [hash, note] of record.notes) stored[noteName(hash)] = note
+  if (record.moved.marks !== '') stored.km = record.moved.marks
+  if (record.moved.forgotten !== 0) stored.kx = record.moved.forgotten
+  if (record.sequence !== undefined) stored.sn = record.sequence
   if (record.checkAtMs !== undefined) stored.checkAt = record.checkAtMs
   if (record.reminder !== undefined) stored.rm = encodeReminder(record.reminder)
   if (record.work) stored.work = 'y'

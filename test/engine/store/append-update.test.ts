@@ -64,26 +64,15 @@ describe('An append', () => {
     expect(applied(noRoom, appendUpdate(append, ROOMY_TAIL, { anyway: true })).room).toBe(-1)
   })
 
-  it('that has to know its place fails when its lanes are not as they were seen.', () => {
-    const built = appendUpdate(append, ROOMY_TAIL, { exactly: record })
-    applied(storedOf(record), built)
-    for (const change of [{ e: 'other_00' }, { s: 1 }, { t: tailOf(3) }]) {
-      const stored = storedOf(record)
-      Object.assign(stored.L[0] ?? {}, change)
-      expect(() => applied(stored, built)).toThrow('conditional')
-    }
-  })
-
   it('stays within the limits with as many lanes as it may name.', () => {
     const many = toAll(LANES_PER_APPEND)
-    const record = aRecord(lanes(LANES_PER_APPEND))
     const newLanes = new Map(
       [...many.lanes].map(([p, tail]) => [
         p,
         newLane({ priority: p, epoch: 'epoch_00', segmentSize: 9 }, tail),
       ]),
     )
-    for (const options of [{}, { exactly: record }, { newLanes }]) {
+    for (const options of [{}, { newLanes }]) {
       const built = appendUpdate(many, ROOMY_TAIL, options)
       expectWithinLimits(built)
       expectPlaceholdersUsed(built)

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, appendOf } from '../../core/append.ts'
-import { decodeReference, encodeItem, entryBytes, headOf, isReference } from '../../core/entry.ts'
+import { decodeReference, encodeItem, entryBytes, isReference } from '../../core/entry.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
@@ -14,10 +14,8 @@ const REFERENCE_BYTES = 48
 /** Batches written at a time, so that a push to many lanes is quick and does not flood the table. */
 const BATCHES_AT_ONCE = 8
 
-/** `heads`: the beginnings of each lane's first item, which tell it from any other. */
 export type Prepared = {
   readonly addition: Append
-  readonly heads: ReadonlyMap<number, string>
   readonly pushedAtMs: number
 }
 
@@ -40,7 +38,6 @@ export async function prepare(
   return {
     addition: small ? inline : await byReference(engine, queue, lanes),
     pushedAtMs: nowMs,
-    heads: new Map([...lanes].map(([priority, [first]]) => [priority, headOf(first as string)])),
   }
 }
 

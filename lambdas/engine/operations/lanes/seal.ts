@@ -2,7 +2,15 @@ import type { Row } from '../../../foundation/dynamo.ts'
 import { type Append, sealsAfter } from '../../core/append.ts'
 import { parseChunkSortKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { planSeal, planSealBefore, type Seal, sealed, sealedAndAppended } from '../../core/seal.ts'
+import {
+  planNotes,
+  planSeal,
+  planSealBefore,
+  type Seal,
+  sealed,
+  sealedAndAppended,
+} from '../../core/seal.ts'
+import { receiptRows } from '../../store/receipt-rows.ts'
 import { chunkRows } from '../../store/segment-rows.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { commit } from '../attempts/commit.ts'
@@ -15,6 +23,8 @@ import { deleteRows } from './segment-work.ts'
  * collide with it. After about 0.7 s it stops; the next line crossed starts another sealer.
  */
 const ROUNDS_MAX = 64
+/** What one BatchWriteItem takes. */
+const ROWS_PER_REQUEST = 25
 
 /**
  * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
@@ -22,7 +32,20 @@ const ROUNDS_MAX = 64
  * because all appends wait for the room it makes. Rows that a lost race leaves behind are still true,
  * and nobody deletes them before their time (rule 1). Returns how many entries were sealed.
  */
-export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
+export function seal(engine: Engine, seen: QueueRecord): Promise<number> {
+  return sealAsPlanned(engine, seen, planSeal)
+}
+
+/** Writes the receipts of all notes, and takes these out of the record. */
+export async function moveNotes(engine: Engine, seen: QueueRecord): Promise<void> {
+  await sealAsPlanned(engine, seen, planNotes)
+}
+
+async function sealAsPlanned(
+  engine: Engine,
+  seen: QueueRecord,
+  plan: (record: QueueRecord) => Seal | undefined,
+): Promise<number> {
   const { queue } = seen
   let entries = 0
   const course = {
@@ -31,24 +54,25 @@ export async function seal(engine: Engine, seen: QueueRecord): Promise<number> {
     exhausted: () => entries,
   }
   return attempts<number>(engine, queue, course, ({ record }) => {
-    const seals = record === undefined ? [] : planSeal(record)
-    if (record === undefined || seals.length === 0) return answer(entries)
+    const planned = record && plan(record)
+    if (record === undefined || planned === undefined) return answer(entries)
     return act(async () => {
-      const rows = rowsOf(queue, seals)
-      await engine.dynamo.putMany(rows.flat(), true)
+      const rows = rowsOf(queue, planned)
+      await writeRows(engine, record, planned, rows)
       const nowMs = engine.clock.nowMs()
-      const change = changeOf(engine, record, sealed(record, seals), { nowMs })
+      const draft = sealed(record, planned, engine.alone.has(record))
+      const change = changeOf(engine, record, draft, { nowMs })
       const committed = await commit(engine, change, { eager: true })
       if (committed.kind === 'committed') {
-        for (const part of seals) entries += part.entries.length
+        for (const part of planned.tails) entries += part.entries.length
         return again(committed.record)
       }
       const { current } = committed
       // While the store throttles, the next to cross a line may have it: trying again costs units too.
-      if (current !== undefined && isUnsealed(current, seals) && !isThrottled(engine)) {
+      if (current !== undefined && isUnsealed(current, planned) && !isThrottled(engine)) {
         return again(current)
       }
-      await dropLateRows(engine, queue, seals, rows, current)
+      await dropLateRows(engine, queue, planned, rows, current)
       return done(entries)
     })
   })
@@ -66,17 +90,17 @@ export async function appendSealing(
   append: Append,
 ): Promise<QueueRecord | undefined> {
   const { queue } = record
-  const seals = planSealBefore(record, append)
-  if (seals.length === 0) return undefined
-  const rows = rowsOf(queue, seals)
+  const planned = planSealBefore(record, append)
+  if (planned === undefined) return undefined
+  const rows = rowsOf(queue, planned)
   try {
-    await engine.dynamo.putMany(rows.flat(), true)
+    await writeRows(engine, record, planned, rows)
   } catch (error) {
     // The push can do without.
     engine.onBackgroundError(error, { queue, step: 'seal' })
     return undefined
   }
-  const change = changeOf(engine, record, sealedAndAppended(record, seals, append), {
+  const change = changeOf(engine, record, sealedAndAppended(record, planned, append), {
     nowMs: engine.clock.nowMs(),
     guards: { roomMin: append.items },
     begun: new Set(append.lanes.keys()),
@@ -88,7 +112,7 @@ export async function appendSealing(
     if (committed.record.appends === after.appends) engine.alone.add(committed.record)
     return after
   }
-  await dropLateRows(engine, queue, seals, rows, committed.current)
+  await dropLateRows(engine, queue, planned, rows, committed.current)
   return undefined
 }
 
@@ -105,12 +129,31 @@ export async function sealAfter(engine: Engine, record: QueueRecord, bytes: numb
   if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
 }
 
-const rowsOf = (queue: string, seals: readonly Seal[]): Row[][] =>
-  seals.map(({ lane, entries }) => chunkRows(queue, lane, entries))
+/** Chunk rows, by tail. */
+const rowsOf = (queue: string, { tails }: Seal): Row[][] =>
+  tails.map(({ lane, entries }) => chunkRows(queue, lane, entries))
+
+/** With the receipts, as many requests side by side as there must be: every append waits for a seal. */
+async function writeRows(
+  engine: Engine,
+  record: QueueRecord,
+  { notes }: Seal,
+  rows: readonly (readonly Row[])[],
+): Promise<void> {
+  const all = [...rows.flat(), ...receiptRows(record, notes)]
+  const requests: Promise<void>[] = []
+  for (let at = 0; at < all.length; at += ROWS_PER_REQUEST) {
+    requests.push(engine.dynamo.putMany(all.slice(at, at + ROWS_PER_REQUEST), true))
+  }
+  // Wait for all of them, so that none lands after the clean-up has looked.
+  for (const end of await Promise.allSettled(requests)) {
+    if (end.status === 'rejected') throw end.reason
+  }
+}
 
 /** The race was lost to something else: these entries are still where they were. */
-const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
-  seals.every(({ lane }) => {
+const isUnsealed = (current: QueueRecord, { tails }: Seal): boolean =>
+  tails.every(({ lane }) => {
     const now = current.lanes.get(lane.priority)
     return now?.epoch === lane.epoch && now.sealed === lane.sealed
   })
@@ -122,13 +165,13 @@ const isUnsealed = (current: QueueRecord, seals: readonly Seal[]): boolean =>
 async function dropLateRows(
   engine: Engine,
   queue: string,
-  seals: readonly Seal[],
+  { tails }: Seal,
   rows: readonly (readonly Row[])[],
   refusedBy: QueueRecord | undefined,
 ): Promise<void> {
   // A licence to delete is read, never inferred from what an answer left out.
   const current = refusedBy ?? (await readRecord(engine, queue))
-  for (const [index, { lane }] of seals.entries()) {
+  for (const [index, { lane }] of tails.entries()) {
     const now = current?.lanes.get(lane.priority)
     const head = now?.epoch === lane.epoch ? now.head : Number.POSITIVE_INFINITY
     const late = (rows[index] ?? []).filter((row) => parseChunkSortKey(row.sk as string).to <= head)

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.ts'
-import type { Place } from '../../core/notes.ts'
+import { decodeNote, isOver, type Place, ttlOf } from '../../core/notes.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appliedAt, type Sequence } from '../../core/sequence.ts'
@@ -10,6 +10,7 @@ import { type LimitedCall, passKnownLimit } from '../attempts/pass-limit.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
 import { discardBatches, discardUnlessOpen, type Prepared, prepare } from '../lanes/entries.ts'
 import { makeEmpty } from '../lanes/lanes.ts'
+import { moveNotes } from '../lanes/seal.ts'
 import { append, appendNew } from './append.ts'
 import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
 import { answerByRecord, answersOfReceipts } from './first-answers.ts'
@@ -94,6 +95,11 @@ async function appendGroup(
   let inDoubt = false
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const newBy = record ?? (await recordOf(engine, queue))
+    if (isExpiredIn(engine, newBy, pending(group))) {
+      await moveNotes(engine, newBy)
+      record = undefined
+      continue
+    }
     await answerKnown(engine, queue, group, newBy, inDoubt)
     const left = pending(group)
     if (left.length === 0) return
@@ -118,6 +124,13 @@ async function appendGroup(
   }
   throw inDoubt ? outcomeUnknown(queue, busy(queue)) : busy(queue)
 }
+
+/** The time of a key is over, and its note is in the way of its next push. */
+const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly Call[]): boolean =>
+  calls.some(({ keyHash = '' }) => {
+    const note = notes.get(keyHash)
+    return note !== undefined && isOver(ttlOf(decodeNote(note)), clock.nowMs())
+  })
 
 /** By the record, and by the receipts of what is not in it. */
 async function answerKnown(

@@ -107,8 +107,7 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
     const known = knownOf(appending, view)
     if (known !== undefined) return act(async () => done(known))
     const isAlone = attempt === 1 && record !== undefined && engine.alone.has(record)
-    const sealsFirst = isAlone && newBy === undefined
-    return act(() => (sealsFirst ? sealFirst(appending, record) : sendBlind(appending, view)))
+    return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
   })
 }
 

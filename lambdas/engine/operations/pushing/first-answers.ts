@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { idsOf } from '../../core/append.ts'
 import { receiptKey } from '../../core/keys.ts'
-import { decodeNote, type Places, placesOf } from '../../core/notes.ts'
+import { decodeNote, isOver, type Places, placesOf } from '../../core/notes.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isApplied } from '../../core/sequence.ts'
@@ -47,8 +47,7 @@ export async function answersOfReceipts(
   )
   for (const { call, key } of keyed) {
     const receipt = receipts.get(key.pk)
-    // DynamoDB may delete a receipt days late: once past its time, it counts as gone.
-    if (receipt === undefined || receipt.ttl <= engine.clock.nowMs() / 1000) continue
+    if (receipt === undefined || isOver(receipt.ttl, engine.clock.nowMs())) continue
     const places = (receipt.places ?? []).map(
       ([priority, epoch, start]) => [priority, { epoch, start }] as const,
     )

@@ -6,15 +6,13 @@ import type { Engine } from '../attempts/engine.ts'
 import { passKnownLimit } from '../attempts/pass-limit.ts'
 import { discardUnlessOpen, prepare } from '../lanes/entries.ts'
 import { append } from './append.ts'
-import { pushOnce } from './push-once.ts'
+import { appendPushes } from './append-pushes.ts'
 
 export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
+  const { idempotencyKey, receivedMs } = request
+  if (idempotencyKey !== undefined) return pushOnce(engine, queue, request)
   checkQueueId(queue)
   checkPush(request.items)
-  const { idempotencyKey, receivedMs } = request
-  if (idempotencyKey !== undefined) {
-    return pushOnce(engine, queue, request.items, idempotencyKey, receivedMs)
-  }
   // Before any batch is stored: a caller far above the limit costs nothing.
   const limit = await passKnownLimit(engine, queue, receivedMs)
   const { addition } = await prepare(engine, queue, request.items)
@@ -23,4 +21,18 @@ export async function push(engine: Engine, queue: string, request: PushRequest):
     throw error
   })
   return { ids: idsOf(request.items, placed) }
+}
+
+async function pushOnce(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
+  const [outcome] = await appendPushes(engine, queue, [request], request)
+  switch (outcome?.kind) {
+    case 'pushed':
+      return { ids: outcome.ids }
+    case 'repeated':
+      return { ids: outcome.ids, repeated: true }
+    case 'failed':
+      throw outcome.error
+    default:
+      throw new Error('A push was neither made nor refused')
+  }
 }

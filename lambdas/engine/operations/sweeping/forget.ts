@@ -3,6 +3,7 @@ import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
+import { moveNotes } from '../lanes/seal.ts'
 import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
@@ -20,8 +21,15 @@ export async function forget(engine: Engine, queue: string): Promise<void> {
     const record = await readRecord(engine, queue)
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
     await housekeepAll(engine, queue, record, { dropEmpty: true })
+    await keepReceipts(engine, queue)
     if (await deleteRecord(engine, queue)) return
   }
+}
+
+/** A key is remembered for its time, whatever becomes of the queue. */
+async function keepReceipts(engine: Engine, queue: string): Promise<void> {
+  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  if (record !== undefined) await moveNotes(engine, record)
 }
 
 /** On the condition that nothing at all happened since it was seen to be empty. */
@@ -29,7 +37,8 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   const record = await readRecord(engine, queue)
   if (record === undefined) return true
   // Used meanwhile, and empty again: its last ended lock is news once more.
-  if (record.lanes.size > 0 || !isQuiet(record, engine.clock.nowMs())) return false
+  const isEmpty = record.lanes.size === 0 && record.notes.size === 0
+  if (!isEmpty || !isQuiet(record, engine.clock.nowMs())) return false
   const sequenceAsSeen = record.sequence === undefined ? 'attribute_not_exists(sn)' : 'sn=:sn'
   const written = await engine.dynamo.delete({
     Key: recordKey(queue),
