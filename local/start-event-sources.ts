@@ -1,9 +1,10 @@
-// What happens without a request: schedules, the streams of tables, and rows that expire.
+// What happens without a request: schedules, the streams of tables, queues that functions read, and rows that expire.
 
 import { join } from 'node:path'
 import { inputOf } from './events/event-bus.ts'
 import { ScheduleTimer } from './events/schedules.ts'
 import type { Functions } from './functions/start-functions.ts'
+import { QueueMapping } from './sqs/queue-mapping.ts'
 import { RowExpiry } from './stores/row-expiry.ts'
 import type { Stores } from './stores/start-stores.ts'
 import { Checkpoint } from './streams/checkpoint.ts'
@@ -40,13 +41,16 @@ export function startEventSources(settings: EventSourcesSettings): EventSources 
         speed: scheduleSpeed,
         fire: (event) =>
           // While one run is still at work, the next firing is left out.
-          functions.asyncInvoker.submit(target.functionArn, inputOf(target, event), key),
+          functions.deliver(target, inputOf(target, event), key),
       })
     }),
   )
   const trimming = new StreamTrimming((table, to) => stores.trimStream(table, to))
   for (const { tableName, id } of plan.streams) trimming.add(tableName, id)
-  const mappings = plan.streams.map((stream) => startMapping(stream, settings, trimming))
+  const mappings = [
+    ...plan.streams.map((stream) => startMapping(stream, settings, trimming)),
+    ...plan.queueMappings.map((mapping) => startQueueMapping(mapping, settings)),
+  ]
   for (const timer of timers) timer.start()
   const { dynamodb } = stores
   const expiry = new RowExpiry({ dynamodb, tables: plan.tables, onProblem: settings.onNotice })
@@ -90,6 +94,25 @@ function startMapping(
         `${givenUp.records} records of ${plan.tableName}'s stream were given up (${givenUp.reason}` +
           `${plan.failureQueue ? `); on AWS the queue ${plan.failureQueue} would have them` : ')'}.`,
       )
+    },
+    onProblem: onNotice,
+  })
+  mapping.start()
+  return mapping
+}
+
+function startQueueMapping(
+  plan: Plan['queueMappings'][number],
+  { stores, functions, onNotice }: EventSourcesSettings,
+): QueueMapping {
+  const pool = functions.pools.get(plan.functionArn)
+  const mapping = new QueueMapping({
+    plan,
+    sqs: stores.sqs,
+    // More would only wait for a process.
+    concurrencyMax: Math.min(plan.concurrencyMax ?? Infinity, pool?.processesMax ?? 1),
+    async invoke(event) {
+      return pool ? pool.invoke(event) : { kind: 'throttled' }
     },
     onProblem: onNotice,
   })

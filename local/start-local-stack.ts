@@ -120,21 +120,20 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
 
   const gateways = await startGateways(options.port ?? PORT)
   running.gateways = gateways
-  onProgress('Starting DynamoDB and S3')
+  onProgress('Starting DynamoDB, S3 and SQS')
   const stores = await startStores(options, gateways.url)
   running.stores = stores
-  const { directory, dynamodbEndpoint, s3Endpoint, failed } = stores
-  const endpoints = { dynamodbEndpoint, s3Endpoint }
+  const { directory, endpoints, failed } = stores
 
   const assembly = await assemblyOf(options, directory, onProgress)
   const plan = planStack(readAssembly(assembly))
   await gateways.add(plan.apis)
   signal?.throwIfAborted()
-  onProgress('Making tables and buckets')
+  onProgress('Making tables, buckets and queues')
   const { streamArns, isRestart } = await stores.make(plan)
   signal?.throwIfAborted()
 
-  const functions = await startFunctionsOf(plan, options, { stores, gateways, endpoints })
+  const functions = await startFunctionsOf(plan, options, { stores, gateways })
   running.functions = functions
   running.sources = startEventSources({
     plan,
@@ -164,18 +163,16 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
 function startFunctionsOf(
   plan: Plan,
   { interpose, processesMax, listeners = {} }: LocalStackOptions,
-  {
-    stores,
-    gateways,
-    endpoints,
-  }: { readonly stores: Stores; readonly gateways: Gateways; readonly endpoints: StoreEndpoints },
+  { stores, gateways }: { readonly stores: Stores; readonly gateways: Gateways },
 ): Promise<Functions> {
   const { onOutput = ignore, onNotice = ignore } = listeners
   const { urls } = gateways
   return startFunctions({
     plan,
     apiAddresses: new Map(plan.apis.map(({ id, name }) => [apiEndpoint(id), urls[name] ?? ''])),
-    ...(interpose?.(endpoints) ?? endpoints),
+    ...stores.endpoints,
+    ...interpose?.(stores.endpoints),
+    sqs: stores.sqs,
     processesMax,
     isAlone: stores.isOwn,
     watch: stores.watch,

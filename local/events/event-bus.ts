@@ -13,7 +13,7 @@ export type BusEvent = Readonly<Record<string, unknown>>
 type EventBusesSettings = {
   readonly buses: readonly string[]
   readonly rules: readonly EventRulePlan[]
-  /** `input` is what the target's function gets of the event. */
+  /** `input` is what the target gets of the event. */
   readonly deliver: (target: TargetPlan, input: string) => void
 }
 
@@ -69,7 +69,7 @@ export class EventBuses {
   }
 }
 
-/** What a target's function gets of an event. */
+/** What a target gets of an event. */
 export function inputOf({ input, inputPath }: TargetPlan, event: BusEvent): string {
   if (input !== undefined) return input
   const path = inputPath?.split('.').slice(1) ?? []

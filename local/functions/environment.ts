@@ -1,5 +1,5 @@
 import { type StoreEndpoints, storeEnvironment } from '../stores/store-environment.ts'
-import { REGION } from '../template/identities.ts'
+import { QUEUES_URL, REGION } from '../template/identities.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 
 export type Endpoints = StoreEndpoints & {
@@ -19,7 +19,7 @@ export function environmentOf(
   logStream: string,
 ): Record<string, string> {
   return {
-    ...withLocalAddresses(plan.environment, endpoints.apiAddresses),
+    ...withLocalAddresses(plan.environment, endpoints),
     ...storeEnvironment(endpoints),
     AWS_DEFAULT_REGION: REGION,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridgeEndpoint,
@@ -39,13 +39,14 @@ export function environmentOf(
   }
 }
 
-/** A function that calls one of the APIs has its address from the template, and must find it here. */
+/** A function that calls one of the APIs or queues has its address from the template, and must find it here. */
 function withLocalAddresses(
   environment: Readonly<Record<string, string>>,
-  addresses: ReadonlyMap<string, string>,
+  { apiAddresses, sqsEndpoint = QUEUES_URL }: Endpoints,
 ): Record<string, string> {
+  const addresses = [...apiAddresses, [QUEUES_URL, sqsEndpoint] as const]
   const local = (value: string) =>
-    [...addresses].reduce((text, [there, here]) => text.replaceAll(there, here), value)
+    addresses.reduce((text, [there, here]) => text.replaceAll(there, here), value)
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [name, local(value)]),
   )

@@ -5,9 +5,12 @@ import { existsSync } from 'node:fs'
 import { EventBuses } from '../events/event-bus.ts'
 import { Losses } from '../events/losses.ts'
 import { startPutEventsServer } from '../events/put-events-server.ts'
+import { QueueDelivery } from '../events/queue-delivery.ts'
+import type { SqsApi } from '../sqs/sqs-api.ts'
 import { StartError } from '../start-error.ts'
 import type { StoreEndpoints } from '../stores/store-environment.ts'
 import type { Plan } from '../template/plan.ts'
+import type { TargetPlan } from '../template/plan-events.ts'
 import type { FunctionPlan } from '../template/plan-functions.ts'
 import { AsyncInvoker } from './async-invoker.ts'
 import type { Endpoints } from './environment.ts'
@@ -16,6 +19,7 @@ import { FunctionPool } from './function-pool.ts'
 
 type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
+  readonly sqs: SqsApi
   readonly apiAddresses: Endpoints['apiAddresses']
   /** For each function; by default as many as are good for it. */
   readonly processesMax?: number | undefined
@@ -32,6 +36,8 @@ export type Functions = {
   readonly pools: ReadonlyMap<string, FunctionPool>
   readonly asyncInvoker: AsyncInvoker
   readonly losses: Losses
+  /** Hands an event to a function or a queue. Leaves it out while the function has one with the same key. */
+  deliver(target: TargetPlan, input: string, key?: string): void
   /** Runs these by what the new plans say. */
   replace(plans: readonly FunctionPlan[]): Promise<void>
   stop(graceMs: number): Promise<void>
@@ -63,16 +69,18 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     onDropped: (id, event, reason) => losses.dropped(id, event, reason),
     onAnswered: (id) => losses.answered(id),
   })
-  const buses = new EventBuses({
-    buses: plan.buses,
-    rules: plan.eventRules,
-    deliver: ({ functionArn }, input) => asyncInvoker.submit(functionArn, input),
-  })
+  const { dynamodbEndpoint, s3Endpoint, sqsEndpoint, apiAddresses } = settings
+  const toQueues = new QueueDelivery({ sqs: settings.sqs, onNotice })
+  const deliver: Functions['deliver'] = (target, input, key) => {
+    if ('queueUrl' in target) toQueues.deliver(target, input)
+    else asyncInvoker.submit(target.functionArn, input, key)
+  }
+  const buses = new EventBuses({ buses: plan.buses, rules: plan.eventRules, deliver })
   const server = await startPutEventsServer(buses)
-  const { dynamodbEndpoint, s3Endpoint, apiAddresses } = settings
   const endpoints = {
     dynamodbEndpoint,
     s3Endpoint,
+    sqsEndpoint,
     eventBridgeEndpoint: server.endpoint,
     apiAddresses,
   }
@@ -94,6 +102,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     pools,
     asyncInvoker,
     losses,
+    deliver,
     async replace(plans) {
       for (const one of plans) checkCode(one)
       await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
@@ -107,6 +116,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
     async stop(graceMs) {
       losses.stop()
       asyncInvoker.stop()
+      toQueues.stop()
       await Promise.all([...pools.values()].map((pool) => pool.stop(graceMs)))
       server.stop()
     },

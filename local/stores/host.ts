@@ -1,4 +1,4 @@
-// The process that holds the embedded stores: s3rver inside it, dynoxide as its child. It is a process of
+// The process that holds the embedded stores: s3rver and SQS inside it, dynoxide as its child. It is a process of
 // its own so that something survives to clean up if its parent is killed: the channel to the parent
 // closes, and the host kills the processes that it watches, stops dynoxide, removes the temporary folder and
 // ends. It also keeps the stores' work out of the parent's event loop.
@@ -7,6 +7,7 @@
 
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { type EmbeddedSqs, startSqs } from '../sqs/start-sqs.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { type EmbeddedDynamodb, startDynoxide } from './dynoxide.ts'
 import { lockFolder, type Owner } from './folder-lock.ts'
@@ -18,6 +19,7 @@ export type HostRequest = {
   /** Absent if DynamoDB is somewhere else. */
   readonly dynoxide?: string | undefined
   readonly s3: boolean
+  readonly sqs?: boolean | undefined
   /** Without it, a temporary folder that is removed at the end. */
   readonly directory?: string | undefined
   /** DynamoDB without a file: the fastest, but a stream in it slows down with every record. */
@@ -41,6 +43,7 @@ export type HostReport =
       readonly directory?: string | undefined
       readonly dynamodbEndpoint?: string | undefined
       readonly s3Endpoint?: string | undefined
+      readonly sqsEndpoint?: string | undefined
     }
   | { readonly kind: 'indexed' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -51,6 +54,7 @@ const watched = new Set<number>()
 let temporary: string | undefined
 let dynamodb: Promise<EmbeddedDynamodb> | undefined
 let s3: Promise<EmbeddedS3> | undefined
+let sqs: Promise<EmbeddedSqs> | undefined
 let streamRows: StreamRows | undefined
 let databaseFile: string | undefined
 let stopping = false
@@ -73,7 +77,8 @@ async function start() {
   if (directory && !request.dynamodbInMemory) databaseFile = join(directory, 'dynamodb.sqlite')
   if (request.dynoxide) dynamodb = startDynoxide(request.dynoxide, databaseFile)
   if (request.s3 && directory) s3 = startS3(directory)
-  const [startedDynamodb, startedS3] = await Promise.all([dynamodb, s3])
+  if (request.sqs && directory) sqs = startSqsIn(directory)
+  const [startedDynamodb, startedS3, startedSqs] = await Promise.all([dynamodb, s3, sqs])
 
   if (startedDynamodb) {
     startedDynamodb.process.on('exit', () => fail('the embedded DynamoDB ended by itself'))
@@ -84,8 +89,15 @@ async function start() {
     directory,
     ...(startedDynamodb && { dynamodbEndpoint: startedDynamodb.endpoint }),
     ...(startedS3 && { s3Endpoint: startedS3.endpoint }),
+    ...(startedSqs && { sqsEndpoint: startedSqs.endpoint }),
   })
 }
+
+const startSqsIn = (directory: string): Promise<EmbeddedSqs> =>
+  startSqs({
+    file: join(directory, 'sqs.sqlite'),
+    onBroken: (error) => fail(`the embedded SQS cannot write its file: ${messageOf(error)}`),
+  })
 
 async function prepare(directory: string) {
   try {
@@ -160,7 +172,11 @@ async function stop(exitCode: number) {
   for (const pid of watched) kill(pid)
   streamRows?.close()
   // A store that is still starting has to start before it can be stopped.
-  await Promise.allSettled([dynamodb?.then((it) => it.stop()), s3?.then((it) => it.stop())])
+  await Promise.allSettled([
+    dynamodb?.then((it) => it.stop()),
+    s3?.then((it) => it.stop()),
+    sqs?.then((it) => it.stop()),
+  ])
   if (temporary) await rm(temporary, { recursive: true, force: true, maxRetries: 3 })
   process.exit(exitCode)
 }

@@ -13,6 +13,7 @@ const hostFile = join(import.meta.dirname, `host${extname(import.meta.filename)}
 export type Host = {
   readonly dynamodbEndpoint?: string | undefined
   readonly s3Endpoint?: string | undefined
+  readonly sqsEndpoint?: string | undefined
   /** Where it keeps its files, also if that is a temporary folder. */
   readonly directory?: string | undefined
   tell(command: HostCommand): void

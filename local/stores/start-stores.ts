@@ -1,6 +1,8 @@
 // The embedded stores of a local stack, with the tables and buckets of its template in them.
 
 import { resolve } from 'node:path'
+import { createQueues } from '../sqs/create-queues.ts'
+import { type SqsApi, sqsApi } from '../sqs/sqs-api.ts'
 import { StartError } from '../start-error.ts'
 import type { Plan } from '../template/plan.ts'
 import { createBucket } from './create-bucket.ts'
@@ -8,6 +10,7 @@ import { createTable } from './create-tables.ts'
 import { type DynamodbApi, dynamodbApi } from './dynamodb-api.ts'
 import { dynoxideOf, type Platform } from './dynoxide-binary.ts'
 import { startHost } from './start-host.ts'
+import type { StoreEndpoints } from './store-environment.ts'
 
 export type StoresOptions = {
   /** Where to keep the data; without it, in a temporary folder that is removed at the stop. */
@@ -20,8 +23,8 @@ export type StoresOptions = {
 export type Stores = {
   readonly directory: string
   readonly dynamodb: DynamodbApi
-  readonly dynamodbEndpoint: string
-  readonly s3Endpoint: string
+  readonly sqs: SqsApi
+  readonly endpoints: StoreEndpoints
   /** The DynamoDB is this stack's own. */
   readonly isOwn: boolean
   /** Makes what is missing. */
@@ -52,25 +55,27 @@ export async function startStores(options: StoresOptions, url: string): Promise<
     {
       dynoxide,
       s3: true,
+      sqs: true,
       ...(options.directory && { directory: resolve(options.directory) }),
       owner: { pid: process.pid, url },
     },
     { ownGroup: true },
   )
-  const { directory, s3Endpoint, tell } = host
+  const { directory, s3Endpoint, sqsEndpoint, tell } = host
   const dynamodbEndpoint = elsewhere ?? host.dynamodbEndpoint
-  if (!directory || !s3Endpoint || !dynamodbEndpoint) {
+  if (!directory || !s3Endpoint || !sqsEndpoint || !dynamodbEndpoint) {
     throw new StartError('Cannot go on because the embedded stores did not say where they are')
   }
   const dynamodb = dynamodbApi(dynamodbEndpoint)
+  const sqs = sqsApi(sqsEndpoint)
   return {
     directory,
     dynamodb,
-    dynamodbEndpoint,
-    s3Endpoint,
+    sqs,
+    endpoints: { dynamodbEndpoint, s3Endpoint, sqsEndpoint },
     isOwn: elsewhere === undefined,
     failed: host.failed,
-    async make({ tables, buckets }) {
+    async make({ tables, buckets, queues }) {
       const streams = new Map<string, string>()
       let isRestart = false
       for (const table of tables) {
@@ -80,6 +85,7 @@ export async function startStores(options: StoresOptions, url: string): Promise<
       }
       if (streams.size > 0) await host.indexStream()
       for (const bucket of buckets) await createBucket(s3Endpoint, bucket)
+      await createQueues(sqs, queues)
       return { streamArns: streams, isRestart }
     },
     trimStream: (table, sequenceNumber) => tell({ kind: 'trim stream', table, sequenceNumber }),

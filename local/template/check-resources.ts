@@ -17,14 +17,15 @@ const run = new Set([
   'AWS::Lambda::EventSourceMapping',
   'AWS::Lambda::Function',
   'AWS::S3::Bucket',
+  'AWS::SQS::Queue',
 ])
 
 /**
- * On one machine they make no difference: rights, keys, logs, alarms, copies, and the queues and topics that
- * hear of failures. A program that calls one of them here calls AWS, and gets its refusal.
+ * On one machine they make no difference: rights, keys, logs, alarms, copies, and the topics that hear of
+ * failures. A program that calls one of them here calls AWS, and gets its refusal.
  */
 const noDifference =
-  /^AWS::(?:CDK::|CloudWatch::|IAM::|KMS::|Logs::|SNS::Topic|SQS::|SSM::Parameter$|SecretsManager::|Events::(?:Archive|EventBusPolicy)$|Lambda::(?:Permission|Version)$|S3::BucketPolicy$|ApiGatewayV2::Authorizer$)|^Custom::(?:LogRetention|S3AutoDeleteObjects)$/
+  /^AWS::(?:CDK::|CloudWatch::|IAM::|KMS::|Logs::|SNS::Topic|SQS::Queue(?:Inline)?Policy$|SSM::Parameter$|SecretsManager::|Events::(?:Archive|EventBusPolicy)$|Lambda::(?:Permission|Version)$|S3::BucketPolicy$|ApiGatewayV2::Authorizer$)|^Custom::(?:LogRetention|S3AutoDeleteObjects)$/
 
 const ONLY_HTTP_APIS = 'the local stack serves functions by HTTP APIs only (AWS::ApiGatewayV2::Api)'
 

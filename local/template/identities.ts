@@ -31,9 +31,10 @@ const nameProperties: Readonly<Record<string, string>> = {
 export function identify(
   stackName: string,
   logicalId: string,
-  { Type }: Pick<Resource, 'Type'>,
-  name = `${stackName}-${logicalId}`,
+  { Type, Properties }: Pick<Resource, 'Type' | 'Properties'>,
+  given?: string,
 ): Identity {
+  const name = given ?? `${stackName}-${logicalId}`
   switch (Type) {
     case 'AWS::DynamoDB::Table': {
       const arn = arnOf('dynamodb', `table/${name}`)
@@ -51,9 +52,12 @@ export function identify(
     case 'AWS::Events::Rule':
       return { ref: name, arn: arnOf('events', `rule/${name}`), attributes: {} }
     case 'AWS::SQS::Queue': {
-      const url = `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${name}`
-      const attributes = { QueueName: name, QueueUrl: url }
-      return { ref: url, arn: arnOf('sqs', name), attributes }
+      const suffix = String(Properties?.FifoQueue) === 'true' ? '.fifo' : ''
+      // The end of a logical id is what makes it unique.
+      const queue = given ?? name.slice(suffix.length - QUEUE_NAME_MAX) + suffix
+      const url = `${QUEUES_URL}/${ACCOUNT}/${queue}`
+      const attributes = { QueueName: queue, QueueUrl: url }
+      return { ref: url, arn: arnOf('sqs', queue), attributes }
     }
     case 'AWS::SNS::Topic': {
       const arn = arnOf('sns', name)
@@ -76,6 +80,12 @@ export function identify(
       return { ref: name, arn: arnOf('local', name), attributes: {} }
   }
 }
+
+/** SQS's own. */
+const QUEUE_NAME_MAX = 80
+
+/** The address that queues have on AWS. */
+export const QUEUES_URL = `https://sqs.${REGION}.amazonaws.com`
 
 /** The address that an HTTP API would have on AWS. */
 export const apiEndpoint = (id: string): string =>

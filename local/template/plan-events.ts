@@ -4,12 +4,17 @@ import { objectsOf } from './property-values.ts'
 import type { ResolvedResource, Resources } from './resources.ts'
 
 /** Where an event of a rule goes. */
-export type TargetPlan = {
-  readonly functionArn: string
-  /** Text of JSON that the function gets instead of the event. */
+export type TargetPlan = (FunctionTarget | QueueTarget) & {
+  /** Text of JSON that the target gets instead of the event. */
   readonly input?: string | undefined
-  /** `$.detail`: the part of the event that the function gets. */
+  /** `$.detail`: the part of the event that the target gets. */
   readonly inputPath?: string | undefined
+}
+
+type FunctionTarget = { readonly functionArn: string }
+export type QueueTarget = {
+  readonly queueUrl: string
+  readonly messageGroupId?: string | undefined
 }
 
 export type SchedulePlan = {
@@ -50,10 +55,10 @@ function planTargets(
   leftOut: string[],
 ): TargetPlan[] {
   return objectsOf(rule, 'Targets').flatMap((target) => {
-    const served = resources.find('AWS::Lambda::Function', target.Arn)
-    if (!served) {
+    const destination = destinationOf(rule, target, resources)
+    if (!destination) {
       leftOut.push(
-        `The rule ${rule.logicalId} has a target that is not a function: it gets no events.`,
+        `The rule ${rule.logicalId} has a target that is neither a function nor a queue of the template: it gets no events.`,
       )
       return []
     }
@@ -65,12 +70,30 @@ function planTargets(
     }
     return [
       {
-        functionArn: served.arn,
+        ...destination,
         ...(target.Input !== undefined && { input: String(target.Input) }),
         ...(target.InputPath !== undefined && { inputPath: String(target.InputPath) }),
       },
     ]
   })
+}
+
+function destinationOf(
+  { logicalId }: ResolvedResource,
+  { Arn, SqsParameters }: Readonly<Record<string, unknown>>,
+  resources: Resources,
+): FunctionTarget | QueueTarget | undefined {
+  const served = resources.find('AWS::Lambda::Function', Arn)
+  if (served) return { functionArn: served.arn }
+  const queue = resources.find('AWS::SQS::Queue', Arn)
+  if (!queue) return undefined
+  const group = isObject(SqsParameters) ? SqsParameters.MessageGroupId : undefined
+  if (String(queue.property('FifoQueue')) === 'true' && group === undefined) {
+    throw new StartError(
+      `Cannot run the rule ${logicalId} because its target is a FIFO queue and has no MessageGroupId`,
+    )
+  }
+  return { queueUrl: queue.ref, ...(group !== undefined && { messageGroupId: String(group) }) }
 }
 
 /** A rule names its bus, or gives its ARN; most give neither and mean the default one. */

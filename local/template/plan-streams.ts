@@ -32,8 +32,11 @@ export function planStreams(resources: Resources, leftOut: string[]): StreamPlan
     const table = resources
       .ofType('AWS::DynamoDB::Table')
       .find(({ attributes }) => attributes.StreamArn === source)
+    if (resources.find('AWS::SQS::Queue', source)) return []
     if (!table) {
-      leftOut.push(`${mapping.logicalId} reads no table's stream: its function gets no events.`)
+      leftOut.push(
+        `${mapping.logicalId} reads neither a table's stream nor a queue of the template: its function gets no events.`,
+      )
       return []
     }
     const served = resources.find('AWS::Lambda::Function', mapping.property('FunctionName'))
@@ -55,9 +58,7 @@ export function planStreams(resources: Resources, leftOut: string[]): StreamPlan
         batchSize: numberOf(mapping, 'BatchSize') ?? BATCH_SIZE,
         windowMs: (numberOf(mapping, 'MaximumBatchingWindowInSeconds') ?? 0) * 1000,
         bisects: mapping.property('BisectBatchOnFunctionError') === true,
-        reportsItemFailures: JSON.stringify(
-          mapping.property('FunctionResponseTypes') ?? [],
-        ).includes('ReportBatchItemFailures'),
+        reportsItemFailures: reportsItemFailures(mapping),
         retriesMax: retries,
         ...(age !== undefined && { recordAgeMaxMs: age * 1000 }),
         failureQueue: queue,
@@ -70,7 +71,12 @@ export function planStreams(resources: Resources, leftOut: string[]): StreamPlan
 const nonNegative = (limit: number | undefined) =>
   limit !== undefined && limit >= 0 ? limit : undefined
 
-function patternsOf(mapping: ResolvedResource): Record<string, unknown>[] {
+export const reportsItemFailures = (mapping: ResolvedResource): boolean =>
+  JSON.stringify(mapping.property('FunctionResponseTypes') ?? []).includes(
+    'ReportBatchItemFailures',
+  )
+
+export function patternsOf(mapping: ResolvedResource): Record<string, unknown>[] {
   const { Filters } = objectOf(mapping, 'FilterCriteria')
   return (Array.isArray(Filters) ? Filters : []).map((filter) => {
     try {

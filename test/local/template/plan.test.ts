@@ -239,8 +239,8 @@ describe('the plan of a template', () => {
       'The local stack leaves out AWS::EC2::VPC (Network), AWS::EC2::Subnet (Subnet and 1 more).',
       'Functions for nodejs20.x run on Node 24 here.',
       'Authorisation is not checked: anybody who reaches the address may call every route.',
-      'The rule Rule has a target that is not a function: it gets no events.',
-      "Mapping reads no table's stream: its function gets no events.",
+      'The rule Rule has a target that is neither a function nor a queue of the template: it gets no events.',
+      "Mapping reads neither a table's stream nor a queue of the template: its function gets no events.",
     ])
   })
 

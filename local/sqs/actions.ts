@@ -1,0 +1,155 @@
+// The actions of SQS, each from its input to its output. All but a receive answer at once.
+
+import { ACCOUNT } from '../template/identities.ts'
+import { eachEntry } from './batch.ts'
+import { md5, md5OfAttributes } from './core/digest.ts'
+import { bytesOf, isWhole, MESSAGE_BYTES_MAX, type NewMessage } from './core/message.ts'
+import type { Queue } from './core/queue.ts'
+import { queueArn } from './core/queue-attributes.ts'
+import type { Clockwork, Queues } from './core/queues.ts'
+import { invalidParameter, SqsError } from './core/sqs-error.ts'
+import {
+  type Input,
+  newMessage,
+  objects,
+  optionalText,
+  queueName,
+  text,
+  textMap,
+  texts,
+} from './input.ts'
+
+export type Place = {
+  readonly queues: Queues
+  readonly clock: Clockwork
+  /** What a queue's URL begins with: the address by which the caller came. */
+  readonly origin: string
+}
+
+type Action = (input: Input, place: Place) => object
+
+/** Twelve hours. */
+const VISIBILITY_SECONDS_MAX = 43_200
+
+const urlOf = (name: string, { origin }: Place): string => `${origin}/${ACCOUNT}/${name}`
+
+export const actions: Readonly<Record<string, Action>> = {
+  CreateQueue(input, place) {
+    const name = text(input, 'QueueName')
+    place.queues.create(name, textMap(input, 'Attributes'))
+    return { QueueUrl: urlOf(name, place) }
+  },
+  DeleteQueue(input, { queues }) {
+    queues.delete(queueName(input))
+    return {}
+  },
+  GetQueueUrl(input, place) {
+    const { name } = place.queues.find(text(input, 'QueueName'))
+    return { QueueUrl: urlOf(name, place) }
+  },
+  ListQueues(input, place) {
+    const names = place.queues.names(optionalText(input, 'QueueNamePrefix'))
+    return { QueueUrls: names.map((name) => urlOf(name, place)) }
+  },
+  GetQueueAttributes(input, { queues, clock }) {
+    const all = attributesOf(queues.find(queueName(input)), clock.nowMs())
+    const wanted = texts(input, 'AttributeNames')
+    const isWanted = (name: string) => wanted.includes('All') || wanted.includes(name)
+    const Attributes = Object.fromEntries(Object.entries(all).filter(([name]) => isWanted(name)))
+    return { Attributes }
+  },
+  SetQueueAttributes(input, { queues }) {
+    queues.setAttributes(queueName(input), textMap(input, 'Attributes'))
+    return {}
+  },
+  PurgeQueue(input, { queues, clock }) {
+    queues.find(queueName(input)).purge(clock.nowMs())
+    return {}
+  },
+  SendMessage: (input, { queues }) => send(queues, queueName(input), newMessage(input)),
+  SendMessageBatch(input, { queues }) {
+    const { name } = queues.find(queueName(input))
+    checkBatchSize(objects(input, 'Entries'))
+    return eachEntry(input, (entry) => send(queues, name, newMessage(entry)))
+  },
+  DeleteMessage(input, { queues, clock }) {
+    queues.find(queueName(input)).delete(text(input, 'ReceiptHandle'), clock.nowMs())
+    return {}
+  },
+  DeleteMessageBatch(input, { queues, clock }) {
+    const queue = queues.find(queueName(input))
+    return eachEntry(input, (entry) => {
+      queue.delete(text(entry, 'ReceiptHandle'), clock.nowMs())
+      return {}
+    })
+  },
+  ChangeMessageVisibility: (input, { queues, clock }) =>
+    changeVisibility(queues.find(queueName(input)), input, clock),
+  ChangeMessageVisibilityBatch(input, { queues, clock }) {
+    const queue = queues.find(queueName(input))
+    return eachEntry(input, (entry) => changeVisibility(queue, entry, clock))
+  },
+}
+
+function send(queues: Queues, name: string, message: NewMessage) {
+  const { id, sequence } = queues.send(name, message)
+  const { body, attributes, traceHeader } = message
+  return {
+    MessageId: id,
+    MD5OfMessageBody: md5(body),
+    ...(Object.keys(attributes).length > 0 && {
+      MD5OfMessageAttributes: md5OfAttributes(attributes),
+    }),
+    ...(traceHeader !== undefined && {
+      MD5OfMessageSystemAttributes: md5OfAttributes({
+        AWSTraceHeader: { DataType: 'String', StringValue: traceHeader },
+      }),
+    }),
+    ...(queues.find(name).settings.isFifo && { SequenceNumber: sequence }),
+  }
+}
+
+function checkBatchSize(entries: readonly Input[]): void {
+  let bytes = 0
+  for (const entry of entries) bytes += bytesOf(newMessage(entry))
+  if (bytes <= MESSAGE_BYTES_MAX) return
+  throw new SqsError(
+    'BatchRequestTooLong',
+    `Batch requests cannot be longer than ${MESSAGE_BYTES_MAX} bytes. You have sent ${bytes} bytes.`,
+  )
+}
+
+function changeVisibility(queue: Queue, input: Input, clock: Clockwork): object {
+  const seconds = secondsWithin(input, 'VisibilityTimeout', VISIBILITY_SECONDS_MAX)
+  const handle = text(input, 'ReceiptHandle')
+  if (seconds === undefined) throw missingVisibility
+  queue.changeVisibility(handle, seconds * 1000, clock.nowMs())
+  return {}
+}
+
+const missingVisibility = new SqsError(
+  'MissingRequiredParameterException',
+  'The request must contain the parameter VisibilityTimeout.',
+)
+
+export function secondsWithin(input: Input, name: string, max: number): number | undefined {
+  const value = input[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && isWhole(value, 0, max)) return value
+  throw invalidParameter(name, value, `Must be between 0 and ${max}, if provided.`)
+}
+
+function attributesOf(queue: Queue, nowMs: number): Readonly<Record<string, string>> {
+  const { visible, inFlight, delayed } = queue.counts(nowMs)
+  const { name, attributes, createdAtMs, modifiedAtMs } = queue.record
+  const seconds = (ms: number) => String(Math.floor(ms / 1000))
+  return {
+    ...attributes,
+    QueueArn: queueArn(name),
+    ApproximateNumberOfMessages: String(visible),
+    ApproximateNumberOfMessagesNotVisible: String(inFlight),
+    ApproximateNumberOfMessagesDelayed: String(delayed),
+    CreatedTimestamp: seconds(createdAtMs),
+    LastModifiedTimestamp: seconds(modifiedAtMs),
+  }
+}

@@ -1,0 +1,49 @@
+// Which messages a receive looks at, in order.
+
+import type { Message } from './message.ts'
+import type { Random } from './receipt.ts'
+import type { Shelf } from './shelf.ts'
+
+/**
+ * SQS looks through this many messages for groups that are free. A backlog of one group that is larger hides the
+ * groups behind it.
+ */
+export const LOOKED_AT_MAX = 120_000
+
+/** As many of one group as there are, then the next group; nothing of a group of which some is in flight. */
+export function* fifoOrder(shelf: Shelf): Generator<Message> {
+  const seen = new Set<string>()
+  let looked = 0
+  for (const { groupId = '' } of shelf.all()) {
+    looked += 1
+    if (looked > LOOKED_AT_MAX) return
+    if (seen.has(groupId)) continue
+    seen.add(groupId)
+    if (shelf.isGroupInFlight(groupId)) continue
+    for (const message of shelf.group(groupId)) {
+      if (shelf.isDelayed(message)) break
+      yield message
+    }
+  }
+}
+
+/** A standard queue promises no order, so whoever needs one should notice here. */
+export function* anyOrder(shelf: Shelf, random: Random, window = WINDOW): Generator<Message> {
+  const near: Message[] = []
+  for (const message of shelf.all()) {
+    if (shelf.isInFlight(message) || shelf.isDelayed(message)) continue
+    near.push(message)
+    if (near.length < window) continue
+    yield pick(near, random)
+  }
+  while (near.length > 0) yield pick(near, random)
+}
+
+/** About as far as neighbours get apart on AWS's servers. */
+const WINDOW = 20
+
+function pick(near: Message[], random: Random): Message {
+  const at = Math.floor(random() * near.length)
+  const [picked] = near.splice(at, 1)
+  return picked as Message
+}

@@ -1,0 +1,169 @@
+// A message, and what SQS refuses to take as one.
+
+import { invalidParameter, SqsError } from './sqs-error.ts'
+
+export type MessageAttribute = {
+  readonly DataType: string
+  readonly StringValue?: string | undefined
+  /** In base64, as it travels. */
+  readonly BinaryValue?: string | undefined
+}
+
+export type MessageAttributes = Readonly<Record<string, MessageAttribute>>
+
+/** What a sender gives. */
+export type NewMessage = {
+  readonly body: string
+  readonly attributes: MessageAttributes
+  readonly traceHeader?: string | undefined
+  readonly groupId?: string | undefined
+  readonly deduplicationId?: string | undefined
+  readonly delaySeconds?: number | undefined
+}
+
+export type Message = Omit<NewMessage, 'delaySeconds'> & {
+  readonly id: string
+  /** Twenty digits; it rises in the whole queue. Standard queues have it too, and do not show it. */
+  readonly sequence: string
+  readonly bytes: number
+  readonly sentAtMs: number
+  delayedUntilMs: number
+  /** The ARN of the queue that gave it up. */
+  readonly deadLetterSource?: string | undefined
+  delivery: Delivery
+}
+
+/** What changes with each delivery. */
+export type Delivery = {
+  readonly receives: number
+  readonly firstReceivedAtMs: number
+  readonly receivedAtMs: number
+  /** In flight until then. */
+  readonly invisibleUntilMs: number
+  /** Of the last delivery: only this one deletes the message. */
+  readonly handle: string
+}
+
+/** A message, and the delivery that a receive made of it. */
+export type Received = { readonly message: Message; readonly delivery: Delivery }
+
+export const undelivered: Delivery = {
+  receives: 0,
+  firstReceivedAtMs: 0,
+  receivedAtMs: 0,
+  invisibleUntilMs: 0,
+  handle: '',
+}
+
+/** The next of a message. A visibility of zero leaves it visible. */
+export function nextDelivery(
+  { delivery: { receives, firstReceivedAtMs } }: Message,
+  visibilityMs: number,
+  nowMs: number,
+  handle: string,
+): Delivery {
+  return {
+    receives: receives + 1,
+    firstReceivedAtMs: receives === 0 ? nowMs : firstReceivedAtMs,
+    receivedAtMs: nowMs,
+    invisibleUntilMs: nowMs + visibilityMs,
+    handle,
+  }
+}
+
+/** SQS's own: 1 MiB for a message, and for all messages of a batch. */
+export const MESSAGE_BYTES_MAX = 1_048_576
+const ATTRIBUTES_MAX = 10
+const ATTRIBUTE_NAME_CHARACTERS_MAX = 256
+
+export function bytesOf({ body, attributes }: Pick<NewMessage, 'body' | 'attributes'>): number {
+  const ofAttributes = Object.entries(attributes).reduce(
+    (bytes, [name, { DataType, StringValue = '', BinaryValue = '' }]) =>
+      bytes +
+      Buffer.byteLength(name) +
+      Buffer.byteLength(DataType) +
+      Buffer.byteLength(StringValue) +
+      Buffer.byteLength(BinaryValue, 'base64'),
+    0,
+  )
+  return Buffer.byteLength(body) + ofAttributes
+}
+
+/** Throws for what every queue refuses. */
+export function checkMessage(message: NewMessage, bytesMax: number): void {
+  const { body, attributes, delaySeconds, groupId, deduplicationId } = message
+  if (body === '') throw missingBody
+  if (!isXmlText(body)) throw new SqsError('InvalidMessageContents', INVALID_CONTENTS)
+  checkAttributes(attributes)
+  if (bytesOf(message) > bytesMax) {
+    throw new SqsError(
+      'InvalidParameterValueException',
+      `One or more parameters are invalid. Reason: Message must be shorter than ${bytesMax} bytes.`,
+    )
+  }
+  if (delaySeconds !== undefined && !isWhole(delaySeconds, 0, 900)) {
+    throw invalidParameter('DelaySeconds', delaySeconds, 'DelaySeconds must be >= 0 and <= 900.')
+  }
+  checkId('MessageGroupId', groupId)
+  checkId('MessageDeduplicationId', deduplicationId)
+}
+
+const missingBody = new SqsError(
+  'MissingRequiredParameterException',
+  'The request must contain the parameter MessageBody.',
+)
+
+const INVALID_CONTENTS =
+  'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | ' +
+  '#xE000 to #xFFFD | #x10000 to #x10FFFF'
+
+const isXmlText = (text: string): boolean =>
+  /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]*$/u.test(text)
+
+export const isWhole = (value: number, min: number, max: number): boolean =>
+  Number.isInteger(value) && value >= min && value <= max
+
+/** Letters, digits and punctuation of ASCII, 128 of them at most. */
+function checkId(name: string, id: string | undefined): void {
+  if (id === undefined || /^[!-~]{1,128}$/.test(id)) return
+  throw invalidParameter(
+    name,
+    id,
+    `${name} can only include alphanumeric and punctuation characters. 1 to 128 in length.`,
+  )
+}
+
+function checkAttributes(attributes: MessageAttributes): void {
+  const entries = Object.entries(attributes)
+  if (entries.length > ATTRIBUTES_MAX) {
+    const reason = `Number of message attributes [${entries.length}] exceeds the allowed maximum [10].`
+    throw new SqsError('InvalidParameterValueException', reason)
+  }
+  for (const [name, attribute] of entries) {
+    const problem = problemOf(name, attribute)
+    if (problem) {
+      throw new SqsError(
+        'InvalidParameterValueException',
+        `The message attribute '${name}' ${problem}.`,
+      )
+    }
+  }
+}
+
+function problemOf(name: string, { DataType, StringValue, BinaryValue }: MessageAttribute) {
+  const isName = /^[\w-]+(\.[\w-]+)*$/.test(name) && name.length <= ATTRIBUTE_NAME_CHARACTERS_MAX
+  if (!isName || /^(aws|amazon)\./i.test(name)) return 'has an invalid name'
+  const [kind] = DataType.split('.')
+  switch (kind) {
+    case 'String':
+      if (!StringValue) return 'must contain a non-empty message attribute value'
+      return isXmlText(StringValue) ? undefined : 'contains invalid characters'
+    case 'Number':
+      if (!StringValue) return 'must contain a non-empty message attribute value'
+      return Number.isNaN(Number(StringValue)) ? 'is not a number' : undefined
+    case 'Binary':
+      return BinaryValue ? undefined : 'must contain a non-empty message attribute value'
+    default:
+      return 'has an invalid message attribute type: use String, Number or Binary'
+  }
+}

@@ -1,0 +1,163 @@
+// All queues of the machine, and what goes from one to another.
+
+import type { Change, QueueRecord } from './change.ts'
+import type { Message, NewMessage, Received } from './message.ts'
+import { Queue, type ReceiveRequest, type Sent } from './queue.ts'
+import {
+  changeAttributes,
+  defaultAttributes,
+  type QueueAttributes,
+  settingsOf,
+} from './queue-attributes.ts'
+import type { Random } from './receipt.ts'
+import { invalidParameter, SqsError } from './sqs-error.ts'
+
+/**
+ * SQS has no limit. Here messages are in the memory of a process, which has some gigabytes; half of one is a day's
+ * backlog of somebody who tries something out.
+ */
+const BYTES_MAX = 512 * 1_048_576
+/** One asks ListQueues for no more either. */
+const QUEUES_MAX = 1_000
+
+/** Twenty digits, as on AWS, with room above. */
+const FIRST_SEQUENCE = 18_850_000_000_000_000_000n
+
+export type Clockwork = { readonly nowMs: () => number; readonly random: Random }
+
+export class Queues {
+  readonly #byName = new Map<string, Queue>()
+  readonly #clock: Clockwork
+  readonly #bytesMax: number
+  #changes: Change[] = []
+
+  constructor(clock: Clockwork, bytesMax = BYTES_MAX) {
+    this.#clock = clock
+    this.#bytesMax = bytesMax
+  }
+
+  /** What has changed since the last call. */
+  takeChanges(): readonly Change[] {
+    const changes = this.#changes
+    this.#changes = []
+    return changes
+  }
+
+  names(prefix = ''): readonly string[] {
+    return [...this.#byName.keys()].filter((name) => name.startsWith(prefix)).sort()
+  }
+
+  find(name: string): Queue {
+    const queue = this.#byName.get(name)
+    if (queue) return queue
+    throw new SqsError('QueueDoesNotExist', `The specified queue does not exist: ${name}.`)
+  }
+
+  /** As it was written down. */
+  restore(record: QueueRecord): Queue {
+    const queue = new Queue(record, (change) => this.#changes.push(change))
+    this.#byName.set(record.name, queue)
+    return queue
+  }
+
+  /** It is fine if the queue is there, with these attributes. */
+  create(name: string, given: QueueAttributes): void {
+    const isFifo = name.endsWith('.fifo')
+    if (!/^[\w-]{1,80}$/.test(isFifo ? name.replace(/\.fifo$/, '-fifo') : name)) {
+      throw invalidParameter(
+        'QueueName',
+        name,
+        'Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.',
+      )
+    }
+    if (isFifo !== (given.FifoQueue === 'true')) {
+      throw invalidParameter(
+        'QueueName',
+        name,
+        'The name of a FIFO queue, and no other, ends in .fifo.',
+      )
+    }
+    const existing = this.#byName.get(name)
+    if (existing) {
+      refuseAnother(existing, given)
+      return
+    }
+    if (this.#byName.size >= QUEUES_MAX) {
+      throw new SqsError('OverLimit', `The local SQS has ${QUEUES_MAX} queues, which is its limit.`)
+    }
+    const attributes = changeAttributes(defaultAttributes(isFifo), given)
+    this.#checkRedrive(attributes)
+    const nowMs = this.#clock.nowMs()
+    const sequence = FIRST_SEQUENCE + BigInt(Math.floor(this.#clock.random() * 2 ** 40))
+    const record = {
+      name,
+      attributes,
+      createdAtMs: nowMs,
+      modifiedAtMs: nowMs,
+      sequence: String(sequence),
+    }
+    this.restore(record)
+    this.#changes.push({ kind: 'queue', record })
+  }
+
+  delete(name: string): void {
+    this.find(name)
+    this.#byName.delete(name)
+    this.#changes.push({ kind: 'queue gone', queue: name })
+  }
+
+  setAttributes(name: string, given: QueueAttributes): void {
+    const queue = this.find(name)
+    this.#checkRedrive(changeAttributes(queue.record.attributes, given))
+    queue.setAttributes(given, this.#clock.nowMs())
+  }
+
+  send(name: string, message: NewMessage): Sent {
+    const queue = this.find(name)
+    if (this.#bytes() >= this.#bytesMax) {
+      throw new SqsError(
+        'OverLimit',
+        `The local SQS holds ${this.#bytesMax} bytes of messages, which is its limit: receive and delete some.`,
+      )
+    }
+    return queue.send(message, this.#clock.nowMs(), this.#clock.random)
+  }
+
+  receive(name: string, request: ReceiveRequest): readonly Received[] {
+    const queue = this.find(name)
+    const target = this.#byArn(queue.settings.redrive?.targetArn)
+    const { nowMs, random } = this.#clock
+    const giveUp = (message: Message) => target?.adopt(message, queue.arn, nowMs(), random)
+    return queue.receive(request, nowMs(), random, target && giveUp)
+  }
+
+  #byArn(arn: string | undefined): Queue | undefined {
+    return arn === undefined ? undefined : [...this.#byName.values()].find((it) => it.arn === arn)
+  }
+
+  #bytes(): number {
+    let bytes = 0
+    for (const queue of this.#byName.values()) bytes += queue.bytes
+    return bytes
+  }
+
+  #checkRedrive(attributes: QueueAttributes): void {
+    const { isFifo, redrive } = settingsOf(attributes)
+    if (!redrive) return
+    const target = this.#byArn(redrive.targetArn)
+    if (target?.settings.isFifo === isFifo) return
+    const reason = target
+      ? 'Dead-letter queue must be same type of queue as the source.'
+      : 'Dead letter target does not exist.'
+    throw invalidParameter('RedrivePolicy', attributes.RedrivePolicy, reason)
+  }
+}
+
+function refuseAnother({ name, record }: Queue, given: QueueAttributes): void {
+  const other = Object.keys(given).find((key) => given[key] !== record.attributes[key])
+  if (other === undefined) return
+  throw new SqsError(
+    'QueueNameExists',
+    `A queue already exists with the name ${name} and a different value for attribute ${other}.`,
+  )
+}

@@ -1,0 +1,165 @@
+// The messages of a queue in the order in which they came, and which of them are in flight or delayed. Everything
+// that asks for the time has been settled with it before. What changes is told, so that it can be written down.
+
+import type { RecordChange } from './change.ts'
+import type { Delivery, Message } from './message.ts'
+
+/** Ids, times and the places where it stands. */
+const MESSAGE_OVERHEAD_BYTES = 1_000
+
+export class Shelf {
+  readonly #queue: string
+  readonly #tell: RecordChange
+  readonly #messages = new Map<string, Message>()
+  readonly #groups = new Map<string, Map<string, Message>>()
+  readonly #inFlight = new Map<string, Message>()
+  /** How many messages of a group are in flight, for groups with any. */
+  readonly #groupsInFlight = new Map<string, number>()
+  readonly #delayed = new Map<string, Message>()
+  /** No message is older. */
+  #oldestMs = Number.POSITIVE_INFINITY
+  #bytes = 0
+
+  constructor(queue: string, tell: RecordChange) {
+    this.#queue = queue
+    this.#tell = tell
+  }
+
+  get size(): number {
+    return this.#messages.size
+  }
+
+  /** In the memory of the process. */
+  get bytes(): number {
+    return this.#bytes + this.#messages.size * MESSAGE_OVERHEAD_BYTES
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  get delayed(): number {
+    return this.#delayed.size
+  }
+
+  all(): Iterable<Message> {
+    return this.#messages.values()
+  }
+
+  group(id: string): Iterable<Message> {
+    return this.#groups.get(id)?.values() ?? []
+  }
+
+  find(id: string): Message | undefined {
+    return this.#messages.get(id)
+  }
+
+  isInFlight({ id }: Message): boolean {
+    return this.#inFlight.has(id)
+  }
+
+  isDelayed({ id }: Message): boolean {
+    return this.#delayed.has(id)
+  }
+
+  isGroupInFlight(id: string): boolean {
+    return this.#groupsInFlight.has(id)
+  }
+
+  /** At the end. */
+  add(message: Message, nowMs: number): void {
+    this.restore(message, nowMs)
+    this.#tell({ kind: 'sent', queue: this.#queue, message })
+  }
+
+  /** As it was written down, in the same order. */
+  restore(message: Message, nowMs: number): void {
+    const { id, groupId, delayedUntilMs } = message
+    this.#messages.set(id, message)
+    this.#bytes += message.bytes
+    this.#oldestMs = Math.min(this.#oldestMs, message.sentAtMs)
+    if (groupId !== undefined) {
+      const group = this.#groups.get(groupId) ?? new Map<string, Message>()
+      this.#groups.set(groupId, group.set(id, message))
+    }
+    if (delayedUntilMs > nowMs) this.#delayed.set(id, message)
+    if (message.delivery.invisibleUntilMs > nowMs) this.#setInFlight(message)
+  }
+
+  remove(message: Message): void {
+    const { id, groupId } = message
+    if (!this.#messages.delete(id)) return
+    this.#tell({ kind: 'gone', id })
+    this.#bytes -= message.bytes
+    this.#unsetInFlight(message)
+    this.#delayed.delete(id)
+    if (groupId === undefined) return
+    const group = this.#groups.get(groupId)
+    group?.delete(id)
+    if (group?.size === 0) this.#groups.delete(groupId)
+  }
+
+  setDelivery(message: Message, delivery: Delivery, nowMs: number): void {
+    message.delivery = delivery
+    this.#tell({ kind: 'delivered', id: message.id, delivery })
+    if (delivery.invisibleUntilMs > nowMs) this.#setInFlight(message)
+    else this.#unsetInFlight(message)
+  }
+
+  /** From now on a FIFO queue holds back its messages for so long, also those that it has. */
+  delayAll(delayMs: number, nowMs: number): void {
+    for (const message of this.#messages.values()) {
+      const { deadLetterSource, delivery } = message
+      if (deadLetterSource !== undefined || delivery.receives > 0) continue
+      message.delayedUntilMs = message.sentAtMs + delayMs
+      if (message.delayedUntilMs > nowMs) this.#delayed.set(message.id, message)
+      else this.#delayed.delete(message.id)
+    }
+  }
+
+  /** Takes note of what time has done. */
+  settle(nowMs: number): void {
+    for (const message of this.#inFlight.values()) {
+      if (message.delivery.invisibleUntilMs <= nowMs) this.#unsetInFlight(message)
+    }
+    for (const { id, delayedUntilMs } of this.#delayed.values()) {
+      if (delayedUntilMs <= nowMs) this.#delayed.delete(id)
+    }
+  }
+
+  /** Those sent at or before that time. */
+  sentUntil(ms: number): readonly Message[] {
+    if (this.#oldestMs > ms) return []
+    const messages = [...this.#messages.values()]
+    this.#oldestMs = messages.reduce(
+      (oldest, { sentAtMs }) => (sentAtMs > ms ? Math.min(oldest, sentAtMs) : oldest),
+      Number.POSITIVE_INFINITY,
+    )
+    return messages.filter(({ sentAtMs }) => sentAtMs <= ms)
+  }
+
+  /** When the next message comes back from a flight or a delay. */
+  nextMs(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { delivery } of this.#inFlight.values()) {
+      next = Math.min(next, delivery.invisibleUntilMs)
+    }
+    for (const { delayedUntilMs } of this.#delayed.values()) next = Math.min(next, delayedUntilMs)
+    return next
+  }
+
+  #setInFlight(message: Message): void {
+    if (this.#inFlight.has(message.id)) return
+    this.#inFlight.set(message.id, message)
+    const { groupId } = message
+    if (groupId === undefined) return
+    this.#groupsInFlight.set(groupId, (this.#groupsInFlight.get(groupId) ?? 0) + 1)
+  }
+
+  #unsetInFlight({ id, groupId }: Message): void {
+    if (!this.#inFlight.delete(id) || groupId === undefined) return
+    const left = (this.#groupsInFlight.get(groupId) ?? 1) - 1
+    if (left > 0) this.#groupsInFlight.set(groupId, left)
+    else this.#groupsInFlight.delete(groupId)
+  }
+}

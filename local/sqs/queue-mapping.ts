@@ -1,0 +1,148 @@
+// An event source mapping that polls a queue: it hands the messages to the function in batches, and deletes those
+// that the function has handled. What it has not handled stays in flight and comes again once it is visible, as on
+// AWS. SQS itself sees to it that one group has one batch at a time.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Outcome } from '../functions/messages.ts'
+import type { QueueMappingPlan } from '../template/plan-queue-mappings.ts'
+import { failedMessages } from './failed-messages.ts'
+import { messageFilter } from './message-filter.ts'
+import type { SqsApi } from './sqs-api.ts'
+import { type ReceivedMessage, type SqsRecord, sqsRecord } from './sqs-record.ts'
+
+type MappingSettings = {
+  readonly plan: QueueMappingPlan
+  readonly sqs: SqsApi
+  /** How many batches may be under way at once. */
+  readonly concurrencyMax: number
+  readonly invoke: (event: string) => Promise<Outcome>
+  readonly onProblem: (sentence: string) => void
+}
+
+const WAIT_SECONDS = 20
+const RECEIVED_MAX = 10
+const PROBLEM_MS = 1_000
+
+export class QueueMapping {
+  readonly #settings: MappingSettings
+  readonly #isWanted: (record: SqsRecord) => boolean
+  readonly #stop = new AbortController()
+  readonly #batches = new Set<Promise<void>>()
+  #running: Promise<void> | undefined
+  #hadProblem = false
+
+  constructor(settings: MappingSettings) {
+    this.#settings = settings
+    this.#isWanted = messageFilter(settings.plan.patterns)
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Waits for the batches that the function has. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+    await Promise.all(this.#batches)
+  }
+
+  async #run(): Promise<void> {
+    const { concurrencyMax } = this.#settings
+    while (!this.#stop.signal.aborted) {
+      const messages = await this.#try('read', () => this.#gather())
+      if (!messages) await this.#pause(PROBLEM_MS)
+      if (!messages || messages.length === 0) continue
+      const batch: Promise<void> = this.#work(messages).finally(() => this.#batches.delete(batch))
+      this.#batches.add(batch)
+      while (this.#batches.size >= concurrencyMax) await Promise.race(this.#batches)
+    }
+  }
+
+  /** A batch; with a window, what comes within it. */
+  async #gather(): Promise<readonly ReceivedMessage[]> {
+    const { batchSize, windowMs } = this.#settings.plan
+    const messages = [...(await this.#receive(batchSize, WAIT_SECONDS))]
+    if (messages.length === 0) return messages
+    const untilMs = Date.now() + windowMs
+    while (messages.length < batchSize && !this.#stop.signal.aborted) {
+      const leftMs = untilMs - Date.now()
+      if (leftMs <= 0) break
+      const more = await this.#receive(batchSize - messages.length, Math.floor(leftMs / 1000))
+      messages.push(...more)
+      if (more.length === 0) await this.#pause(Math.min(leftMs, PROBLEM_MS))
+    }
+    return messages
+  }
+
+  async #receive(wanted: number, waitSeconds: number): Promise<readonly ReceivedMessage[]> {
+    const { sqs, plan } = this.#settings
+    const input = {
+      QueueUrl: plan.queueUrl,
+      MaxNumberOfMessages: Math.min(RECEIVED_MAX, wanted),
+      WaitTimeSeconds: Math.min(WAIT_SECONDS, waitSeconds),
+      MessageSystemAttributeNames: ['All'],
+      MessageAttributeNames: ['All'],
+    }
+    const { Messages = [] } = await sqs('ReceiveMessage', input, this.#stop.signal)
+    return Messages as readonly ReceivedMessage[]
+  }
+
+  async #work(messages: readonly ReceivedMessage[]): Promise<void> {
+    const { plan, invoke } = this.#settings
+    const records = messages.map((message) => sqsRecord(message, plan.queueArn))
+    const wanted = records.filter(this.#isWanted)
+    const outcome: Outcome =
+      wanted.length > 0
+        ? await invoke(JSON.stringify({ Records: wanted }))
+        : { kind: 'answered', payload: 'null' }
+    const failed = failedMessages(outcome, wanted, plan.reportsItemFailures)
+    const isStopping = this.#stop.signal.aborted
+    await this.#try('delete from', () =>
+      this.#settle('DeleteMessageBatch', messages, (id) => !failed.has(id)),
+    )
+    // The function did not fail: it ended with the stack, or was not asked. Its messages need not wait.
+    if (outcome.kind === 'answered' || !(isStopping || outcome.kind === 'throttled')) return
+    await this.#try('return to', () =>
+      this.#settle('ChangeMessageVisibilityBatch', messages, (id) => failed.has(id), {
+        VisibilityTimeout: outcome.kind === 'throttled' && !isStopping ? 1 : 0,
+      }),
+    )
+  }
+
+  async #settle(
+    action: string,
+    messages: readonly ReceivedMessage[],
+    isMeant: (id: string) => boolean,
+    more: object = {},
+  ): Promise<void> {
+    const { sqs, plan } = this.#settings
+    const meant = messages.filter(({ MessageId }) => isMeant(MessageId))
+    for (let from = 0; from < meant.length; from += RECEIVED_MAX) {
+      const Entries = meant
+        .slice(from, from + RECEIVED_MAX)
+        .map(({ MessageId, ReceiptHandle }) => ({ Id: MessageId, ReceiptHandle, ...more }))
+      // What is refused was visible again already, and comes again.
+      await sqs(action, { QueueUrl: plan.queueUrl, Entries })
+    }
+  }
+
+  async #try<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const result = await act()
+      this.#hadProblem = false
+      return result
+    } catch (error) {
+      const { plan, onProblem } = this.#settings
+      if (!this.#hadProblem && !this.#stop.signal.aborted) {
+        onProblem(`Cannot ${what} the queue of ${plan.id}: ${error}`)
+      }
+      this.#hadProblem = true
+      return undefined
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {})
+  }
+}
