@@ -18,7 +18,7 @@ export const inboxOn = (
   port: SendPort,
   { clock = systemClock, random = secureRandom }: Edge = {},
 ): Inbox => ({
-  send: (queue, request) => sendOnce(port, messageOf(queue, request, random), clock, random),
+  send: async (queue, request) => sendOnce(port, messageOf(queue, request, random), clock, random),
 })
 
 /**

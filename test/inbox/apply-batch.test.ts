@@ -49,7 +49,7 @@ describe('A batch of the inbox', () => {
   it.each([
     ['{"item":1', 'JSON', '"{\\"item\\":1"'],
     ['[]', 'The body must be a JSON object', '[]'],
-    ['{"itme":1}', '"item"', '{"itme":1}'],
+    ['{"itme":1}', 'item is missing', '{"itme":1}'],
     ['{"item":1,"priority":-1}', 'priority must be', '{"item":1,"priority":-1}'],
     [`{"items":[${'{"item":1},'.repeat(1_000)}{"item":1}]}`, 'more than 1000', undefined],
   ])(

@@ -2,6 +2,7 @@ import { appendMutants } from './appends.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
+import { inboxMutants } from './inbox.ts'
 import { limitMutants } from './limits.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
@@ -43,6 +44,7 @@ export const mutants: readonly Mutant[] = [
   ...patternMutants,
   ...reminderMutants,
   ...sweepMutants,
+  ...inboxMutants,
   ...networkMutants,
   ...rateMutants,
 ]
