@@ -83,6 +83,8 @@ export class QueueMapping {
       WaitTimeSeconds: Math.min(WAIT_SECONDS, waitSeconds),
       MessageSystemAttributeNames: ['All'],
       MessageAttributeNames: ['All'],
+      // Only the local SQS knows this.
+      IsForFunction: true,
     }
     const { Messages = [] } = await sqs('ReceiveMessage', input, this.#stop.signal)
     return Messages as readonly ReceivedMessage[]

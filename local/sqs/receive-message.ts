@@ -37,6 +37,7 @@ export async function receiveMessage(
       max,
       ...(visibilitySeconds !== undefined && { visibilityMs: visibilitySeconds * 1000 }),
       ...(attemptId !== undefined && isFifo && { attemptId }),
+      ...(input.IsForFunction === true && { isForFunction: true }),
     },
     waitsMs,
     gone,

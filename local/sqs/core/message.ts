@@ -42,6 +42,8 @@ export type Delivery = {
   readonly invisibleUntilMs: number
   /** Of the last delivery: only this one deletes the message. */
   readonly handle: string
+  /** A function of this stack has it, and ends with the stack. */
+  readonly isForFunction?: true | undefined
 }
 
 /** A message, and the delivery that a receive made of it. */
@@ -61,6 +63,7 @@ export function nextDelivery(
   visibilityMs: number,
   nowMs: number,
   handle: string,
+  isForFunction = false,
 ): Delivery {
   return {
     receives: receives + 1,
@@ -68,6 +71,7 @@ export function nextDelivery(
     receivedAtMs: nowMs,
     invisibleUntilMs: nowMs + visibilityMs,
     handle,
+    ...(isForFunction && { isForFunction }),
   }
 }
 

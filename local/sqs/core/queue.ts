@@ -35,6 +35,7 @@ export type ReceiveRequest = {
   readonly max: number
   readonly visibilityMs?: number | undefined
   readonly attemptId?: string | undefined
+  readonly isForFunction?: boolean | undefined
 }
 
 export type Sent = { readonly id: string; readonly sequence: string }
@@ -71,7 +72,10 @@ export class Queue {
     return this.#shelf.bytes
   }
 
+  /** The functions that had messages ended with the stack before, so those are free again. */
   restoreMessage(message: Message, nowMs: number): void {
+    const { isForFunction, ...delivery } = message.delivery
+    if (isForFunction) message.delivery = { ...delivery, invisibleUntilMs: 0 }
     this.#shelf.restore(message, nowMs)
   }
 
@@ -140,12 +144,13 @@ export class Queue {
 
   /** `giveUp` takes a message that was received too often; it is absent where nobody would. */
   receive(
-    { max, visibilityMs = this.#settings.visibilityMs, attemptId }: ReceiveRequest,
+    request: ReceiveRequest,
     nowMs: number,
     random: Random,
     giveUp: ((message: Message) => void) | undefined,
   ): readonly Received[] {
     this.#settle(nowMs)
+    const { max, visibilityMs = this.#settings.visibilityMs, attemptId } = request
     const again = attemptId && this.#attempts.find(attemptId, this.#shelf, nowMs)
     if (again) {
       const until = { invisibleUntilMs: nowMs + visibilityMs }
@@ -164,7 +169,7 @@ export class Queue {
         continue
       }
       const handle = newHandle(this.name, message.id, random)
-      const delivery = nextDelivery(message, visibilityMs, nowMs, handle)
+      const delivery = nextDelivery(message, visibilityMs, nowMs, handle, request.isForFunction)
       received.push(this.#setDelivery(message, delivery, nowMs))
       if (received.length === room) break
     }

@@ -3,10 +3,13 @@
 import {
   ChangeMessageVisibilityCommand,
   CreateQueueCommand,
+  DeleteMessageBatchCommand,
   DeleteMessageCommand,
   DeleteQueueCommand,
   GetQueueAttributesCommand,
+  GetQueueUrlCommand,
   type Message,
+  PurgeQueueCommand,
   ReceiveMessageCommand,
   type ReceiveMessageCommandInput,
   SendMessageBatchCommand,
@@ -124,6 +127,33 @@ export class AQueue {
 
   delete({ ReceiptHandle }: Message) {
     return this.client.send(new DeleteMessageCommand({ QueueUrl: this.url, ReceiptHandle }))
+  }
+
+  deleteBatch(...messages: readonly Message[]) {
+    const Entries = messages.map(({ ReceiptHandle }, Id) => ({ Id: String(Id), ReceiptHandle }))
+    return this.client.send(new DeleteMessageBatchCommand({ QueueUrl: this.url, Entries }))
+  }
+
+  purge() {
+    return this.client.send(new PurgeQueueCommand({ QueueUrl: this.url }))
+  }
+
+  get name(): string {
+    return this.url.split('/').at(-1) ?? ''
+  }
+
+  /** A queue beside this one that nobody has made. */
+  elsewhere(name: string): AQueue {
+    return new AQueue(this.#service, `${this.url}-${name}`)
+  }
+
+  async makeAgain(Attributes: Attributes): Promise<string | undefined> {
+    const input = { QueueName: this.name, Attributes }
+    return (await this.client.send(new CreateQueueCommand(input))).QueueUrl
+  }
+
+  async addressByName(): Promise<string | undefined> {
+    return (await this.client.send(new GetQueueUrlCommand({ QueueName: this.name }))).QueueUrl
   }
 
   changeVisibility({ ReceiptHandle }: Message, VisibilityTimeout: number) {
