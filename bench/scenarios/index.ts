@@ -9,6 +9,7 @@ import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
 import { http } from './http.ts'
 import { inbox } from './inbox.ts'
+import { keyed } from './keyed.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
 import { memory } from './memory.ts'
@@ -25,6 +26,7 @@ export const scenarios: readonly Scenario[] = [
   inbox,
   hotQueue,
   throttled,
+  keyed,
   transactions,
   popAcknowledge,
   consumers,

@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { sequenceOf } from '../../lambdas/engine/core/sequence.ts'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import { appendPushes } from '../../lambdas/engine/operations/pushing/append-pushes.ts'
 import { openSimulated, type Stage } from './stage.ts'
-import { drain, named, textsOf } from './traffic.ts'
+import { drain, named, popItems, push, textsOf } from './traffic.ts'
+import { type Steering, timedOut, Wire } from './wire.ts'
 
 it('Several pushes go in one append, each with its own answer.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
@@ -40,11 +41,109 @@ it('What the queue has come to in its sequence is not appended again.', async ()
   )
 })
 
-const engineOf = ({ store, clock }: Stage) =>
+const sequenceOf = (n: number): string => String(n).padStart(40, '0')
+
+it('Of messages another process has applied some of its messages meanwhile, the rest is appended.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const messages = named('m', 5).map((item, n) => ({ items: [item], sequence: sequenceOf(n) }))
+  const slow = engineOf(stage)
+  await appendPushes(slow, queue, messages.slice(0, 1))
+  await appendPushes(engineOf(stage), queue, messages.slice(1, 3))
+  const outcomes = await appendPushes(slow, queue, messages.slice(1))
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['applied', 'applied', 'pushed', 'pushed'])
+  expect(textsOf(await drain(stage.engine(), queue))).toEqual(textsOf(named('m', 5)))
+})
+
+describe('Where there is no room for one of several pushes', () => {
+  const pushes = [named('a', 2), named('b', 2), named('c', 1)].map((items) => ({ items }))
+  const kindsWith = async (sequenced: boolean) => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await stage.engine().configure(queue, { capacity: 3 })
+    const outcomes = await appendPushes(
+      engineOf(stage),
+      queue,
+      pushes.map((push, n) => ({ ...push, ...(sequenced && { sequence: sequenceOf(n) }) })),
+    )
+    const left = textsOf(await drain(stage.engine(), queue))
+    expect(left).toEqual(
+      outcomes.flatMap(({ kind }, n) => (kind === 'pushed' ? textsOf(pushes[n]?.items ?? []) : [])),
+    )
+    return outcomes.map((outcome) =>
+      outcome.kind === 'failed' ? (outcome.error as { code: string }).code : outcome.kind,
+    )
+  }
+
+  it('the others go in.', async () => {
+    expect(await kindsWith(false)).toEqual(['pushed', 'QUEUE_FULL', 'pushed'])
+  })
+
+  it('no message of a sequence overtakes it.', async () => {
+    expect(await kindsWith(true)).toEqual(['pushed', 'QUEUE_FULL', 'QUEUE_FULL'])
+  })
+})
+
+it('Of two pushes with the same key the second repeats the first, or conflicts with it.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const [items, idempotencyKey] = [named('a', 2), 'key']
+  const [one, two, three, four] = await appendPushes(engineOf(stage), queue, [
+    { items, idempotencyKey },
+    { items, idempotencyKey },
+    { items: named('b', 1), idempotencyKey },
+    { items: named('c', 1) },
+  ])
+  expect(one?.kind).toBe('pushed')
+  expect(two).toEqual({ ...one, kind: 'repeated' })
+  expect(three).toMatchObject({ kind: 'failed', error: { code: 'IDEMPOTENCY_CONFLICT' } })
+  expect(four?.kind).toBe('pushed')
+  expect(textsOf(await drain(stage.engine(), queue))).toEqual(['"a0"', '"a1"', '"c0"'])
+})
+
+it('A push in an append that a pop has cut between its pushes still knows its place.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const pushes = [{ items: named('a', 2) }, { items: named('b', 2), idempotencyKey: 'b' }]
+  const [, b] = await appendPushes(engineOf(stage), queue, pushes)
+  await popItems(stage.engine(), queue, { count: 1 })
+  expect((await stage.record(queue)).lanes.get(0)?.sealed).toBe(1)
+  const [again] = await appendPushes(engineOf(stage), queue, pushes.slice(1))
+  expect(again).toEqual({ ...b, kind: 'repeated' })
+})
+
+it('More pushes than fit into one append go in several, in their order.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const pushes = named('p', 60).map((item, n) => ({ items: [item], idempotencyKey: `key-${n}` }))
+  const outcomes = await appendPushes(engineOf(stage), queue, pushes)
+  expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['pushed']))
+  expect((await stage.record(queue)).appends).toBeLessThan(6)
+  const again = await appendPushes(engineOf(stage), queue, pushes)
+  expect(again).toEqual(outcomes.map((outcome) => ({ ...outcome, kind: 'repeated' })))
+  expect(textsOf(await drain(stage.engine(), queue))).toEqual(
+    textsOf(pushes.flatMap(({ items }) => items)),
+  )
+})
+
+it('An answer that is lost makes one of several pushes no repetition, and loses no ids.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  await push(stage.engine(), queue, named('z', 1))
+  const pushes = [{ items: named('a', 2) }, { items: named('b', 1), idempotencyKey: 'b' }]
+  let lost = 0
+  const engine = engineOf(stage, {
+    after: ({ name }) => {
+      if (name === 'UpdateCommand' && lost++ === 0) throw timedOut()
+    },
+  })
+  const outcomes = await appendPushes(engine, queue, pushes)
+  const [, ...left] = await drain(stage.engine(), queue)
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['pushed', 'pushed'])
+  const ids = outcomes.flatMap((outcome) => (outcome.kind === 'pushed' ? outcome.ids : []))
+  expect(ids).toEqual(left.map(({ id }) => id))
+})
+
+const engineOf = ({ store, clock }: Stage, steering: Steering = {}) =>
   createEngine({
-    ...store,
+    tableName: store.tableName,
+    bucketName: store.bucketName,
+    dynamodb: new Wire(steering).through('dynamodb', store.dynamodb),
+    s3: store.s3,
     clock,
     random: Math.random,
-    s3: store.s3,
-    dynamodb: store.dynamodb,
   } as never)

@@ -1,11 +1,38 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
+import { hashOf } from '../../lambdas/engine/core/hash.ts'
+import { receiptKey } from '../../lambdas/engine/core/keys.ts'
+import { FORGET_AFTER_MS } from '../../lambdas/engine/core/limits.ts'
+import { markOf } from '../../lambdas/engine/core/notes.ts'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
-import { freezeAt, timedOut } from './wire.ts'
+import { freezeAt, freezeAtUpdate, timedOut } from './wire.ts'
 
 const once = (stage: Stage, queue: string, items: readonly PushItem[], idempotencyKey = 'key') =>
   stage.engine().push(queue, { items, idempotencyKey })
+
+/** What carries a tail over its cap, so that it is sealed. */
+const filling = named('f', 9).map(({ text }) => ({ text: JSON.stringify(text + '-'.repeat(200)) }))
+
+/** Each by a producer of its own. */
+async function fill(stage: Stage, queue: string): Promise<void> {
+  for (const item of filling) await push(stage.engine(), queue, [item])
+}
+
+const keyed = (stage: Stage, queue: string, round: number) =>
+  Promise.all(
+    named('k', 8, 0, 8 * round).map((item) => once(stage, queue, [item], `other ${item.text}`)),
+  )
+
+/** Empty for so long that the sweeper forgets it. */
+async function forget(stage: Stage, queue: string): Promise<void> {
+  for (let sweep = 1; sweep <= 3 && (await stage.stored(queue)) !== undefined; sweep += 1) {
+    stage.clock.pass(FORGET_AFTER_MS + 60_000)
+    await stage.engine().returnExpiredLocks()
+  }
+  expect(await stage.stored(queue)).toBeUndefined()
+}
 
 describe('A push with an Idempotency-Key', () => {
   const sizes: readonly [string, PushItem[]][] = [
@@ -30,6 +57,8 @@ describe('A push with an Idempotency-Key', () => {
       await drain(stage.engine(), queue)
       expect(await once(stage, queue, items)).toEqual({ ...first, repeated: true })
       expect(await stage.engine().pop(queue)).toEqual({ kind: 'empty' })
+      await forget(stage, queue)
+      expect(await once(stage, queue, items)).toEqual({ ...first, repeated: true })
       expect(await stage.rows(queue, 'i')).toHaveLength(1)
     }
   })
@@ -47,18 +76,23 @@ describe('A push with an Idempotency-Key', () => {
     expect(await stage.rows(queue, 'b')).toEqual([])
   })
 
-  it('is forgotten after its time, even where DynamoDB has not deleted the receipt.', async () => {
+  it.each(['a note', 'a receipt'])('is forgotten after its time, while it is %s.', async (kept) => {
     const [stage, queue] = [openSimulated(), 'queue']
-    const queues = stage.engine({ idempotencyTtlSeconds: 60 })
+    const queues = () => stage.engine({ idempotencyTtlSeconds: 60 })
     const request = { items: named('a', 1), idempotencyKey: 'key' }
-    const first = await queues.push(queue, request)
+    const first = await queues().push(queue, request)
+    const ttl = Math.ceil(stage.clock.nowMs() / 1000) + 60
+    if (kept === 'a receipt') await fill(stage, queue)
+    expect((await stage.rows(queue, 'i')).map((receipt) => receipt.ttl)).toEqual(
+      kept === 'a receipt' ? [ttl] : [],
+    )
     stage.clock.pass(59_000)
-    expect(await queues.push(queue, request)).toEqual({ ...first, repeated: true })
+    expect(await queues().push(queue, request)).toEqual({ ...first, repeated: true })
     stage.clock.pass(2_000)
-    const second = await queues.push(queue, { items: named('b', 1), idempotencyKey: 'key' })
+    const other = { items: named('b', 1), idempotencyKey: 'key' }
+    const second = await queues().push(queue, other)
     expect(second).not.toEqual(first)
-    const [receipt] = await stage.rows(queue, 'i')
-    expect(receipt?.ttl).toBe(Math.ceil(stage.clock.nowMs() / 1000) + 60)
+    expect(await queues().push(queue, other)).toEqual({ ...second, repeated: true })
   })
 
   it('gets its first answer again when the queue is full by now, and a new one is refused.', async () => {
@@ -91,21 +125,21 @@ it('Eight processes that push with the same key at once have one effect and one 
   expect(await drain(stage.engine(), queue)).toHaveLength(402)
 })
 
-it('Beside a storm of appends it still gets in, and finds where it landed.', async () => {
+it('Appends that come between do not keep it from going in at once, and it knows its place.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   await push(stage.engine(), queue, named('z', 1))
   const request = { items: named('a', 3), idempotencyKey: 'key' }
-  // Another append always comes between its look and its write.
   const rival = stage.engine()
-  let transactions = 0
+  let updates = 0
   const queues = stage.engine({
     before: async ({ name }) => {
-      if (name !== 'TransactWriteCommand') return
-      transactions += 1
-      await push(rival, queue, named('r', 1, 0, transactions))
+      if (name !== 'UpdateCommand') return
+      updates += 1
+      await push(rival, queue, named('r', 1, 0, updates))
     },
   })
   const { ids } = await queues.push(queue, request)
+  expect(updates).toBe(1)
   expect(await once(stage, queue, request.items)).toEqual({ ids, repeated: true })
   const left = await drain(stage.engine(), queue)
   const own = left.filter(({ text }) => text.startsWith('"a'))
@@ -120,22 +154,169 @@ it('With its answer lost, it is sent again without a second effect.', async () =
     let lost = 0
     const queues = stage.engine({
       after: ({ name }) => {
-        if (name !== 'TransactWriteCommand' || lost > 1) return
+        if (name !== 'UpdateCommand' || lost > 1) return
         lost += 1
         throw timedOut()
       },
     })
-    const { ids } = await queues.push(queue, { items, idempotencyKey: 'key' })
+    const pushed = await queues.push(queue, { items, idempotencyKey: 'key' })
+    expect(pushed).not.toHaveProperty('repeated')
     const left = (await drain(stage.engine(), queue)).slice(2)
-    expect(left.map(({ id }) => id)).toEqual(ids)
+    expect(left.map(({ id }) => id)).toEqual(pushed.ids)
     expect(textsOf(left)).toEqual(textsOf(items))
   }
+})
+
+it('If its request and its answer are lost time and again, the outcome is unknown.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  await push(stage.engine(), queue, named('z', 1))
+  const queues = stage.engine({
+    before: ({ name }) => {
+      if (name === 'UpdateCommand') throw timedOut()
+    },
+  })
+  const pushed = queues.push(queue, { items: named('a', 1), idempotencyKey: 'key' })
+  await expect(pushed).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+})
+
+describe('An append that is frozen on its way', () => {
+  /** What becomes of the note of the same key, which another call has brought meanwhile. */
+  const meanwhile: readonly [string, (stage: Stage, queue: string) => Promise<unknown>][] = [
+    ['is still a note', async () => {}],
+    [
+      'has become a receipt',
+      async (stage, queue) => {
+        await fill(stage, queue)
+        expect((await stage.record(queue)).moved.marks).not.toBe('')
+      },
+    ],
+    [
+      'has become a receipt, and its mark is forgotten',
+      async (stage, queue) => {
+        for (let round = 0; round < 12; round += 1) {
+          await keyed(stage, queue, round)
+          await fill(stage, queue)
+        }
+        expect((await stage.record(queue)).moved.forgotten).toBeGreaterThan(0)
+      },
+    ],
+    [
+      'has become a receipt by a producer that left no mark',
+      async (stage, queue) => {
+        await pushOneByOne(stage.engine(), queue, filling)
+        expect((await stage.record(queue)).moved).toMatchObject({ marks: '' })
+      },
+    ],
+    [
+      'outlived its queue, which is made again',
+      async (stage, queue) => {
+        await drain(stage.engine(), queue)
+        await forget(stage, queue)
+        await push(stage.engine(), queue, named('y', 1))
+      },
+    ],
+  ]
+  it.each(meanwhile)('changes nothing where the first call’s %s.', async (_, become) => {
+    for (const isThere of [true, false]) {
+      const [stage, queue] = [openSimulated(), 'queue']
+      if (isThere) await push(stage.engine(), queue, named('z', 1))
+      const items = named('a', 2)
+      const frozen = freezeAtUpdate()
+      const slow = stage.engine(frozen).push(queue, { items, idempotencyKey: 'key' })
+      await frozen.reached
+      const first = await once(stage, queue, items)
+      await become(stage, queue)
+      const before = await stage.record(queue)
+      frozen.thaw()
+      expect(await slow).toEqual({ ...first, repeated: true })
+      expect((await stage.record(queue)).appends).toBe(before.appends)
+    }
+  })
+})
+
+it('An append that is frozen changes nothing where a key with the same mark had left before it, too.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const [other, key] = twoOfOneMark(queue)
+  await once(stage, queue, named('z', 1), other)
+  await fill(stage, queue)
+  const frozen = freezeAtUpdate()
+  const slow = stage.engine(frozen).push(queue, { items: named('a', 2), idempotencyKey: key })
+  await frozen.reached
+  const first = await once(stage, queue, named('a', 2), key)
+  await fill(stage, queue)
+  frozen.thaw()
+  expect(await slow).toEqual({ ...first, repeated: true })
+})
+
+function twoOfOneMark(queue: string): [string, string] {
+  const known = new Map<string, string>()
+  for (let n = 0; ; n += 1) {
+    const mark = markOf(hashOf(queue, `${n}`))
+    const other = known.get(mark)
+    if (other !== undefined) return [other, `${n}`]
+    known.set(mark, `${n}`)
+  }
+}
+
+it('A lone producer that seals first does not push over another push with its key.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const lone = stage.engine()
+  await pushOneByOne(lone, queue, filling.slice(0, 7))
+  const frozen = freezeAtUpdate()
+  lone.wire.steering = frozen
+  const slow = lone.push(queue, { items: filling.slice(7, 8), idempotencyKey: 'key' })
+  await frozen.reached
+  expect(lone.wire.sent.at(-1)?.input.ConditionExpression).toContain('v=')
+  await once(stage, queue, named('a', 1, 3))
+  frozen.thaw()
+  await expectCode(slow, 'IDEMPOTENCY_CONFLICT')
+  expect(await drain(stage.engine(), queue)).toHaveLength(8)
+})
+
+it('A producer that has remembered the record for long does not overwrite a younger receipt.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const engine = () => stage.engine({ idempotencyTtlSeconds: 60 })
+  const lone = engine()
+  await lone.push(queue, { items: named('a', 1), idempotencyKey: 'key' })
+  await pushOneByOne(lone, queue, filling.slice(0, 6))
+  stage.clock.pass(61_000)
+  const second = await engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
+  await fill(stage, queue)
+  // It takes itself to be alone, and would seal what it remembers.
+  await pushOneByOne(lone, queue, filling.slice(6))
+  const again = engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
+  expect(await again).toEqual({ ...second, repeated: true })
+})
+
+describe('A receipt of an older engine', () => {
+  const receipt = (stage: Stage, more: object) => ({
+    ...receiptKey('queue', hashOf('queue', 'key')),
+    hash: hashOf('"a0"', '0'),
+    ttl: stage.clock.nowMs() / 1000 + 60,
+    ...more,
+  })
+  it.each([
+    ['with places answers with its ids', { places: [[0, 'epoch_00', 35]] }, ['epoch_00-0-z']],
+    [
+      'that has no places answers without ids',
+      { search: [[0, 'epoch_00', 0, 'i00000000tag1']] },
+      [],
+    ],
+    ['that found its items gone answers without ids', { places: [] }, []],
+  ])('%s.', async (_, more, ids) => {
+    const stage = openSimulated()
+    const Item = receipt(stage, more)
+    const { tableName: TableName, dynamodb } = stage.store
+    await dynamodb.send(new PutCommand({ TableName, Item }) as never)
+    expect(await once(stage, 'queue', named('a', 1))).toEqual({ ids, repeated: true })
+    await expectCode(once(stage, 'queue', named('b', 1)), 'IDEMPOTENCY_CONFLICT')
+  })
 })
 
 it('One that lands after its sender has been replaced by a repetition changes nothing.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   await push(stage.engine(), queue, named('z', 1))
-  const frozen = freezeAt(2)
+  const frozen = freezeAt(3)
   const request = { items: named('a', 2), idempotencyKey: 'key' }
   const slow = stage.engine(frozen).push(queue, request)
   await frozen.reached

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { expect } from 'vitest'
 import { entryBytes } from '../../lambdas/engine/core/entry.ts'
 import { earliestExpiryMs } from '../../lambdas/engine/core/locks.ts'
+import { noteBytes } from '../../lambdas/engine/core/notes.ts'
 import { endOf, inFlightOf, type QueueRecord, segmentOf } from '../../lambdas/engine/core/record.ts'
 import type { PopOutcome, PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
@@ -156,6 +157,7 @@ export function checkRecount(record: QueueRecord): void {
     assert.ok(lane.head <= lane.frontier && lane.frontier <= endOf(lane))
     assert.ok(segmentOf(lane, lane.head) >= lane.trimmed)
   }
+  for (const note of record.notes.values()) tailBytes += noteBytes(note)
   expect(record.tailBytes).toBe(tailBytes)
   expect(record.inFlight).toBe(inFlightOf(record))
   const earliest = earliestExpiryMs(record)

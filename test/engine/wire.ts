@@ -51,7 +51,20 @@ export class Wire {
 }
 
 /** Holds one request back until it is let go. */
-export function freezeAt(request: number): Steering & { reached: Promise<void>; thaw(): void } {
+export const freezeAt = (request: number): Frozen => freeze((_, number) => number === request)
+
+/** The same for its first update of a row. */
+export const freezeAtUpdate = (): Frozen => {
+  let updates = 0
+  return freeze(({ name }) => {
+    if (name === 'UpdateCommand') updates += 1
+    return name === 'UpdateCommand' && updates === 1
+  })
+}
+
+type Frozen = Steering & { reached: Promise<void>; thaw(): void }
+
+function freeze(isIt: (request: Request, number: number) => boolean): Frozen {
   let thaw = (): void => {}
   let reach = (): void => {}
   const thawed = new Promise<void>((resolve) => {
@@ -60,8 +73,8 @@ export function freezeAt(request: number): Steering & { reached: Promise<void>; 
   const reached = new Promise<void>((resolve) => {
     reach = resolve
   })
-  const before = (_: Request, number: number): Promise<void> | undefined => {
-    if (number !== request) return undefined
+  const before = (request: Request, number: number): Promise<void> | undefined => {
+    if (!isIt(request, number)) return undefined
     reach()
     return thawed
   }

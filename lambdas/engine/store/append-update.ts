@@ -106,13 +106,13 @@ export function wideAppendUpdate(
 
 /**
  * A push with a key passes if its key is new. The receipts of all keys whose notes had left the record when it
- * was as `seen` were looked for after that; so the conditions are that it has no note, and that no note of its
+ * was as `newBy` were looked for after that; so the conditions are that it has no note, and that no note of its
  * key has left since. The record tells that by the marks of the last that have left, and by how many have no
  * mark any more: these must be among those that had left by then.
  */
-function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueRecord): void {
+function passIfNew(update: Expression, { notes, sequence }: Append, newBy: QueueRecord): void {
   // A queue that was forgotten and made again knows neither notes nor messages of before.
-  update.condition(`born=${update.value(seen.born)}`)
+  update.condition(`born=${update.value(newBy.born)}`)
   if (sequence !== undefined) {
     comesAfter(update, sequence.first)
   }
@@ -120,7 +120,7 @@ function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueR
   const hashes = [...notes.keys()]
   for (const hash of hashes)
     update.condition(`attribute_not_exists(${update.name(noteName(hash))})`)
-  const { marks, forgotten } = seen.moved
+  const { marks, forgotten } = newBy.moved
   const marksOfOurs = new Set(hashes.map(markOf))
   if ([...marksOfOurs].some((mark) => marks.includes(mark))) {
     // One that had left by then has the same mark: none at all may have left since.
@@ -129,7 +129,7 @@ function passIfNew(update: Expression, { notes, sequence }: Append, seen: QueueR
     else update.condition(`kx=${update.value(forgotten)}`)
     return
   }
-  update.condition(`(attribute_not_exists(kx) OR kx<=${update.value(movedSoFar(seen.moved))})`)
+  update.condition(`(attribute_not_exists(kx) OR kx<=${update.value(movedSoFar(newBy.moved))})`)
   for (const mark of marksOfOurs) update.condition(`NOT contains(km,${update.value(mark)})`)
 }
 

@@ -3,6 +3,7 @@ import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { inboxMutants } from './inbox.ts'
+import { keyMutants } from './keys.ts'
 import { limitMutants } from './limits.ts'
 import { lockMutants } from './locks.ts'
 import { lostAnswerMutants } from './lost-answers.ts'
@@ -38,6 +39,7 @@ export const mutants: readonly Mutant[] = [
   ...lockMutants,
   ...housekeepingMutants,
   ...lostAnswerMutants,
+  ...keyMutants,
   ...flagMutants,
   ...limitMutants,
   ...queueLimitMutants,

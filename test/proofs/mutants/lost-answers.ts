@@ -7,13 +7,10 @@ const claim = 'engine/operations/popping/claim.ts'
 const extend = 'engine/operations/settling/extend.ts'
 const sdkRetry = 'foundation/sdk-retry.ts'
 const dynamo = 'foundation/dynamo.ts'
-const receipts = 'engine/operations/pushing/receipts.ts'
-const pushOnce = 'engine/operations/pushing/push-once.ts'
 const pop = 'engine/operations/popping/pop.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const answersTest = 'test/proofs/mutants/answers.test.ts'
 const doubtTest = 'test/engine/doubt.test.ts'
-const idempotentPushTest = 'test/engine/idempotent-push.test.ts'
 const transactionConflictsTest = 'test/engine/transaction-conflicts.test.ts'
 
 const transact = 'engine/operations/pushing/transact.ts'
@@ -60,15 +57,12 @@ export const newMark = (engine: Engine): string => {
      'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)',
      'if (current === undefined || found === undefined) return again(current)'],
     simulation(300, 'lost')),
-  mutant('push-in-doubt-called-a-repetition', 'a push whose answer was lost may itself have had the effect',
-    [receipts, 'done(inDoubt ? answer : { ...answer, repeated: true })',
-     'done({ ...answer, repeated: true })'], simulation(300, 'lost')),
   mutant('append-not-found-taken-for-success', '§5.5 a lost answer is never guessed',
     [append,
-     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause) return done(places(current, found))',
+     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause) return done({ kind: \'placed\', placed: places(current, found) })',
      `const guess = current && (found ?? startsAfterAppend(addition, current))
 if (current === undefined || guess?.size !== addition.lanes.size) throw outcomeUnknown(queue, cause)
-return done(places(current, guess))`], simulation(300, 'lost')),
+return done({ kind: 'placed', placed: places(current, guess) })`], simulation(300, 'lost')),
   mutant('append-not-found-taken-for-failure', '§5.5 a lost answer is never guessed',
     [append,
      "if (written.kind === 'unknown') return lookFor(appending, written.cause) const after = seen(engine, queue, written.row) if (written.kind === 'failed' || after === undefined) return clearTheWay",
@@ -116,29 +110,6 @@ void ((next: unknown) => [next, {`],
   mutant('lost-transaction-sent-again', '§5.5 retry is for throttling only',
     [dynamo, "if (failure === 'unknown') return { kind: 'unknown', cause: error }", ''],
     simulation(300, 'lost')),
-  mutant('key-without-condition-on-its-receipt', '§6.6 the same Idempotency-Key has one effect',
-    [receipts,
-     "ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now', ExpressionAttributeNames: { '#ttl': 'ttl' }, ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },",
-     ''], simulation(300)),
-  mutant('key-blocked-by-an-expired-receipt', '§6.6 one effect within the window',
-    [receipts,
-     "ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:now', ExpressionAttributeNames: { '#ttl': 'ttl' }, ExpressionAttributeValues: { ':now': Math.floor(engine.clock.nowMs() / 1000) },",
-     "ConditionExpression: 'attribute_not_exists(pk)',"],
-    test(idempotentPushTest, 'is forgotten after its time')),
-  mutant('receipt-answers-another-body', '§4 receipt: hash of the body',
-    [receipts,
-     'if (receipt.hash !== once.hash) return',
-     "if (receipt.hash !== once.hash && receipt.hash === '') return"],
-    test(idempotentPushTest, 'conflicts with another body')),
-  mutant('receipt-written-beside-the-append', '§4 a transaction of receipt and append',
-    [pushOnce,
-     'const transacted = await engine.dynamo.transact({ TransactItems: [receiptPut(engine, receipt), write] as never, })',
-     `const put = await engine.dynamo.transact({ TransactItems: [receiptPut(engine, receipt)] as never })
-const appended = put.kind === 'done' ? await engine.dynamo.transact({ TransactItems: [write] as never }) : put
-const transacted = put.kind === 'done' && appended.kind === 'failed' ? { ...appended, reasons: [{ failed: false }, ...appended.reasons] } : appended`],
-    simulation(300)),
-  mutant('keyed-push-guesses-its-place', '§4 an answer tells sequence numbers',
-    [pushOnce, 'exactly: exact ? record : undefined,', ''], simulation(300)),
   mutant('key-of-a-pop-ignored', '§4 a pop’s key is kept on its lock',
     ['engine/core/pop.ts',
      'if (keyHash === undefined) return undefined',

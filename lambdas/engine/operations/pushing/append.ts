@@ -194,6 +194,8 @@ async function clearTheWay(
   const { engine, queue, addition } = appending
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (record === undefined) {
+    // Its keys were new by a record that is gone.
+    if (appending.newBy !== undefined) return again(record)
     return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
   }
   switch (obstacle.kind) {

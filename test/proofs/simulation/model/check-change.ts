@@ -4,6 +4,7 @@ import { checkTail } from './check-append.ts'
 import { noteConfiguration } from './check-configuration.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkMarks } from './check-marks.ts'
+import { checkNotes } from './check-notes.ts'
 import { checkRecord } from './check-record.ts'
 import { checkReturning } from './check-returning.ts'
 import { checkSettling } from './check-settling.ts'
@@ -26,6 +27,7 @@ export function checkChange(
   const broken = (rule: string, explanation: string): void => model.violated(rule, explanation)
   countPaths(model, queueModel, before, after)
   checkMarks(model, queueModel, before, after)
+  checkNotes(model, before?.record, after?.record)
   if (after === undefined) {
     if (before !== undefined) checkForgotten(model, before)
     return

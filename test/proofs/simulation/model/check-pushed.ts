@@ -9,11 +9,6 @@ export function checkPushed({ model, operation, value, say }: Answer<'push'>): v
   const { ids, repeated = false } = value
   const { appended } = operation.effects
   if (repeated && appended > 0) say('a repetition changes nothing', `it appended ${appended}`)
-  if (ids.length === 0 && idempotencyKey !== undefined) {
-    // Its items were gone before it could look for them: allowed to one that went in blind.
-    model.world.statistics.count('path keyed push without ids')
-    return
-  }
   if (ids.length !== items.length) say('a push answers an id for each item', `${ids.length}`)
   const last = new Map<string, number>()
   for (const [i, { text, priority = 0 }] of items.entries()) {

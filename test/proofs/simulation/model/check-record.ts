@@ -1,5 +1,6 @@
 import { roomOf } from '../../../../lambdas/engine/core/configuration.ts'
 import { entryBytes } from '../../../../lambdas/engine/core/entry.ts'
+import { noteBytes } from '../../../../lambdas/engine/core/notes.ts'
 import { countOf, type Range, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
 import {
   endOf,
@@ -25,6 +26,7 @@ export function checkRecord(record: QueueRecord, broken: Broken): void {
     for (const entry of lane.tail) tailBytes += entryBytes(entry)
     unsettled += countOf(unsettledIn(lane))
   }
+  for (const note of record.notes.values()) tailBytes += noteBytes(note)
   checkLocks(record, broken)
   expectEqual(broken, `${record.queue} tail bytes`, record.tailBytes, tailBytes)
   expectEqual(broken, `${record.queue} in flight`, record.inFlight, inFlightOf(record))

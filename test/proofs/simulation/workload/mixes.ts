@@ -74,6 +74,16 @@ const mixes: Readonly<Record<string, Mix>> = {
     returnExpiredLocks: 3,
   },
   idempotent: { ...rare, idempotentPush: 25, idempotentPop: 15, acknowledge: 10, push: 5, pop: 5 },
+  /** Keys come, and their notes go: with seals, with pops that cut the tail, before the queue is forgotten. */
+  keyed: {
+    ...rare,
+    idempotentPush: 40,
+    push: 6,
+    bulkPush: 3,
+    popWithoutAck: 8,
+    pop: 4,
+    housekeep: 4,
+  },
   upheaval: {
     ...rare,
     push: 15,
@@ -112,6 +122,8 @@ const orders: readonly (readonly string[])[] = [
   ['upheaval'],
   ['bulk', 'settling'],
   ['pushHeavy', 'upheaval'],
+  ['keyed'],
+  ['keyed', 'drain', 'keyed'],
 ]
 
 export function drawMixes(random: Random): Mix[] {
