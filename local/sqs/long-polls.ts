@@ -33,6 +33,7 @@ export class LongPolls {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<readonly Received[]> {
+    if (signal.aborted) return Promise.resolve([])
     const untilMs = this.#clock.nowMs() + waitMs
     return new Promise((resolve, reject) => {
       const poll: Poll = { queue, request, untilMs, resolve, reject }

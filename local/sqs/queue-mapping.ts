@@ -4,6 +4,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Outcome } from '../functions/messages.ts'
+import { batches } from '../streams/stream-mapping.ts'
 import type { QueueMappingPlan } from '../template/plan-queue-mappings.ts'
 import { failedMessages } from './failed-messages.ts'
 import { messageFilter } from './message-filter.ts'
@@ -22,6 +23,11 @@ type MappingSettings = {
 const WAIT_SECONDS = 20
 const RECEIVED_MAX = 10
 const PROBLEM_MS = 1_000
+/** Of a function that has no room for a batch. */
+const GIVEN_BACK_SECONDS = 1
+
+/** What comes after a failure in a FIFO queue is not tried. */
+const passed: Outcome = { kind: 'failed', payload: '' }
 
 export class QueueMapping {
   readonly #settings: MappingSettings
@@ -92,22 +98,26 @@ export class QueueMapping {
 
   async #work(messages: readonly ReceivedMessage[]): Promise<void> {
     const { plan, invoke } = this.#settings
+    const { signal } = this.#stop
     const records = messages.map((message) => sqsRecord(message, plan.queueArn))
-    const wanted = records.filter(this.#isWanted)
-    const outcome: Outcome =
-      wanted.length > 0
-        ? await invoke(JSON.stringify({ Records: wanted }))
-        : { kind: 'answered', payload: 'null' }
-    const failed = failedMessages(outcome, wanted, plan.reportsItemFailures)
-    const isStopping = this.#stop.signal.aborted
+    const failed = new Set<string>()
+    let wasAsked = true
+    for (const part of batches(records.filter(this.#isWanted), plan.batchSize)) {
+      const isPassed = plan.isFifo && failed.size > 0
+      const outcome = isPassed ? passed : await invoke(JSON.stringify({ Records: part }))
+      for (const id of failedMessages(outcome, part, plan.reportsItemFailures)) failed.add(id)
+      // If the stack stops, the function has not failed: it ended with the stack.
+      if (outcome.kind === 'throttled') wasAsked = false
+      else if (outcome.kind === 'failed' && signal.aborted) wasAsked = false
+    }
     await this.#try('delete from', () =>
       this.#settle('DeleteMessageBatch', messages, (id) => !failed.has(id)),
     )
-    // The function did not fail: it ended with the stack, or was not asked. Its messages need not wait.
-    if (outcome.kind === 'answered' || !(isStopping || outcome.kind === 'throttled')) return
+    if (wasAsked) return
+    const VisibilityTimeout = signal.aborted ? 0 : GIVEN_BACK_SECONDS
     await this.#try('return to', () =>
       this.#settle('ChangeMessageVisibilityBatch', messages, (id) => failed.has(id), {
-        VisibilityTimeout: outcome.kind === 'throttled' && !isStopping ? 1 : 0,
+        VisibilityTimeout,
       }),
     )
   }

@@ -104,7 +104,7 @@ class Sqs {
   async #run(name: string, input: Input, origin: string, gone: AbortSignal): Promise<object> {
     const place = { queues: this.#queues, clock: this.#clock, origin }
     if (name === 'ReceiveMessage') return receiveMessage(input, place, this.#polls, gone)
-    const action = actions[name]
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined
     if (action) return action(input, place)
     throw new SqsError('UnknownOperationException', `The local SQS does not know ${name}.`)
   }

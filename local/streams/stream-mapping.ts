@@ -139,12 +139,12 @@ export class StreamMapping {
 }
 
 /** By number, and by weight where the records are large. */
-export function* batches(
-  records: readonly StreamRecord[],
+export function* batches<T>(
+  records: readonly T[],
   sizeMax: number,
   bytesMax = BATCH_BYTES_MAX,
-): Generator<readonly StreamRecord[]> {
-  let batch: StreamRecord[] = []
+): Generator<readonly T[]> {
+  let batch: T[] = []
   let bytes = 0
   for (const record of records) {
     const size = JSON.stringify(record).length
