@@ -76,13 +76,21 @@ export type PushBody =
     }
 
 /** Push one item or up to 1,000. */
-export type PushAnswer = {
-  readonly success: true
-  /** How many items. */
-  readonly items_pushed: number
-  /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
-  readonly ids: readonly string[]
-}
+export type PushAnswer =
+  | {
+      readonly success: true
+      /** How many items. */
+      readonly items_pushed: number
+      /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
+      readonly ids: readonly string[]
+    }
+  | {
+      readonly success: true
+      /** How many items. */
+      readonly accepted: number
+      /** Names the message in the inbox, for your logs. */
+      readonly message_id: string
+    }
 
 export type PopParameters = {
   /** How many items at most. Default 1. */

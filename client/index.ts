@@ -126,6 +126,7 @@ export {
   type ServiceErrorCode,
 } from './errors.ts'
 export type {
+  AsyncOptions,
   CallOptions,
   ExtendedLock,
   Json,

@@ -27,8 +27,8 @@ export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onR
 export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
 
-const push: Second<'push'> = { priority: 0, ...key }
-const pushMany: Second<'pushMany'> = key
+const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
+const push: Second<'push'> = { priority: 0, ...pushMany }
 const pop: First<'pop'> = {
   count: 0,
   requireAck: 0,

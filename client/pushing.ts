@@ -15,7 +15,7 @@ import type { PushAnswer } from './api-types.ts'
 import { delay } from './delay.ts'
 import { PushPopError } from './errors.ts'
 import { optionNames } from './option-names.ts'
-import type { CallOptions, KeyOptions, Queue } from './queue.ts'
+import type { AsyncOptions, CallOptions, KeyOptions, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { textOf } from './raw-json.ts'
 import { aborted, type Send } from './transport.ts'
@@ -24,13 +24,15 @@ type PushCall = {
   /** As one item, or as a list, which may hold one. */
   readonly verb: 'push' | 'pushMany'
   readonly items: readonly { readonly item: unknown; readonly priority?: number | undefined }[]
-  readonly options: KeyOptions & CallOptions
+  readonly options: KeyOptions & AsyncOptions & CallOptions
 }
 
 /** `isReplay`: an earlier call with the same key had pushed. */
 type PushedItems = {
   readonly ids: readonly string[]
   readonly isReplay: boolean
+  /** There where the items are in the service's inbox, and not in the queue yet. */
+  readonly inInbox?: { readonly messageId: string; readonly itemsAccepted: number }
 }
 
 export type Pusher = {
@@ -45,13 +47,16 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
     async push(item, options = {}) {
       checkOptions(options, optionNames.push)
       const items = [{ item, priority: options.priority }]
-      const { ids, isReplay } = await pusher.push(path, { verb: 'push', items, options })
+      const call = { verb: 'push', items, options } as const
+      const { ids, isReplay, inInbox } = await pusher.push(path, call)
+      if (inInbox !== undefined) return { messageId: inInbox.messageId }
       return present({ id: ids[0], repeated: isReplay || undefined })
     },
     async pushMany(items, options = {}) {
       checkOptions(options, optionNames.pushMany)
       const call = { verb: 'pushMany', items, options } as const
-      const { ids, isReplay } = await pusher.push(path, call)
+      const { ids, isReplay, inInbox } = await pusher.push(path, call)
+      if (inInbox !== undefined) return { itemsPushed: 0, ids, ...inInbox }
       return present({ itemsPushed: items.length, ids, repeated: isReplay || undefined })
     },
   }
@@ -91,11 +96,12 @@ type TextCall = {
   readonly texts: readonly string[]
   readonly idempotent: boolean
   readonly key: string | undefined
+  readonly respondAsync: boolean
 }
 
 function asText({ verb, items, options }: PushCall): TextCall {
-  const { idempotent = false, idempotencyKey: key } = options
-  return { verb, texts: items.map(pushText), idempotent, key }
+  const { idempotent = false, idempotencyKey: key, respondAsync = false } = options
+  return { verb, texts: items.map(pushText), idempotent, key, respondAsync }
 }
 
 function pushText({ item, priority }: PushCall['items'][number]): string {
@@ -120,11 +126,20 @@ async function sendPushes(
     method: 'POST',
     path: `${path}/push`,
     body: isLone && first.verb === 'push' ? texts[0] : `{"items":[${texts.join(',')}]}`,
-    ...(key !== undefined && { headers: { 'idempotency-key': key }, isRepeatable: true }),
+    headers: {
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(first.respondAsync && { prefer: 'respond-async' }),
+    },
+    isRepeatable: key !== undefined,
     signal,
     isFinal: (error) => !isPatient && blameOf(error) !== 'all',
   })
-  const { ids } = body as PushAnswer
+  const pushed = body as PushAnswer
+  if ('accepted' in pushed) {
+    const inInbox = { messageId: pushed.message_id, itemsAccepted: pushed.accepted }
+    return [{ ids: [], isReplay, inInbox }]
+  }
+  const { ids } = pushed
   let from = 0
   return calls.map(({ texts }) => {
     from += texts.length
@@ -132,8 +147,11 @@ async function sendPushes(
   })
 }
 
-/** What the service would refuse goes alone: it hears so in the service's words, and harms no other call. */
-function loadOf({ texts, key }: TextCall, { items }: PushCall): Load {
+/**
+ * What the service would refuse goes alone: it hears so in the service's words, and harms no other call. So does
+ * what is for the inbox, which answers otherwise.
+ */
+function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Load {
   const sizes = texts.map((text) => new TextEncoder().encode(text).length + 1)
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
   const isFit =
@@ -142,7 +160,7 @@ function loadOf({ texts, key }: TextCall, { items }: PushCall): Load {
     bytes < PUSH_BYTES_MAX &&
     sizes.every((size) => size <= ITEM_BYTES_MAX) &&
     items.every(({ priority = 0 }) => isPriority(priority))
-  return { items: texts.length, bytes, alone: key !== undefined || !isFit }
+  return { items: texts.length, bytes, alone: key !== undefined || respondAsync || !isFit }
 }
 
 const isPriority = (priority: unknown): boolean =>

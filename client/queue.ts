@@ -34,7 +34,17 @@ export type KeyOptions = {
   readonly idempotencyKey?: string | undefined
 }
 
-export type PushOptions = CallOptions & KeyOptions & { readonly priority?: number | undefined }
+export type AsyncOptions = {
+  /**
+   * Do not wait until the items are in the queue: the service puts them into its inbox, if it has one, and
+   * applies them in order, once. The answer then has a `messageId` and no ids.
+   */
+  readonly respondAsync?: boolean | undefined
+}
+
+export type PushOptions = CallOptions &
+  KeyOptions &
+  AsyncOptions & { readonly priority?: number | undefined }
 
 export type PushItem<T> = { readonly item: T | RawJson; readonly priority?: number | undefined }
 
@@ -77,15 +87,29 @@ export type PeekOptions = CallOptions & {
 /** An earlier call with the same idempotency key had pushed; this one changed nothing. */
 type Repeated = { readonly repeated?: true }
 
+/** With `respondAsync`, where the service has an inbox: the message in it. */
+type InInbox = { readonly messageId?: string }
+
 export interface Queue<T = Json> {
   readonly id: string
   /** No id comes back if the push had a key, was repeated, and its items are long gone. */
-  push(item: T | RawJson, options?: PushOptions): Promise<Repeated & { readonly id?: string }>
+  push(
+    item: T | RawJson,
+    options?: PushOptions,
+  ): Promise<Repeated & InInbox & { readonly id?: string }>
   /** 1–1,000 items and 2.5 MiB: all of them, or none. */
   pushMany(
     items: readonly PushItem<T>[],
-    options?: CallOptions & KeyOptions,
-  ): Promise<Repeated & { readonly itemsPushed: number; readonly ids: readonly string[] }>
+    options?: CallOptions & KeyOptions & AsyncOptions,
+  ): Promise<
+    Repeated &
+      InInbox & {
+        readonly itemsPushed: number
+        readonly ids: readonly string[]
+        /** In the inbox, to be pushed in a moment. */
+        readonly itemsAccepted?: number
+      }
+  >
   pop(options?: PopOptions): Promise<Popped<T>>
   acknowledge(
     lockId: string,

@@ -10,6 +10,7 @@ export type { Events, EventsProps } from './constructs/events.ts'
 export type { Concurrency } from './constructs/function-settings.ts'
 export type { Functions, LogLevel } from './constructs/functions.ts'
 export type { HttpApi, Throttle } from './constructs/http-api.ts'
+export type { Inbox } from './constructs/inbox.ts'
 export { PushPop, type PushPopProps } from './constructs/push-pop.ts'
 export {
   type ConsumerFunction,

@@ -10,6 +10,8 @@ import type { LogLevel } from './constructs/functions.ts'
 import type { PushPopProps } from './constructs/push-pop.ts'
 import {
   CONCURRENCY_MAX,
+  INBOX_CONCURRENCY_MAX,
+  INBOX_CONCURRENCY_MIN,
   RATE_HOLD_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MAX,
   REMIND_AFTER_SECONDS_MIN,
@@ -49,7 +51,14 @@ export function settingsOf(node: Node): Settings {
   )
   const sweepers = oneOf('sweepers', setting('sweepers'), sweeperCounts.map(String))
   const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
-  const concurrency = concurrencyOf(setting('concurrency'), events)
+  const inbox = oneOf('inbox', setting('inbox'), ['true', 'false']) !== 'false'
+  const inboxConcurrency = count(
+    'inboxConcurrency',
+    setting('inboxConcurrency'),
+    INBOX_CONCURRENCY_MIN,
+    INBOX_CONCURRENCY_MAX,
+  )
+  const concurrency = concurrencyOf(setting('concurrency'), { events, inbox })
   checkSweepers(Number(sweepers ?? 1), sweepEvery, concurrency)
   const rateHold = seconds('rateHold', setting('rateHold'), 0, RATE_HOLD_SECONDS_MAX)
   const waitingPops = count('waitingPops', setting('waitingPops'), 0, WAITING_POPS_MAX)
@@ -66,6 +75,8 @@ export function settingsOf(node: Node): Settings {
       authorisation: authorisationOf(setting),
       throwaway: oneOf('throwaway', setting('throwaway'), ['true', 'false']) === 'true',
       events,
+      inbox,
+      ...(inboxConcurrency !== undefined && { inboxConcurrency }),
       tracing: oneOf('tracing', setting('tracing'), ['true', 'false']) !== 'false',
       ...(sweepEvery && { sweepEvery }),
       ...(idempotencyTtl && { idempotencyTtl }),
@@ -122,8 +133,15 @@ function authorisationOf(setting: (name: string) => string | undefined): Authori
 }
 
 /** `Rate:50,Push:200` */
-function concurrencyOf(value: string | undefined, events: boolean): Concurrency {
-  const names = [...Object.keys(functionSettings), ...(events ? Object.keys(announceFiles) : [])]
+function concurrencyOf(
+  value: string | undefined,
+  { events, inbox }: { readonly events: boolean; readonly inbox: boolean },
+): Concurrency {
+  const names = [
+    ...Object.keys(functionSettings),
+    ...(events ? Object.keys(announceFiles) : []),
+    ...(inbox ? ['ApplyInbox'] : []),
+  ]
   const parts = listOf(value).map((part) => /^(\w+):(\d{1,6})$/.exec(part) ?? [])
   const counts = new Map(parts.map(([, name = '', count]) => [name, Number(count)]))
   const isMeant = [...counts].every(

@@ -8,6 +8,7 @@ import { depth } from './depth.ts'
 import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
 import { http } from './http.ts'
+import { inbox } from './inbox.ts'
 import { keyed } from './keyed.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
@@ -24,6 +25,7 @@ import { transactions } from './transactions.ts'
 /** In the order of the table; memory last, because it empties the queue that depth has filled. */
 export const scenarios: readonly Scenario[] = [
   pushSingle,
+  inbox,
   hotQueue,
   throttled,
   keyed,

@@ -1,5 +1,4 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { Pushed } from '../../lambdas/engine/queues.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
@@ -10,6 +9,7 @@ import { openInput } from '../lines/input.ts'
 import { whyNoItem, whyTooLarge } from '../lines/item-text.ts'
 import { accountSentence, pushBatches, THE_ARGUMENTS } from '../lines/push-batches.ts'
 import { badLine, type Line } from '../lines/read-lines.ts'
+import type { PushedOrAccepted } from '../target/target.ts'
 import { progressBarOn } from '../terminal/progress-bar.ts'
 
 /** The service takes 128; the number of the batch is appended. */
@@ -25,6 +25,7 @@ export const push = command({
     file: text('F', 'read lines from F; - is stdin'),
     text: flag('each argument or line is a text, not JSON'),
     priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
+    async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
   notes: [
@@ -56,6 +57,7 @@ export const push = command({
       bytes: lines.bytes,
       progress: progressBarOn(io.stderr, 'Pushing'),
       interrupt,
+      respondAsync: given.async === true,
       // The batches of a key must be the same when they come again.
       idleMs: lines.name === 'stdin' && key === undefined ? PIPE_IDLE_MS : undefined,
       keyOf: (_, index) => key && (index === 0 ? key : `${key}#${index + 1}`),
@@ -63,7 +65,10 @@ export const push = command({
         if (isJson) await print(pushedLine(batch, pushed))
       },
     })
-    if (!isJson) tell(accountSentence(account, (items) => `Pushed ${items} to ${queue}`))
+    if (!isJson) {
+      const done = account.accepted ? `to the inbox, for ${queue}` : `to ${queue}`
+      tell(accountSentence(account, (items) => `Pushed ${items} ${done}`))
+    }
     return exitCodes.done
   },
 })
@@ -107,10 +112,14 @@ function checkedKey(key: string | undefined): string | undefined {
   )
 }
 
-const pushedLine = ({ items, firstLine, lastLine }: Batch, { ids, repeated }: Pushed): string =>
+const pushedLine = (
+  { items, firstLine, lastLine }: Batch,
+  { ids, repeated, messageId }: PushedOrAccepted,
+): string =>
   JSON.stringify({
-    items_pushed: items.length,
-    ids,
+    ...(messageId === undefined
+      ? { items_pushed: items.length, ids }
+      : { accepted: items.length, message_id: messageId }),
     first_line: firstLine,
     last_line: lastLine,
     repeated,

@@ -1,12 +1,12 @@
 // What push and import share: batches one after the other, with progress, and an account of what
 // was pushed when something goes wrong.
 
-import type { Pushed, PushItem } from '../../lambdas/engine/queues.ts'
+import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { codeOf, exitCodeOf } from '../explain.ts'
 import { Failure, interrupted, messageOf } from '../failure.ts'
-import type { Target } from '../target/target.ts'
+import type { PushedOrAccepted, Target } from '../target/target.ts'
 import { counted, grouped } from '../terminal/amounts.ts'
 import type { ProgressBar } from '../terminal/progress-bar.ts'
 import { type Batch, batchesOf, type LineItem } from './batches.ts'
@@ -23,12 +23,19 @@ type PushRun = {
   readonly interrupt: AbortSignal
   /** Push what is there when nothing has come for so long. */
   readonly idleMs?: number | undefined
+  /** Into the inbox, where the service has one. */
+  readonly respondAsync?: boolean
   keyOf(batch: Batch, index: number): string | undefined
-  onPushed(batch: Batch, pushed: Pushed): Promise<void>
+  onPushed(batch: Batch, pushed: PushedOrAccepted): Promise<void>
 }
 
 /** `added` by this run; the others had been pushed before, with the same keys. */
-type Account = { readonly added: number; readonly before: number }
+type Account = {
+  readonly added: number
+  readonly before: number
+  /** They are in the inbox. */
+  readonly accepted?: boolean
+}
 
 /** In order, one push at a time: that is the order in which they will be popped. */
 export async function pushBatches(run: PushRun): Promise<Account> {
@@ -37,15 +44,21 @@ export async function pushBatches(run: PushRun): Promise<Account> {
   let before = 0
   let lastLine = 0
   let index = 0
+  let accepted = false
   try {
     for await (const batch of batchesOf(run.items, run.idleMs)) {
       if (interrupt.aborted) break
       const idempotencyKey = run.keyOf(batch, index)
       const items: PushItem[] = batch.items.map(({ text, priority }) => present({ text, priority }))
-      const request = present({ items, idempotencyKey })
+      const request = present({
+        items,
+        idempotencyKey,
+        respondAsync: run.respondAsync || undefined,
+      })
       const pushed = await target.push(queue, request).catch((error: unknown) => {
         throw notPushed(run, batch, added + before, lastLine, error)
       })
+      accepted ||= pushed.messageId !== undefined
       if (pushed.repeated) before += items.length
       else added += items.length
       lastLine = batch.lastLine
@@ -62,7 +75,7 @@ export async function pushBatches(run: PushRun): Promise<Account> {
   if (interrupt.aborted) {
     throw interrupted(`Stopped. ${sentenceOfDone(run, added + before, lastLine)}`)
   }
-  return { added, before }
+  return { added, before, accepted }
 }
 
 /** `Pushed 200 items to orders; 1,000 had been pushed before.` */

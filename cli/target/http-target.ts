@@ -30,9 +30,9 @@ export function openHttpTarget(
   })
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
-    push(queue, { items, idempotencyKey }) {
+    push(queue, { items, idempotencyKey, respondAsync }) {
       const entries = items.map(({ text, priority }) => ({ item: rawJson(text), priority }))
-      return queueOf(queue).pushMany(entries, { idempotencyKey })
+      return queueOf(queue).pushMany(entries, { idempotencyKey, respondAsync })
     },
     // Not with the signal: the service does not notice that we hang up, and would pop for nobody.
     async pop(queue, { requireAck = false, idempotencyKey: _, signal: __, ...request } = {}) {

@@ -1,6 +1,6 @@
 import type { ConfigurationChange } from '../../client/index.ts'
 import type { Configuration } from '../../lambdas/engine/core/configuration.ts'
-import type { QueueState, Queues } from '../../lambdas/engine/queues.ts'
+import type { Pushed, PushRequest, QueueState, Queues } from '../../lambdas/engine/queues.ts'
 
 /**
  * What commands talk to: the engine's own verbs, over HTTP or on the table itself. Items are JSON
@@ -8,16 +8,13 @@ import type { QueueState, Queues } from '../../lambdas/engine/queues.ts'
  */
 export type Target = Pick<
   Queues,
-  | 'push'
-  | 'pop'
-  | 'acknowledge'
-  | 'acknowledgeMany'
-  | 'extend'
-  | 'release'
-  | 'browse'
-  | 'purge'
-  | 'redrive'
+  'pop' | 'acknowledge' | 'acknowledgeMany' | 'extend' | 'release' | 'browse' | 'purge' | 'redrive'
 > & {
+  /** `respondAsync`: into the inbox of a service that has one, and into the queue where there is none. */
+  push(
+    queue: string,
+    request: PushRequest & { readonly respondAsync?: boolean },
+  ): Promise<PushedOrAccepted>
   configuration(queue: string): Promise<Configured>
   /** Only if it is still the one with this tag, where one is given. */
   configure(
@@ -36,6 +33,9 @@ export type Target = Pick<
   readonly asTyped: string
   close(): void
 }
+
+/** With the message that it is in the inbox, if it is there. */
+export type PushedOrAccepted = Pushed & { readonly messageId?: string }
 
 /** Settings that apply, and the tag of their revision without its quotes. */
 export type Configured = { readonly settings: Configuration; readonly etag: string }

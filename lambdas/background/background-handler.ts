@@ -1,4 +1,4 @@
-import type { FunctionName } from '../runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../runtime/function-name.ts'
 import { type InvocationContext, remainingMsOf, stopwatch } from '../runtime/invocation.ts'
 import { describeError, type Fields, type Log } from '../runtime/log.ts'
 import { Tally, usageOf, withTally } from '../runtime/tally.ts'
@@ -21,7 +21,7 @@ type Report<A> = {
 
 /** Writes one log line a run, with its metrics, even if it fails. */
 export function backgroundHandler<E, A>(
-  name: FunctionName,
+  name: FunctionName | OptionalFunctionName,
   log: Log,
   work: (event: E, run: Run) => Promise<Report<A>>,
 ): (event: E, context?: InvocationContext) => Promise<A> {

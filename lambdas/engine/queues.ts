@@ -11,6 +11,7 @@ import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
 import { redrive } from './operations/moving/redrive.ts'
 import { popOrWait } from './operations/popping/wait.ts'
+import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
@@ -33,6 +34,7 @@ export function createQueues(options: QueuesOptions): Queues {
   warnWithoutZstd()
   return {
     ...pushVerbs(engine, batchingOf(options.linger)),
+    apply: (queue, messages, request) => apply(engine, queue, messages, request),
     pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
     transact: (queue, items, send) => transact(engine, queue, items, send),
     pop: (queue, request) => popOrWait(engine, queue, request),

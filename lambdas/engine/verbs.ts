@@ -1,3 +1,4 @@
+import type { ApplyingVerbs } from './applying-verbs.ts'
 import type { ConfiguringVerbs } from './configuring-verbs.ts'
 import type { Configuration } from './core/configuration.ts'
 import type { DeadLetter } from './core/entry.ts'
@@ -7,6 +8,7 @@ import type { TransactItem } from './core/transact-item.ts'
 
 // What callers of the engine ask for, and what they get.
 
+export type * from './applying-verbs.ts'
 export type * from './configuring-verbs.ts'
 export type { PopRequest, PushItem, PushRequest, TransactItem }
 
@@ -14,7 +16,7 @@ export type { PopRequest, PushItem, PushRequest, TransactItem }
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues extends ConfiguringVerbs {
+export interface Queues extends ConfiguringVerbs, ApplyingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
   flush(): Promise<void>

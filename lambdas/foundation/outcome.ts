@@ -28,6 +28,7 @@ const byName: Readonly<Record<string, Failure>> = {
   ThrottlingException: 'throttled',
   Throttling: 'throttled',
   RequestLimitExceeded: 'throttled',
+  RequestThrottled: 'throttled',
   TransactionConflictException: 'conflict',
   // The same token is being worked on.
   TransactionInProgressException: 'conflict',

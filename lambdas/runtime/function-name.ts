@@ -8,3 +8,6 @@ export type FunctionName =
   | 'ReturnExpiredLocks'
   | 'Housekeep'
   | 'Health'
+
+/** Those that a service has only with a setting: with events, with an inbox. */
+export type OptionalFunctionName = 'Announce' | 'ApplyInbox'

@@ -15,6 +15,12 @@ export const metrics = {
   /** Released by a consumer or returned by the sweeper; not items that a pop took from an expired lock. */
   ItemsReturned: 'Count',
   ItemsDeadLettered: 'Count',
+  /** Items that were accepted for the inbox (202); applied, they count as pushed. */
+  InboxAccepted: 'Count',
+  /** Items that came out of the inbox into their queues. */
+  InboxApplied: 'Count',
+  /** Messages of the inbox that could not be pushed, and went to dead letters. */
+  InboxRefused: 'Count',
   /** Conditions that did not hold and transactions that met another: lost races, mostly. */
   Conflicts: 'Count',
   /** Requests to DynamoDB, repeated ones included. */

@@ -4,6 +4,10 @@ export const variables = {
   logLevel: 'PUSHPOP_LOG_LEVEL',
   table: 'PUSHPOP_TABLE',
   bucket: 'PUSHPOP_BUCKET',
+  /** The address of the inbox, for the functions that send to it and apply it. */
+  inbox: 'PUSHPOP_INBOX',
+  /** The address of its dead-letter queue, for what can be applied to no queue. */
+  inboxFailures: 'PUSHPOP_INBOX_FAILURES',
   /** The ARN, for the function that announces. */
   eventBus: 'PUSHPOP_EVENT_BUS',
   /** `off` where nobody announces. */

@@ -28,7 +28,12 @@ export type Bundle = FunctionFiles & {
   importsOf(input: string): readonly string[]
 }
 
-const S3_FILE = 'client-s3.mjs'
+/**
+ * Clients that a function loads when it first needs them, if ever. Of SQS's only what our own functions use is
+ * there: a consumer that has it for itself bundles it as any other package.
+ */
+const lazyClientsOf = (own: boolean): readonly string[] =>
+  own ? ['client-s3', 'client-sqs'] : ['client-s3']
 
 /**
  * Bundles all handlers in one build: they share nearly everything, and eight builds that each parse the
@@ -64,24 +69,38 @@ function buildAll(
   { external = [], banner, define = {}, minify = true }: Bundling = {},
   sourcemap: 'external' | 'linked' | false = false,
 ): Built {
-  const own = isOwn(entries) ? { '@smithy/node-http-handler': beside('own-request-handler') } : {}
+  const isOurs = isOwn(entries)
+  const lazyClients = lazyClientsOf(isOurs)
+  const own = isOurs ? { '@smithy/node-http-handler': beside('own-request-handler') } : {}
   const handlers = build(entries, {
     sourcemap,
     minify,
     define: { ...define },
     ...(banner !== undefined && { banner: { js: banner } }),
-    // S3's client is loaded when first needed, from a build of its own. In the same build, esbuild
-    // puts whatever both clients could reach into a chunk that is loaded at the start: 42 KB of S3's
-    // XML, and a cold start of 1.27 instead of 1.13 times that of a bare DynamoDB client.
-    alias: { ...own, '@aws-sdk/client-s3': `./${S3_FILE}` },
-    external: [`./${S3_FILE}`, ...external],
+    // They come from builds of their own. In the same build, esbuild puts whatever two clients could reach
+    // into a chunk that is loaded at the start: of S3's, 42 KB of XML, and a cold start of 1.27 instead of
+    // 1.13 times that of a bare DynamoDB client.
+    alias: {
+      ...own,
+      ...Object.fromEntries(lazyClients.map((name) => [`@aws-sdk/${name}`, `./${name}.mjs`])),
+    },
+    external: [...lazyClients.map((name) => `./${name}.mjs`), ...external],
   })
-  // Its places are the SDK's: a map of it is for our own functions alone.
-  const mapOfS3 = sourcemap === 'external' && sourcemap
-  const s3 = build({ 'client-s3': beside('client-s3') }, { alias: own, sourcemap: mapOfS3 })
+  const imported = new Set(
+    [...handlers.outputs.values()].flatMap(({ imports }) => imports.map(({ path }) => path)),
+  )
+  const lazy = lazyClients
+    .filter((name) => imported.has(`./${name}.mjs`))
+    // Their places are the SDK's: a map of them is for our own functions alone.
+    .map((name) =>
+      build(
+        { [name]: beside(name) },
+        { alias: own, sourcemap: sourcemap === 'external' && sourcemap },
+      ),
+    )
   return {
-    outputs: new Map([...s3.outputs, ...handlers.outputs]),
-    sources: { ...s3.sources, ...handlers.sources },
+    outputs: new Map([...lazy, handlers].flatMap(({ outputs }) => [...outputs])),
+    sources: Object.assign({}, ...lazy.map(({ sources }) => sources), handlers.sources),
   }
 }
 

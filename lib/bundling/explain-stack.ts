@@ -15,7 +15,8 @@ import { entriesOf } from './bundled-code.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 /** `file:///var/task/chunk-ABCDEFGH.mjs:1:2345`, wherever the bundle was. */
-const place = /(?:file:\/\/)?[^\s()]*\/((?:index|client-s3|chunk-[A-Z0-9]+)\.mjs):(\d+):(\d+)/g
+const place =
+  /(?:file:\/\/)?[^\s()]*\/((?:index|client-s3|client-sqs|chunk-[A-Z0-9]+)\.mjs):(\d+):(\d+)/g
 
 const groupOf = (name: string) => handlerGroups.find((files) => Object.hasOwn(files, name))
 

@@ -81,7 +81,7 @@ export class Alarms extends Construct {
 }
 
 function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
-  const { api, functions, table, failures, events, serviceName, itemAge, sweepers } = props
+  const { api, functions, table, failures, events, inbox, serviceName, itemAge, sweepers } = props
   const { Pop, Push, ReturnExpiredLocks, Housekeep } = functions
   return {
     CallsFail: {
@@ -214,6 +214,7 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         periods: 1,
       },
     }),
+    ...(inbox && inboxAlarms(inbox)),
     ...Object.fromEntries(
       Object.entries(refusedMetrics(table.tableName, minute)).map(([id, metric]) => [
         `AQueueIsHot${camelCase(id)}`,
@@ -241,6 +242,28 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
     }),
   }
 }
+
+const inboxAlarms = ({ queue, failures }: NonNullable<Watched['inbox']>) => ({
+  InboxIsBehind: {
+    felt: 'Items that were accepted arrive late in their queues: one has waited in the inbox for ten minutes.',
+    page: 'docs/inbox.md',
+    section: 'the-inbox-is-behind',
+    metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, ...minute }),
+    limit: { above: 600 },
+    periods: 3,
+  },
+  InboxGaveUp: {
+    felt: 'Items that were accepted are in no queue: the inbox gave up on them.',
+    page: 'docs/inbox.md',
+    section: 'the-inbox-gave-up',
+    metric: failures.metricApproximateNumberOfMessagesVisible({
+      statistic: Stats.MAXIMUM,
+      ...fiveMinutes,
+    }),
+    limit: { above: 0 },
+    periods: 1,
+  },
+})
 
 /**
  * Not of the gateway's latency over all calls: one that waits for its turn in a rate limit, or for an item,

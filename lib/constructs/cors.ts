@@ -15,6 +15,7 @@ export const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
     'content-type',
     'idempotency-key',
     'if-match',
+    'prefer',
     // Signed requests, and the hyphenated spelling of what a pop takes as parameters.
     'x-amz-content-sha256',
     'x-amz-date',
@@ -28,6 +29,7 @@ export const corsOf = (origins: readonly string[]): CorsPreflightOptions => ({
   exposeHeaders: [
     'etag',
     'idempotency-replayed',
+    'preference-applied',
     'ratelimit',
     'ratelimit-policy',
     'retry-after',

@@ -1,4 +1,4 @@
-import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
 
 export type FunctionSetting = {
   /** In `lambdas/handlers`. */
@@ -112,7 +112,7 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
  * How many environments a function may have at once. Lambda reserves that many for it, so all other functions
  * of the account have fewer; 100 of the account's (10 in a new account) cannot be reserved.
  */
-export type Concurrency = Readonly<Partial<Record<FunctionName | 'Announce', number>>>
+export type Concurrency = Readonly<Partial<Record<FunctionName | OptionalFunctionName, number>>>
 
 /** It exists only with events, and serves no caller: so it is not among the others. */
 export const announceSetting: FunctionSetting = {
@@ -123,6 +123,26 @@ export const announceSetting: FunctionSetting = {
   // Ten chunks of ten entries, each tried for some seconds at worst; the rest is reported.
   timeoutSeconds: 60,
 }
+
+/** It exists only with an inbox. */
+export const applyInboxSetting: FunctionSetting = {
+  file: 'apply-inbox.ts',
+  description: 'PushPop: applies what was pushed by way of the inbox, in order',
+  // As a push: ten messages are one append, or ten side by side.
+  memoryMb: REQUEST_MB,
+  // An append that waits for a throttled table gives up after some seconds; what is left then comes again.
+  // The inbox hides a batch for six times as long, which is how late a batch comes again that died.
+  timeoutSeconds: 30,
+}
+
+/**
+ * The functions with an inbox, built apart from those without: where there is none, no other function has
+ * anything of it. `PushInbox` takes the place of `Push`.
+ */
+export const inboxFiles = {
+  PushInbox: 'push-inbox.ts',
+  ApplyInbox: applyInboxSetting.file,
+} as const
 
 /** Built apart from the others: see functions.ts. */
 export const announceFiles = { Announce: announceSetting.file } as const
@@ -141,4 +161,5 @@ export const handlerGroups: readonly Readonly<Record<string, string>>[] = [
   handlerFiles,
   rateFiles,
   announceFiles,
+  inboxFiles,
 ]

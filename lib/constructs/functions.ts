@@ -2,17 +2,20 @@ import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
 import type { Duration } from 'aws-cdk-lib/core'
 import type { Construct } from 'constructs'
-import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
 import { variables } from '../../lambdas/runtime/variables.ts'
 import { BundledHandlers } from '../bundling/bundled-code.ts'
 import {
   announceFiles,
   announceSetting,
+  applyInboxSetting,
   type Concurrency,
   functionSettings,
   handlerFiles,
+  inboxFiles,
   rateFiles,
 } from './function-settings.ts'
+import type { Inbox } from './inbox.ts'
 import { type QueueConfigPattern, queueConfigText } from './queue-config.ts'
 import { type CommonSettings, ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
@@ -33,31 +36,38 @@ type FunctionsProps = CommonSettings & {
   readonly concurrency: Concurrency
   /** Without it nothing is announced, and the engine leaves out the flags for it. */
   readonly bus: EventBus | undefined
+  /** Without it a push is a push, whatever its caller prefers. */
+  readonly inbox: Inbox | undefined
 }
 
-export type Functions = Readonly<Record<FunctionName, ServiceFunction>> & {
-  /** Only with events. */
-  readonly Announce?: ServiceFunction
-}
+export type Functions = Readonly<Record<FunctionName, ServiceFunction>> &
+  Readonly<Partial<Record<OptionalFunctionName, ServiceFunction>>>
 
 type Environment = Readonly<Record<string, string>>
 
 /**
- * Makes nine functions, each with the rights of its duty, and the one that makes the events. They are in
+ * Makes nine functions, each with the rights of its duty, and those that a setting brings. They are in
  * the caller's scope, so that they are called `Push` and not `FunctionsPush`: people type these names.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
-  const { storage, logRetention, tracing, throwaway, concurrency, bus } = props
+  const { storage, logRetention, tracing, throwaway, concurrency, bus, inbox } = props
   const handlers = new BundledHandlers(handlerFiles)
   const rateHandler = new BundledHandlers(rateFiles)
-  const make = (name: FunctionName, environment: Environment): ServiceFunction => {
-    const code = name === 'Rate' ? rateHandler.code(name) : handlers.code(name)
-    const common = { environment, logRetention, tracing, throwaway }
+  const inboxHandlers = new BundledHandlers(inboxFiles)
+  const codeOf = (name: FunctionName | 'ApplyInbox') => {
+    if (name === 'Rate') return rateHandler.code(name)
+    if (name === 'ApplyInbox') return inboxHandlers.code(name)
+    return name === 'Push' && inbox ? inboxHandlers.code('PushInbox') : handlers.code(name)
+  }
+  const make = (name: FunctionName | 'ApplyInbox', environment: Environment): ServiceFunction => {
     const made = new ServiceFunction(scope, name, {
-      setting: functionSettings[name],
-      code,
+      setting: name === 'ApplyInbox' ? applyInboxSetting : functionSettings[name],
+      code: codeOf(name),
       concurrency: concurrency[name],
-      ...common,
+      environment,
+      logRetention,
+      tracing,
+      throwaway,
     })
     const access: StorageAccess | undefined = storageAccess[name]
     if (access !== undefined) {
@@ -66,9 +76,9 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     }
     return made
   }
-  const { every, rated, stored, popped, swept, announcing } = environments(props)
-  return {
-    Push: make('Push', stored),
+  const { every, rated, pushed, stored, popped, swept, announcing, applied } = environments(props)
+  const functions: Functions = {
+    Push: make('Push', pushed),
     Pop: make('Pop', popped),
     Settle: make('Settle', stored),
     Inspect: make('Inspect', stored),
@@ -90,7 +100,10 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
         throwaway,
       }),
     }),
+    ...(inbox && { ApplyInbox: make('ApplyInbox', applied) }),
   }
+  inbox?.grantSend(functions.Push)
+  return functions
 }
 
 /** What `lambdas/runtime` reads. The function that anybody may call gets no table's name. */
@@ -105,9 +118,8 @@ function environments({
   remindAfter,
   queueConfig,
   bus,
-}: FunctionsProps): Readonly<
-  Record<'every' | 'rated' | 'stored' | 'popped' | 'swept' | 'announcing', Environment>
-> {
+  inbox,
+}: FunctionsProps) {
   const every = { [variables.service]: serviceName, [variables.logLevel]: logLevel }
   const onTable = { ...every, [variables.table]: storage.table.tableName }
   const rated = {
@@ -124,6 +136,11 @@ function environments({
     // The flags would cost a pop of the last item one write, and nobody would read them.
     ...(!bus && { [variables.events]: 'off' }),
   }
+  const pushed = { ...stored, ...(inbox && { [variables.inbox]: inbox.queue.queueUrl }) }
+  const applied = {
+    ...pushed,
+    ...(inbox && { [variables.inboxFailures]: inbox.failures.queueUrl }),
+  }
   const popped = {
     ...stored,
     ...(waitingPops !== undefined && { [variables.waitingPops]: String(waitingPops) }),
@@ -134,5 +151,5 @@ function environments({
     ...(queueConfig && { [variables.queueConfig]: queueConfigText(queueConfig) }),
   }
   const announcing = { ...every, ...(bus && { [variables.eventBus]: bus.eventBusArn }) }
-  return { every, rated, stored, popped, swept, announcing }
+  return { every, rated, pushed, stored, popped, swept, announcing, applied }
 }

@@ -11,6 +11,7 @@ import type { Concurrency } from './function-settings.ts'
 import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
 import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
+import { INBOX_CONCURRENCY, Inbox } from './inbox.ts'
 import type { QueueConfigPattern } from './queue-config.ts'
 import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
@@ -70,7 +71,14 @@ export type PushPopProps = {
   readonly events?: boolean
   /** How long the archive keeps events for a replay; a week unless set. */
   readonly eventArchive?: Duration
-  /** Twenty alarms, at $0.10 a month for each metric they read; on unless set. */
+  /**
+   * A queue of SQS for pushes that are applied later, in order and once: from callers who prefer not to wait,
+   * and from anything in AWS that may send to it. Off unless set: while idle it costs some $0.30 a month.
+   */
+  readonly inbox?: boolean
+  /** How many environments apply the inbox at once: 2 to 1,000; 5 unless set. */
+  readonly inboxConcurrency?: number
+  /** Twenty alarms, and two for an inbox, at $0.10 a month for each metric they read; on unless set. */
   readonly alarms?: boolean
   /** Gets a message when an alarm begins and when it is over. */
   readonly alarmTopic?: ITopic
@@ -92,6 +100,8 @@ export class PushPop extends Construct {
   readonly failures: Queue
   /** There unless turned off. */
   readonly events?: Events
+  /** There where it is asked for. */
+  readonly inbox?: Inbox
   /** What the functions of its consumers have in common with its own. */
   readonly common: CommonSettings
 
@@ -112,7 +122,8 @@ export class PushPop extends Construct {
         archiveFor: props.eventArchive ?? Duration.days(7),
       })
     }
-    const { events } = this
+    if (props.inbox === true) this.inbox = new Inbox(this, 'Inbox', { throwaway })
+    const { events, inbox } = this
 
     this.functions = makeFunctions(this, {
       serviceName,
@@ -127,6 +138,7 @@ export class PushPop extends Construct {
       queueConfig: props.queueConfig,
       concurrency: props.concurrency ?? {},
       bus: events?.bus,
+      inbox,
     })
     const { functions } = this
 
@@ -149,8 +161,9 @@ export class PushPop extends Construct {
       table: storage.table,
       housekeeper: functions.Housekeep,
     }).failures
-    const { Announce: announcer } = functions
+    const { Announce: announcer, ApplyInbox: applier } = functions
     if (announcer) events?.follow(storage.table, announcer)
+    if (applier) inbox?.applyBy(applier, props.inboxConcurrency ?? INBOX_CONCURRENCY)
 
     const { table } = storage
     const { failures } = this
@@ -161,6 +174,7 @@ export class PushPop extends Construct {
       table,
       failures,
       events: events && announcer && { announcer, failures: events.failures },
+      inbox: inbox && applier && { applier, queue: inbox.queue, failures: inbox.failures },
     }
     const alarmNames =
       props.alarms === false

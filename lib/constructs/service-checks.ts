@@ -13,6 +13,9 @@ export const WAITING_POPS_MAX = 200
 /** Sooner would be beside a consumer that starts cold; later than reminders ever come. */
 export const REMIND_AFTER_SECONDS_MIN = 10
 export const REMIND_AFTER_SECONDS_MAX = 3_600
+/** What Lambda takes as the concurrency of a queue of SQS. */
+export const INBOX_CONCURRENCY_MIN = 2
+export const INBOX_CONCURRENCY_MAX = 1_000
 /** More than any account has. */
 export const CONCURRENCY_MAX = 100_000
 
@@ -21,6 +24,8 @@ export type Checked = {
   readonly waitingPops?: number
   readonly concurrency?: Concurrency
   readonly events?: boolean
+  readonly inbox?: boolean
+  readonly inboxConcurrency?: number
   readonly sweepers?: number
   readonly sweepEvery?: Duration
   readonly remindAfter?: Duration
@@ -72,6 +77,7 @@ export function checkService(id: string, props: Checked): void {
     )
   }
   checkGateway(props, refuse)
+  checkInbox(props, refuse)
   if (events === false && concurrency.Announce !== undefined) {
     refuse('`concurrency.Announce` is for a function that is not there with `events: false`')
   }
@@ -93,6 +99,20 @@ function checkGateway({ throttle, serviceName }: Checked, refuse: (reason: strin
       `\`serviceName\` must be 1 to 256 letters, digits, ".", "_" and "-", and is "${serviceName}"`,
     )
   }
+}
+
+function checkInbox(
+  { inbox = false, inboxConcurrency: count = INBOX_CONCURRENCY_MIN, concurrency = {} }: Checked,
+  refuse: (reason: string) => never,
+): void {
+  if (!Number.isInteger(count) || count < INBOX_CONCURRENCY_MIN || count > INBOX_CONCURRENCY_MAX) {
+    refuse(
+      `\`inboxConcurrency\` must be an integer from ${INBOX_CONCURRENCY_MIN} to ${INBOX_CONCURRENCY_MAX}, and is ${count}`,
+    )
+  }
+  const { ApplyInbox: reserved } = concurrency
+  if (reserved === undefined) return
+  if (!inbox) refuse('`concurrency.ApplyInbox` is for a function that is there with `inbox: true`')
 }
 
 const isFiner = (sweepEvery: Duration | undefined): boolean =>

@@ -39,6 +39,7 @@ export class ServiceDashboard extends Construct {
       items(props),
       background(props),
       ...(props.events ? [announced(props.events)] : []),
+      ...(props.inbox ? [inbox(props, props.inbox)] : []),
       store(props),
     ]
     this.dashboard = new Dashboard(this, 'Default', {
@@ -138,6 +139,37 @@ const announced = ({ announcer, failures }: NonNullable<Watched['events']>): IWi
     announcer.metric('IteratorAge', { statistic: Stats.MAXIMUM, label: 'oldest write' }),
   ]),
   graph('Events given up, batches', [
+    failures.metricApproximateNumberOfMessagesVisible({
+      statistic: Stats.MAXIMUM,
+      label: 'given up on',
+    }),
+  ]),
+]
+
+const inbox = (
+  { serviceName }: Watched,
+  { queue, failures }: NonNullable<Watched['inbox']>,
+): IWidget[] => [
+  graph('Inbox', [
+    serviceMetric(serviceName, 'InboxAccepted', { label: 'items accepted' }),
+    serviceMetric(serviceName, 'InboxApplied', { label: 'items applied' }),
+    serviceMetric(serviceName, 'InboxRefused', { label: 'messages refused' }),
+  ]),
+  graph('Inbox behind, seconds', [
+    queue.metricApproximateAgeOfOldestMessage({
+      statistic: Stats.MAXIMUM,
+      label: 'oldest message',
+    }),
+  ]),
+  graph('Messages in the inbox', [
+    queue.metricApproximateNumberOfMessagesVisible({
+      statistic: Stats.MAXIMUM,
+      label: 'waiting',
+    }),
+    queue.metricApproximateNumberOfMessagesNotVisible({
+      statistic: Stats.MAXIMUM,
+      label: 'being applied',
+    }),
     failures.metricApproximateNumberOfMessagesVisible({
       statistic: Stats.MAXIMUM,
       label: 'given up on',

@@ -52,4 +52,6 @@ export const storageAccess = {
   },
   Housekeep: moveItems,
   Health: undefined,
-} as const satisfies Record<FunctionName, StorageAccess | undefined>
+  /** A push, by another way. */
+  ApplyInbox: moveItems,
+} as const satisfies Record<FunctionName | 'ApplyInbox', StorageAccess | undefined>

@@ -13,4 +13,8 @@ export type Watched = {
   readonly failures: Queue
   /** Only with events: the function that announces them, and the queue for what it gave up. */
   readonly events: { readonly announcer: LambdaFunction; readonly failures: Queue } | undefined
+  /** Only with an inbox: its queue, what applies it, and the queue for what that gave up. */
+  readonly inbox:
+    | { readonly applier: LambdaFunction; readonly queue: Queue; readonly failures: Queue }
+    | undefined
 }

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { isObject } from '../template/assembly.ts'
 import { ACCOUNT, REGION } from '../template/identities.ts'
 import type { EventRulePlan, TargetPlan } from '../template/plan-events.ts'
+import { transformed, valueAt } from './input-transformer.ts'
 import { compilePattern, type Predicate } from './pattern.ts'
 import { eventTime } from './schedules.ts'
 
@@ -70,14 +71,13 @@ export class EventBuses {
 }
 
 /** What a target gets of an event. */
-export function inputOf({ input, inputPath }: TargetPlan, event: BusEvent): string {
+export function inputOf(
+  { input, inputPath = '$', inputTransformer }: TargetPlan,
+  event: BusEvent,
+): string {
   if (input !== undefined) return input
-  const path = inputPath?.split('.').slice(1) ?? []
-  const part = path.reduce<unknown>(
-    (value, field) => (isObject(value) ? value[field] : undefined),
-    event,
-  )
-  return JSON.stringify(part ?? null)
+  if (inputTransformer !== undefined) return transformed(inputTransformer, event)
+  return JSON.stringify(valueAt(event, inputPath) ?? null)
 }
 
 function parseDetail(detail: unknown): Readonly<Record<string, unknown>> | undefined {

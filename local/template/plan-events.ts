@@ -1,3 +1,4 @@
+import type { InputTransformer } from '../events/input-transformer.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
 import { objectsOf } from './property-values.ts'
@@ -9,6 +10,7 @@ export type TargetPlan = (FunctionTarget | QueueTarget) & {
   readonly input?: string | undefined
   /** `$.detail`: the part of the event that the target gets. */
   readonly inputPath?: string | undefined
+  readonly inputTransformer?: InputTransformer | undefined
 }
 
 type FunctionTarget = { readonly functionArn: string }
@@ -62,20 +64,25 @@ function planTargets(
       )
       return []
     }
-    if (target.InputTransformer !== undefined) {
-      throw new StartError(
-        `Cannot run the rule ${rule.logicalId} because the local stack does not transform inputs; ` +
-          'give the target an Input or an InputPath',
-      )
-    }
     return [
       {
         ...destination,
         ...(target.Input !== undefined && { input: String(target.Input) }),
         ...(target.InputPath !== undefined && { inputPath: String(target.InputPath) }),
+        ...(isObject(target.InputTransformer) && {
+          inputTransformer: transformerOf(target.InputTransformer),
+        }),
       },
     ]
   })
+}
+
+function transformerOf({
+  InputPathsMap,
+  InputTemplate,
+}: Readonly<Record<string, unknown>>): InputTransformer {
+  const paths = isObject(InputPathsMap) ? (InputPathsMap as Record<string, string>) : {}
+  return { paths, template: String(InputTemplate) }
 }
 
 function destinationOf(

@@ -69,7 +69,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/consumer/core': ['lambdas/foundation/shared'],
   'lambdas/consumer': service,
   'lambdas/background': service,
-  'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background'],
+  // A message is read as a push's body is.
+  'lambdas/inbox': [...service, 'lambdas/http', 'lambdas/background'],
+  'lambdas/handlers': [...service, 'lambdas/http', 'lambdas/background', 'lambdas/inbox'],
 
   // Published by itself, and loaded by browsers.
   client: ['lambdas/foundation/shared', 'lambdas/consumer/core'],

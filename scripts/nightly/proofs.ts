@@ -40,6 +40,19 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
       figures: /^\d+ seeds in /,
     },
     {
+      name: 'inbox-simulation',
+      command: ['test/proofs/inbox-simulation/main.ts', ...seeds(5_000)],
+      figures: /^\d+ seeds in /,
+    },
+    {
+      name: 'inbox-simulation-large',
+      command: [
+        'test/proofs/inbox-simulation/main.ts',
+        ...['--from', from, '--seeds', times(10), '--queues', '100', '--messages', '20000'],
+      ],
+      figures: /^\d+ seeds in /,
+    },
+    {
       name: 'linearisability',
       command: [
         'node_modules/vitest/vitest.mjs',

@@ -8,7 +8,13 @@ import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.t
 import { type Route, routes } from '../../lambdas/http/routes.ts'
 import { error } from '../../lambdas/http/schemas/answers.ts'
 import type { BodyCall, Call } from '../../lambdas/http/schemas/call.ts'
-import { commonErrors, type Operation, type OperationId, operations } from './operations.ts'
+import {
+  type Accepted,
+  commonErrors,
+  type Operation,
+  type OperationId,
+  operations,
+} from './operations.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -49,6 +55,7 @@ export function openApiDocument(): Json {
             'change made only if nobody else has changed it since; the answer to the change has the next one.',
           schema: { type: 'string' },
         },
+        PreferenceApplied: { description: '`respond-async`.', schema: { type: 'string' } },
         IdempotencyReplayed: {
           description:
             '`true`: an earlier request with this key did it, and this one changed nothing.',
@@ -151,6 +158,12 @@ const headers = {
       'the answer is 412, and nothing changes. Several, of which one must match, or `*` for any.',
     schema: { type: 'string' },
   },
+  Prefer: {
+    name: 'Prefer',
+    description:
+      '`respond-async`: answer once the push is in the inbox. Any other preference is ignored.',
+    schema: { type: 'string' },
+  },
 }
 
 function queryParameters({ parameters }: Call): Json[] {
@@ -174,14 +187,11 @@ function requestBody({ kind, schema, or }: BodyCall): Json {
 
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
-function accepted(operation: Operation, answer: v.GenericSchema): Json {
+function accepted(operation: Operation, { says, answer, header }: Accepted): Json {
   const made = success(operation, answer)
   const headers = made.headers as Json
-  return {
-    ...made,
-    description: 'A turn is promised',
-    headers: { ...headers, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
-  }
+  const $ref = `#/components/headers/${header.replace('-', '')}`
+  return { ...made, description: says, headers: { ...headers, [header]: { $ref } } }
 }
 
 function success(operation: Operation, answer: v.GenericSchema | undefined): Json {

@@ -41,6 +41,13 @@ import {
 
 export type OperationId = (typeof routes)[number]['operationId']
 
+export type Accepted = {
+  readonly says: string
+  readonly answer: v.GenericSchema
+  /** A header that it has beside those of 200. */
+  readonly header: 'Retry-After' | 'Preference-Applied'
+}
+
 export type Operation = {
   readonly tag: 'Queue' | 'Locks' | 'Inspection' | 'Management' | 'Rate limits' | 'Service'
   readonly summary: string
@@ -49,7 +56,7 @@ export type Operation = {
   /** Absent where there is no body. */
   readonly answer?: v.GenericSchema
   /** What 202 says, where there is one. */
-  readonly accepted?: v.GenericSchema
+  readonly accepted?: Accepted
   readonly hasEtag?: true
   readonly hasReplays?: true
   readonly hasRateLimit?: true
@@ -78,9 +85,16 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Push one item or up to 1,000',
     description:
       'A queue appears with its first push. Several items are pushed all or none. With an ' +
-      '`Idempotency-Key` a repeated push has one effect and gets its first answer again.',
+      '`Idempotency-Key` a repeated push has one effect and gets its first answer again. ' +
+      'With `Prefer: respond-async` the service may answer 202 once the push is in its inbox, which ' +
+      'applies it in order and once (docs/inbox.md); a service without an inbox pushes at once.',
     call: pushCall,
     answer: answers.pushed,
+    accepted: {
+      says: 'The inbox has it, and applies it in a moment',
+      answer: answers.accepted,
+      header: 'Preference-Applied',
+    },
     hasReplays: true,
     errors: [
       ...queue,
@@ -251,7 +265,11 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'those of draft-ietf-httpapi-ratelimit-headers-10.',
     call: decideRateCall,
     answer: rateAnswers.rateAllowed,
-    accepted: rateAnswers.rateTicketed,
+    accepted: {
+      says: 'A turn is promised',
+      answer: rateAnswers.rateTicketed,
+      header: 'Retry-After',
+    },
     hasRateLimit: true,
     errors: [...store, 'BUSY', 'OVERRIDE_REFUSED'],
   },

@@ -25,6 +25,15 @@ describe.each(places)('on $name', ({ start }) => {
     expect(await pushpop(`pop ${q}`)).toMatchObject({ code: 3, stdout: '' })
   })
 
+  test('what need not wait is in the queue a moment later, by way of the inbox or without', async () => {
+    const q = queue()
+    const { stdout, stderr, code } = await pushpop(`push ${q} 1 2 --async`)
+    expect({ stdout, code }).toEqual({ stdout: '', code: 0 })
+    expect(stderr).toMatch(new RegExp(`^Pushed 2 items to (the inbox, for )?${q}\\.\n$`))
+    const counted = async () => jsonLines((await pushpop(`peek ${q} --json`)).stdout).length === 2
+    await expect.poll(counted, { timeout: 20_000 }).toBe(true)
+  })
+
   test('priority 0 comes first, and texts need no quotes', async () => {
     const q = queue()
     await pushpop(`push ${q} later --text --priority 7`)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { type Sequence, sequenceOf } from '../../lambdas/engine/core/sequence.ts'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
 import { appendPushes } from '../../lambdas/engine/operations/pushing/append-pushes.ts'
 import { openSimulated, type Stage } from './stage.ts'
@@ -30,7 +31,7 @@ it('What the queue has come to in its sequence is not appended again.', async ()
   const [stage, queue] = [openSimulated(), 'queue']
   const messages = Array.from({ length: 5 }, (_, n) => ({
     items: named(`m${n}`, 1),
-    sequence: String(n).padStart(40, '0'),
+    sequence: at(n),
   }))
   await appendPushes(engineOf(stage), queue, messages.slice(0, 2))
   const kinds = (await appendPushes(engineOf(stage), queue, messages)).map(({ kind }) => kind)
@@ -40,11 +41,11 @@ it('What the queue has come to in its sequence is not appended again.', async ()
   )
 })
 
-const sequenceOf = (n: number): string => String(n).padStart(40, '0')
+const at = (n: number): Sequence => sequenceOf('inbox', String(n))
 
 it('Of messages another process has applied some of its messages meanwhile, the rest is appended.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
-  const messages = named('m', 5).map((item, n) => ({ items: [item], sequence: sequenceOf(n) }))
+  const messages = named('m', 5).map((item, n) => ({ items: [item], sequence: at(n) }))
   const slow = engineOf(stage)
   await appendPushes(slow, queue, messages.slice(0, 1))
   await appendPushes(engineOf(stage), queue, messages.slice(1, 3))
@@ -61,7 +62,7 @@ describe('Where there is no room for one of several pushes', () => {
     const outcomes = await appendPushes(
       engineOf(stage),
       queue,
-      pushes.map((push, n) => ({ ...push, ...(sequenced && { sequence: sequenceOf(n) }) })),
+      pushes.map((push, n) => ({ ...push, ...(sequenced && { sequence: at(n) }) })),
     )
     const left = textsOf(await drain(stage.engine(), queue))
     expect(left).toEqual(

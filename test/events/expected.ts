@@ -1,4 +1,4 @@
-import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
 import {
   changedRequest,
   emptied,
@@ -15,7 +15,7 @@ export type Expected = {
   /** `events/<name>.json` where it is one of those. */
   readonly file: string | undefined
   readonly event: unknown
-  readonly function: FunctionName | 'Announce'
+  readonly function: FunctionName | OptionalFunctionName
   readonly outcome:
     | { readonly status: number; readonly body: object }
     /** What a function without HTTP returns. */
@@ -51,7 +51,7 @@ const refused = (request: Request, name: FunctionName, status: number, error_cod
 
 const upkeep = (
   [name, event]: readonly [name: string, event: unknown],
-  of: FunctionName,
+  of: FunctionName | OptionalFunctionName,
   returned: object,
   logged: object,
 ): Expected => ({
@@ -311,4 +311,18 @@ export const expectedEvents: readonly Expected[] = [
   }),
   announce('other rows', otherRows, { records: 2, events: 0 }),
   announce('a record that is none', unreadable, { records: 2, events: 1 }, ['1']),
+
+  upkeep(
+    ['apply-inbox', undefined],
+    'ApplyInbox',
+    { batchItemFailures: [] },
+    { messages: 3, queues: 1, applied: 2, repeated: 0, refused: 1 },
+  ),
+  // As SQS delivers it where its deletion failed.
+  upkeep(
+    ['apply-inbox again', eventOf('apply-inbox')],
+    'ApplyInbox',
+    { batchItemFailures: [] },
+    { messages: 3, applied: 0, repeated: 2, refused: 1 },
+  ),
 ]

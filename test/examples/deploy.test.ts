@@ -9,6 +9,7 @@ const apps = [
   ['orders', 'Orders'],
   ['webhooks', 'Webhooks'],
   ['devices', 'Devices'],
+  ['inbox', 'Alerts'],
 ] as const
 
 it.each(apps)(

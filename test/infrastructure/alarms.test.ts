@@ -55,6 +55,8 @@ describe('Alarms', () => {
       'HousekeepingGaveUp',
       'EventsAreLate',
       'EventsWereGivenUp',
+      'InboxIsBehind',
+      'InboxGaveUp',
       'AQueueIsHotWrites',
       'AQueueIsHotReads',
       'AQueueIsHotWritesCheck',
@@ -68,7 +70,7 @@ describe('Alarms', () => {
 
   it.each(alarms)('%s says what users feel, and which section says what to do.', (_, alarm) => {
     const text = alarm.Properties.AlarmDescription as string
-    const form = /^(.+\.) What to do: (docs\/(?:operations|events)\.md)#(.+)$/
+    const form = /^(.+\.) What to do: (docs\/(?:operations|events|inbox)\.md)#(.+)$/
     const [, felt, file = '', anchor] = form.exec(text) ?? []
     const page = readFileSync(join(root, file), 'utf8')
     expect(felt).toMatch(/[Cc]aller|[Ii]tems|[Cc]alls|feels/)
@@ -105,6 +107,7 @@ describe('Alarms', () => {
           'HousekeepingStreamFailures.QueueName',
         ],
         ...['Announce', 'EventsFailures.QueueName'],
+        ...['Inbox.QueueName', 'InboxFailures.QueueName'],
       ]
       if (Name in watched) expect(nameOf(Value)).toBe(watched[Name])
       else expect(others).toContain(nameOf(Value))

@@ -19,7 +19,7 @@ const all = handlerGroups.flatMap((files) => [...bundle(entriesOf(files))])
 const fileOf: Readonly<Record<string, string>> = Object.assign({}, ...handlerGroups)
 /** Only what has rights on objects; EventBridge's client is not DynamoDB's. */
 const accesses: Readonly<Record<string, StorageAccess | undefined>> = storageAccess
-const objectsOf = (name: string) => accesses[name]?.objects
+const objectsOf = (name: string) => accesses[name.replace('PushInbox', 'Push')]?.objects
 const textOf = (contents: Uint8Array | undefined): string => Buffer.from(contents ?? []).toString()
 
 describe('A bundle', () => {
@@ -39,6 +39,14 @@ describe('A bundle', () => {
   it.each(all)('of %s has the client of EventBridge only if it puts events.', (name, made) => {
     const clients = [...made.inputs].filter((path) => path.includes('client-eventbridge'))
     expect(clients.length > 0).toBe(name === 'Announce')
+  })
+
+  it.each(all)('of %s loads SQS when it is first needed, if it has an inbox.', (name, made) => {
+    const hasInbox = name === 'PushInbox' || name === 'ApplyInbox'
+    expect(made.files.has('client-sqs.mjs')).toBe(hasInbox)
+    expect([...made.inputsAtStart.keys()].filter((path) => path.includes('client-sqs'))).toEqual([])
+    const ofInbox = [...made.inputs].filter((path) => path.startsWith('lambdas/inbox/'))
+    expect(ofInbox.length > 0).toBe(hasInbox)
   })
 
   it.each(all)('of %s has of the rate limiter what it uses.', (name, made) => {
@@ -100,6 +108,8 @@ describe('A bundle', () => {
         PUSHPOP_TABLE: 'table',
         PUSHPOP_BUCKET: 'bucket',
         PUSHPOP_EVENT_BUS: 'bus',
+        PUSHPOP_INBOX: 'inbox',
+        PUSHPOP_INBOX_FAILURES: 'failures',
       },
     })
     expect([stdout, stderr]).toEqual(['function\n', ''])

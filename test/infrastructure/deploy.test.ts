@@ -101,9 +101,9 @@ describe.skipIf(!isMotoInstalled)('cdk deploy (skipped where moto_server is not 
     const { Functions } = (await moto.get('lambda', '/2015-03-31/functions/')) as {
       Functions: { Runtime: string; Environment: { Variables: Record<string, string> } }[]
     }
-    expect(Functions).toHaveLength(10)
+    expect(Functions).toHaveLength(11)
     const tables = Functions.map(({ Environment }) => Environment.Variables.PUSHPOP_TABLE)
-    expect(tables.filter((name) => name === TableName)).toHaveLength(8)
+    expect(tables.filter((name) => name === TableName)).toHaveLength(9)
 
     expect(deploy()).toContain('(no changes)')
     expect(await made()).toEqual(resources)

@@ -75,6 +75,7 @@ describe('Without events', () => {
       .map(([id]) => id)
     expect(told).toEqual([
       ...['Push', 'Pop', 'Settle', 'Inspect', 'Manage', 'ReturnExpiredLocks', 'Housekeep'],
+      'ApplyInbox',
     ])
     for (const [, { Properties }] of ofType('AWS::Lambda::Function')) {
       expect(Properties.Environment.Variables.PUSHPOP_EVENTS).toBeUndefined()

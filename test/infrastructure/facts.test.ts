@@ -238,6 +238,56 @@ const facts: readonly Fact[] = [
     { SourceArn: { 'Fn::GetAtt': ['EventsBus', 'Arn'] }, RetentionDays: 7 },
   ],
   [
+    // Sequence numbers are in the records of queues, and what was accepted is nowhere else.
+    'The inbox is a FIFO queue in which groups do not wait for each other, and outlives its stack',
+    kept,
+    'Inbox',
+    {
+      FifoQueue: true,
+      FifoThroughputLimit: 'perMessageGroupId',
+      DeduplicationScope: 'messageGroup',
+      ContentBasedDeduplication: true,
+      MessageRetentionPeriod: 14 * 86_400,
+      SqsManagedSseEnabled: true,
+      RedrivePolicy: {
+        deadLetterTargetArn: { 'Fn::GetAtt': ['InboxFailures', 'Arn'] },
+        maxReceiveCount: 1_000,
+      },
+      '^DeletionPolicy': 'RetainExceptOnCreate',
+      '^UpdateReplacePolicy': 'Retain',
+    },
+  ],
+  [
+    'What the inbox gave up is kept in its order for two weeks, and outlives the stack',
+    kept,
+    'InboxFailures',
+    {
+      MessageRetentionPeriod: 14 * 86_400,
+      FifoQueue: true,
+      RedrivePolicy: undefined,
+      '^DeletionPolicy': 'RetainExceptOnCreate',
+    },
+  ],
+  [
+    'The inbox goes with a stack for throwing away',
+    thrown.resources,
+    'Inbox',
+    { '^DeletionPolicy': 'Delete' },
+  ],
+  [
+    'The inbox is applied in batches of ten, by five environments, message by message',
+    kept,
+    'InboxMapping',
+    {
+      EventSourceArn: { 'Fn::GetAtt': ['Inbox', 'Arn'] },
+      FunctionName: { Ref: 'ApplyInbox' },
+      BatchSize: 10,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      'ScalingConfig.MaximumConcurrency': 5,
+      MaximumBatchingWindowInSeconds: undefined,
+    },
+  ],
+  [
     'The stage limits calls by default',
     kept,
     'ApiStage',
@@ -259,7 +309,10 @@ it('Only a bucket for throwing away is emptied with its stack.', () => {
 })
 
 it('The stream has no more readers than DynamoDB allows, and the bus no policy that lets anybody in.', () => {
-  expect(made.ofType('AWS::Lambda::EventSourceMapping')).toHaveLength(2)
+  const readers = made
+    .ofType('AWS::Lambda::EventSourceMapping')
+    .filter(([, { Properties }]) => nameOf(Properties.EventSourceArn).startsWith('StorageTable'))
+  expect(readers).toHaveLength(2)
   expect(made.ofType('AWS::Events::EventBusPolicy')).toEqual([])
 })
 
@@ -293,4 +346,9 @@ it('Several sweepers are called side by side, each for its part of the shards, a
     .filter(([, { Properties }]) => nameOf(Properties.FunctionName) === 'ReturnExpiredLocks')
     .map(([, { Properties }]) => nameOf(Properties.SourceArn))
   expect(new Set(callers)).toEqual(new Set(rules.map(([id]) => id)))
+})
+
+it('A batch of the inbox that died comes again after six times the time of its function.', () => {
+  const { Timeout } = kept.ApplyInbox?.Properties ?? {}
+  expect(kept.Inbox?.Properties.VisibilityTimeout).toBe(6 * Timeout)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import type { FunctionName, OptionalFunctionName } from '../../lambdas/runtime/function-name.ts'
 import { synthesised } from './synthesised.ts'
 
 const { resources, ofType } = synthesised()
@@ -7,7 +7,7 @@ const functions = ofType('AWS::Lambda::Function')
 
 /** MB, and seconds. */
 const sizes: Readonly<
-  Record<FunctionName | 'Announce', readonly [memory: number, timeout: number]>
+  Record<FunctionName | OptionalFunctionName, readonly [memory: number, timeout: number]>
 > = {
   Push: [1_024, 29],
   Pop: [1_024, 29],
@@ -19,6 +19,7 @@ const sizes: Readonly<
   Housekeep: [1_769, 300],
   Health: [256, 5],
   Announce: [512, 60],
+  ApplyInbox: [1_024, 30],
 }
 
 const common = { PUSHPOP_SERVICE: 'PushPop', PUSHPOP_LOG_LEVEL: 'info' }
@@ -28,8 +29,10 @@ const stored = {
   PUSHPOP_BUCKET: { Ref: 'StorageSegments' },
 }
 
+const pushed = { ...stored, PUSHPOP_INBOX: { Ref: 'Inbox' } }
+
 describe('Functions', () => {
-  it('are the nine duties and what makes the events, under the names that people type.', () => {
+  it('are the nine duties, what makes the events and what applies the inbox, under the names that people type.', () => {
     expect(functions.map(([id]) => id)).toEqual(Object.keys(sizes))
   })
 
@@ -63,6 +66,8 @@ describe('Functions', () => {
       Health: common,
       Rate: { ...common, PUSHPOP_TABLE: { Ref: 'StorageTable' } },
       Announce: { ...common, PUSHPOP_EVENT_BUS: { 'Fn::GetAtt': ['EventsBus', 'Arn'] } },
+      Push: pushed,
+      ApplyInbox: { ...pushed, PUSHPOP_INBOX_FAILURES: { Ref: 'InboxFailures' } },
     }
     expect(Properties.Environment.Variables).toEqual(own[id] ?? stored)
   })
@@ -76,7 +81,7 @@ describe('Functions', () => {
     })
     const environmentOf = (id: string) => resources[id]?.Properties.Environment.Variables
     expect(environmentOf('Push')).toEqual({
-      ...stored,
+      ...pushed,
       PUSHPOP_SERVICE: 'PushPop-trial',
       PUSHPOP_LOG_LEVEL: 'warn',
       PUSHPOP_IDEMPOTENCY_TTL_SECONDS: '3600',

@@ -62,6 +62,7 @@ describe('A rule', () => {
       'Serverless-EventBusDLQ',
       'Serverless-LambdaAsyncFailureDestination',
       'Serverless-LambdaDLQ',
+      'Serverless-LambdaEventSourceMappingDestination',
       'Serverless-SQSRedrivePolicy',
     ])
     for (const [, reason] of found) expect(reason).toMatch(/^[A-Z].{30,}\.$/)

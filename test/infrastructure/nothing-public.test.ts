@@ -37,7 +37,7 @@ describe('Nothing is public:', () => {
 
   it('policies of resources allow nobody anything; they only refuse what is not encrypted.', () => {
     const policies = [...ofType('AWS::S3::BucketPolicy'), ...ofType('AWS::SQS::QueuePolicy')]
-    expect(policies).toHaveLength(3)
+    expect(policies).toHaveLength(5)
     for (const [, { Properties }] of policies) {
       expect(Properties.PolicyDocument.Statement).toEqual([
         expect.objectContaining({

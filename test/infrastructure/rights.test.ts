@@ -24,10 +24,12 @@ const readStream = [
   'dynamodb:GetShardIterator on StorageTable.StreamArn',
   'dynamodb:ListStreams on StorageTable.StreamArn',
 ]
+const sendTo = (queue: string) =>
+  ['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((action) => `sqs:${action} on ${queue}`)
 const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects, ...writeObjects]
 
 const rights: Readonly<Record<string, readonly string[]>> = {
-  Push: moveItems,
+  Push: [...moveItems, ...sendTo('Inbox')],
   Pop: [...readItems, ...changeRecords, ...readObjects],
   Settle: moveItems,
   Inspect: [
@@ -49,6 +51,15 @@ const rights: Readonly<Record<string, readonly string[]>> = {
   Health: [],
   /** Not one on the table: what it knows is in the stream. */
   Announce: [...readStream, 'events:PutEvents on EventsBus', 'sqs:SendMessage on EventsFailures'],
+  ApplyInbox: [
+    ...moveItems,
+    ...['ChangeMessageVisibility', 'DeleteMessage', 'ReceiveMessage'].map(
+      (it) => `sqs:${it} on Inbox`,
+    ),
+    'sqs:GetQueueAttributes on Inbox',
+    'sqs:GetQueueUrl on Inbox',
+    ...sendTo('InboxFailures'),
+  ],
 }
 
 describe('Rights', () => {

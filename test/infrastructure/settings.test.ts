@@ -37,6 +37,12 @@ describe('A setting that cannot be meant', () => {
     [{ logLevel: 'loud' }, '"logLevel" must be one of debug, info, warn, error, and it is "loud"'],
     [{ tracing: '0' }, '"tracing" must be one of true, false, and it is "0"'],
     [{ events: 'off' }, '"events" must be one of true, false, and it is "off"'],
+    [{ inbox: 'on' }, '"inbox" must be one of true, false, and it is "on"'],
+    [{ inboxConcurrency: '1' }, '"inboxConcurrency" must be a number from 2 to 1000'],
+    [
+      { concurrency: 'ApplyInbox:5', inbox: 'false' },
+      'Health, Announce), and it is "ApplyInbox:5"',
+    ],
     [{ itemAgeAlarm: '-1' }, '"itemAgeAlarm" must be a number of seconds'],
     [{ sweepers: '3' }, '"sweepers" must be one of 1, 2, 4, 8, 16, and it is "3"'],
     [{ remindAfter: '5' }, '"remindAfter" must be a number of seconds from 10 to 3600'],
@@ -50,7 +56,10 @@ describe('A setting that cannot be meant', () => {
     [{ concurrency: 'Rate:100001' }, '"concurrency" must be functions'],
     [{ concurrency: 'rate:50' }, '"concurrency" must be functions'],
     [{ concurrency: 'Rate:50,Rate:60' }, '"concurrency" must be functions, each once'],
-    [{ concurrency: 'Announce:5', events: 'false' }, 'Housekeep, Health), and it is "Announce:5"'],
+    [
+      { concurrency: 'Announce:5', events: 'false' },
+      'Housekeep, Health, ApplyInbox), and it is "Announce:5"',
+    ],
     [
       { concurrency: 'ReturnExpiredLocks:3', sweepers: '4' },
       '"concurrency" must be ReturnExpiredLocks:4 or more for `sweepers` of 4, and it is "ReturnExpiredLocks:3"',

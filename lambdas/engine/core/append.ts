@@ -4,6 +4,7 @@ import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from '.
 import { decodeNote, isSameNote, mayHaveLeft, noteBytes, placesOf } from './notes.ts'
 import type { PushItem } from './push-request.ts'
 import { endOf, type QueueRecord } from './record.ts'
+import { isApplied, type Sequence } from './sequence.ts'
 
 /** What one append adds to the record, all or nothing. It may bring several pushes. */
 export type Append = {
@@ -15,7 +16,7 @@ export type Append = {
   /** Of its pushes with a key, by the hash of the key: the append passes if the record has none of them. */
   readonly notes?: ReadonlyMap<string, string>
   /** Of the inbox's messages that it brings: it passes if the record has come no further than before the first. */
-  readonly sequence?: { readonly first: string; readonly last: string }
+  readonly sequence?: { readonly first: Sequence; readonly last: string }
 }
 
 /** Such an append has one effect, however often it is sent. */
@@ -31,7 +32,7 @@ export function isNew(
   const hashes = [...notes.keys()]
   if (mayHaveLeft(hashes, newBy, record) || hashes.some((hash) => record.notes.has(hash)))
     return false
-  return sequence === undefined || (record.sequence ?? '') < sequence.first
+  return sequence === undefined || !isApplied(sequence.first, record)
 }
 
 /** The same with notes of its pushes, or with the messages that it applies. */

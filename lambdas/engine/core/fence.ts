@@ -6,6 +6,7 @@ import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { withNumbers } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
+import { neededUntilMs } from './sequence.ts'
 import { pruneTail } from './settling.ts'
 
 /**
@@ -142,7 +143,7 @@ function nextCheckAt(
     // One write folds only so many: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
     remindAt(record, nowMs, refresh, remindAfterMs),
-    isForgettable(record) ? Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS : undefined,
+    isForgettable(record) ? forgettableAtMs(record, nowMs) : undefined,
   ].filter((time) => time !== undefined)
   const earliest = wanted.length === 0 ? undefined : Math.min(...wanted)
   if (refresh) return earliest
@@ -170,6 +171,13 @@ function remindAt(
   if (!waitsForSomebody(record)) return undefined
   return record.reminder === undefined ? nowMs + afterMs : dueMs(record.reminder, afterMs)
 }
+
+/**
+ * When an empty record can go: ten minutes after its last lock ended, or after now, so that a repeated
+ * acknowledgement has its answer; and not while a message of the inbox that was applied may come again.
+ */
+export const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
+  Math.max(Math.max(nowMs, record.lastEndedMs) + FORGET_AFTER_MS, neededUntilMs(record))
 
 /** Nothing in it, nothing set: the record can go once its ended locks are old news. */
 export function isForgettable(record: QueueRecord): boolean {

@@ -9,6 +9,7 @@ import { encodeConfiguration } from '../core/stored-configuration.ts'
 import { encodeLane, noteName, type StoredRecord } from '../core/stored-record.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
+import { comesAfter } from './sequence-update.ts'
 
 /**
  * An append is blind: it names no version, because appends commute with each other and with every
@@ -113,7 +114,7 @@ function passIfNew(update: Expression, { notes, sequence }: Append, newBy: Queue
   // A queue that was forgotten and made again knows neither notes nor messages of before.
   update.condition(`born=${update.value(newBy.born)}`)
   if (sequence !== undefined) {
-    update.condition(`(attribute_not_exists(sn) OR sn<${update.value(sequence.first)})`)
+    comesAfter(update, sequence.first)
   }
   if (notes === undefined || notes.size === 0) return
   const hashes = [...notes.keys()]

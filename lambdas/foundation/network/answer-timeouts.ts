@@ -9,6 +9,8 @@ export const answerTimeoutsMs = {
   s3: 10_000,
   /** `put-events.ts` reckons with four of them. */
   eventBridge: 3_000,
+  /** Some 20 ms in a region; `send.ts` reckons with three of them. */
+  sqs: 3_000,
 } as const
 
 /**

@@ -1,13 +1,30 @@
-import type { PushItem, Queues } from '../../engine/queues.ts'
+import { checkIdempotencyKey } from '../../engine/core/pop-request.ts'
+import { checkPush } from '../../engine/core/push-request.ts'
+import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
-import { ok } from '../answer.ts'
+import { answer, ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
+import { prefersAsync } from '../preference.ts'
 import { pushCall } from '../schemas/push.ts'
 
-export const pushEndpoints = (queues: Queues) => ({
+/** Takes pushes that are applied later. Not every service has one. */
+export type Inbox = {
+  send(queue: string, request: PushRequest): Promise<{ readonly messageId: string }>
+}
+
+export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
   push: endpoint(pushCall, async ({ queue, body, header, tally, receivedMs }) => {
     const items = 'items' in body ? body.items.map(itemOf) : [itemOf(body)]
     const idempotencyKey = header('idempotency-key')
+    if (inbox !== undefined && prefersAsync(header('prefer'))) {
+      // Like a push before it is accepted: afterwards nobody is there to hear of it.
+      checkPush(items)
+      if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
+      const { messageId } = await inbox.send(queue, present({ items, idempotencyKey }))
+      tally.count('InboxAccepted', items.length)
+      const accepted = { success: true, accepted: items.length, message_id: messageId }
+      return answer(202, accepted, { 'preference-applied': 'respond-async' })
+    }
     const request = present({ items, idempotencyKey, receivedMs })
     const { ids, repeated } = await queues.push(queue, request)
     if (!repeated) tally.count('ItemsPushed', items.length)
@@ -21,4 +38,5 @@ export const pushEndpoints = (queues: Queues) => ({
 type Item = { readonly item: unknown; readonly priority?: number | undefined }
 
 /** The item is its text. */
-const itemOf = ({ item, priority }: Item): PushItem => present({ text: item as string, priority })
+export const itemOf = ({ item, priority }: Item): PushItem =>
+  present({ text: item as string, priority })

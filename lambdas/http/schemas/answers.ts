@@ -21,6 +21,12 @@ export const pushed = v.strictObject({
   ),
 })
 
+export const accepted = v.strictObject({
+  success,
+  accepted: count('How many items.'),
+  message_id: described(v.string(), 'Names the message in the inbox, for your logs.'),
+})
+
 const detailEntries = {
   id: id(),
   priority: count('0 is served first.'),

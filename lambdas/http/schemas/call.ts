@@ -14,7 +14,7 @@ export type Call = {
   /** Takes any request, and checks nothing. */
   readonly unchecked?: true
   /** Headers with a meaning here. */
-  readonly headers?: readonly ('Idempotency-Key' | 'If-Match')[]
+  readonly headers?: readonly ('Idempotency-Key' | 'If-Match' | 'Prefer')[]
 }
 
 export type BodyCall = {

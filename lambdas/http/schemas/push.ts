@@ -19,7 +19,7 @@ const many = object({
 const raw = { raw: new Set(['item']) }
 
 export const pushCall = {
-  headers: ['Idempotency-Key'],
+  headers: ['Idempotency-Key', 'Prefer'],
   body: {
     kind: 'required',
     schema: one,

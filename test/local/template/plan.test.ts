@@ -345,16 +345,6 @@ describe('the plan of a template', () => {
       },
       /^Cannot run the template because Timeout of Odd is not a number but "long"/,
     ],
-    [
-      'an input that is transformed',
-      {
-        Rule: rule('Work', {
-          EventPattern: { source: ['a'] },
-          Targets: [{ Arn: { 'Fn::GetAtt': ['Work', 'Arn'] }, InputTransformer: {} }],
-        }),
-      },
-      /^Cannot run the rule Rule because the local stack does not transform inputs/,
-    ],
   ])('%s is one sentence', (_, resources, says) => {
     expect(() => plan({ resources })).toThrow(says)
   })

@@ -3,6 +3,7 @@ import { consumerMutants } from './consumers.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
+import { inboxMutants } from './inbox.ts'
 import { keyMutants } from './keys.ts'
 import { limitMutants } from './limits.ts'
 import { lingerMutants } from './linger.ts'
@@ -50,6 +51,7 @@ export const mutants: readonly Mutant[] = [
   ...patternMutants,
   ...reminderMutants,
   ...sweepMutants,
+  ...inboxMutants,
   ...networkMutants,
   ...rateMutants,
   ...consumerMutants,

@@ -23,7 +23,8 @@ export async function move(
   priority: number,
   entries: readonly string[],
 ): Promise<CommittedBeside> {
-  return moveEntries(engine, change, to, priority, entries).catch((error: unknown) => {
+  const lanes = new Map([[priority, entries]])
+  return moveLanesBeside(engine, change, to, lanes).catch((error: unknown) => {
     throw cannotMove(change.before.queue, to, priority, error)
   })
 }
@@ -39,15 +40,15 @@ function cannotMove(from: string, to: string, priority: number, error: unknown):
   )
 }
 
-async function moveEntries(
+/** The fenced write, and in one transaction with it an append to another queue. */
+export async function moveLanesBeside(
   engine: Engine,
   change: FencedChange,
   to: string,
-  priority: number,
-  entries: readonly string[],
+  lanes: ReadonlyMap<number, readonly string[]>,
 ): Promise<CommittedBeside> {
-  const inline = appendOf(new Map([[priority, entries]]))
-  await ensureLane(engine, to, priority)
+  const inline = appendOf(lanes)
+  for (const priority of lanes.keys()) await ensureLane(engine, to, priority)
   const addition =
     inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, to, inline.lanes)
   const limits = tailLimits(engine)
@@ -65,7 +66,7 @@ async function moveEntries(
   engine.memory.delete(to)
   if (committed.kind === 'committed') return committed
   // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
-  for (const entry of addition.lanes.get(priority) ?? []) {
+  for (const entry of [...addition.lanes.values()].flat()) {
     if (isReference(entry)) await discardBatch(engine, to, entry)
   }
   if (committed.kind === 'blocked') {

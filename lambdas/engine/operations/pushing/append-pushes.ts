@@ -4,6 +4,7 @@ import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.
 import { decodeNote, isOver, type Place, ttlOf } from '../../core/notes.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { appliedAt, type Sequence } from '../../core/sequence.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { type LimitedCall, passKnownLimit } from '../attempts/pass-limit.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
@@ -18,8 +19,8 @@ import { answerByRecord, answersOfReceipts } from './first-answers.ts'
 export type PushOfMany = {
   readonly items: readonly PushItem[]
   readonly idempotencyKey?: string | undefined
-  /** Of a message of the inbox: 40 digits, rising from push to push. */
-  readonly sequence?: string | undefined
+  /** Of a message of the inbox: rising from push to push. */
+  readonly sequence?: Sequence | undefined
 }
 
 /** What became of it. */
@@ -37,7 +38,7 @@ const LOOKS_MAX = 24
 
 /**
  * Pushes all of these, in this order, in as few appends as they fit into: one, as a rule. What is wrong with one
- * harms no other. With a `sequence`, none overtakes one that the queue has no room for: all behind it fail alike.
+ * harms no other. With a `sequence`, none overtakes one that failed: all behind it fail alike.
  * Under a push limit each append counts as one call.
  */
 export async function appendPushes(
@@ -60,7 +61,8 @@ export async function appendPushes(
       else fail(calls, left, error)
     }
   }
-  return calls.map(({ outcome }) => outcome as PushOutcome)
+  const failed = calls.find(({ outcome }) => outcome?.kind === 'failed')
+  return calls.map(({ outcome }) => outcome ?? (failed?.outcome as PushOutcome))
 }
 
 const isTooMuch = (error: unknown): boolean =>
@@ -71,11 +73,10 @@ const isTooMuch = (error: unknown): boolean =>
 function fail(calls: readonly Call[], failed: readonly Call[], error: unknown): void {
   const [first] = failed
   const isFull = isTooMuch(error) && (error as QueueError).code === 'QUEUE_FULL'
-  const speaksFor = ({ push, isGuarded }: Call) =>
-    first?.push.sequence !== undefined ||
-    // Where there is no room for it there is none for as many; but one with a key may be a repetition.
-    (isFull && !isGuarded && push.items.length >= (first?.push.items.length ?? 0))
-  const alike = pending(calls).filter(speaksFor)
+  // Where there is no room for it there is none for as many; but one with a key may be a repetition.
+  const isAlike = ({ push, isGuarded }: Call) =>
+    isFull && !isGuarded && push.items.length >= (first?.push.items.length ?? 0)
+  const alike = pending(calls).filter(isAlike)
   for (const call of [...failed, ...alike]) call.outcome = { kind: 'failed', error }
 }
 
@@ -171,7 +172,10 @@ async function prepareAll(
   const notes = notesOf(engine, calls, prepared)
   const sequences = calls.flatMap(({ push: { sequence } }) => sequence ?? [])
   const [first, last = first] = [sequences[0], sequences.at(-1)]
-  const sequence = first === undefined || last === undefined ? undefined : { first, last }
+  const sequence =
+    first === undefined || last === undefined
+      ? undefined
+      : { first, last: appliedAt(last, prepared.pushedAtMs) }
   return { ...prepared, addition: withGuards(prepared.addition, notes, sequence) }
 }
 

@@ -22,8 +22,14 @@ export type Call = {
   outcome: PushOutcome | undefined
 }
 
-export const pending = (calls: readonly Call[]): Call[] =>
-  calls.filter(({ outcome }) => outcome === undefined)
+/** Those that can still be pushed: in a sequence, none behind one that has failed. */
+export function pending(calls: readonly Call[]): Call[] {
+  const failed = calls.findIndex(
+    ({ push, outcome }) => push.sequence !== undefined && outcome?.kind === 'failed',
+  )
+  const ahead = failed === -1 ? calls : calls.slice(0, failed)
+  return ahead.filter(({ outcome }) => outcome === undefined)
+}
 
 /** What cannot be pushed has failed from the start. */
 export function callsOf(queue: string, pushes: readonly PushOfMany[]): Call[] {

@@ -4,6 +4,7 @@ import { receiptKey } from '../../core/keys.ts'
 import { decodeNote, isOver, type Places, placesOf } from '../../core/notes.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { isApplied } from '../../core/sequence.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Call } from './calls.ts'
 
@@ -12,11 +13,9 @@ import type { Call } from './calls.ts'
 /** What has a note, or a sequence number that the queue has come to, needs no other look. */
 export function answerByRecord(call: Call, record: QueueRecord): void {
   const { keyHash, push } = call
-  if (push.sequence !== undefined && record.sequence !== undefined) {
-    if (push.sequence <= record.sequence) {
-      call.outcome = { kind: 'applied' }
-      return
-    }
+  if (push.sequence !== undefined && isApplied(push.sequence, record)) {
+    call.outcome = { kind: 'applied' }
+    return
   }
   const noted = keyHash === undefined ? undefined : record.notes.get(keyHash)
   if (noted === undefined) return

@@ -1,6 +1,5 @@
-import { isForgettable } from '../../core/fence.ts'
+import { forgettableAtMs, isForgettable } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
-import { FORGET_AFTER_MS } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
@@ -9,9 +8,9 @@ import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
 
-/** Empty, and its last lock ended long ago: a repeated acknowledge has had its answer. */
+/** Empty, and nothing comes any more that asks what was in it. */
 export const isQuiet = (record: QueueRecord, nowMs: number): boolean =>
-  isForgettable(record) && nowMs >= record.lastEndedMs + FORGET_AFTER_MS
+  isForgettable(record) && nowMs >= forgettableAtMs(record)
 
 /**
  * Takes away what an empty queue has left in rows and S3, and then its record. Its timer stays due: the
@@ -38,17 +37,19 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   const record = await readRecord(engine, queue)
   if (record === undefined) return true
   // Used meanwhile, and empty again: its last ended lock is news once more.
-  if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
-    return false
+  const isEmpty = record.lanes.size === 0 && record.notes.size === 0
+  if (!isEmpty || !isQuiet(record, engine.clock.nowMs())) return false
+  const sequenceAsSeen = record.sequence === undefined ? 'attribute_not_exists(sn)' : 'sn=:sn'
   const written = await engine.dynamo.delete({
     Key: recordKey(queue),
-    ConditionExpression: `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`,
+    ConditionExpression: `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n AND ${sequenceAsSeen}`,
     ExpressionAttributeValues: {
       ':v': record.version,
       ':born': record.born,
       ':a': record.appends,
       ':c': record.claims,
       ':n': record.lanesMade,
+      ...(record.sequence !== undefined && { ':sn': record.sequence }),
     },
   })
   engine.memory.delete(queue)

@@ -1,0 +1,42 @@
+// A CDK app of your own: the service with an inbox, and a rule that pushes without a line of code.
+
+import { EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
+import { App } from 'aws-cdk-lib/core'
+import type { Events } from '../../lib/constructs/events.ts'
+import type { Inbox } from '../../lib/constructs/inbox.ts'
+import { PushPopStack } from '../../lib/pushpop-stack.ts'
+
+const app = new App()
+const stack = new PushPopStack(app, 'Alerts', {
+  // For trying out: the data goes with the stack.
+  service: { throwaway: true, inbox: true },
+})
+const { inbox, events } = stack.service as { inbox: Inbox; events: Events }
+
+// What any queue gives up on, other than alerts themselves, becomes an item of the queue `alerts`.
+new Rule(stack, 'AlertOfDeadLetters', {
+  eventBus: events.bus,
+  eventPattern: {
+    source: ['pushpop'],
+    detailType: ['Item Dead-Lettered'],
+    detail: { queue: [{ 'anything-but': ['alerts'] }] },
+  },
+  targets: [
+    new SqsQueue(inbox.queue, {
+      messageGroupId: 'alerts',
+      message: RuleTargetInput.fromObject({
+        item: {
+          // Makes each body another: SQS drops a second one that is the same, for five minutes.
+          event: EventField.fromPath('$.detail.id'),
+          queue: EventField.fromPath('$.detail.queue'),
+          items: EventField.fromPath('$.detail.items'),
+          reason: EventField.fromPath('$.detail.reason'),
+        },
+        priority: 0,
+      }),
+    }),
+  ],
+})
+
+app.synth()

@@ -1,0 +1,45 @@
+import type { QueueRecord } from './record.ts'
+
+/*
+ * How far a queue has come with the messages of the inbox, as one text in its record:
+ *   <which inbox: 6> <sequence number: 40 digits> <applied at: 8 base-36 digits of ms>
+ * SQS counts up within a group, in numbers of up to 128 bits, so as texts of one length they compare as they
+ * are. The time at the end never decides: a text without it is below the same with it. The numbers of one
+ * inbox say nothing about those of another, such as one that was made again in its place.
+ */
+
+const INBOX_CHARACTERS = 6
+const DIGITS = 40
+const TIME_AT = INBOX_CHARACTERS + DIGITS
+
+/** A message's place: texts of one inbox compare as their numbers do. */
+export type Sequence = string
+
+/** `inbox`: six characters that tell it from any other. */
+export const sequenceOf = (inbox: string, number: string): Sequence =>
+  inbox.slice(0, INBOX_CHARACTERS).padEnd(INBOX_CHARACTERS, '.') + number.padStart(DIGITS, '0')
+
+export const inboxOf = (sequence: Sequence): string => sequence.slice(0, INBOX_CHARACTERS)
+
+/** Behind every message of the same inbox: the character that follows the digits. */
+export const behind = (sequence: Sequence): string => `${inboxOf(sequence)}:`
+
+/** What the record says once a message is applied. */
+export const appliedAt = (sequence: Sequence, nowMs: number): string =>
+  sequence + Math.max(0, nowMs).toString(36).padStart(8, '0')
+
+/** Whether the message was applied already, or one behind it, which is the same. */
+export const isApplied = (sequence: Sequence, record: QueueRecord | undefined): boolean =>
+  record?.sequence !== undefined &&
+  inboxOf(record.sequence) === inboxOf(sequence) &&
+  record.sequence >= sequence
+
+/**
+ * How long after a message was applied SQS may still deliver it: it keeps messages for 14 days, and one that
+ * is being applied then for as long as an invocation, twelve hours at the very most.
+ */
+const DELIVERABLE_MS = 15 * 86_400_000
+
+/** Until then the record must be remembered: a message that was applied could come again. */
+export const neededUntilMs = ({ sequence }: QueueRecord): number =>
+  sequence === undefined ? 0 : Number.parseInt(sequence.slice(TIME_AT), 36) + DELIVERABLE_MS

@@ -1,0 +1,134 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { checkQueueId, isDeadLetterQueue } from '../../../foundation/queue-id.ts'
+import { shortenedReason } from '../../../foundation/shared/reason.ts'
+import type { Applied, InboxMessage } from '../../applying-verbs.ts'
+import { recordKey } from '../../core/keys.ts'
+import { appliedAt, isApplied } from '../../core/sequence.ts'
+import { passedUpdate } from '../../store/sequence-update.ts'
+import { type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
+import { buryMessage } from '../moving/bury-message.ts'
+import { appendPushes, type PushOutcome } from './append-pushes.ts'
+
+type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
+
+/**
+ * Applies messages in their order: runs of pushes in as few appends as they fit into, and between them those
+ * that cannot be pushed, to the dead letters. It ends at the first that has to wait: none behind it may
+ * overtake it. The caller sends that one again with all behind it; what of them was applied meanwhile, by
+ * whomever, the record tells.
+ */
+export async function apply(
+  engine: Engine,
+  queue: string,
+  messages: readonly InboxMessage[],
+  { deadlineMs }: { readonly deadlineMs?: number } = {},
+): Promise<Applied> {
+  checkQueueId(queue)
+  const bounded =
+    deadlineMs === undefined ? engine : { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+  const counts: Counts = {
+    settled: 0,
+    pushed: 0,
+    repeated: 0,
+    refused: 0,
+    itemsPushed: 0,
+    itemsDeadLettered: 0,
+  }
+  try {
+    while (counts.settled < messages.length) {
+      await applyRun(bounded, queue, messages.slice(counts.settled), counts)
+    }
+    return counts
+  } catch (error) {
+    return { ...counts, error }
+  }
+}
+
+/** Settles at least one message, or throws why the next one has to wait. */
+async function applyRun(
+  engine: Engine,
+  queue: string,
+  messages: readonly InboxMessage[],
+  counts: Counts,
+): Promise<void> {
+  const [next] = messages
+  if (next !== undefined && !isPush(queue, next)) {
+    return bury(engine, queue, next, counts, next.kind === 'refused' ? next.reason : '')
+  }
+  const end = messages.findIndex((message) => !isPush(queue, message))
+  const run = end === -1 ? messages : messages.slice(0, end)
+  const outcomes = await appendPushes(engine, queue, run)
+  let passed: InboxMessage | undefined
+  for (const [index, outcome] of outcomes.entries()) {
+    const message = run[index] as InboxMessage
+    if (outcome.kind === 'failed') {
+      const reason = whyBuried(engine, queue, message, outcome.error)
+      if (reason === undefined) throw outcome.error
+      return bury(engine, queue, message, counts, reason)
+    }
+    count(message, outcome, counts)
+    passed = outcome.kind === 'repeated' ? message : undefined
+  }
+  // What was pushed says so by itself. After a repetition nothing does, and one that came again a day
+  // later, when its key is forgotten, would be new.
+  if (passed !== undefined) await notePassed(engine, queue, passed)
+}
+
+/** A dead-letter queue has none of its own: what is refused there is pushed as it came. */
+const isPush = (queue: string, { kind }: InboxMessage): boolean =>
+  kind === 'push' || isDeadLetterQueue(queue)
+
+function count({ items }: InboxMessage, { kind }: PushOutcome, counts: Counts): void {
+  counts.settled += 1
+  if (kind !== 'pushed') {
+    counts.repeated += 1
+    return
+  }
+  counts.pushed += 1
+  counts.itemsPushed += items.length
+}
+
+async function bury(
+  engine: Engine,
+  queue: string,
+  { sequence, items }: InboxMessage,
+  counts: Counts,
+  reason: string,
+): Promise<void> {
+  await buryMessage(engine, queue, sequence, items, reason)
+  counts.settled += 1
+  counts.refused += 1
+  counts.itemsDeadLettered += items.length
+}
+
+/** What a message may wait for, as long as somebody may still make room. */
+const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
+
+/** Why a message that could not be pushed goes to the dead letters; nothing, if it has to come again. */
+function whyBuried(
+  { clock }: Engine,
+  queue: string,
+  { waitsUntilMs }: InboxMessage,
+  error: unknown,
+): string | undefined {
+  if (!(error instanceof QueueError) || isDeadLetterQueue(queue)) return undefined
+  if (error.outcome === 'unknown') return undefined
+  if (waitsFor.has(error.code)) {
+    return clock.nowMs() < waitsUntilMs
+      ? undefined
+      : shortenedReason(`It waited too long in the inbox: ${error.message}`)
+  }
+  return error.code === 'IDEMPOTENCY_CONFLICT' ? shortenedReason(error.message) : undefined
+}
+
+async function notePassed(
+  engine: Engine,
+  queue: string,
+  { sequence }: InboxMessage,
+): Promise<void> {
+  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  if (record === undefined || isApplied(sequence, record)) return
+  const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+}

@@ -1,0 +1,13 @@
+import { pushEndpoints } from '../http/endpoints/push.ts'
+import { httpHandler } from '../http/stack.ts'
+import { inboxOn } from '../inbox/send.ts'
+import { sendTo } from '../inbox/sqs.ts'
+import { logOf, required } from '../runtime/environment.ts'
+import { createServices } from '../runtime/services.ts'
+import { variables } from '../runtime/variables.ts'
+
+const log = logOf(process.env)
+const queues = createServices(process.env, log)
+const inbox = inboxOn(sendTo(required(process.env, variables.inbox)))
+
+export const handler = httpHandler('Push', log, pushEndpoints(queues, inbox))

@@ -1,0 +1,142 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import type { Run } from '../background/background-handler.ts'
+import { hashOf } from '../engine/core/hash.ts'
+import type { Applied, Queues } from '../engine/queues.ts'
+import { QueueError } from '../foundation/errors.ts'
+import { isQueueId } from '../foundation/queue-id.ts'
+import { describeError } from '../runtime/log.ts'
+import { KEY_ATTRIBUTE } from './message.ts'
+import { readMessage } from './read-message.ts'
+import type { ApplyPort } from './sqs.ts'
+
+/** Nothing new is sent to the table from then on: its last answer, and a word to SQS, take 3 s each at most. */
+const LEAVE_MS = 8_000
+
+/** A group that has to wait is tried after 2 s, then after twice as long each time, up to a quarter of an hour. */
+const DELAY_SECONDS_MAX = 900
+
+type BatchReport = {
+  readonly answer: SQSBatchResponse
+  readonly fields: Readonly<Record<string, number>>
+  readonly failed: boolean
+}
+
+/** The messages of one group, in order: SQS gives no more of it while these are here. */
+type Group = { readonly id: string; readonly records: readonly SQSRecord[] }
+
+/** What became of one: of its messages, the first `settled` ones are done. */
+type Outcome = Pick<Applied, 'settled'> & { readonly error?: unknown }
+
+type Counts = { pushed: number; applied: number; repeated: number; refused: number; dead: number }
+
+/**
+ * Applies the messages of a batch, each group's in order and as few appends as they fit into; groups do not
+ * wait for each other. What failed is reported with everything behind it in its group: SQS gives these
+ * messages again, and of those that were applied by then the record tells.
+ */
+export async function applyBatch(
+  queues: Pick<Queues, 'apply'>,
+  port: ApplyPort,
+  event: SQSEvent,
+  { tally, log, remainingMs }: Run,
+  nowMs: () => number = Date.now,
+): Promise<BatchReport> {
+  const records = event.Records ?? []
+  const groups = groupsOf(records)
+  const counts: Counts = { pushed: 0, applied: 0, repeated: 0, refused: 0, dead: 0 }
+  const deadlineMs = nowMs() + Math.max(0, remainingMs() - LEAVE_MS)
+  const failed: SQSRecord[] = []
+
+  const visit = async (group: Group): Promise<void> => {
+    const { settled, error } = await (isQueueId(group.id)
+      ? apply(queues, group, { nowMs: nowMs(), deadlineMs }, counts)
+      : giveUp(port, group, counts)
+    ).catch((error: unknown): Outcome => ({ settled: 0, error }))
+    const left = group.records.slice(settled)
+    if (left.length === 0) return
+    failed.push(...left)
+    const seconds = secondsUntilNext(left[0] as SQSRecord, error)
+    const fields = { queue: group.id, messages: left.length, seconds, error: describeError(error) }
+    log.write(mayPass(error) ? 'warn' : 'error', 'messages have to wait', fields)
+    const delayed = left.map(({ receiptHandle }) => ({ receiptHandle, seconds }))
+    // Where it fails they come by themselves, after the visibility timeout.
+    await port.delay(delayed).catch((error: unknown) => {
+      log.write('warn', 'messages not delayed', { queue: group.id, error: describeError(error) })
+    })
+  }
+  await Promise.all(groups.map(visit))
+
+  tally.count('ItemsPushed', counts.pushed)
+  tally.count('InboxApplied', counts.pushed)
+  tally.count('InboxRefused', counts.refused)
+  tally.count('ItemsDeadLettered', counts.dead)
+  const { applied, repeated, refused } = counts
+  return {
+    answer: { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) },
+    fields: {
+      messages: records.length,
+      queues: groups.length,
+      applied,
+      repeated,
+      refused,
+      failed: failed.length,
+    },
+    failed: failed.length > 0,
+  }
+}
+
+function groupsOf(records: readonly SQSRecord[]): Group[] {
+  const groups = new Map<string, SQSRecord[]>()
+  for (const record of records) {
+    const id = record.attributes.MessageGroupId ?? ''
+    const group = groups.get(id)
+    if (group === undefined) groups.set(id, [record])
+    else group.push(record)
+  }
+  return [...groups].map(([id, records]) => ({ id, records }))
+}
+
+async function apply(
+  queues: Pick<Queues, 'apply'>,
+  { id, records }: Group,
+  { nowMs, deadlineMs }: { readonly nowMs: number; readonly deadlineMs: number },
+  counts: Counts,
+): Promise<Outcome> {
+  const messages = records.map((record) =>
+    readMessage(hashOf(record.eventSourceARN), record, nowMs),
+  )
+  const applied = await queues.apply(id, messages, { deadlineMs })
+  counts.pushed += applied.itemsPushed
+  counts.applied += applied.pushed
+  counts.repeated += applied.repeated
+  counts.refused += applied.refused
+  counts.dead += applied.itemsDeadLettered
+  return applied
+}
+
+/** A group that is no queue: its messages are kept for a person, one by one, in order. */
+async function giveUp(port: ApplyPort, { id, records }: Group, counts: Counts): Promise<Outcome> {
+  let settled = 0
+  for (const { messageId, body, messageAttributes } of records) {
+    const idempotencyKey = messageAttributes[KEY_ATTRIBUTE]?.stringValue
+    const message = { queue: id, body, deduplicationId: messageId, idempotencyKey }
+    try {
+      await port.giveUp(message, 'The group of this message is not the id of a queue')
+    } catch (error) {
+      return { settled, error }
+    }
+    settled += 1
+    counts.refused += 1
+  }
+  return { settled }
+}
+
+/** What a person need not look at before it lasts. */
+const mayPass = (error: unknown): boolean => error instanceof QueueError && error.retryable
+
+function secondsUntilNext({ attributes }: SQSRecord, error: unknown): number {
+  const received = Number(attributes.ApproximateReceiveCount) || 1
+  const askedMs = error instanceof QueueError ? (error.retryAfterMs ?? 0) : 0
+  const seconds = Math.max(Math.ceil(askedMs / 1_000), 2 ** Math.min(received, 10))
+  return Math.min(seconds, DELAY_SECONDS_MAX)
+}

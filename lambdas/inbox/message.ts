@@ -1,0 +1,57 @@
+// What a message of the inbox is: the body of a push, in the group that is called like its queue. Anything
+// in AWS may send one (docs/inbox.md), so this is a contract.
+
+import { hashOf } from '../engine/core/hash.ts'
+import type { PushRequest } from '../engine/queues.ts'
+import { QueueError } from '../foundation/errors.ts'
+import { randomText } from '../foundation/random-text.ts'
+import type { Random } from '../foundation/system.ts'
+import { RequestError } from '../http/request-error.ts'
+
+/** The attribute that a message has its idempotency key in, if it has one. */
+export const KEY_ATTRIBUTE = 'idempotency-key'
+
+/** SQS’s own limit: 1 MiB, with the attributes. */
+export const MESSAGE_BYTES_MAX = 1024 * 1024
+/** Its name, type and longest value, for any message, so that the limit is the same with and without a key. */
+const ATTRIBUTE_BYTES = 256
+
+/** A push on its way into the inbox. */
+export type Message = {
+  readonly queue: string
+  readonly body: string
+  readonly deduplicationId: string
+  readonly idempotencyKey?: string | undefined
+}
+
+/** The message of a checked push; refuses what SQS does not take. */
+export function messageOf(
+  queue: string,
+  { items, idempotencyKey }: PushRequest,
+  random: Random,
+): Message {
+  const body = `{"items":[${items.map(itemText).join(',')}]}`
+  const limitBytes = MESSAGE_BYTES_MAX - ATTRIBUTE_BYTES
+  const bytes = Buffer.byteLength(body)
+  if (bytes > limitBytes) {
+    throw new RequestError(
+      'BODY_TOO_LARGE',
+      `Cannot put ${bytes} bytes into the inbox because it takes ${limitBytes} at once; push them in parts, or without "Prefer: respond-async"`,
+      { limitBytes },
+    )
+  }
+  if (/[\ufffe\uffff]/.test(body)) {
+    throw new QueueError(
+      'INVALID_ITEM',
+      'The inbox does not take the characters U+FFFE and U+FFFF; escape them, or push without "Prefer: respond-async"',
+      { field: 'items' },
+    )
+  }
+  // By key and items: another push under the same key must arrive, to be told from a repetition.
+  const deduplicationId =
+    idempotencyKey === undefined ? randomText(random, 22) : hashOf(idempotencyKey, body)
+  return { queue, body, deduplicationId, idempotencyKey }
+}
+
+const itemText = ({ text, priority = 0 }: PushRequest['items'][number]): string =>
+  priority === 0 ? `{"item":${text}}` : `{"item":${text},"priority":${priority}}`

@@ -1,0 +1,78 @@
+import type { SQSClient } from '@aws-sdk/client-sqs'
+import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
+import { createRequestHandler } from '../foundation/network/request-handler.ts'
+import { KEY_ATTRIBUTE, type Message } from './message.ts'
+import type { SendPort } from './send.ts'
+
+/** A message that failed: when to try its group again, and what names this delivery of it. */
+export type Delayed = { readonly receiptHandle: string; readonly seconds: number }
+
+/** What applying asks of SQS. */
+export type ApplyPort = {
+  /** Tries these messages again after so long, instead of after the queue's visibility timeout. */
+  delay(messages: readonly Delayed[]): Promise<void>
+  /** Keeps a message that belongs to no queue, with the reason. */
+  giveUp(message: Message, reason: string): Promise<void>
+}
+
+export const sendTo = (QueueUrl: string, sqs = whenNeeded()): SendPort => ({
+  async send(message) {
+    const { client, SendMessageCommand } = await sqs()
+    const { MessageId = '' } = await client.send(
+      new SendMessageCommand({ QueueUrl, ...inputOf(message) }),
+    )
+    return { messageId: MessageId }
+  },
+})
+
+export const applyFrom = (
+  inboxUrl: string,
+  failuresUrl: string,
+  sqs = whenNeeded(),
+): ApplyPort => ({
+  async delay(messages) {
+    const { client, ChangeMessageVisibilityBatchCommand } = await sqs()
+    const Entries = messages.map(({ receiptHandle, seconds }, index) => ({
+      Id: String(index),
+      ReceiptHandle: receiptHandle,
+      VisibilityTimeout: seconds,
+    }))
+    await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: inboxUrl, Entries }))
+  },
+  async giveUp(message, reason) {
+    const { client, SendMessageCommand } = await sqs()
+    const { MessageAttributes, ...input } = inputOf(message)
+    const attributes = { ...MessageAttributes, reason: text(reason) }
+    const command = { QueueUrl: failuresUrl, ...input, MessageAttributes: attributes }
+    await client.send(new SendMessageCommand(command))
+  },
+})
+
+const inputOf = ({ queue, body, deduplicationId, idempotencyKey }: Message) => ({
+  MessageBody: body,
+  MessageGroupId: queue,
+  MessageDeduplicationId: deduplicationId,
+  ...(idempotencyKey !== undefined && {
+    MessageAttributes: { [KEY_ATTRIBUTE]: text(idempotencyKey) },
+  }),
+})
+
+const text = (StringValue: string) => ({ DataType: 'String', StringValue })
+
+type Sqs = typeof import('@aws-sdk/client-sqs') & { readonly client: SQSClient }
+
+/** Loaded when it is first asked: most pushes do without. The SDK sends once: `send.ts` repeats. */
+function whenNeeded(): () => Promise<Sqs> {
+  let made: Promise<Sqs> | undefined
+  return () => {
+    made ??= import('@aws-sdk/client-sqs').then((module) => {
+      const requestHandler = createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.sqs })
+      return { ...module, client: new module.SQSClient({ maxAttempts: 1, requestHandler }) }
+    })
+    // If the import failed, the next request that needs it tries again.
+    made.catch(() => {
+      made = undefined
+    })
+    return made
+  }
+}

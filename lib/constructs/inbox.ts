@@ -1,0 +1,93 @@
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam'
+import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import {
+  DeduplicationScope,
+  FifoThroughputLimit,
+  Queue,
+  QueueEncryption,
+  type QueueProps,
+} from 'aws-cdk-lib/aws-sqs'
+import { Duration } from 'aws-cdk-lib/core'
+import { Construct } from 'constructs'
+import { acceptFindings } from './accept-findings.ts'
+import { applyInboxSetting } from './function-settings.ts'
+import { kept } from './kept.ts'
+
+type InboxProps = { readonly throwaway: boolean }
+
+/** Environments that apply it at once: half of what a new account can run. */
+export const INBOX_CONCURRENCY = 5
+
+/** The most there is. Waiting keeps a group's order, which what is behind this would lose. */
+const RECEIVES_MAX = 1_000
+
+/**
+ * A queue of SQS before all others: what is in it was accepted, and is applied in order, once. A group is
+ * called like the queue that it pushes to. A message is the body of a push, and anything in AWS that may
+ * send one may push (docs/inbox.md).
+ *
+ * The queue outlives its stack: until it is applied, what was accepted is nowhere else. Its sequence numbers
+ * are in the records of the table, so its id must stay what it is.
+ */
+export class Inbox extends Construct {
+  readonly queue: Queue
+  /** The last resort: what failed a thousand times, and what belongs to no queue. */
+  readonly failures: Queue
+
+  constructor(scope: Construct, id: string, { throwaway }: InboxProps) {
+    super(scope, id)
+    const common: QueueProps = {
+      fifo: true,
+      // Some senders, such as rules of EventBridge, give no deduplication id.
+      contentBasedDeduplication: true,
+      // Queues do not wait for each other, nor count as one against 300 requests a second.
+      deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+      fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      // The most there is.
+      retentionPeriod: Duration.days(14),
+      removalPolicy: kept(throwaway),
+    }
+    this.failures = new Queue(this, 'Failures', common)
+    this.queue = new Queue(this, 'Default', {
+      ...common,
+      // As AWS advises: a batch that is being tried is not given to another function.
+      visibilityTimeout: Duration.seconds(6 * applyInboxSetting.timeoutSeconds),
+      deadLetterQueue: { queue: this.failures, maxReceiveCount: RECEIVES_MAX },
+    })
+    const last = 'This is where failures end up: a queue behind it would be looked at by nobody.'
+    acceptFindings(this.failures, {
+      'AwsSolutions-SQS3': last,
+      'Serverless-SQSRedrivePolicy': last,
+    })
+  }
+
+  /** Has the function apply what comes. */
+  applyBy(applier: LambdaFunction, concurrency: number): EventSourceMapping {
+    this.queue.grantConsumeMessages(applier)
+    this.failures.grantSendMessages(applier)
+    acceptFindings(applier, {
+      'Serverless-LambdaDLQ':
+        'Called by the inbox, which keeps what failed and hands it on itself.',
+    })
+    const mapping = new EventSourceMapping(this, 'Mapping', {
+      target: applier,
+      eventSourceArn: this.queue.queueArn,
+      // All that Lambda gives of a FIFO queue: ten messages of one queue are one append.
+      batchSize: 10,
+      reportBatchItemFailures: true,
+      maxConcurrency: concurrency,
+    })
+    acceptFindings(mapping, {
+      'Serverless-LambdaEventSourceMappingDestination':
+        'A mapping of SQS has none: what fails stays in the inbox, which hands it on itself.',
+    })
+    return mapping
+  }
+
+  /** To push to any queue, by sending messages here. SQS knows no rights by group. */
+  grantSend(grantee: IGrantable): Grant {
+    return this.queue.grantSendMessages(grantee)
+  }
+}

@@ -1,0 +1,119 @@
+import type { SQSRecord } from 'aws-lambda'
+import type { Message } from '../../../lambdas/inbox/message.ts'
+import { Queues } from '../../../local/sqs/core/queues.ts'
+import { receivedMessage } from '../../../local/sqs/received-message.ts'
+import { type ReceivedMessage, sqsRecord } from '../../../local/sqs/sqs-record.ts'
+
+/** The local stack's SQS without its server, with the inbox and its dead-letter queue as the template has them. */
+
+const INBOX = 'inbox.fifo'
+const FAILURES = 'failures.fifo'
+const WANTED = { systemAttributes: ['All'], attributes: ['All'] }
+const DAY_SECONDS = 86_400
+
+const common = {
+  FifoQueue: 'true',
+  ContentBasedDeduplication: 'true',
+  DeduplicationScope: 'messageGroup',
+  FifoThroughputLimit: 'perMessageGroupId',
+  MessageRetentionPeriod: String(14 * DAY_SECONDS),
+}
+
+/** A message as SQS accepted it: what has to be applied, in this order within its group. */
+export type Accepted = {
+  readonly sequence: string
+  readonly queue: string
+  readonly body: string
+  readonly idempotencyKey: string | undefined
+}
+
+export class Sqs {
+  readonly #queues: Queues
+  readonly #nowMs: () => number
+  readonly #random: () => number
+  /** Every message, once, although its sender may have sent it more often. */
+  readonly accepted: Accepted[] = []
+  readonly #sequences = new Set<string>()
+
+  constructor(nowMs: () => number, random: () => number) {
+    this.#nowMs = nowMs
+    this.#random = random
+    this.#queues = new Queues({ nowMs, random })
+    this.#queues.create(FAILURES, common)
+    this.#queues.create(INBOX, {
+      ...common,
+      VisibilityTimeout: '180',
+      RedrivePolicy: JSON.stringify({
+        deadLetterTargetArn: this.#queues.find(FAILURES).arn,
+        maxReceiveCount: 1_000,
+      }),
+    })
+  }
+
+  /** `deduplicationId`: SQS makes one of the body where a sender gives none. */
+  send({
+    queue,
+    body,
+    idempotencyKey,
+    ...given
+  }: Omit<Message, 'deduplicationId'> & Partial<Message>) {
+    const sent = this.#queues.send(INBOX, {
+      body,
+      groupId: queue,
+      deduplicationId: given.deduplicationId,
+      attributes:
+        idempotencyKey === undefined
+          ? {}
+          : { 'idempotency-key': { DataType: 'String', StringValue: idempotencyKey } },
+    })
+    if (!this.#sequences.has(sent.sequence)) {
+      this.#sequences.add(sent.sequence)
+      this.accepted.push({ sequence: sent.sequence, queue, body, idempotencyKey })
+    }
+    return { messageId: sent.id }
+  }
+
+  receive(): SQSRecord[] {
+    const { arn } = this.#queues.find(INBOX)
+    return this.#queues.receive(INBOX, { max: 10 }).map((received) => {
+      const message = receivedMessage(received, true, WANTED) as unknown as ReceivedMessage
+      return sqsRecord(message, arn) as unknown as SQSRecord
+    })
+  }
+
+  /** A handle that is not good any more is no error here: the message comes again, as on AWS. */
+  delete(handle: string): void {
+    try {
+      this.#queues.find(INBOX).delete(handle, this.#nowMs())
+    } catch {
+      // Visible again meanwhile.
+    }
+  }
+
+  changeVisibility(handle: string, seconds: number): void {
+    this.#queues.find(INBOX).changeVisibility(handle, seconds * 1_000, this.#nowMs())
+  }
+
+  giveUp({ queue, body, deduplicationId }: Message): void {
+    this.#queues.send(FAILURES, { body, groupId: queue, deduplicationId, attributes: {} })
+  }
+
+  /** Bodies of what was given up; ends their life. */
+  takeFailures(): string[] {
+    const queue = this.#queues.find(FAILURES)
+    const bodies: string[] = []
+    for (;;) {
+      const received = queue.receive({ max: 10 }, this.#nowMs(), this.#random, undefined)
+      if (received.length === 0) return bodies
+      for (const { message, delivery } of received) {
+        bodies.push(message.body)
+        queue.delete(delivery.handle, this.#nowMs())
+      }
+    }
+  }
+
+  get isEmpty(): boolean {
+    const { visible, inFlight } = this.#queues.find(INBOX).counts(this.#nowMs())
+    return visible + inFlight === 0
+  }
+}

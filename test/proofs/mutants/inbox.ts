@@ -1,0 +1,63 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
+import { type Mutant, mutant, test } from './mutant.ts'
+
+const appendPushes = 'engine/operations/pushing/append-pushes.ts'
+const applyBatch = 'inbox/apply-batch.ts'
+const sequence = 'engine/core/sequence.ts'
+const sequenceUpdate = 'engine/store/sequence-update.ts'
+const applyTest = 'test/engine/apply.test.ts'
+const batchTest = 'test/inbox/apply-batch.test.ts'
+const sendTest = 'test/inbox/send.test.ts'
+const crashTest = 'test/proofs/inbox-simulation/crash.test.ts'
+const simulationTest = 'test/proofs/inbox-simulation/inbox-simulation.test.ts'
+
+/** The inbox: once and in order, whatever comes again. */
+// biome-ignore format: a mutant is a row
+export const inboxMutants: readonly Mutant[] = [
+  mutant('inbox-message-is-applied-whatever-was', '0032 the record tells how far a queue has come',
+    [sequenceUpdate, 'update.condition(`(attribute_not_exists(sn) OR ${isBelow} OR ${isBeyond})`)',
+     'void [isBelow, isBeyond]'], test(simulationTest)),
+  mutant('inbox-fence-is-the-last-and-not-the-first', '0032 a late copy of a part is in the whole',
+    ['engine/store/append-update.ts', 'comesAfter(update, sequence.first)',
+     'comesAfter(update, sequence.last)'], test(simulationTest)),
+  mutant('inbox-sequence-is-not-noted', '0032 the record tells how far a queue has come',
+    ['engine/store/append-update.ts', "update.set('sn', sequence.last)", 'void update'],
+    test(applyTest)),
+  mutant('inbox-sequence-numbers-compare-as-they-come', '0032 as texts of one length',
+    [sequence, "number.padStart(DIGITS, '0')", 'number'], test(applyTest, 'whatever their length')),
+  mutant('inbox-another-inbox-counts-as-the-same', '0032 numbers of another inbox say nothing',
+    [sequence, 'inboxOf(record.sequence) === inboxOf(sequence) &&', ''],
+    test(applyTest, 'made again')),
+  mutant('inbox-queue-is-forgotten-while-messages-may-come-again', '0032 remembered longer than SQS delivers',
+    ['engine/core/fence.ts', 'neededUntilMs(record))', '0)'], test(applyTest, 'is remembered')),
+  mutant('inbox-refused-message-is-buried-beside-the-sequence', '0032 once, in one transaction',
+    ['engine/operations/moving/bury-message.ts',
+     'const draft = { ...record, sequence: appliedAt(sequence, nowMs) }',
+     'void appliedAt; const draft = { ...record }'], test(applyTest, 'with its reason, once')),
+  mutant('inbox-conflict-does-not-hold-up-the-run', '0032 what failed is not passed over',
+    ['engine/operations/pushing/calls.ts',
+     "push.sequence !== undefined && outcome?.kind === 'failed'", 'false && push && outcome'],
+    test(crashTest), test(simulationTest)),
+  mutant('inbox-repetition-leaves-no-trace', '0032 done for good',
+    ['engine/operations/pushing/apply.ts',
+     'if (passed !== undefined) await notePassed(engine, queue, passed)', 'void [passed, notePassed]'],
+    test(applyTest, 'when the key is forgotten')),
+  mutant('inbox-what-is-behind-a-failure-is-deleted', '0032 order within a queue',
+    [applyBatch, 'const left = group.records.slice(settled)',
+     'const left = group.records.slice(settled, settled + 1)'], test(batchTest, 'all behind it')),
+  mutant('inbox-full-queue-loses-its-messages', '0032 nothing accepted is lost',
+    ['engine/operations/pushing/apply.ts', 'return clock.nowMs() < waitsUntilMs', 'return false'],
+    test(applyTest, 'keeps the message waiting')),
+  mutant('inbox-deduplication-id-is-made-for-each-sending', '0032 a lost answer is sent again',
+    ['inbox/send.ts', 'return await port.send(message)',
+     'return await port.send({ ...message, deduplicationId: String(random()) })'],
+    test(sendTest, 'under the id')),
+  mutant('inbox-key-alone-deduplicates', '0032 nobody would hear of the other items',
+    ['inbox/message.ts', 'hashOf(idempotencyKey, body)', 'hashOf(idempotencyKey)'],
+    test(sendTest, 'used key')),
+  mutant('inbox-lost-answer-of-the-inbox-is-a-refusal', '§5.5 a lost answer is never guessed',
+    ['inbox/send.ts', "isOpen ||= failure === 'unknown'", "isOpen ||= false"],
+    test(sendTest, 'is not known')),
+  mutant('inbox-sequence-without-its-time', '0032 remembered longer than SQS delivers',
+    [appendPushes, 'appliedAt(last, prepared.pushedAtMs)', 'last'], test(applyTest, 'is remembered')),
+]
