@@ -161,6 +161,7 @@ export type {
   Configuration,
   ConfigurationChange,
   Item,
+  LaneState,
   Lock,
   Page,
   PeekedItem,

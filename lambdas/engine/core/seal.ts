@@ -2,6 +2,7 @@ import type { Append } from './append.ts'
 import { entryBytes, spanOf } from './entry.ts'
 import { ENTRIES_PER_SEAL, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
+import { runsAfter } from './runs.ts'
 
 export type Seal = {
   readonly lane: Lane
@@ -43,7 +44,8 @@ export function sealed(record: QueueRecord, seals: readonly Seal[]): QueueRecord
     let span = 0
     for (const entry of entries) span += spanOf(entry)
     const tail = lane.tail.slice(entries.length)
-    lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail })
+    const runs = runsAfter(lane, entries)
+    lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail, runs })
     tailBytes -= bytesOf(entries)
   }
   return { ...record, lanes, tailBytes }

@@ -4,8 +4,6 @@ import { unflatten } from './ranges.ts'
 import {
   type Dead,
   type Delivered,
-  type EndedLock,
-  type Ending,
   type Lane,
   type Lock,
   noSegments,
@@ -13,7 +11,9 @@ import {
   type Reminder,
   type Stretch,
 } from './record.ts'
+import { decodeRuns, encodeRuns } from './runs.ts'
 import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
+import { decodeEnded } from './stored-endings.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
 export type StoredLane = {
@@ -33,6 +33,8 @@ export type StoredLane = {
   q?: number[]
   /** Reasons of dead items, each once. */
   w?: string[]
+  /** Where sealed items lie (`runs.ts`). */
+  y?: string
 }
 
 export type StoredLock =
@@ -143,6 +145,7 @@ function decodeLane(priority: number, stored: StoredLane): Lane {
     frontier: stored.f,
     sealed: stored.s,
     tail: stored.t,
+    runs: decodeRuns(stored.y),
     offloaded: stored.o === undefined ? noSegments : { from: stored.o[0], to: stored.o[1] },
     recalled: stored.r ?? 0,
     trimmed: stored.x ?? 0,
@@ -187,7 +190,8 @@ export function encodeLane(lane: Lane): StoredLane {
 /** The attributes of a lane that are absent while they say nothing. */
 export function encodeLaneOptions(
   lane: Lane,
-): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w'> {
+): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w' | 'y'> {
+  const runs = encodeRuns(lane.runs)
   const reasons = [...new Set(lane.dead.map(({ reason }) => reason))]
   return {
     ...(lane.offloaded.from < lane.offloaded.to && { o: [lane.offloaded.from, lane.offloaded.to] }),
@@ -201,6 +205,7 @@ export function encodeLaneOptions(
       q: lane.dead.flatMap(({ from, to, reason }) => [from, to, reasons.indexOf(reason)]),
       w: reasons,
     }),
+    ...(runs !== undefined && { y: runs }),
   }
 }
 
@@ -217,30 +222,3 @@ export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, nu
   taken,
   sinceMs,
 ]
-
-const endingCodes: Readonly<Record<Ending, string>> = {
-  acknowledged: 'a',
-  expired: 'x',
-  released: 'r',
-  'dead-lettered': 'd',
-  purged: 'p',
-}
-const endings = Object.fromEntries(
-  Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
-)
-const LOCK_ID_CHARACTERS = 11
-
-/** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
-export const encodeEnded = (ended: readonly EndedLock[]): string =>
-  ended
-    .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
-    .join('.')
-
-function decodeEnded(stored: string): EndedLock[] {
-  if (stored === '') return []
-  return stored.split('.').map((text) => ({
-    lockId: text.slice(0, LOCK_ID_CHARACTERS),
-    ending: endings[text[LOCK_ID_CHARACTERS] as string] as Ending,
-    items: Number.parseInt(text.slice(LOCK_ID_CHARACTERS + 1), 36),
-  }))
-}

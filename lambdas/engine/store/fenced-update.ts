@@ -2,12 +2,8 @@ import type { Expression } from '../../foundation/expression.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
-import {
-  encodeEnded,
-  encodeLaneOptions,
-  encodeLock,
-  encodeReminder,
-} from '../core/stored-record.ts'
+import { encodeEnded } from '../core/stored-endings.ts'
+import { encodeLaneOptions, encodeLock, encodeReminder } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
@@ -126,7 +122,7 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   // Named when first needed: DynamoDB refuses a name that is not used.
   const path = (key: string): string => `L.${update.name(before.priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
-  for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
+  for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w', 'y'] as const) {
     const value = stored.after[key]
     if (JSON.stringify(value) === JSON.stringify(stored.before[key])) continue
     if (value === undefined) update.removes.push(path(key))

@@ -10,7 +10,8 @@ import {
   type QueueRecord,
   unsettledIn,
 } from '../../../lambdas/engine/core/record.ts'
-import { decodeRecord, encodeEnded } from '../../../lambdas/engine/core/stored-record.ts'
+import { encodeEnded } from '../../../lambdas/engine/core/stored-endings.ts'
+import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import { storedOf } from '../store/an-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, range, tailOf } from './a-record.ts'
 
