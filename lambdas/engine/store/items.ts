@@ -14,6 +14,7 @@ import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
 import { readBatchPart } from './batches.ts'
 import { PartialCache } from './partial-cache.ts'
+import { type SegmentWatch, unwatched } from './segment-watch.ts'
 import {
   type Fact,
   factsOf,
@@ -54,11 +55,13 @@ type Reading = Wanted & {
  */
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
+  readonly #watch: SegmentWatch
   readonly #segments = new PartialCache<Fact>(REMEMBERED_ITEM_BYTES_MAX / 2)
   readonly #parts = new PartialCache<string>(REMEMBERED_ITEM_BYTES_MAX / 2)
 
-  constructor(dynamo: Dynamo, objects: Objects) {
+  constructor(dynamo: Dynamo, objects: Objects, watch: SegmentWatch = unwatched) {
     this.#stores = { dynamo, objects }
+    this.#watch = watch
   }
 
   /** Entries of the stretches in order, until the answer would pass `bytesMax`; one at least. */
@@ -149,7 +152,8 @@ export class ItemReader {
   }
 
   async #readPart({ held, queue }: Reading, { key, reference, part, at }: Part): Promise<void> {
-    const entries = await readBatchPart(this.#stores, queue, reference, part)
+    const read = () => readBatchPart(this.#stores, queue, reference, part)
+    const entries = await (reference.storage === 's3' ? this.#watch.load(queue, read) : read())
     if (entries === undefined) return
     held.parts.set(key, entries)
     this.#parts.add(key, new Map(entries.entries()), at)
@@ -162,7 +166,7 @@ export class ItemReader {
     const segment = segmentOf(lane, from)
     const isOffloaded = lane.offloaded.from <= segment && segment < lane.offloaded.to
     if (isOffloaded && segment >= lane.recalled) {
-      return segmentObject(objects, queue, lane, segment)
+      return this.#watch.load(queue, () => segmentObject(objects, queue, lane, segment))
     }
     const partition = segmentPartition(queue, lane.epoch, lane.priority, segment)
     const to = Math.min(reading.to, (segment + 1) * lane.segmentSize)
