@@ -7,6 +7,7 @@ import { show } from './history.ts'
 import { checkAnswer } from './model/check-answer.ts'
 import type { Model } from './model/model.ts'
 import { Mortal, type MortalOptions, type Surroundings } from './mortal.ts'
+import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
   currentOperation,
   type Operation,
@@ -52,7 +53,7 @@ export class Writer {
     const queues = createQueues({
       tableName,
       bucketName,
-      dynamodb,
+      dynamodb: isOlder(this.#world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
       s3,
       clock,
       random: () => random.next(),

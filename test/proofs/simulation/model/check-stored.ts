@@ -8,6 +8,7 @@ import {
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { type Lane, segmentOf } from '../../../../lambdas/engine/core/record.ts'
 import { laneView } from '../../../../lambdas/engine/core/views.ts'
+import { isOfTwoAges } from '../older-engine.ts'
 import { hasBatchPart } from './batches.ts'
 import type { LaneLog } from './lane-log.ts'
 import { showRanges } from './lane-view.ts'
@@ -34,7 +35,7 @@ export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: R
       }
     }
   }
-  const isAllKnown = lane.runs.every((run) => run.in !== 'unknown') && stored.length < TOLD_MAX
+  const isAllKnown = !isOfTwoAges(model.world.seed) && stored.length < TOLD_MAX
   if (isAllKnown && countOf(told) > 0) {
     const which = `${showRanges(told)} of ${log.queue} lane ${log.priority}`
     model.violated('an inspection tells where everything lies', which)
