@@ -1,4 +1,5 @@
 import { appendMutants } from './appends.ts'
+import { batchMutants } from './batches.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
@@ -36,6 +37,7 @@ export const mutants: readonly Mutant[] = [
   ...popMutants,
   ...lockMutants,
   ...housekeepingMutants,
+  ...batchMutants,
   ...lostAnswerMutants,
   ...flagMutants,
   ...limitMutants,

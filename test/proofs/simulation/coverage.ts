@@ -24,14 +24,14 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path lock under the fence': 15_000,
   'path lost a race': 20_000,
   'path met a transaction': 2_500,
-  'path offload': 1_200,
+  'path offload': 500,
   'path part acknowledged': 300,
   'path given back to its pattern': 200,
   'path partly released': 100,
   'path patterns applied': 350,
   'path under a pattern': 900,
   'path purge': 1_500,
-  'path recall': 800,
+  'path recall': 280,
   'path record forgotten': 3_000,
   'path record made': 6_000,
   'path record made again': 500,
@@ -46,6 +46,10 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path trim': 8_000,
   'path under a popLimit': 500,
   'path under a pushLimit': 500,
+  'told of batch-rows': 7_000,
+  'told of batch-s3': 1_300,
+  'told of recalled': 330,
+  'told of s3': 3_600,
 }
 
 /** Everything that the run met too rarely, and how often it did. */
