@@ -324,10 +324,31 @@ export type InspectAnswer = {
     readonly head_segment: number
     /** Where the last item is. */
     readonly tail_segment: number
-    /** The first segment in S3; `null` if none is. */
+    /** The first of the longest stretch of whole segments in the middle that lies in S3, however it came there; `null` if none does. */
     readonly head_offloaded_segment: number | null
-    /** The last segment in S3; `null` if none is. */
+    /** The last of that stretch; `null` if there is none. */
     readonly tail_offloaded_segment: number | null
+    /** Random; a priority that is dropped and comes back has another. */
+    readonly epoch: string
+    /** Items in a segment of this priority. */
+    readonly segment_size: number
+    /** The lowest number not settled. Items are numbered from 0 in the order of pushes. */
+    readonly head: number
+    /** The lowest number never handed out. */
+    readonly frontier: number
+    /** The numbers from here on are in the queue’s record, or a reference to them is. */
+    readonly sealed: number
+    /** The number that the next item gets. */
+    readonly end: number
+    /** Where the numbers from head to end lie: 200 stretches at most, in order, neighbours joined. What the record does not know is left out. */
+    readonly stored: readonly {
+      /** Its first number. */
+      readonly from: number
+      /** The number behind its last. */
+      readonly to: number
+      /** `record`: in the queue’s record. `rows`: in rows of the table. `batch-rows`, `batch-s3`: where the bulk push that brought it put it. `s3`: in a segment that was offloaded. `recalled`: in such a segment, and in rows again. */
+      readonly in: 'record' | 'rows' | 'batch-rows' | 'batch-s3' | 's3' | 'recalled'
+    }[]
   }[]
   /** Live ones. Never their ids. */
   readonly locks: readonly {

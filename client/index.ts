@@ -169,6 +169,7 @@ export type {
   Configuration,
   ConfigurationChange,
   Item,
+  LaneState,
   Lock,
   Page,
   PeekedItem,

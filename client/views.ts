@@ -65,6 +65,30 @@ export type Configuration = View<ConfigurationAnswer> & {
 /** What is left out stays; `null` takes a setting away. A limit is replaced as a whole. */
 export type ConfigurationChange = CamelCased<ConfigureBody>
 
+/** One priority. Its items are numbered from 0 in the order of pushes. */
+export type LaneState = {
+  readonly priority: number
+  readonly count: number
+  readonly headSegment: number
+  readonly tailSegment: number
+  /** The longest stretch of whole segments in the middle that lies in S3, if any does. */
+  readonly headOffloadedSegment?: number
+  readonly tailOffloadedSegment?: number
+  readonly epoch: string
+  readonly segmentSize: number
+  /** The lowest number not settled, and the lowest never handed out. */
+  readonly head: number
+  readonly frontier: number
+  /** The numbers from here on are in the queue's record, or a reference to them is. */
+  readonly sealed: number
+  /** The number that the next item gets. */
+  readonly end: number
+  /** Where the numbers from head to end lie, 200 stretches at most; what the record does not know is left out. */
+  readonly stored: LaneAnswer['stored']
+}
+
+type LaneAnswer = InspectAnswer['priorities'][number]
+
 export type QueueState = {
   readonly id: string
   readonly version: number
@@ -75,14 +99,7 @@ export type QueueState = {
   readonly deadCount: number
   /** There where the queue's record tells, or it was asked for; absent too where nothing waits. */
   readonly oldestPushedAtMs?: number
-  readonly priorities: readonly {
-    readonly priority: number
-    readonly count: number
-    readonly headSegment: number
-    readonly tailSegment: number
-    readonly headOffloadedSegment?: number
-    readonly tailOffloadedSegment?: number
-  }[]
+  readonly priorities: readonly LaneState[]
   readonly locks: readonly {
     readonly expiresAtMs: number
     readonly count: number
@@ -153,7 +170,9 @@ export function configureBodyOf(change: ConfigurationChange & { readonly etag?: 
   return snakeCased(settings) satisfies ConfigureBody
 }
 
-export const stateOf = (body: InspectAnswer, etag?: string): QueueState => ({
+export const stateOf = ({ priorities, ...body }: InspectAnswer, etag?: string): QueueState => ({
   ...viewOf(body),
+  // Among times `end` would be one.
+  priorities: priorities.map(({ end, ...lane }) => ({ ...viewOf(lane), end })),
   ...present({ etag }),
 })

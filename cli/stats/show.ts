@@ -12,6 +12,7 @@ const columns: readonly Column[] = [
   { title: 'OLDEST', align: 'right' },
   { title: 'SEGMENTS', align: 'right' },
   { title: 'OFFLOADED', align: 'right' },
+  { title: 'STORED' },
 ]
 
 /** A queue in one line, and where it has several priorities one for each of them below. */
@@ -34,7 +35,7 @@ function queueRows(state: State, nowMs: number): string[][] {
   if (filled.length === 1 && only !== undefined) {
     return [[queue, String(only.priority), ...own, ...segmentCells(only)]]
   }
-  return [[queue, '', ...own, '', ''], ...filled.map(laneRow)]
+  return [[queue, '', ...own, '', '', ''], ...filled.map(laneRow)]
 }
 
 const laneRow = (lane: LaneState): string[] => [
@@ -47,13 +48,22 @@ const laneRow = (lane: LaneState): string[] => [
   ...segmentCells(lane),
 ]
 
-/** First to last. */
-const segmentCells = (lane: LaneState): [string, string] => [
+/** First to last; and how many numbers lie where. */
+const segmentCells = (lane: LaneState): [string, string, string] => [
   span(lane.headSegment, lane.tailSegment),
   lane.headOffloadedSegment === undefined || lane.tailOffloadedSegment === undefined
     ? ''
     : span(lane.headOffloadedSegment, lane.tailOffloadedSegment),
+  placesOf(lane),
 ]
+
+function placesOf({ stored }: LaneState): string {
+  const counts = new Map<string, number>()
+  for (const { from, to, in: place } of stored) {
+    counts.set(place, (counts.get(place) ?? 0) + to - from)
+  }
+  return [...counts].map(([place, count]) => `${place} ${grouped(count)}`).join(', ')
+}
 
 const span = (from: number, to: number): string =>
   from === to ? grouped(from) : `${grouped(from)}–${grouped(to)}`

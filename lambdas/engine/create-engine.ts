@@ -17,6 +17,7 @@ import {
 import type { Engine } from './operations/attempts/engine.ts'
 import { readQueuePatterns } from './operations/attempts/patterns.ts'
 import { ItemReader } from './store/items.ts'
+import { type SegmentMoved, unwatched, watchSegments } from './store/segment-watch.ts'
 
 export type QueuesOptions = {
   readonly tableName: string
@@ -43,6 +44,8 @@ export type QueuesOptions = {
   readonly linger?: boolean | LingerOptions | undefined
   /** Work that no answer waits for has failed; by default the engine writes it to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError'] | undefined
+  /** Told of each segment that goes to S3, and of each read from there: how long it took, and if it failed. */
+  readonly onSegmentMoved?: ((moved: SegmentMoved) => void) | undefined
 }
 
 /** The one place that builds an engine: for the verbs of `createQueues`, and for tools beside them. */
@@ -61,10 +64,13 @@ export function createEngine(options: QueuesOptions): Engine {
   const objects = new Objects(options.s3, bucketName, clock, random, (error, key) =>
     onBackgroundError(error, { queue: queueOfObjectKey(key), step: 'read-object' }),
   )
+  const { onSegmentMoved } = options
+  const segments = onSegmentMoved === undefined ? unwatched : watchSegments(clock, onSegmentMoved)
   return {
     dynamo,
     objects,
-    items: new ItemReader(dynamo, objects),
+    items: new ItemReader(dynamo, objects, segments),
+    segments,
     clock,
     random,
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),

@@ -5,12 +5,13 @@ import type { DeadLetter } from './core/entry.ts'
 import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
+import type { LaneState } from './core/views.ts'
 
 // What callers of the engine ask for, and what they get.
 
 export type * from './applying-verbs.ts'
 export type * from './configuring-verbs.ts'
-export type { PopRequest, PushItem, PushRequest, TransactItem }
+export type { LaneState, PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
@@ -116,16 +117,6 @@ export type InspectRequest = {
   readonly consistent?: boolean | undefined
   /** Tell how old the oldest item is, also where that takes a read of each priority. */
   readonly oldest?: boolean | undefined
-}
-
-export type LaneState = {
-  readonly priority: number
-  /** Items stored and not settled, locked ones included, dead ones not. */
-  readonly count: number
-  readonly headSegment: number
-  readonly tailSegment: number
-  readonly headOffloadedSegment?: number
-  readonly tailOffloadedSegment?: number
 }
 
 export type QueueState = {

@@ -16,6 +16,13 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
     tail_segment: lane.tailSegment,
     head_offloaded_segment: lane.headOffloadedSegment ?? null,
     tail_offloaded_segment: lane.tailOffloadedSegment ?? null,
+    epoch: lane.epoch,
+    segment_size: lane.segmentSize,
+    head: lane.head,
+    frontier: lane.frontier,
+    sealed: lane.sealed,
+    end: lane.end,
+    stored: lane.stored,
   })),
   locks: state.locks.map(({ expiresAtMs, count, priorities }) => ({
     lock_expires_at: seconds(expiresAtMs),

@@ -27,6 +27,12 @@ export const metrics = {
   Attempts: 'Count',
   SegmentsOffloaded: 'Count',
   SegmentsRecalled: 'Count',
+  /** The slowest read of a segment, or of a part of a batch, from S3. */
+  SegmentLoadTime: 'Milliseconds',
+  /** Reads from S3 that failed after all their attempts. */
+  SegmentLoadFailures: 'Count',
+  /** Segments that could not be copied to S3; housekeeping tries again. */
+  SegmentOffloadFailures: 'Count',
   /** Queues whose housekeeping failed, to be tried again. */
   HousekeepingFailures: 'Count',
   /** Records of a newer format in the stream: deploy that version here as well. */

@@ -40,12 +40,21 @@ export function createQueuesOn(
     events: environment[variables.events] !== 'off',
     waitingPopsMax: waitingPopsIn(environment),
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
+    onSegmentMoved: countSegment,
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()
       if (tally !== undefined) tally.backgroundFailures += 1
       log.write('warn', 'background work failed', { queue, step, error: describeError(error) })
     },
   })
+}
+
+type Moved = Parameters<NonNullable<Parameters<typeof createQueues>[0]['onSegmentMoved']>>[0]
+
+function countSegment({ kind, ms, failed }: Moved): void {
+  const tally = currentTally()
+  if (kind === 'load') tally?.most('SegmentLoadTime', ms)
+  if (failed) tally?.count(kind === 'load' ? 'SegmentLoadFailures' : 'SegmentOffloadFailures', 1)
 }
 
 /** Half of what a new account can run at once: who has more says so. */

@@ -112,6 +112,12 @@ const background = ({ serviceName, functions, failures }: Watched): IWidget[] =>
   graph('Segments', [
     serviceMetric(serviceName, 'SegmentsOffloaded', { label: 'offloaded' }),
     serviceMetric(serviceName, 'SegmentsRecalled', { label: 'recalled' }),
+    serviceMetric(serviceName, 'SegmentOffloadFailures', { label: 'offloads failed' }),
+    serviceMetric(serviceName, 'SegmentLoadFailures', { label: 'loads failed' }),
+  ]),
+  graph('Segments loaded from S3, ms', [
+    serviceMetric(serviceName, 'SegmentLoadTime', { statistic: 'p50', label: 'p50' }),
+    serviceMetric(serviceName, 'SegmentLoadTime', { statistic: Stats.MAXIMUM, label: 'slowest' }),
   ]),
   graph('Housekeeping behind, ms', [
     functions.Housekeep.metric('IteratorAge', { statistic: Stats.MAXIMUM, label: 'oldest event' }),

@@ -257,11 +257,13 @@ describe.each(places)('on $name', ({ start }) => {
     await pushpop(`pop ${q} --ack`)
     const { stdout } = await pushpop('stats --prefix stats-')
     const [title, total, ...lanes] = stdout.trimEnd().split('\n')
-    expect(title).toMatch(/^QUEUE +PRIORITY +COUNT +LOCKED +DEAD +OLDEST +SEGMENTS +OFFLOADED$/)
+    expect(title).toMatch(
+      /^QUEUE +PRIORITY +COUNT +LOCKED +DEAD +OLDEST +SEGMENTS +OFFLOADED +STORED$/,
+    )
     expect(total).toMatch(new RegExp(`^${q} +3 +1 +\\d+ s$`))
     expect(lanes).toEqual([
-      expect.stringMatching(/^ +0 +2 +0$/),
-      expect.stringMatching(/^ +9 +1 +0$/),
+      expect.stringMatching(/^ +0 +2 +0 +record 2$/),
+      expect.stringMatching(/^ +9 +1 +0 +record 1$/),
     ])
     expect((await pushpop('stats --prefix no-such')).stderr).toBe('There is no queue yet.\n')
   })

@@ -92,6 +92,22 @@ describe('Sealing', () => {
   })
 })
 
+/** Bulk pushes into two batches in rows and one in S3, and single pushes behind them that sealed these. */
+async function bulkAndSingles(): Promise<string> {
+  const [queues, queue] = [stage.engine(), stage.queue()]
+  await queues.configure(queue, { segmentSize: 10 })
+  await push(queues, queue, named('a', 200))
+  const large = named('b', 100).map(({ text }) => ({ text: bulky(text.slice(1, -1), 500) }))
+  await push(queues, queue, large)
+  await pushOneByOne(queues, queue, named('c', 120))
+  expect(await stage.rows(queue, 'b')).toHaveLength(2)
+  expect(await batchObjects(queue)).toHaveLength(1)
+  return queue
+}
+
+const batchObjects = async (queue: string): Promise<string[]> =>
+  (await stage.objects(queue)).filter((key) => key.includes('/batch/'))
+
 describe('Offloading', () => {
   it('moves full segments in the middle to S3, and deletes their rows.', async () => {
     const { queues, queue } = await small(200)
@@ -113,21 +129,36 @@ describe('Offloading', () => {
     expect(await stage.objects(queue)).toEqual([])
   })
 
-  it('takes a batch’s rows and object with it, once every part is in S3 or gone.', async () => {
-    const [queues, queue] = [stage.engine(), stage.queue()]
-    await queues.configure(queue, { segmentSize: 10 })
-    await push(queues, queue, named('a', 200))
-    await push(
-      queues,
-      queue,
-      named('b', 100).map(({ text }) => ({ text: bulky(text.slice(1, -1), 500) })),
-    )
-    // A reference is sealed with the tail that it is in.
-    await pushOneByOne(queues, queue, named('c', 120))
-    expect(await stage.rows(queue, 'b')).toHaveLength(2)
-    expect((await stage.objects(queue)).filter((key) => key.includes('/batch/'))).toHaveLength(1)
+  it('leaves items where the bulk push that brought them put them, and batches go once settled.', async () => {
+    const queue = await bulkAndSingles()
+    const queues = stage.engine()
     await tidy(queues, queue)
-    expect((await stage.objects(queue)).filter((key) => key.includes('/batch/'))).toEqual([])
+    expect(await batchObjects(queue)).toHaveLength(1)
+    expect(await stage.rows(queue, 'b')).toHaveLength(2)
+    // Behind 200 items in rows of batches, and 100 in a batch in S3.
+    expect((await laneOf(queue)).offloaded.from).toBe(30)
+    await popItems(queues, queue, { count: 100 })
+    await tidy(queues, queue)
+    expect(await stage.rows(queue, 'b')).toHaveLength(1)
+    await popItems(queues, queue, { count: 100 })
+    await popItems(queues, queue, { count: 99 })
+    await tidy(queues, queue)
+    expect(await stage.rows(queue, 'b')).toEqual([])
+    expect(await batchObjects(queue)).toHaveLength(1)
+    await popItems(queues, queue)
+    await tidy(queues, queue)
+    expect(await batchObjects(queue)).toEqual([])
+    expect(await drain(queues, queue)).toHaveLength(120)
+    await tidy(queues, queue)
+    expect([await stage.objects(queue), await stage.rows(queue, 's')]).toEqual([[], []])
+  })
+
+  it('takes a batch with it that an engine sealed which did not note where, once all of it is in S3 or gone.', async () => {
+    const queue = await bulkAndSingles()
+    const queues = stage.engine()
+    await stage.forgetRuns(queue)
+    await tidy(queues, queue)
+    expect(await batchObjects(queue)).toEqual([])
     expect(await stage.rows(queue, 'b')).toHaveLength(1)
     expect(await drain(queues, queue)).toHaveLength(420)
     await tidy(queues, queue)
@@ -142,6 +173,7 @@ describe('Offloading', () => {
       await push(queues, queue, items.slice(from, from + 300))
     }
     await pushOneByOne(queues, queue, named('s', 70))
+    await stage.forgetRuns(queue)
     await tidy(queues, queue)
     const popped: string[] = []
     for (let pop = 0; pop < 12; pop += 1) {

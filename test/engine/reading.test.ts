@@ -7,17 +7,26 @@ import { bulky, lockItems, named, popItems, push, pushOneByOne, textsOf, tidy } 
 const KB = 1024
 const QUEUE = 'orders'
 
-/** Segments of 20 items of that size, the middle ones in S3, the head at the end of the second. */
+/**
+ * Segments of 20 items of that size, the middle ones in S3, the head at the end of the second: as engines
+ * left them that copied large items into segments too.
+ */
 async function longQueue(bytes: number): Promise<Stage> {
+  const { stage } = await longUntidied(bytes)
+  await stage.forgetRuns(QUEUE)
+  await tidy(stage.engine(), QUEUE)
+  await take(stage, 40)
+  return stage
+}
+
+async function longUntidied(bytes: number) {
   const { stage, queues } = onSimulated()
   await queues.configure(QUEUE, { segmentSize: 20 })
   // What is sealed at once is more of small references.
   const length = bytes > 2 * KB ? 140 : 240
   const items = Array.from({ length }, (_, n) => ({ text: bulky(`a${n}:`, bytes) }))
   await pushOneByOne(queues, QUEUE, items)
-  await tidy(queues, QUEUE)
-  await take(stage, 40)
-  return stage
+  return { stage, queues }
 }
 
 /** Takes the next items, so many, in pops of five. */
@@ -76,6 +85,26 @@ it('A pop of many items from a recalled segment reads their rows in two queries,
   // Twelve items of 100 KB, less what compression takes off, in eventually consistent reads.
   const readUnits = (stage.store.readUnits?.() ?? 0) - before
   expect(readUnits).toBeLessThanOrEqual((12 * 100) / 8 + 2)
+})
+
+it('A pop of large items that were pushed alone reads them where they were born, eight at a time.', async () => {
+  const { stage } = await longUntidied(100 * KB)
+  await tidy(stage.engine(), QUEUE)
+  const lane = (await stage.record(QUEUE)).lanes.get(0)
+  expect(lane?.offloaded).toEqual({ from: 0, to: 0 })
+  let [atOnce, most] = [0, 0]
+  const queues = stage.engine({
+    before: ({ name }) => {
+      if (name === 'GetObjectCommand') most = Math.max(most, ++atOnce)
+    },
+    after: ({ name }) => {
+      if (name === 'GetObjectCommand') atOnce -= 1
+    },
+  })
+  const sent = await queues.wire.during(() => popItems(queues, QUEUE, { count: 20 }))
+  expect(sent.filter((name) => name === 'GetObjectCommand')).toHaveLength(20)
+  expect(sent.filter((name) => name === 'QueryCommand')).toHaveLength(1)
+  expect(most).toBe(8)
 })
 
 describe('Items that are read in part', () => {

@@ -140,6 +140,14 @@ export class Stage {
     await this.store.dynamodb.send(put as never)
   }
 
+  /** The record as an engine left it that did not note where it sealed items to. */
+  async forgetRuns(queue: string): Promise<void> {
+    const stored = await this.stored(queue)
+    if (stored === undefined) throw new Error(`There is no queue "${queue}"`)
+    const lanes = Object.entries(stored.L).map(([priority, { y: _, ...lane }]) => [priority, lane])
+    await this.plant({ ...stored, L: Object.fromEntries(lanes) })
+  }
+
   close(): Promise<void> {
     return this.store.close()
   }

@@ -84,6 +84,18 @@ describe('The line of a request', () => {
     expect(last().s3_requests).toBeGreaterThan(0)
   })
 
+  it('tells how long the slowest read from S3 took.', async () => {
+    const { call } = service
+    const queue = service.queue()
+    const noise = (_: unknown, i: number) =>
+      Array.from({ length: 400 }, (__, j) => (Math.sin(i * 400 + j) * 1e9).toString(36)).join('')
+    await pushItems(call, queue, Array.from({ length: 20 }, noise))
+    expect(last()).not.toHaveProperty('SegmentLoadTime')
+    await pop(call, queue)
+    expect(last()).toMatchObject({ SegmentLoadTime: expect.any(Number) })
+    expect(last()).not.toHaveProperty('SegmentLoadFailures')
+  })
+
   it('counts what was acknowledged, returned and dead-lettered.', async () => {
     const { call } = service
     const queue = service.queue()

@@ -1,7 +1,8 @@
 import { isReference, spanOf } from './entry.ts'
 import { LANES_MAX, TAIL_SOFT_BYTES } from './limits.ts'
-import type { Range } from './ranges.ts'
+import { type Range, subtract } from './ranges.ts'
 import { endOf, type Lane, type QueueRecord, segmentOf } from './record.ts'
+import { stayingSegments } from './runs.ts'
 
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
 const EMPTY_LANES_KEPT = 32
@@ -52,14 +53,18 @@ export const isAnythingDue = (plan: Omit<HousekeepingPlan, 'seal'>): boolean =>
 
 /**
  * Full segments in the middle: wholly sealed, beyond the buffer ahead of the frontier, before the
- * tail. One contiguous range, so that the record holds two numbers however long the queue is; and
- * two at a time at least, because each fenced write is billed by the whole record.
+ * tail, and not such that stay in the batches they were born in. One contiguous range, so that the
+ * record holds two numbers however long the queue is; what comes behind a gap waits until that range
+ * is used up. Two at a time at least, because each fenced write is billed by the whole record.
  */
 export function toOffload(lane: Lane, bufferSegments: number): Range {
   const firstAllowed = segmentOf(lane, lane.frontier) + bufferSegments + 1
   const from = isEmpty(lane.offloaded) ? firstAllowed : lane.offloaded.to
   const to = Math.min(segmentOf(lane, lane.sealed), segmentOf(lane, endOf(lane)))
-  return from < firstAllowed || to - from < 2 ? nothing : { from, to }
+  if (from < firstAllowed || to - from < 2) return nothing
+  const free = subtract([{ from, to }], stayingSegments(lane))
+  const next = isEmpty(lane.offloaded) ? free : free.filter((range) => range.from === from)
+  return next.find((range) => range.to - range.from >= 2) ?? nothing
 }
 
 /** Offloaded segments that the frontier is about to reach; not those the head has left behind. */

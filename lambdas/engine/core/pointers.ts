@@ -10,6 +10,7 @@ import {
   withLane,
   withoutLane,
 } from './record.ts'
+import { runsAhead } from './runs.ts'
 import { dropSettledTail } from './settling.ts'
 
 /** Copies made and rows deleted by a run of housekeeping, for which pointers are still to be moved. */
@@ -57,6 +58,7 @@ function trimmed(lane: Lane, { trimmed: segments }: LaneWork): Lane {
   return {
     ...lane,
     trimmed: segments.to,
+    runs: runsAhead(lane),
     offloaded: isEmpty(left) ? { from: 0, to: 0 } : left,
     recalled: isEmpty(left) ? 0 : lane.recalled,
   }

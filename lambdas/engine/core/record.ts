@@ -1,5 +1,5 @@
 import { type Configuration, roomOf } from './configuration.ts'
-import { decodeReference, isReference, spanOf } from './entry.ts'
+import { spanOf } from './entry.ts'
 import { MARKS_KEPT } from './limits.ts'
 import type { NotesMoved } from './notes.ts'
 import {
@@ -12,6 +12,7 @@ import {
   subtract,
   union,
 } from './ranges.ts'
+import type { Run } from './runs.ts'
 
 /**
  * The queue record, decoded. Immutable: a decision makes a new one, and `store/fenced-update.ts`
@@ -71,6 +72,8 @@ export type Lane = {
   readonly frontier: number
   readonly sealed: number
   readonly tail: readonly string[]
+  /** Where the sealed numbers ahead of the head lie, each behind the one before. */
+  readonly runs: readonly Run[]
   /** Segments [from, to) that are in S3. */
   readonly offloaded: Range
   /** Offloaded segments below this have a copy in rows again. */
@@ -128,6 +131,7 @@ export function newLane(
     frontier: 0,
     sealed: 0,
     tail,
+    runs: [],
     offloaded: noSegments,
     recalled: 0,
     trimmed: 0,
@@ -145,21 +149,6 @@ export function endOf(lane: Lane): number {
 
 export const segmentOf = (lane: Lane, sequence: number): number =>
   Math.floor(sequence / lane.segmentSize)
-
-/** Whether any of the items is in S3, as far as the record tells: a row may refer to a batch there. */
-export function isInS3(lane: Lane, { from, to }: Range): boolean {
-  const overlaps = (start: number, end: number): boolean => start < end && from < end && start < to
-  const first = Math.max(lane.offloaded.from, lane.recalled)
-  if (overlaps(first * lane.segmentSize, lane.offloaded.to * lane.segmentSize)) return true
-  let start = lane.sealed
-  for (const entry of lane.tail) {
-    const end = start + spanOf(entry)
-    const isThere = isReference(entry) && decodeReference(entry).storage === 's3'
-    if (isThere && overlaps(start, end)) return true
-    start = end
-  }
-  return false
-}
 
 /** Under other settings, which leave as much more or less room as they have capacity. */
 export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({

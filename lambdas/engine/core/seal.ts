@@ -9,6 +9,7 @@ import {
 } from './limits.ts'
 import { noteBytes, withoutNotes } from './notes.ts'
 import type { Lane, QueueRecord } from './record.ts'
+import { runsAfter } from './runs.ts'
 
 export type Seal = {
   readonly tails: readonly SealedTail[]
@@ -68,7 +69,8 @@ export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boole
     let span = 0
     for (const entry of entries) span += spanOf(entry)
     const tail = lane.tail.slice(entries.length)
-    lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail })
+    const runs = runsAfter(lane, entries)
+    lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail, runs })
     tailBytes -= bytesOf(entries)
   }
   return withoutNotes({ ...record, lanes, tailBytes }, notes, alone ? 0 : NOTE_MARKS_KEPT)

@@ -13,6 +13,7 @@ import {
   type Reminder,
   type Stretch,
 } from './record.ts'
+import { decodeRuns, encodeRuns } from './runs.ts'
 import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
@@ -33,6 +34,8 @@ export type StoredLane = {
   q?: number[]
   /** Reasons of dead items, each once. */
   w?: string[]
+  /** Where sealed items lie (`runs.ts`). */
+  y?: string
 }
 
 export type StoredLock =
@@ -167,6 +170,7 @@ function decodeLane(priority: number, stored: StoredLane): Lane {
     frontier: stored.f,
     sealed: stored.s,
     tail: stored.t,
+    runs: decodeRuns(stored.y),
     offloaded: stored.o === undefined ? noSegments : { from: stored.o[0], to: stored.o[1] },
     recalled: stored.r ?? 0,
     trimmed: stored.x ?? 0,
@@ -211,7 +215,8 @@ export function encodeLane(lane: Lane): StoredLane {
 /** The attributes of a lane that are absent while they say nothing. */
 export function encodeLaneOptions(
   lane: Lane,
-): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w'> {
+): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w' | 'y'> {
+  const runs = encodeRuns(lane.runs)
   const reasons = [...new Set(lane.dead.map(({ reason }) => reason))]
   return {
     ...(lane.offloaded.from < lane.offloaded.to && { o: [lane.offloaded.from, lane.offloaded.to] }),
@@ -225,6 +230,7 @@ export function encodeLaneOptions(
       q: lane.dead.flatMap(({ from, to, reason }) => [from, to, reasons.indexOf(reason)]),
       w: reasons,
     }),
+    ...(runs !== undefined && { y: runs }),
   }
 }
 

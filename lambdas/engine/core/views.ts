@@ -13,6 +13,7 @@ import {
   stretchesIn,
   unsettledIn,
 } from './record.ts'
+import { longestInS3, type Stored, storedIn } from './stored-in.ts'
 
 /** What of a lane is there for a reader: not settled, not dead, not acknowledged and yet to fold. */
 export function visibleIn(record: QueueRecord, lane: Lane): Ranges {
@@ -60,19 +61,48 @@ export function detailOf(record: QueueRecord | undefined, nowMs: number) {
 export const etagOf = (record: QueueRecord): string =>
   `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
 
-export function laneView(record: QueueRecord, lane: Lane) {
+/** What is told of one priority. */
+export type LaneState = {
+  readonly priority: number
+  /** Items stored and not settled, locked ones included, dead ones not. */
+  readonly count: number
+  readonly headSegment: number
+  readonly tailSegment: number
+  /** The longest stretch of whole segments in the middle that lies in S3, if any does. */
+  readonly headOffloadedSegment?: number
+  readonly tailOffloadedSegment?: number
+  readonly epoch: string
+  readonly segmentSize: number
+  /** The lowest number not settled, the lowest never handed out, where the tail begins, and the next number. */
+  readonly head: number
+  readonly frontier: number
+  readonly sealed: number
+  readonly end: number
+  /** Where the numbers from head to end lie, 200 stretches at most; what the record does not know is left out. */
+  readonly stored: readonly Stored[]
+}
+
+/** As many stretches as an answer tells of a lane: a hundred of what is sealed, and the tail's. */
+const STORED_TOLD_MAX = 200
+
+export function laneView(record: QueueRecord, lane: Lane): LaneState {
+  const { priority, epoch, segmentSize, head, frontier, sealed } = lane
   const end = endOf(lane)
-  const { from, to } = lane.offloaded
+  const stored = storedIn(lane)
+  const inS3 = longestInS3(lane, stored)
   return {
-    priority: lane.priority,
+    priority,
     count: countOf(visibleIn(record, lane)),
-    headSegment: segmentOf(lane, lane.head),
-    tailSegment: segmentOf(lane, Math.max(lane.head, end - 1)),
-    // What was recalled is in S3 still, but served from rows: the range is what waits there.
-    ...(Math.max(from, lane.recalled) < to && {
-      headOffloadedSegment: Math.max(from, lane.recalled),
-      tailOffloadedSegment: to - 1,
-    }),
+    headSegment: segmentOf(lane, head),
+    tailSegment: segmentOf(lane, Math.max(head, end - 1)),
+    ...(inS3 && { headOffloadedSegment: inS3.from, tailOffloadedSegment: inS3.to - 1 }),
+    epoch,
+    segmentSize,
+    head,
+    frontier,
+    sealed,
+    end,
+    stored: stored.slice(0, STORED_TOLD_MAX),
   }
 }
 

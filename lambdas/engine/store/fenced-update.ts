@@ -153,7 +153,7 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   // Named when first needed: DynamoDB refuses a name that is not used.
   const path = (key: string): string => `L.${update.name(before.priority)}.${key}`
   const stored = { before: encodeLaneOptions(before), after: encodeLaneOptions(after) }
-  for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w'] as const) {
+  for (const key of ['o', 'r', 'x', 'k', 'd', 'q', 'w', 'y'] as const) {
     const value = stored.after[key]
     if (JSON.stringify(value) === JSON.stringify(stored.before[key])) continue
     if (value === undefined) update.removes.push(path(key))

@@ -14,6 +14,7 @@ import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
 import { readBatchPart } from './batches.ts'
 import { PartialCache } from './partial-cache.ts'
+import { type SegmentWatch, unwatched } from './segment-watch.ts'
 import {
   type Fact,
   factsOf,
@@ -25,6 +26,11 @@ import {
 
 /** In an answer each item also has its details: id, priority, times. */
 const DETAILS_BYTES = 160
+/**
+ * Parts of batches that are read side by side. An item that is large, and was pushed alone, is a part by
+ * itself: a pop of a hundred would wait for them one after the other.
+ */
+const PARTS_AT_ONCE = 8
 
 export type ItemsRead =
   | { readonly kind: 'read'; readonly entries: readonly string[]; readonly more: boolean }
@@ -49,11 +55,13 @@ type Reading = Wanted & {
  */
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
+  readonly #watch: SegmentWatch
   readonly #segments = new PartialCache<Fact>(REMEMBERED_ITEM_BYTES_MAX / 2)
   readonly #parts = new PartialCache<string>(REMEMBERED_ITEM_BYTES_MAX / 2)
 
-  constructor(dynamo: Dynamo, objects: Objects) {
+  constructor(dynamo: Dynamo, objects: Objects, watch: SegmentWatch = unwatched) {
     this.#stores = { dynamo, objects }
+    this.#watch = watch
   }
 
   /** Entries of the stretches in order, until the answer would pass `bytesMax`; one at least. */
@@ -65,7 +73,10 @@ export class ItemReader {
     const entries: string[] = []
     // What one read goes through is kept while it does, however large, so that nothing is fetched
     // once for each item; two of each, because a batch reaches over a segment's end.
-    const held: Held = { segments: new BoundedCache(2), parts: new BoundedCache(2) }
+    const held: Held = {
+      segments: new BoundedCache(2),
+      parts: new BoundedCache(1 + PARTS_AT_ONCE),
+    }
     let bytes = 0
     for (const { priority, from, to } of stretches) {
       const lane = record.lanes.get(priority)
@@ -85,23 +96,67 @@ export class ItemReader {
 
   async #entry(reading: Reading, tail: ReadonlyMap<number, Fact>): Promise<string | undefined> {
     const { held, lane, from } = reading
-    if (from >= lane.sealed) return this.#resolve(reading, tail.get(from))
-    const key = segmentKey(reading)
-    const fact = held.segments.get(key)?.get(from) ?? this.#segments.get(key, from)
-    const known = await this.#resolve(reading, fact)
+    const fact = this.#factAt(reading, tail, from)
+    if (from >= lane.sealed) return this.#resolve(reading, tail, fact)
+    const known = await this.#resolve(reading, tail, fact)
     if (known !== undefined) return known
     // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
+    const key = segmentKey(reading)
     if (fact !== undefined) this.#segments.forget(key)
     const fresh = await this.#fetch(reading)
     if (fresh === undefined) return undefined
     held.segments.set(key, fresh)
     this.#segments.add(key, fresh, from)
-    return this.#resolve(reading, fresh.get(from))
+    return this.#resolve(reading, tail, fresh.get(from))
   }
 
-  async #resolve(reading: Reading, fact: Fact | undefined): Promise<string | undefined> {
+  /** What is known of a number without a request. */
+  #factAt(reading: Reading, tail: ReadonlyMap<number, Fact>, sequence: number): Fact | undefined {
+    if (sequence >= reading.lane.sealed) return tail.get(sequence)
+    const key = segmentKey({ ...reading, from: sequence })
+    return reading.held.segments.get(key)?.get(sequence) ?? this.#segments.get(key, sequence)
+  }
+
+  async #resolve(
+    reading: Reading,
+    tail: ReadonlyMap<number, Fact>,
+    fact: Fact | undefined,
+  ): Promise<string | undefined> {
     if (fact === undefined || typeof fact === 'string') return fact
-    return this.#fromBatch(reading, decodeReference(fact.reference), fact.index)
+    const known = this.#inPart(reading, partOf(reading, fact))
+    if (known !== undefined) return known
+    const parts = this.#partsAhead(reading, tail, fact)
+    await Promise.all(parts.map((part) => this.#readPart(reading, part)))
+    return this.#inPart(reading, partOf(reading, fact))
+  }
+
+  #inPart({ held }: Reading, { key, at }: Part): string | undefined {
+    return held.parts.get(key)?.[at] ?? this.#parts.get(key, at)
+  }
+
+  /** The part of this item, and those of the next ones, as far as they are known of and may fit. */
+  #partsAhead(reading: Reading, tail: ReadonlyMap<number, Fact>, fact: Fact): Part[] {
+    const parts = new Map<string, Part>()
+    let bytes = 0
+    for (let n = reading.from; n < reading.to && parts.size < PARTS_AT_ONCE; n += 1) {
+      const next = n === reading.from ? fact : this.#factAt(reading, tail, n)
+      if (next === undefined) break
+      if (typeof next === 'string') continue
+      const part = partOf(reading, next)
+      if (parts.has(part.key) || this.#inPart(reading, part) !== undefined) continue
+      bytes += part.reference.partBytes[part.part] ?? 0
+      if (parts.size > 0 && bytes > reading.bytesMax) break
+      parts.set(part.key, part)
+    }
+    return [...parts.values()]
+  }
+
+  async #readPart({ held, queue }: Reading, { key, reference, part, at }: Part): Promise<void> {
+    const read = () => readBatchPart(this.#stores, queue, reference, part)
+    const entries = await (reference.storage === 's3' ? this.#watch.load(queue, read) : read())
+    if (entries === undefined) return
+    held.parts.set(key, entries)
+    this.#parts.add(key, new Map(entries.entries()), at)
   }
 
   /** From rows or S3: the number itself at least, and what else comes with it or is wanted. */
@@ -111,7 +166,7 @@ export class ItemReader {
     const segment = segmentOf(lane, from)
     const isOffloaded = lane.offloaded.from <= segment && segment < lane.offloaded.to
     if (isOffloaded && segment >= lane.recalled) {
-      return segmentObject(objects, queue, lane, segment)
+      return this.#watch.load(queue, () => segmentObject(objects, queue, lane, segment))
     }
     const partition = segmentPartition(queue, lane.epoch, lane.priority, segment)
     const to = Math.min(reading.to, (segment + 1) * lane.segmentSize)
@@ -124,23 +179,21 @@ export class ItemReader {
     }
     return undefined
   }
+}
 
-  async #fromBatch(
-    { held, queue }: Reading,
-    reference: BatchReference,
-    index: number,
-  ): Promise<string | undefined> {
-    const part = Math.floor(index / reference.partItems)
-    const at = index % reference.partItems
-    const key = `${queue}/${reference.batch}/${part}`
-    const known = held.parts.get(key)?.[at] ?? this.#parts.get(key, at)
-    if (known !== undefined) return known
-    const entries = await readBatchPart(this.#stores, queue, reference, part)
-    if (entries === undefined) return undefined
-    held.parts.set(key, entries)
-    this.#parts.add(key, new Map(entries.entries()), at)
-    return entries[at]
-  }
+/** Where in a batch an item is. */
+type Part = {
+  readonly key: string
+  readonly reference: BatchReference
+  readonly part: number
+  readonly at: number
+}
+
+function partOf({ queue }: Reading, fact: Exclude<Fact, string>): Part {
+  const reference = decodeReference(fact.reference)
+  const part = Math.floor(fact.index / reference.partItems)
+  const key = `${queue}/${reference.batch}/${part}`
+  return { key, reference, part, at: fact.index % reference.partItems }
 }
 
 const segmentKey = ({ queue, lane, from }: Reading): string =>

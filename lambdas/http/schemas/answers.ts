@@ -6,6 +6,7 @@ import { errorTable, type HttpErrorCode } from '../error-table.ts'
 import { count, time } from './answer-fields.ts'
 import { configurationAnswers, sourceAnswer } from './configuration.ts'
 import { described } from './fields.ts'
+import { laneState } from './lane-answer.ts'
 
 const success = v.literal(true)
 const id = () => described(v.string(), 'Opaque; the same at push, peek and pop.')
@@ -117,9 +118,6 @@ export const deadLettered = v.strictObject({
   dead_letter_queue: v.string(),
 })
 
-const segment = (description: string) =>
-  described(v.nullable(v.pipe(v.number(), v.integer())), description)
-
 export const configuration = v.strictObject({
   ...configurationAnswers(),
   source: sourceAnswer(),
@@ -145,16 +143,7 @@ export const queueState = v.strictObject({
       ),
     ),
   ),
-  priorities: v.array(
-    v.strictObject({
-      priority: count('0 is served first.'),
-      count: count('Items of this priority.'),
-      head_segment: count('Where the next item is.'),
-      tail_segment: count('Where the last item is.'),
-      head_offloaded_segment: segment('The first segment in S3; `null` if none is.'),
-      tail_offloaded_segment: segment('The last segment in S3; `null` if none is.'),
-    }),
-  ),
+  priorities: v.array(laneState),
   locks: described(
     v.array(
       v.strictObject({

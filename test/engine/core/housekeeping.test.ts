@@ -10,12 +10,17 @@ import {
 } from '../../../lambdas/engine/core/housekeeping.ts'
 import { movePointers } from '../../../lambdas/engine/core/pointers.ts'
 import { endOf, type Lane, segmentOf } from '../../../lambdas/engine/core/record.ts'
+import type { Run } from '../../../lambdas/engine/core/runs.ts'
 import { aLane, aRecord, range, tailOf } from './a-record.ts'
 
 const none = range(0, 0)
 const lane = (changes: Partial<Lane>): Lane => aLane({ segmentSize: 10, ...changes })
 const batch = (count: number) =>
   encodeReference({ storage: 'rows', batch: 'batch-00', count, partItems: 100, partBytes: [] })
+
+/** A hundred numbers of each kind. */
+const runs = (...places: Run['in'][]): Run[] =>
+  places.map((place, i) => ({ from: 100 * i, to: 100 * (i + 1), in: place }))
 
 describe('Offloading is planned', () => {
   const cases: readonly [string, Lane, number, typeof none][] = [
@@ -25,6 +30,25 @@ describe('Offloading is planned', () => {
     ['after the buffer of the frontier', lane({ sealed: 100, frontier: 35 }), 2, range(6, 10)],
     ['on from what is there', lane({ sealed: 100, offloaded: range(2, 6) }), 1, range(6, 10)],
     ['not where the frontier is too near', lane({ sealed: 100, frontier: 80 }), 1, none],
+    [
+      'not for what lies in batches',
+      lane({ sealed: 200, runs: runs('rows', 'batch-rows') }),
+      1,
+      range(2, 10),
+    ],
+    ['behind batches', lane({ sealed: 200, runs: runs('batch-s3', 'rows') }), 1, range(10, 20)],
+    [
+      'not behind batches until what is in S3 is used up',
+      lane({ sealed: 300, runs: runs('rows', 'batch-s3', 'rows'), offloaded: range(2, 10) }),
+      1,
+      none,
+    ],
+    [
+      'for what the record does not know',
+      lane({ sealed: 100, runs: runs('unknown') }),
+      1,
+      range(2, 10),
+    ],
     ['not behind a gap', lane({ sealed: 200, frontier: 90, offloaded: range(2, 6) }), 1, none],
   ]
   it.each(cases)('%s.', (_, of, buffer, expected) => {

@@ -21,6 +21,12 @@ const lane = aLane({
   tail: tailOf(3),
   holes: [range(4, 5)],
   dead: [{ ...range(5, 6), reason: 'x' }],
+  runs: [
+    { ...range(0, 8), in: 'rows' },
+    { ...range(8, 14), in: 'unknown' },
+    { ...range(14, 38), in: 'batch-s3' },
+    { ...range(38, 40), in: 'batch-rows' },
+  ],
   offloaded: range(5, 9),
   recalled: 6,
 })
@@ -38,7 +44,7 @@ it('What is visible is neither settled nor dead nor acknowledged.', () => {
   expect(countIn(record)).toBe(countOf(visible))
 })
 
-it('A lane shows its segments; what was recalled is not shown as offloaded.', () => {
+it('A lane shows its segments and where its items lie, as far as the record knows.', () => {
   expect(laneView(record, lane)).toEqual({
     priority: 0,
     count: 37,
@@ -46,13 +52,28 @@ it('A lane shows its segments; what was recalled is not shown as offloaded.', ()
     tailSegment: 10,
     headOffloadedSegment: 6,
     tailOffloadedSegment: 8,
+    epoch: lane.epoch,
+    segmentSize: 4,
+    head: 2,
+    frontier: 12,
+    sealed: 40,
+    end: 43,
+    stored: [
+      { from: 2, to: 8, in: 'rows' },
+      { from: 14, to: 20, in: 'batch-s3' },
+      { from: 20, to: 24, in: 'recalled' },
+      { from: 24, to: 36, in: 's3' },
+      { from: 36, to: 38, in: 'batch-s3' },
+      { from: 38, to: 40, in: 'batch-rows' },
+      { from: 40, to: 43, in: 'record' },
+    ],
   })
-  expect(laneView(record, aLane({ priority: 3 }))).toEqual({
+  expect(laneView(record, aLane({ priority: 3 }))).toMatchObject({
     priority: 3,
-    count: 0,
-    headSegment: 0,
-    tailSegment: 0,
+    end: 0,
+    stored: [],
   })
+  expect(laneView(record, aLane({ priority: 3 }))).not.toHaveProperty('headOffloadedSegment')
 })
 
 describe('A cursor', () => {

@@ -34,6 +34,7 @@ export const inspectCases: Cases = {
     await q.pushItems(['c'], 9)
     const { lock_expires_at, details } = await q.lock()
     const answer = await q.call('GET', '', { query: 'consistent=true' })
+    const lane = { epoch: expect.stringMatching(/^.{8}$/), segment_size: 100, head: 0, sealed: 0 }
     expect(expectOk(answer)).toEqual({
       id,
       version: expect.any(Number),
@@ -49,6 +50,10 @@ export const inspectCases: Cases = {
           tail_segment: 0,
           head_offloaded_segment: null,
           tail_offloaded_segment: null,
+          ...lane,
+          frontier: 1,
+          end: 2,
+          stored: [{ from: 0, to: 2, in: 'record' }],
         },
         {
           priority: 9,
@@ -57,6 +62,10 @@ export const inspectCases: Cases = {
           tail_segment: 0,
           head_offloaded_segment: null,
           tail_offloaded_segment: null,
+          ...lane,
+          frontier: 0,
+          end: 1,
+          stored: [{ from: 0, to: 1, in: 'record' }],
         },
       ],
       locks: [{ lock_expires_at, count: 1, priorities: [3] }],

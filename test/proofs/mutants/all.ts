@@ -1,4 +1,5 @@
 import { appendMutants } from './appends.ts'
+import { batchMutants } from './batches.ts'
 import { consumerMutants } from './consumers.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
@@ -43,6 +44,7 @@ export const mutants: readonly Mutant[] = [
   ...waitMutants,
   ...lockMutants,
   ...housekeepingMutants,
+  ...batchMutants,
   ...lostAnswerMutants,
   ...keyMutants,
   ...flagMutants,

@@ -29,7 +29,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path note got its number': 1_000,
   'path note left': 1_000,
   'path note made': 1_000,
-  'path offload': 1_200,
+  'path offload': 500,
   'path part acknowledged': 300,
   'path given back to its pattern': 200,
   'path partly released': 100,
@@ -37,7 +37,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path under a pattern': 900,
   'path purge': 1_500,
   'path push with others': 5_000,
-  'path recall': 800,
+  'path recall': 280,
   'path record forgotten': 3_000,
   'path record made': 6_000,
   'path record made again': 500,
@@ -60,6 +60,10 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path waited, then empty': 1_300,
   'path waited, then items': 1_000,
   'path waited, then locked': 350,
+  'told of batch-rows': 7_000,
+  'told of batch-s3': 1_300,
+  'told of recalled': 330,
+  'told of s3': 3_600,
 }
 
 /** Everything that the run met too rarely, and how often it did. */

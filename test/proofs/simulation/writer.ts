@@ -8,6 +8,7 @@ import { checkAnswer } from './model/check-answer.ts'
 import { checkWaiter } from './model/check-waiting.ts'
 import type { Model } from './model/model.ts'
 import { Mortal, type MortalOptions, type Surroundings } from './mortal.ts'
+import { asOlderEngine, isOlder } from './older-engine.ts'
 import {
   currentOperation,
   judgeFromHere,
@@ -60,7 +61,7 @@ export class Writer {
     const queues = createQueues({
       tableName,
       bucketName,
-      dynamodb,
+      dynamodb: isOlder(this.#world.seed, life.name) ? asOlderEngine(dynamodb) : dynamodb,
       s3,
       clock: { nowMs: clock.nowMs, sleep },
       waitingPopsMax: this.#world.waitingPopsMax,

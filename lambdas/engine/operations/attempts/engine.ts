@@ -14,12 +14,14 @@ import type { QueuePatterns } from '../../core/queue-patterns.ts'
 import { MARK_CHARACTERS, type QueueRecord } from '../../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import type { ItemReader } from '../../store/items.ts'
+import type { SegmentWatch } from '../../store/segment-watch.ts'
 
 /** What every operation works with; `createEngine` builds it. */
 export type Engine = {
   readonly dynamo: Dynamo
   readonly objects: Objects
   readonly items: ItemReader
+  readonly segments: SegmentWatch
   readonly clock: Clock
   readonly random: Random
   /** Records as last seen. May only ever lead to a conditional write (rule 7). */

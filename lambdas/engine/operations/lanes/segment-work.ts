@@ -28,9 +28,11 @@ export async function copySegment(
 ): Promise<void> {
   const from = segment * lane.segmentSize
   const stretch = { priority: lane.priority, from, to: from + lane.segmentSize }
-  const read = await engine.items.read(record, [stretch])
-  if (read.kind === 'missing') throw gone(record, read)
-  await putSegmentObject(engine.objects, record.queue, lane, segment, read.entries)
+  await engine.segments.offload(record.queue, async () => {
+    const read = await engine.items.read(record, [stretch])
+    if (read.kind === 'missing') throw gone(record, read)
+    await putSegmentObject(engine.objects, record.queue, lane, segment, read.entries)
+  })
 }
 
 export async function recallSegment(

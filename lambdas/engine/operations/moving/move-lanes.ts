@@ -1,6 +1,7 @@
 import { type ErrorCode, QueueError } from '../../../foundation/errors.ts'
 import type { Ranges } from '../../core/ranges.ts'
-import { isInS3, type Lane, type QueueRecord } from '../../core/record.ts'
+import type { Lane, QueueRecord } from '../../core/record.ts'
+import { isInS3 } from '../../core/stored-in.ts'
 import { busy, type Engine, pause, readRecord } from '../attempts/engine.ts'
 
 /** One transaction that is to move items of one priority. */

@@ -9,6 +9,7 @@ import {
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { type Lane, segmentOf, unsettledIn } from '../../../../lambdas/engine/core/record.ts'
 import { batchPart, hasBatchPart } from './batches.ts'
+import { checkStored } from './check-stored.ts'
 import type { LaneLog } from './lane-log.ts'
 import { showRanges } from './lane-view.ts'
 import type { Model } from './model.ts'
@@ -33,6 +34,7 @@ export function checkReadable(model: Model, log: LaneLog, lane: Lane, within: Ra
     }
   }
   checkTailReferences(model, log, lane, unsettled)
+  checkStored(model, log, lane, unsettled)
 }
 
 function checkStretch(

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { createQueues } from '../../../lambdas/engine/queues.ts'
+import type { SegmentMoved } from '../../../lambdas/engine/store/segment-watch.ts'
+import { onSimulated, openSimulated, type Stage } from '../stage.ts'
+import { bulky, expectCode, named, popItems, push, pushOneByOne } from '../traffic.ts'
+
+const QUEUE = 'orders'
+
+/** An engine that tells what it moves, on an S3 that takes a while, or fails. */
+function watched(stage: Stage, s3: (name: string) => Promise<unknown> | undefined) {
+  const moved: SegmentMoved[] = []
+  const send = async (command: object): Promise<unknown> => {
+    await s3(command.constructor.name)
+    return stage.store.s3.send(command as never)
+  }
+  const queues = createQueues({
+    tableName: stage.store.tableName,
+    bucketName: stage.store.bucketName,
+    dynamodb: stage.store.dynamodb as never,
+    s3: { send: send as never },
+    clock: stage.clock,
+    onBackgroundError: () => {},
+    onSegmentMoved: (one) => moved.push(one),
+  })
+  return { queues, moved }
+}
+
+it('A read from S3 tells how long it took, and whether it failed.', async () => {
+  const stage = openSimulated()
+  const items = Array.from({ length: 20 }, (_, n) => ({ text: bulky(`a${n}:`, 4_000) }))
+  await push(stage.engine(), QUEUE, items)
+  const slow = watched(stage, async () => stage.clock.pass(70))
+  await popItems(slow.queues, QUEUE)
+  expect(slow.moved).toEqual([{ queue: QUEUE, kind: 'load', ms: 70, failed: false }])
+  const broken = watched(stage, () => {
+    throw Object.assign(new Error('down'), { $metadata: { httpStatusCode: 503 } })
+  })
+  await expectCode(broken.queues.pop(QUEUE), 'SEGMENT_UNAVAILABLE')
+  expect(broken.moved).toEqual([
+    { queue: QUEUE, kind: 'load', ms: expect.any(Number), failed: true },
+  ])
+})
+
+it('An offload that fails is told as one.', async () => {
+  const { stage, queues } = onSimulated()
+  await queues.configure(QUEUE, { segmentSize: 5 })
+  await pushOneByOne(queues, QUEUE, named('a', 100))
+  const broken = watched(stage, () => {
+    throw Object.assign(new Error('down'), { $metadata: { httpStatusCode: 503 } })
+  })
+  await broken.queues.housekeep(QUEUE)
+  expect(broken.moved.length).toBeGreaterThan(0)
+  for (const one of broken.moved) expect(one).toMatchObject({ kind: 'offload', failed: true })
+})
