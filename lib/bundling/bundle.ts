@@ -64,7 +64,7 @@ function buildAll(
   { external = [], banner, define = {}, minify = true }: Bundling = {},
   sourcemap: 'external' | 'linked' | false = false,
 ): Built {
-  const own = isOwn(entries) ? { '@smithy/node-http-handler': beside('own-request-handler') } : {}
+  const own = isOwn(entries) ? standIns : {}
   const handlers = build(entries, {
     sourcemap,
     minify,
@@ -83,6 +83,12 @@ function buildAll(
     outputs: new Map([...s3.outputs, ...handlers.outputs]),
     sources: { ...s3.sources, ...handlers.sources },
   }
+}
+
+/** What the service's own functions have in the place of the SDK's. */
+const standIns = {
+  '@aws-sdk/lib-dynamodb': beside('own-commands'),
+  '@smithy/node-http-handler': beside('own-request-handler'),
 }
 
 /** Whether all are the service's own functions: we know their clients. A consumer may make others. */
