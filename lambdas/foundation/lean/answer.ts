@@ -1,6 +1,7 @@
 // What came back: checked, and an error if it is one.
 
 import { crc32 } from 'node:zlib'
+import { withBytes } from './attribute-values.ts'
 
 export type Response = {
   readonly statusCode: number
@@ -10,7 +11,7 @@ export type Response = {
 
 type Body = Readonly<Record<string, unknown>>
 
-/** An error of DynamoDB as the SDK throws it, but that bytes in its items are still base64. */
+/** An error of DynamoDB as the SDK throws it: the items in it are attributes, and not values. */
 export class DynamodbError extends Error {
   readonly $fault: 'client' | 'server'
   readonly $metadata: { readonly httpStatusCode: number; readonly requestId: string | undefined }
@@ -22,8 +23,8 @@ export class DynamodbError extends Error {
     this.name = nameOf(body.__type ?? headers['x-amzn-errortype'])
     this.$fault = statusCode < 500 ? 'client' : 'server'
     this.$metadata = { httpStatusCode: statusCode, requestId: headers['x-amzn-requestid'] }
-    this.Item = body.Item
-    this.CancellationReasons = body.CancellationReasons
+    this.Item = withBytes(body.Item)
+    this.CancellationReasons = withBytes(body.CancellationReasons)
   }
 }
 

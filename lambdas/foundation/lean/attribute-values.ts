@@ -29,7 +29,7 @@ function toAttribute(value: unknown): AttributeValue {
     case 'object':
       return value === null ? { NULL: true } : ofObject(value)
     default:
-      throw new TypeError(`Cannot store a value of the type ${typeof value}`)
+      throw new Error(`Cannot store a value of the type ${typeof value}`)
   }
 }
 
@@ -45,7 +45,7 @@ function ofObject(value: object): AttributeValue {
   if (prototype === null || value.constructor?.name === 'Object') {
     return { M: ofEntries(Object.entries(value)) }
   }
-  throw new TypeError(`Cannot store an object of the class ${value.constructor?.name}`)
+  throw new Error(`Cannot store an object of the class ${value.constructor?.name}`)
 }
 
 function ofEntries(entries: Iterable<[string, unknown]>): Attributes {
@@ -55,7 +55,7 @@ function ofEntries(entries: Iterable<[string, unknown]>): Attributes {
 }
 
 function ofSet(members: readonly unknown[]): AttributeValue {
-  if (members.length === 0) throw new TypeError('Cannot store an empty set')
+  if (members.length === 0) throw new Error('Cannot store an empty set')
   const kinds = new Set<string>()
   const texts = members.map((member) => {
     const [kind = '', text] = Object.entries(toAttribute(member))[0] ?? []
@@ -64,15 +64,15 @@ function ofSet(members: readonly unknown[]): AttributeValue {
   })
   const [kind = ''] = kinds
   if (kinds.size > 1 || !['S', 'N', 'B'].includes(kind)) {
-    throw new TypeError('Cannot store a set of anything but texts, numbers or bytes')
+    throw new Error('Cannot store a set of anything but texts, numbers or bytes')
   }
   return { [`${kind}S`]: texts } as unknown as AttributeValue
 }
 
 function digitsOf(number: number): string {
-  if (!Number.isFinite(number)) throw new RangeError(`Cannot store the number ${number}`)
+  if (!Number.isFinite(number)) throw new Error(`Cannot store the number ${number}`)
   if (Math.abs(number) > Number.MAX_SAFE_INTEGER) {
-    throw new RangeError(`Cannot store the number ${number} because it may not be exact`)
+    throw new Error(`Cannot store the number ${number} because it may not be exact`)
   }
   return String(number)
 }
@@ -125,10 +125,10 @@ function fromAttribute(attribute: Wire): unknown {
       case 'BS':
         return new Set((value as unknown[]).map(fromBase64))
       default:
-        throw new TypeError(`Cannot read a value of the kind "${kind}"`)
+        throw new Error(`Cannot read a value of the kind "${kind}"`)
     }
   }
-  throw new TypeError('Cannot read a value without a kind')
+  throw new Error('Cannot read a value without a kind')
 }
 
 function numberOf(digits: string): number | bigint {
@@ -138,6 +138,20 @@ function numberOf(digits: string): number | bigint {
 
 const fromBase64 = (value: unknown): unknown =>
   typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'base64')) : value
+
+/** Attributes of an answer as the SDK hands them over, which has bytes where the answer has base64. */
+export function withBytes(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(withBytes)
+  if (typeof part !== 'object' || part === null) return part
+  const copy: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(part)) {
+    // An attribute called B is an object, never a text or a list.
+    if (name === 'B' && typeof value === 'string') copy.B = fromBase64(value)
+    else if (name === 'BS' && Array.isArray(value)) copy.BS = value.map(fromBase64)
+    else put(copy, name, withBytes(value))
+  }
+  return copy
+}
 
 /** A name is anybody's to choose: this one would set the prototype. */
 function put<T>(map: Record<string, T>, name: string, value: T): void {

@@ -87,7 +87,7 @@ const operations = new Map<unknown, Operation>([
 export function operationOf(command: object): Operation {
   const operation = operations.get(command.constructor)
   if (operation !== undefined) return operation
-  throw new TypeError(
+  throw new Error(
     `Cannot send a ${command.constructor.name}: the lean client takes the engine's own commands alone`,
   )
 }
