@@ -106,6 +106,43 @@ describe('A clock that is wrong by twenty minutes', () => {
     expect(requests).toHaveLength(1)
   })
 
+  it('is not corrected for a refusal that says nothing of signatures, which is final.', async () => {
+    const { requests, dynamo } = await open((_, response) =>
+      refuse(response, 'ConditionalCheckFailedException', {
+        date: new Date(storeMs()).toUTCString(),
+      }),
+    )
+    expect((await dynamo.update(key, update)).kind).toBe('failed')
+    expect(requests).toHaveLength(1)
+  })
+
+  it('that is corrected is not blamed for what comes later.', async () => {
+    const { requests, client } = await open((request, response, count) =>
+      count > 2
+        ? refuse(response, 'SignatureDoesNotMatch', { date: new Date(storeMs()).toUTCString() })
+        : judge()(request, response, count),
+    )
+    await client.send(aGet())
+    expect((await errorOf(client.send(aGet()))).name).toBe('SignatureDoesNotMatch')
+    expect(requests).toHaveLength(3)
+  })
+
+  it('is corrected back when somebody has set it right.', async () => {
+    let wrongMs = -20 * MINUTE
+    const { requests, client } = await open(
+      (request, response) =>
+        Math.abs(signedMs(request) - Date.now()) > 5 * MINUTE
+          ? refuse(response, 'RequestExpired', { date: new Date().toUTCString() })
+          : ok(response),
+      { nowMs: () => Date.now() + wrongMs },
+    )
+    await client.send(aGet())
+    wrongMs = 0
+    await client.send(aGet())
+    await client.send(aGet())
+    expect(requests).toHaveLength(5)
+  })
+
   it('is corrected once a request, whatever the store says then.', async () => {
     let ahead = 0
     const { requests, client } = await open((_, response) => {
@@ -135,6 +172,25 @@ describe('Credentials', () => {
     await client.send(aGet())
     await client.send(aGet())
     expect(requests.map(keyOf)).toEqual(['key1', 'key2', 'key2'])
+  })
+
+  it('that came meanwhile are kept when a late refusal of the former ones arrives.', async () => {
+    const provider = vi.fn(async () => made(`key${provider.mock.calls.length}`))
+    let refuseLate = () => {}
+    const { client } = await open(
+      (request, response, count) => {
+        const no = () => refuse(response, 'ExpiredTokenException')
+        if (keyOf(request) !== 'key1') {
+          refuseLate()
+          refuseLate = () => {}
+          ok(response)
+        } else if (count === 1) refuseLate = no
+        else no()
+      },
+      { credentials: provider },
+    )
+    await Promise.all([client.send(aGet()), client.send(aGet())])
+    expect(provider).toHaveBeenCalledTimes(2)
   })
 
   it('that stay expired end in a refusal: nothing was carried out.', async () => {
@@ -247,7 +303,7 @@ const spoilt: readonly [string, (response: ServerResponse) => void][] = [
   ['of a gateway between', (r) => say(r, 502, '<html>Bad Gateway</html>')],
   ['of a store that failed', (r) => say(r, 500, { __type: 'x#InternalServerError' })],
   ['of a store that is away', (r) => say(r, 503, { __type: 'x#ServiceUnavailable' })],
-  ['that leads elsewhere', (r) => say(r, 307, '', { location: 'http://elsewhere/' })],
+  ['that leads elsewhere', (r) => say(r, 307, '{}', { location: 'http://elsewhere/' })],
 ]
 
 describe('An answer', () => {
