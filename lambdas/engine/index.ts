@@ -5,6 +5,11 @@ import { NODE_OLDEST, needNode } from '../foundation/node-version.ts'
 export type { Clock, DocumentPort, Random } from '../foundation/dynamo.ts'
 export { type ErrorCode, type ErrorDetails, QueueError } from '../foundation/errors.ts'
 export {
+  createLeanDynamodb,
+  type LeanDynamodb,
+  type LeanDynamodbOptions,
+} from '../foundation/lean/lean-dynamodb.ts'
+export {
   createRequestHandler,
   type RequestHandler,
   type RequestHandlerOptions,

@@ -1,5 +1,4 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { fromAttributes } from './lean/attribute-values.ts'
 import type { Row } from './table.ts'
 
 // Why DynamoDB cancelled a transaction.
@@ -25,13 +24,13 @@ export type Cancellation = { readonly failed: boolean; readonly row: Row | undef
 
 export function cancellationReasons(error: unknown): Cancellation[] {
   const { CancellationReasons = [] } = error as {
-    CancellationReasons?: { Code?: string; Item?: Record<string, AttributeValue> }[]
+    CancellationReasons?: { Code?: string; Item?: object }[]
   }
   const wrong = CancellationReasons.find(({ Code }) => !passing.has(Code ?? 'None'))
   // A request that is wrong (too large, say) will not get better by repeating it.
   if (wrong !== undefined) throw error
   return CancellationReasons.map(({ Code, Item }) => ({
     failed: Code === 'ConditionalCheckFailed',
-    row: Item && unmarshall(Item),
+    row: Item && fromAttributes(Item),
   }))
 }

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/style/noExcessiveLinesPerFile: one class, because each way in which a request can fail is dealt with once
-import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   BatchGetCommand,
   BatchWriteCommand,
@@ -15,10 +15,10 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { type Cancellation, cancellationReasons, isConflict } from './cancellation.ts'
 import { asDocumentPort, bounded, type DocumentPort } from './document-port.ts'
 import { QueueError } from './errors.ts'
+import { fromAttributes } from './lean/attribute-values.ts'
 import { answerTimeoutsMs } from './network/answer-timeouts.ts'
 import { failureOf } from './outcome.ts'
 import { isPassing, type Passing, patienceFor } from './patience.ts'
@@ -361,8 +361,8 @@ const written = (output: unknown): Written => ({
 
 /** The document client leaves the item of an exception as it came. */
 function failed(error: unknown): Written {
-  const raw = (error as { readonly Item?: Record<string, AttributeValue> }).Item
-  return { kind: 'failed', row: raw && unmarshall(raw) }
+  const raw = (error as { readonly Item?: object }).Item
+  return { kind: 'failed', row: raw && fromAttributes(raw) }
 }
 
 const inTheWay = (cause: unknown): QueueError =>

@@ -1,13 +1,5 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { DocumentPort } from '../foundation/dynamo.ts'
-import { createRequestHandler } from '../foundation/network/request-handler.ts'
+import { createLeanDynamodb } from '../foundation/lean/lean-dynamodb.ts'
 
-/**
- * DynamoDB as the functions use it. The engine repeats what is definite and looks up what is not
- * (decision 0008), so the SDK sends once.
- */
-export function documentsFromEnvironment(): DocumentPort {
-  const client = new DynamoDBClient({ maxAttempts: 1, requestHandler: createRequestHandler() })
-  return DynamoDBDocumentClient.from(client) as unknown as DocumentPort
-}
+/** DynamoDB as the functions use it: nothing of the SDK, which was most of a call and of a cold start. */
+export const documentsFromEnvironment = (): DocumentPort => createLeanDynamodb()

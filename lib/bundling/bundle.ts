@@ -71,7 +71,7 @@ function buildAll(
 ): Built {
   const isOurs = isOwn(entries)
   const lazyClients = lazyClientsOf(isOurs)
-  const own = isOurs ? { '@smithy/node-http-handler': beside('own-request-handler') } : {}
+  const own = isOurs ? standIns : {}
   const handlers = build(entries, {
     sourcemap,
     minify,
@@ -102,6 +102,12 @@ function buildAll(
     outputs: new Map([...lazy, handlers].flatMap(({ outputs }) => [...outputs])),
     sources: Object.assign({}, ...lazy.map(({ sources }) => sources), handlers.sources),
   }
+}
+
+/** What the service's own functions have in the place of the SDK's. */
+const standIns = {
+  '@aws-sdk/lib-dynamodb': beside('own-commands'),
+  '@smithy/node-http-handler': beside('own-request-handler'),
 }
 
 /** Whether all are the service's own functions: we know their clients. A consumer may make others. */

@@ -7,6 +7,7 @@ import { bundle, writeBundle } from '../../lib/bundling/bundle.ts'
 import { entriesOf } from '../../lib/bundling/bundled-code.ts'
 import { defaultProvider } from '../../lib/bundling/env-credentials.ts'
 import { explainStack } from '../../lib/bundling/explain-stack.ts'
+import { DynamoDBDocumentClient } from '../../lib/bundling/own-commands.ts'
 import { NodeHttpHandler } from '../../lib/bundling/own-request-handler.ts'
 import { handlerFiles, handlerGroups } from '../../lib/constructs/function-settings.ts'
 import { type StorageAccess, storageAccess } from '../../lib/constructs/storage-access.ts'
@@ -25,7 +26,7 @@ const textOf = (contents: Uint8Array | undefined): string => Buffer.from(content
 describe('A bundle', () => {
   it.each(all)('of %s is within its bar of what is loaded at a cold start.', (name, made) => {
     const touchesS3 = objectsOf(name) !== undefined
-    const barKb = touchesS3 ? 400 : 260
+    const barKb = touchesS3 ? 240 : 180
     expect(made.bytesAtStart / KB).toBeLessThanOrEqual(barKb)
   })
 
@@ -47,6 +48,11 @@ describe('A bundle', () => {
     expect([...made.inputsAtStart.keys()].filter((path) => path.includes('client-sqs'))).toEqual([])
     const ofInbox = [...made.inputs].filter((path) => path.startsWith('lambdas/inbox/'))
     expect(ofInbox.length > 0).toBe(hasInbox)
+  })
+
+  it.each(all)('of %s has nothing of the SDK’s client for DynamoDB.', (_, { inputs }) => {
+    const ofSdk = [...inputs].filter((path) => /\/(client|lib|util)-dynamodb\//.test(path))
+    expect(ofSdk).toEqual([])
   })
 
   it.each(all)('of %s has of the rate limiter what it uses.', (name, made) => {
@@ -114,6 +120,10 @@ describe('A bundle', () => {
     })
     expect([stdout, stderr]).toEqual(['function\n', ''])
   })
+})
+
+it('What stands in for the SDK’s commands refuses a client of the SDK.', () => {
+  expect(() => DynamoDBDocumentClient.from()).toThrow('Cannot use a client of the SDK')
 })
 
 it('What stands in for the SDK’s request handler takes ours, and makes none.', () => {

@@ -152,7 +152,12 @@ describe('The package', () => {
   it('names those whose work is in its functions, and their terms.', () => {
     const file = join(plain.folder, 'node_modules/pushpop/dist/functions/LICENCES.txt')
     const text = readFileSync(file, 'utf8')
-    for (const name of ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3', '@middy/core', 'valibot'])
+    for (const name of [
+      '@aws-sdk/client-eventbridge',
+      '@aws-sdk/client-s3',
+      '@middy/core',
+      'valibot',
+    ])
       expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\((MIT|Apache-2\\.0)\\)$`, 'm'))
   })
 })

@@ -1,9 +1,8 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import { queueOfRecordKey, recordKey } from '../../engine/core/keys.ts'
 import type { QueueRecord } from '../../engine/core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../engine/core/stored-record.ts'
+import { fromAttributes } from '../../foundation/lean/attribute-values.ts'
 import { isQueueId } from '../../foundation/queue-id.ts'
 
 /** A write to a queue's record, as the stream shows it. */
@@ -50,7 +49,7 @@ export function imagesOf({ eventID, eventName, dynamodb }: DynamoDBRecord): Imag
 }
 
 function decode(queue: string, image: object | undefined): QueueRecord {
-  const stored: unknown = unmarshall(image as Record<string, AttributeValue>)
+  const stored: unknown = fromAttributes(image as object)
   // First of all: a record of another format may be of any form.
   if (isMap(stored) && stored.fm !== undefined) return decodeRecord(stored as StoredRecord)
   if (isStoredRecord(stored)) return decodeRecord(stored)

@@ -24,12 +24,16 @@ export function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): 
   const documents = asDocumentPort(client)
   let aheadMs = 0
 
-  function noteTime(command: Stacked): void {
+  function noteDate(date: string | undefined): void {
+    const dateMs = Date.parse(date ?? '')
+    if (!Number.isNaN(dateMs)) aheadMs = dateMs - clock.nowMs()
+  }
+
+  function watch(command: Stacked): void {
     command.middlewareStack?.add(
       (next) => async (input) => {
         const output = await next(input)
-        const dateMs = Date.parse(dateOf(output.response) ?? '')
-        if (!Number.isNaN(dateMs)) aheadMs = dateMs - clock.nowMs()
+        noteDate(dateOf(output.response))
         return output
       },
       { name: 'pushPopStoreTime', step: 'deserialize', override: true },
@@ -39,9 +43,12 @@ export function storeTime(client: DynamoDBClient | DocumentPort, clock: Clock): 
   return {
     port: {
       ...documents,
-      send(command: never, ...options: []) {
-        noteTime(command)
-        return documents.send(command, ...options)
+      async send(command: never, ...options: []) {
+        watch(command)
+        const answer = await documents.send(command, ...options)
+        // The lean client, which has no middleware, says it with its answer.
+        noteDate((answer as { $metadata?: { date?: string } } | undefined)?.$metadata?.date)
+        return answer
       },
     },
     nowMs: () => clock.nowMs() + aheadMs,

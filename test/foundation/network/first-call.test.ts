@@ -10,7 +10,13 @@ import { freeze } from '../../support/freeze.ts'
 import { loopbackCertificate } from '../../support/loopback-certificate.ts'
 import { type NetworkProxy, startNetworkProxy } from '../../support/network-proxy.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
-import { bucketName, type FirstCallsSetting, kinds, openFirstCalls } from './first-calls.ts'
+import {
+  bucketName,
+  type Client,
+  type FirstCallsSetting,
+  kinds,
+  openFirstCalls,
+} from './first-calls.ts'
 import type { Order } from './frozen-process.ts'
 
 const ROUNDS = 20
@@ -26,6 +32,7 @@ afterAll(() => embedded.stop())
 
 /** A table of its own for each test, and a way to it. */
 async function way(
+  client: Client,
   tableName: string,
   storeEndpoint = embedded.dynamodbEndpoint,
 ): Promise<[NetworkProxy, FirstCallsSetting]> {
@@ -34,27 +41,33 @@ async function way(
   onTestFinished(() => proxy.close())
   const { dynamodbEndpoint, s3Endpoint } = embedded
   const endpoints = { dynamodbEndpoint, s3Endpoint }
-  return [proxy, { endpoints, proxyEndpoint: proxy.endpoint, tableName }]
+  return [proxy, { endpoints, proxyEndpoint: proxy.endpoint, tableName, client }]
 }
 
-describe('The first call on a connection that was forgotten while it was idle', () => {
-  it.each(['reset', 'dropped'] as const)('is made on another: %s.', async (how) => {
-    const [proxy, setting] = await way(`forgotten-${how}`)
-    let pausedMs = 0
-    const calls = openFirstCalls(setting, () => Date.now() + pausedMs)
-    onTestFinished(() => calls.close())
-    for (const round of rounds) {
-      await calls.beforePause(round)
-      proxy.forget(how)
-      pausedMs += 5_000
-      expect(await calls.afterPause(round)).toEqual(allWell)
-    }
-    expect(await calls.faultsAfter(ROUNDS)).toEqual([])
-  })
-})
+const clients = ['SDK', 'lean'] as const
+
+describe.each(clients)(
+  'By the %s client, the first call on a connection that was forgotten while it was idle',
+  (client) => {
+    it.each(['reset', 'dropped'] as const)('is made on another: %s.', async (how) => {
+      const [proxy, setting] = await way(client, `forgotten-${how}-${client}`)
+      let pausedMs = 0
+      const calls = openFirstCalls(setting, () => Date.now() + pausedMs)
+      onTestFinished(() => calls.close())
+      for (const round of rounds) {
+        await calls.beforePause(round)
+        proxy.forget(how)
+        pausedMs += 5_000
+        expect(await calls.afterPause(round)).toEqual(allWell)
+      }
+      expect(await calls.faultsAfter(ROUNDS)).toEqual([])
+    })
+  },
+)
 
 // Windows knows no signal that stops a process.
-describe.skipIf(process.platform === 'win32')('The first call after a thaw', () => {
+const thaw = describe.skipIf(process.platform === 'win32')
+thaw.each(clients)('By the %s client, the first call after a thaw', (client) => {
   const script = join(import.meta.dirname, 'frozen-process.ts')
   const trusted = join(inject('folderOfTheRun'), 'loopback-certificate.pem')
   let front: TlsFront
@@ -74,7 +87,7 @@ describe.skipIf(process.platform === 'win32')('The first call after a thaw', () 
   ] as const)('is made on another connection: one %s %s the call came, %s.', async (...fate) => {
     const [how, when, protocol] = fate
     const store = protocol === 'https' ? front : { endpoint: embedded.dynamodbEndpoint }
-    const [proxy, setting] = await way(fate.join('-'), store.endpoint)
+    const [proxy, setting] = await way(client, [...fate, client].join('-'), store.endpoint)
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: trusted }
     const child = fork(script, [JSON.stringify(setting)], { env })
     // Frozen too, should it fail meanwhile.

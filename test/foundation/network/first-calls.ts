@@ -2,6 +2,7 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
+import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
 import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
 import { connectEmbedded, type StoreEndpoints } from '../../../testing/embedded.ts'
 
@@ -11,11 +12,15 @@ type Kind = (typeof kinds)[number]
 
 export const bucketName = 'network'
 
+/** Both send through our request handler. */
+export type Client = 'SDK' | 'lean'
+
 export type FirstCallsSetting = {
   readonly endpoints: StoreEndpoints
   /** The way to DynamoDB on which connections die. */
   readonly proxyEndpoint: string
   readonly tableName: string
+  readonly client: Client
 }
 
 type FirstCalls = {
@@ -30,19 +35,20 @@ type FirstCalls = {
 
 /** Each kind has a client of its own, so that for each it is the first call. */
 export function openFirstCalls(
-  { endpoints, proxyEndpoint, tableName }: FirstCallsSetting,
+  { endpoints, proxyEndpoint, tableName, client }: FirstCallsSetting,
   nowMs: () => number = Date.now,
 ): FirstCalls {
   const embedded = connectEmbedded(endpoints)
   const names = { tableName, bucketName, s3: embedded.s3 }
   const direct = createQueues({ ...names, dynamodb: embedded.dynamodb })
   const clients = kinds.map((kind) => {
-    const dynamodb = new DynamoDBClient({
+    const options = {
       region: 'us-east-1',
       credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
       endpoint: proxyEndpoint,
       requestHandler: createRequestHandler({ nowMs }),
-    })
+    }
+    const dynamodb = client === 'SDK' ? new DynamoDBClient(options) : createLeanDynamodb(options)
     return { kind, dynamodb, queues: createQueues({ ...names, dynamodb }) }
   })
   const taken: Record<'pop' | 'claim', string[]> = { pop: [], claim: [] }

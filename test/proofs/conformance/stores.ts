@@ -1,7 +1,13 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3'
 import { BatchWriteCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb'
-import { startEmbedded } from '../../../testing/index.ts'
+import {
+  createLeanDynamodb,
+  type LeanDynamodb,
+} from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
+import { storeCredentials } from '../../../local/stores/store-environment.ts'
+import { REGION } from '../../../local/template/identities.ts'
+import { type Embedded, startEmbedded } from '../../../testing/index.ts'
 import {
   createSimulatedClient,
   type DocumentSender,
@@ -13,7 +19,8 @@ import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 
 /** The stores that have to agree: all run the same cases through the same commands. */
 
-export type StoreName = 'simulated' | 'embedded' | 'aws'
+/** Those named lean are reached by the lean client, and the others by the SDK's. */
+export type StoreName = 'simulated' | 'embedded' | 'embedded, lean' | 'aws' | 'aws, lean'
 
 export interface OpenStore {
   readonly dynamodb: DocumentSender
@@ -27,17 +34,21 @@ export interface OpenStore {
 
 export const storeNames: readonly StoreName[] =
   process.env.PUSHPOP_CONFORMANCE_AWS === '1'
-    ? ['simulated', 'embedded', 'aws']
-    : ['simulated', 'embedded']
+    ? ['simulated', 'embedded', 'embedded, lean', 'aws', 'aws, lean']
+    : ['simulated', 'embedded', 'embedded, lean']
 
 export function openStore(name: StoreName): Promise<OpenStore> {
   switch (name) {
     case 'simulated':
       return Promise.resolve(openSimulated(perfectNetwork))
     case 'embedded':
-      return openEmbedded()
+      return openEmbedded(({ dynamodb }) => documentClient(dynamodb))
+    case 'embedded, lean':
+      return openEmbedded(leanClient)
     case 'aws':
-      return Promise.resolve(openAws())
+      return Promise.resolve(openAws(documentClient))
+    case 'aws, lean':
+      return Promise.resolve(openAws(() => leanSender(createLeanDynamodb())))
   }
 }
 
@@ -50,13 +61,18 @@ export function openSimulated(network: Network): OpenStore {
   return { dynamodb, s3, table, bucket, clean: nothing, close: nothing }
 }
 
-async function openEmbedded(): Promise<OpenStore> {
+async function openEmbedded(clientOf: (store: Embedded) => DocumentSender): Promise<OpenStore> {
   const embedded = await startEmbedded()
   const [table, bucket] = ['conformance', 'conformance']
   await Promise.all([embedded.createTable(table), embedded.createBucket(bucket)])
-  const dynamodb = documentClient(embedded.dynamodb)
+  const dynamodb = clientOf(embedded)
   return { dynamodb, s3: embedded.s3, table, bucket, clean: nothing, close: () => embedded.stop() }
 }
+
+const leanClient = ({ dynamodbEndpoint: endpoint }: Embedded): DocumentSender =>
+  leanSender(createLeanDynamodb({ region: REGION, credentials: storeCredentials, endpoint }))
+
+const leanSender = (client: LeanDynamodb) => client as unknown as DocumentSender
 
 function documentClient(client: DynamoDBClient): DocumentSender {
   return DynamoDBDocumentClient.from(client, {
@@ -64,14 +80,14 @@ function documentClient(client: DynamoDBClient): DocumentSender {
   })
 }
 
-function openAws(): OpenStore {
+function openAws(clientOf: (client: DynamoDBClient) => DocumentSender): OpenStore {
   const { PUSHPOP_TABLE: table, PUSHPOP_BUCKET: bucket } = process.env
   if (table === undefined || bucket === undefined) {
     throw new Error('Cannot test AWS because PUSHPOP_TABLE or PUSHPOP_BUCKET is not set')
   }
   const client = new DynamoDBClient({})
   const s3 = new S3Client({})
-  const dynamodb = documentClient(client)
+  const dynamodb = clientOf(client)
   return {
     dynamodb,
     s3,

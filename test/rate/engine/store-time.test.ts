@@ -3,17 +3,22 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { HttpResponse } from '@smithy/core/protocols'
 import { describe, expect, it } from 'vitest'
+import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
 import { SECRET_SETTLES_MS } from '../../../lambdas/rate/core/bounds.ts'
 import { secretKey } from '../../../lambdas/rate/core/keys.ts'
 import { createTicketSecrets } from '../../../lambdas/rate/ticket-secrets.ts'
 import { ManualClock } from '../../engine/manual-clock.ts'
 
 const MINUTE = 60_000
+
+type Client = 'SDK' | 'lean'
+const clients = ['SDK', 'lean'] as const
+
 /** A whole second, as a Date header has it. */
 const storeMs = Date.UTC(2030, 0, 1, 12)
 
 /** A table that holds the secret alone, and says the time with each answer. */
-function aStore(answerDate: () => string | undefined) {
+function aStore(answerDate: () => string | undefined, client: Client) {
   const key = { pk: { S: secretKey.pk }, sk: { S: secretKey.sk } }
   let item: object = { ...key, s: { B: Buffer.alloc(32, 1).toString('base64') } }
   const requestHandler = {
@@ -29,24 +34,29 @@ function aStore(answerDate: () => string | undefined) {
       return { response }
     },
   }
-  return new DynamoDBClient({
+  const options = {
     region: 'us-east-1',
     credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
     requestHandler: requestHandler as never,
-  })
+  }
+  return client === 'SDK' ? new DynamoDBClient(options) : createLeanDynamodb(options)
 }
 
-function aLaptop(offMs: number, dated = true) {
+function aLaptop(client: Client, offMs: number, dated = true) {
   const time = new ManualClock()
   time.now = storeMs
   const clock = time.skewed(offMs)
-  const dynamodb = aStore(() => (dated ? new Date(time.nowMs()).toUTCString() : undefined))
+  const dynamodb = aStore(() => (dated ? new Date(time.nowMs()).toUTCString() : undefined), client)
   return { time, clock, secrets: createTicketSecrets({ tableName: 'table', dynamodb, clock }) }
 }
 
-describe.each([-15, -10, 0, 10, 15])('By a clock that is %i minutes off', (minutes) => {
+const cases = clients.flatMap((client) =>
+  [-15, -10, 0, 10, 15].map((minutes) => [minutes, client] as const),
+)
+
+describe.each(cases)('By a clock that is %i minutes off (%s client)', (minutes, client) => {
   it('a new secret signs when every process has read it.', async () => {
-    const { secrets } = aLaptop(minutes * MINUTE)
+    const { secrets } = aLaptop(client, minutes * MINUTE)
     expect(await secrets.rotate()).toMatchObject({
       kind: 'changed',
       secrets: { signsFromMs: storeMs + SECRET_SETTLES_MS },
@@ -55,7 +65,7 @@ describe.each([-15, -10, 0, 10, 15])('By a clock that is %i minutes off', (minut
   })
 
   it('nothing is changed before the last change has settled, and then it is.', async () => {
-    const { time, secrets } = aLaptop(minutes * MINUTE)
+    const { time, secrets } = aLaptop(client, minutes * MINUTE)
     await secrets.rotate()
     time.pass(SECRET_SETTLES_MS - 1_000)
     const settling = { kind: 'settling', untilMs: storeMs + SECRET_SETTLES_MS }
@@ -66,9 +76,12 @@ describe.each([-15, -10, 0, 10, 15])('By a clock that is %i minutes off', (minut
   })
 })
 
-it('A store that does not say the time leaves it to the own clock.', async () => {
-  const { clock, secrets } = aLaptop(MINUTE, false)
-  expect(await secrets.rotate()).toMatchObject({
-    secrets: { signsFromMs: clock.nowMs() + SECRET_SETTLES_MS },
-  })
-})
+it.each(clients)(
+  'A store that does not say the time leaves it to the own clock (%s client).',
+  async (client) => {
+    const { clock, secrets } = aLaptop(client, MINUTE, false)
+    expect(await secrets.rotate()).toMatchObject({
+      secrets: { signsFromMs: clock.nowMs() + SECRET_SETTLES_MS },
+    })
+  },
+)

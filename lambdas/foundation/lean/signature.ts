@@ -1,0 +1,64 @@
+// Signature Version 4 of a request to DynamoDB: a POST to one path, whose headers are always the same.
+
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import type { Credentials } from './credentials.ts'
+
+export type Signed = Readonly<Record<string, string>>
+
+const SERVICE = 'dynamodb'
+const CONTENT_TYPE = 'application/x-amz-json-1.0'
+
+const hmac = (key: string | Buffer, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest()
+
+type SigningKey = { readonly secret: string; readonly day: string; readonly key: KeyObject }
+
+export class Signer {
+  readonly #region: string
+  readonly #host: string
+  readonly #path: string
+  /** It takes four of the five hashes of a signature, and changes with the day and the secret. */
+  #signingKey: SigningKey | undefined
+
+  constructor(region: string, host: string, path: string) {
+    this.#region = region
+    this.#host = host
+    // As the signature wants it, which encodes the parts of a path a second time.
+    this.#path = path.split('/').map(encodeURIComponent).join('/')
+  }
+
+  /** All headers of the request. */
+  headers(target: string, body: string, credentials: Credentials, nowMs: number): Signed {
+    const { accessKeyId, secretAccessKey, sessionToken } = credentials
+    const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    const day = time.slice(0, 8)
+    const headers: Record<string, string> = {
+      'content-type': CONTENT_TYPE,
+      host: this.#host,
+      'x-amz-date': time,
+      ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+      'x-amz-target': target,
+    }
+    const names = Object.keys(headers).join(';')
+    let request = `POST\n${this.#path}\n\n`
+    for (const name in headers) request += `${name}:${headers[name]}\n`
+    request += `\n${names}\n${hash('sha256', body)}`
+    const scope = `${day}/${this.#region}/${SERVICE}/aws4_request`
+    const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', request)}`
+    const signature = createHmac('sha256', this.#keyOf(day, secretAccessKey)).update(text)
+    headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature.digest('hex')}`
+    headers['content-length'] = String(Buffer.byteLength(body))
+    headers['user-agent'] = 'pushpop'
+    return headers
+  }
+
+  #keyOf(day: string, secret: string): KeyObject {
+    const known = this.#signingKey
+    if (known?.day === day && known.secret === secret) return known.key
+    const ofRegion = hmac(hmac(`AWS4${secret}`, day), this.#region)
+    // As an object, because Node would make one of its bytes for each signature.
+    const key = createSecretKey(hmac(hmac(ofRegion, SERVICE), 'aws4_request'))
+    this.#signingKey = { secret, day, key }
+    return key
+  }
+}
