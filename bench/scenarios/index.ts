@@ -8,6 +8,7 @@ import { depth } from './depth.ts'
 import { handlerCpu } from './handler-cpu.ts'
 import { hotQueue } from './hot-queue.ts'
 import { http } from './http.ts'
+import { keyed } from './keyed.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
 import { linger } from './linger.ts'
@@ -25,6 +26,7 @@ export const scenarios: readonly Scenario[] = [
   hotQueue,
   throttled,
   linger,
+  keyed,
   transactions,
   popAcknowledge,
   consumers,

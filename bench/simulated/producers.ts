@@ -1,7 +1,8 @@
 // Producers on simulated time: a request takes about 5 ms of it, the engine's pauses pass in it,
 // and computing takes none. So we measure the algorithm alone, and every machine gives the same figure.
 
-import type { QueuesOptions } from '../../lambdas/engine/queues.ts'
+import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
+import type { QueuesOptions, TransactItem } from '../../lambdas/engine/queues.ts'
 import { seeded } from '../../testing/random.ts'
 import {
   createSimulatedClient,
@@ -31,6 +32,8 @@ type SimulatedLoad = {
   readonly keyed?: number
   /** All of them share one engine, and their pushes linger in it if this says so. */
   readonly oneProcess?: { readonly linger: NonNullable<QueuesOptions['linger']> }
+  /** How many push in transactions of their own, each with a row beside: the last ones do. */
+  readonly transacting?: number
   /** Transactions hold their items for 5–15 ms, as on AWS. */
   readonly slowTransactions?: boolean
 }
@@ -40,12 +43,15 @@ export type SimulatedResult = {
   readonly perSecond: number
   readonly p99Ms: number
   readonly gaveWay: number
-  /** The share of producers with a key. */
-  readonly keyed: { readonly done: number; readonly gaveWay: number; readonly p99Ms: number }
+  /** The share of producers with a key, and of those with transactions. */
+  readonly keyed: Share
+  readonly transacting: Share
   /** Seals and the like that no answer waited for. */
   readonly backgroundErrors: number
   readonly reading: Reading
 }
+
+type Share = { readonly done: number; readonly gaveWay: number; readonly p99Ms: number }
 
 const QUEUE = 'simulated'
 const WARM_UP_MS = 2000
@@ -72,16 +78,22 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const plain = { durationsMs: [] as number[], gaveWay: 0 }
   const keyed = { durationsMs: [] as number[], gaveWay: 0 }
   const shared = load.oneProcess && openQueues(store, { ...surroundings, ...load.oneProcess })
+  const transacting = { durationsMs: [] as number[], gaveWay: 0 }
   async function produce(producer: number) {
     const queues = shared ?? openQueues(store, surroundings)
     const item = createItems(producer)
     const isKeyed = producer < (load.keyed ?? 0)
-    const tally = isKeyed ? keyed : plain
+    const isTransacting = producer >= load.producers - (load.transacting ?? 0)
+    const tally = isKeyed ? keyed : isTransacting ? transacting : plain
     while (time.nowMs() < endMs) {
       const beganMs = time.nowMs()
       const items = [{ text: item(load.itemBytes) }]
       const key = isKeyed && { idempotencyKey: `${producer}-${beganMs}` }
-      const did = await unlessBusy(() => queues.push(QUEUE, { items, ...key }))
+      const did = await unlessBusy(() =>
+        isTransacting
+          ? queues.transact(QUEUE, items, (entries) => sendWithRow(store, producer, entries))
+          : queues.push(QUEUE, { items, ...key }),
+      )
       // As a caller does when the queue asks it to come back.
       if (!did) await time.sleep(100 + 100 * random())
       if (time.nowMs() < measureFromMs || time.nowMs() >= endMs) continue
@@ -98,20 +110,36 @@ export async function simulateProducers(load: SimulatedLoad): Promise<SimulatedR
   const atStart = store.meter.read()
   await time.run(endMs)
   if (failures.length > 0) throw failures[0]
-  const done = plain.durationsMs.length + keyed.durationsMs.length
+  const all = [plain, keyed, transacting]
+  const durationsMs = all.flatMap((tally) => tally.durationsMs)
+  const done = durationsMs.length
   return {
     done,
     perSecond: done / load.seconds,
-    p99Ms: quantile([...plain.durationsMs, ...keyed.durationsMs], 0.99),
-    gaveWay: plain.gaveWay + keyed.gaveWay,
-    keyed: {
-      done: keyed.durationsMs.length,
-      gaveWay: keyed.gaveWay,
-      p99Ms: quantile(keyed.durationsMs, 0.99),
-    },
+    p99Ms: quantile(durationsMs, 0.99),
+    gaveWay: all.reduce((sum, tally) => sum + tally.gaveWay, 0),
+    keyed: shareOf(keyed),
+    transacting: shareOf(transacting),
     backgroundErrors,
     reading: difference(store.meter.read(), atStart),
   }
+}
+
+const shareOf = (tally: { durationsMs: number[]; gaveWay: number }): Share => ({
+  done: tally.durationsMs.length,
+  gaveWay: tally.gaveWay,
+  p99Ms: quantile(tally.durationsMs, 0.99),
+})
+
+/** As a caller does who changes a row of its own with the push. */
+function sendWithRow(
+  { dynamodb, tableName: TableName }: ReturnType<typeof openSimulated>,
+  producer: number,
+  entries: readonly TransactItem[],
+): Promise<unknown> {
+  const Put = { TableName, Item: { pk: `business#${producer}`, sk: 'row' } }
+  const command = new TransactWriteCommand({ TransactItems: [{ Put }, ...entries] })
+  return dynamodb.send(command as never)
 }
 
 function openSimulated(

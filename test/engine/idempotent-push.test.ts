@@ -273,6 +273,21 @@ it('A lone producer that seals first does not push over another push with its ke
   expect(await drain(stage.engine(), queue)).toHaveLength(8)
 })
 
+it('A producer that has remembered the record for long does not overwrite a younger receipt.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const engine = () => stage.engine({ idempotencyTtlSeconds: 60 })
+  const lone = engine()
+  await lone.push(queue, { items: named('a', 1), idempotencyKey: 'key' })
+  await pushOneByOne(lone, queue, filling.slice(0, 7))
+  stage.clock.pass(61_000)
+  const second = await engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
+  await fill(stage, queue)
+  // It takes itself to be alone, and would seal what it remembers.
+  await pushOneByOne(lone, queue, filling.slice(7))
+  const again = engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
+  expect(await again).toEqual({ ...second, repeated: true })
+})
+
 describe('A receipt of an older engine', () => {
   const receipt = (stage: Stage, more: object) => ({
     ...receiptKey('queue', hashOf('queue', 'key')),

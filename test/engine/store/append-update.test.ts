@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { appendOf } from '../../../lambdas/engine/core/append.ts'
+import { appendOf, withGuards } from '../../../lambdas/engine/core/append.ts'
+import { hashOf } from '../../../lambdas/engine/core/hash.ts'
 import {
+  KEYS_PER_APPEND,
   LANES_MAX,
   LANES_PER_APPEND,
+  NOTE_MARKS_KEPT,
   PRIORITY_MAX,
   ROOMY_TAIL,
 } from '../../../lambdas/engine/core/limits.ts'
+import { markOf } from '../../../lambdas/engine/core/notes.ts'
 import { newLane } from '../../../lambdas/engine/core/record.ts'
 import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import {
@@ -78,6 +82,28 @@ describe('An append', () => {
       expectPlaceholdersUsed(built)
     }
   })
+})
+
+describe('An append of pushes with keys', () => {
+  const hashes = Array.from({ length: KEYS_PER_APPEND }, (_, n) => hashOf('queue', `${n}`))
+  const notes = new Map(hashes.map((hash) => [hash, 'a note']))
+  const sequence = { first: '1'.padStart(40, '0'), last: '9'.padStart(40, '0') }
+  it.each([
+    ['no key has left', ''],
+    ['a key with the same mark has left', markOf(hashes[3] as string).repeat(NOTE_MARKS_KEPT)],
+  ])(
+    'stays within the limits with as many lanes and keys as it may have, where %s.',
+    (_, marks) => {
+      const record = aRecord(lanes(LANES_PER_APPEND), { moved: { forgotten: 1_000_000, marks } })
+      const append = withGuards(toAll(LANES_PER_APPEND), notes, sequence)
+      const built = appendUpdate(append, ROOMY_TAIL, { newBy: record, remindAtMs: nowMs })
+      expectWithinLimits(built)
+      expectPlaceholdersUsed(built)
+      const after = decodeRecord(applied(storedOf(record), built))
+      expect(after).toMatchObject({ notes, sequence: sequence.last })
+      expect(() => applied(storedOf(after), built)).toThrow('conditional')
+    },
+  )
 })
 
 describe('The timer of what waits', () => {

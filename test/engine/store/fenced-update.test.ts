@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fenced } from '../../../lambdas/engine/core/fence.ts'
+import { IDEMPOTENCY_TTL_SECONDS, ROOMY_TAIL } from '../../../lambdas/engine/core/limits.ts'
 import { endLock } from '../../../lambdas/engine/core/locks.ts'
+import { encodeNote, noteBytes } from '../../../lambdas/engine/core/notes.ts'
 import { planPop, takeItems } from '../../../lambdas/engine/core/pop.ts'
 import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
 import {
@@ -212,6 +214,20 @@ function wide(lanes: number, entries: number): QueueRecord {
   return aRecord(some, { checkAtMs: later(-9) })
 }
 
+/** With as many notes as a tail has room for. */
+function noted(record: QueueRecord): QueueRecord {
+  const [priority = 0] = record.lanes.keys()
+  const note = encodeNote({
+    bodyHash: '-'.repeat(22),
+    pushedAtMs: nowMs,
+    ttlSeconds: IDEMPOTENCY_TTL_SECONDS,
+    places: new Map([[priority, { anchor: 'tag1', offset: 0 }]]),
+  })
+  const count = Math.floor(ROOMY_TAIL.hardBytes / noteBytes(note))
+  const notes = new Map(Array.from({ length: count }, (_, n) => [`hash ${n}`, note]))
+  return { ...record, notes, tailBytes: record.tailBytes + count * noteBytes(note) }
+}
+
 const locksOn = (count: number, lanesEach: number, lanes: number, expiresAtMs: number) =>
   Array.from({ length: count }, (_, n): [string, Lock] => {
     const held = Array.from({ length: lanesEach }, (_, k) => at((n * lanesEach + k) % lanes, 2, 3))
@@ -269,6 +285,17 @@ describe('In the worst case an expression stays within DynamoDB’s limits:', ()
         finished = result.finished
         expect(step).toBeLessThan(100)
       }
+    },
+  )
+
+  it.each(shapes)(
+    'a seal of %i lanes of %i entries, with as many notes as fit.',
+    (lanes, entries) => {
+      const record = noted(wide(lanes, entries))
+      const seal = planSeal(record) as Seal
+      const after = fenced(record, sealed(record, seal, false), { nowMs, mark }).after
+      expect(after.notes.size).toBe(record.notes.size - seal.notes.length)
+      expectWithinLimits(updateOf(record, sealed(record, seal, false)))
     },
   )
 

@@ -12,13 +12,13 @@ const pushes = 'engine/operations/pushing/append-pushes.ts'
 const keyTest = 'test/engine/idempotent-push.test.ts'
 const pushesTest = 'test/engine/append-pushes.test.ts'
 
-const rule = '0030 one key, one effect, one answer'
+const rule = '0005 one key, one effect, one answer'
 
 /** Keys: noted by the append, and moved to receipts by others. */
 // biome-ignore format: a mutant is a row
 export const keyMutants: readonly Mutant[] = [
   mutant('key-noted-over-another', rule,
-    [appendUpdate, 'update.condition(`attribute_not_exists(${update.name(noteName(hash))})`)', ''],
+    [appendUpdate, 'update.condition(`attribute_not_exists(${update.name(noteName(hash))})`)', 'void hash'],
     test(keyTest, 'still a note'), simulation(300)),
   mutant('key-whose-note-has-left-by-its-mark', rule,
     [appendUpdate, 'update.condition(`NOT contains(km,${update.value(mark)})`)', 'void mark'],
@@ -42,7 +42,7 @@ export const keyMutants: readonly Mutant[] = [
     [append, 'if (mayHaveLeft(hashes, newBy, record) || hashes', 'if (hashes'],
     test(keyTest, 'has become a receipt'), simulation(600)),
   mutant('notes-leave-before-their-receipts', rule,
-    [seal, '...receiptRows(record, notes)', '...receiptRows(record, notes).slice(1)'], simulation(300)),
+    [seal, '...receiptRows(record, notes, engine.clock.nowMs())', '...receiptRows(record, notes, engine.clock.nowMs()).slice(1)'], simulation(300)),
   mutant('notes-that-leave-are-not-counted', rule,
     [notes, 'const forgotten = record.moved.forgotten + ', 'const forgotten = record.moved.forgotten + 0 * '],
     simulation(300)),
@@ -63,19 +63,22 @@ export const keyMutants: readonly Mutant[] = [
   mutant('first-push-with-its-note-in-a-new-record', rule,
     ['engine/operations/pushing/append.ts', 'if (appending.newBy !== undefined) return again(record)', ''],
     simulation(300)),
-  mutant('key-blocked-by-an-expired-note', '0030 a key is remembered for a day',
+  mutant('key-blocked-by-an-expired-note', '0005 a key is remembered for a day',
     [pushes, 'if (isExpiredIn(engine, newBy, pending(group))) {', 'if (group.length === 0) {'],
     test(keyTest, 'is forgotten after its time')),
-  mutant('key-blocked-by-an-expired-receipt', '0030 a key is remembered for a day',
+  mutant('key-blocked-by-an-expired-receipt', '0005 a key is remembered for a day',
     [answers, 'receipt === undefined || isOver(receipt.ttl, engine.clock.nowMs())', 'receipt === undefined'],
     test(keyTest, 'is forgotten after its time')),
+  mutant('receipt-of-an-expired-note-over-its-successor', '0005 a key is remembered for a day',
+    ['engine/store/receipt-rows.ts', 'if (isOver(ttl, nowMs)) continue', ''],
+    test(keyTest, 'remembered for long')),
   mutant('receipt-answers-another-body', rule,
     [answers, 'if (bodyHash !== call.bodyHash) {', "if (bodyHash === '') {"],
     test(keyTest, 'conflicts with another body')),
-  mutant('messages-applied-twice-by-their-last', '0030 a message of the inbox is applied once',
+  mutant('messages-applied-twice-by-their-last', '0005 a message of the inbox is applied once',
     [appendUpdate, 'update.value(sequence.first)', 'update.value(sequence.last)'],
     test(pushesTest, 'some of its messages')),
-  mutant('messages-overtake-one-there-is-no-room-for', '0030 a message of the inbox is applied once',
+  mutant('messages-overtake-one-there-is-no-room-for', '0005 a message of the inbox is applied once',
     [pushes, 'if (first?.push.sequence === undefined) return', 'if (first !== undefined) return'],
     test(pushesTest, 'overtakes')),
   mutant('a-key-twice-in-one-append', rule,

@@ -140,7 +140,7 @@ async function writeRows(
   { notes }: Seal,
   rows: readonly (readonly Row[])[],
 ): Promise<void> {
-  const all = [...rows.flat(), ...receiptRows(record, notes)]
+  const all = [...rows.flat(), ...receiptRows(record, notes, engine.clock.nowMs())]
   const requests: Promise<void>[] = []
   for (let at = 0; at < all.length; at += ROWS_PER_REQUEST) {
     requests.push(engine.dynamo.putMany(all.slice(at, at + ROWS_PER_REQUEST), true))

@@ -1,0 +1,59 @@
+// Pushes with an Idempotency-Key beside plain ones: alone on the embedded store, and eight producers on one queue
+// of a store that takes 1,000 write units a second for an item, on simulated time.
+
+import type { Bench, Scenario } from '../bench.ts'
+import { openFixture } from '../fixture.ts'
+import { createItems } from '../items.ts'
+import { each, total } from '../metering/meter.ts'
+import { atLeast, atMost, rowsOf } from '../rows.ts'
+import { simulateProducers } from '../simulated/producers.ts'
+
+const BYTES = 200
+const PRODUCERS = 8
+const throttle = { writeUnitsPerSecond: 1000, burstUnits: 1000 }
+
+export const keyed: Scenario = {
+  name: 'keyed',
+  title: 'push with an Idempotency-Key, 200-byte items',
+  async run(bench) {
+    const { bar, info } = rowsOf(this.title)
+    const alone = await measureAlone(bench)
+    const seconds = bench.quick ? 4 : 10
+    const load = { producers: PRODUCERS, seconds, itemBytes: BYTES, throttle }
+    const plain = await simulateProducers(load)
+    const withKeys = await simulateProducers({ ...load, keyed: PRODUCERS })
+    const units = total(withKeys.reading)
+    return [
+      bar('alone: requests a push', alone.requests, atMost(2.3), { aim: atMost(2.1) }),
+      bar('alone: WRU a push', alone.writeUnits, atMost(3.4), { aim: atMost(3) }),
+      bar('alone: RRU a push', alone.readUnits, atMost(1), { aim: atMost(0.5) }),
+      bar(
+        '8, throttled: pushes, of plain ones',
+        withKeys.perSecond / plain.perSecond,
+        atLeast(0.7),
+        {
+          aim: atLeast(0.9),
+        },
+      ),
+      bar('8, throttled: p99, of plain ones', withKeys.p99Ms / plain.p99Ms, atMost(2)),
+      info('8, throttled: pushes a simulated second', withKeys.perSecond),
+      info('8, throttled: p99 of a push, ms', withKeys.p99Ms),
+      info('8, throttled: WRU a push, all in', units.writeUnits / withKeys.done),
+      info('8, throttled: failed writes a push', units.failedWrites / withKeys.done),
+    ]
+  },
+}
+
+async function measureAlone(bench: Bench) {
+  const count = bench.count(2_000)
+  const { store, queues, housekeeper } = openFixture(bench)
+  const queue = bench.queueName('keyed')
+  const item = createItems(1)
+  for (let i = 0; i < count; i++) {
+    await queues.push(queue, { items: [{ text: item(BYTES) }], idempotencyKey: `key-${i}` })
+    if (i % 250 === 0) bench.progress(`${i} of ${count} pushes`)
+  }
+  await housekeeper.idle()
+  bench.explain('push with a key, alone', store.meter.read(), count)
+  return each(total(store.meter.read()), count)
+}
