@@ -109,7 +109,10 @@ export class Ledger {
       // One that has failed may be dead by now.
       const passed = this.left.find(
         (it) =>
-          it.queue === queue && it.number < first.number && it.failures + it.deathsAlone === 0,
+          it.queue === queue &&
+          it.number < first.number &&
+          it.failures + it.deathsAlone === 0 &&
+          !this.#isSuspect(it),
       )
       if (passed !== undefined) this.violations.push(`${who} came before ${passed.number} was done`)
     }
