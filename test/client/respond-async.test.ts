@@ -17,7 +17,10 @@ describe('A push that does not wait', () => {
       itemsAccepted: 2,
       messageId: 'm-1',
     })
-    expect(asked.map(({ headers }) => headers.get('prefer'))).toEqual(['respond-async', 'respond-async'])
+    expect(asked.map(({ headers }) => headers.get('prefer'))).toEqual([
+      'respond-async',
+      'respond-async',
+    ])
   })
 
   test('answers as any push does where the service has no inbox', async () => {

@@ -31,7 +31,7 @@ it('What the queue has come to in its sequence is not appended again.', async ()
   const [stage, queue] = [openSimulated(), 'queue']
   const messages = Array.from({ length: 5 }, (_, n) => ({
     items: named(`m${n}`, 1),
-    sequence: sequenceOf('inbox', String(n)),
+    sequence: at(n),
   }))
   await appendPushes(engineOf(stage), queue, messages.slice(0, 2))
   const kinds = (await appendPushes(engineOf(stage), queue, messages)).map(({ kind }) => kind)
@@ -41,11 +41,11 @@ it('What the queue has come to in its sequence is not appended again.', async ()
   )
 })
 
-const sequenceOf = (n: number): string => String(n).padStart(40, '0')
+const at = (n: number): string => sequenceOf('inbox', String(n))
 
 it('Of messages another process has applied some of its messages meanwhile, the rest is appended.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
-  const messages = named('m', 5).map((item, n) => ({ items: [item], sequence: sequenceOf(n) }))
+  const messages = named('m', 5).map((item, n) => ({ items: [item], sequence: at(n) }))
   const slow = engineOf(stage)
   await appendPushes(slow, queue, messages.slice(0, 1))
   await appendPushes(engineOf(stage), queue, messages.slice(1, 3))
@@ -62,7 +62,7 @@ describe('Where there is no room for one of several pushes', () => {
     const outcomes = await appendPushes(
       engineOf(stage),
       queue,
-      pushes.map((push, n) => ({ ...push, ...(sequenced && { sequence: sequenceOf(n) }) })),
+      pushes.map((push, n) => ({ ...push, ...(sequenced && { sequence: at(n) }) })),
     )
     const left = textsOf(await drain(stage.engine(), queue))
     expect(left).toEqual(
