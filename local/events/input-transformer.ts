@@ -1,13 +1,9 @@
 import { isObject } from '../template/assembly.ts'
-import type { BusEvent } from './event-bus.ts'
+import type { InputTransformer } from '../template/plan-events.ts'
 
-/** What a rule makes of an event for its target, by an `InputTransformer`. */
-export type InputTransformer = {
-  /** By the name of a variable, where its value is: `$.detail.queue`. */
-  readonly paths: Readonly<Record<string, string>>
-  /** Text, mostly JSON, with variables in it: `{"item":<detail>}`. */
-  readonly template: string
-}
+// What a rule makes of an event for its target, by an `InputTransformer`.
+
+type BusEvent = Readonly<Record<string, unknown>>
 
 /** The variables that EventBridge makes by itself, and that are the same here. */
 const WHOLE_EVENT = 'aws.events.event.json'

@@ -1,4 +1,3 @@
-import type { InputTransformer } from '../events/input-transformer.ts'
 import { StartError } from '../start-error.ts'
 import { isObject } from './assembly.ts'
 import { objectsOf } from './property-values.ts'
@@ -11,6 +10,13 @@ export type TargetPlan = (FunctionTarget | QueueTarget) & {
   /** `$.detail`: the part of the event that the target gets. */
   readonly inputPath?: string | undefined
   readonly inputTransformer?: InputTransformer | undefined
+}
+
+export type InputTransformer = {
+  /** By the name of a variable, where its value is: `$.detail.queue`. */
+  readonly paths: Readonly<Record<string, string>>
+  /** Text, mostly JSON, with variables in it: `{"item":<detail>}`. */
+  readonly template: string
 }
 
 type FunctionTarget = { readonly functionArn: string }

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { answers, breaks, clientOf, useFakeTime } from './scripted.ts'
-
-useFakeTime()
+import { answers, breaks, clientOf } from './scripted.ts'
 
 const accepted = answers(202, { success: true, accepted: 2, message_id: 'm-1' })
 const pushed = answers(200, { success: true, items_pushed: 1, ids: ['a'] })

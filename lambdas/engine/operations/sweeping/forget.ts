@@ -37,12 +37,13 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   const record = await readRecord(engine, queue)
   if (record === undefined) return true
   // Used meanwhile, and empty again: its last ended lock is news once more.
-  const isEmpty = record.lanes.size === 0 && record.notes.size === 0
-  if (!isEmpty || !isQuiet(record, engine.clock.nowMs())) return false
+  if (record.lanes.size > 0 || record.notes.size > 0 || !isQuiet(record, engine.clock.nowMs()))
+    return false
+  const asSeen = `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n`
   const sequenceAsSeen = record.sequence === undefined ? 'attribute_not_exists(sn)' : 'sn=:sn'
   const written = await engine.dynamo.delete({
     Key: recordKey(queue),
-    ConditionExpression: `${KNOWN_FORMAT} AND v=:v AND born=:born AND a=:a AND c=:c AND n=:n AND ${sequenceAsSeen}`,
+    ConditionExpression: `${asSeen} AND ${sequenceAsSeen}`,
     ExpressionAttributeValues: {
       ':v': record.version,
       ':born': record.born,
