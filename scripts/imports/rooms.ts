@@ -88,6 +88,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 
   examples: ['lib', 'client', 'lambdas/consumer', 'lambdas/engine', 'testing'],
   scripts: ['lib', 'local', 'lambdas'],
-  bench: ['testing', 'lib', 'lambdas'],
+  bench: ['client', 'testing', 'lib', 'lambdas'],
   test: ['bench', 'bin', 'cli', 'client', 'lambdas', 'lib', 'local', 'scripts', 'testing'],
 }

@@ -5,7 +5,6 @@ import type { Kind } from './ledger.ts'
 import type { Odds } from './world.ts'
 
 /** To be turned on when a page that always fails hides no other. */
-const DRAWS_FAILING_PAGES = false
 
 /** What one seed's world is like. */
 export type Profile = {
@@ -60,7 +59,7 @@ export function drawProfile(random: Random): Profile {
     prefix: 't.',
     names: random.chance(0.3) ? queues : undefined,
     pageSize: random.pick([2, 7, 100]),
-    failingPage: DRAWS_FAILING_PAGES && random.chance(0.2) ? 1 : undefined,
+    failingPage: random.chance(0.2) ? 1 : undefined,
     processes: random.between(1, 3),
     competing,
     options,
