@@ -30,7 +30,10 @@ function fakeSqs(batches: (readonly string[] | Error)[]) {
       if (batch instanceof Error) throw batch
       if (!batch) await delay(20_000, undefined, { signal })
       return {
-        Messages: (batch ?? []).map((id) => ({ MessageId: id, ReceiptHandle: id, Body: id })),
+        Messages: (batch ?? []).map((body) => {
+          const id = body.slice(0, 3)
+          return { MessageId: id, ReceiptHandle: id, Body: body }
+        }),
       }
     }
     for (const one of input.Entries as { Id: string; VisibilityTimeout?: number }[]) {
