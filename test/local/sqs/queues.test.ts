@@ -76,3 +76,13 @@ test('A shorter retention ends what is older, in flight or not, and opens its gr
   clock.ms += 36_000
   expect(bodies('q.fifo')).toEqual(['a2'])
 })
+
+test('An attempt gets nothing of what another receive has meanwhile.', () => {
+  const { clock, queues, send } = open()
+  send('q.fifo', 'a1', 'a')
+  const attempt = { max: 1, attemptId: 'attempt-1' }
+  const [first] = queues.receive('q.fifo', attempt)
+  queues.find('q.fifo').changeVisibility(first?.delivery.handle ?? '', 0, clock.ms)
+  expect(queues.receive('q.fifo', { max: 1 })).toHaveLength(1)
+  expect(queues.receive('q.fifo', attempt)).toEqual([])
+})
