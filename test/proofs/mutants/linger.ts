@@ -3,6 +3,7 @@ import { type Mutant, mutant, simulation, test } from './mutant.ts'
 const line = 'foundation/shared/linger/line.ts'
 const deliver = 'foundation/shared/linger/deliver.ts'
 const lingering = 'foundation/shared/linger/lingering.ts'
+const appendPushes = 'engine/operations/pushing/append-pushes.ts'
 const lineTest = 'test/foundation/linger/line.test.ts'
 const deliverTest = 'test/foundation/linger/deliver.test.ts'
 const lingeringTest = 'test/foundation/linger/lingering.test.ts'
@@ -26,7 +27,10 @@ export const lingerMutants: readonly Mutant[] = [
   mutant('linger-refuses-what-would-fit', '0031 each call is told its own',
     [deliver, 'call.load.items >= refused.items', 'call.load.items > 0'], test(deliverTest)),
   mutant('linger-sends-what-was-given-up', '0031 a call that was given up is taken out',
-    [lingering, 'line.waiting.delete(one) const isOver', 'const isOver'], test(lingeringTest)),
+    [deliver, 'part.filter(isWanted)', 'part'], test(deliverTest)),
+  mutant('linger-doubles-what-no-key-guards', '§5.5 a lost answer is never guessed',
+    [appendPushes, 'if (appended.inDoubt) doubted = left', 'void doubted'],
+    { kind: 'simulation', seeds: 1, from: 2_461, focus: 'lingering' }),
   mutant('linger-gives-up-for-others', '0031 a batch goes on while somebody waits for it',
     [lingering, 'flight?.batch.every(', 'flight?.batch.some('], test(lingeringTest)),
   mutant('linger-joins-what-goes-alone', '0031 a key of your own goes alone',

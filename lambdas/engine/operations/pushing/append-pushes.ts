@@ -99,6 +99,8 @@ async function appendGroup(
   }
   let record = engine.memory.get(queue)
   let inDoubt = false
+  /** Sent together, and the answer was lost. */
+  let doubted: readonly Call[] = []
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const newBy = record ?? (await recordOf(engine, queue))
     if (isExpiredIn(engine, newBy, pending(group))) {
@@ -107,6 +109,8 @@ async function appendGroup(
       continue
     }
     await answerKnown(engine, queue, group, newBy, inDoubt)
+    // One of them is in: so may those be that no key guards, and a second copy would double them.
+    if (doubted.some(({ outcome }) => outcome !== undefined)) failUnguarded(queue, doubted)
     const left = pending(group)
     if (left.length === 0) return
     const prepared = await prepareAll(engine, queue, left)
@@ -127,8 +131,16 @@ async function appendGroup(
     if (!appended.inDoubt) await discardBatches(engine, queue, addition)
     record = appended.record
     inDoubt ||= appended.inDoubt
+    if (appended.inDoubt) doubted = left
   }
   throw inDoubt ? outcomeUnknown(queue, busy(queue)) : busy(queue)
+}
+
+function failUnguarded(queue: string, calls: readonly Call[]): void {
+  const cause = new Error('The answer to its append was lost')
+  for (const call of pending(calls)) {
+    if (!call.isGuarded) call.outcome = { kind: 'failed', error: outcomeUnknown(queue, cause) }
+  }
 }
 
 /** The time of a key is over, and its note is in the way of its next push. */
