@@ -27,7 +27,7 @@ function open(answer: object, statusCode = 200) {
     answerTimeoutMs: 1,
     metadata: { handlerProtocol: 'http/1.1' },
     async handle({ headers, body }: Sent) {
-      sent.push({ headers, body: String(body) })
+      sent.push({ headers, body: Buffer.from(body).toString() })
       const bytes = new TextEncoder().encode(JSON.stringify(answer))
       return { response: { statusCode, reason: '', headers: {}, body: bytes } }
     },
