@@ -4,8 +4,6 @@ import type { HandlerOdds } from './consumer.ts'
 import type { Kind } from './ledger.ts'
 import type { Odds } from './world.ts'
 
-/** To be turned on when a page that always fails hides no other. */
-
 /** What one seed's world is like. */
 export type Profile = {
   readonly queues: readonly string[]
@@ -13,7 +11,8 @@ export type Profile = {
   /** Where the queues are named, and not found by their prefix. */
   readonly names: readonly string[] | undefined
   readonly pageSize: number
-  readonly failingPage: number | undefined
+  /** A queue whose record the list cannot read. */
+  readonly unreadable: string | undefined
   readonly processes: number
   readonly competing: boolean
   readonly options: ManyOptions
@@ -59,7 +58,7 @@ export function drawProfile(random: Random): Profile {
     prefix: 't.',
     names: random.chance(0.3) ? queues : undefined,
     pageSize: random.pick([2, 7, 100]),
-    failingPage: random.chance(0.2) ? 1 : undefined,
+    unreadable: random.chance(0.2) ? random.pick(queues) : undefined,
     processes: random.between(1, 3),
     competing,
     options,

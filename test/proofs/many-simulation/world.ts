@@ -35,8 +35,8 @@ export class World {
   readonly #odds: Odds
   /** Queues on one page of the list, which in truth are a hundred. */
   readonly #pageSize: number
-  /** From this page on the list always fails. */
-  readonly #failingPage: number | undefined
+  /** Its record cannot be read: the list shows it only by itself. */
+  readonly #unreadable: string | undefined
   #calls = 0
   isCalm = false
 
@@ -44,12 +44,12 @@ export class World {
     readonly random: Random
     readonly odds: Odds
     readonly pageSize: number
-    readonly failingPage: number | undefined
+    readonly unreadable: string | undefined
   }) {
     this.#random = options.random
     this.#odds = options.odds
     this.#pageSize = options.pageSize
-    this.#failingPage = options.failingPage
+    this.#unreadable = options.unreadable
     const store = new SimulatedStore({ nowMs: () => this.scheduler.nowMs })
     const { dynamodb, s3 } = createSimulatedClient(store, {
       deliver: (_, apply) =>
@@ -122,22 +122,21 @@ export class World {
   list(life: Life, name: string): List {
     return ({ limit, ...request }) =>
       this.#ask(life, `${name} list`, async () => {
-        const { cursor } = request
-        const place = cursor === undefined ? 0 : Number(cursor.split(' ')[0])
-        if (place === this.#failingPage) throw new QueueError('STORE_UNAVAILABLE', 'a broken page')
+        const size = limit && Math.min(limit, this.#pageSize)
         const page = await this.queues.list({
           ...request,
-          cursor: cursor?.split(' ')[1],
-          ...(limit !== undefined && { limit: this.#pageSize }),
+          ...(size !== undefined && { limit: size }),
           detail: true,
         })
+        const isUnread = ({ queue }: { queue: string }) => queue === this.#unreadable
+        if (size !== undefined && size > 1 && page.queues.some(isUnread)) {
+          throw new QueueError('STORE_UNAVAILABLE', 'a broken page')
+        }
         return {
-          queues: page.queues.map(({ queue, count, detail }) => ({
-            queue,
-            count,
-            lockedCount: detail?.lockedCount,
-          })),
-          cursor: page.cursor === undefined ? undefined : `${place + 1} ${page.cursor}`,
+          queues: page.queues.map(({ queue, count, detail }) =>
+            isUnread({ queue }) ? { queue } : { queue, count, lockedCount: detail?.lockedCount },
+          ),
+          cursor: page.cursor,
         }
       })
   }
