@@ -337,6 +337,18 @@ describe('The patterns', () => {
     await expect(queues.configurePatterns([tenant7])).rejects.toMatchObject({ outcome: 'unknown' })
   })
 
+  it('that cannot be sent again after an answer was lost are an unknown outcome.', async () => {
+    const stage = openSimulated()
+    let sendings = 0
+    await stage.engine().configurePatterns([tenant7])
+    const lost = stage.engine({
+      before: ({ name }) => {
+        if (name === 'TransactWriteCommand') throw sendings++ === 0 ? timedOut() : throttled()
+      },
+    })
+    await expect(lost.configurePatterns([])).rejects.toMatchObject({ outcome: 'unknown' })
+  })
+
   it('of a deployment replace others once, and hold until a deployment brings others.', async () => {
     const queues = openSimulated().engine()
     await queues.configurePatterns([{ prefix: 'by-hand', settings: {} }])

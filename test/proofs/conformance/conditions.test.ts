@@ -111,6 +111,8 @@ const cases: readonly Case[] = [
   holds('contains finds an entry of a list.', { l: ['a', 7] }, x`contains(l, ${7})`),
   fails('contains does not find part of an entry.', { l: ['abc'] }, x`contains(l, ${'ab'})`),
   fails('contains fails for a missing attribute.', {}, x`contains(gone, ${'ab'})`),
+  holds('NOT contains holds for a missing attribute.', {}, x`NOT contains(gone, ${'ab'})`),
+  fails('NOT contains fails for part of a string.', { s: 'abcd' }, x`NOT contains(s, ${'bc'})`),
   holds('size counts the entries of a list.', { l: [1, 2, 3] }, x`size(l) = ${3}`),
   holds('size counts the names of a map.', { m: { a: 1, b: 2 } }, x`size(m) = ${2}`),
   holds('size counts the bytes of bytes.', { b: bytes(1, 2, 3) }, x`size(b) BETWEEN ${3} AND ${3}`),

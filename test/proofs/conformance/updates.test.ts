@@ -92,6 +92,18 @@ const cases: readonly Case[] = [
     x`SET lanes.${name('5')} = ${{ head: 0 }}`,
     { lanes: { '5': { head: 0 } } },
   ),
+  gives(
+    'SET makes an attribute whose alias begins with a dot, beside a map.',
+    { lanes: { a: 1 } },
+    x`SET ${name('.lanes.a')} = ${'x'}`,
+    { lanes: { a: 1 }, '.lanes.a': 'x' },
+  ),
+  gives(
+    'REMOVE takes an attribute whose alias begins with a dot.',
+    { '.a': 1, a: 2 },
+    x`REMOVE ${name('.a')}`,
+    { a: 2 },
+  ),
   refuses('SET below a missing map is refused.', {}, x`SET lanes.${name('5')} = ${{}}`),
   refuses('SET below a number is refused.', { lanes: 5 }, x`SET lanes.${name('5')} = ${{}}`),
   refuses('SET below a null is refused.', { lanes: null }, x`SET lanes.${name('5')} = ${{}}`, {

@@ -24,8 +24,20 @@ export const pushScenarios: readonly Scenario[] = [
     pushToLanes([0, 3], 1, 300),
     2,
   ),
-  cold('a push with a key', [push()], pushWithKey('once', '"keyed"'), 1),
-  cold('a push with a key makes the record', [], pushWithKey('once', '"keyed"'), 2),
+  cold('a push with a key', [push()], pushWithKey('once', '"keyed"'), 3),
+  cold('a push with a key makes the record', [], pushWithKey('once', '"keyed"'), 5),
+  cold(
+    'a push with a key seals, with its note and others',
+    [push(1, 300), pushWithKey('a', '"a"'), pushWithKey('b', '"b"'), push(1, 600)],
+    pushWithKey('once', `"${'keyed'.repeat(120)}"`),
+    5,
+  ),
+  warm(
+    'a push with a key of a producer that is alone seals first',
+    [...repeat(4, push(1, 300)), pushWithKey('a', '"a"')],
+    pushWithKey('once', `"${'keyed'.repeat(80)}"`),
+    3,
+  ),
   cold(
     'a push with a key is repeated',
     [pushWithKey('once', '"keyed"')],

@@ -10,6 +10,7 @@ import {
   pop,
   push,
   pushToLanes,
+  pushWithKey,
   repeat,
   smallSegments,
   sweep,
@@ -54,6 +55,13 @@ export const upkeepScenarios: readonly Scenario[] = [
   cold('housekeeping finds nothing to do', [push()], housekeep, 1),
   cold('the sweeper returns expired locks', [push(8), claim(2), claim(2)], sweep, 18, 40_000),
   cold('the sweeper folds', [push(8), claim(), claim(), acknowledge], sweep, 18, 40_000),
+  cold(
+    'the sweeper forgets a queue whose pushes had keys',
+    [pushWithKey('a', '"a"'), pushWithKey('b', '"b"'), pop({ count: 2 })],
+    sweep,
+    20,
+    11 * 60_000,
+  ),
   cold('the sweeper forgets a queue', [push(2), pop({ count: 2 })], sweep, 18, 11 * 60_000),
   cold(
     'the sweeper forgets a queue that had segments',

@@ -108,4 +108,7 @@ export const patternMutants: readonly Mutant[] = [
   mutant('patterns-changed-twice', '§5.5 a lost answer is never guessed',
     [change, 'if (before.mark === mark) return patternsOf(before)', 'void mark'],
     test(patternsTest, 'answer was lost')),
+  mutant('patterns-refused-after-a-lost-answer', '§5.5 a lost answer is never guessed',
+    [change, 'throw lost === undefined ? error : inDoubt(error)', 'throw error'],
+    test(patternsTest, 'cannot be sent again')),
 ]

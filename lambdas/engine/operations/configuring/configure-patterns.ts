@@ -70,7 +70,7 @@ async function replace(
   const mark = newMark(engine)
   let lost: { readonly revision: number; readonly cause: unknown } | undefined
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const before = await look(engine, lost?.cause)
+    const before = await inDoubtOnceLost(readQueuePatterns(engine), lost)
     if (lost !== undefined) {
       if (before.mark === mark) return patternsOf(before)
       // Others have gone on; from ours, or in its place.
@@ -81,7 +81,8 @@ async function replace(
     const change = changeOf(before)
     if (change === undefined || isAsBefore(change, before)) return patternsOf(before)
     const after = { patterns: change.patterns, revision: before.revision + 1 }
-    const written = await write(engine, before.revision, { ...after, ...change, mark })
+    const sent = write(engine, before.revision, { ...after, ...change, mark })
+    const written = await inDoubtOnceLost(sent, lost)
     engine.patterns.forget()
     if (written.kind === 'done') return after
     if (written.kind === 'unknown') lost = { revision: after.revision, cause: written.cause }
@@ -110,12 +111,11 @@ function write(engine: Engine, seen: number, row: QueuePatternsRow): Promise<Tra
   })
 }
 
-/** Once an answer was lost, nobody knows what happened until somebody could look. */
-async function look(engine: Engine, lost: unknown): Promise<QueuePatternsRow> {
-  return readQueuePatterns(engine).catch((error: unknown) => {
+/** Once an answer was lost, nobody knows what happened until somebody could look; nor does a later refusal tell. */
+const inDoubtOnceLost = <T>(sent: Promise<T>, lost: object | undefined): Promise<T> =>
+  sent.catch((error: unknown) => {
     throw lost === undefined ? error : inDoubt(error)
   })
-}
 
 const patternsOf = ({ patterns, revision }: QueuePatterns): QueuePatterns => ({
   patterns,
