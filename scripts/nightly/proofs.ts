@@ -41,7 +41,10 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
     },
     {
       name: 'inbox-simulation',
-      command: ['test/proofs/inbox-simulation/main.ts', ...seeds(5_000)],
+      command: [
+        'test/proofs/inbox-simulation/main.ts',
+        ...['--queues', '2', '--messages', '24', ...seeds(100_000)],
+      ],
       figures: /^\d+ seeds in /,
     },
     {

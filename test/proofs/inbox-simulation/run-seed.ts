@@ -140,7 +140,7 @@ export async function runSeed(
     while (!isOver) {
       const records = sqs.receive()
       if (records.length === 0) {
-        await time.sleep(200)
+        await time.sleep(1_000)
         continue
       }
       tally.batches += 1
