@@ -21,5 +21,5 @@ export const waitMutants: readonly Mutant[] = [
     [seats, 'const LATER_MS = 5_000', 'const LATER_MS = 500_000'], simulation(20, 'waiting')),
   mutant('transact-takes-a-new-entry-in-doubt', 'one entry has one effect, whatever gets lost',
     ['engine/operations/pushing/transact.ts', "fate === 'in the way' && doubt === undefined",
-     "fate === 'in the way'"], test('test/engine/transact.test.ts')),
+     "fate === 'in the way'"], test('test/engine/transact.test.ts', 'no other entry')),
 ]
