@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sequenceOf } from '../../lambdas/engine/core/sequence.ts'
 import { createEngine } from '../../lambdas/engine/create-engine.ts'
+import { moveNotes } from '../../lambdas/engine/operations/lanes/seal.ts'
 import { appendPushes } from '../../lambdas/engine/operations/pushing/append-pushes.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { drain, named, popItems, push, textsOf } from './traffic.ts'
@@ -136,6 +137,48 @@ it('An answer that is lost makes one of several pushes no repetition, and loses 
   expect(outcomes.map(({ kind }) => kind)).toEqual(['pushed', 'pushed'])
   const ids = outcomes.flatMap((outcome) => (outcome.kind === 'pushed' ? outcome.ids : []))
   expect(ids).toEqual(left.map(({ id }) => id))
+})
+
+describe('A plain push in one append with a keyed one whose answer is lost', () => {
+  const pushes = [{ items: named('a', 1) }, { items: named('b', 1), idempotencyKey: 'b' }]
+
+  it('is not pushed again where the note has become a receipt meanwhile.', async () => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await push(stage.engine(), queue, named('z', 1))
+    const other = engineOf(stage)
+    let lost = 0
+    const engine = engineOf(stage, {
+      after: async ({ name }) => {
+        if (name !== 'UpdateCommand' || lost++ > 0) return
+        await moveNotes(other, await stage.record(queue))
+        throw timedOut()
+      },
+    })
+    const outcomes = await appendPushes(engine, queue, pushes)
+    const [, ...left] = await drain(stage.engine(), queue)
+    expect(textsOf(left)).toEqual(['"a0"', '"b0"'])
+    expect(outcomes).toEqual(left.map(({ id }) => ({ kind: 'pushed', ids: [id] })))
+  })
+
+  it('is pushed where the same key came in from another process in the same millisecond.', async () => {
+    for (const becomes of ['note', 'receipt']) {
+      const [stage, queue] = [openSimulated(), 'queue']
+      await push(stage.engine(), queue, named('z', 1))
+      const other = engineOf(stage)
+      let lost = 0
+      const engine = engineOf(stage, {
+        before: async ({ name }) => {
+          if (name !== 'UpdateCommand' || lost++ > 0) return
+          await appendPushes(other, queue, pushes.slice(1))
+          if (becomes === 'receipt') await moveNotes(other, await stage.record(queue))
+          throw timedOut()
+        },
+      })
+      const outcomes = await appendPushes(engine, queue, pushes)
+      expect(outcomes.map(({ kind }) => kind)).toEqual(['pushed', 'repeated'])
+      expect(textsOf(await drain(stage.engine(), queue))).toEqual(['"z0"', '"b0"', '"a0"'])
+    }
+  })
 })
 
 const engineOf = ({ store, clock }: Stage, steering: Steering = {}) =>

@@ -281,7 +281,8 @@ it('A producer that has remembered the record for long does not overwrite a youn
   await pushOneByOne(lone, queue, filling.slice(0, 7))
   stage.clock.pass(61_000)
   const second = await engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })
-  await fill(stage, queue)
+  await engine().housekeep(queue)
+  expect(await stage.rows(queue, 'i')).toHaveLength(1)
   // It takes itself to be alone, and would seal what it remembers.
   await pushOneByOne(lone, queue, filling.slice(7))
   const again = engine().push(queue, { items: named('b', 1), idempotencyKey: 'key' })

@@ -4,6 +4,7 @@ import { type EngineOnWire, onSimulated, openSimulated, type Stage } from '../en
 import {
   bulky,
   drain,
+  expectCode,
   lockItems,
   named,
   popItems,
@@ -136,12 +137,14 @@ describe('Under the rights of its function, the engine', () => {
     await push(as(stage, 'Push'), queue, named('b', 100))
     await push(as(stage, 'Push'), queue, large('c'))
     await as(stage, 'Push').push(queue, { items: named('a', 3), idempotencyKey: 'small' })
-    // The repetition's own batch, in S3, is thrown away.
     const twice = { items: large('d'), idempotencyKey: 'large' }
     await as(stage, 'Push').push(queue, twice)
     await as(stage, 'Push').push(queue, twice)
 
     await push(as(stage, 'Push', withoutS3), queue, large('e', 500))
+    // The batch of a push that is refused, in S3, is thrown away.
+    await as(stage, 'Manage').configure(queue, { capacity: 1 })
+    await expectCode(push(as(stage, 'Push'), queue, large('f')), 'QUEUE_FULL')
   })
 
   uses('pushes into a queue with no lane left, which takes some housekeeping.', async () => {

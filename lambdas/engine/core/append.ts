@@ -1,7 +1,15 @@
 import { entryBytes, spanOf } from './entry.ts'
 import { itemId } from './keys.ts'
 import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
-import { decodeNote, isSameNote, mayHaveLeft, noteBytes, placesOf } from './notes.ts'
+import {
+  decodeNote,
+  isSameNote,
+  mayHaveLeft,
+  type Note,
+  noteBytes,
+  type Places,
+  placesOf,
+} from './notes.ts'
 import type { PushItem } from './push-request.ts'
 import { endOf, type QueueRecord } from './record.ts'
 import { isApplied, type Sequence } from './sequence.ts'
@@ -158,29 +166,35 @@ export function findAppend(append: Append, record: QueueRecord): Map<number, num
   return starts
 }
 
-/**
- * The same for an append with notes, from the first of them that the record has. Lanes are missing that these do
- * not tell, and that are not in the tail any more.
- */
+/** The same for an append with notes, from the first of them that the record has. */
 export function findNoted(append: Append, record: QueueRecord): Map<number, number> | undefined {
-  const own = [...(append.notes ?? [])].find(([hash, note]) =>
-    isSameNote(record.notes.get(hash), note),
-  )
-  if (own === undefined) return undefined
-  const [hash, sent] = own
-  const offsets = decodeNote(sent).places
+  for (const [hash, sent] of append.notes ?? []) {
+    const note = record.notes.get(hash)
+    if (note === undefined || !isSameNote(note, sent)) continue
+    return startsBy(append, decodeNote(sent), placesOf(record, decodeNote(note)), record)
+  }
+  return undefined
+}
+
+/**
+ * The same from where one of its pushes is. Lanes are missing in which that push has nothing, and of which the
+ * tail has not the entries any more.
+ */
+export function startsBy(
+  append: Append,
+  sent: Note,
+  found: Places,
+  record: QueueRecord | undefined,
+): Map<number, number> {
   const starts = new Map<number, number>()
-  for (const [priority, { start }] of placesOf(
-    record,
-    decodeNote(record.notes.get(hash) as string),
-  )) {
-    const place = offsets.get(priority)
+  for (const [priority, { start }] of found) {
+    const place = sent.places.get(priority)
     if (place !== undefined && 'offset' in place) starts.set(priority, start - place.offset)
   }
   for (const [priority, entries] of append.lanes) {
-    if (starts.has(priority)) continue
-    const found = findAppend({ ...append, lanes: new Map([[priority, entries]]) }, record)
-    for (const [lane, start] of found ?? []) starts.set(lane, start)
+    if (starts.has(priority) || record === undefined) continue
+    const others = findAppend({ ...append, lanes: new Map([[priority, entries]]) }, record)
+    for (const [lane, start] of others ?? []) starts.set(lane, start)
   }
   return starts
 }

@@ -5,7 +5,8 @@ import type { Lane, QueueRecord } from './record.ts'
 /*
  * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute
  * of its own, under a dot and the hash of the key, so that an append can make it blindly:
- *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <places> [! <seconds it is remembered>]
+ *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places> [! <seconds it is remembered>]
+ * The tag is random: it tells an append whose answer was lost from another with the same key.
  * The places, with commas between, tell of each lane where the push's items begin:
  *   <priority> . <anchor> [. <offset>]    so many items after the append's first entry, which is in the tail
  *   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
@@ -22,6 +23,7 @@ export type Offset = { readonly anchor: string; readonly offset: number }
 export type Note = {
   readonly bodyHash: string
   readonly pushedAtMs: number
+  readonly tag: string
   readonly ttlSeconds: number
   readonly places: ReadonlyMap<number, Offset | Place>
 }
@@ -38,12 +40,14 @@ export const noneMoved: NotesMoved = { forgotten: 0, marks: '' }
 
 const HASH_CHARACTERS = 22
 const TIME_DIGITS = 8
-const PLACES_AT = HASH_CHARACTERS + TIME_DIGITS
+export const NOTE_TAG_CHARACTERS = 4
+const TAG_AT = HASH_CHARACTERS + TIME_DIGITS
+const PLACES_AT = TAG_AT + NOTE_TAG_CHARACTERS
 const EPOCH_CHARACTERS = 8
 const MARK_CHARACTERS = 3
 
 /** About what a note adds to the record, its name included, and each of its lanes, once it has a number. */
-const NOTE_BYTES = 54
+const NOTE_BYTES = 58
 const NOTE_LANE_BYTES = 14
 
 /** What a note adds to the count of the tail's bytes: the same as long as it is there. */
@@ -54,7 +58,7 @@ export const noteBytes = (note: string): number =>
 export const anchorOf = (entry: string): string =>
   isReference(entry) ? decodeReference(entry).batch : tagOf(entry)
 
-export function encodeNote({ bodyHash, pushedAtMs, ttlSeconds, places }: Note): string {
+export function encodeNote({ bodyHash, pushedAtMs, tag, ttlSeconds, places }: Note): string {
   const time = Math.max(0, pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
   const lanes = [...places].map(([priority, place]) => {
     const lane = priority.toString(36)
@@ -62,7 +66,7 @@ export function encodeNote({ bodyHash, pushedAtMs, ttlSeconds, places }: Note): 
     return `${lane}.${place.anchor}${place.offset === 0 ? '' : `.${place.offset.toString(36)}`}`
   })
   const ttl = ttlSeconds === IDEMPOTENCY_TTL_SECONDS ? '' : `!${ttlSeconds.toString(36)}`
-  return `${bodyHash}${time}${lanes.join()}${ttl}`
+  return `${bodyHash}${time}${tag}${lanes.join()}${ttl}`
 }
 
 export function decodeNote(note: string): Note {
@@ -70,7 +74,8 @@ export function decodeNote(note: string): Note {
   const places = lanes === '' ? [] : lanes.split(',').map(decodePlace)
   return {
     bodyHash: note.slice(0, HASH_CHARACTERS),
-    pushedAtMs: Number.parseInt(note.slice(HASH_CHARACTERS, PLACES_AT), 36),
+    pushedAtMs: Number.parseInt(note.slice(HASH_CHARACTERS, TAG_AT), 36),
+    tag: note.slice(TAG_AT, PLACES_AT),
     ttlSeconds: ttl === undefined ? IDEMPOTENCY_TTL_SECONDS : Number.parseInt(ttl, 36),
     places: new Map(places),
   }
@@ -88,8 +93,8 @@ function decodePlace(text: string): [number, Offset | Place] {
 }
 
 /** Whether the record has this very note: its places may have got their numbers since. */
-export const isSameNote = (recorded: string | undefined, sent: string): boolean =>
-  recorded?.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
+export const isSameNote = (recorded: string, sent: string): boolean =>
+  recorded.slice(0, PLACES_AT) === sent.slice(0, PLACES_AT)
 
 /** Seconds: when it is forgotten, as a receipt says it. */
 export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>

@@ -4,6 +4,8 @@ export type Receipt = {
   readonly sk: string
   /** Hash of the body: the same key with another body is a conflict. */
   readonly hash: string
+  /** Of the append; receipts of older engines have none. */
+  readonly tag?: string
   /** Seconds; DynamoDB deletes it some time after, and until then it counts as gone. */
   readonly ttl: number
   /**

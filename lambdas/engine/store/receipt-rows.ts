@@ -22,6 +22,7 @@ export function receiptRows(
     rows.push({
       ...receiptKey(record.queue, keyHash),
       hash: note.bodyHash,
+      tag: note.tag,
       ttl,
       // Of some lanes alone nobody can make the ids of the push.
       places:

@@ -25,6 +25,7 @@ describe('A note', () => {
     const notes = fc.record({
       bodyHash: hashes,
       pushedAtMs: fc.integer({ min: 0, max: 36 ** 8 - 1 }),
+      tag: fc.stringMatching(/^[\w~]{4}$/),
       ttlSeconds: fc.integer({ min: 1, max: 30 * 86_400 }),
       places: fc.array(fc.tuple(numbers, places), { minLength: 1, maxLength: 5 }),
     })
@@ -43,7 +44,7 @@ describe('A note', () => {
 
   it('of one item counts about what it takes.', () => {
     const place = { epoch: 'epoch_00', start: 36 ** 4 }
-    const one = { bodyHash: '-'.repeat(22), pushedAtMs: nowMs, ttlSeconds: 86_400 }
+    const one = { bodyHash: '-'.repeat(22), pushedAtMs: nowMs, tag: 'tag2', ttlSeconds: 86_400 }
     const text = encodeNote({ ...one, places: new Map([[0, place]]) })
     const bytes = noteName('-'.repeat(22)).length + text.length
     expect(Math.abs(noteBytes(text) - bytes)).toBeLessThan(10)
@@ -55,6 +56,7 @@ describe('Notes that leave', () => {
     const note = encodeNote({
       bodyHash: '-'.repeat(22),
       pushedAtMs: 0,
+      tag: 'tag2',
       ttlSeconds: 1,
       places: new Map(),
     })

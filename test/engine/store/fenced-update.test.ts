@@ -220,6 +220,7 @@ function noted(record: QueueRecord): QueueRecord {
   const note = encodeNote({
     bodyHash: '-'.repeat(22),
     pushedAtMs: nowMs,
+    tag: 'tag2',
     ttlSeconds: IDEMPOTENCY_TTL_SECONDS,
     places: new Map([[priority, { anchor: 'tag1', offset: 0 }]]),
   })

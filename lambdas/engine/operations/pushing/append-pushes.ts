@@ -1,6 +1,13 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.ts'
+import {
+  type Append,
+  idsOf,
+  isRepeatable,
+  type Placed,
+  startsBy,
+  withGuards,
+} from '../../core/append.ts'
 import { decodeNote, isOver, type Place, ttlOf } from '../../core/notes.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -13,7 +20,7 @@ import { makeEmpty } from '../lanes/lanes.ts'
 import { moveNotes } from '../lanes/seal.ts'
 import { append, appendNew } from './append.ts'
 import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
-import { answerByRecord, answersOfReceipts } from './first-answers.ts'
+import { answerByRecord, answersOfReceipts, placesIn, receiptsOf } from './first-answers.ts'
 
 /** One of several pushes that go together. */
 export type PushOfMany = {
@@ -92,7 +99,6 @@ async function appendGroup(
     return answer(queue, group, placed)
   }
   let record = engine.memory.get(queue)
-  let inDoubt = false
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const newBy = record ?? (await recordOf(engine, queue))
     if (isExpiredIn(engine, newBy, pending(group))) {
@@ -100,7 +106,7 @@ async function appendGroup(
       record = undefined
       continue
     }
-    await answerKnown(engine, queue, group, newBy, inDoubt)
+    await answerKnown(engine, queue, group, newBy)
     const left = pending(group)
     if (left.length === 0) return
     const prepared = await prepareAll(engine, queue, left)
@@ -117,12 +123,49 @@ async function appendGroup(
           })),
     )
     if (appended.kind === 'placed') return answer(queue, left, appended.placed)
-    // Their references can never appear; in doubt they may be there.
-    if (!appended.inDoubt) await discardBatches(engine, queue, addition)
+    if (appended.inDoubt) {
+      const landed = await landedAs(engine, queue, addition, newBy, appended.record)
+      if (landed !== undefined) return answer(queue, left, landed)
+    }
+    // Their references can never appear.
+    await discardBatches(engine, queue, addition)
     record = appended.record
-    inDoubt ||= appended.inDoubt
   }
-  throw inDoubt ? outcomeUnknown(queue, busy(queue)) : busy(queue)
+  throw busy(queue)
+}
+
+/**
+ * Where an append is whose answer was lost, and which the record does not note any more: its receipts tell. If they
+ * are not its own, it has not landed, and no copy of it can any more.
+ */
+async function landedAs(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  newBy: QueueRecord,
+  record: QueueRecord | undefined,
+): Promise<Placed | undefined> {
+  const notes = addition.notes ?? new Map<string, string>()
+  if (notes.size === 0) {
+    if (record?.born === newBy.born) return undefined
+    throw outcomeUnknown(queue, new Error('The queue has been forgotten meanwhile'))
+  }
+  const receipts = await receiptsOf(engine, queue, [...notes.keys()]).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+  for (const [hash, note] of notes) {
+    const sent = decodeNote(note)
+    const receipt = receipts.get(hash)
+    if (receipt?.tag !== sent.tag) continue
+    const places = placesIn(receipt)
+    const placed = new Map<number, Place>()
+    for (const [priority, start] of startsBy(addition, sent, places, record)) {
+      const epoch = places.get(priority)?.epoch ?? record?.lanes.get(priority)?.epoch ?? ''
+      placed.set(priority, { epoch, start })
+    }
+    return placed
+  }
+  return undefined
 }
 
 /** The time of a key is over, and its note is in the way of its next push. */
@@ -138,10 +181,9 @@ async function answerKnown(
   queue: string,
   group: readonly Call[],
   record: QueueRecord,
-  inDoubt: boolean,
 ): Promise<void> {
   for (const call of pending(group)) answerByRecord(call, record)
-  await answersOfReceipts(engine, queue, pending(group), inDoubt)
+  await answersOfReceipts(engine, queue, pending(group))
 }
 
 /** A queue that is not there is made first, empty: a late copy of the append then finds another, or none. */

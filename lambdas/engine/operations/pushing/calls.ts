@@ -1,3 +1,4 @@
+import { randomText } from '../../../foundation/random-text.ts'
 import { hashOf } from '../../core/hash.ts'
 import {
   ITEMS_PER_PUSH_MAX,
@@ -5,7 +6,7 @@ import {
   LANES_PER_APPEND,
   PUSH_BYTES_MAX,
 } from '../../core/limits.ts'
-import { anchorOf, encodeNote, type Offset } from '../../core/notes.ts'
+import { anchorOf, encodeNote, NOTE_TAG_CHARACTERS, type Offset } from '../../core/notes.ts'
 import { checkIdempotencyKey } from '../../core/pop-request.ts'
 import { checkPush, type PushItem } from '../../core/push-request.ts'
 import type { Engine } from '../attempts/engine.ts'
@@ -84,12 +85,13 @@ export function groupOf(calls: readonly Call[], isSingly: boolean): Call[] {
 
 /** By the hash of each key, where its items are among all that go together. */
 export function notesOf(
-  { idempotencyTtlSeconds }: Engine,
+  { idempotencyTtlSeconds, random }: Engine,
   calls: readonly Call[],
   { addition, pushedAtMs }: Prepared,
 ): Map<string, string> {
   const notes = new Map<string, string>()
   const before = new Map<number, number>()
+  const tag = randomText(random, NOTE_TAG_CHARACTERS)
   for (const { push, keyHash, bodyHash } of calls) {
     const places = new Map<number, Offset>()
     for (const { priority = 0 } of push.items) {
@@ -99,7 +101,7 @@ export function notesOf(
       before.set(priority, offset + 1)
     }
     if (keyHash === undefined) continue
-    const note = { bodyHash, pushedAtMs, ttlSeconds: idempotencyTtlSeconds, places }
+    const note = { bodyHash, pushedAtMs, tag, ttlSeconds: idempotencyTtlSeconds, places }
     notes.set(keyHash, encodeNote(note))
   }
   return notes

@@ -23,40 +23,46 @@ export function answerByRecord(call: Call, record: QueueRecord): void {
   answerAgain(call, note.bodyHash, placesOf(record, note))
 }
 
-/** Looks for the receipts of all keys among these. In doubt, a receipt may be of this push itself. */
+/** Looks for the receipts of all keys among these. */
 export async function answersOfReceipts(
   engine: Engine,
   queue: string,
   calls: readonly Call[],
-  inDoubt: boolean,
 ): Promise<void> {
-  const keyed = calls.flatMap((call) =>
-    call.keyHash === undefined ? [] : [{ call, key: receiptKey(queue, call.keyHash) }],
-  )
-  const [only] = keyed
-  if (only === undefined) return
-  const rows =
-    keyed.length === 1
-      ? [await engine.dynamo.get(only.key, true)]
-      : await engine.dynamo.getMany(
-          keyed.map(({ key }) => key),
-          true,
-        )
-  const receipts = new Map(
-    rows.flatMap((row) => (row === undefined ? [] : [[row.pk, row as Receipt]])),
-  )
-  for (const { call, key } of keyed) {
-    const receipt = receipts.get(key.pk)
-    if (receipt === undefined || isOver(receipt.ttl, engine.clock.nowMs())) continue
-    const places = (receipt.places ?? []).map(
-      ([priority, epoch, start]) => [priority, { epoch, start }] as const,
-    )
-    answerAgain(call, receipt.hash, new Map(places), inDoubt)
+  const hashes = calls.flatMap(({ keyHash }) => keyHash ?? [])
+  const receipts = await receiptsOf(engine, queue, hashes)
+  for (const call of calls) {
+    const receipt = receipts.get(call.keyHash ?? '')
+    if (receipt !== undefined) answerAgain(call, receipt.hash, placesIn(receipt))
   }
 }
 
+/** By the hash of the key, those that still count. */
+export async function receiptsOf(
+  { dynamo, clock }: Engine,
+  queue: string,
+  hashes: readonly string[],
+): Promise<Map<string, Receipt>> {
+  const [only] = hashes
+  if (only === undefined) return new Map()
+  const keys = hashes.map((hash) => receiptKey(queue, hash))
+  const rows =
+    keys.length === 1
+      ? [await dynamo.get(receiptKey(queue, only), true)]
+      : await dynamo.getMany(keys, true)
+  const receipts = new Map<string, Receipt>()
+  for (const row of rows as (Receipt | undefined)[]) {
+    if (row === undefined || isOver(row.ttl, clock.nowMs())) continue
+    receipts.set(row.pk.slice(row.pk.lastIndexOf('#') + 1), row)
+  }
+  return receipts
+}
+
+export const placesIn = ({ places = [] }: Receipt): Places =>
+  new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
+
 /** Nobody can name the ids if an engine that knows no notes took the items off the tail. */
-function answerAgain(call: Call, bodyHash: string, places: Places, inDoubt = false): void {
+function answerAgain(call: Call, bodyHash: string, places: Places): void {
   const { items } = call.push
   if (bodyHash !== call.bodyHash) {
     call.outcome = { kind: 'failed', error: conflict() }
@@ -64,7 +70,7 @@ function answerAgain(call: Call, bodyHash: string, places: Places, inDoubt = fal
   }
   const isKnown = items.every(({ priority = 0 }) => places.has(priority))
   const ids = isKnown ? idsOf(items, places) : []
-  call.outcome = { kind: inDoubt ? 'pushed' : 'repeated', ids }
+  call.outcome = { kind: 'repeated', ids }
 }
 
 const conflict = (): QueueError =>

@@ -18,7 +18,7 @@ export function checkNotes(
     if (now === note) continue
     if (now !== undefined) {
       statistics.count('path note got its number')
-      if (now.slice(0, 30) !== note.slice(0, 30)) model.violated("a note stays its push's", note)
+      if (now.slice(0, 34) !== note.slice(0, 34)) model.violated("a note stays its push's", note)
       continue
     }
     left += 1
