@@ -28,7 +28,7 @@ import { SqsError } from './sqs-error.ts'
 import { changedVisibility, expiredHandle } from './visibility.ts'
 
 /** SQS's own, of both kinds of queues. */
-export const IN_FLIGHT_MAX = 120_000
+const IN_FLIGHT_MAX = 120_000
 const PURGE_EVERY_MS = 60_000
 
 export type ReceiveRequest = {
@@ -47,11 +47,13 @@ export class Queue {
   readonly #duplicates = new Duplicates()
   readonly #attempts = new Attempts()
   readonly #tell: RecordChange
+  readonly #inFlightMax: number
   #record: QueueRecord
   #settings: QueueSettings
   #purgedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(record: QueueRecord, tell: RecordChange) {
+  constructor(record: QueueRecord, tell: RecordChange, inFlightMax = IN_FLIGHT_MAX) {
+    this.#inFlightMax = inFlightMax
     this.name = record.name
     this.arn = queueArn(record.name)
     this.#tell = tell
@@ -157,7 +159,7 @@ export class Queue {
       return again.map((one) => this.#setDelivery(one, { ...one.delivery, ...until }, nowMs))
     }
 
-    const room = Math.min(max, IN_FLIGHT_MAX - this.#shelf.inFlight)
+    const room = Math.min(max, this.#inFlightMax - this.#shelf.inFlight)
     const received: Received[] = []
     const { isFifo, redrive } = this.#settings
     const order = isFifo ? fifoOrder(this.#shelf) : anyOrder(this.#shelf, random)
@@ -182,13 +184,13 @@ export class Queue {
   /** Nothing more can be received from it before something is deleted. */
   isFull(nowMs: number): boolean {
     this.#settle(nowMs)
-    return this.#shelf.inFlight >= IN_FLIGHT_MAX
+    return this.#shelf.inFlight >= this.#inFlightMax
   }
 
   /** When there may be something to receive, if nobody sends or deletes anything before. */
   nextMs(nowMs: number): number {
     this.#settle(nowMs)
-    return this.#shelf.nextMs()
+    return this.#shelf.nextMs
   }
 
   delete(handle: string, nowMs: number): void {

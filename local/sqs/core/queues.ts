@@ -23,17 +23,25 @@ const QUEUES_MAX = 1_000
 /** Twenty digits, as on AWS, with room above. */
 const FIRST_SEQUENCE = 18_850_000_000_000_000_000n
 
+export type Limits = {
+  readonly bytesMax?: number | undefined
+  /** Of each queue. */
+  readonly inFlightMax?: number | undefined
+}
+
 export type Clockwork = { readonly nowMs: () => number; readonly random: Random }
 
 export class Queues {
   readonly #byName = new Map<string, Queue>()
   readonly #clock: Clockwork
   readonly #bytesMax: number
+  readonly #inFlightMax: number | undefined
   #changes: Change[] = []
 
-  constructor(clock: Clockwork, bytesMax = BYTES_MAX) {
+  constructor(clock: Clockwork, { bytesMax = BYTES_MAX, inFlightMax }: Limits = {}) {
     this.#clock = clock
     this.#bytesMax = bytesMax
+    this.#inFlightMax = inFlightMax
   }
 
   /** What has changed since the last call. */
@@ -55,7 +63,8 @@ export class Queues {
 
   /** As it was written down. */
   restore(record: QueueRecord): Queue {
-    const queue = new Queue(record, (change) => this.#changes.push(change))
+    const tell = (change: Change) => this.#changes.push(change)
+    const queue = new Queue(record, tell, this.#inFlightMax)
     this.#byName.set(record.name, queue)
     return queue
   }

@@ -16,6 +16,8 @@ export class Shelf {
   /** How many messages of a group are in flight, for groups with any. */
   readonly #groupsInFlight = new Map<string, number>()
   readonly #delayed = new Map<string, Message>()
+  /** No flight and no delay ends before. */
+  #nextMs = Number.POSITIVE_INFINITY
   /** No message is older. */
   #oldestMs = Number.POSITIVE_INFINITY
   #bytes = 0
@@ -82,7 +84,7 @@ export class Shelf {
       const group = this.#groups.get(groupId) ?? new Map<string, Message>()
       this.#groups.set(groupId, group.set(id, message))
     }
-    if (delayedUntilMs > nowMs) this.#delayed.set(id, message)
+    if (delayedUntilMs > nowMs) this.#setDelayed(message)
     if (message.delivery.invisibleUntilMs > nowMs) this.#setInFlight(message)
   }
 
@@ -112,19 +114,21 @@ export class Shelf {
       const { deadLetterSource, delivery } = message
       if (deadLetterSource !== undefined || delivery.receives > 0) continue
       message.delayedUntilMs = message.sentAtMs + delayMs
-      if (message.delayedUntilMs > nowMs) this.#delayed.set(message.id, message)
+      if (message.delayedUntilMs > nowMs) this.#setDelayed(message)
       else this.#delayed.delete(message.id)
     }
   }
 
   /** Takes note of what time has done. */
   settle(nowMs: number): void {
+    if (nowMs < this.#nextMs) return
     for (const message of this.#inFlight.values()) {
       if (message.delivery.invisibleUntilMs <= nowMs) this.#unsetInFlight(message)
     }
     for (const { id, delayedUntilMs } of this.#delayed.values()) {
       if (delayedUntilMs <= nowMs) this.#delayed.delete(id)
     }
+    this.#nextMs = this.#soonestMs()
   }
 
   /** Those sent at or before that time. */
@@ -138,8 +142,12 @@ export class Shelf {
     return messages.filter(({ sentAtMs }) => sentAtMs <= ms)
   }
 
-  /** When the next message comes back from a flight or a delay. */
-  nextMs(): number {
+  /** Before this no message comes back from a flight or a delay. */
+  get nextMs(): number {
+    return this.#nextMs
+  }
+
+  #soonestMs(): number {
     let next = Number.POSITIVE_INFINITY
     for (const { delivery } of this.#inFlight.values()) {
       next = Math.min(next, delivery.invisibleUntilMs)
@@ -148,7 +156,13 @@ export class Shelf {
     return next
   }
 
+  #setDelayed(message: Message): void {
+    this.#delayed.set(message.id, message)
+    this.#nextMs = Math.min(this.#nextMs, message.delayedUntilMs)
+  }
+
   #setInFlight(message: Message): void {
+    this.#nextMs = Math.min(this.#nextMs, message.delivery.invisibleUntilMs)
     if (this.#inFlight.has(message.id)) return
     this.#inFlight.set(message.id, message)
     const { groupId } = message

@@ -30,7 +30,10 @@ function fakeSqs(batches: (readonly string[] | Error)[]) {
       if (batch instanceof Error) throw batch
       if (!batch) await delay(20_000, undefined, { signal })
       return {
-        Messages: (batch ?? []).map((id) => ({ MessageId: id, ReceiptHandle: id, Body: id })),
+        Messages: (batch ?? []).map((body) => {
+          const id = body.slice(0, 3)
+          return { MessageId: id, ReceiptHandle: id, Body: body }
+        }),
       }
     }
     for (const one of input.Entries as { Id: string; VisibilityTimeout?: number }[]) {
@@ -94,11 +97,11 @@ test('A batch that the function was not asked for is given back.', async () => {
 
 test('A stop waits for the batch, and gives back what ended with the stack.', async () => {
   const { sqs, settled } = fakeSqs([['1']])
-  let end = (_: Outcome) => {}
-  const mapping = start(sqs, () => new Promise((resolve) => (end = resolve)))
-  await until(() => end.length === 1)
+  const begun: ((outcome: Outcome) => void)[] = []
+  const mapping = start(sqs, () => new Promise((resolve) => begun.push(resolve)))
+  await until(() => begun.length === 1)
   const stopped = mapping.stop()
-  end({ kind: 'failed', payload: '{}' })
+  begun[0]?.({ kind: 'failed', payload: '{}' })
   await stopped
   expect(settled).toEqual(['ChangeMessageVisibilityBatch 1 0'])
 })

@@ -2,16 +2,15 @@
 
 import { expect, test } from 'vitest'
 import { LOOKED_AT_MAX } from '../../../local/sqs/core/delivery-order.ts'
-import { IN_FLIGHT_MAX } from '../../../local/sqs/core/queue.ts'
-import { Queues } from '../../../local/sqs/core/queues.ts'
+import { type Limits, Queues } from '../../../local/sqs/core/queues.ts'
 import { Random } from '../../../testing/random.ts'
 
 const fifo = { FifoQueue: 'true', ContentBasedDeduplication: 'true' }
 
-function open(bytesMax?: number) {
+function open(limits: Limits = {}) {
   const clock = { ms: 1_800_000_000_000 }
   const random = new Random(1)
-  const queues = new Queues({ nowMs: () => clock.ms, random: () => random.next() }, bytesMax)
+  const queues = new Queues({ nowMs: () => clock.ms, random: () => random.next() }, limits)
   queues.create('q.fifo', fifo)
   queues.create('q', {})
   const send = (name: string, body: string, groupId?: string) =>
@@ -30,20 +29,14 @@ test('A backlog of one group hides the groups that are behind what SQS looks thr
 })
 
 test('No more than so many messages are in flight.', () => {
-  const { clock, queues, send, bodies } = open()
-  for (let n = 0; n < IN_FLIGHT_MAX + 5; n++) send('q', `m${n}`)
-  let received = 0
-  for (;;) {
-    const more = bodies('q').length
-    if (more === 0) break
-    received += more
-  }
-  expect(received).toBe(IN_FLIGHT_MAX)
+  const { clock, queues, send, bodies } = open({ inFlightMax: 15 })
+  for (let n = 0; n < 30; n++) send('q', `m${n}`)
+  expect([1, 2, 3].map(() => bodies('q').length)).toEqual([10, 5, 0])
   expect(queues.find('q').isFull(clock.ms)).toBe(true)
 })
 
 test('A memory that is full takes no more messages until some are deleted.', () => {
-  const { clock, queues, send } = open(10_000)
+  const { clock, queues, send } = open({ bytesMax: 10_000 })
   const body = 'x'.repeat(9_500)
   send('q', body)
   expect(() => send('q', 'more')).toThrow('limit')
@@ -82,4 +75,14 @@ test('A shorter retention ends what is older, in flight or not, and opens its gr
   queues.setAttributes('q.fifo', { MessageRetentionPeriod: '60', VisibilityTimeout: '600' })
   clock.ms += 36_000
   expect(bodies('q.fifo')).toEqual(['a2'])
+})
+
+test('An attempt gets nothing of what another receive has meanwhile.', () => {
+  const { clock, queues, send } = open()
+  send('q.fifo', 'a1', 'a')
+  const attempt = { max: 1, attemptId: 'attempt-1' }
+  const [first] = queues.receive('q.fifo', attempt)
+  queues.find('q.fifo').changeVisibility(first?.delivery.handle ?? '', 0, clock.ms)
+  expect(queues.receive('q.fifo', { max: 1 })).toHaveLength(1)
+  expect(queues.receive('q.fifo', attempt)).toEqual([])
 })
