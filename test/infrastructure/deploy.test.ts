@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -67,9 +67,22 @@ describe.skipIf(!isMotoInstalled)('cdk deploy (skipped where moto_server is not 
     return made
   }
 
+  /** CloudFormation ends the names that it makes for FIFO queues in `.fifo`; moto refuses its own. */
+  const nameFifoQueues = () => {
+    const file = join(assembly, 'PushPop.template.json')
+    const template = JSON.parse(readFileSync(file, 'utf8'))
+    for (const [id, { Properties }] of Object.entries(
+      template.Resources as Record<string, Resource>,
+    )) {
+      if (Properties?.FifoQueue === true) Properties.QueueName = `PushPop-${id}.fifo`
+    }
+    writeFileSync(file, JSON.stringify(template))
+  }
+
   beforeAll(async () => {
     moto = await startMoto()
     cdk('synth', '--quiet', '--output', assembly)
+    nameFifoQueues()
     cdk('bootstrap', `aws://${account}/${region}`)
   }, 120_000)
   afterAll(() => moto?.stop())

@@ -223,10 +223,17 @@ export async function runSeed(
   isOver = true
   // What comes late has come by then.
   await time.run(nowMs() + 5 * MINUTE_MS)
-  for (const queue of ids) {
-    await popAll(queue, popped, (priority) => laneOf(queue, priority))
-    await popAll(`${queue}-deadletter`, dead, (priority) => laneOf(queue, priority))
+  let isDrained = false
+  const drain = async (): Promise<void> => {
+    for (const queue of ids) {
+      await popAll(queue, popped, (priority) => laneOf(queue, priority))
+      await popAll(`${queue}-deadletter`, dead, (priority) => laneOf(queue, priority))
+    }
+    isDrained = true
   }
+  // The engine pauses by this time, too, so it has to go on.
+  drain().catch((error: unknown) => violations.push(String(error)))
+  while (!isDrained && violations.length === 0) await time.run(nowMs() + MINUTE_MS)
   violations.push(...compare(sqs, popped, dead))
   return { violations, messages: sqs.accepted.length, ...tally }
 }

@@ -133,8 +133,10 @@ async function appendGroup(
       const landed = await landedAs(engine, queue, addition, newBy, appended.record)
       if (landed !== undefined) return answer(queue, left, landed)
     }
-    // Their references can never appear.
-    await discardBatches(engine, queue, addition)
+    // Their references can never appear. Messages of the inbox without keys leave no note: in doubt nobody can
+    // tell whether the number in the record is theirs, and their references may be there.
+    const mayHaveLanded = appended.inDoubt && (addition.notes?.size ?? 0) === 0
+    if (!mayHaveLanded) await discardBatches(engine, queue, addition)
     record = appended.record
   }
   throw busy(queue)
