@@ -1,7 +1,6 @@
 // `pushpop/client`: PushPop over HTTP, for Node 20 and later and for browsers, on fetch alone.
 
-import type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
-import type { Which } from '../lambdas/consumer/core/many-options.ts'
+import type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
 import { checkOptions, type Names } from '../lambdas/foundation/shared/known-options.ts'
 import { batchingOf, type LingerOptions } from '../lambdas/foundation/shared/linger/options.ts'
 import type { HealthAnswer, ListAnswer } from './api-types.ts'
@@ -101,9 +100,8 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
   } while (cursor !== undefined)
 }
 
-export type { ConsumeManyOptions } from '../lambdas/consumer/core/consume-many.ts'
-export type { Which } from '../lambdas/consumer/core/many-options.ts'
-export type { ManyTrouble } from '../lambdas/consumer/core/work-many.ts'
+export type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
+export type { ManyTrouble } from '../lambdas/consumer/core/trouble.ts'
 export type { Auth, Provided } from './auth.ts'
 export { type BulkOptions, type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
 export type { ClientOptions } from './connect.ts'

@@ -54,7 +54,7 @@ writeFileSync(join(dist, 'functions/LICENCES.txt'), licencesOf(root, inputs))
 function writeClientPackage(entry: string): void {
   const target = resolve(dist, '../packages/client/dist')
   rmSync(target, { recursive: true, force: true })
-  for (const file of reachedFrom([entry])) {
+  for (const file of reachedFrom([entry], (one) => [declarationOf(one)])) {
     const declaration = declarationOf(file)
     if (existsSync(declaration)) cpSync(declaration, join(target, relative(dist, declaration)))
   }
@@ -70,8 +70,6 @@ function writeClientPackage(entry: string): void {
       bundle: true,
       platform: 'neutral',
       minify: true,
-      // An error's name is the name of its class.
-      keepNames: true,
     })
   }
 }

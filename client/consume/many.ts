@@ -1,11 +1,8 @@
-import {
-  type ConsumeManyOptions,
-  consumeManyWith,
-} from '../../lambdas/consumer/core/consume-many.ts'
+import { consumeManyWith } from '../../lambdas/consumer/core/consume-many.ts'
 import type { Popped, PopWith, Verbs } from '../../lambdas/consumer/core/edge.ts'
 import type { Handler as CoreHandler } from '../../lambdas/consumer/core/handler.ts'
 import type { List } from '../../lambdas/consumer/core/look.ts'
-import type { Which } from '../../lambdas/consumer/core/many-options.ts'
+import type { ConsumeManyOptions, Which } from '../../lambdas/consumer/core/many-options.ts'
 import type { ListAnswer } from '../api-types.ts'
 import { delay } from '../delay.ts'
 import { isQueueLocked } from '../errors.ts'

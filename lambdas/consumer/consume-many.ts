@@ -1,9 +1,9 @@
 import type { Queues } from '../engine/queues.ts'
 import { randomText } from '../foundation/random-text.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
-import { type ConsumeManyOptions, consumeManyWith } from './core/consume-many.ts'
+import { consumeManyWith } from './core/consume-many.ts'
 import type { Handler } from './core/handler.ts'
-import type { Which } from './core/many-options.ts'
+import type { ConsumeManyOptions, Which } from './core/many-options.ts'
 import type { Counts } from './core/run.ts'
 import { KEY_CHARACTERS } from './run-queue.ts'
 

@@ -6,7 +6,7 @@ import {
 } from '../engine/core/limits.ts'
 import { type Environment, numberIn } from '../runtime/environment.ts'
 import { HELD_TTL_SECONDS_MIN, within } from './core/many-options.ts'
-import type { Settings } from './core/run.ts'
+import type { Settings } from './core/settings.ts'
 
 export { HELD_TTL_SECONDS_MIN }
 

@@ -1,6 +1,6 @@
 import { describeError, type Fields, type Level, type Log } from '../runtime/log.ts'
-import type { Trouble } from './core/edge.ts'
 import type { Item } from './core/item.ts'
+import type { Trouble } from './core/trouble.ts'
 
 /** A line of the log for each trouble of a run: never with an item, whose content is not ours to write. */
 export const troublesTo =

@@ -9,14 +9,16 @@ export function importsOf(file: string): string[] {
 
 export const declarationOf = (file: string): string => file.replace(/\.js$/, '.d.ts')
 
-/** All compiled files that these entries lead to, with their code or with their types. */
-export function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
+/** All compiled files that these entries lead to, with their code or with their types; or as `by` says. */
+export function reachedFrom(
+  entries: readonly string[],
+  by = (file: string) => [file, declarationOf(file)],
+): ReadonlySet<string> {
   const reached = new Set<string>()
   const visit = (file: string): void => {
     if (reached.has(file)) return
     reached.add(file)
-    for (const one of [file, declarationOf(file)])
-      if (existsSync(one)) importsOf(one).forEach(visit)
+    for (const one of by(file)) if (existsSync(one)) importsOf(one).forEach(visit)
   }
   entries.forEach(visit)
   return reached

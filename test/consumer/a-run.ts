@@ -8,7 +8,8 @@ import {
   type Which,
 } from '../../lambdas/consumer/core/many-options.ts'
 import { type Counts, type Ending, noCounts } from '../../lambdas/consumer/core/run.ts'
-import { type ManyTrouble, workMany } from '../../lambdas/consumer/core/work-many.ts'
+import type { ManyTrouble } from '../../lambdas/consumer/core/trouble.ts'
+import { workMany } from '../../lambdas/consumer/core/work-many.ts'
 import type { Edge, Engine } from '../../lambdas/consumer/edge.ts'
 import { runQueue } from '../../lambdas/consumer/run-queue.ts'
 import { type ConsumerOptions, settingsOf } from '../../lambdas/consumer/settings.ts'

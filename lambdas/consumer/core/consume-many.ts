@@ -2,15 +2,11 @@ import { checkOptions, type Names } from '../../foundation/shared/known-options.
 import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
 import { type List, lookerOf } from './look.ts'
-import { checkWhich, type ManyOptions, manySettingsOf, type Which } from './many-options.ts'
+import { type ConsumeManyOptions, checkWhich, manySettingsOf, type Which } from './many-options.ts'
 import type { Counts } from './run.ts'
 import { untilGrace } from './stop.ts'
-import { type ManyTrouble, workMany } from './work-many.ts'
-
-export type ConsumeManyOptions = ManyOptions & {
-  /** Every failure, none of which ends the work. Default: a line on the console. */
-  readonly onError?: ((failure: ManyTrouble) => void) | undefined
-}
+import type { ManyTrouble } from './trouble.ts'
+import { workMany } from './work-many.ts'
 
 const names: Names<ConsumeManyOptions> = {
   queuesAtOnce: 0,

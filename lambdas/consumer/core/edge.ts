@@ -2,6 +2,7 @@
 // which holds this folder too: it imports nothing but what the two share.
 
 import type { Item } from './item.ts'
+import type { Trouble } from './trouble.ts'
 
 export type PoppedItem = Omit<Item, 'value'>
 
@@ -53,19 +54,6 @@ export type Clock = {
   /** Ends early when the signal comes, and never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
-
-/** What went wrong; none of it ends the work. */
-export type Trouble =
-  /** The handler threw: its items come again, or are dead-lettered. */
-  | { readonly kind: 'handler'; readonly items: readonly Item[]; readonly error: unknown }
-  /** The lock ended before its items were settled: they come again. */
-  | { readonly kind: 'lock-lost'; readonly items: readonly Item[]; readonly error: unknown }
-  /** A request failed for now, and is tried again. */
-  | { readonly kind: 'request'; readonly what: 'pop' | 'extend'; readonly error: unknown }
-  /** The answer to a pop took longer than its lock lives. */
-  | { readonly kind: 'answer-late' }
-  /** The handler is still at work although the time is over, or, of many queues, after five minutes. */
-  | { readonly kind: 'handler-late'; readonly items: readonly Item[] }
 
 export type Edge = {
   readonly queues: Verbs

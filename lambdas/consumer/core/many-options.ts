@@ -5,7 +5,8 @@ import {
   MAX_DELIVERIES_MAX,
 } from '../../foundation/shared/bounds.ts'
 import { ID_RULE, isQueueId } from '../../foundation/shared/queue-id.ts'
-import type { Settings } from './run.ts'
+import type { Settings } from './settings.ts'
+import type { ManyTrouble } from './trouble.ts'
 
 /** Which queues: all under a prefix but their dead-letter queues, also those that come later; or these. */
 export type Which = { readonly prefix: string } | { readonly queues: readonly string[] }
@@ -27,6 +28,11 @@ export type ManyOptions = {
   readonly graceMs?: number | undefined
   /** While all are idle: the longest pause before a new round of looks, from 500. Default 500. */
   readonly idleMsMax?: number | undefined
+}
+
+export type ConsumeManyOptions = ManyOptions & {
+  /** Every failure, none of which ends the work. Default: a line on the console. */
+  readonly onError?: ((failure: ManyTrouble) => void) | undefined
 }
 
 export type ManySettings = Settings & {

@@ -1,14 +1,6 @@
 import type { Edge } from './edge.ts'
 import type { Handler } from './handler.ts'
-
-export type Settings = {
-  readonly batchSize: number
-  readonly lockTtlSeconds: number
-  /** Infinity where only the queue has a limit. */
-  readonly deliveriesMax: number
-  readonly locks: number
-  readonly competing: boolean
-}
+import type { Settings } from './settings.ts'
 
 /** Items by what became of them, and how often the handler was called. */
 export type Counts = {

@@ -2,7 +2,7 @@
 // turn. `rota.ts` says whose turn it is, and `worker.ts` works one queue, as a Lambda's consumer does.
 
 import { unlessOver } from '../../foundation/shared/hold-lock.ts'
-import type { Edge, Trouble } from './edge.ts'
+import type { Edge } from './edge.ts'
 import { GivenUp, type Handler } from './handler.ts'
 import { insist } from './insist.ts'
 import type { Look } from './look.ts'
@@ -12,6 +12,7 @@ import { isLockLost, mayPass } from './refusal.ts'
 import { Rota, type TurnEnd } from './rota.ts'
 import { type Counts, noCounts, type Run } from './run.ts'
 import type { Stop, Stopping } from './stop.ts'
+import type { ManyTrouble } from './trouble.ts'
 import { comesBackFirst, work } from './worker.ts'
 
 /** While others wait, a queue gives up its place after this long; one request more a turn. */
@@ -19,12 +20,6 @@ const TURN_MS = 1_000
 
 /** A handler this late may never end, and it keeps its place: somebody should know. As long as a lock lives. */
 const HANDLER_LATE_MS = 300_000
-
-export type ManyTrouble =
-  | (Trouble & { readonly queue: string })
-  /** A queue cannot be worked for now, or the list cannot be read: tried again, less and less often. */
-  | { readonly kind: 'queue'; readonly queue: string; readonly error: unknown }
-  | { readonly kind: 'look'; readonly error: unknown }
 
 export type ManyEdge = Omit<Edge, 'report'> & {
   /** One request: how some of the queues stand. The next call tells of the next ones, round and round. */

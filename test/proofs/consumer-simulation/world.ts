@@ -3,8 +3,8 @@
 // event waits for a free one, a process is killed at the end of its time or whenever it pleases, and
 // what failed is repeated. Events come late and twice, never not at all.
 
-import type { Settings } from '../../../lambdas/consumer/core/run.ts'
 import { noCounts } from '../../../lambdas/consumer/core/run.ts'
+import type { Settings } from '../../../lambdas/consumer/core/settings.ts'
 import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
 import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
 import { isLive, type QueueRecord, type Stretch } from '../../../lambdas/engine/core/record.ts'
