@@ -17,6 +17,8 @@ export const waitMutants: readonly Mutant[] = [
     simulation(20, 'waiting')),
   mutant('waiting-pop-leaves-the-seat-of-another', '0029: nobody gives away the seat of another',
     [seats, "'#seat = :mine'", "'#seat = :mine OR #seat > :mine'"], simulation(100, 'waiting')),
+  mutant('waiting-pop-has-the-seat-of-its-moment', '0029: nobody gives away the seat of another',
+    [seats, ' + APART_MS * random()', ''], test('test/engine/wait.test.ts', 'same moment')),
   mutant('waiting-pop-sits-for-minutes', '0029: who dies on a seat leaves it when it expires',
     [seats, 'const LATER_MS = 5_000', 'const LATER_MS = 500_000'], simulation(20, 'waiting')),
   mutant('transact-takes-a-new-entry-in-doubt', 'one entry has one effect, whatever gets lost',
