@@ -6,7 +6,7 @@ import type { Bench } from './bench.ts'
 import { type Fixture, openFixture } from './fixture.ts'
 import { createItems } from './items.ts'
 import { each, type Tally, total } from './metering/meter.ts'
-import { callDollars, invocationDollars, storeDollars, writeUnitsWorth } from './prices.ts'
+import { callDollars, housekeepingDollars, storeDollars, writeUnitsWorth } from './prices.ts'
 
 export type LifePlan = {
   readonly perPush: number
@@ -108,7 +108,7 @@ function report(bench: Bench, label: string, fixture: Fixture, calls: Calls, ite
 
   const stored = storeDollars(foreground) + storeDollars(background)
   const called =
-    sum(calls.durationsMs.map(callDollars)) + sum(housekeeper.runsMs.map(invocationDollars))
+    sum(calls.durationsMs.map(callDollars)) + sum(housekeeper.runsMs.map(housekeepingDollars))
   const perMillion = 1_000_000 / items
   return {
     worthOfWriteUnits: (writeUnitsWorth(foreground) + writeUnitsWorth(background)) / items,

@@ -1,33 +1,15 @@
-// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs]
+// npm run bench [-- --only NAME,NAME] [--quick] [--explain] [--json FILE] [--write-docs] [--list]
 
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { type Bench, type Scenario, startBench } from './bench.ts'
+import { readCommand } from './command.ts'
 import { breakdown } from './report/breakdown.ts'
 import { createProgress } from './report/progress.ts'
 import { textTable } from './report/table.ts'
 import { writeDocs } from './report/write-docs.ts'
 import type { Row } from './rows.ts'
-import { scenarios } from './scenarios/index.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    explain: { type: 'boolean', default: false },
-    json: { type: 'string' },
-    'write-docs': { type: 'boolean', default: false },
-  },
-})
-
-const only = options.only?.split(',')
-const wanted = scenarios.filter(({ name }) => only === undefined || only.includes(name))
-const unknown = (only ?? []).filter((name) => !scenarios.some((known) => known.name === name))
-if (unknown.length > 0) {
-  const names = scenarios.map(({ name }) => name).join(', ')
-  console.error(`Cannot run the scenario "${unknown[0]}" because there are only: ${names}`)
-  process.exit(2)
-}
+const { options, wanted } = readCommand(process.argv.slice(2))
 
 const progress = createProgress(process.stderr)
 const breakdowns: string[] = []

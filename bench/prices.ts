@@ -1,11 +1,11 @@
 // What usage costs, at the list prices.
 
+import type { FunctionSetting } from '../lib/constructs/function-settings.ts'
+import { functionSettings } from '../lib/constructs/function-settings.ts'
 import { prices } from '../lib/prices.ts'
 
 const million = 1_000_000
-
-/** The memory that the functions are deployed with; their time is that of the engine's call as measured. */
-export const LAMBDA_GIGABYTES = 0.25
+const { Push, Housekeep } = functionSettings
 
 export type Usage = {
   readonly writeUnits: number
@@ -28,14 +28,18 @@ export function storeDollars(usage: Usage): number {
   )
 }
 
-/** One call of the API: gateway, one Lambda invocation, and its time. */
+/** One call of the API: gateway, one Lambda invocation, and its time. All that serve calls have the same memory. */
 export function callDollars(durationMs: number): number {
-  return prices.httpApiRequest + invocationDollars(durationMs)
+  return prices.httpApiRequest + invocationDollars(Push, durationMs)
 }
 
-/** An invocation without a gateway: the stream's. */
-export function invocationDollars(durationMs: number): number {
-  return prices.lambdaRequest + (durationMs / 1000) * LAMBDA_GIGABYTES * prices.lambdaGigabyteSecond
+export const housekeepingDollars = (durationMs: number): number =>
+  invocationDollars(Housekeep, durationMs)
+
+/** An invocation with the memory that the function is deployed with; its time is that of the engine's call as measured. */
+export function invocationDollars({ memoryMb }: FunctionSetting, durationMs: number): number {
+  const gigabyteSeconds = (memoryMb / 1024) * (durationMs / 1000)
+  return prices.lambdaRequest + gigabyteSeconds * prices.lambdaGigabyteSecond
 }
 
 export const sqsFifoBestDollarsPerMillion = ((3 * prices.sqsFifoRequest) / 10) * million

@@ -1,5 +1,6 @@
 import { sequenceOf } from '../../lambdas/engine/core/sequence.ts'
 import type { InboxMessage } from '../../lambdas/engine/queues.ts'
+import { applyInboxSetting } from '../../lib/constructs/function-settings.ts'
 import { prices } from '../../lib/prices.ts'
 import type { Bench, Scenario } from '../bench.ts'
 import { openFixture } from '../fixture.ts'
@@ -46,7 +47,8 @@ export const inbox: Scenario = {
 
 /** Each message is sent by itself; received, applied and deleted are as many as a batch has. */
 const delivery = (perBatch: number): number =>
-  prices.sqsFifoRequest * (1 + 2 / perBatch) + invocationDollars(RUN_MS) / perBatch
+  prices.sqsFifoRequest * (1 + 2 / perBatch) +
+  invocationDollars(applyInboxSetting, RUN_MS) / perBatch
 
 async function measure(bench: Bench, perBatch: number, count: number) {
   const { store, queues, housekeeper, housekeeping } = openFixture(bench)

@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import type { Bench, Scenario } from '../bench.ts'
 import { deepItems, deepQueue } from '../deep-queue.ts'
 import type { DrainReport, DrainRequest } from '../drain-child.ts'
-import { LAMBDA_GIGABYTES } from '../prices.ts'
 import { atLeast, atMost, rowsOf } from '../rows.ts'
 
 const MEGABYTE = 1024 * 1024
-const megabytes = LAMBDA_GIGABYTES * 1024
+/** Less than any function is deployed with: a drain must not need more. */
+const HEAP_MEGABYTES = 256
 /**
  * The heap of a function of this size, in the shares that Lambda's Node has been started with. On
  * a machine of 24 GB V8 lets its young generation alone grow by 100 MB of garbage, whatever lives.
  */
 const likeLambda = [
-  `--max-semi-space-size=${Math.floor(megabytes * 0.05)}`,
-  `--max-old-space-size=${Math.floor(megabytes * 0.9)}`,
+  `--max-semi-space-size=${Math.floor(HEAP_MEGABYTES * 0.05)}`,
+  `--max-old-space-size=${Math.floor(HEAP_MEGABYTES * 0.9)}`,
 ]
 
 export const memory: Scenario = {

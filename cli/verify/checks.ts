@@ -9,6 +9,7 @@ import { deadLetters } from './checks/dead-letters.ts'
 import { events } from './checks/events.ts'
 import { expiry } from './checks/expiry.ts'
 import { idempotency } from './checks/idempotency.ts'
+import { inbox } from './checks/inbox.ts'
 import { input } from './checks/input.ts'
 import { locks } from './checks/locks.ts'
 import { longQueue } from './checks/long-queue.ts'
@@ -31,6 +32,7 @@ export const allChecks: readonly Check[] = [
   deadLetters,
   longQueue,
   idempotency,
+  inbox,
   concurrency,
   bounds,
   input,

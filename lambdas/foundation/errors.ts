@@ -32,6 +32,8 @@ export type ErrorDetails = {
   readonly outcome?: 'unknown' | undefined
   /** When it is worth another try, where that is known. */
   readonly retryAfterMs?: number | undefined
+  /** No repetition helps, though the code is one of those that pass. */
+  readonly isFinal?: true
   readonly cause?: unknown
 }
 
@@ -46,7 +48,7 @@ export class QueueError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.name = 'QueueError'
     this.code = code
-    this.retryable = retryable[code]
+    this.retryable = retryable[code] && details.isFinal !== true
     this.field = details.field
     this.outcome = details.outcome
     this.retryAfterMs = details.retryAfterMs

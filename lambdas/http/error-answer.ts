@@ -88,7 +88,7 @@ function refuse(
   return {
     code,
     answer: answer(status, body, {
-      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...(retryable && retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
       ...headers,
     }),
   }

@@ -40,11 +40,12 @@ export function messageOf(
       { limitBytes },
     )
   }
-  if (/[\ufffe\uffff]/.test(body)) {
+  const refused = items.findIndex(({ text }) => /[\ufffe\uffff]/.test(text))
+  if (refused !== -1) {
     throw new QueueError(
       'INVALID_ITEM',
       'The inbox does not take the characters U+FFFE and U+FFFF; escape them, or push without "Prefer: respond-async"',
-      { field: 'items' },
+      { field: items.length === 1 ? 'item' : `items[${refused}]` },
     )
   }
   // By key and items: another push under the same key must arrive, to be told from a repetition.

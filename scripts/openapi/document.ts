@@ -188,7 +188,9 @@ function requestBody({ kind, schema, or }: BodyCall): Json {
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
 function accepted(operation: Operation, { says, answer, header }: Accepted): Json {
-  const made = success(operation, answer)
+  // Only a push that was done can tell that it had been done before.
+  const { hasReplays: _, ...onlyAccepted } = operation
+  const made = success(onlyAccepted, answer)
   const headers = made.headers as Json
   const $ref = `#/components/headers/${header.replace('-', '')}`
   return { ...made, description: says, headers: { ...headers, [header]: { $ref } } }

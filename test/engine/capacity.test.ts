@@ -40,6 +40,15 @@ it('A bulk push that would not fit as a whole stores nothing, no batch either.',
   expect((await queues.inspect(queue, { consistent: true })).count).toBe(100)
 })
 
+it('A push of more items than the capacity is told that it can never fit; one that fits later is not.', async () => {
+  const [queues, queue] = [stage.engine(), stage.queue()]
+  await queues.configure(queue, { capacity: 3 })
+  await push(queues, queue, named('a', 1))
+  const pushOf = (count: number) => push(queues, queue, named('b', count))
+  await expect(pushOf(4)).rejects.toMatchObject({ code: 'QUEUE_FULL', retryable: false })
+  await expect(pushOf(3)).rejects.toMatchObject({ code: 'QUEUE_FULL', retryable: true })
+})
+
 it('Room returns when items are settled, not when they are locked.', async () => {
   const [queues, queue] = [stage.engine(), stage.queue()]
   await queues.configure(queue, { capacity: 4 })

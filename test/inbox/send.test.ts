@@ -85,7 +85,10 @@ describe('A push that is sent to the inbox', () => {
     expect(error).toMatchObject({
       code: 'INVALID_ITEM',
       message: expect.stringContaining('U+FFFF'),
+      field: 'item',
     })
+    const items = [{ text: '1' }, { text: '"\ufffe"' }]
+    expect(await errorOf(inbox.send('orders', { items }))).toMatchObject({ field: 'items[1]' })
     expect(sent).toHaveLength(0)
   })
 })

@@ -190,6 +190,25 @@ export const faults: readonly FaultCase[] = [
     },
   ],
   [
+    'forgets the first that the inbox accepts',
+    'inbox',
+    'What was accepted',
+    () => {
+      let pushes = 0
+      return (asked, pass) => {
+        if (!isTo(asked, 'push') || pushes++ > 0) return pass(asked)
+        const body = JSON.stringify({ success: true, accepted: 1, message_id: 'm' })
+        return Promise.resolve({ ...ok({}), status: 202, text: body })
+      }
+    },
+  ],
+  [
+    'applies what the inbox has twice',
+    'inbox',
+    'A push that is repeated with its key',
+    asking('push', (asked) => without(asked, 'idempotency-key')),
+  ],
+  [
     'answers 200 for a full queue',
     'bounds',
     'A full queue refuses',

@@ -14,6 +14,9 @@ export const appendMutants: readonly Mutant[] = [
     [appendUpdate, "update.add('a', 1)", ''], test(racesTest)),
   mutant('append-takes-no-room', '§6.5 counts equal a recount',
     [appendUpdate, "update.add('room', -append.items)", ''], simulation(300)),
+  mutant('push-beyond-the-capacity-says-try-again', 'an error says whether a repetition helps',
+    ['engine/operations/pushing/queue-full.ts', 'items > capacity', 'items < 0'],
+    test(capacityTest, 'never fit')),
   mutant('capacity-ignored', '§4 an append says that there is room',
     [appendUpdate,
      'if (!anyway) update.condition(`room>=${update.value(append.items)}`)',
@@ -46,6 +49,6 @@ export const appendMutants: readonly Mutant[] = [
   mutant('full-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
     ['engine/operations/pushing/append.ts',
      'const isAlone = attempt === 1',
-     `if (record !== undefined && record.room < addition.items) throw queueFull(record)
+     `if (record !== undefined && record.room < addition.items) throw queueFull(record, addition.items)
 const isAlone = attempt === 1`], test(capacityTest, 'Room returns')),
 ]

@@ -1,4 +1,3 @@
-import { QueueError } from '../../../foundation/errors.ts'
 import {
   type Append,
   findAppend,
@@ -39,6 +38,7 @@ import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { appendSealing, sealAfter, sealQuietly } from '../lanes/seal.ts'
 import { buryDead } from '../moving/move-dead.ts'
+import { queueFull } from './queue-full.ts'
 
 /**
  * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which the caller is
@@ -200,7 +200,7 @@ async function clearTheWay(
   }
   switch (obstacle.kind) {
     case 'full':
-      if (doneLocks(record) === 0) throw queueFull(record)
+      if (doneLocks(record) === 0) throw queueFull(record, addition.items)
       return again(await foldForRoom(engine, record))
     case 'too-many-lanes':
       return again(await makeRoomForLanes(engine, record, buryDead))
@@ -252,11 +252,4 @@ function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Place
     found.set(priority, { epoch: (record.lanes.get(priority) as Lane).epoch, start })
   }
   return found
-}
-
-export function queueFull({ queue, configuration }: QueueRecord): QueueError {
-  return new QueueError(
-    'QUEUE_FULL',
-    `Cannot push to queue "${queue}" because it would hold more than its capacity of ${configuration.capacity} items`,
-  )
 }

@@ -76,6 +76,6 @@ function answerAgain(call: Call, bodyHash: string, places: Places): void {
 const conflict = (): QueueError =>
   new QueueError(
     'IDEMPOTENCY_CONFLICT',
-    'Cannot push with this Idempotency-Key because it was used with another body',
+    'Cannot push with this Idempotency-Key because it was used with other items',
     { field: 'Idempotency-Key' },
   )

@@ -22,7 +22,7 @@ import { type LimitedCall, passLimit } from '../attempts/pass-limit.ts'
 import { prepare } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { sealQuietly } from '../lanes/seal.ts'
-import { queueFull } from './append.ts'
+import { queueFull } from './queue-full.ts'
 
 const TOKEN_CHARACTERS = 6
 /** 4,800 tokens, or as many races lost to others who forget some. */
@@ -73,7 +73,7 @@ export async function makeEntry(
   if (record !== undefined) record = await forgetTokens(engine, record)
   // Forgotten since the lane was made: it was empty for long.
   if (record === undefined) throw busy(queue)
-  if (record.room < items.length) throw queueFull(record)
+  if (record.room < items.length) throw queueFull(record, items.length)
   await passLimit(engine, limit, record)
   const { addition } = await prepare(engine, queue, items)
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
