@@ -87,7 +87,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'A queue appears with its first push. Several items are pushed all or none. With an ' +
       '`Idempotency-Key` a repeated push has one effect and gets its first answer again. ' +
       'With `Prefer: respond-async` the service may answer 202 once the push is in its inbox, which ' +
-      'applies it in order and once (docs/inbox.md); a service without an inbox pushes at once.',
+      'applies it in order and once (docs/inbox.md); a service without an inbox pushes at once. ' +
+      'In the inbox, a key that came before with other items is no 422: they go to the dead letters.',
     call: pushCall,
     answer: answers.pushed,
     accepted: {

@@ -50,12 +50,12 @@ export function checkAnswer(method: string, path: string, answer: HttpAnswer, se
     return
   }
   checkShape(errorSchema, body, told)
-  const { error_code: code, request_id, message } = body as ErrorBody
+  const { error_code: code, request_id, message, retryable } = body as ErrorBody
   const row = errorTable[code]
   assert.equal(status, row.status, told)
   assert.equal(request_id, headers['x-request-id'], told)
   assert.ok(message.length < 400, told)
-  if (row.retryAfter !== undefined) assert.ok(Number(headers['retry-after']) > 0, told)
+  if (row.retryAfter !== undefined && retryable) assert.ok(Number(headers['retry-after']) > 0, told)
   const allowed = operation === undefined ? notFound : errorsOf(operation)
   assert.ok(allowed.includes(code), told)
   assert.doesNotMatch(text, internals, told)
@@ -70,6 +70,7 @@ function checkRateLimit(operation: Operation, headers: HttpAnswer['headers'], to
 }
 
 type ErrorBody = {
+  readonly retryable: boolean
   readonly error_code: HttpErrorCode
   readonly request_id: string
   readonly message: string
