@@ -106,6 +106,24 @@ describe('A thousand pushes with keys that linger', () => {
   })
 })
 
+it('The look for several receipts reads consistently.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  await push(stage.engine(), queue, named('z', 1))
+  const looks: boolean[] = []
+  const engine = engineOf(stage, {
+    before: ({ name, input }) => {
+      if (name !== 'BatchGetCommand') return
+      const { RequestItems } = input as {
+        RequestItems: Record<string, { ConsistentRead: boolean }>
+      }
+      for (const { ConsistentRead } of Object.values(RequestItems)) looks.push(ConsistentRead)
+    },
+  })
+  const keyed = named('k', 2).map((item) => ({ items: [item], idempotencyKey: item.text }))
+  await appendPushes(engine, queue, keyed)
+  expect(looks).toEqual([true])
+})
+
 describe('Where clocks differ', () => {
   const keyed = [{ items: named('k', 1), idempotencyKey: 'key' }]
   const ttl = { idempotencyTtlSeconds: 60 }
