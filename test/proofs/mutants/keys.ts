@@ -45,7 +45,7 @@ export const keyMutants: readonly Mutant[] = [
     [append, 'if (mayHaveLeft(hashes, newBy, record) || hashes', 'if (hashes'],
     test(keyTest, 'has become a receipt'), simulation(600)),
   mutant('notes-leave-before-their-receipts', rule,
-    [seal, '...receiptRows(record, notes, engine.clock.nowMs())', '...receiptRows(record, notes, engine.clock.nowMs()).slice(1)'], simulation(300)),
+    [seal, 'const receipts = receiptRows(record, notes, nowMs)', 'const receipts = receiptRows(record, notes, nowMs).slice(1)'], simulation(300)),
   mutant('notes-that-leave-are-not-counted', rule,
     [notes, 'const forgotten = record.moved.forgotten + ', 'const forgotten = record.moved.forgotten + 0 * '],
     simulation(300)),
