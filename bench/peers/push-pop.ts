@@ -1,8 +1,8 @@
-// PushPop: the engine on the embedded stores, and the client over HTTP. Both settle an item with the pop of
+// PushPop: the engine with the lean client on the embedded stores, and the client over HTTP. Both settle an item with the pop of
 // the next, as docs/engine.md and docs/client.md advise. Housekeeping runs as the table's stream would call it.
 
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createClient, type Json } from '../../client/index.ts'
+import { createLeanDynamodb } from '../../lambdas/engine/index.ts'
 import { connectEmbedded } from '../../testing/embedded.ts'
 import { tableName } from '../bench.ts'
 import { createHousekeeper, openQueues } from '../engine.ts'
@@ -17,11 +17,21 @@ type Verbs = {
 }
 type Taken = { readonly lock: string; readonly texts: readonly string[] }
 
-export async function pushPopEngine({ stores }: Addresses): Promise<Peer> {
+export const pushPopEngine = ({ stores }: Addresses): Promise<Peer> => engineOn(stores)
+
+/** What the embedded store needs for the disk is its own: DynamoDB's way to last is another. */
+export const pushPopInMemory = ({ storesInMemory }: Addresses): Promise<Peer> =>
+  engineOn(storesInMemory)
+
+async function engineOn(stores: Addresses['stores']): Promise<Peer> {
   if (stores === undefined) throw new Error('The engine needs stores')
   const connections = connectEmbedded(stores)
-  const documents = DynamoDBDocumentClient.from(connections.dynamodb)
-  const counted = countRequests(documents as unknown as Sender, (row) => housekeeper.onRow(row))
+  const lean = createLeanDynamodb({
+    region: 'us-east-1',
+    endpoint: stores.dynamodbEndpoint,
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+  })
+  const counted = countRequests(lean as unknown as Sender, (row) => housekeeper.onRow(row))
   const store = { tableName, bucketName: tableName, dynamodb: counted.sender }
   const queues = openQueues({ ...store, s3: connections.s3 as unknown as Sender })
   const housekeeper = createHousekeeper(() => queues)
