@@ -12,8 +12,11 @@ import type { ApplyPort } from './sqs.ts'
 /** Nothing new is sent to the table from then on: its last answer, and a word to SQS, take 3 s each at most. */
 const LEAVE_MS = 8_000
 
-/** A group that has to wait is tried after 2 s, then after twice as long each time, up to a quarter of an hour. */
-const DELAY_SECONDS_MAX = 900
+/**
+ * A group that has to wait is tried after 2 s, then after twice as long each time, up to 18 minutes. SQS gives out
+ * a message a thousand times: that is twelve days, and so most of the 14 that it keeps one, but not more.
+ */
+export const DELAY_SECONDS_MAX = 1_080
 
 type BatchReport = {
   readonly answer: SQSBatchResponse
@@ -55,6 +58,7 @@ export async function applyBatch(
     const left = group.records.slice(settled)
     if (left.length === 0) return
     failed.push(...left)
+    tally.most('InboxWaiting', secondsInInbox(left[0] as SQSRecord, nowMs()))
     const seconds = secondsUntilNext(left[0] as SQSRecord, error)
     const fields = { queue: group.id, messages: left.length, seconds, error: describeError(error) }
     log.write(mayPass(error) ? 'warn' : 'error', 'messages have to wait', fields)
@@ -134,9 +138,12 @@ async function giveUp(port: ApplyPort, { id, records }: Group, counts: Counts): 
 /** What a person need not look at before it lasts. */
 const mayPass = (error: unknown): boolean => error instanceof QueueError && error.retryable
 
+const secondsInInbox = ({ attributes }: SQSRecord, nowMs: number): number =>
+  Math.round((nowMs - (Number(attributes.SentTimestamp) || nowMs)) / 1_000)
+
 function secondsUntilNext({ attributes }: SQSRecord, error: unknown): number {
   const received = Number(attributes.ApproximateReceiveCount) || 1
   const askedMs = error instanceof QueueError ? (error.retryAfterMs ?? 0) : 0
-  const seconds = Math.max(Math.ceil(askedMs / 1_000), 2 ** Math.min(received, 10))
+  const seconds = Math.max(Math.ceil(askedMs / 1_000), 2 ** Math.min(received, 11))
   return Math.min(seconds, DELAY_SECONDS_MAX)
 }
