@@ -52,8 +52,8 @@ export async function applyBatch(
 
   const visit = async (group: Group): Promise<void> => {
     const { settled, error } = await (isQueueId(group.id)
-      ? apply(queues, group, { nowMs: nowMs(), deadlineMs }, counts)
-      : giveUp(port, group, counts)
+      ? apply(queues, port, group, { nowMs: nowMs(), deadlineMs }, counts)
+      : giveUpAll(port, group, counts)
     ).catch((error: unknown): Outcome => ({ settled: 0, error }))
     const left = group.records.slice(settled)
     if (left.length === 0) return
@@ -102,6 +102,7 @@ function groupsOf(records: readonly SQSRecord[]): Group[] {
 
 async function apply(
   queues: Pick<Queues, 'apply'>,
+  port: ApplyPort,
   { id, records }: Group,
   { nowMs, deadlineMs }: { readonly nowMs: number; readonly deadlineMs: number },
   counts: Counts,
@@ -109,7 +110,11 @@ async function apply(
   const messages = records.map((record) =>
     readMessage(hashOf(record.eventSourceARN), record, nowMs),
   )
-  const applied = await queues.apply(id, messages, { deadlineMs })
+  const applied = await queues.apply(id, messages, {
+    deadlineMs,
+    giveUp: (message, reason) =>
+      giveUp(port, id, records[messages.indexOf(message)] as SQSRecord, reason),
+  })
   counts.pushed += applied.itemsPushed
   counts.applied += applied.pushed
   counts.repeated += applied.repeated
@@ -119,13 +124,15 @@ async function apply(
 }
 
 /** A group that is no queue: its messages are kept for a person, one by one, in order. */
-async function giveUp(port: ApplyPort, { id, records }: Group, counts: Counts): Promise<Outcome> {
+async function giveUpAll(
+  port: ApplyPort,
+  { id, records }: Group,
+  counts: Counts,
+): Promise<Outcome> {
   let settled = 0
-  for (const { messageId, body, messageAttributes } of records) {
-    const idempotencyKey = messageAttributes[KEY_ATTRIBUTE]?.stringValue
-    const message = { queue: id, body, deduplicationId: messageId, idempotencyKey }
+  for (const record of records) {
     try {
-      await port.giveUp(message, 'The group of this message is not the id of a queue')
+      await giveUp(port, id, record, 'The group of this message is not the id of a queue')
     } catch (error) {
       return { settled, error }
     }
@@ -133,6 +140,16 @@ async function giveUp(port: ApplyPort, { id, records }: Group, counts: Counts): 
     counts.refused += 1
   }
   return { settled }
+}
+
+function giveUp(
+  port: ApplyPort,
+  queue: string,
+  { messageId, body, messageAttributes }: SQSRecord,
+  reason: string,
+): Promise<void> {
+  const idempotencyKey = messageAttributes[KEY_ATTRIBUTE]?.stringValue
+  return port.giveUp({ queue, body, deduplicationId: messageId, idempotencyKey }, reason)
 }
 
 /** What a person need not look at before it lasts. */

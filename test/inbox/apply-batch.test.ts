@@ -90,6 +90,20 @@ describe('A batch of the inbox', () => {
     expect(givenUp[0]?.reason).toContain('not the id of a queue')
   })
 
+  it('keeps for a person what a dead-letter queue does not take.', async () => {
+    const { apply, givenUp, left, stage } = scene()
+    await stage.engine().push('q-deadletter', { items: [{ text: '0' }], idempotencyKey: 'k' })
+    const batch = [record('q-deadletter', 1, { key: 'k' }), record('q-deadletter', 2)]
+    expect(failuresOf(await apply(...batch))).toEqual([])
+    expect(givenUp).toEqual([
+      {
+        message: expect.objectContaining({ body: '{"item":1}', idempotencyKey: 'k' }),
+        reason: expect.stringContaining('another body'),
+      },
+    ])
+    expect(await left('q-deadletter')).toEqual(['0', '2'])
+  })
+
   it('repeats none of an earlier push with the same key.', async () => {
     const { apply, left, queue, stage } = scene()
     await stage.engine().push(queue, { items: [{ text: '1' }], idempotencyKey: 'k' })
