@@ -69,7 +69,10 @@ export async function housekeepRecord(
       if (failure !== undefined) {
         record = await readRecord(engine, queue)
         // The queue has moved on, and what the plan was to copy is gone: plan again.
-        if (record?.version === planned.version) throw failure.error
+        if (record?.version === planned.version) {
+          engine.items.stillThere(planned)
+          throw failure.error
+        }
         continue
       }
       if (record === undefined) return { ...report, finished: true }
