@@ -11,7 +11,7 @@ export type Sent = {
   /** That it is no push: these are its dead letters. */
   readonly isNoPush?: true
   /** What its sender heard of it. */
-  answer?: 'accepted' | 'refused' | 'unknown'
+  answer?: 'accepted' | 'refused' | 'unknown' | 'pushed'
 }
 
 /** What must have come of all messages, by their order in SQS. */

@@ -17,6 +17,7 @@ import { SimulatedStore } from '../../../testing/simulated/simulated-store.ts'
 import { createVirtualTime } from '../../../testing/simulated/virtual-time.ts'
 import { brokenPromises, expectedOf, laneOf, type Sent, textOf } from './expect.ts'
 import { faultyNetwork } from './faulty-network.ts'
+import { checkSharedKeys, keyOf, withoutTexts } from './shared-keys.ts'
 import { Sqs } from './sqs.ts'
 
 export type Size = { readonly queues: number; readonly messages: number }
@@ -75,6 +76,7 @@ export async function runSeed(
 
   // Producers.
   const account: Sent[] = []
+  const plain: Sent[] = []
   let isSqsBusy = false
   const inboxFor = (one: Sent) =>
     inboxOn(
@@ -109,7 +111,7 @@ export async function runSeed(
       one.answer = await inboxFor(one)
         .send(id, push)
         .then(
-          ({ messageId }) => (messageId === '' ? 'refused' : 'accepted'),
+          () => 'accepted',
           ({ outcome }) => (outcome === 'unknown' ? 'unknown' : 'refused'),
         )
     }
@@ -122,6 +124,16 @@ export async function runSeed(
     const earlier = keyed[pick(keyed.length)]
     if (fate < 0.94 && earlier !== undefined) {
       const { queue, key, items } = earlier
+      if (random() < 0.5 && !capacities.has(queue) && !isDeadLetterQueue(queue)) {
+        const one: Sent = { queue, items, idempotencyKey: key }
+        plain.push(one)
+        const pushed = well.push(queue, { items, idempotencyKey: key })
+        one.answer = await pushed.then(
+          () => 'pushed',
+          () => 'refused',
+        )
+        return
+      }
       return void (await send(queue, { items, idempotencyKey: key }))
     }
     if (fate < 0.96 && earlier !== undefined) {
@@ -304,7 +316,8 @@ export async function runSeed(
     await untilDrained()
   }
   violations.push(...brokenPromises(account, sqs.accepted))
-  violations.push(...compare(sqs, capacities, popped, dead))
+  violations.push(...checkSharedKeys(plain, sqs.accepted, popped, dead))
+  violations.push(...compare(sqs, plain, capacities, popped, dead))
   return { violations, messages: sqs.accepted.length, ...tally }
 }
 
@@ -324,15 +337,24 @@ const numberOf = ({ attributes }: SQSRecord): bigint => BigInt(attributes.Sequen
 
 function compare(
   sqs: Sqs,
+  plain: readonly Sent[],
   capacities: ReadonlyMap<string, number>,
   popped: ReadonlyMap<string, readonly string[]>,
   dead: ReadonlyMap<string, readonly string[]>,
 ): string[] {
-  const expected = expectedOf(sqs.accepted, capacities)
+  const shared = new Set(plain.map(keyOf))
+  const isShared = (one: Sent) => one.idempotencyKey !== undefined && shared.has(keyOf(one))
+  const texts = new Set(
+    [...plain, ...sqs.accepted.filter(isShared)].flatMap(({ items }) =>
+      items.map(({ text }) => text),
+    ),
+  )
+  const others = sqs.accepted.filter((one) => !isShared(one))
+  const expected = expectedOf(others, capacities)
   const failures = new Set(sqs.takeFailures().map(textIn))
   return [
-    ...differences('in', expected.pushed, popped),
-    ...differences('among the dead letters of', expected.dead, dead),
+    ...differences('in', expected.pushed, withoutTexts(popped, texts)),
+    ...differences('among the dead letters of', expected.dead, withoutTexts(dead, texts)),
     ...expected.givenUp.filter((body) => !failures.has(body)).map((body) => `${body} was not kept`),
     ...[...failures]
       .filter((body) => !expected.givenUp.includes(body))
