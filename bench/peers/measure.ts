@@ -9,7 +9,7 @@ import { bullmq } from './bullmq.ts'
 import { graphileWorker } from './graphile-worker.ts'
 import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer } from './peer.ts'
 import { pgBoss } from './pg-boss.ts'
-import { pushPopEngine, pushPopOverHttp } from './push-pop.ts'
+import { pushPopEngine, pushPopInMemory, pushPopOverHttp } from './push-pop.ts'
 
 export type Amounts = {
   readonly singly: number
@@ -46,6 +46,7 @@ export const peers: Readonly<Record<string, (addresses: Addresses) => Promise<Pe
   'graphile-worker': graphileWorker,
   BullMQ: bullmq,
   PushPop: pushPopEngine,
+  'PushPop in memory': pushPopInMemory,
   'PushPop over HTTP': pushPopOverHttp,
 }
 

@@ -23,10 +23,14 @@ export type Peer = {
 /** How many tenants are served at once, where the peer lets us choose. */
 export const AT_ONCE = 32
 
+type Stores = { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+
 export type Addresses = {
   readonly postgres?: { readonly port: number; readonly pid: number }
   readonly redis?: { readonly port: number; readonly pid: number }
-  readonly stores?: { readonly dynamodbEndpoint: string; readonly s3Endpoint: string }
+  /** On disk, as the peers' servers are. */
+  readonly stores?: Stores
+  readonly storesInMemory?: Stores
   readonly url?: string
 }
 

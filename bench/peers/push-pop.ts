@@ -17,7 +17,13 @@ type Verbs = {
 }
 type Taken = { readonly lock: string; readonly texts: readonly string[] }
 
-export async function pushPopEngine({ stores }: Addresses): Promise<Peer> {
+export const pushPopEngine = ({ stores }: Addresses): Promise<Peer> => engineOn(stores)
+
+/** What the embedded store needs for the disk is its own: DynamoDB's way to last is another. */
+export const pushPopInMemory = ({ storesInMemory }: Addresses): Promise<Peer> =>
+  engineOn(storesInMemory)
+
+async function engineOn(stores: Addresses['stores']): Promise<Peer> {
   if (stores === undefined) throw new Error('The engine needs stores')
   const connections = connectEmbedded(stores)
   const lean = createLeanDynamodb({

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startEmbedded } from '../../testing/embedded.ts'
+import { type StoreEndpoints, startEmbedded } from '../../testing/embedded.ts'
 import { type Bench, type Scenario, tableName } from '../bench.ts'
 import { quantile } from '../load.ts'
 import { type Amounts, peers as known, type Measured, type Request } from '../peers/measure.ts'
@@ -51,11 +51,13 @@ async function measureAll(bench: Bench, programs: Programs): Promise<Turns> {
   const embedded = await startEmbedded({ directory })
   const stack = await startStack()
   try {
+    // The benchmark's own, in memory, has them already.
     await Promise.all([embedded.createTable(tableName), embedded.createBucket(tableName)])
     const addresses: Addresses = {
       postgres: servers.postgres,
       redis: servers.redis,
-      stores: { dynamodbEndpoint: embedded.dynamodbEndpoint, s3Endpoint: embedded.s3Endpoint },
+      stores: addressesOf(embedded),
+      storesInMemory: addressesOf(bench.embedded),
       url: `http://localhost:${stack.port}`,
     }
     const serverPids: Readonly<Record<string, number>> = {
@@ -80,6 +82,11 @@ async function measureAll(bench: Bench, programs: Programs): Promise<Turns> {
   }
 }
 
+const addressesOf = ({ dynamodbEndpoint, s3Endpoint }: StoreEndpoints) => ({
+  dynamodbEndpoint,
+  s3Endpoint,
+})
+
 async function measureOne(name: string, request: Request): Promise<Measured> {
   const argv = [MEASURE, name, JSON.stringify(request)]
   const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: PATIENCE_MS })
@@ -92,12 +99,14 @@ const median = (turns: Turns, name: string, figure: Figure): number =>
   quantile((turns.get(name) ?? []).map(figure), 0.5)
 
 function ratios(title: string, turns: Turns): Row[] {
-  const { bar } = rowsOf(title)
+  const { bar, info } = rowsOf(title)
   const ours = (figure: Figure) => median(turns, 'PushPop', figure)
   const ofPgBoss = (figure: Figure) => ours(figure) / median(turns, 'pg-boss', figure)
   const ofTheBest = (figure: Figure) =>
     ours(figure) /
     Math.max(...['pg-boss', 'graphile-worker', 'BullMQ'].map((name) => median(turns, name, figure)))
+  const inMemory = (figure: Figure) =>
+    median(turns, 'PushPop in memory', figure) / median(turns, 'pg-boss', figure)
   const aim = { aim: atLeast(1.2) }
   return [
     bar(
@@ -123,6 +132,14 @@ function ratios(title: string, turns: Turns): Row[] {
       ofTheBest((m) => m.takeBulk.perSecond),
       atLeast(1),
       aim,
+    ),
+    info(
+      'our store in memory, push singly: times pg-boss',
+      inMemory(({ push }) => push.perSecond),
+    ),
+    info(
+      'our store in memory, pop singly: times pg-boss',
+      inMemory(({ take }) => take.perSecond),
     ),
   ]
 }

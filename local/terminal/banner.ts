@@ -8,11 +8,13 @@ type BannerSettings = Pick<LocalStack, 'url' | 'urls' | 'plan'> & {
   readonly typed: Typed
   /** As you would type it; absent if the data is not kept. */
   readonly directory?: string | undefined
+  /** What else is here, and how to run it. */
+  readonly appHere?: string | undefined
 }
 
 /** The address, lines to paste, and where the data is; the README has the rest. */
 export function banner(
-  { url, urls, plan, seconds, typed, directory }: BannerSettings,
+  { url, urls, plan, seconds, typed, directory, appHere }: BannerSettings,
   paint: Paint,
 ): string {
   const lines = [
@@ -27,6 +29,7 @@ export function banner(
       ? 'Data is forgotten at the end.'
       : `Data is kept in ${directory}; ${typed} --memory forgets it.`,
     ...plan.leftOut,
+    ...(appHere === undefined ? [] : [appHere]),
     'Ctrl-C ends it.',
   ]
   return `${lines.join('\n')}\n`

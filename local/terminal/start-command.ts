@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, StartError } from '../start-error.ts'
 import { type LocalStack, startLocalStack } from '../start-local-stack.ts'
+import { appHere } from './app-here.ts'
 import { banner } from './banner.ts'
 import { noticeLine, outputLine, requestLine } from './lines.ts'
 import { paintFor } from './paint.ts'
@@ -79,7 +80,8 @@ async function run({ port, directory, app, watch }: StartOptions, typed: Typed):
   const seconds = (performance.now() - startedMs) / 1000
   const shown = directory === undefined ? {} : { directory: asTyped(stack.directory) }
   const { url, urls, plan } = stack
-  print(banner({ url, urls, plan, seconds, typed, ...shown }, paint))
+  const alone = app === undefined && { appHere: appHere(process.cwd(), typed) }
+  print(banner({ url, urls, plan, seconds, typed, ...shown, ...alone }, paint))
   const failure = await Promise.race([stack.failed, asked.toEnd])
   if (failure) process.stderr.write(`${explain(failure)}\n`)
   else progress.step('Stopping')

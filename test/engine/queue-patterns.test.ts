@@ -200,6 +200,26 @@ describe('A queue that is there', () => {
     expect(own).not.toHaveProperty('capacity')
   })
 
+  it('is given back the newest patterns, also if it had others when it was asked.', async () => {
+    const queues = stage.engine()
+    const patterns = (capacity: number) => [{ prefix: 'back.', settings: { capacity } }]
+    await queues.configurePatterns(patterns(3))
+    await queues.configure('back.a', { segmentSize: 5 })
+    let updates = 0
+    const slow = stage.engine({
+      async before({ name }) {
+        if (name !== 'UpdateCommand') return
+        updates += 1
+        if (updates > 1) return
+        await queues.configurePatterns(patterns(300))
+        await queues.unconfigure('back.a')
+        await queues.configure('back.a', { segmentSize: 7 })
+      },
+    })
+    expect(await slow.unconfigure('back.a')).toMatchObject({ capacity: 300 })
+    expect(await queues.configuration('back.a')).toMatchObject({ capacity: 300 })
+  })
+
   it('has another tag with other patterns, so an old one does not pass for it.', async () => {
     const queues = stage.engine()
     const patterns = (capacity: number) => [{ prefix: 'tag.', settings: { capacity } }]

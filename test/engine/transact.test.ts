@@ -37,6 +37,13 @@ const fromSdk = (error: Error, status?: number): Error =>
 
 const lost = () => fromSdk(new Error('socket hang up'))
 
+/** Its lane goes, before the entry that was made for it comes. */
+async function forget(queues: ReturnType<typeof stage.engine>, queue: string): Promise<void> {
+  stage.clock.pass(11 * 60_000)
+  for (let run = 0; run < 3; run += 1) await queues.returnExpiredLocks()
+  expect(await stage.stored(queue)).toBeUndefined()
+}
+
 const items = [{ text: '"a"' }, { text: '"b"', priority: 3 }]
 
 describe('A transaction of the caller’s', () => {
@@ -67,12 +74,7 @@ describe('A transaction of the caller’s', () => {
     const seen = new Set<unknown>()
     const send: Send = async (entries) => {
       seen.add(entries[0])
-      // Its lane goes before it comes: the queue is forgotten.
-      if (seen.size === 1) {
-        stage.clock.pass(11 * 60_000)
-        for (let run = 0; run < 3; run += 1) await queues.returnExpiredLocks()
-        expect(await stage.stored(queue)).toBeUndefined()
-      }
+      if (seen.size === 1) await forget(queues, queue)
       return withRow(queue)(entries)
     }
     await queues.transact(queue, items, send)
@@ -158,6 +160,22 @@ describe('A transaction of the caller’s', () => {
       return withRow(queue)(entries)
     }
     await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ outcome: 'unknown' })
+  })
+
+  it('is sent with no other entry while the first copy may still land.', async () => {
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const seen = new Set<unknown>()
+    let wasLost = false
+    const send: Send = async (entries) => {
+      seen.add(entries[0])
+      if (wasLost) return withRow(queue)(entries)
+      wasLost = true
+      await forget(queues, queue)
+      throw lost()
+    }
+    await expect(queues.transact(queue, items, send)).rejects.toMatchObject({ outcome: 'unknown' })
+    expect(seen.size).toBe(1)
+    expect(await stage.stored(queue)).toBeUndefined()
   })
 
   it('says "unknown" also if the store cannot be asked while the first copy may still land.', async () => {

@@ -374,6 +374,20 @@ describe('Pops that wait at once', () => {
     }
   })
 
+  it('are not given away by another that asked in the same moment and did not learn its answer.', async () => {
+    const place = new Place()
+    const seats = seatsThrough(place, async (n, send) => {
+      if (n !== 2) return send()
+      await send().catch(() => {})
+      throw fromSdk('InternalServerError', 500)
+    })
+    const options = { ...seats, waitingPopsMax: 1, onBackgroundError() {} }
+    const held = [place.engine(options), place.engine(options)].map((engine) => wait(engine))
+    await place.pass(100)
+    expect(await place.in(wait(place.engine(options), { waitSeconds: 1 }))).toMatchObject(notHeld)
+    await place.in(Promise.all(held))
+  })
+
   it('ask for a seat once, and not again at once, where all are taken or the row is too busy.', async () => {
     const place = new Place()
     const busy = seatsThrough(place, async () => {

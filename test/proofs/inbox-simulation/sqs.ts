@@ -1,4 +1,5 @@
 import type { SQSRecord } from 'aws-lambda'
+import { DELAY_SECONDS_MAX } from '../../../lambdas/inbox/apply-batch.ts'
 import type { Message } from '../../../lambdas/inbox/message.ts'
 import { Queues } from '../../../local/sqs/core/queues.ts'
 import { receivedMessage } from '../../../local/sqs/received-message.ts'
@@ -42,7 +43,7 @@ export class Sqs {
     this.#queues.create(FAILURES, common)
     this.#queues.create(INBOX, {
       ...common,
-      VisibilityTimeout: '180',
+      VisibilityTimeout: String(DELAY_SECONDS_MAX),
       RedrivePolicy: JSON.stringify({
         deadLetterTargetArn: this.#queues.find(FAILURES).arn,
         maxReceiveCount: 1_000,

@@ -37,6 +37,7 @@ const wanted = {
   lost: 200,
   late: 30,
   limited: 12,
+  'waited for a record that could not be read': 8,
   died: 70,
   stopped: 300,
   'item flaky': 200,

@@ -11,7 +11,7 @@ export type Profile = {
   /** Where the queues are named, and not found by their prefix. */
   readonly names: readonly string[] | undefined
   readonly pageSize: number
-  /** A queue whose record the list cannot read. */
+  /** A queue whose record nobody can read until all others are worked off. */
   readonly unreadable: string | undefined
   readonly processes: number
   readonly competing: boolean

@@ -49,6 +49,11 @@ export async function runSeed(seed: number): Promise<SeedResult> {
 
   run.begin()
   await until('all is pushed', () => run.isPushed)
+  // A queue that cannot be read hides no other one, and waits no longer than until it can be read.
+  const canBeRead = ({ queue }: { readonly queue: string }): boolean => queue !== profile.unreadable
+  await until('every item that can be read is done or dead', () => !ledger.left.some(canBeRead))
+  if (ledger.left.length > 0) met.count('waited for a record that could not be read')
+  world.mend()
   await until('every item is done or dead', () => ledger.left.length === 0)
   if (violations.length > 0 && ledger.left.length > 0) {
     const left = ledger.left.slice(0, 5).map(({ number, queue }) => `${number} of ${queue}`)
@@ -139,10 +144,10 @@ class Run {
 
   /** Where nothing fails, no queue waits longer than the others take for a turn each. */
   checkFairness(): void {
-    const { isCalm, queues, pageSize, idleMsMax, options, handler, processes, names } =
+    const { isCalm, queues, pageSize, idleMsMax, options, handler, processes, names, unreadable } =
       this.#profile
     const { longestWaitMs } = this.#ledger
-    if (!isCalm || processes > 1) return
+    if (!isCalm || processes > 1 || unreadable !== undefined) return
     const pages = names ? 1 : Math.ceil(queues.length / pageSize) + 1
     const rounds = Math.ceil(queues.length / (options.queuesAtOnce ?? 10)) + 1
     const turnMs = TURN_MS + handler.slowMs + 500

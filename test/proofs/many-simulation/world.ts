@@ -36,7 +36,7 @@ export class World {
   /** Queues on one page of the list, which in truth are a hundred. */
   readonly #pageSize: number
   /** Its record cannot be read: the list shows it only by itself. */
-  readonly #unreadable: string | undefined
+  #unreadable: string | undefined
   #calls = 0
   isCalm = false
 
@@ -81,6 +81,11 @@ export class World {
   /** What all processes have asked so far. */
   get calls(): number {
     return this.#calls
+  }
+
+  /** From now on the list can read every record. */
+  mend(): void {
+    this.#unreadable = undefined
   }
 
   note(text: string): void {

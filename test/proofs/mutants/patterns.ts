@@ -111,4 +111,7 @@ export const patternMutants: readonly Mutant[] = [
   mutant('patterns-refused-after-a-lost-answer', '§5.5 a lost answer is never guessed',
     [change, 'throw lost === undefined ? error : inDoubt(error)', 'throw error'],
     test(patternsTest, 'cannot be sent again')),
+  mutant('given-back-by-patterns-read-before', '0028: a record with settings of patterns has those of its revision',
+    ['engine/operations/configuring/configure.ts', 'known > Math.max(applies.patternsRevision ?? 0, readFor)',
+     'known > 1_000_000'], test(patternsTest, 'given back the newest')),
 ]

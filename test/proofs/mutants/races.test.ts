@@ -439,6 +439,8 @@ describe('Housekeeping that comes late', () => {
     await push(others, queue, bulk('b', 12))
     for (let n = 0; n < 12; n += 1) await push(others, queue, bulk(`c${n}`, 1))
     expect(await stage.rows(queue, 'b')).not.toEqual([])
+    // An engine that did not note where items lie sealed them: those of a batch are offloaded too.
+    await stage.forgetRuns(queue)
     const late = stage.engine()
     await raced(
       late,
@@ -459,8 +461,8 @@ describe('Housekeeping that comes late', () => {
   })
 
   it('with pointers moves none of the next life of its queue.', async () => {
-    const { stage, queue, queues: others } = await holding(named('a', 600))
-    await pushOneByOne(others, queue, named('a', 100, 0, 600))
+    const { stage, queue, queues: others } = onSimulated()
+    await pushOneByOne(others, queue, named('a', 700))
     const late = stage.engine()
     await raced(
       late,

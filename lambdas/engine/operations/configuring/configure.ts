@@ -13,7 +13,7 @@ import { configurationBy } from '../../core/queue-patterns.ts'
 import { EPOCH_CHARACTERS, reconfigured } from '../../core/record.ts'
 import { newRecord } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, answer, done, type Outcome, refuse } from '../attempts/decision.ts'
+import { act, again, answer, done, type Outcome, refuse } from '../attempts/decision.ts'
 import { changeOf, type Engine, newMark, readRecord } from '../attempts/engine.ts'
 import { putFirst } from '../attempts/first-record.ts'
 import { configurationByNow, patternsAsKnown, patternsByNow } from '../attempts/patterns.ts'
@@ -65,9 +65,22 @@ export async function unconfigure(
   { ifMatch }: Match = {},
 ): Promise<Configuration> {
   checkQueueId(queue)
-  const applies = await configurationByNow(engine, queue)
+  let applies = await configurationByNow(engine, queue)
+  let readFor = 0
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     const before = record?.configuration ?? applies
+    // The record has seen newer patterns than these: with their revision and older settings, no walk would
+    // mend it. Once for each revision, for a restored table may have none so new.
+    const { patternsRevision: known = 0 } = before
+    if (known > Math.max(applies.patternsRevision ?? 0, readFor)) {
+      readFor = known
+      return act(async () => {
+        // Not by the clock, which may have been set back since they were read.
+        engine.patterns.forget()
+        applies = await configurationByNow(engine, queue)
+        return again(record)
+      })
+    }
     const refused = mismatch(queue, before, ifMatch)
     if (refused !== undefined) return refuse(refused)
     if (record === undefined || before.source.from !== 'queue') return answer(before)

@@ -14,6 +14,8 @@ const TRIES_MAX = 3
 const LEAVES_MAX = 2
 /** The last pop comes after the wait. */
 const LATER_MS = 5_000
+/** The time when it expires is also whose seat it is: two that come in one moment must not have the same. */
+const APART_MS = 1_000
 /**
  * For so long a process asks for no seat once all are taken. Each asking is a write, and one row takes 1,000
  * a second: as many processes as an account has, 1,000, ask 500 times.
@@ -27,8 +29,8 @@ export async function takeSeat(
   untilMs: number,
 ): Promise<Seat | undefined> {
   const { waitingPopsMax: seatsMax, clock, random, seats } = engine
-  const expiresMs = untilMs + LATER_MS
-  if (seatsMax === undefined) return { expiresMs }
+  if (seatsMax === undefined) return { expiresMs: untilMs + LATER_MS }
+  const expiresMs = untilMs + LATER_MS + APART_MS * random()
   if (clock.nowMs() < seats.allTakenUntilMs) return undefined
   let free = Array.from({ length: seatsMax }, (_, n) => `s${n}`)
   for (let tries = 1; tries <= TRIES_MAX && free.length > 0; tries += 1) {

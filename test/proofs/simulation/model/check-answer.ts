@@ -90,7 +90,9 @@ export function checkAnswer(model: Model, operation: Operation): void {
     model.world.violated(rule, `${explanation} (answer of #${operation.id} ${command.verb})`)
   checkSeatLeft(model, operation, say)
   if (outcome.kind === 'unknown') {
-    if (model.world.faultFree) say('without faults every outcome is known', String(outcome.error))
+    if (model.world.faultFree && !hasPurgedTake(model, operation)) {
+      say('without faults every outcome is known', String(outcome.error))
+    }
     return
   }
   if (outcome.kind === 'broken') {
@@ -108,6 +110,17 @@ export function checkAnswer(model: Model, operation: Operation): void {
   }
   const check = checks[command.verb] as ((answer: Answer) => void) | undefined
   check?.({ model, operation, value: outcome.value as Answer['value'], say })
+}
+
+/** A claim took its items, and a purge took them before it could read them. */
+function hasPurgedTake(model: Model, { command, effects }: Operation): boolean {
+  if (command.verb !== 'pop') return false
+  return effects.takes
+    .flatMap(({ stretches }) => stretches)
+    .some(({ epoch, priority, from, to }) => {
+      const log = model.log(command.queue, epoch, priority)
+      return log?.places.slice(from, to).some(({ record }) => record.fate === 'purged') ?? false
+    })
 }
 
 /** The caller's own transaction may lose a race; no other call may ask its caller to try again. */

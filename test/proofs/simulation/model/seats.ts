@@ -44,6 +44,7 @@ export class Seats {
 
 /** A seat outlives the wait it is for by so long. */
 export const LATER_MS = 5_000
+const APART_MS = 1_000
 
 export function noteSeats(model: Model, { pk, sk, newItem }: Change): void {
   if (pk !== seatsKey.pk || sk !== seatsKey.sk) return
@@ -74,7 +75,7 @@ export function noteSeats(model: Model, { pk, sk, newItem }: Change): void {
     if (was > nowMs + world.skewMaxMs) {
       model.violated('nobody is driven off a seat', `${seat} was taken until ${was}`)
     }
-    if (is > nowMs + world.skewMaxMs + waitSeconds * 1_000 + LATER_MS) {
+    if (is > nowMs + world.skewMaxMs + waitSeconds * 1_000 + LATER_MS + APART_MS) {
       model.violated('every seat expires', `${seat} is taken until ${is}`)
     }
     operation.effects.seatsTaken += 1
