@@ -2,6 +2,7 @@
 // for, and what all of it costs by list prices.
 
 import type { Queues } from '../lambdas/engine/queues.ts'
+import { seeded } from '../testing/random.ts'
 import type { Bench } from './bench.ts'
 import { type Fixture, openFixture } from './fixture.ts'
 import { createItems } from './items.ts'
@@ -16,6 +17,8 @@ export type LifePlan = {
   /** Acknowledge with the next pop, or by a call of its own. */
   readonly combined: boolean
   readonly competing: boolean
+  /** Every other push has items that hardly compress, so that its batch lies in S3 and not in rows. */
+  readonly isMixed?: boolean
 }
 
 export type Life = {
@@ -37,12 +40,17 @@ export async function live(bench: Bench, label: string, plan: LifePlan): Promise
   const fixture = openFixture(bench)
   const calls = createCalls(fixture)
   const item = createItems(4)
+  const random = seeded(5)
+  const noise = () => Array.from({ length: 30 }, () => Math.floor(random() * 36 ** 8).toString(36))
   const items = plan.depth * plan.rounds
   let held: string | undefined
 
   for (let round = 0; round < plan.rounds; round++) {
     for (let pushed = 0; pushed < plan.depth; pushed += plan.perPush) {
-      const batch = Array.from({ length: plan.perPush }, () => ({ text: item() }))
+      const isNoisy = plan.isMixed === true && (pushed / plan.perPush) % 2 === 1
+      const batch = Array.from({ length: plan.perPush }, () => ({
+        text: isNoisy ? JSON.stringify(noise()) : item(),
+      }))
       await calls.timed(() => fixture.queues.push(queue, { items: batch }))
       if (pushed % 5000 === 0) bench.progress(`${label}: pushed ${round * plan.depth + pushed}`)
     }

@@ -10,6 +10,8 @@ type Bars = {
   /** A million items, all in. */
   readonly dollars: number
   readonly aim: number
+  /** Also with batches on both sides of the size from which they go to S3. */
+  readonly isMixedToo?: boolean
 }
 
 const DEEP = 100_000
@@ -32,6 +34,11 @@ const bulk = (name: string, bars: Bars): Scenario => ({
       rows.push(
         ...(await lifeRows(bench, this.title, `deep, ${mode.label}`, deep, bars.deep, bars)),
       )
+    }
+    if (bars.isMixedToo === true) {
+      const mixed = { ...modes[0].how, perPush, depth: bench.count(DEEP), rounds: 1, isMixed: true }
+      const label = 'deep, combined, in rows and in S3 in turns'
+      rows.push(...(await lifeRows(bench, this.title, label, mixed, bars.deep, bars)))
     }
     return rows
   },
@@ -77,6 +84,7 @@ export const bulk100 = bulk('bulk-100', {
   deep: 0.3,
   dollars: 0.2,
   aim: sqsFifoBestDollarsPerMillion,
+  isMixedToo: true,
 })
 export const bulk1000 = bulk('bulk-1000', {
   perPush: 1000,

@@ -57,11 +57,19 @@ const segmentCells = (lane: LaneState): [string, string, string] => [
   placesOf(lane),
 ]
 
-function placesOf({ stored }: LaneState): string {
+/** What the record does not know is left out of the stretches, and named here. */
+export function placesOf({
+  stored,
+  head,
+  end,
+}: Pick<LaneState, 'stored' | 'head' | 'end'>): string {
   const counts = new Map<string, number>()
+  let unknown = end - head
   for (const { from, to, in: place } of stored) {
     counts.set(place, (counts.get(place) ?? 0) + to - from)
+    unknown -= to - from
   }
+  if (unknown > 0) counts.set('unknown', unknown)
   return [...counts].map(([place, count]) => `${place} ${grouped(count)}`).join(', ')
 }
 

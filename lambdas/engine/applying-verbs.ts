@@ -16,7 +16,7 @@ export type InboxMessage = {
 export type Applied = {
   /** So many messages, the first ones, need not come again. */
   readonly settled: number
-  /** Of these: pushed now, pushed before, and gone to the dead letters. */
+  /** Of these: pushed now, pushed before, and gone to the dead letters, or given up. */
   readonly pushed: number
   readonly repeated: number
   readonly refused: number
@@ -34,6 +34,10 @@ export interface ApplyingVerbs {
   apply(
     queue: string,
     messages: readonly InboxMessage[],
-    request?: { readonly deadlineMs?: number },
+    request?: {
+      readonly deadlineMs?: number
+      /** Keeps a message that a dead-letter queue does not take: it has no dead letters of its own. */
+      readonly giveUp?: (message: InboxMessage, reason: string) => Promise<void>
+    },
   ): Promise<Applied>
 }

@@ -75,6 +75,7 @@ export function createEngine(options: QueuesOptions): Engine {
     random,
     memory: new BoundedCache(REMEMBERED_RECORD_BYTES_MAX),
     alone: new WeakSet(),
+    behind: new WeakSet(),
     limitsSeenMs: new WeakMap(),
     slots: createSlotLimiter({ dynamo, clock, random }),
     patterns: new KeptReading(clock, () => readQueuePatterns({ dynamo })),

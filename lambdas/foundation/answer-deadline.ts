@@ -23,7 +23,7 @@ export async function withinDeadline<T>(
   let deadline: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     deadline = afterReading(ms, () => {
-      const error = timeoutError(`no answer within ${ms} ms`)
+      const error = timeoutError(`there was no answer within ${ms} ms`)
       reject(error)
       controller.abort(error)
     })

@@ -34,6 +34,7 @@ const byName: Readonly<Record<string, Failure>> = {
   TransactionInProgressException: 'conflict',
   SlowDown: 'throttled',
   RequestNotSentError: 'unsent',
+  RequestNotMadeError: 'refused',
   CredentialsProviderError: 'refused',
   NoSuchKey: 'missing',
   NotFound: 'missing',

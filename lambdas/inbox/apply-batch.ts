@@ -12,8 +12,11 @@ import type { ApplyPort } from './sqs.ts'
 /** Nothing new is sent to the table from then on: its last answer, and a word to SQS, take 3 s each at most. */
 const LEAVE_MS = 8_000
 
-/** A group that has to wait is tried after 2 s, then after twice as long each time, up to a quarter of an hour. */
-const DELAY_SECONDS_MAX = 900
+/**
+ * A group that has to wait is tried after 2 s, then after twice as long each time, up to 18 minutes. SQS gives out
+ * a message a thousand times: that is twelve days, and so most of the 14 that it keeps one, but not more.
+ */
+export const DELAY_SECONDS_MAX = 1_080
 
 type BatchReport = {
   readonly answer: SQSBatchResponse
@@ -49,12 +52,13 @@ export async function applyBatch(
 
   const visit = async (group: Group): Promise<void> => {
     const { settled, error } = await (isQueueId(group.id)
-      ? apply(queues, group, { nowMs: nowMs(), deadlineMs }, counts)
-      : giveUp(port, group, counts)
+      ? apply(queues, port, group, { nowMs: nowMs(), deadlineMs }, counts)
+      : giveUpAll(port, group, counts)
     ).catch((error: unknown): Outcome => ({ settled: 0, error }))
     const left = group.records.slice(settled)
     if (left.length === 0) return
     failed.push(...left)
+    tally.most('InboxWaiting', secondsInInbox(left[0] as SQSRecord, nowMs()))
     const seconds = secondsUntilNext(left[0] as SQSRecord, error)
     const fields = { queue: group.id, messages: left.length, seconds, error: describeError(error) }
     log.write(mayPass(error) ? 'warn' : 'error', 'messages have to wait', fields)
@@ -98,6 +102,7 @@ function groupsOf(records: readonly SQSRecord[]): Group[] {
 
 async function apply(
   queues: Pick<Queues, 'apply'>,
+  port: ApplyPort,
   { id, records }: Group,
   { nowMs, deadlineMs }: { readonly nowMs: number; readonly deadlineMs: number },
   counts: Counts,
@@ -105,7 +110,11 @@ async function apply(
   const messages = records.map((record) =>
     readMessage(hashOf(record.eventSourceARN), record, nowMs),
   )
-  const applied = await queues.apply(id, messages, { deadlineMs })
+  const applied = await queues.apply(id, messages, {
+    deadlineMs,
+    giveUp: (message, reason) =>
+      giveUp(port, id, records[messages.indexOf(message)] as SQSRecord, reason),
+  })
   counts.pushed += applied.itemsPushed
   counts.applied += applied.pushed
   counts.repeated += applied.repeated
@@ -115,13 +124,15 @@ async function apply(
 }
 
 /** A group that is no queue: its messages are kept for a person, one by one, in order. */
-async function giveUp(port: ApplyPort, { id, records }: Group, counts: Counts): Promise<Outcome> {
+async function giveUpAll(
+  port: ApplyPort,
+  { id, records }: Group,
+  counts: Counts,
+): Promise<Outcome> {
   let settled = 0
-  for (const { messageId, body, messageAttributes } of records) {
-    const idempotencyKey = messageAttributes[KEY_ATTRIBUTE]?.stringValue
-    const message = { queue: id, body, deduplicationId: messageId, idempotencyKey }
+  for (const record of records) {
     try {
-      await port.giveUp(message, 'The group of this message is not the id of a queue')
+      await giveUp(port, id, record, 'The group of this message is not the id of a queue')
     } catch (error) {
       return { settled, error }
     }
@@ -131,12 +142,25 @@ async function giveUp(port: ApplyPort, { id, records }: Group, counts: Counts): 
   return { settled }
 }
 
+function giveUp(
+  port: ApplyPort,
+  queue: string,
+  { messageId, body, messageAttributes }: SQSRecord,
+  reason: string,
+): Promise<void> {
+  const idempotencyKey = messageAttributes[KEY_ATTRIBUTE]?.stringValue
+  return port.giveUp({ queue, body, deduplicationId: messageId, idempotencyKey }, reason)
+}
+
 /** What a person need not look at before it lasts. */
 const mayPass = (error: unknown): boolean => error instanceof QueueError && error.retryable
+
+const secondsInInbox = ({ attributes }: SQSRecord, nowMs: number): number =>
+  Math.round((nowMs - (Number(attributes.SentTimestamp) || nowMs)) / 1_000)
 
 function secondsUntilNext({ attributes }: SQSRecord, error: unknown): number {
   const received = Number(attributes.ApproximateReceiveCount) || 1
   const askedMs = error instanceof QueueError ? (error.retryAfterMs ?? 0) : 0
-  const seconds = Math.max(Math.ceil(askedMs / 1_000), 2 ** Math.min(received, 10))
+  const seconds = Math.max(Math.ceil(askedMs / 1_000), 2 ** Math.min(received, 11))
   return Math.min(seconds, DELAY_SECONDS_MAX)
 }

@@ -16,6 +16,10 @@ export const MESSAGE_BYTES_MAX = 1024 * 1024
 /** Its name, type and longest value, for any message, so that the limit is the same with and without a key. */
 const ATTRIBUTE_BYTES = 256
 
+/** What SQS counts of an attribute. */
+export const attributeBytes = (name: string, value: string): number =>
+  Buffer.byteLength(name) + 'String'.length + Buffer.byteLength(value)
+
 /** A push on its way into the inbox. */
 export type Message = {
   readonly queue: string

@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
 import { createRequestHandler } from '../foundation/network/request-handler.ts'
-import { KEY_ATTRIBUTE, type Message } from './message.ts'
+import { attributeBytes, KEY_ATTRIBUTE, MESSAGE_BYTES_MAX, type Message } from './message.ts'
 import type { SendPort } from './send.ts'
 
 /** A message that failed: when to try its group again, and what names this delivery of it. */
@@ -11,7 +11,7 @@ export type Delayed = { readonly receiptHandle: string; readonly seconds: number
 export type ApplyPort = {
   /** Tries these messages again after so long, instead of after the queue's visibility timeout. */
   delay(messages: readonly Delayed[]): Promise<void>
-  /** Keeps a message that belongs to no queue, with the reason. */
+  /** Keeps a message that can go nowhere else; with the reason, where there is room for it beside the message. */
   giveUp(message: Message, reason: string): Promise<void>
 }
 
@@ -42,7 +42,8 @@ export const applyFrom = (
   async giveUp(message, reason) {
     const { client, SendMessageCommand } = await sqs()
     const { MessageAttributes, ...input } = inputOf(message)
-    const attributes = { ...MessageAttributes, reason: text(reason) }
+    const hasRoom = bytesOf(message) + attributeBytes('reason', reason) <= MESSAGE_BYTES_MAX
+    const attributes = { ...MessageAttributes, ...(hasRoom && { reason: text(reason) }) }
     const command = { QueueUrl: failuresUrl, ...input, MessageAttributes: attributes }
     await client.send(new SendMessageCommand(command))
   },
@@ -56,6 +57,10 @@ const inputOf = ({ queue, body, deduplicationId, idempotencyKey }: Message) => (
     MessageAttributes: { [KEY_ATTRIBUTE]: text(idempotencyKey) },
   }),
 })
+
+const bytesOf = ({ body, idempotencyKey }: Message): number =>
+  Buffer.byteLength(body) +
+  (idempotencyKey === undefined ? 0 : attributeBytes(KEY_ATTRIBUTE, idempotencyKey))
 
 const text = (StringValue: string) => ({ DataType: 'String', StringValue })
 

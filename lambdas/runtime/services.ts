@@ -53,7 +53,7 @@ type Moved = Parameters<NonNullable<Parameters<typeof createQueues>[0]['onSegmen
 
 function countSegment({ kind, ms, failed }: Moved): void {
   const tally = currentTally()
-  if (kind === 'load') tally?.most('SegmentLoadTime', ms)
+  if (kind === 'load' && !failed) tally?.most('SegmentLoadTime', ms)
   if (failed) tally?.count(kind === 'load' ? 'SegmentLoadFailures' : 'SegmentOffloadFailures', 1)
 }
 

@@ -214,7 +214,7 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
         periods: 1,
       },
     }),
-    ...(inbox && inboxAlarms(inbox)),
+    ...(inbox && inboxAlarms(inbox, serviceName)),
     ...Object.fromEntries(
       Object.entries(refusedMetrics(table.tableName, minute)).map(([id, metric]) => [
         `AQueueIsHot${camelCase(id)}`,
@@ -243,7 +243,10 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
   }
 }
 
-const inboxAlarms = ({ queue, failures }: NonNullable<Watched['inbox']>) => ({
+const inboxAlarms = (
+  { queue, failures }: NonNullable<Watched['inbox']>,
+  serviceName: string,
+): Readonly<Record<string, Definition>> => ({
   InboxIsBehind: {
     felt: 'Items that were accepted arrive late in their queues: one has waited in the inbox for ten minutes.',
     page: 'docs/inbox.md',
@@ -251,6 +254,20 @@ const inboxAlarms = ({ queue, failures }: NonNullable<Watched['inbox']>) => ({
     metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, ...minute }),
     limit: { above: 600 },
     periods: 3,
+  },
+  // SQS leaves a message that it gave out three times out of its age, and what waits is given out often.
+  InboxMessagesWait: {
+    felt: 'Items that were accepted arrive late in their queues: the inbox could not apply one for ten minutes.',
+    page: 'docs/inbox.md',
+    section: 'the-inbox-is-behind',
+    metric: serviceMetric(serviceName, 'InboxWaiting', {
+      statistic: Stats.MAXIMUM,
+      ...fiveMinutes,
+    }),
+    limit: { above: 600 },
+    // What waits is tried every 18 minutes at the least.
+    periods: 1,
+    of: 5,
   },
   InboxGaveUp: {
     felt: 'Items that were accepted are in no queue: the inbox gave up on them.',

@@ -131,7 +131,6 @@ export const applyInboxSetting: FunctionSetting = {
   // As a push: ten messages are one append, or ten side by side.
   memoryMb: REQUEST_MB,
   // An append that waits for a throttled table gives up after some seconds; what is left then comes again.
-  // The inbox hides a batch for six times as long, which is how late a batch comes again that died.
   timeoutSeconds: 30,
 }
 

@@ -10,7 +10,6 @@ import {
 import { Duration } from 'aws-cdk-lib/core'
 import { Construct } from 'constructs'
 import { acceptFindings } from './accept-findings.ts'
-import { applyInboxSetting } from './function-settings.ts'
 import { kept } from './kept.ts'
 
 type InboxProps = { readonly throwaway: boolean }
@@ -20,6 +19,13 @@ export const INBOX_CONCURRENCY = 5
 
 /** The most there is. Waiting keeps a group's order, which what is behind this would lose. */
 const RECEIVES_MAX = 1_000
+
+/**
+ * How late a batch comes again whose function could not say when: because it died, or does not even start. A
+ * thousand times this is twelve days and a half: SQS hands a message on only then, and before it deletes it, after
+ * 14. The function waits no longer by itself. AWS advises six times its time or more.
+ */
+const HIDDEN_FOR = Duration.minutes(18)
 
 /**
  * A queue of SQS before all others: what is in it was accepted, and is applied in order, once. A group is
@@ -52,8 +58,7 @@ export class Inbox extends Construct {
     this.failures = new Queue(this, 'Failures', common)
     this.queue = new Queue(this, 'Default', {
       ...common,
-      // As AWS advises: a batch that is being tried is not given to another function.
-      visibilityTimeout: Duration.seconds(6 * applyInboxSetting.timeoutSeconds),
+      visibilityTimeout: HIDDEN_FOR,
       deadLetterQueue: { queue: this.failures, maxReceiveCount: RECEIVES_MAX },
     })
     const last = 'This is where failures end up: a queue behind it would be looked at by nobody.'

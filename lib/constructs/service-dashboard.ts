@@ -162,6 +162,10 @@ const inbox = (
     serviceMetric(serviceName, 'InboxRefused', { label: 'messages refused' }),
   ]),
   graph('Inbox behind, seconds', [
+    serviceMetric(serviceName, 'InboxWaiting', {
+      statistic: Stats.MAXIMUM,
+      label: 'oldest that has to wait',
+    }),
     queue.metricApproximateAgeOfOldestMessage({
       statistic: Stats.MAXIMUM,
       label: 'oldest message',

@@ -52,6 +52,6 @@ export const storageAccess = {
   },
   Housekeep: moveItems,
   Health: undefined,
-  /** A push, by another way. */
-  ApplyInbox: moveItems,
+  /** A push, by another way: of several keys together it looks up the receipts together. */
+  ApplyInbox: { ...moveItems, table: [...moveItems.table, 'dynamodb:BatchGetItem'] },
 } as const satisfies Record<FunctionName | 'ApplyInbox', StorageAccess | undefined>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { InboxMessage } from '../../lambdas/engine/queues.ts'
 import { message, messages, refused, textsFrom } from './messages.ts'
 import { onSimulated, openSimulated, useEmbedded } from './stage.ts'
 import { drain, named, popItems, push, textsOf } from './traffic.ts'
@@ -104,11 +105,79 @@ describe('A message that cannot be pushed', () => {
     expect(await drain(stage.engine(), `${queue}-deadletter`)).toHaveLength(1)
   })
 
+  it('holds up nothing where its dead letters have a thousand priorities: it goes to the nearest.', async () => {
+    const { stage, queue } = onSimulated()
+    const dead = `${queue}-deadletter`
+    for (const from of [10, 510]) {
+      const items = Array.from({ length: 500 }, (_, n) => ({ text: '1', priority: from + n }))
+      await stage.engine().push(dead, { items })
+    }
+    expect(await stage.engine().apply(queue, [refused(1), message(2)])).toMatchObject({
+      settled: 2,
+    })
+    const { items } = await popItems(stage.engine(), dead, { count: 2 })
+    expect(items.map(({ text, priority }) => [text, priority])).toEqual([
+      ['1', 10],
+      ['"bad1"', 10],
+    ])
+  })
+
   it('is pushed as it came where the queue itself is for dead letters.', async () => {
     const { stage, queue } = onSimulated()
     const dead = `${queue}-deadletter`
     expect(await stage.engine().apply(dead, [refused(1)])).toMatchObject({ pushed: 1 })
     expect(textsOf(await drain(stage.engine(), dead))).toEqual(['"bad1"'])
+  })
+})
+
+describe('A message for a dead-letter queue', () => {
+  const scene = () => {
+    const { stage, queue } = onSimulated()
+    const dead = `${queue}-deadletter`
+    const givenUp: (readonly [number, string])[] = []
+    const giveUp = async ({ items }: InboxMessage, reason: string) => {
+      givenUp.push([items.length, reason])
+    }
+    const apply = (...batch: InboxMessage[]) => stage.engine().apply(dead, batch, { giveUp })
+    return { stage, dead, givenUp, apply }
+  }
+
+  it('is given up where its key came with other items, and what is behind it goes on.', async () => {
+    const { stage, dead, givenUp, apply } = scene()
+    await stage.engine().push(dead, { items: named('x', 1), idempotencyKey: 'k' })
+    const used = message(1, { idempotencyKey: 'k' })
+    expect(await apply(used, message(2))).toMatchObject({ settled: 2, pushed: 1, refused: 1 })
+    expect(givenUp).toEqual([[1, expect.stringContaining('another body')]])
+  })
+
+  it('that was given up is not pushed when the key is forgotten.', async () => {
+    const { stage, dead, apply } = scene()
+    await stage.engine().push(dead, { items: named('x', 1), idempotencyKey: 'k' })
+    const used = message(1, { idempotencyKey: 'k' })
+    await apply(used)
+    stage.clock.pass(2 * DAY_MS)
+    expect(await apply(used)).toMatchObject({ settled: 1, repeated: 1 })
+    expect(textsOf(await drain(stage.engine(), dead))).toEqual(['"x0"'])
+  })
+
+  it('waits for room as long as any other, and is then given up.', async () => {
+    const { stage, dead, givenUp, apply } = scene()
+    await stage.engine().configure(dead, { capacity: 1 })
+    const late = message(2, { waitsUntilMs: stage.clock.nowMs() + DAY_MS })
+    expect(await apply(message(1), late)).toMatchObject({ settled: 1 })
+    stage.clock.pass(DAY_MS)
+    expect(await apply(late)).toMatchObject({ settled: 1, refused: 1 })
+    expect(givenUp).toEqual([[1, expect.stringContaining('waited too long')]])
+  })
+
+  it('waits while nobody can keep it, and is not passed over.', async () => {
+    const { stage, dead, apply, givenUp } = scene()
+    await stage.engine().push(dead, { items: named('x', 1), idempotencyKey: 'k' })
+    const used = message(1, { idempotencyKey: 'k' })
+    const giveUp = () => Promise.reject(new Error('away'))
+    expect(await stage.engine().apply(dead, [used], { giveUp })).toMatchObject({ settled: 0 })
+    expect(await apply(used)).toMatchObject({ settled: 1, refused: 1 })
+    expect(givenUp).toHaveLength(1)
   })
 })
 
@@ -162,9 +231,22 @@ describe('A queue without room', () => {
     expect(textsOf(await drain(stage.engine(), queue))).toEqual(textsFrom(4, 5))
   })
 
+  it('gives up at once what can never fit, and what is behind it goes on.', async () => {
+    const { stage, queue } = onSimulated()
+    await stage.engine().configure(queue, { capacity: 2 })
+    const large = message(2, { items: named('large', 3) })
+    const applied = await stage.engine().apply(queue, [message(1), large, message(3), message(4)])
+    expect(applied).toMatchObject({ settled: 3, pushed: 2, refused: 1 })
+    expect(applied).toMatchObject({ error: { code: 'QUEUE_FULL' } })
+    const { items } = await popItems(stage.engine(), `${queue}-deadletter`, { count: 10 })
+    expect(items.map(({ text, reason }) => [text, reason])).toEqual(
+      [0, 1, 2].map((n) => [`"large${n}"`, expect.stringContaining('Its 3 items never fit')]),
+    )
+  })
+
   it('gives up a message that has waited too long, with its items and priorities, and the reason.', async () => {
     const { stage, queue } = onSimulated()
-    await stage.engine().configure(queue, { capacity: 1 })
+    await stage.engine().configure(queue, { capacity: 2 })
     const waitsUntilMs = stage.clock.nowMs() + DAY_MS
     const items = [...named('a', 1, 7), ...named('b', 1, 2)]
     const late = message(2, { items, waitsUntilMs })

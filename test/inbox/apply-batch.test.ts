@@ -90,6 +90,20 @@ describe('A batch of the inbox', () => {
     expect(givenUp[0]?.reason).toContain('not the id of a queue')
   })
 
+  it('keeps for a person what a dead-letter queue does not take.', async () => {
+    const { apply, givenUp, left, stage } = scene()
+    await stage.engine().push('q-deadletter', { items: [{ text: '0' }], idempotencyKey: 'k' })
+    const batch = [record('q-deadletter', 1, { key: 'k' }), record('q-deadletter', 2)]
+    expect(failuresOf(await apply(...batch))).toEqual([])
+    expect(givenUp).toEqual([
+      {
+        message: expect.objectContaining({ body: '{"item":1}', idempotencyKey: 'k' }),
+        reason: expect.stringContaining('another body'),
+      },
+    ])
+    expect(await left('q-deadletter')).toEqual(['0', '2'])
+  })
+
   it('repeats none of an earlier push with the same key.', async () => {
     const { apply, left, queue, stage } = scene()
     await stage.engine().push(queue, { items: [{ text: '1' }], idempotencyKey: 'k' })
@@ -111,8 +125,9 @@ describe('A group that has to wait', () => {
     [1, 2],
     [4, 16],
     [9, 512],
-    [10, 900],
-    [500, 900],
+    [10, 1_024],
+    [11, 1_080],
+    [500, 1_080],
   ])('is tried again, the %ith time after %i seconds.', async (received, seconds) => {
     const { apply, delayed, queue, stage } = scene()
     await stage.engine().configure(queue, { capacity: 1 })
@@ -142,6 +157,20 @@ describe('A group that has to wait', () => {
     stage.clock.pass(1_000)
     expect(failuresOf(await apply(...batch))).toEqual([])
     expect(await left(`${queue}-deadletter`)).toEqual(['2'])
+  })
+
+  it('tells how long it has waited, which SQS does not count: the longest of all groups.', async () => {
+    const { apply, queue, stage, tally } = scene()
+    await stage.engine().configure(queue, { capacity: 1 })
+    await stage.engine().configure('b', { capacity: 1 })
+    const sentMs = stage.clock.nowMs()
+    const sent = (group: string, number: number, beforeMs = 0) =>
+      record(group, number, { sentMs: sentMs - beforeMs })
+    await apply(sent(queue, 1), sent('b', 2))
+    expect(tally.metrics.get('InboxWaiting')).toBeUndefined()
+    stage.clock.pass(700_000)
+    await apply(sent(queue, 3), sent('b', 4, 9_000), sent(queue, 5))
+    expect(tally.metrics.get('InboxWaiting')).toBe(709)
   })
 
   it('waits while the table is away, for as long as that takes.', async () => {

@@ -56,6 +56,7 @@ describe('Alarms', () => {
       'EventsAreLate',
       'EventsWereGivenUp',
       'InboxIsBehind',
+      'InboxMessagesWait',
       'InboxGaveUp',
       'AQueueIsHotWrites',
       'AQueueIsHotReads',

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { InboxMessage } from '../../lambdas/engine/queues.ts'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { message, messages, refused as refusedMessage } from '../engine/messages.ts'
 import { type EngineOnWire, onSimulated, openSimulated, type Stage } from '../engine/stage.ts'
 import {
   bulky,
@@ -54,12 +56,13 @@ function needed({ service, name, input }: Request): string[] {
   return [`${actions[name]} on ${service === 's3' ? 'StorageSegments/*' : `StorageTable${index}`}`]
 }
 
+type RoleName = FunctionName | 'ApplyInbox'
 type Role = { readonly granted: ReadonlySet<string>; readonly used: Set<string> }
 
-const roles = new Map<FunctionName, Role>()
+const roles = new Map<RoleName, Role>()
 const refused: string[] = []
 
-function roleOf(name: FunctionName): Role {
+function roleOf(name: RoleName): Role {
   const lines = rightsOf(resources, name).filter((line) =>
     /Storage(Table|Segments)(\/| |$)/.test(line),
   )
@@ -69,7 +72,7 @@ function roleOf(name: FunctionName): Role {
 }
 
 /** An engine in a fresh environment of this function. */
-function as(stage: Stage, name: FunctionName, before?: Steering['before']): EngineOnWire {
+function as(stage: Stage, name: RoleName, before?: Steering['before']): EngineOnWire {
   const { granted, used } = roleOf(name)
   return stage.engine({
     async before(request, number) {
@@ -117,6 +120,27 @@ async function deepQueue(stage: Stage, popped = 0): Promise<string> {
   return queue
 }
 
+/** Its lanes are used up, and a run waits to be cleared away. */
+async function withoutLanes() {
+  const { stage, queue } = onSimulated()
+  await as(stage, 'Manage').configure(queue, { segmentSize: 10 })
+  await push(
+    as(stage, 'Push'),
+    queue,
+    large('last', 60).map((item) => ({ ...item, priority: 9_999 })),
+  )
+  for (let from = 0; from < 999; from += 37) {
+    const items = Array.from({ length: 37 }, (_, n) => ({ text: '1', priority: from + n }))
+    await push(as(stage, 'Push'), queue, items)
+  }
+  for (let left = 999; left > 0; left -= 37) {
+    await popItems(as(stage, 'Pop'), queue, { count: 37 })
+  }
+  // Of what no seal noted, the run copies even what lies in a batch in S3.
+  await stage.forgetRuns(queue)
+  return { stage, queue }
+}
+
 const runs: (() => Promise<void>)[] = []
 
 /** A test that is also part of the last one, and runs once. */
@@ -148,23 +172,35 @@ describe('Under the rights of its function, the engine', () => {
   })
 
   uses('pushes into a queue with no lane left, which takes some housekeeping.', async () => {
-    const { stage, queue } = onSimulated()
-    await as(stage, 'Manage').configure(queue, { segmentSize: 10 })
-    await push(
-      as(stage, 'Push'),
-      queue,
-      large('last', 60).map((item) => ({ ...item, priority: 9_999 })),
-    )
-    for (let from = 0; from < 999; from += 37) {
-      const items = Array.from({ length: 37 }, (_, n) => ({ text: '1', priority: from + n }))
-      await push(as(stage, 'Push'), queue, items)
-    }
-    for (let left = 999; left > 0; left -= 37) {
-      await popItems(as(stage, 'Pop'), queue, { count: 37 })
-    }
-    // Of what no seal noted, the run copies even what lies in a batch in S3.
-    await stage.forgetRuns(queue)
+    const { stage, queue } = await withoutLanes()
     await push(as(stage, 'Push'), queue, [{ text: '1', priority: 5_000 }])
+  })
+
+  uses('applies the inbox: keys together, what is refused, large, full or too often.', async () => {
+    const { stage, queue } = onSimulated()
+    const apply = (...batch: InboxMessage[]) => as(stage, 'ApplyInbox').apply(queue, batch)
+    const keyed = [1, 2].map((number) => message(number, { idempotencyKey: `k${number}` }))
+    expect(await apply(...keyed, refusedMessage(3))).toMatchObject({ settled: 3, pushed: 2 })
+    const bulk = { ...refusedMessage(4), items: large('dead', 100, 10_000) }
+    expect(await apply(bulk, message(5, { items: large('a') }))).toMatchObject({ settled: 2 })
+    const late = { waitsUntilMs: 0, items: large('late') }
+    await as(stage, 'Manage').configure(queue, { capacity: 1 })
+    expect(await apply(message(6, late), message(7))).toMatchObject({
+      settled: 1,
+      error: { code: 'QUEUE_FULL' },
+    })
+    const pushLimit = { maxRequests: 1, windowMillis: 60_000 }
+    await as(stage, 'Manage').configure(queue, { capacity: 5_000, pushLimit })
+    const limited = as(stage, 'ApplyInbox')
+    await limited.apply(queue, [message(7)])
+    const { error } = await limited.apply(queue, [message(8)])
+    expect(error).toMatchObject({ code: 'RATE_LIMITED' })
+  })
+
+  uses('applies the inbox to a queue with no lane left.', async () => {
+    const { stage, queue } = await withoutLanes()
+    const batch = [message(1, { items: [{ text: '1', priority: 5_000 }] }), ...messages(2, 3)]
+    expect(await as(stage, 'ApplyInbox').apply(queue, batch)).toMatchObject({ settled: 3 })
   })
 
   uses('pops of either kind, from the record, from rows, from a batch and from S3.', async () => {
@@ -278,6 +314,6 @@ describe('Under the rights of its function, the engine', () => {
       [...granted].filter((right) => !used.has(right)).map((right) => `${name}: ${right}`),
     )
     expect({ refused, unused }).toEqual({ refused: [], unused: [] })
-    expect(roles.size).toBe(7)
+    expect(roles.size).toBe(8)
   })
 })

@@ -4,6 +4,7 @@
 import { Duration } from 'aws-cdk-lib/core'
 import { expect, it } from 'vitest'
 import { tableDefinition } from '../../lambdas/foundation/table.ts'
+import { DELAY_SECONDS_MAX } from '../../lambdas/inbox/apply-batch.ts'
 import { aLane, aRecord } from '../engine/core/a-record.ts'
 import { storedOf } from '../engine/store/an-update.ts'
 import { nameOf } from './rights.ts'
@@ -348,7 +349,18 @@ it('Several sweepers are called side by side, each for its part of the shards, a
   expect(new Set(callers)).toEqual(new Set(rules.map(([id]) => id)))
 })
 
-it('A batch of the inbox that died comes again after six times the time of its function.', () => {
+it('The inbox hides a batch for as long as AWS advises, and as long as the function waits by itself.', () => {
   const { Timeout } = kept.ApplyInbox?.Properties ?? {}
-  expect(kept.Inbox?.Properties.VisibilityTimeout).toBe(6 * Timeout)
+  const { VisibilityTimeout } = kept.Inbox?.Properties ?? {}
+  expect(VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout)
+  expect(VisibilityTimeout).toBe(DELAY_SECONDS_MAX)
+})
+
+it('What a function that cannot start leaves is in the inbox for twelve days, and is then kept before SQS deletes it.', () => {
+  const { VisibilityTimeout, MessageRetentionPeriod, RedrivePolicy } = kept.Inbox?.Properties ?? {}
+  const givenOutForSeconds = RedrivePolicy.maxReceiveCount * VisibilityTimeout
+  expect(givenOutForSeconds).toBeGreaterThan(12 * 86_400)
+  // A poll may come two minutes late each time.
+  const lateSeconds = RedrivePolicy.maxReceiveCount * 120
+  expect(givenOutForSeconds + lateSeconds).toBeLessThan(MessageRetentionPeriod)
 })

@@ -13,7 +13,7 @@ describe('Without an inbox', () => {
       [
         ...['ApplyInbox', 'ApplyInboxLogs', 'ApplyInboxRole', 'ApplyInboxRoleDefaultPolicy'],
         ...['Inbox', 'InboxPolicy', 'InboxMapping', 'InboxFailures', 'InboxFailuresPolicy'],
-        ...['AlarmsInboxIsBehind', 'AlarmsInboxGaveUp'],
+        ...['AlarmsInboxIsBehind', 'AlarmsInboxMessagesWait', 'AlarmsInboxGaveUp'],
       ].sort(),
     )
     expect(Object.keys(off.resources).filter((id) => !(id in resources))).toEqual([])

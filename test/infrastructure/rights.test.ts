@@ -53,6 +53,7 @@ const rights: Readonly<Record<string, readonly string[]>> = {
   Announce: [...readStream, 'events:PutEvents on EventsBus', 'sqs:SendMessage on EventsFailures'],
   ApplyInbox: [
     ...moveItems,
+    'dynamodb:BatchGetItem on StorageTable',
     ...['ChangeMessageVisibility', 'DeleteMessage', 'ReceiveMessage'].map(
       (it) => `sqs:${it} on Inbox`,
     ),

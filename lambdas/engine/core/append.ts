@@ -11,7 +11,7 @@ import {
   placesOf,
 } from './notes.ts'
 import type { PushItem } from './push-request.ts'
-import { endOf, type QueueRecord } from './record.ts'
+import { endOf, type Lane, type QueueRecord } from './record.ts'
 import { isApplied, type Sequence } from './sequence.ts'
 
 /** What one append adds to the record, all or nothing. It may bring several pushes. */
@@ -151,6 +151,15 @@ export function startsAfterAppend(append: Append, record: QueueRecord): Map<numb
   }
   return starts
 }
+
+/** The same with the epochs of the lanes. */
+export const placedAt = (record: QueueRecord, starts: ReadonlyMap<number, number>): Placed =>
+  new Map(
+    [...starts].map(([priority, start]) => {
+      const { epoch } = record.lanes.get(priority) as Lane
+      return [priority, { epoch, start }]
+    }),
+  )
 
 /** Where a push finds its own entries (tags make them its own), after its answer was lost. */
 export function findAppend(append: Append, record: QueueRecord): Map<number, number> | undefined {

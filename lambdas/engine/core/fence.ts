@@ -3,7 +3,7 @@ import { bringsSomethingBack, hasFree, isNotable } from './flags.ts'
 import { housekeepingDue } from './housekeeping.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
-import { withNumbers } from './notes.ts'
+import { withNumbers, withoutExpired } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { neededUntilMs } from './sequence.ts'
@@ -62,7 +62,7 @@ export function fenced(
   options: FenceOptions,
 ): FencedChange {
   const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
-  const pruned = withNumbers(before, pruneTails(before, draft))
+  const pruned = withNumbers(before, withoutExpired(pruneTails(before, draft), nowMs))
   const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
   const becomesDry = setsDry && !before.dry && !hasFree(pruned)
   const counted = {

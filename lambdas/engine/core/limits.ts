@@ -48,11 +48,23 @@ export const THROTTLED_FOR_MS = 2_000
 export const ENTRIES_PER_SEAL = 250
 /** Notes whose receipts one seal writes, of a row each: four requests, side by side. */
 export const NOTES_PER_SEAL = 100
+/** Expired ones that any fenced write takes along, beside what else it does: about as many as a record has. */
+export const NOTES_PER_WRITE = 25
+/**
+ * A note this old is made a receipt by the next that sees it, full tail or not: an hour of writes to the record has
+ * paid for it, and its receipt costs the same now and later.
+ */
+export const NOTES_OLD_MS = 60 * 60_000
 /**
  * Marks of notes that have left which the record keeps, three bytes each, for pushes with a key that were on their
  * way meanwhile: some 0.2 s of a busy queue's.
  */
 export const NOTE_MARKS_KEPT = 64
+/**
+ * How far the clocks of two processes may be apart where a key's time ends: far more than they ever are, and still
+ * little of a key's day.
+ */
+export const CLOCKS_APART_SECONDS = 60 * 60
 /** What an entry costs the tail beyond its text, so that the byte cap bounds the count as well. */
 export const ENTRY_OVERHEAD_BYTES = 8
 /** A push that would add more than this to the tail goes by reference to a batch. */

@@ -1,5 +1,11 @@
 import { decodeReference, isReference, spanOf, tagOf } from './entry.ts'
-import { IDEMPOTENCY_TTL_SECONDS } from './limits.ts'
+import {
+  CLOCKS_APART_SECONDS,
+  IDEMPOTENCY_TTL_SECONDS,
+  NOTE_MARKS_KEPT,
+  NOTES_OLD_MS,
+  NOTES_PER_WRITE,
+} from './limits.ts'
 import type { Lane, QueueRecord } from './record.ts'
 
 /*
@@ -58,8 +64,10 @@ export const noteBytes = (note: string): number =>
 export const anchorOf = (entry: string): string =>
   isReference(entry) ? decodeReference(entry).batch : tagOf(entry)
 
+const encodeTime = (ms: number): string => Math.max(0, ms).toString(36).padStart(TIME_DIGITS, '0')
+
 export function encodeNote({ bodyHash, pushedAtMs, tag, ttlSeconds, places }: Note): string {
-  const time = Math.max(0, pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
+  const time = encodeTime(pushedAtMs)
   const lanes = [...places].map(([priority, place]) => {
     const lane = priority.toString(36)
     if ('epoch' in place) return `${lane}:${place.epoch}${place.start.toString(36)}`
@@ -103,6 +111,17 @@ export const ttlOf = ({ pushedAtMs, ttlSeconds }: Note): number =>
 /** DynamoDB deletes receipts days late, and nobody deletes notes for it: past its time, a key counts as new. */
 export const isOver = (ttl: number, nowMs: number): boolean => ttl <= nowMs / 1000
 
+/** Notes that stayed because nothing was sealed since: all writes pay for them. */
+export function hasOldNotes({ notes }: QueueRecord, nowMs: number): boolean {
+  if (notes.size === 0) return false
+  const before = encodeTime(nowMs - NOTES_OLD_MS)
+  return [...notes.values()].some((note) => note.slice(HASH_CHARACTERS, TAG_AT) < before)
+}
+
+/** By any clock. */
+export const isLongOver = (note: Note, nowMs: number): boolean =>
+  isOver(ttlOf(note) + CLOCKS_APART_SECONDS, nowMs)
+
 /**
  * Where the push's items are. A lane is missing if an engine that knows no notes took its entries off the
  * tail: then nobody can tell any more.
@@ -136,22 +155,26 @@ export function withNumbers(before: QueueRecord, after: QueueRecord): QueueRecor
   for (const [hash, text] of after.notes) {
     const note = decodeNote(text)
     const places = new Map(note.places)
+    let found: Places | undefined
+    let isNumbered = false
     for (const { priority, epoch } of cut) {
       const place = places.get(priority)
       if (place === undefined || 'epoch' in place) continue
-      const start = placesOf(before, note).get(priority)?.start
+      found ??= placesOf(before, note)
+      const start = found.get(priority)?.start
       const sealed = after.lanes.get(priority)?.sealed ?? Number.POSITIVE_INFINITY
       // Its own first item may be further on: what counts is the entry by which it is found.
       if (start === undefined || start - place.offset >= sealed) continue
       places.set(priority, { epoch, start })
-      notes.set(hash, encodeNote({ ...note, places }))
+      isNumbered = true
     }
+    if (isNumbered) notes.set(hash, encodeNote({ ...note, places }))
   }
   return { ...after, notes }
 }
 
 function startOf(lane: Lane, anchor: string, pushedAtMs: number): number | undefined {
-  const time = Math.max(0, pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
+  const time = encodeTime(pushedAtMs)
   let sequence = lane.sealed
   for (const entry of lane.tail) {
     const isIt = isReference(entry)
@@ -186,6 +209,10 @@ export function mayHaveLeft(
   return [...keyHashes].some((hash) => since.includes(markOf(hash)))
 }
 
+/** Of some notes that have left since, the record no longer tells whose they were. */
+export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
+  now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
+
 /**
  * The record without these notes, whose receipts are written. It keeps the marks of so many that have left last:
  * for a push that was on its way meanwhile they tell whether its key is among them. Without a mark it looks again.
@@ -206,4 +233,12 @@ export function withoutNotes(
   const marks = marksMax === 0 ? '' : all.slice(-MARK_CHARACTERS * marksMax)
   const forgotten = record.moved.forgotten + (all.length - marks.length) / MARK_CHARACTERS
   return { ...record, notes, tailBytes, moved: { forgotten, marks } }
+}
+
+/** A fenced write takes notes along whose time was over long ago: their keys are new, and need no receipt. */
+export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
+  if (!hasOldNotes(record, nowMs)) return record
+  const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))
+  const hashes = expired.slice(0, NOTES_PER_WRITE).map(([hash]) => hash)
+  return withoutNotes(record, hashes, NOTE_MARKS_KEPT)
 }

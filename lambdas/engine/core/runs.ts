@@ -8,20 +8,30 @@ import type { Lane } from './record.ts'
 /** Chunk rows; or a batch in rows or in S3, to which a chunk row refers. */
 export type SealedPlace = 'rows' | 'batch-rows' | 'batch-s3'
 
-/** `unknown`: an engine sealed it that did not note where, or the lane has more runs than a record keeps. */
-export type Run = Range & { readonly in: SealedPlace | 'unknown' }
+/**
+ * Of two kinds nothing is told. `unknown`: an engine sealed it that did not note where, or it was joined, and
+ * is worth offloading. `batches`: joined, and better left: some of it lies in batches in S3, or most in batches.
+ */
+export type Run = Range & { readonly in: SealedPlace | 'unknown' | 'batches' }
 
 /**
- * Some four bytes each, so 400 at worst, in a lane where single and bulk pushes took turns. Beyond that the
- * shortest neighbours become one run of which the record does not know.
+ * Runs of a record, shared by its lanes: four bytes each, twelve for the only one of a lane, so less than a
+ * kilobyte however many lanes there are. Every write is billed by the whole record.
  */
-export const RUNS_MAX = 100
+export const RUNS_MAX = 80
+/** Runs of one lane: some 32 bytes, so that pushes that take turns between two kinds pay for next to nothing. */
+export const LANE_RUNS_MAX = 8
 
-/** The lane's runs once these entries are sealed. Those that the head has passed are forgotten. */
-export function runsAfter(lane: Lane, entries: readonly string[]): Run[] {
-  const runs = runsAhead(lane)
-  const knownTo = lane.runs.at(-1)?.to ?? 0
-  const from = Math.max(knownTo, lane.head)
+/** How many runs a lane may have beside those of the others: several while there is plenty, then one. */
+export const runsLeft = (others: number): number =>
+  others >= RUNS_MAX ? 0 : Math.max(1, Math.min(LANE_RUNS_MAX, RUNS_MAX / 2 - others))
+
+/** The lane's runs, `max` at most, once these entries are sealed. Those that the head has passed are forgotten. */
+export function runsAfter(lane: Lane, entries: readonly string[], max = LANE_RUNS_MAX): Run[] {
+  if (max === 0) return []
+  // A record that somebody wrote by hand may know of more than was sealed.
+  const runs = runsAhead(lane).filter(({ to }) => to <= lane.sealed)
+  const from = Math.max(runs.at(-1)?.to ?? 0, lane.head)
   if (from < lane.sealed) join(runs, { from, to: lane.sealed, in: 'unknown' })
   let at = lane.sealed
   for (const entry of entries) {
@@ -29,8 +39,7 @@ export function runsAfter(lane: Lane, entries: readonly string[]): Run[] {
     if (to > lane.head) join(runs, { from: at, to, in: placeOf(entry) })
     at = to
   }
-  while (runs.length > RUNS_MAX) joinShortest(runs)
-  return runs
+  return coarser(runs, max)
 }
 
 export const runsAhead = ({ runs, head }: Pick<Lane, 'runs' | 'head'>): Run[] =>
@@ -52,28 +61,45 @@ export function join<T extends Range & { readonly in: string }>(stretches: T[], 
   }
 }
 
+/** The shortest neighbours become one run, as often as there are too many. */
+function coarser(runs: readonly Run[], max: number): Run[] {
+  const left = [...runs]
+  for (let over = runs.length - max; over > 0; over -= 1) joinShortest(left)
+  const joined: Run[] = []
+  for (const run of left) join(joined, run)
+  return joined
+}
+
 function joinShortest(runs: Run[]): void {
   let least = 0
   const together = (i: number): number => (runs[i + 1] as Run).to - (runs[i] as Run).from
   for (let i = 1; i + 1 < runs.length; i += 1) if (together(i) < together(least)) least = i
-  const joined: Run[] = []
-  for (const [i, run] of runs.entries()) {
-    join(joined, i === least || i === least + 1 ? { ...run, in: 'unknown' } : run)
-  }
-  runs.splice(0, runs.length, ...joined)
+  const [one, other] = runs.slice(least, least + 2) as [Run, Run]
+  runs.splice(least, 2, { from: one.from, to: other.to, in: placeOfBoth(one, other) })
 }
+
+/** What is not offloaded costs its storage alone; what is, several requests. So a batch in S3 decides. */
+function placeOfBoth(one: Run, other: Run): Run['in'] {
+  if (one.in === other.in) return one.in
+  if (isLeft(one) || isLeft(other)) return 'batches'
+  const longer = one.to - one.from > other.to - other.from ? one : other
+  return longer.in === 'batch-rows' ? 'batches' : 'unknown'
+}
+
+const isLeft = ({ in: place }: Run): boolean => place === 'batch-s3' || place === 'batches'
 
 /**
  * Segments whose items stay where they were born, because all of them lie in batches, or some in a batch
- * in S3: a copy would cost more than it saves.
+ * in S3 as far as the record knows: a copy would cost more than it saves.
  */
 export function stayingSegments({ runs, segmentSize }: Pick<Lane, 'runs' | 'segmentSize'>): Ranges {
   const staying: Range[] = []
   const inBatches: (Range & { readonly in: string })[] = []
-  for (const { from, to, in: place } of runs) {
-    if (place !== 'batch-rows' && place !== 'batch-s3') continue
+  for (const run of runs) {
+    const { from, to } = run
+    if (run.in !== 'batch-rows' && !isLeft(run)) continue
     join(inBatches, { from, to, in: 'batches' })
-    if (place === 'batch-rows') continue
+    if (run.in === 'batch-rows') continue
     staying.push({ from: Math.floor(from / segmentSize), to: Math.ceil(to / segmentSize) })
   }
   for (const { from, to } of inBatches) {
@@ -83,7 +109,13 @@ export function stayingSegments({ runs, segmentSize }: Pick<Lane, 'runs' | 'segm
   return staying.length === 0 ? none : normalised(staying)
 }
 
-const letters = { rows: 'R', 'batch-rows': 'B', 'batch-s3': 'S', unknown: 'U' } as const
+const letters = {
+  rows: 'R',
+  'batch-rows': 'B',
+  'batch-s3': 'S',
+  batches: 'M',
+  unknown: 'U',
+} as const
 const places = Object.fromEntries(
   Object.entries(letters).map(([place, letter]) => [letter, place as Run['in']]),
 )

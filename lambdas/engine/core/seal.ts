@@ -9,7 +9,7 @@ import {
 } from './limits.ts'
 import { noteBytes, withoutNotes } from './notes.ts'
 import type { Lane, QueueRecord } from './record.ts'
-import { runsAfter } from './runs.ts'
+import { runsAfter, runsLeft } from './runs.ts'
 
 export type Seal = {
   readonly tails: readonly SealedTail[]
@@ -65,11 +65,15 @@ export function planNotes(record: QueueRecord): Seal | undefined {
 export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boolean): QueueRecord {
   const lanes = new Map(record.lanes)
   let tailBytes = record.tailBytes
+  let runsHeld = 0
+  for (const lane of lanes.values()) runsHeld += lane.runs.length
   for (const { lane, entries } of tails) {
     let span = 0
     for (const entry of entries) span += spanOf(entry)
     const tail = lane.tail.slice(entries.length)
-    const runs = runsAfter(lane, entries)
+    const others = runsHeld - lane.runs.length
+    const runs = runsAfter(lane, entries, runsLeft(others))
+    runsHeld = others + runs.length
     lanes.set(lane.priority, { ...lane, sealed: lane.sealed + span, tail, runs })
     tailBytes -= bytesOf(entries)
   }

@@ -1,7 +1,7 @@
 import { decodeReference, isReference, spanOf } from './entry.ts'
 import { intersect, type Range, subtract } from './ranges.ts'
 import { endOf, type Lane, segmentOf } from './record.ts'
-import { join, type SealedPlace } from './runs.ts'
+import { join, type Run, type SealedPlace } from './runs.ts'
 
 // Where a lane's items lie, from the record alone.
 
@@ -24,7 +24,9 @@ function sealedIn({ runs, offloaded, recalled, segmentSize }: Lane): Stored[] {
   const back = Math.min(Math.max(recalled, offloaded.from), offloaded.to)
   const copied = { from: offloaded.from * size, to: offloaded.to * size }
   const found: Stored[] = runs.flatMap(({ in: place, ...run }) =>
-    place === 'unknown' ? [] : subtract([run], [copied]).map((range) => ({ ...range, in: place })),
+    place === 'unknown' || place === 'batches'
+      ? []
+      : subtract([run], [copied]).map((range) => ({ ...range, in: place })),
   )
   if (offloaded.from < back) found.push({ from: copied.from, to: back * size, in: 'recalled' })
   if (back < offloaded.to) found.push({ from: back * size, to: copied.to, in: 's3' })
@@ -49,9 +51,14 @@ function placeInTail(entry: string): StoredPlace {
 
 const isS3 = (place: StoredPlace): boolean => place === 's3' || place === 'batch-s3'
 
-/** Whether any of the items is in S3, as far as the record knows. */
+/** Whether any of the items is in S3, or in batches that may be, as far as the record knows. */
 export const isInS3 = (lane: Lane, range: Range): boolean =>
-  storedIn(lane).some((stretch) => isS3(stretch.in) && intersect([stretch], [range]).length > 0)
+  [...storedIn(lane), ...lane.runs.filter(({ in: place }) => place === 'batches')].some(
+    (stretch) => isMaybeS3(stretch.in) && intersect([stretch], [range]).length > 0,
+  )
+
+const isMaybeS3 = (place: StoredPlace | Run['in']): boolean =>
+  place === 'batches' || place === 's3' || place === 'batch-s3'
 
 /** The longest stretch of whole segments that lie in S3, between the head's segment and the last. */
 export function longestInS3(lane: Lane, stretches: readonly Stored[]): Range | undefined {

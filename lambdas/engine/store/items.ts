@@ -38,6 +38,8 @@ export type ItemsRead =
   | { readonly kind: 'missing'; readonly priority: number; readonly sequence: number }
 
 type Held = {
+  /** Loads from S3 that found nothing. */
+  missed: number
   readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
   readonly parts: BoundedCache<readonly string[]>
 }
@@ -56,12 +58,19 @@ type Reading = Wanted & {
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
   readonly #watch: SegmentWatch
+  readonly #missed = new WeakMap<QueueRecord, number>()
   readonly #segments = new PartialCache<Fact>(REMEMBERED_ITEM_BYTES_MAX / 2)
   readonly #parts = new PartialCache<string>(REMEMBERED_ITEM_BYTES_MAX / 2)
 
   constructor(dynamo: Dynamo, objects: Objects, watch: SegmentWatch = unwatched) {
     this.#stores = { dynamo, objects }
     this.#watch = watch
+  }
+
+  /** This record is as it was when its items were missing: so S3 should have given them. */
+  stillThere(record: QueueRecord): void {
+    this.#watch.missed(record.queue, this.#missed.get(record) ?? 0)
+    this.#missed.delete(record)
   }
 
   /** Entries of the stretches in order, until the answer would pass `bytesMax`; one at least. */
@@ -74,6 +83,7 @@ export class ItemReader {
     // What one read goes through is kept while it does, however large, so that nothing is fetched
     // once for each item; two of each, because a batch reaches over a segment's end.
     const held: Held = {
+      missed: 0,
       segments: new BoundedCache(2),
       parts: new BoundedCache(1 + PARTS_AT_ONCE),
     }
@@ -85,7 +95,10 @@ export class ItemReader {
       for (let sequence = from; sequence < to; sequence += 1) {
         const reading = { held, queue: record.queue, lane, from: sequence, to }
         const entry = await this.#entry({ ...reading, bytesMax: bytesMax - bytes }, tail)
-        if (entry === undefined) return { kind: 'missing', priority, sequence }
+        if (entry === undefined) {
+          this.#missed.set(record, (this.#missed.get(record) ?? 0) + held.missed)
+          return { kind: 'missing', priority, sequence }
+        }
         bytes += escapedEntryBytes(entry) + DETAILS_BYTES
         if (bytes > bytesMax && entries.length > 0) return { kind: 'read', entries, more: true }
         entries.push(entry)
@@ -153,8 +166,12 @@ export class ItemReader {
 
   async #readPart({ held, queue }: Reading, { key, reference, part, at }: Part): Promise<void> {
     const read = () => readBatchPart(this.#stores, queue, reference, part)
-    const entries = await (reference.storage === 's3' ? this.#watch.load(queue, read) : read())
-    if (entries === undefined) return
+    const isInS3 = reference.storage === 's3'
+    const entries = await (isInS3 ? this.#watch.load(queue, read) : read())
+    if (entries === undefined) {
+      if (isInS3) held.missed += 1
+      return
+    }
     held.parts.set(key, entries)
     this.#parts.add(key, new Map(entries.entries()), at)
   }
@@ -166,7 +183,10 @@ export class ItemReader {
     const segment = segmentOf(lane, from)
     const isOffloaded = lane.offloaded.from <= segment && segment < lane.offloaded.to
     if (isOffloaded && segment >= lane.recalled) {
-      return this.#watch.load(queue, () => segmentObject(objects, queue, lane, segment))
+      const load = () => segmentObject(objects, queue, lane, segment)
+      const facts = await this.#watch.load(queue, load)
+      if (facts === undefined) reading.held.missed += 1
+      return facts
     }
     const partition = segmentPartition(queue, lane.epoch, lane.priority, segment)
     const to = Math.min(reading.to, (segment + 1) * lane.segmentSize)

@@ -1,12 +1,14 @@
+import type { PutCommandInput } from '@aws-sdk/lib-dynamodb'
 import { receiptKey } from '../core/keys.ts'
-import { decodeNote, isOver, placesOf, ttlOf } from '../core/notes.ts'
+import { CLOCKS_APART_SECONDS } from '../core/limits.ts'
+import { decodeNote, isLongOver, isOver, placesOf, ttlOf } from '../core/notes.ts'
 import type { Receipt } from '../core/receipt.ts'
 import type { QueueRecord } from '../core/record.ts'
 
 /**
  * What the record notes of these keys, as rows of their own. They are true as soon as the notes are: whether the
- * notes leave the record after that, and who takes them out, does not matter. A key whose time is over gets none:
- * by a record that a process has remembered for long, it would take the place of the receipt of its next push.
+ * notes leave the record after that, and who takes them out, does not matter. A key whose time was over long ago
+ * gets none; but our clock may be ahead of those that ask for it.
  */
 export function receiptRows(
   record: QueueRecord,
@@ -17,7 +19,7 @@ export function receiptRows(
   for (const keyHash of keyHashes) {
     const note = decodeNote(record.notes.get(keyHash) as string)
     const ttl = ttlOf(note)
-    if (isOver(ttl, nowMs)) continue
+    if (isLongOver(note, nowMs)) continue
     const places = [...placesOf(record, note)]
     rows.push({
       ...receiptKey(record.queue, keyHash),
@@ -33,3 +35,18 @@ export function receiptRows(
   }
   return rows
 }
+
+/**
+ * The key may be pushed anew before this row is written: by a record that a process has remembered for long, or
+ * after a pause of the process. Then the receipt of that push must stay.
+ */
+export const mayHaveSuccessor = ({ ttl }: Receipt, nowMs: number): boolean =>
+  isOver(ttl - CLOCKS_APART_SECONDS, nowMs)
+
+/** The put of such a row. */
+export const putUnlessSucceeded = (row: Receipt): Omit<PutCommandInput, 'TableName'> => ({
+  Item: row,
+  ConditionExpression: 'attribute_not_exists(pk) OR #ttl<=:ttl',
+  ExpressionAttributeNames: { '#ttl': 'ttl' },
+  ExpressionAttributeValues: { ':ttl': row.ttl },
+})

@@ -4,14 +4,17 @@ import type { Clock } from '../../foundation/dynamo.ts'
 export type SegmentMoved = {
   readonly queue: string
   readonly kind: 'offload' | 'load'
-  /** With all repetitions, and until it was unpacked. */
+  /** With all repetitions, and until it was unpacked; 0 where S3 did not give what is there. */
   readonly ms: number
   readonly failed: boolean
 }
 
 export type SegmentWatch = Readonly<
   Record<SegmentMoved['kind'], <T>(queue: string, work: () => Promise<T>) => Promise<T>>
->
+> & {
+  /** So many loads found nothing, although the record says that it is there: those have failed as well. */
+  readonly missed: (queue: string, loads: number) => void
+}
 
 /** Tells how long what goes to S3 and comes from there takes, and what fails. */
 export function watchSegments(clock: Clock, tell: (moved: SegmentMoved) => void): SegmentWatch {
@@ -19,19 +22,29 @@ export function watchSegments(clock: Clock, tell: (moved: SegmentMoved) => void)
     (kind: SegmentMoved['kind']) =>
     async <T>(queue: string, work: () => Promise<T>): Promise<T> => {
       const startedMs = clock.nowMs()
-      let failed = true
+      const done = (failed: boolean): void =>
+        tell({ queue, kind, ms: clock.nowMs() - startedMs, failed })
       try {
         const result = await work()
-        failed = false
+        // A load that finds nothing: whoever reads the record again knows whether that is a failure.
+        if (kind === 'offload' || result !== undefined) done(false)
         return result
-      } finally {
-        tell({ queue, kind, ms: clock.nowMs() - startedMs, failed })
+      } catch (error) {
+        done(true)
+        throw error
       }
     }
-  return { offload: watched('offload'), load: watched('load') }
+  return {
+    offload: watched('offload'),
+    load: watched('load'),
+    missed(queue, loads) {
+      for (let n = 0; n < loads; n += 1) tell({ queue, kind: 'load', ms: 0, failed: true })
+    },
+  }
 }
 
 export const unwatched: SegmentWatch = {
   offload: (_, work) => work(),
   load: (_, work) => work(),
+  missed: () => {},
 }

@@ -39,12 +39,12 @@ function ofObject(value: object): AttributeValue {
   if (value instanceof Map) return { M: ofEntries(value) }
   const bytes = bytesOf(value)
   if (bytes !== undefined) return { B: base64(bytes) } as unknown as AttributeValue
-  // The SDK's own class for numbers that JavaScript has none for.
-  if (hasOwnForm(value)) return value.toAttributeValue()
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === null || value.constructor?.name === 'Object') {
     return { M: ofEntries(Object.entries(value)) }
   }
+  // The SDK's own class for numbers that JavaScript has none for.
+  if (hasOwnForm(value)) return value.toAttributeValue()
   throw new Error(`Cannot store an object of the class ${value.constructor?.name}`)
 }
 

@@ -1,5 +1,7 @@
 // Credentials as the SDK's providers give them, kept for as long as they are good.
 
+import { withinDeadline } from '../answer-deadline.ts'
+
 export type Credentials = {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -14,11 +16,17 @@ export type CredentialsProvider = () => Promise<Credentials>
 /** As long before their end as the SDK does it: a refresh may take several attempts. */
 const RENEW_BEFORE_MS = 300_000
 
+/** The SDK's chains ask several services in turn, each for a second or more. */
+const PROVIDER_TIMEOUT_MS = 10_000
+
 export class KeptCredentials {
   readonly #provider: CredentialsProvider
   readonly #nowMs: () => number
   #kept: Credentials | undefined
   #coming: Promise<Credentials> | undefined
+  #asked = 0
+  /** The latest question that was answered. */
+  #answered = 0
 
   constructor(provider: CredentialsProvider, nowMs: () => number) {
     this.#provider = provider
@@ -34,7 +42,10 @@ export class KeptCredentials {
     this.#coming ??= this.#renew().finally(() => {
       this.#coming = undefined
     })
-    return this.#coming
+    if (kept === undefined || leftMs <= 0) return this.#coming
+    // Nobody waits for it, so nobody hears if it fails: the next request asks again.
+    this.#coming.catch(() => {})
+    return kept
   }
 
   /** AWS takes them no more, whatever their end was said to be. */
@@ -44,18 +55,27 @@ export class KeptCredentials {
 
   async #renew(): Promise<Credentials> {
     try {
-      this.#kept = await this.#provider()
-      return this.#kept
+      return await withinDeadline(PROVIDER_TIMEOUT_MS, () => this.#ask())
     } catch (error) {
-      const kept = this.#kept
-      if (kept !== undefined && this.#leftMs(kept) > 0) return kept
       throw new CredentialsError(error)
     }
   }
 
+  /** An answer that nobody waits for any more is kept too, unless there is one to a later question. */
+  async #ask(): Promise<Credentials> {
+    this.#asked += 1
+    const question = this.#asked
+    const credentials = checked(await this.#provider())
+    if (question > this.#answered) {
+      this.#answered = question
+      this.#kept = credentials
+    }
+    return credentials
+  }
+
   #leftMs(credentials: Credentials | undefined): number {
     const end = credentials?.expiration
-    return end === undefined ? Number.POSITIVE_INFINITY : end.getTime() - this.#nowMs()
+    return end ? end.getTime() - this.#nowMs() : Number.POSITIVE_INFINITY
   }
 }
 
@@ -64,22 +84,37 @@ class CredentialsError extends Error {
   override readonly name = 'CredentialsProviderError'
 
   constructor(cause: unknown) {
-    super(`Cannot sign requests because ${(cause as Error).message}`, { cause })
+    const why = cause instanceof Error ? cause.message : `the provider threw ${String(cause)}`
+    super(`Cannot sign requests because ${why}`, { cause })
   }
+}
+
+/** In JavaScript a provider may give anything. */
+function checked(given: Partial<Credentials> | undefined): Credentials {
+  const { accessKeyId, secretAccessKey, expiration } = given ?? {}
+  if (!accessKeyId || !secretAccessKey) {
+    throw new Error('the provider gave no `accessKeyId` and `secretAccessKey`')
+  }
+  if (expiration && typeof expiration.getTime !== 'function') {
+    throw new Error('the provider gave an `expiration` that is no Date')
+  }
+  return given as Credentials
 }
 
 /** Where a Lambda finds them; they outlive it. */
 export const environmentCredentials: CredentialsProvider = async () => {
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env
-  if (accessKeyId && secretAccessKey) {
-    return {
-      accessKeyId,
-      secretAccessKey,
-      sessionToken: process.env.AWS_SESSION_TOKEN || undefined,
-    }
-  }
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env
+  if (accessKeyId && secretAccessKey) return { accessKeyId, secretAccessKey, sessionToken }
+  const missing = Object.entries({
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+  }).flatMap(([name, value]) => (value ? [] : [name]))
   throw new Error(
-    'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not in the environment; outside of Lambda, give ' +
-      '`credentials`, for example a provider of the SDK',
+    `the environment has no ${missing.join(' and no ')}; outside of Lambda, give \`credentials\`, for example ` +
+      'a provider of the SDK',
   )
 }

@@ -23,24 +23,55 @@ const partitions: readonly Partition[] = [
   aws,
 ]
 
-/** By the variables that the SDK goes by. What they say of accounts is refused: we do not know ours. */
-export function endpointOf(region: string, environment: Environment): string {
-  const fips = isOn(environment, 'AWS_USE_FIPS_ENDPOINT')
+export type Endpoint = {
+  readonly url: URL
+  /** The region that requests are signed for. */
+  readonly region: string
+}
+
+/**
+ * `given`, or by the variables that the SDK goes by. What they say of accounts is refused: we do not know ours.
+ */
+export function endpointOf(
+  namedRegion: string,
+  environment: Environment,
+  given: string | undefined = configured(environment),
+): Endpoint {
+  const region = realRegion(namedRegion)
+  const fips = region !== namedRegion || isOn(environment, 'AWS_USE_FIPS_ENDPOINT')
   const dualStack = isOn(environment, 'AWS_USE_DUALSTACK_ENDPOINT')
+  if (given !== undefined) {
+    if (fips || dualStack) throw cannot('an endpoint is given as well as FIPS or dual-stack')
+    return { url: urlOf(given), region }
+  }
   if (environment.AWS_ACCOUNT_ID_ENDPOINT_MODE === 'required') {
     throw cannot('AWS_ACCOUNT_ID_ENDPOINT_MODE is "required"')
   }
-  const given = isOn(environment, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')
-    ? undefined
-    : environment.AWS_ENDPOINT_URL_DYNAMODB || environment.AWS_ENDPOINT_URL
-  if (given !== undefined && given !== '') {
-    if (fips || dualStack) throw cannot('an endpoint is given as well as FIPS or dual-stack')
-    return given
-  }
   if (!/^[a-z0-9-]+$/i.test(region)) throw cannot(`"${region}" is no region`)
+  if (region === 'local') {
+    if (fips || dualStack) throw cannot('the region "local" has neither FIPS nor dual-stack')
+    // DynamoDB local keeps the tables of each region apart: these are the SDK's.
+    return { url: new URL('http://localhost:8000'), region: 'us-east-1' }
+  }
   const partition = partitions.find(({ regions }) => regions.test(region)) ?? aws
   const prefix = fips && !(partition === usGov && !dualStack) ? 'dynamodb-fips' : 'dynamodb'
-  return `https://${prefix}.${region}.${dualStack ? partition.dualStack : partition.suffix}`
+  const suffix = dualStack ? partition.dualStack : partition.suffix
+  return { url: new URL(`https://${prefix}.${region}.${suffix}`), region }
+}
+
+function configured(environment: Environment): string | undefined {
+  if (isOn(environment, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')) return undefined
+  return environment.AWS_ENDPOINT_URL_DYNAMODB || environment.AWS_ENDPOINT_URL || undefined
+}
+
+/** `us-east-1-fips` and `fips-us-east-1` are old names for FIPS in us-east-1. */
+const realRegion = (region: string): string => region.replace(/^fips-|-fips$/g, '')
+
+function urlOf(endpoint: string): URL {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
+  // "localhost:8000" is a URL too: its protocol is "localhost:".
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  throw cannot(`the endpoint "${endpoint}" is no URL such as http://localhost:8000`)
 }
 
 function isOn(environment: Environment, name: string): boolean {

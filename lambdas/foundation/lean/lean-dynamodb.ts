@@ -1,8 +1,9 @@
 // A client of DynamoDB that does for the engine's own commands what the SDK's document client does, and
 // nothing else (decision 0034).
 
-import type { DocumentPort } from '../document-port.ts'
+import { RequestNotMadeError } from '../network/request-errors.ts'
 import { createRequestHandler, type RequestHandler } from '../network/request-handler.ts'
+import { checkOptions, type Names } from '../shared/known-options.ts'
 import { bodyOf, DynamodbError, type Response } from './answer.ts'
 import {
   type Credentials,
@@ -27,19 +28,32 @@ export type LeanDynamodbOptions = {
 }
 
 /** Takes the engine's commands alone. */
-export type LeanDynamodb = DocumentPort & {
+export type LeanDynamodb = {
+  send(command: { readonly input: object }): Promise<unknown>
   /** Closes its connections. */
   destroy(): void
 }
 
 export function createLeanDynamodb(options: LeanDynamodbOptions = {}): LeanDynamodb {
+  checkOptions(options, names)
   return new Lean(options)
+}
+
+const names: Names<LeanDynamodbOptions> = {
+  region: 0,
+  endpoint: 0,
+  credentials: 0,
+  requestHandler: 0,
+  nowMs: 0,
 }
 
 const TARGET = 'DynamoDB_20120810'
 
 /** As the SDK judges it: AWS accepts five minutes or more, and networks take their time. */
 const SKEW_MS = 240_000
+
+/** No signature can be made from then on, because its year has four digits. */
+const YEAR_10000_MS = Date.UTC(10_000, 0)
 
 class Lean implements LeanDynamodb {
   readonly #handler: RequestHandler
@@ -59,26 +73,32 @@ class Lean implements LeanDynamodb {
     }
     this.#nowMs = nowMs
     this.#handler = options.requestHandler ?? createRequestHandler()
-    const { endpoint = endpointOf(region, process.env) } = options
-    const { protocol, host, hostname, port, pathname } = new URL(endpoint)
+    const endpoint = endpointOf(region, process.env, options.endpoint)
+    const { protocol, host, hostname, port, pathname } = endpoint.url
     const path = pathname.endsWith('/') ? pathname : `${pathname}/`
     this.#to = { protocol, hostname, port: port || undefined, method: 'POST', path, query: {} }
-    this.#signer = new Signer(region, host, path)
+    this.#signer = new Signer(endpoint.region, host, path)
     const provider = typeof credentials === 'function' ? credentials : async () => credentials
     this.#credentials = new KeptCredentials(provider, nowMs)
   }
 
   async send(command: { readonly input: object }): Promise<unknown> {
-    const operation = operationOf(command)
-    const body = encode(operation, command.input)
+    try {
+      return await this.#send(command)
+    } catch (error) {
+      throw withMetadata(error)
+    }
+  }
+
+  async #send(command: { readonly input: object }): Promise<unknown> {
+    const operation = beforeSending(() => operationOf(command))
+    const body = beforeSending(() => encode(operation, command.input))
+    const target = `${TARGET}.${operation.name}`
     for (let isRepeated = false; ; isRepeated = true) {
       const credentials = await this.#credentials.get()
       const behindMs = this.#behindMs
-      const headers = this.#signer.headers(
-        `${TARGET}.${operation.name}`,
-        body,
-        credentials,
-        this.#nowMs() + behindMs,
+      const headers = beforeSending(() =>
+        this.#signer.headers(target, body, credentials, this.#nowMs() + behindMs),
       )
       const { response } = await this.#handler.handle({ ...this.#to, headers, body } as never)
       try {
@@ -103,9 +123,11 @@ class Lean implements LeanDynamodb {
       return true
     }
     if (!skewed.has(error.name)) return false
-    const behindMs = Date.parse(date) - this.#nowMs()
+    const storeMs = Date.parse(date)
+    const behindMs = storeMs - this.#nowMs()
     // Not a number where there is no date. A signature may be wrong for other reasons than its time.
-    if (!(Math.abs(behindMs - signedWith.behindMs) >= SKEW_MS)) return false
+    if (!(Math.abs(behindMs - signedWith.behindMs) >= SKEW_MS && storeMs < YEAR_10000_MS))
+      return false
     this.#behindMs = behindMs
     return true
   }
@@ -127,4 +149,19 @@ function answerOf(operation: Operation, response: Response): unknown {
   const answer = decode(operation, bodyOf(response))
   answer.$metadata = { httpStatusCode: response.statusCode, date: response.headers.date }
   return answer
+}
+
+/** What fails here has sent nothing, and would fail again. */
+function beforeSending<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw new RequestNotMadeError(error as Error)
+  }
+}
+
+/** As the SDK does: by it the engine tells the client's errors from those of a caller's own code. */
+function withMetadata(error: unknown): unknown {
+  if (error instanceof Error && !('$metadata' in error)) Object.assign(error, { $metadata: {} })
+  return error
 }

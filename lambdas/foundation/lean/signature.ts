@@ -13,6 +13,18 @@ const hmac = (key: string | Buffer, text: string): Buffer =>
 
 type SigningKey = { readonly secret: string; readonly day: string; readonly key: KeyObject }
 
+/** The signature wants a path without empty parts, and encodes it a second time. */
+const canonical = (path: string): string =>
+  path
+    .replace(/\/+/g, '/')
+    .split('/')
+    .map((part) => encodeURIComponent(part).replace(/[!'()*]/g, escaped))
+    .join('/')
+
+/** What `encodeURIComponent` leaves as it is. */
+const escaped = (character: string): string =>
+  `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+
 export class Signer {
   readonly #region: string
   readonly #host: string
@@ -23,8 +35,7 @@ export class Signer {
   constructor(region: string, host: string, path: string) {
     this.#region = region
     this.#host = host
-    // As the signature wants it, which encodes the parts of a path a second time.
-    this.#path = path.split('/').map(encodeURIComponent).join('/')
+    this.#path = canonical(path)
   }
 
   /** All headers of the request. */
@@ -36,7 +47,8 @@ export class Signer {
       'content-type': CONTENT_TYPE,
       host: this.#host,
       'x-amz-date': time,
-      ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+      // Some give an empty one with keys that need none.
+      ...(sessionToken && { 'x-amz-security-token': sessionToken }),
       'x-amz-target': target,
     }
     const names = Object.keys(headers).join(';')

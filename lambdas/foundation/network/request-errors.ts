@@ -12,6 +12,15 @@ export class RequestNotSentError extends Error {
   }
 }
 
+/** It cannot be written or signed, so nothing was sent; trying again would not help. */
+export class RequestNotMadeError extends Error {
+  override readonly name = 'RequestNotMadeError'
+
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+  }
+}
+
 /** Named as the SDK's own handler names it, for clients with retries of their own. */
 export const timeoutError = (message: string): Error =>
   Object.assign(new Error(message), { name: 'TimeoutError', code: 'ETIMEDOUT' })

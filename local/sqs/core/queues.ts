@@ -20,8 +20,12 @@ const BYTES_MAX = 512 * 1_048_576
 /** One asks ListQueues for no more either. */
 const QUEUES_MAX = 1_000
 
-/** Twenty digits, as on AWS, with room above. */
-const FIRST_SEQUENCE = 18_850_000_000_000_000_000n
+/**
+ * Twenty digits, as on AWS, with room above. A queue begins by the time, with a million numbers for each
+ * millisecond: one that is made again under its name counts on above, for readers who know how far they have come.
+ */
+const firstSequence = (nowMs: number): bigint =>
+  18_850_000_000_000_000_000n + BigInt(Math.floor(nowMs)) * 1_048_576n
 
 export type Limits = {
   readonly bytesMax?: number | undefined
@@ -97,13 +101,12 @@ export class Queues {
     const attributes = changeAttributes(defaultAttributes(isFifo), given)
     this.#checkRedrive(attributes)
     const nowMs = this.#clock.nowMs()
-    const sequence = FIRST_SEQUENCE + BigInt(Math.floor(this.#clock.random() * 2 ** 40))
     const record = {
       name,
       attributes,
       createdAtMs: nowMs,
       modifiedAtMs: nowMs,
-      sequence: String(sequence),
+      sequence: String(firstSequence(nowMs)),
     }
     this.restore(record)
     this.#changes.push({ kind: 'queue', record })

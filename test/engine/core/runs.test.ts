@@ -1,18 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeReference, spanOf } from '../../../lambdas/engine/core/entry.ts'
-import { numbersOf } from '../../../lambdas/engine/core/ranges.ts'
+import { LANES_MAX } from '../../../lambdas/engine/core/limits.ts'
+import { countOf, numbersOf } from '../../../lambdas/engine/core/ranges.ts'
 import type { Lane } from '../../../lambdas/engine/core/record.ts'
 import {
   decodeRuns,
   encodeRuns,
+  LANE_RUNS_MAX,
   RUNS_MAX,
   type Run,
   runsAfter,
+  runsLeft,
   stayingSegments,
 } from '../../../lambdas/engine/core/runs.ts'
+import { sealed } from '../../../lambdas/engine/core/seal.ts'
 import { isInS3, longestInS3, storedIn } from '../../../lambdas/engine/core/stored-in.ts'
-import { aLane, anEntry, range, tailOf } from './a-record.ts'
+import { encodeLane } from '../../../lambdas/engine/core/stored-record.ts'
+import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
+import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'
 
 const batch = (storage: 'rows' | 's3', count: number): string =>
   encodeReference({ storage, batch: 'batch-00', count, partItems: 100, partBytes: [9] })
@@ -65,20 +71,76 @@ describe('A seal notes', () => {
     ])
   })
 
-  it('a bounded number of runs: the shortest neighbours become one of which nothing is known.', () => {
+  it('a bounded number of runs: the shortest neighbours become one of which nothing is told.', () => {
     const entries = Array.from({ length: 90 }, (_, n) => [anEntry(), batch('s3', 50 + n)])
-    const { runs } = sealing(aLane(), [batch('rows', 500)], ...entries)
-    expect(runs.length).toBeLessThanOrEqual(RUNS_MAX)
-    expect(runs.length).toBeGreaterThan(RUNS_MAX - 3)
-    expect(runs[0]).toEqual(run(0, 500, 'batch-rows'))
-    expect(runs.filter((it) => it.in === 'unknown').length).toBeGreaterThan(0)
+    const lane = sealing(aLane(), [batch('rows', 5_000)], ...entries)
+    const { runs } = lane
+    expect(runs.length).toBeLessThanOrEqual(LANE_RUNS_MAX)
+    expect(runs.length).toBeGreaterThan(LANE_RUNS_MAX - 3)
+    expect(runs[0]).toEqual(run(0, 5_000, 'batch-rows'))
+    expect(runs.filter((it) => it.in === 'batches').length).toBeGreaterThan(0)
     for (const [i, { from }] of runs.entries()) if (i > 0) expect(from).toBe(runs[i - 1]?.to)
-    expect(runs.at(-1)?.to).toBe(500 + 90 + entries.length * 50 + (89 * 90) / 2)
+    expect(runs.at(-1)?.to).toBe(5_000 + 90 + entries.length * 50 + (89 * 90) / 2)
+    expect(storedIn(lane).map((it) => it.in)).not.toContain('batches')
+  })
+
+  it('no runs beyond what is sealed, whatever a record says, and comes to an end.', () => {
+    const torn = aLane({ sealed: 10, runs: [run(0, 5, 'rows'), run(5, 90, 'batch-s3')] })
+    expect(runsAfter(torn, [anEntry()], 1)).toEqual([run(0, 11, 'unknown')])
+  })
+
+  it('as many runs as the other lanes leave: several, then one, then none.', () => {
+    expect([0, 32, 36, 39, 40, 79, 80, 1_000].map(runsLeft)).toEqual([8, 8, 4, 1, 1, 1, 0, 0])
+    const lane = aLane({ sealed: 40, runs: [run(0, 20, 'rows'), run(20, 40, 'batch-s3')] })
+    expect(runsAfter(lane, [batch('rows', 5)], 1)).toEqual([run(0, 45, 'batches')])
+    expect(runsAfter(lane, [batch('rows', 5)], 0)).toEqual([])
   })
 })
 
+describe('Runs that are joined', () => {
+  /** What stays of 20,000 items in segments of 100, of pushes that took turns. */
+  function stayingOf(...turn: (readonly string[])[]): number {
+    let lane = aLane({ segmentSize: 100 })
+    while (lane.sealed < 20_000) lane = sealing(lane, ...turn)
+    return countOf(stayingSegments(lane)) / Math.floor(lane.sealed / 100)
+  }
+  const singles = (count: number) => Array.from({ length: count }, () => anEntry())
+
+  it('stay where they are if all of them lie in batches, some in rows and some in S3.', () => {
+    expect(stayingOf([batch('rows', 100)], [batch('s3', 100)])).toBe(1)
+    expect(stayingOf([batch('rows', 100), batch('s3', 30), batch('rows', 70)])).toBe(1)
+  })
+
+  it('stay if any of them lies in a batch in S3, or most of them in batches in rows.', () => {
+    expect(stayingOf(singles(40), [batch('s3', 100)])).toBeGreaterThan(0.9)
+    expect(stayingOf(singles(40), [batch('rows', 100)])).toBeGreaterThan(0.9)
+  })
+
+  it('are offloaded if most of them lie in rows.', () => {
+    expect(stayingOf(singles(100), [batch('rows', 40)])).toBe(0)
+  })
+})
+
+it('The runs of a record take less than a kilobyte, however many lanes it has and however they are filled.', () => {
+  const tail = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? anEntry() : batch('s3', 90_000)))
+  let record = aRecord(Array.from({ length: LANES_MAX }, () => aLane()))
+  for (const lane of record.lanes.values()) {
+    const tails = [{ lane: { ...lane, tail }, entries: tail }]
+    record = sealed(record, { tails, notes: [] }, true)
+  }
+  let held = 0
+  let bytes = 0
+  for (const lane of record.lanes.values()) {
+    held += lane.runs.length
+    const { y, ...without } = encodeLane(lane)
+    bytes += valueSize({ ...without, ...(y && { y }) }) - valueSize(without)
+  }
+  expect(held).toBe(RUNS_MAX)
+  expect(bytes).toBeLessThan(1_024)
+})
+
 it('Runs are read back as they were written, at some four bytes each.', () => {
-  const places = fc.constantFrom('rows', 'batch-rows', 'batch-s3', 'unknown')
+  const places = fc.constantFrom('rows', 'batch-rows', 'batch-s3', 'batches', 'unknown')
   const kinds = fc.array(fc.tuple(fc.integer({ min: 1, max: 5_000 }), places), { maxLength: 40 })
   fc.assert(
     fc.property(fc.nat(1_000_000), kinds, (start, lengths) => {

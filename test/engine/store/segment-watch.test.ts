@@ -41,6 +41,41 @@ it('A read from S3 tells how long it took, and whether it failed.', async () => 
   ])
 })
 
+it('What S3 does not give although it is there is told as loads that failed, without a time.', async () => {
+  const stage = openSimulated()
+  const items = Array.from({ length: 20 }, (_, n) => ({ text: bulky(`a${n}:`, 4_000) }))
+  await push(stage.engine(), QUEUE, items)
+  let loads = 0
+  const denied = watched(stage, (name) => {
+    if (name === 'GetObjectCommand') loads += 1
+    throw Object.assign(new Error('no'), {
+      name: 'AccessDenied',
+      $metadata: { httpStatusCode: 403 },
+    })
+  })
+  await expectCode(denied.queues.pop(QUEUE), 'SEGMENT_UNAVAILABLE')
+  expect(loads).toBeGreaterThan(0)
+  const failed = { queue: QUEUE, kind: 'load', ms: 0, failed: true }
+  expect(denied.moved).toEqual(Array.from({ length: loads }, () => failed))
+})
+
+it('A batch that is gone because others have popped all of it is no load that failed.', async () => {
+  const stage = openSimulated()
+  let loads = 0
+  const late = watched(stage, async (name) => {
+    if (name === 'GetObjectCommand') loads += 1
+  })
+  const items = Array.from({ length: 20 }, (_, n) => ({ text: bulky(`a${n}:`, 4_000) }))
+  await push(late.queues, QUEUE, items)
+  const others = stage.engine()
+  await popItems(others, QUEUE, { count: 20 })
+  await others.housekeep(QUEUE)
+  await push(others, QUEUE, [{ text: '"last"' }])
+  expect((await popItems(late.queues, QUEUE)).items).toHaveLength(1)
+  expect(loads).toBeGreaterThan(0)
+  expect(late.moved).toEqual([])
+})
+
 it('An offload that fails is told as one.', async () => {
   const { stage, queues } = onSimulated()
   await queues.configure(QUEUE, { segmentSize: 5 })

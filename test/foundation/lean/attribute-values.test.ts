@@ -102,6 +102,8 @@ describe('Values and attributes', () => {
 
   it('are refused as functions, which the SDK leaves out in silence.', () => {
     expect(() => toAttributes({ f: () => {} })).toThrow('Cannot store')
+    const plain = { toAttributeValue: () => ({ S: 's' }) }
+    expect(() => toAttributes({ plain })).toThrow('Cannot store')
   })
 
   it('have any name, one that would set a prototype as well.', () => {

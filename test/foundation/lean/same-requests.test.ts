@@ -26,10 +26,11 @@ function open(answer: object, statusCode = 200) {
   const requestHandler = {
     answerTimeoutMs: 1,
     metadata: { handlerProtocol: 'http/1.1' },
-    async handle({ headers, body }: Sent) {
-      sent.push({ headers, body: Buffer.from(body).toString() })
+    async handle(request: Sent) {
+      sent.push({ ...request, body: Buffer.from(request.body).toString() })
       const bytes = new TextEncoder().encode(JSON.stringify(answer))
-      return { response: { statusCode, reason: '', headers: {}, body: bytes } }
+      const headers = { 'x-amzn-requestid': 'ID' }
+      return { response: { statusCode, reason: '', headers, body: bytes } }
     },
     destroy() {},
     updateHttpClientConfig() {},
@@ -179,6 +180,16 @@ describe('The lean client', () => {
     for (const token of tokens) expect(token).toMatch(/^[0-9a-f-]{36}$/)
   })
 
+  it('sends a transaction once more with the same token.', async () => {
+    const { sent, lean } = open({ __type: 'x#ExpiredTokenException' }, 400)
+    const command = new TransactWriteCommand({
+      TransactItems: [{ Delete: { TableName, Key: row } }],
+    })
+    await expect(lean.send(command)).rejects.toThrow()
+    expect(sent).toHaveLength(2)
+    expect(sent[0]?.body).toBe(sent[1]?.body)
+  })
+
   it('refuses a command that the engine never sends, before anything leaves.', async () => {
     const { sent, lean } = open({})
     await expect(lean.send(new ScanCommand({ TableName }) as never)).rejects.toThrow(
@@ -207,7 +218,11 @@ describe('The lean client', () => {
         Message: 'cancelled',
         CancellationReasons: [
           { Code: 'None' },
-          { Code: 'ConditionalCheckFailed', Item: attributes, Message: 'm' },
+          {
+            Code: 'ConditionalCheckFailed',
+            Item: { ...attributes, bytes: { BS: ['AQID', 'BA=='] } },
+            Message: 'm',
+          },
         ],
       },
     ],
@@ -230,21 +245,22 @@ describe('The lean client', () => {
       'a conflict',
       { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: 'busy' },
     ],
+    ['a failure of its own', { __type: 'x#InternalServerError', message: 'oh' }, 500],
     ['validation', { __type: 'com.amazon.coral.validate#ValidationException', message: 'wrong' }],
     ['access', { __type: 'com.amazon.coral.service#AccessDeniedException', Message: 'no' }],
     [
       'a name with an address',
       { __type: 'com.x#ThrottlingException:http://internal/x', message: 'slow' },
     ],
-  ])('throws what the SDK throws: %s.', async (_, answer) => {
-    const { sdk, lean } = open(answer, 400)
+  ])('throws what the SDK throws: %s.', async (_, answer, status = 400) => {
+    const { sdk, lean } = open(answer, status as number)
     const get = () => new GetCommand({ TableName, Key: row }) as never
     const told = async (sending: Promise<unknown>) => {
       const error = (await sending.catch((thrown: unknown) => thrown)) as Record<string, unknown> &
         Error
       const { name, message, Item, CancellationReasons, $fault, $metadata } = error
-      const { httpStatusCode } = $metadata as { httpStatusCode: number }
-      return { name, message, Item, CancellationReasons, $fault, httpStatusCode }
+      const { httpStatusCode, requestId } = $metadata as Record<string, unknown>
+      return { name, message, Item, CancellationReasons, $fault, httpStatusCode, requestId }
     }
     expect(await told(lean.send(get()))).toEqual(await told(sdk.send(get())))
   })

@@ -3,13 +3,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { crc32 } from 'node:zlib'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Dynamo } from '../../../lambdas/foundation/dynamo.ts'
 import type { Credentials } from '../../../lambdas/foundation/lean/credentials.ts'
 import {
   createLeanDynamodb,
   type LeanDynamodbOptions,
 } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
+import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
 import { failureOf } from '../../../lambdas/foundation/outcome.ts'
 import { startServer } from '../network/a-server.ts'
 
@@ -80,6 +81,34 @@ describe('A clock that is wrong by twenty minutes', () => {
     expect(requests).toHaveLength(2)
     await client.send(aGet())
     expect(requests).toHaveLength(3)
+  })
+
+  it.each([
+    'InvalidSignatureException',
+    'RequestExpired',
+    'RequestInTheFuture',
+    'RequestTimeTooSkewed',
+    'SignatureDoesNotMatch',
+  ])('is corrected if it is no more than 6 minutes, and AWS says %s.', async (name) => {
+    const date = new Date(Date.now() + 6 * MINUTE).toUTCString()
+    const { requests, client } = await open((_, response, count) =>
+      count === 1 ? refuse(response, name, { date }) : ok(response),
+    )
+    await client.send(aGet())
+    expect(requests).toHaveLength(2)
+  })
+
+  it('is not corrected by a date that no signature can have, and the client goes on.', async () => {
+    const { requests, client } = await open((_, response, count) =>
+      count === 1
+        ? refuse(response, 'InvalidSignatureException', {
+            date: 'Sat, 13 Sep 275760 00:00:00 GMT',
+          })
+        : ok(response),
+    )
+    expect(failureOf(await errorOf(client.send(aGet())))).toBe('refused')
+    await client.send(aGet())
+    expect(requests).toHaveLength(2)
   })
 
   it('is corrected for each of several requests that were under way.', async () => {
@@ -218,8 +247,9 @@ describe('Credentials', () => {
     expect(provider).toHaveBeenCalledTimes(1)
     nowMs += MINUTE
     await several()
+    await several()
     expect(provider).toHaveBeenCalledTimes(2)
-    expect(requests.map(keyOf).slice(6)).toEqual(['key2', 'key2', 'key2'])
+    expect(requests.map(keyOf).slice(9)).toEqual(['key2', 'key2', 'key2'])
   })
 
   it('are used to their end while they cannot be renewed, and not a moment longer.', async () => {
@@ -244,6 +274,103 @@ describe('Credentials', () => {
     expect(requests).toHaveLength(2)
   })
 
+  it('that are still good are used while a provider does not answer.', async () => {
+    let nowMs = Date.now()
+    const provider = vi
+      .fn((): Promise<Credentials> => new Promise(() => {}))
+      .mockResolvedValueOnce(made('key', { expiration: new Date(nowMs + 15 * MINUTE) }))
+    const { requests, client } = await open((_, response) => ok(response), {
+      credentials: provider,
+      nowMs: () => nowMs,
+    })
+    await client.send(aGet())
+    nowMs += 14 * MINUTE
+    await client.send(aGet())
+    await client.send(aGet())
+    expect([requests.length, provider.mock.calls.length]).toEqual([3, 2])
+  })
+
+  describe('of a provider that does not answer', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+    const endOfTurns = async () => {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((end) => setImmediate(end))
+    }
+
+    it('are not waited for without end: nothing was sent, and the next request asks again.', async () => {
+      const provider = vi
+        .fn(async () => made('key'))
+        .mockImplementationOnce(() => new Promise(() => {}))
+      const { requests, client } = await open((_, response) => ok(response), {
+        credentials: provider,
+      })
+      const sending = errorOf(client.send(aGet()))
+      await vi.advanceTimersByTimeAsync(10_000)
+      const error = await sending
+      expect(error.message).toBe('Cannot sign requests because there was no answer within 10000 ms')
+      expect([failureOf(error), requests.length]).toEqual(['refused', 0])
+      await client.send(aGet())
+      expect(requests.map(keyOf)).toEqual(['key'])
+    })
+
+    it('are taken when they come late, and not in the place of later ones.', async () => {
+      const answers: ((given: Credentials) => void)[] = []
+      const provider = vi.fn(() => new Promise<Credentials>((answer) => answers.push(answer)))
+      const { requests, client } = await open((_, response) => ok(response), {
+        credentials: provider,
+      })
+      for (let asked = 0; asked < 2; asked += 1) {
+        const sending = errorOf(client.send(aGet()))
+        await vi.advanceTimersByTimeAsync(10_000)
+        await sending
+      }
+      answers[1]?.(made('key2'))
+      await endOfTurns()
+      answers[0]?.(made('key1'))
+      await endOfTurns()
+      await client.send(aGet())
+      expect(requests.map(keyOf)).toEqual(['key2'])
+      expect(provider).toHaveBeenCalledTimes(2)
+    })
+  })
+
+  it.each([
+    ['throws nothing', () => Promise.reject(undefined), 'the provider threw undefined'],
+    ['throws a text', () => Promise.reject('no'), 'the provider threw no'],
+    ['gives nothing', async () => undefined, 'gave no `accessKeyId` and `secretAccessKey`'],
+    ['gives no keys', async () => ({}), 'gave no `accessKeyId` and `secretAccessKey`'],
+    [
+      'gives an empty secret',
+      async () => made('key', { secretAccessKey: '' }),
+      'gave no `accessKeyId` and `secretAccessKey`',
+    ],
+    [
+      'gives an end that is a text',
+      async () => ({ ...made('key'), expiration: '2026-01-01' }),
+      'an `expiration` that is no Date',
+    ],
+  ])('of a provider that %s are none: nothing was sent.', async (_, provider, why) => {
+    const { requests, client } = await open((_request, response) => ok(response), {
+      credentials: provider as never,
+    })
+    const error = await errorOf(client.send(aGet()))
+    expect(error.message).toContain(why)
+    expect([error.name, failureOf(error)]).toEqual(['CredentialsProviderError', 'refused'])
+    expect(requests).toEqual([])
+  })
+
+  it('without a session token may have an empty one, as with the SDK.', async () => {
+    const { requests, client } = await open((_, response) => ok(response), {
+      credentials: made('key', { sessionToken: '' }),
+    })
+    await client.send(aGet())
+    expect(requests[0]?.headers).not.toHaveProperty('x-amz-security-token')
+  })
+
   describe('of the environment', () => {
     afterEach(() => vi.unstubAllEnvs())
 
@@ -261,13 +388,18 @@ describe('Credentials', () => {
       expect(request.headers.authorization).toContain(';x-amz-security-token;')
     })
 
-    it('are missed by name, and nothing is sent.', async () => {
-      vi.stubEnv('AWS_ACCESS_KEY_ID', '')
+    it.each([
+      ['', '', 'no AWS_ACCESS_KEY_ID and no AWS_SECRET_ACCESS_KEY; outside of Lambda'],
+      ['its key', '', 'no AWS_SECRET_ACCESS_KEY; outside of Lambda'],
+      ['', 'its secret', 'no AWS_ACCESS_KEY_ID; outside of Lambda'],
+    ])('are missed by name, and nothing is sent: "%s", "%s".', async (key, secret, why) => {
+      vi.stubEnv('AWS_ACCESS_KEY_ID', key)
+      vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret)
       const { requests, client } = await open((_, response) => ok(response), {
         credentials: undefined,
       })
       const error = await errorOf(client.send(aGet()))
-      expect(error.message).toContain('because AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not')
+      expect(error.message).toContain(`Cannot sign requests because the environment has ${why}`)
       expect([failureOf(error), requests.length]).toEqual(['refused', 0])
     })
 
@@ -276,6 +408,25 @@ describe('Credentials', () => {
       expect(() => createLeanDynamodb()).toThrow('neither `region` nor AWS_REGION is set')
     })
   })
+})
+
+describe('A request that cannot be made', () => {
+  it.each<[string, object, object]>([
+    ['of a value that cannot be stored', { pk: () => {} }, {}],
+    ['at a time that is none', key, { nowMs: () => Number.NaN }],
+  ])('%s was not sent, and the engine knows.', async (_, Key, options) => {
+    const { requests, dynamo, client } = await open((_request, response) => ok(response), options)
+    const error = await errorOf(client.send(new GetCommand({ TableName: 'table', Key }) as never))
+    expect([error.name, failureOf(error)]).toEqual(['RequestNotMadeError', 'refused'])
+    expect(await errorOf(dynamo.update(Key as never, update))).toHaveProperty('name', error.name)
+    expect(requests).toEqual([])
+  })
+})
+
+it('A client that is destroyed closes its connections.', () => {
+  const requestHandler = { ...createRequestHandler(), destroy: vi.fn() }
+  createLeanDynamodb({ region: 'us-east-1', requestHandler }).destroy()
+  expect(requestHandler.destroy).toHaveBeenCalledOnce()
 })
 
 const row = { Item: { pk: { S: 'p' }, n: { N: '1' } } }

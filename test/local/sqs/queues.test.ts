@@ -86,3 +86,16 @@ test('An attempt gets nothing of what another receive has meanwhile.', () => {
   expect(queues.receive('q.fifo', { max: 1 })).toHaveLength(1)
   expect(queues.receive('q.fifo', attempt)).toEqual([])
 })
+
+test('A queue that is deleted and made again under its name counts on above.', () => {
+  const { clock, queues, send } = open()
+  for (let n = 0; n < 200; n++) {
+    const before = send('q.fifo', `a${n}`, 'g').sequence
+    queues.delete('q.fifo')
+    clock.ms += 1
+    queues.create('q.fifo', fifo)
+    const { sequence } = send('q.fifo', `b${n}`, 'g')
+    expect(sequence).toHaveLength(20)
+    expect(BigInt(sequence)).toBeGreaterThan(BigInt(before))
+  }
+})

@@ -72,7 +72,14 @@ async function openEmbedded(clientOf: (store: Embedded) => DocumentSender): Prom
 const leanClient = ({ dynamodbEndpoint: endpoint }: Embedded): DocumentSender =>
   leanSender(createLeanDynamodb({ region: REGION, credentials: storeCredentials, endpoint }))
 
-const leanSender = (client: LeanDynamodb) => client as unknown as DocumentSender
+/** What it refuses to write has a name, by which the engine knows that nothing was sent; the SDK's has none. */
+const leanSender = (client: LeanDynamodb): DocumentSender => {
+  const send = (command: { readonly input: object }) =>
+    client.send(command).catch((error: Error) => {
+      throw error.name === 'RequestNotMadeError' ? error.cause : error
+    })
+  return { send, destroy: () => client.destroy() } as unknown as DocumentSender
+}
 
 function documentClient(client: DynamoDBClient): DocumentSender {
   return DynamoDBDocumentClient.from(client, {

@@ -78,7 +78,7 @@ describe.each(['before', 'after', 'late'] as const)(
         const { hasDied, land } = await die(stage, at, fate)
         if (!hasDied) break
         // As long as a batch is hidden.
-        stage.clock.pass(180_000)
+        stage.clock.pass(1_080_000)
         const again = stage.engine()
         expect(await again.apply(QUEUE, batch)).toMatchObject({ settled: batch.length })
         land()

@@ -1,8 +1,10 @@
 import type { SQSRecord } from 'aws-lambda'
+import { DELAY_SECONDS_MAX } from '../../../lambdas/inbox/apply-batch.ts'
 import type { Message } from '../../../lambdas/inbox/message.ts'
 import { Queues } from '../../../local/sqs/core/queues.ts'
 import { receivedMessage } from '../../../local/sqs/received-message.ts'
 import { type ReceivedMessage, sqsRecord } from '../../../local/sqs/sqs-record.ts'
+import type { Sent } from './expect.ts'
 
 /** The local stack's SQS without its server, with the inbox and its dead-letter queue as the template has them. */
 
@@ -19,20 +21,12 @@ const common = {
   MessageRetentionPeriod: String(14 * DAY_SECONDS),
 }
 
-/** A message as SQS accepted it: what has to be applied, in this order within its group. */
-export type Accepted = {
-  readonly sequence: string
-  readonly queue: string
-  readonly body: string
-  readonly idempotencyKey: string | undefined
-}
-
 export class Sqs {
   readonly #queues: Queues
   readonly #nowMs: () => number
   readonly #random: () => number
   /** Every message, once, although its sender may have sent it more often. */
-  readonly accepted: Accepted[] = []
+  readonly accepted: Sent[] = []
   readonly #sequences = new Set<string>()
 
   constructor(nowMs: () => number, random: () => number) {
@@ -42,7 +36,7 @@ export class Sqs {
     this.#queues.create(FAILURES, common)
     this.#queues.create(INBOX, {
       ...common,
-      VisibilityTimeout: '180',
+      VisibilityTimeout: String(DELAY_SECONDS_MAX),
       RedrivePolicy: JSON.stringify({
         deadLetterTargetArn: this.#queues.find(FAILURES).arn,
         maxReceiveCount: 1_000,
@@ -51,12 +45,10 @@ export class Sqs {
   }
 
   /** `deduplicationId`: SQS makes one of the body where a sender gives none. */
-  send({
-    queue,
-    body,
-    idempotencyKey,
-    ...given
-  }: Omit<Message, 'deduplicationId'> & Partial<Message>) {
+  send(
+    { queue, body, idempotencyKey, ...given }: Omit<Message, 'deduplicationId'> & Partial<Message>,
+    one: Sent,
+  ) {
     const sent = this.#queues.send(INBOX, {
       body,
       groupId: queue,
@@ -68,7 +60,7 @@ export class Sqs {
     })
     if (!this.#sequences.has(sent.sequence)) {
       this.#sequences.add(sent.sequence)
-      this.accepted.push({ sequence: sent.sequence, queue, body, idempotencyKey })
+      this.accepted.push(one)
     }
     return { messageId: sent.id }
   }

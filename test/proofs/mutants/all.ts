@@ -6,6 +6,7 @@ import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { inboxMutants } from './inbox.ts'
 import { keyMutants } from './keys.ts'
+import { leanMutants } from './lean.ts'
 import { limitMutants } from './limits.ts'
 import { lingerMutants } from './linger.ts'
 import { lockMutants } from './locks.ts'
@@ -55,6 +56,7 @@ export const mutants: readonly Mutant[] = [
   ...sweepMutants,
   ...inboxMutants,
   ...networkMutants,
+  ...leanMutants,
   ...rateMutants,
   ...consumerMutants,
 ]

@@ -59,10 +59,10 @@ export const newMark = (engine: Engine): string => {
     simulation(300, 'lost')),
   mutant('append-not-found-taken-for-success', '§5.5 a lost answer is never guessed',
     [append,
-     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause) return done({ kind: \'placed\', placed: places(current, found) })',
+     'if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause) return done({ kind: \'placed\', placed: placedAt(current, found) })',
      `const guess = current && (found ?? startsAfterAppend(addition, current))
 if (current === undefined || guess?.size !== addition.lanes.size) throw outcomeUnknown(queue, cause)
-return done({ kind: 'placed', placed: places(current, guess) })`], simulation(300, 'lost')),
+return done({ kind: 'placed', placed: placedAt(current, guess) })`], simulation(300, 'lost')),
   mutant('append-not-found-taken-for-failure', '§5.5 a lost answer is never guessed',
     [append,
      "if (written.kind === 'unknown') return lookFor(appending, written.cause) const after = seen(engine, queue, written.row) if (written.kind === 'failed' || after === undefined) return clearTheWay",

@@ -14,17 +14,56 @@ export function isOlder(seed: number, name: string): boolean {
   return number !== undefined && isOfTwoAges(seed) && (seed / 4 + Number(number)) % 2 === 0
 }
 
-/** Takes out of each update what such an engine would not write. */
+/**
+ * Takes out of each update what such an engine would not write, and out of each answer what it would not
+ * read: so it offloads over batches, wherever they are.
+ */
 export const asOlderEngine = (sender: DocumentSender): DocumentSender => ({
-  send(command: { readonly input: Update }) {
-    const { UpdateExpression, ExpressionAttributeValues = {} } = command.input
-    if (UpdateExpression?.includes('.y=') !== true) return sender.send(command as never)
-    const left = { ...ExpressionAttributeValues }
-    const updated = UpdateExpression.replace(/,L\.#\w+\.y=(:\w+)/g, (_, value: string) => {
-      delete left[value]
-      return ''
-    })
-    Object.assign(command.input, { UpdateExpression: updated, ExpressionAttributeValues: left })
-    return sender.send(command as never)
+  async send(command: { readonly input: Update }) {
+    try {
+      return withoutRuns(await sender.send(asOlder(command) as never)) as never
+    } catch (error) {
+      // A condition that failed shows the record as it was.
+      const { Item } = error as { Item?: unknown }
+      if (Item !== undefined) {
+        Object.defineProperty(error, 'Item', { value: withoutRuns(Item) })
+      }
+      throw error
+    }
   },
 })
+
+function asOlder(command: { readonly input: Update }) {
+  const { UpdateExpression, ExpressionAttributeValues = {} } = command.input
+  if (UpdateExpression?.includes('.y=') !== true) return command
+  const left = { ...ExpressionAttributeValues }
+  const updated = UpdateExpression.replace(/,L\.#\w+\.y=(:\w+)/g, (_, value: string) => {
+    delete left[value]
+    return ''
+  })
+  Object.assign(command.input, { UpdateExpression: updated, ExpressionAttributeValues: left })
+  return command
+}
+
+/** Records are the only items with lanes (`L`), whatever request they come by. */
+function withoutRuns(answer: unknown): unknown {
+  if (answer === null || typeof answer !== 'object' || answer instanceof Uint8Array) return answer
+  if (Array.isArray(answer)) return answer.map(withoutRuns)
+  if (Object.getPrototypeOf(answer) !== Object.prototype) return answer
+  const copy: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(answer)) {
+    copy[name] = name === 'L' ? lanesWithoutRuns(value) : withoutRuns(value)
+  }
+  return copy
+}
+
+function lanesWithoutRuns(lanes: unknown): unknown {
+  if (lanes === null || typeof lanes !== 'object' || Array.isArray(lanes)) return lanes
+  return Object.fromEntries(
+    Object.entries(lanes as Record<string, { y?: string }>).map(([priority, lane]) => {
+      if (lane === null || typeof lane !== 'object') return [priority, lane]
+      const { y, ...older } = lane
+      return [priority, older]
+    }),
+  )
+}

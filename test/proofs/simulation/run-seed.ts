@@ -4,6 +4,7 @@ import { type Built, buildWorld } from './build-world.ts'
 import type { Command } from './command.ts'
 import { drain } from './drain.ts'
 import { Driver } from './driver.ts'
+import { letKeysExpire } from './expiring-keys.ts'
 import { noFaults } from './faults.ts'
 import { type History, show } from './history.ts'
 import { checkEnd } from './model/check-end.ts'
@@ -78,12 +79,13 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
 
 /** The eras: operations by all writers, then a rest in which only the sweeper runs. */
 async function work(
-  { world, newWriter, housekeeper }: Built,
+  built: Built,
   driver: Driver,
   profile: Profile,
   random: Random,
   operations: number,
 ): Promise<void> {
+  const { world, newWriter, housekeeper } = built
   const writers = Array.from({ length: profile.writers }, (_, i) => newWriter(`w${i + 1}`))
   const knowledge = new Knowledge()
   let mix: Mix = {}
@@ -101,6 +103,7 @@ async function work(
     world.history.add('', () => `an era of ${show(mix)}, then a rest of ${era.restMs} ms`)
     actors.start(Math.ceil(operations / profile.eras.length))
     await driver.until(() => actors.done)
+    await letKeysExpire(built, driver, knowledge)
     if (era.restMs === 0) continue
     await driver.advance(era.restMs / 2)
     housekeeper?.sweep()

@@ -3,6 +3,7 @@ import { announcePush } from './announce-push.ts'
 import { businessTransaction, transactionInLoop } from './business-transaction.ts'
 import type { Command } from './command.ts'
 import { countOperationPaths } from './count-operation-paths.ts'
+import { KEY_SECONDS, keysExpire } from './expiring-keys.ts'
 import { show } from './history.ts'
 import { checkAnswer } from './model/check-answer.ts'
 import { checkWaiter } from './model/check-waiting.ts'
@@ -67,6 +68,7 @@ export class Writer {
       waitingPopsMax: this.#world.waitingPopsMax,
       random: () => random.next(),
       linger: this.#world.linger,
+      ...(keysExpire(this.#world.seed) && { idempotencyTtlSeconds: KEY_SECONDS }),
       onBackgroundError: (error, { queue, step }) => {
         this.#world.statistics.count(`background ${step} failed`)
         this.#world.history.add(life.name, () => `  ${step} of ${queue} failed: ${error}`)

@@ -24,14 +24,14 @@ import { type LimitedCall, passLimit } from './pass-limit.ts'
 type Course<T> = {
   /**
    * The first view. `memory-or-store`: as remembered, or else read; `memory`: as remembered, if at all;
-   * `store`: read; `nothing`; or a record that the caller has read.
+   * `store`: read; `nothing`; or a record that the caller has read, unless it says that it remembers it.
    */
   readonly from:
     | 'memory-or-store'
     | 'memory'
     | 'store'
     | 'nothing'
-    | { readonly record: QueueRecord | undefined }
+    | { readonly record: QueueRecord | undefined; readonly isRemembered?: boolean }
   readonly attemptsMax: number
   readonly extrasMax?: number
   /** Pauses begin with this lost race; with the first, unless set. */
@@ -102,7 +102,9 @@ async function firstView(
   queue: string,
   from: Course<unknown>['from'],
 ): Promise<Pick<Run, 'record' | 'isCurrent'>> {
-  if (typeof from !== 'string') return { record: from.record, isCurrent: true }
+  if (typeof from !== 'string') {
+    return { record: from.record, isCurrent: from.isRemembered !== true }
+  }
   const record = from === 'store' || from === 'nothing' ? undefined : engine.memory.get(queue)
   const isRead = from === 'store' || (from === 'memory-or-store' && record === undefined)
   return { record: isRead ? await readRecord(engine, queue) : record, isCurrent: isRead }

@@ -28,6 +28,8 @@ export type Engine = {
   readonly memory: BoundedCache<QueueRecord>
   /** Remembered records that an append of this engine made of the one before: nobody else pushes. */
   readonly alone: WeakSet<QueueRecord>
+  /** The same after a push with a key that could not go by the one before: too many other keys had passed. */
+  readonly behind: WeakSet<QueueRecord>
   /** When this engine saw records of queues with limits: a limit that is long gone must not deny. */
   readonly limitsSeenMs: WeakMap<QueueRecord, number>
   readonly slots: SlotLimiter

@@ -21,7 +21,10 @@ export class MissingItems {
     record: QueueRecord | undefined,
   ): Promise<QueueRecord | undefined> {
     const current = await readRecord(engine, queue)
-    if (current?.born === record?.born && current?.version === record?.version) this.#found += 1
+    if (current?.born === record?.born && current?.version === record?.version) {
+      this.#found += 1
+      if (record !== undefined) engine.items.stillThere(record)
+    }
     if (this.#found === MISSING_MAX) throw unreadable(queue)
     return current
   }

@@ -1,10 +1,11 @@
 import { isAnythingDue, planHousekeeping } from '../../core/housekeeping.ts'
 import { recordKey } from '../../core/keys.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
+import { hasOldNotes } from '../../core/notes.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { checkAtUpdate } from '../../store/lock-updates.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
-import { seal } from './seal.ts'
+import { moveNotes, seal } from './seal.ts'
 import { moveOn, type Report, workOn } from './segment-round.ts'
 import { dropLateCopies } from './segment-work.ts'
 
@@ -46,6 +47,8 @@ export async function housekeepRecord(
       const plan = planHousekeeping(record, dropEmpty)
       const sealed = plan.seal ? await seal(engine, record) : 0
       report.sealed += sealed
+      const movesNotes = hasOldNotes(record, engine.clock.nowMs())
+      if (movesNotes) await moveNotes(engine, record)
       const buries = plan.dead.length > 0 && !isDeadLeft
       if (buries && bury !== undefined) {
         const buried = await bury(engine, queue)
@@ -53,7 +56,7 @@ export async function housekeepRecord(
         stuck = buried.failure
         isDeadLeft = stuck !== undefined
       }
-      if (plan.seal || buries) record = await readRecord(engine, queue)
+      if (plan.seal || movesNotes || buries) record = await readRecord(engine, queue)
       if (record === undefined) return { ...report, finished: true }
       const planned: QueueRecord = record
       const { work, failed } = await workOn(engine, planned, planHousekeeping(planned, dropEmpty))
@@ -66,7 +69,10 @@ export async function housekeepRecord(
       if (failure !== undefined) {
         record = await readRecord(engine, queue)
         // The queue has moved on, and what the plan was to copy is gone: plan again.
-        if (record?.version === planned.version) throw failure.error
+        if (record?.version === planned.version) {
+          engine.items.stillThere(planned)
+          throw failure.error
+        }
         continue
       }
       if (record === undefined) return { ...report, finished: true }

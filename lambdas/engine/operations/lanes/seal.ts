@@ -1,6 +1,8 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import { type Append, sealsAfter } from '../../core/append.ts'
 import { parseChunkSortKey } from '../../core/keys.ts'
+import { hasOldNotes } from '../../core/notes.ts'
+import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import {
   planNotes,
@@ -10,7 +12,7 @@ import {
   sealed,
   sealedAndAppended,
 } from '../../core/seal.ts'
-import { receiptRows } from '../../store/receipt-rows.ts'
+import { mayHaveSuccessor, putUnlessSucceeded, receiptRows } from '../../store/receipt-rows.ts'
 import { chunkRows } from '../../store/segment-rows.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { commit } from '../attempts/commit.ts'
@@ -25,6 +27,8 @@ import { deleteRows } from './segment-work.ts'
 const ROUNDS_MAX = 64
 /** What one BatchWriteItem takes. */
 const ROWS_PER_REQUEST = 25
+/** Of one receipt whose answers are lost. */
+const PUTS_MAX = 3
 
 /**
  * Copies the tail out into chunk rows, then takes exactly that prefix off it, until it is below its
@@ -48,6 +52,7 @@ async function sealAsPlanned(
 ): Promise<number> {
   const { queue } = seen
   let entries = 0
+  const receipts: Receipts = new Set()
   const course = {
     from: { record: seen },
     attemptsMax: ROUNDS_MAX,
@@ -58,7 +63,7 @@ async function sealAsPlanned(
     if (record === undefined || planned === undefined) return answer(entries)
     return act(async () => {
       const rows = rowsOf(queue, planned)
-      await writeRows(engine, record, planned, rows)
+      await writeRows(engine, record, planned, rows, receipts)
       const nowMs = engine.clock.nowMs()
       const draft = sealed(record, planned, engine.alone.has(record))
       const change = changeOf(engine, record, draft, { nowMs })
@@ -117,21 +122,32 @@ export async function appendSealing(
 }
 
 /** The push is answered by its append alone: a seal that fails is left to the next one that is due. */
-export async function sealQuietly(engine: Engine, record: QueueRecord): Promise<void> {
-  await seal(engine, record).catch((error: unknown) => {
+export const sealQuietly = (engine: Engine, record: QueueRecord): Promise<void> =>
+  quietly(engine, record, seal)
+
+async function quietly(
+  engine: Engine,
+  record: QueueRecord,
+  work: (engine: Engine, record: QueueRecord) => Promise<unknown>,
+): Promise<void> {
+  await work(engine, record).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue: record.queue, step: 'seal' })
   })
 }
 
-/** Seals after an append of so many bytes left this record, if that is its part. */
+/** Seals after an append of so many bytes left this record, if that is its part; or moves old notes. */
 export async function sealAfter(engine: Engine, record: QueueRecord, bytes: number): Promise<void> {
   const alone = engine.alone.has(record)
-  if (sealsAfter(record, bytes, tailLimits(engine), alone)) await sealQuietly(engine, record)
+  if (sealsAfter(record, bytes, tailLimits(engine), alone)) return sealQuietly(engine, record)
+  if (hasOldNotes(record, engine.clock.nowMs())) await quietly(engine, record, moveNotes)
 }
 
 /** Chunk rows, by tail. */
 const rowsOf = (queue: string, { tails }: Seal): Row[][] =>
   tails.map(({ lane, entries }) => chunkRows(queue, lane, entries))
+
+/** Receipts that this seal has written: they are true for ever, so no further round writes them again. */
+type Receipts = Set<string>
 
 /** With the receipts, as many requests side by side as there must be: every append waits for a seal. */
 async function writeRows(
@@ -139,15 +155,29 @@ async function writeRows(
   record: QueueRecord,
   { notes }: Seal,
   rows: readonly (readonly Row[])[],
+  written: Receipts = new Set(),
 ): Promise<void> {
-  const all = [...rows.flat(), ...receiptRows(record, notes, engine.clock.nowMs())]
-  const requests: Promise<void>[] = []
+  const nowMs = engine.clock.nowMs()
+  const idOf = ({ pk, tag, ttl }: Receipt) => `${pk} ${tag} ${ttl}`
+  const receipts = receiptRows(record, notes, nowMs).filter((row) => !written.has(idOf(row)))
+  const ending = receipts.filter((row) => mayHaveSuccessor(row, nowMs))
+  const all: Row[] = [...rows.flat(), ...receipts.filter((row) => !ending.includes(row))]
+  const requests = ending.map((row) => putReceipt(engine, row))
   for (let at = 0; at < all.length; at += ROWS_PER_REQUEST) {
     requests.push(engine.dynamo.putMany(all.slice(at, at + ROWS_PER_REQUEST), true))
   }
   // Wait for all of them, so that none lands after the clean-up has looked.
   for (const end of await Promise.allSettled(requests)) {
     if (end.status === 'rejected') throw end.reason
+  }
+  for (const row of receipts) written.add(idOf(row))
+}
+
+async function putReceipt({ dynamo }: Engine, row: Receipt): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const written = await dynamo.put(putUnlessSucceeded(row))
+    if (written.kind !== 'unknown') return
+    if (attempt === PUTS_MAX) throw written.cause
   }
 }
 

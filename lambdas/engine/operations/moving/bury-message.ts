@@ -1,10 +1,13 @@
+import { QueueError } from '../../../foundation/errors.ts'
 import { deadLetterQueueOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { encodeItem } from '../../core/entry.ts'
+import type { FencedChange } from '../../core/fence.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import { appliedAt, isApplied, type Sequence } from '../../core/sequence.ts'
 import { attempts } from '../attempts/attempts.ts'
+import type { CommittedBeside } from '../attempts/commit.ts'
 import { act, again, answer, done, look, lost } from '../attempts/decision.ts'
 import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
@@ -36,12 +39,31 @@ export function buryMessage(
     const change = changeOf(engine, record, draft, { nowMs })
     return act(async () => {
       const lanes = deadLanes(engine, items, reason, nowMs)
-      const committed = await moveLanesBeside(engine, change, deadLetterQueueOf(queue), lanes)
+      const committed = await moveWhereverThereIsALane(engine, change, lanes)
       if (committed.kind === 'committed') return done(undefined)
       if (committed.kind === 'lost') return lost(committed.current)
       return again(await readRecord(engine, queue))
     })
   })
+}
+
+/** Among the dead letters every lane may be in use: then all go to that nearest to their best priority. */
+async function moveWhereverThereIsALane(
+  engine: Engine,
+  change: FencedChange,
+  lanes: ReadonlyMap<number, readonly string[]>,
+): Promise<CommittedBeside> {
+  const dead = deadLetterQueueOf(change.before.queue)
+  try {
+    return await moveLanesBeside(engine, change, dead, lanes)
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
+    const inUse = [...((await readRecord(engine, dead))?.lanes.keys() ?? [])]
+    const best = Math.min(...lanes.keys())
+    const [nearest] = inUse.sort((a, b) => Math.abs(a - best) - Math.abs(b - best))
+    if (nearest === undefined) throw error
+    return moveLanesBeside(engine, change, dead, new Map([[nearest, [...lanes.values()].flat()]]))
+  }
 }
 
 /** By priority, or all by the best one if there are more than a transaction can name. */

@@ -73,7 +73,9 @@ export async function moveLanes(
       // A refusal changed nothing: the record is as it was.
       if (!hasLost) continue
     }
+    const seen = record
     record = await readRecord(engine, queue)
+    if (seen !== undefined && record?.version === seen.version) engine.items.stillThere(seen)
   }
   const [failure] = failures.values()
   return { moved, record, failure }

@@ -1,14 +1,6 @@
-import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import {
-  type Append,
-  idsOf,
-  isRepeatable,
-  type Placed,
-  startsBy,
-  withGuards,
-} from '../../core/append.ts'
-import { decodeNote, isOver, type Place, ttlOf } from '../../core/notes.ts'
+import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.ts'
+import { decodeNote, hasLostCount, isOver, type Place, ttlOf } from '../../core/notes.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appliedAt, type Sequence } from '../../core/sequence.ts'
@@ -20,7 +12,9 @@ import { makeEmpty } from '../lanes/lanes.ts'
 import { moveNotes } from '../lanes/seal.ts'
 import { append, appendNew } from './append.ts'
 import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
-import { answerByRecord, answersOfReceipts, placesIn, receiptsOf } from './first-answers.ts'
+import { fail, isTooMuch } from './failing.ts'
+import { answerKnown } from './first-answers.ts'
+import { landedAs } from './landed.ts'
 
 /** One of several pushes that go together. */
 export type PushOfMany = {
@@ -65,26 +59,11 @@ export async function appendPushes(
       // One that is too much for the queue must not harm the others.
       const left = pending(group)
       if (left.length > 1 && isTooMuch(error)) most = Math.ceil(left.length / 2)
-      else fail(calls, left, error)
+      else await fail(engine, queue, calls, left, error)
     }
   }
   const failed = calls.find(({ outcome }) => outcome?.kind === 'failed')
   return calls.map(({ outcome }) => outcome ?? (failed?.outcome as PushOutcome))
-}
-
-const isTooMuch = (error: unknown): boolean =>
-  error instanceof QueueError &&
-  error.outcome !== 'unknown' &&
-  (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
-
-function fail(calls: readonly Call[], failed: readonly Call[], error: unknown): void {
-  const [first] = failed
-  const isFull = isTooMuch(error) && (error as QueueError).code === 'QUEUE_FULL'
-  // Where there is no room for it there is none for as many; but one with a key may be a repetition.
-  const isAlike = ({ push, isGuarded }: Call) =>
-    isFull && !isGuarded && push.items.length >= (first?.push.items.length ?? 0)
-  const alike = pending(calls).filter(isAlike)
-  for (const call of [...failed, ...alike]) call.outcome = { kind: 'failed', error }
 }
 
 /** Appends what of the group is new, and answers the rest by what is remembered of it. */
@@ -104,15 +83,19 @@ async function appendGroup(
     )
     return answer(queue, group, placed)
   }
-  let record = engine.memory.get(queue)
+  const remembered = engine.memory.get(queue)
+  // By what it remembers it would be refused again, and that costs more than a look.
+  let record = remembered && engine.behind.has(remembered) ? undefined : remembered
+  let isBehind = false
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const newBy = record ?? (await recordOf(engine, queue))
+    isBehind ||= remembered !== undefined && hasLostCount(remembered, newBy)
     if (isExpiredIn(engine, newBy, pending(group))) {
       await moveNotes(engine, newBy)
       record = undefined
       continue
     }
-    await answerKnown(engine, queue, group, newBy)
+    await answerKnown(engine, queue, pending(group), newBy)
     const left = pending(group)
     if (left.length === 0) return
     const prepared = await prepareAll(engine, queue, left)
@@ -122,13 +105,17 @@ async function appendGroup(
       queue,
       prepared,
       isRepeatable(addition)
-        ? appendNew(engine, queue, addition, newBy, limit)
+        ? appendNew(engine, queue, addition, { newBy, remembered }, limit)
         : append(engine, queue, addition, limit).then((placed) => ({
             kind: 'placed' as const,
             placed,
           })),
     )
-    if (appended.kind === 'placed') return answer(queue, left, appended.placed)
+    if (appended.kind === 'placed') {
+      const after = engine.memory.get(queue)
+      if (isBehind && after !== undefined) engine.behind.add(after)
+      return answer(queue, left, appended.placed)
+    }
     if (appended.inDoubt) {
       const landed = await landedAs(engine, queue, addition, newBy, appended.record)
       if (landed !== undefined) return answer(queue, left, landed)
@@ -142,57 +129,12 @@ async function appendGroup(
   throw busy(queue)
 }
 
-/**
- * Where an append is whose answer was lost, and which the record does not note any more: its receipts tell. If they
- * are not its own, it has not landed, and no copy of it can any more.
- */
-async function landedAs(
-  engine: Engine,
-  queue: string,
-  addition: Append,
-  newBy: QueueRecord,
-  record: QueueRecord | undefined,
-): Promise<Placed | undefined> {
-  const notes = addition.notes ?? new Map<string, string>()
-  if (notes.size === 0) {
-    if (record?.born === newBy.born) return undefined
-    throw outcomeUnknown(queue, new Error('The queue has been forgotten meanwhile'))
-  }
-  const receipts = await receiptsOf(engine, queue, [...notes.keys()]).catch((error: unknown) => {
-    throw outcomeUnknown(queue, error)
-  })
-  for (const [hash, note] of notes) {
-    const sent = decodeNote(note)
-    const receipt = receipts.get(hash)
-    if (receipt?.tag !== sent.tag) continue
-    const places = placesIn(receipt)
-    const placed = new Map<number, Place>()
-    for (const [priority, start] of startsBy(addition, sent, places, record)) {
-      const epoch = places.get(priority)?.epoch ?? record?.lanes.get(priority)?.epoch ?? ''
-      placed.set(priority, { epoch, start })
-    }
-    return placed
-  }
-  return undefined
-}
-
 /** The time of a key is over, and its note is in the way of its next push. */
 const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly Call[]): boolean =>
   calls.some(({ keyHash = '' }) => {
     const note = notes.get(keyHash)
     return note !== undefined && isOver(ttlOf(decodeNote(note)), clock.nowMs())
   })
-
-/** By the record, and by the receipts of what is not in it. */
-async function answerKnown(
-  engine: Engine,
-  queue: string,
-  group: readonly Call[],
-  record: QueueRecord,
-): Promise<void> {
-  for (const call of pending(group)) answerByRecord(call, record)
-  await answersOfReceipts(engine, queue, pending(group))
-}
 
 /** A queue that is not there is made first, empty: a late copy of the append then finds another, or none. */
 async function recordOf(engine: Engine, queue: string): Promise<QueueRecord> {

@@ -7,12 +7,13 @@ import {
   isRepeatable,
   obstacleTo,
   type Placed,
+  placedAt,
   startsAfterAppend,
 } from '../../core/append.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
-import type { Lane, QueueRecord } from '../../core/record.ts'
+import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate, wideAppendUpdate } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
 import {
@@ -56,6 +57,8 @@ type Appending = {
   readonly addition: Append
   /** Of one with keys or a sequence: the record by which they are new. */
   readonly newBy?: QueueRecord
+  /** What this process remembered before the call, as it left it or found it. */
+  readonly remembered: QueueRecord | undefined
   lostAnswers: number
   /** Waits for a full tail so far. */
   waits: number
@@ -78,7 +81,9 @@ export async function append(
   addition: Append,
   limit: LimitedCall,
 ): Promise<Placed> {
-  const appended = await sendUntilIn({ engine, queue, addition, lostAnswers: 0, waits: 0 }, limit)
+  const remembered = engine.memory.get(queue)
+  const appending = { engine, queue, addition, remembered, lostAnswers: 0, waits: 0 }
+  const appended = await sendUntilIn(appending, limit)
   if (appended.kind !== 'placed') throw new Error('An append without keys was not new')
   return appended.placed
 }
@@ -91,10 +96,10 @@ export function appendNew(
   engine: Engine,
   queue: string,
   addition: Append,
-  newBy: QueueRecord,
+  known: { readonly newBy: QueueRecord; readonly remembered: QueueRecord | undefined },
   limit: LimitedCall,
 ): Promise<Appended> {
-  return sendUntilIn({ engine, queue, addition, newBy, lostAnswers: 0, waits: 0 }, limit)
+  return sendUntilIn({ engine, queue, addition, ...known, lostAnswers: 0, waits: 0 }, limit)
 }
 
 function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended> {
@@ -116,7 +121,7 @@ function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): App
   if (newBy === undefined) return undefined
   if (record !== undefined && inDoubt) {
     const starts = findNoted(addition, record)
-    if (starts !== undefined) return { kind: 'placed', placed: places(record, starts) }
+    if (starts !== undefined) return { kind: 'placed', placed: placedAt(record, starts) }
   }
   return record !== undefined && isNew(addition, newBy, record)
     ? undefined
@@ -136,7 +141,7 @@ async function sendBlind(
   appending: Appending,
   { record, admitted }: View,
 ): Promise<Outcome<Appended>> {
-  const { engine, queue, addition } = appending
+  const { engine, queue, addition, remembered } = appending
   // Lanes are there, as far as anyone knows.
   const newLanes = record === undefined ? new Map() : missingLanes(engine, addition, record)
   const update = appendUpdate(addition, tailLimits(engine), {
@@ -149,7 +154,8 @@ async function sendBlind(
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return clearTheWay(appending, after)
-  if (record !== undefined && isNext(record, after)) engine.alone.add(after)
+  // By a record that was read for this push, every producer would look alone.
+  if (remembered !== undefined && isNext(remembered, after)) engine.alone.add(after)
   await sealAfter(engine, after, addition.bytes)
   return done(placedIn(addition, after))
 }
@@ -159,8 +165,9 @@ async function sendBlind(
  * that nothing at all has changed. That write cannot tell what is in the way, so this looks first.
  */
 function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended> {
-  const { engine, queue, addition, newBy } = appending
-  const from = newBy === undefined ? 'memory-or-store' : { record: newBy }
+  const { engine, queue, addition, newBy, remembered } = appending
+  const from =
+    newBy === undefined ? 'memory-or-store' : { record: newBy, isRemembered: newBy === remembered }
   const course = { from, attemptsMax: ATTEMPTS_MAX, limit } as const
   return attempts<Appended>(engine, queue, course, (view) => {
     const { record, isCurrent } = view
@@ -238,18 +245,10 @@ function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
     if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX) return again(current)
     const found = current && findAppend(addition, current)
     if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
-    return done({ kind: 'placed', placed: places(current, found) })
+    return done({ kind: 'placed', placed: placedAt(current, found) })
   })
 }
 
 function placedIn(addition: Append, record: QueueRecord): Appended {
-  return { kind: 'placed', placed: places(record, startsAfterAppend(addition, record)) }
-}
-
-function places(record: QueueRecord, starts: ReadonlyMap<number, number>): Placed {
-  const found = new Map<number, { epoch: string; start: number }>()
-  for (const [priority, start] of starts) {
-    found.set(priority, { epoch: (record.lanes.get(priority) as Lane).epoch, start })
-  }
-  return found
+  return { kind: 'placed', placed: placedAt(record, startsAfterAppend(addition, record)) }
 }

@@ -4,11 +4,12 @@ import { shortenedReason } from '../../../foundation/shared/reason.ts'
 import { recordKey } from '../../core/keys.ts'
 import { appliedAt, isApplied } from '../../core/sequence.ts'
 import { passedUpdate } from '../../store/sequence-update.ts'
-import type { Applied, InboxMessage } from '../../verbs.ts'
+import type { Applied, ApplyingVerbs, InboxMessage } from '../../verbs.ts'
 import { type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { buryMessage } from '../moving/bury-message.ts'
 import { appendPushes, type PushOutcome } from './append-pushes.ts'
 
+type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
 type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
 
 /**
@@ -21,7 +22,7 @@ export async function apply(
   engine: Engine,
   queue: string,
   messages: readonly InboxMessage[],
-  { deadlineMs }: { readonly deadlineMs?: number } = {},
+  { deadlineMs, giveUp }: ApplyRequest = {},
 ): Promise<Applied> {
   checkQueueId(queue)
   const bounded =
@@ -36,7 +37,7 @@ export async function apply(
   }
   try {
     while (counts.settled < messages.length) {
-      await applyRun(bounded, queue, messages.slice(counts.settled), counts)
+      await applyRun(bounded, queue, messages.slice(counts.settled), counts, giveUp)
     }
     return counts
   } catch (error) {
@@ -50,6 +51,7 @@ async function applyRun(
   queue: string,
   messages: readonly InboxMessage[],
   counts: Counts,
+  giveUp: ApplyRequest['giveUp'],
 ): Promise<void> {
   const [next] = messages
   if (next !== undefined && !isPush(queue, next)) {
@@ -62,9 +64,16 @@ async function applyRun(
   for (const [index, outcome] of outcomes.entries()) {
     const message = run[index] as InboxMessage
     if (outcome.kind === 'failed') {
-      const reason = whyBuried(engine, queue, message, outcome.error)
+      const reason = await whyRefused(engine, queue, message, outcome.error)
       if (reason === undefined) throw outcome.error
-      return bury(engine, queue, message, counts, reason)
+      if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
+      if (giveUp === undefined) throw outcome.error
+      await giveUp(message, reason)
+      // Only then: what the record has passed comes to nobody any more.
+      await notePassed(engine, queue, message)
+      counts.settled += 1
+      counts.refused += 1
+      return
     }
     count(message, outcome, counts)
     passed = outcome.kind === 'repeated' ? message : undefined
@@ -104,21 +113,29 @@ async function bury(
 /** What a message may wait for, as long as somebody may still make room. */
 const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
 
-/** Why a message that could not be pushed goes to the dead letters; nothing, if it has to come again. */
-function whyBuried(
-  { clock }: Engine,
+/** Why a message that could not be pushed never will be; nothing, if it has to come again. */
+async function whyRefused(
+  engine: Engine,
   queue: string,
-  { waitsUntilMs }: InboxMessage,
+  { waitsUntilMs, items }: InboxMessage,
   error: unknown,
-): string | undefined {
-  if (!(error instanceof QueueError) || isDeadLetterQueue(queue)) return undefined
-  if (error.outcome === 'unknown') return undefined
+): Promise<string | undefined> {
+  if (!(error instanceof QueueError) || error.outcome === 'unknown') return undefined
   if (waitsFor.has(error.code)) {
-    return clock.nowMs() < waitsUntilMs
+    // However empty the queue is: waiting would only hold up what is behind.
+    if (error.code === 'QUEUE_FULL' && items.length > (await capacityOf(engine, queue))) {
+      return shortenedReason(`Its ${items.length} items never fit: ${error.message}`)
+    }
+    return engine.clock.nowMs() < waitsUntilMs
       ? undefined
       : shortenedReason(`It waited too long in the inbox: ${error.message}`)
   }
   return error.code === 'IDEMPOTENCY_CONFLICT' ? shortenedReason(error.message) : undefined
+}
+
+async function capacityOf(engine: Engine, queue: string): Promise<number> {
+  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+  return record?.configuration.capacity ?? Number.POSITIVE_INFINITY
 }
 
 async function notePassed(

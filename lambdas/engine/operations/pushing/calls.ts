@@ -54,17 +54,25 @@ export function callsOf(queue: string, pushes: readonly PushOfMany[]): Call[] {
 const bodyHashOf = (items: readonly PushItem[]): string =>
   hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)]))
 
+/** It gets the other's answer, so it may stand aside; but a message keeps its place in the sequence. */
+export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefined): boolean =>
+  keyHash !== undefined &&
+  push.sequence === undefined &&
+  other?.keyHash === keyHash &&
+  other.bodyHash === bodyHash
+
 /**
  * The next ones that fit into one append. None overtakes another, and a key comes once: whoever uses it again gets
  * the first one's answer. A push that is too much by itself goes alone.
  */
 export function groupOf(calls: readonly Call[], most: number): Call[] {
   const group: Call[] = []
-  const keys = new Set<string>()
+  const keys = new Map<string, Call>()
   const lanes = new Set<number>()
   let [items, bytes] = [0, 0]
   for (const call of pending(calls)) {
     const { push, keyHash } = call
+    if (isSameAs(call, keys.get(keyHash ?? ''))) continue
     items += push.items.length
     for (const { text, priority = 0 } of push.items) {
       bytes += Buffer.byteLength(text)
@@ -77,7 +85,7 @@ export function groupOf(calls: readonly Call[], most: number): Call[] {
       lanes.size <= LANES_PER_APPEND &&
       !(keyHash !== undefined && (keys.has(keyHash) || keys.size >= KEYS_PER_APPEND))
     if (group.length > 0 && !fits) break
-    if (keyHash !== undefined) keys.add(keyHash)
+    if (keyHash !== undefined) keys.set(keyHash, call)
     group.push(call)
   }
   return group

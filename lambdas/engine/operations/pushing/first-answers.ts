@@ -11,7 +11,7 @@ import type { Call } from './calls.ts'
 // What was answered to the first push with a key: the record notes it, and then its receipt.
 
 /** What has a note, or a sequence number that the queue has come to, needs no other look. */
-export function answerByRecord(call: Call, record: QueueRecord): void {
+function answerByRecord(call: Call, record: QueueRecord): void {
   const { keyHash, push } = call
   if (push.sequence !== undefined && isApplied(push.sequence, record)) {
     call.outcome = { kind: 'applied' }
@@ -23,8 +23,23 @@ export function answerByRecord(call: Call, record: QueueRecord): void {
   answerAgain(call, note.bodyHash, placesOf(record, note))
 }
 
+/** By the record, and by the receipts of what is not in it. */
+export async function answerKnown(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  record: QueueRecord,
+): Promise<void> {
+  for (const call of calls) answerByRecord(call, record)
+  await answersOfReceipts(
+    engine,
+    queue,
+    calls.filter(({ outcome }) => outcome === undefined),
+  )
+}
+
 /** Looks for the receipts of all keys among these. */
-export async function answersOfReceipts(
+async function answersOfReceipts(
   engine: Engine,
   queue: string,
   calls: readonly Call[],

@@ -104,7 +104,7 @@ type Fate =
   | Passing
 
 async function fateOf(engine: Engine, queue: string, made: Entry, error: unknown): Promise<Fate> {
-  // What the caller's own code throws went through no client of the SDK.
+  // What the caller's own code throws went through no client of DynamoDB.
   if (!(error instanceof Error) || !('$metadata' in error)) return 'not ours'
   const failure = failureOf(error)
   if (isPassing(failure)) return failure

@@ -1,4 +1,5 @@
 import { endExpired, foldDone } from '../../core/locks.ts'
+import { hasOldNotes } from '../../core/notes.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../../core/record.ts'
 import { remind } from '../../core/reminder.ts'
 import { attempts } from '../attempts/attempts.ts'
@@ -58,7 +59,8 @@ export async function sweepQueue(
         count(ended, record, draft, nowMs)
         // One write ends only so many locks; another round where some are left.
         if (hasEnded(after, nowMs)) return again(after)
-        return done(change.after.work ? 'housekeeping' : 'nothing')
+        const hasWork = change.after.work || hasOldNotes(after, nowMs)
+        return done(hasWork ? 'housekeeping' : 'nothing')
       },
     }
   })

@@ -1,5 +1,10 @@
 import { receiptKey } from '../../../../lambdas/engine/core/keys.ts'
-import { decodeNote, movedSoFar, placesOf } from '../../../../lambdas/engine/core/notes.ts'
+import {
+  decodeNote,
+  isLongOver,
+  movedSoFar,
+  placesOf,
+} from '../../../../lambdas/engine/core/notes.ts'
 import type { Receipt } from '../../../../lambdas/engine/core/receipt.ts'
 import type { QueueRecord } from '../../../../lambdas/engine/core/record.ts'
 import type { Model } from './model.ts'
@@ -11,7 +16,7 @@ export function checkNotes(
   after: QueueRecord | undefined,
 ): void {
   if (before === undefined) return
-  const { statistics } = model.world
+  const { statistics, scheduler, skewMaxMs } = model.world
   let left = 0
   for (const [hash, note] of before.notes) {
     const now = after?.notes.get(hash)
@@ -23,6 +28,10 @@ export function checkNotes(
     }
     left += 1
     statistics.count('path note left')
+    if (isLongOver(decodeNote(note), scheduler.nowMs + skewMaxMs)) {
+      statistics.count('path expired note left')
+      continue
+    }
     const { pk, sk } = receiptKey(before.queue, hash)
     const receipt = model.rows.row(pk, sk) as Receipt | undefined
     const { bodyHash, places } = decodeNote(note)

@@ -48,8 +48,9 @@ export function checkPushed(answer: Answer<'push'>): void {
 export function checkRefusedKey({ model, operation: { command }, code, say }: Refusal): void {
   if (command.verb !== 'push' || code !== 'IDEMPOTENCY_CONFLICT') return
   const { items, idempotencyKey } = command.request
-  for (const { key, queue, appended, texts } of model.ledger.pushes()) {
-    if (key !== idempotencyKey || queue !== command.queue || appended === 0) continue
+  for (const { key, keyLife, queue, appended, texts } of model.ledger.pushes()) {
+    if (key !== idempotencyKey || keyLife !== model.ledger.keyLife) continue
+    if (queue !== command.queue || appended === 0) continue
     if (texts[0] !== items[0]?.text) return
   }
   say('a key conflicts only with another body', `${idempotencyKey}`)
@@ -58,9 +59,9 @@ export function checkRefusedKey({ model, operation: { command }, code, say }: Re
 /** At the end: of all pushes with one key, at most one body has had an effect. */
 export function checkKeysOnce(model: Model): void {
   const used = new Map<string, string>()
-  for (const { key, queue, appended, texts } of model.ledger.pushes()) {
+  for (const { key, keyLife, queue, appended, texts } of model.ledger.pushes()) {
     if (key === undefined || appended === 0) continue
-    const name = `${queue} ${key}`
+    const name = `${queue} ${key} ${keyLife}`
     const other = used.get(name)
     if (other !== undefined) {
       model.world.violated('a key has one effect', `${name}: ${other} and ${texts[0]}`)

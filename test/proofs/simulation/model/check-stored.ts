@@ -3,6 +3,8 @@ import { segmentObjectKey, segmentPartition } from '../../../../lambdas/engine/c
 import {
   countOf,
   intersect,
+  none,
+  normalised,
   type Ranges,
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
@@ -23,7 +25,7 @@ export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: R
   if (record === undefined) return
   const { stored, headOffloadedSegment, tailOffloadedSegment } = laneView(record, lane)
   const lies = new Lying(model, log, lane)
-  let told = unsettled
+  let told = subtract(unsettled, joinedRuns(lane))
   for (const { in: place, ...stretch } of stored) {
     told = subtract(told, [stretch])
     for (const { from, to } of intersect(unsettled, [stretch])) {
@@ -47,6 +49,12 @@ export function checkStored(model: Model, log: LaneLog, lane: Lane, unsettled: R
   if (countOf(subtract([middle], inS3)) > 0) {
     model.violated('segments that are told to be in S3 are there', showRanges([middle]))
   }
+}
+
+/** Of them a record keeps too little to tell where they lie. */
+const joinedRuns = ({ runs }: Lane): Ranges => {
+  const joined = runs.filter(({ in: place }) => place === 'unknown' || place === 'batches')
+  return joined.length === 0 ? none : normalised(joined)
 }
 
 /** Where numbers of a lane lie, by the rows and objects themselves. */

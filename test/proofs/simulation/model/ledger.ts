@@ -19,6 +19,7 @@ export type Fate = 'acknowledged' | 'popped' | 'purged'
 export type PushedBy = {
   readonly texts: readonly string[]
   readonly key: string | undefined
+  readonly keyLife: number
   readonly queue: string
   readonly operations: Operation[]
   /** Items appended so far: none or all. */
@@ -26,6 +27,8 @@ export type PushedBy = {
 }
 
 export class Ledger {
+  /** One more whenever the time of all keys is over. */
+  keyLife = 0
   readonly #items = new Map<string, ItemRecord>()
   readonly #pushes = new Map<string, PushedBy>()
 
@@ -37,7 +40,8 @@ export class Ledger {
       known.operations.push(operation)
       return
     }
-    const pushedBy: PushedBy = { texts, key, queue, operations: [operation], appended: 0 }
+    const { keyLife } = this
+    const pushedBy: PushedBy = { texts, key, keyLife, queue, operations: [operation], appended: 0 }
     this.#pushes.set(first, pushedBy)
     for (const text of texts) {
       this.#items.set(text, {

@@ -37,7 +37,7 @@ export function drawKeyedPush(draw: Draw, queue: string): Command {
     }
   }
   const items = random.chance(0.7) ? [drawPushItem(draw)] : drawBulk(draw)
-  const request = { items, idempotencyKey: knowledge.nextKey() }
+  const request = { items, idempotencyKey: knowledge.nextPushKey() }
   earlier.push({ queue, request })
   return { verb: 'push', queue, request }
 }

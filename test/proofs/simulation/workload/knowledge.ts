@@ -9,6 +9,7 @@ export class Knowledge {
   readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
   #texts = 0
   #keys = 0
+  #pushKeys = 0
 
   learnLock(lock: KnownLock): void {
     this.#locks.push(lock)
@@ -43,6 +44,17 @@ export class Knowledge {
 
   get texts(): number {
     return this.#texts
+  }
+
+  nextPushKey(): string {
+    this.#pushKeys += 1
+    return `push-${this.#pushKeys}`
+  }
+
+  /** Their time is over: they come again, with other items. */
+  forgetPushKeys(): void {
+    this.#pushKeys = 0
+    this.keyedPushes.length = 0
   }
 
   nextKey(): string {

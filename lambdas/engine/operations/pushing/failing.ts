@@ -1,0 +1,59 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import type { Engine } from '../attempts/engine.ts'
+import type { PushOutcome } from './append-pushes.ts'
+import { type Call, isSameAs, pending } from './calls.ts'
+import { answerKnown } from './first-answers.ts'
+
+/** Too much for the queue: a smaller one may still fit. */
+export const isTooMuch = (error: unknown): boolean =>
+  error instanceof QueueError &&
+  error.outcome !== 'unknown' &&
+  (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
+
+/** Has these fail, and those behind them that would fare no better. */
+export async function fail(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  failed: readonly Call[],
+  error: unknown,
+): Promise<void> {
+  const isLikeOne = (call: Call) => failed.some((one) => isSameAs(call, one))
+  const same = pending(calls).filter(isLikeOne)
+  for (const call of [...failed, ...same]) call.outcome = { kind: 'failed', error }
+  if (!(error instanceof QueueError)) return
+  if (isTooMuch(error)) {
+    if (error.code === 'QUEUE_FULL') await failAlike(engine, queue, calls, failed, error)
+    return
+  }
+  // It is no one push's: the store is away, say, and each group would find that out for itself.
+  const behind: PushOutcome = { kind: 'failed', error: unsent(error) }
+  for (const call of pending(calls)) call.outcome = behind
+}
+
+/** What is behind a push that nobody can tell about has not been sent. */
+const unsent = (error: QueueError): QueueError =>
+  error.outcome === 'unknown'
+    ? new QueueError(error.code, 'The store is busy or out of reach; try again in a moment', {
+        cause: error,
+      })
+    : error
+
+/** Where there is no room for it there is none for as many, unless a key says that they are in already. */
+async function failAlike(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  [first]: readonly Call[],
+  error: QueueError,
+): Promise<void> {
+  const itemsMin = first?.push.items.length ?? 0
+  const alike = () => pending(calls).filter(({ push }) => push.items.length >= itemsMin)
+  const record = engine.memory.get(queue)
+  try {
+    if (record !== undefined) await answerKnown(engine, queue, alike(), record)
+  } catch (cause) {
+    for (const call of pending(calls)) call.outcome = { kind: 'failed', error: cause }
+  }
+  for (const call of alike()) call.outcome = { kind: 'failed', error }
+}

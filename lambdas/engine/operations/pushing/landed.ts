@@ -1,0 +1,43 @@
+import { type Append, type Placed, startsBy } from '../../core/append.ts'
+import { decodeNote, isOver, type Place, ttlOf } from '../../core/notes.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { type Engine, outcomeUnknown } from '../attempts/engine.ts'
+import { placesIn, receiptsOf } from './first-answers.ts'
+
+/**
+ * Where an append is whose answer was lost, and which the record does not note any more: its receipts tell. If they
+ * are not its own, it has not landed, and no copy of it can any more.
+ */
+export async function landedAs(
+  engine: Engine,
+  queue: string,
+  addition: Append,
+  newBy: QueueRecord,
+  record: QueueRecord | undefined,
+): Promise<Placed | undefined> {
+  const notes = addition.notes ?? new Map<string, string>()
+  if (notes.size === 0) {
+    if (record?.born === newBy.born) return undefined
+    throw outcomeUnknown(queue, new Error('The queue has been forgotten meanwhile'))
+  }
+  const receipts = await receiptsOf(engine, queue, [...notes.keys()]).catch((error: unknown) => {
+    throw outcomeUnknown(queue, error)
+  })
+  for (const [hash, note] of notes) {
+    const sent = decodeNote(note)
+    // Its receipt may be gone already.
+    if (isOver(ttlOf(sent), engine.clock.nowMs())) {
+      throw outcomeUnknown(queue, new Error('The time of its key is over'))
+    }
+    const receipt = receipts.get(hash)
+    if (receipt?.tag !== sent.tag) continue
+    const places = placesIn(receipt)
+    const placed = new Map<number, Place>()
+    for (const [priority, start] of startsBy(addition, sent, places, record)) {
+      const epoch = places.get(priority)?.epoch ?? record?.lanes.get(priority)?.epoch ?? ''
+      placed.set(priority, { epoch, start })
+    }
+    return placed
+  }
+  return undefined
+}
