@@ -102,6 +102,9 @@ it('A function signs with what its environment says, and sends to its region.', 
   onTestFinished(() => {
     vi.unstubAllEnvs()
   })
+  // The tests' own store has one.
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', undefined)
+  vi.stubEnv('AWS_ENDPOINT_URL', undefined)
   vi.stubEnv('AWS_REGION', 'ap-south-1')
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'its key')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'its secret')

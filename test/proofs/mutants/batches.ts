@@ -10,7 +10,7 @@ const housekeepTest = 'test/engine/housekeep.test.ts'
 // biome-ignore format: a mutant is a row
 export const batchMutants: readonly Mutant[] = [
   mutant('a-seal-notes-nothing', '0033 a seal notes where its entries lie',
-    [seal, 'const runs = runsAfter(lane, entries)', 'const runs = lane.runs'],
+    [seal, 'const runs = runsAfter(lane, entries, runsLeft(others))', 'const runs = lane.runs'],
     simulation(300, 'segments')),
   mutant('a-batch-noted-as-rows', '0033 what is told is true',
     [runs, "if (!isReference(entry)) return 'rows'", "if (entry.length > 0) return 'rows'"],
