@@ -103,7 +103,7 @@ const expectedOutcomes: Readonly<Record<string, Readonly<Record<string, number>>
   pushTransactItem: { success: 1_500 },
   transact: {
     success: 2_000,
-    'unknown STORE_UNAVAILABLE': 15,
+    'unknown STORE_UNAVAILABLE': 6,
     'refused BUSY': 500,
     'refused QUEUE_FULL': 100,
     crashed: 120,
