@@ -97,14 +97,15 @@ function barRows(title: string, get: Get): Row[] {
   const toBare = (n: Producers) => get('pushpop', n).perSecond / get('bare', n).perSecond
   const ours = get('pushpop', 8)
   return [
-    bar('8: share of bare UpdateItem', toBare(8), atLeast(0.85)),
+    // Bars of these are on simulated time: here the embedded store's own work would be measured.
+    info('8: share of bare UpdateItem', toBare(8)),
     bar('8: failed writes a push', ours.tally.failedWrites / ours.done, atMost(0.15)),
     bar(
       '32: times the sources',
       get('pushpop', 32).perSecond / get('sources', 32).perSecond,
       atLeast(15),
     ),
-    info('32: share of bare UpdateItem', toBare(32), { aim: atLeast(0.5) }),
+    info('32: share of bare UpdateItem', toBare(32)),
   ]
 }
 
@@ -155,9 +156,12 @@ async function startRun(bench: Bench, contestant: Contestant, producers: number)
   }
 }
 
+/** By producers: what a push may cost in time beside one bare request. */
+const SHARES: Readonly<Record<number, number>> = { 8: 0.85, 32: 0.5 }
+
 /** The engine without the machine's limits, against 5 ms a request. */
 async function simulatedRows(bench: Bench, title: string): Promise<Row[]> {
-  const { info } = rowsOf(`${title}, on simulated time`)
+  const { bar, info } = rowsOf(`${title}, on simulated time`)
   const rows: Row[] = []
   for (const producers of PRODUCERS) {
     bench.progress(`${producers} producers on simulated time`)
@@ -166,8 +170,12 @@ async function simulatedRows(bench: Bench, title: string): Promise<Row[]> {
     const { failedWrites, writeUnits } = total(result.reading)
     bench.explain(`simulated time: ${producers} producers`, result.reading, result.done)
     const bare = (producers * 1000) / DYNAMODB_LATENCY_MS
+    const share = `${producers}: share of one request a push`
+    const least = SHARES[producers]
     rows.push(
-      info(`${producers}: share of one request a push`, result.perSecond / bare),
+      least === undefined
+        ? info(share, result.perSecond / bare)
+        : bar(share, result.perSecond / bare, atLeast(least)),
       info(`${producers}: failed writes a push`, failedWrites / result.done),
       info(`${producers}: WRU a push`, writeUnits / result.done),
       info(`${producers}: p99 of a push, ms`, result.p99Ms),

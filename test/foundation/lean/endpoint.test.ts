@@ -1,7 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { endpointOf } from '../../../lambdas/foundation/lean/endpoint.ts'
 import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
+import { setEnvironment } from '../../support/environment.ts'
 
 /** Of every partition, and some that there are not yet. */
 const regions = [
@@ -121,10 +122,7 @@ describe('DynamoDB', () => {
   })
 
   it('is not where the option says if the environment asks for FIPS, because one of the two is wrong.', () => {
-    vi.stubEnv('AWS_USE_FIPS_ENDPOINT', 'true')
-    onTestFinished(() => {
-      vi.unstubAllEnvs()
-    })
+    setEnvironment({ AWS_USE_FIPS_ENDPOINT: 'true' })
     const endpoint = 'https://dynamodb.us-east-1.amazonaws.com'
     expect(() => createLeanDynamodb({ region: 'us-east-1', endpoint })).toThrow('FIPS')
   })

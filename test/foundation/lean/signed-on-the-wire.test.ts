@@ -5,9 +5,10 @@ import { createHash, createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { SignatureV4 } from '@smithy/signature-v4'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
 import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
+import { setEnvironment } from '../../support/environment.ts'
 import { startServer } from '../network/a-server.ts'
 
 class Sha256 {
@@ -99,16 +100,15 @@ it.each([
 
 it('A function signs with what its environment says, and sends to its region.', async () => {
   const { arrived, port } = await aServer()
-  onTestFinished(() => {
-    vi.unstubAllEnvs()
+  setEnvironment({
+    // The tests' own store has one.
+    AWS_ENDPOINT_URL_DYNAMODB: undefined,
+    AWS_ENDPOINT_URL: undefined,
+    AWS_REGION: 'ap-south-1',
+    AWS_ACCESS_KEY_ID: 'its key',
+    AWS_SECRET_ACCESS_KEY: 'its secret',
+    AWS_SESSION_TOKEN: 'its token',
   })
-  // The tests' own store has one.
-  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', undefined)
-  vi.stubEnv('AWS_ENDPOINT_URL', undefined)
-  vi.stubEnv('AWS_REGION', 'ap-south-1')
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'its key')
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'its secret')
-  vi.stubEnv('AWS_SESSION_TOKEN', 'its token')
   const inner = createRequestHandler()
   const hosts: string[] = []
   const client = createLeanDynamodb({

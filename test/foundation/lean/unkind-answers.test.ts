@@ -12,6 +12,7 @@ import {
 } from '../../../lambdas/foundation/lean/lean-dynamodb.ts'
 import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
 import { failureOf } from '../../../lambdas/foundation/outcome.ts'
+import { setEnvironment } from '../../support/environment.ts'
 import { startServer } from '../network/a-server.ts'
 
 const MINUTE = 60_000
@@ -372,12 +373,12 @@ describe('Credentials', () => {
   })
 
   describe('of the environment', () => {
-    afterEach(() => vi.unstubAllEnvs())
-
     it('are what a client has that is given none, with their session token.', async () => {
-      vi.stubEnv('AWS_ACCESS_KEY_ID', 'its key')
-      vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'its secret')
-      vi.stubEnv('AWS_SESSION_TOKEN', 'its token')
+      setEnvironment({
+        AWS_ACCESS_KEY_ID: 'its key',
+        AWS_SECRET_ACCESS_KEY: 'its secret',
+        AWS_SESSION_TOKEN: 'its token',
+      })
       const { requests, client } = await open((_, response) => ok(response), {
         credentials: undefined,
       })
@@ -393,8 +394,7 @@ describe('Credentials', () => {
       ['its key', '', 'no AWS_SECRET_ACCESS_KEY; outside of Lambda'],
       ['', 'its secret', 'no AWS_ACCESS_KEY_ID; outside of Lambda'],
     ])('are missed by name, and nothing is sent: "%s", "%s".', async (key, secret, why) => {
-      vi.stubEnv('AWS_ACCESS_KEY_ID', key)
-      vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret)
+      setEnvironment({ AWS_ACCESS_KEY_ID: key, AWS_SECRET_ACCESS_KEY: secret })
       const { requests, client } = await open((_, response) => ok(response), {
         credentials: undefined,
       })
@@ -404,7 +404,7 @@ describe('Credentials', () => {
     })
 
     it('come with a region, without which there is no client.', () => {
-      vi.stubEnv('AWS_REGION', '')
+      setEnvironment({ AWS_REGION: '' })
       expect(() => createLeanDynamodb()).toThrow('neither `region` nor AWS_REGION is set')
     })
   })
