@@ -60,7 +60,8 @@ export async function receiptsOf(
 ): Promise<Map<string, Receipt>> {
   const [only] = hashes
   if (only === undefined) return new Map()
-  const keys = hashes.map((hash) => receiptKey(queue, hash))
+  // Two of the calls may have one key, and DynamoDB refuses to be asked twice for a row.
+  const keys = [...new Set(hashes)].map((hash) => receiptKey(queue, hash))
   const rows =
     keys.length === 1
       ? [await dynamo.get(receiptKey(queue, only), true)]
