@@ -119,7 +119,8 @@ async function sendPushes(
   const [first] = calls as readonly [TextCall]
   const isLone = calls.length === 1
   const texts = calls.flatMap((call) => call.texts)
-  // A key of the caller's own goes alone. One that we make serves all: whoever asked for none loses nothing.
+  // A call with its caller's own key goes alone. A key that we make serves all calls: those that asked for none
+  // lose nothing by it.
   const key = first.key ?? (calls.some(({ idempotent }) => idempotent) ? newKey() : undefined)
   const { body, isReplay } = await send({
     verb: isLone ? first.verb : 'pushMany',

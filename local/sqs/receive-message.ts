@@ -27,7 +27,7 @@ export async function receiveMessage(
   const visibilitySeconds = secondsWithin(input, 'VisibilityTimeout', VISIBILITY_SECONDS_MAX)
   const attemptId = optionalText(input, 'ReceiveRequestAttemptId')
   const waitsMs = waitSeconds === undefined ? waitMs : waitSeconds * 1000
-  // A FIFO queue, and whoever waits, gets nothing and no error.
+  // A receive of a FIFO queue, or one that waits, gets nothing and no error.
   if (!isFifo && waitsMs === 0 && queue.isFull(clock.nowMs())) {
     throw new SqsError('OverLimit', 'Too many messages in flight.')
   }

@@ -28,6 +28,18 @@ it('Several pushes go in one append, each with its own answer.', async () => {
   expect(ids).toEqual([0, 1, 2, 3, 5].map((index) => left[index]?.id))
 })
 
+it('Two pushes with one key to a full queue are told that it is full.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  await stage.engine().configure(queue, { capacity: 1 })
+  await push(stage.engine(), queue, named('first', 1))
+  const twin = { items: named('twin', 1), idempotencyKey: 'k' }
+  const pushes = [{ items: named('a', 1), idempotencyKey: 'a' }, twin, twin]
+  // The keys behind the first are looked up together, and DynamoDB refuses to be asked for a row twice.
+  expect(await appendPushes(engineOf(stage), queue, pushes)).toMatchObject(
+    pushes.map(() => ({ kind: 'failed', error: { code: 'QUEUE_FULL' } })),
+  )
+})
+
 it('What the queue has come to in its sequence is not appended again.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   const messages = Array.from({ length: 5 }, (_, n) => ({

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -45,6 +45,27 @@ function writeProgram(name: string, program: string): string {
   writeFileSync(join(folder, 'package.json'), '{}')
   writeFileSync(join(folder, 'app.mjs'), program)
   return join(folder, 'app.mjs')
+}
+
+/** A server on a port whose neighbour below is free, where no system takes ports for those who ask for any. */
+async function portBehindAFreeOne(): Promise<{ server: Server; port: number }> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const server = await listeningOn(port)
+    const below = await listeningOn(port - 1)
+    below?.close()
+    if (server && below) return { server, port }
+    server?.close()
+  }
+  throw new Error('No free port has a free one below it.')
+}
+
+async function listeningOn(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1')
+  return once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  )
 }
 
 describe('npm start says what is wrong', () => {
@@ -108,9 +129,7 @@ describe('npm start says what is wrong', () => {
         Own: { Type: 'AWS::ApiGatewayV2::Api', Properties: { ProtocolType: 'HTTP' } },
       },
     })
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const taken = (server.address() as AddressInfo).port
+    const { server, port: taken } = await portBehindAFreeOne()
     const { text } = await refusalOf(['--port', String(taken - 1), '--memory', '--app', apis])
     expect(text).toBe(
       `Cannot listen on port ${taken} for the API Own because something else listens there; ` +

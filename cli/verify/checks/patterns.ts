@@ -9,7 +9,7 @@ const PREFIXES_MAX = 10
 const QUEUES_MAX = 10
 const ID_LENGTH_MAX = 100
 
-/** Only looks: the patterns belong to whoever runs the service. */
+/** Only looks, because the patterns are the operator's. */
 export const patterns: Check = {
   name: 'patterns',
   promise: 'A queue without settings of its own has those of the longest prefix in /queue-config',

@@ -26,7 +26,7 @@ export function watchSegments(clock: Clock, tell: (moved: SegmentMoved) => void)
         tell({ queue, kind, ms: clock.nowMs() - startedMs, failed })
       try {
         const result = await work()
-        // A load that finds nothing: whoever reads the record again knows whether that is a failure.
+        // It found nothing. The caller reads the record again, and then knows whether that is a failure.
         if (kind === 'offload' || result !== undefined) done(false)
         return result
       } catch (error) {

@@ -1,4 +1,4 @@
-// ReceiveRequestAttemptId: whoever lost the answer of a receive from a FIFO queue asks again by the same id, and gets
+// ReceiveRequestAttemptId: a client that lost the answer of a receive from a FIFO queue asks again by the same id, and gets
 // the same messages, instead of waiting until they are visible again.
 
 import type { Message, Received } from './message.ts'

@@ -27,7 +27,7 @@ export function* fifoOrder(shelf: Shelf): Generator<Message> {
   }
 }
 
-/** A standard queue promises no order, so whoever needs one should notice here. */
+/** A standard queue promises no order, so code that needs one should fail here. */
 export function* anyOrder(shelf: Shelf, random: Random, window = WINDOW): Generator<Message> {
   const near: Message[] = []
   for (const message of shelf.all()) {

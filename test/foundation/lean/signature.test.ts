@@ -1,23 +1,8 @@
-import { createHash, createHmac } from 'node:crypto'
 import { SignatureV4 } from '@smithy/signature-v4'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Signer } from '../../../lambdas/foundation/lean/signature.ts'
-
-/** As the SDK takes it. */
-class Sha256 {
-  readonly #hash
-  constructor(secret?: string | Uint8Array) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret)
-  }
-  update(data: string | Uint8Array) {
-    this.#hash.update(data)
-  }
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest()
-  }
-  reset() {}
-}
+import { Sha256 } from './sha256.ts'
 
 const text = fc.string({ minLength: 1, unit: 'grapheme-ascii' }).filter((one) => one.trim() === one)
 const region = fc.constantFrom('us-east-1', 'eu-central-1', 'cn-north-1', 'us-gov-west-1')

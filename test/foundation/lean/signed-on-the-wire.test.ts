@@ -1,7 +1,6 @@
 // What arrives is signed for where it arrives. Our local store takes any signature, so this test alone sees that
 // the client hands its signer the region, host, path and keys that it was given.
 
-import { createHash, createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import { SignatureV4 } from '@smithy/signature-v4'
@@ -10,20 +9,7 @@ import { createLeanDynamodb } from '../../../lambdas/foundation/lean/lean-dynamo
 import { createRequestHandler } from '../../../lambdas/foundation/network/request-handler.ts'
 import { setEnvironment } from '../../support/environment.ts'
 import { startServer } from '../network/a-server.ts'
-
-class Sha256 {
-  readonly #hash
-  constructor(secret?: string | Uint8Array) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret)
-  }
-  update(data: string | Uint8Array) {
-    this.#hash.update(data)
-  }
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest()
-  }
-  reset() {}
-}
+import { Sha256 } from './sha256.ts'
 
 type Arrived = { url: string; headers: Record<string, string>; body: string }
 type Keys = { accessKeyId: string; secretAccessKey: string; sessionToken?: string }

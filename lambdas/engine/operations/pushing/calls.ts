@@ -62,7 +62,7 @@ export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefi
   other.bodyHash === bodyHash
 
 /**
- * The next ones that fit into one append. None overtakes another, and a key comes once: whoever uses it again gets
+ * The next ones that fit into one append. None overtakes another, and a key comes once: a second use of it gets
  * the first one's answer. A push that is too much by itself goes alone.
  */
 export function groupOf(calls: readonly Call[], most: number): Call[] {

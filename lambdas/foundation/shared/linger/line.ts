@@ -35,7 +35,7 @@ export type Line<W extends Waiting = Waiting> = {
 
 export type Step =
   | { readonly kind: 'rest' }
-  /** This may be now: then it goes in the next turn, so that whoever calls in this one comes along. */
+  /** This may be now: then it goes in the next turn, so that other calls of this turn come along. */
   | { readonly kind: 'wait'; readonly untilMs: number }
   | { readonly kind: 'go'; readonly calls: number }
 
@@ -56,7 +56,7 @@ export function nextStep(
   const [first] = waiting
   if (isFlying || first === undefined) return { kind: 'rest' }
   const { calls, isClosed } = frontOf(waiting, batching)
-  // Counted from the last answer too: whoever got it may be about to call again.
+  // Counted from the last answer too: the callers that got it may be about to call again.
   const sinceMs = Math.max(first.joinedMs, freeSinceMs)
   const untilMs = sinceMs + batching.waitMs
   // A clock that was set back must not hold up anything.

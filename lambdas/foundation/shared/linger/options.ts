@@ -16,7 +16,7 @@ export type LingerOptions = {
 
 const names: Names<LingerOptions> = { waitMs: 0, itemsMax: 0, bytesMax: 0 }
 
-/** Whoever can wait longer is better off with a list of its own and one bulk push. */
+/** A caller that can wait longer should collect a list and push it in bulk. */
 const WAIT_MS_MAX = 10_000
 /** A larger batch costs no less an item, and all of its calls wait for the last byte. */
 const BYTES_DEFAULT = 1024 * 1024
