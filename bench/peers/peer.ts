@@ -20,6 +20,9 @@ export type Peer = {
   stop(): Promise<void>
 }
 
+/** What is measured with one queue and single items alone. */
+export type SinglePeer = Pick<Peer, 'push' | 'drain' | 'stop'>
+
 /** How many tenants are served at once, where the peer lets us choose. */
 export const AT_ONCE = 32
 
