@@ -21,23 +21,26 @@ type Update = { readonly target: string; readonly body: string }
 type Calls = readonly (readonly Update[])[]
 type Recorded = { readonly pushes: Calls; readonly pops: Calls }
 
-/** With updates for queues of as many items as these texts. */
+type Stores = NonNullable<Addresses['stores']>
+type Texts = readonly string[]
+
+/** For queues with as many items as these have. */
 export async function bareUpdates(
   { stores }: Addresses,
-  texts: readonly string[],
+  queues: Readonly<Record<string, Texts>>,
 ): Promise<SinglePeer> {
   if (stores === undefined) throw new Error('The bare updates need stores')
-  const { dynamodbEndpoint } = stores
-  const pattern = `pattern-${Date.now()}`
-  const recorded = await record(stores, pattern, texts)
-  const sender = createSender(new URL(dynamodbEndpoint))
+  const recorded = new Map<string, Recorded>()
+  for (const [queue, texts] of Object.entries(queues)) {
+    recorded.set(queue, await record(stores, patternOf(queue), texts))
+  }
+  const sender = createSender(new URL(stores.dynamodbEndpoint))
   const pushed = new Map<string, number>()
 
   async function send(updates: readonly Update[] | undefined, queue: string): Promise<void> {
     if (updates === undefined) throw new Error(`There are not so many updates for ${queue}`)
     for (const { target, body } of updates) {
-      // The engine has queues of these names in the same store.
-      await sender.send(target, body.replace(`q#${pattern}"`, `q#bare-${queue}"`))
+      await sender.send(target, body.replace(`q#${patternOf(queue)}"`, `q#bare-${queue}"`))
     }
   }
 
@@ -45,13 +48,13 @@ export async function bareUpdates(
     async push(queue) {
       const n = pushed.get(queue) ?? 0
       pushed.set(queue, n + 1)
-      await send(recorded.pushes[n], queue)
+      await send(recorded.get(queue)?.pushes[n], queue)
     },
     async drain(queue, items) {
       const durationsMs: number[] = []
       for (let n = 0; n < items; n++) {
         const startMs = performance.now()
-        await send(recorded.pops[n], queue)
+        await send(recorded.get(queue)?.pops[n], queue)
         durationsMs.push(performance.now() - startMs)
       }
       return durationsMs
@@ -60,11 +63,9 @@ export async function bareUpdates(
   }
 }
 
-async function record(
-  stores: NonNullable<Addresses['stores']>,
-  queue: string,
-  texts: readonly string[],
-): Promise<Recorded> {
+const patternOf = (queue: string): string => `pattern-${queue}`
+
+async function record(stores: Stores, queue: string, texts: Texts): Promise<Recorded> {
   const connections = connectEmbedded(stores)
   const endpoint = stores.dynamodbEndpoint
   const lean = createLeanDynamodb({ region: REGION, endpoint, credentials })

@@ -90,9 +90,11 @@ async function measureBare(
   turn: number,
 ): Promise<Singly> {
   const item = createItems(turn)
-  const items = Math.max(WARM_UP.singly, singly)
-  const texts = Array.from({ length: items }, (_, n) => numbered(n, item))
-  const bare = await bareUpdates(addresses, texts)
+  const texts = (items: number) => Array.from({ length: items }, (_, n) => numbered(n, item))
+  const bare = await bareUpdates(addresses, {
+    [`warm-${turn}`]: texts(WARM_UP.singly),
+    [`singly-${turn}`]: texts(singly),
+  })
   const measured = await measureSingly(bare, singly, turn)
   await bare.stop()
   return measured
