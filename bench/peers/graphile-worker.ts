@@ -3,7 +3,7 @@
 
 import { load } from './packages.ts'
 import { type Addresses, AT_ONCE, countdown, type OnItem, type Peer } from './peer.ts'
-import { commitsOf, databaseUrl } from './postgres.ts'
+import { commitsOf, databaseUrl, vacuum } from './postgres.ts'
 
 type Payload = { readonly tenant: string; readonly text: string }
 type Runner = { stop(): Promise<void> }
@@ -96,6 +96,7 @@ export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
       const runner = await start('tenants', AT_ONCE, {}, () => {})
       return () => runner.stop()
     },
+    tidy: () => vacuum(connectionString),
     requests: () => commitsOf(connectionString),
     stop: () => utils.release(),
   }

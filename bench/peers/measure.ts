@@ -59,7 +59,7 @@ export const peerNames: readonly string[] = [...Object.keys(peers), BARE]
 async function measureSingly(peer: SinglePeer, items: number, turn: number): Promise<Singly> {
   const item = createItems(turn)
   await pushSingly(peer, `warm-${turn}`, WARM_UP.singly, item)
-  await peer.drain(`warm-${turn}`, WARM_UP.singly, 1, () => {})
+  await drain(peer, `warm-${turn}`, WARM_UP.singly, 1)
 
   const push = await pushSingly(peer, `singly-${turn}`, items, item)
   const take = await drain(peer, `singly-${turn}`, items, 1)
@@ -73,7 +73,7 @@ async function measureRest(
 ): Promise<Rest> {
   const item = createItems(turn)
   await pushInBulk(peer, `warm-bulk-${turn}`, WARM_UP.bulks, item)
-  await peer.drain(`warm-bulk-${turn}`, WARM_UP.bulks * BULK, BULK, () => {})
+  await drain(peer, `warm-bulk-${turn}`, WARM_UP.bulks * BULK, BULK)
 
   const pushBulk = await pushInBulk(peer, `bulk-${turn}`, bulks, item)
   const takeBulk = await drain(peer, `bulk-${turn}`, bulks * BULK, BULK)
@@ -138,6 +138,7 @@ async function drain(
   items: number,
   batch: number,
 ): Promise<Speed> {
+  await peer.tidy?.()
   const startMs = performance.now()
   const durationsMs = await peer.drain(queue, items, batch, () => {})
   const seconds = (performance.now() - startMs) / 1000
@@ -168,6 +169,7 @@ async function serveTenants(
       ),
     ),
   )
+  await peer.tidy?.()
   const order = checkOrder()
   const takenMs = await elapsedMs(() => peer.drainTenants(tenants, items, order.onItem))
   order.done(items)
@@ -204,6 +206,7 @@ async function beIdle(
   tenants: readonly string[],
   { idleSeconds, serverPid }: { idleSeconds: number; serverPid: number | undefined },
 ): Promise<Rest['idle']> {
+  await peer.tidy?.()
   const stopWaiting = await peer.wait(tenants)
   await sleep(2000)
   const requests = await peer.requests()
