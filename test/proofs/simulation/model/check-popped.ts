@@ -24,10 +24,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
       checkLocked(queueModel, operation, say)
-    } else if (
-      !hasAcknowledgedAndWaited(outcome) ||
-      !(isLocked(queueModel, operation) || mayBeLimited(queueModel, operation))
-    ) {
+    } else if (!isTurnedAway(queueModel, operation, outcome)) {
       checkEmpty(queueModel, operation, say)
     }
     return
@@ -121,6 +118,15 @@ export const mayBeLimited = (
   { startedAtCommit }: Pop,
 ): boolean =>
   configuredAtCommit > startedAtCommit || current?.record.configuration.popLimit !== undefined
+
+/** It answered "empty" after its wait of a queue that let it have nothing, whatever is in there. */
+export const isTurnedAway = (
+  queueModel: QueueModel,
+  operation: Pop,
+  outcome: PopOutcome,
+): boolean =>
+  hasAcknowledgedAndWaited(outcome) &&
+  (isLocked(queueModel, operation) || mayBeLimited(queueModel, operation))
 
 function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
   if (operation.command.request.competing) say('competing pops pass by locks', queueModel.queue)
