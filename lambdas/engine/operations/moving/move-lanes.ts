@@ -4,6 +4,9 @@ import type { Lane, QueueRecord } from '../../core/record.ts'
 import { isInS3 } from '../../core/stored-in.ts'
 import { busy, type Engine, pause, readRecord } from '../attempts/engine.ts'
 
+/** More than transactions take, unless the store is in trouble; then a hundred of them must not take minutes more. */
+const STANDS_BACK_MS_MAX = 200
+
 /** One transaction that is to move items of one priority. */
 type LaneMove = {
   readonly priority: number
@@ -53,10 +56,12 @@ export async function moveLanes(
     const step = next(record, isStuck, moved)
     if (step === undefined) break
     try {
+      const startedMs = engine.clock.nowMs()
       const done = await step.run()
       if (done !== undefined) {
         moved += done.moved
         losses = 0
+        await standBack(engine, startedMs)
         record = done.record ?? (await readRecord(engine, queue))
         continue
       }
@@ -79,6 +84,15 @@ export async function moveLanes(
   }
   const [failure] = failures.values()
   return { moved, record, failure }
+}
+
+/**
+ * While a transaction lasts DynamoDB refuses all other writes to its records. One behind the other they would keep
+ * a push out until it gives up, so as much time is left to the others.
+ */
+async function standBack({ clock }: Engine, startedMs: number): Promise<void> {
+  const tookMs = clock.nowMs() - startedMs
+  if (tookMs > 0) await clock.sleep(Math.min(tookMs, STANDS_BACK_MS_MAX))
 }
 
 /** It would meet the others as well, each after all its attempts. */
