@@ -50,6 +50,8 @@ export type QueueRecord = {
   /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
   readonly sequence: string | undefined
   readonly checkAtMs: number | undefined
+  /** The write that set the timer found it near, and has it told of (`timers.ts`). */
+  readonly near: boolean
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined
   readonly work: boolean
