@@ -50,7 +50,7 @@ async function newerRecord() {
   const stored = await stage.stored(QUEUE)
   if (stored === undefined) throw new Error('unreachable')
   // What the warm engine remembers is of the format that it knows.
-  await stage.plant({ ...stored, fm: 2 })
+  await stage.plant({ ...stored, fm: 3, fn: 3 })
   return { stage, warm, lockId: lock.id }
 }
 

@@ -6,7 +6,8 @@ import {
   REASON_CHARACTERS_MAX,
   ROOMY_TAIL,
 } from '../../lambdas/engine/core/limits.ts'
-import type { StoredLock, StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
+import type { StoredLock } from '../../lambdas/engine/core/stored-lock.ts'
+import type { StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
 import { onSimulated, openSimulated, type Stage } from './stage.ts'
 import { codeOf, expectCode, idsOf, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { throttled } from './wire.ts'

@@ -126,7 +126,7 @@ describe('Once events are turned on', () => {
     if (stored === undefined) throw new Error('unreachable')
     // The stage's own announcing of marked writes knows no such format either.
     const { ev: _, ...unmarked } = stored
-    await stage.plant({ ...unmarked, fm: 2 })
+    await stage.plant({ ...unmarked, fm: 3, fn: 3 })
     const walks: number[] = []
     for (let hour = 0; hour < 96; hour += 1) {
       const { queues } = await stage.engine().startTimers(inTime)

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { recordKey, shardOf } from '../../lambdas/engine/core/keys.ts'
 import { newLane } from '../../lambdas/engine/core/record.ts'
-import {
-  encodeLane,
-  encodeLock,
-  type StoredRecord,
-} from '../../lambdas/engine/core/stored-record.ts'
+import { encodeLane } from '../../lambdas/engine/core/stored-lane.ts'
+import { encodeLock } from '../../lambdas/engine/core/stored-lock.ts'
+import type { StoredRecord } from '../../lambdas/engine/core/stored-record.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import { createSimulatedClient, type Network } from '../../testing/simulated/simulated-client.ts'
 import { SimulatedStore } from '../../testing/simulated/simulated-store.ts'

@@ -1,4 +1,4 @@
-import { entryBytes, spanOf } from './entry.ts'
+import { entryBytes, isTimed, spanOf } from './entry.ts'
 import { itemId } from './keys.ts'
 import { LANES_MAX, LANES_PER_APPEND, LONE_TAIL_BYTES, TAIL_SOFT_BYTES } from './limits.ts'
 import {
@@ -25,6 +25,8 @@ export type Append = {
   readonly notes?: ReadonlyMap<string, string>
   /** Of the inbox's messages that it brings: it passes if the record has come no further than before the first. */
   readonly sequence?: { readonly first: Sequence; readonly last: string }
+  /** There is an item with times of its own among them, also where a reference stands for it. */
+  readonly timed?: true
 }
 
 /** Such an append has one effect, however often it is sent. */
@@ -60,16 +62,21 @@ export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly star
 /** How far a tail may grow: `ROOMY_TAIL`, or `TIGHT_TAIL` while the store throttles. */
 export type TailLimits = { readonly hardBytes: number; readonly stepBytes: number }
 
-export function appendOf(lanes: ReadonlyMap<number, readonly string[]>): Append {
+export function appendOf(
+  lanes: ReadonlyMap<number, readonly string[]>,
+  { timed = false }: { readonly timed?: boolean | undefined } = {},
+): Append {
   let items = 0
   let bytes = 0
+  let hasTimed = timed
   for (const entries of lanes.values()) {
     for (const entry of entries) {
       items += spanOf(entry)
       bytes += entryBytes(entry)
+      hasTimed ||= isTimed(entry)
     }
   }
-  return { lanes, items, bytes }
+  return { lanes, items, bytes, ...(hasTimed && { timed: true }) }
 }
 
 /** What stands in the way of an append, by the record that refused it. */

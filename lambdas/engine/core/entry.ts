@@ -6,6 +6,7 @@ import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
  *   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
  *   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
  *   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death
+ *   x … as above … <length of times: 2 base-36 digits> <times> <text>        (format 2: has times of its own)
  * and a tail or chunk may hold, for n items at once, a reference to a batch:
  *   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
  * The tag tells a push that lost its answer whether the entry it finds is its own.
@@ -19,6 +20,16 @@ export type Item = {
     /** Absent on items that an older engine moved. */
     readonly death?: Death | undefined
   }
+} & ItemTimes
+
+/** What an item was pushed with. An item that is moved to the dead letters leaves it behind. */
+export type ItemTimes = {
+  /** When it was to join its lane. */
+  readonly dueMs?: number | undefined
+  /** Its id while it waited for that. */
+  readonly scheduledId?: string | undefined
+  /** Nobody gets it from then on. */
+  readonly expiresAtMs?: number | undefined
 }
 
 /** On a dead-letter queue, of items that were not pushed there by hand. */
@@ -51,13 +62,39 @@ const TEXT_AT = 1 + TIME_DIGITS + TAG_CHARACTERS
 
 export function encodeItem(item: Item, tag: string): string {
   const time = Math.max(0, item.pushedAtMs).toString(36).padStart(TIME_DIGITS, '0')
-  if (item.moved === undefined) return `i${time}${tag}${item.text}`
+  if (item.moved === undefined) {
+    const times = encodeTimes(item)
+    if (times === '') return `i${time}${tag}${item.text}`
+    return `x${time}${tag}${lengthOf(times)}${times}${item.text}`
+  }
   const { reason, death } = item.moved
   const told = death === undefined ? reason : reason + sentenceOf(death)
-  const length = told.length.toString(36).padStart(2, '0')
   const mark = death === undefined ? tag : DEATH_TOLD + tag.slice(1)
-  return `m${time}${mark}${length}${told}${item.text}`
+  return `m${time}${mark}${lengthOf(told)}${told}${item.text}`
 }
+
+const lengthOf = (text: string): string => text.length.toString(36).padStart(2, '0')
+
+const ofTime = (letter: string, ms: number | undefined): string =>
+  ms === undefined ? '' : `${letter}${ms.toString(36)},`
+
+/** `dmbq1k2c0,emc0x8q7k,s<scheduled id>`: what there is, the id last. */
+function encodeTimes({ dueMs, expiresAtMs, scheduledId }: ItemTimes): string {
+  const id = scheduledId === undefined ? '' : `s${scheduledId}`
+  return ofTime('d', dueMs) + ofTime('e', expiresAtMs) + id
+}
+
+const timesForm = /^(?:d([0-9a-z]+),)?(?:e([0-9a-z]+),)?(?:s(.+))?$/
+
+function decodeTimes(text: string): ItemTimes {
+  const [, due, expires, scheduledId] = timesForm.exec(text) ?? []
+  const msOf = (digits: string | undefined) =>
+    digits === undefined ? undefined : Number.parseInt(digits, 36)
+  return present({ dueMs: msOf(due), scheduledId, expiresAtMs: msOf(expires) })
+}
+
+/** Engines that know format 1 alone must not meet it. */
+export const isTimed = (entry: string): boolean => entry.startsWith('x')
 
 /** Not among the characters of a tag. */
 const DEATH_TOLD = '.'
@@ -74,6 +111,7 @@ export function decodeItem(entry: string): Item {
   const reasonAt = TEXT_AT + 2
   const textAt = reasonAt + Number.parseInt(entry.slice(TEXT_AT, reasonAt), 36)
   const told = entry.slice(reasonAt, textAt)
+  if (isTimed(entry)) return { text: entry.slice(textAt), pushedAtMs, ...decodeTimes(told) }
   const isDeathTold = entry[1 + TIME_DIGITS] === DEATH_TOLD
   return {
     text: entry.slice(textAt),

@@ -49,6 +49,8 @@ export type QueueRecord = {
   readonly moved: NotesMoved
   /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
   readonly sequence: string | undefined
+  /** Some item had times of its own: engines that do not know of these must leave the record alone. */
+  readonly timed: boolean
   readonly checkAtMs: number | undefined
   /** The write that set the timer found it near, and has it told of (`timers.ts`). */
   readonly near: boolean

@@ -108,6 +108,7 @@ export function sealedAndAppended(record: QueueRecord, seal: Seal, append: Appen
     lanes,
     notes: new Map([...draft.notes, ...(append.notes ?? [])]),
     sequence: append.sequence?.last ?? draft.sequence,
+    timed: draft.timed || append.timed === true,
     tailBytes: draft.tailBytes + append.bytes,
     appends: draft.appends + 1,
     room: draft.room - append.items,

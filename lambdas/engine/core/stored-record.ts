@@ -2,48 +2,12 @@ import { QueueError } from '../../foundation/errors.ts'
 import { defaultConfiguration } from './configuration.ts'
 import { decodeEnded } from './ended-locks.ts'
 import { noneMoved } from './notes.ts'
-import { unflatten } from './ranges.ts'
-import {
-  type Dead,
-  type Delivered,
-  type Lane,
-  type Lock,
-  noSegments,
-  type QueueRecord,
-  type Reminder,
-  type Stretch,
-} from './record.ts'
-import { decodeRuns, encodeRuns } from './runs.ts'
+import type { Lane, Lock, QueueRecord, Reminder } from './record.ts'
 import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
+import { decodeLane, type StoredLane } from './stored-lane.ts'
+import { decodeLock, type StoredLock } from './stored-lock.ts'
 
 /** Attribute names are short because every write is billed by the record's size. */
-export type StoredLane = {
-  e: string
-  z: number
-  h: number
-  f: number
-  s: number
-  t: string[]
-  o?: [number, number]
-  r?: number
-  x?: number
-  k?: number[]
-  /** [from, to, count, …] */
-  d?: number[]
-  /** [from, to, index of the reason, …] */
-  q?: number[]
-  /** Reasons of dead items, each once. */
-  w?: string[]
-  /** Where sealed items lie (`runs.ts`). */
-  y?: string
-}
-
-export type StoredLock =
-  /** A claim: one stretch, whose start is under the same lock id in `F`. */
-  | { x: number; p: number; n: number; k?: string }
-  /** [priority, from, to, …] */
-  | { x: number; r: number[]; k?: string }
-
 export type StoredRecord = {
   pk: string
   sk: string
@@ -81,8 +45,10 @@ export type StoredRecord = {
   dry?: string
   ev?: string
   hold?: number
-  /** The format, from 2 on; this engine writes, and knows, records without it. */
+  /** The format, from 2 on. */
   fm?: number
+  /** There from format 3 on. */
+  fn?: number
   /** Notes, by the hash of the key. */
   [note: NoteName]: string
 }
@@ -90,12 +56,13 @@ export type StoredRecord = {
 export type NoteName = `.${string}`
 export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
-/** The format of records that have no `fm`. */
-const FORMAT = 1
+/** Of records with items that have times of their own; without `fm` it is 1. */
+export const TIMED_FORMAT = 2
 
 export function decodeRecord(stored: StoredRecord): QueueRecord {
   const queue = stored.pk.slice(2)
-  if (stored.fm !== undefined) throw unknownFormat(queue, stored.fm)
+  const { fm: format = 1 } = stored
+  if (format > TIMED_FORMAT || stored.fn !== undefined) throw unknownFormat(queue, format)
   const lanes = new Map<number, Lane>()
   for (const [priority, lane] of Object.entries(stored.L)) {
     lanes.set(Number(priority), decodeLane(Number(priority), lane))
@@ -129,6 +96,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
         ? noneMoved
         : { marks: stored.km ?? '', forgotten: stored.kx ?? 0 },
     sequence: stored.sn,
+    timed: format === TIMED_FORMAT,
     checkAtMs: stored.checkAt,
     near: stored.wk !== undefined,
     reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
@@ -150,100 +118,8 @@ function decodeNotes(stored: StoredRecord): QueueRecord['notes'] {
 const unknownFormat = (queue: string, format: number): QueueError =>
   new QueueError(
     'FORMAT_UNKNOWN',
-    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${FORMAT}: deploy the newer version here as well`,
+    `Cannot use queue "${queue}" because a newer PushPop has written it (format ${format}) and this one knows format ${TIMED_FORMAT}: deploy the newer version here as well`,
   )
-
-function decodeLane(priority: number, stored: StoredLane): Lane {
-  const deliveries: Delivered[] = []
-  const d = stored.d ?? []
-  for (let i = 0; i < d.length; i += 3) {
-    deliveries.push({ from: d[i] as number, to: d[i + 1] as number, count: d[i + 2] as number })
-  }
-  const dead: Dead[] = []
-  const q = stored.q ?? []
-  for (let i = 0; i < q.length; i += 3) {
-    const reason = stored.w?.[q[i + 2] as number] ?? ''
-    dead.push({ from: q[i] as number, to: q[i + 1] as number, reason })
-  }
-  return {
-    priority,
-    epoch: stored.e,
-    segmentSize: stored.z,
-    head: stored.h,
-    frontier: stored.f,
-    sealed: stored.s,
-    tail: stored.t,
-    runs: decodeRuns(stored.y),
-    offloaded: stored.o === undefined ? noSegments : { from: stored.o[0], to: stored.o[1] },
-    recalled: stored.r ?? 0,
-    trimmed: stored.x ?? 0,
-    holes: unflatten(stored.k),
-    deliveries,
-    dead,
-  }
-}
-
-function decodeLock(stored: StoredLock, from: number | undefined): Lock {
-  if ('r' in stored) {
-    const stretches: Stretch[] = []
-    for (let i = 0; i < stored.r.length; i += 3) {
-      stretches.push({
-        priority: stored.r[i] as number,
-        from: stored.r[i + 1] as number,
-        to: stored.r[i + 2] as number,
-      })
-    }
-    return { expiresAtMs: stored.x, stretches, keyHash: stored.k }
-  }
-  const start = from as number
-  return {
-    expiresAtMs: stored.x,
-    stretches: [{ priority: stored.p, from: start, to: start + stored.n }],
-    keyHash: stored.k,
-  }
-}
-
-export function encodeLane(lane: Lane): StoredLane {
-  return {
-    e: lane.epoch,
-    z: lane.segmentSize,
-    h: lane.head,
-    f: lane.frontier,
-    s: lane.sealed,
-    t: [...lane.tail],
-    ...encodeLaneOptions(lane),
-  }
-}
-
-/** The attributes of a lane that are absent while they say nothing. */
-export function encodeLaneOptions(
-  lane: Lane,
-): Pick<StoredLane, 'o' | 'r' | 'x' | 'k' | 'd' | 'q' | 'w' | 'y'> {
-  const runs = encodeRuns(lane.runs)
-  const reasons = [...new Set(lane.dead.map(({ reason }) => reason))]
-  return {
-    ...(lane.offloaded.from < lane.offloaded.to && { o: [lane.offloaded.from, lane.offloaded.to] }),
-    ...(lane.recalled > 0 && { r: lane.recalled }),
-    ...(lane.trimmed > 0 && { x: lane.trimmed }),
-    ...(lane.holes.length > 0 && { k: lane.holes.flatMap(({ from, to }) => [from, to]) }),
-    ...(lane.deliveries.length > 0 && {
-      d: lane.deliveries.flatMap(({ from, to, count }) => [from, to, count]),
-    }),
-    ...(lane.dead.length > 0 && {
-      q: lane.dead.flatMap(({ from, to, reason }) => [from, to, reasons.indexOf(reason)]),
-      w: reasons,
-    }),
-    ...(runs !== undefined && { y: runs }),
-  }
-}
-
-export function encodeLock(lock: Lock): Extract<StoredLock, { r: number[] }> {
-  return {
-    x: lock.expiresAtMs,
-    r: lock.stretches.flatMap(({ priority, from, to }) => [priority, from, to]),
-    ...(lock.keyHash !== undefined && { k: lock.keyHash }),
-  }
-}
 
 export const encodeReminder = ({ times, taken, sinceMs }: Reminder): [number, number, number] => [
   times,

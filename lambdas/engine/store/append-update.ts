@@ -6,7 +6,8 @@ import { LANES_MAX } from '../core/limits.ts'
 import { markOf, movedSoFar } from '../core/notes.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
-import { encodeLane, noteName, type StoredRecord } from '../core/stored-record.ts'
+import { encodeLane } from '../core/stored-lane.ts'
+import { noteName, type StoredRecord, TIMED_FORMAT } from '../core/stored-record.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
 import { comesAfter } from './sequence-update.ts'
@@ -139,6 +140,7 @@ function setGuards(update: Expression, { notes, sequence }: Append): void {
 }
 
 function count(update: Expression, append: Append): void {
+  if (append.timed) update.set('fm', TIMED_FORMAT)
   update.add('b', append.bytes)
   update.add('a', 1)
   update.add('room', -append.items)
@@ -191,6 +193,7 @@ export function newRecord(
     room: roomOf(configuration) - append.items,
   }
   for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
+  if (append.timed) stored.fm = TIMED_FORMAT
   if (append.items === 0) stored.dry = 'y'
   // There is no image before it to compare it with: it says itself that it is an event.
   else stored.ev = 'y'

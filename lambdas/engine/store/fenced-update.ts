@@ -3,7 +3,9 @@ import { encodeEnded } from '../core/ended-locks.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
-import { encodeLaneOptions, encodeLock, encodeReminder, noteName } from '../core/stored-record.ts'
+import { encodeLaneOptions } from '../core/stored-lane.ts'
+import { encodeLock } from '../core/stored-lock.ts'
+import { encodeReminder, noteName, TIMED_FORMAT } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
@@ -32,6 +34,7 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   changeFlags(update, change)
   if (after.notes !== before.notes) changeNotes(update, before, after)
   if (after.sequence !== before.sequence) changeSequence(update, before, after)
+  if (after.timed && !before.timed) update.set('fm', TIMED_FORMAT)
   update.add('room', after.room - before.room)
   update.add('g', after.returns - before.returns)
   update.add('i', after.inFlight - before.inFlight)

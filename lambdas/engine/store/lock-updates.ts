@@ -2,7 +2,7 @@ import type { Expression } from '../../foundation/expression.ts'
 import type { Claim } from '../core/claim.ts'
 import { HOLD_MS, IN_FLIGHT_MAX } from '../core/limits.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
-import { encodeLock } from '../core/stored-record.ts'
+import { encodeLock } from '../core/stored-lock.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt } from './timer-update.ts'
 

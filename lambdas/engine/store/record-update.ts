@@ -11,4 +11,8 @@ export function recordUpdate(): Expression {
   return update
 }
 
-export const KNOWN_FORMAT = 'attribute_not_exists(fm)'
+/**
+ * Records of format 2 have the attribute `fm`, which stops the engines that know format 1 alone. Those of a later
+ * format must have `fn` as well, which stops this one; a name takes no value of an expression that has few to spare.
+ */
+export const KNOWN_FORMAT = 'attribute_not_exists(fn)'

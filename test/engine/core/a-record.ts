@@ -46,6 +46,7 @@ export function aRecord(
     notes: new Map(),
     moved: noneMoved,
     sequence: undefined,
+    timed: false,
     tailBytes: 0,
     appends: 3,
     claims: 2,

@@ -8,10 +8,12 @@ import {
   entryBytes,
   escapedBytes,
   isReference,
+  isTimed,
   pushedAtMsOf,
   spanOf,
   tagOf,
 } from '../../../lambdas/engine/core/entry.ts'
+import { present } from '../../../lambdas/foundation/shared/present.ts'
 
 const times = fc.integer({ min: 0, max: 36 ** 8 - 1 })
 const texts = fc.string({ unit: 'grapheme' })
@@ -28,6 +30,23 @@ describe('An item’s entry', () => {
         expect(isReference(entry)).toBe(false)
         expect(spanOf(entry)).toBe(1)
         expect(entryBytes(entry)).toBe(Buffer.byteLength(entry) + 8)
+      }),
+    )
+  })
+
+  it('of an item with times of its own tells them, and is marked for engines that know none.', () => {
+    const ms = fc.option(fc.nat(2 ** 42), { nil: undefined })
+    const id = fc.option(fc.stringMatching(/^[A-Za-z0-9_~-]{1,60}$/), { nil: undefined })
+    fc.assert(
+      fc.property(texts, times, tags, ms, ms, id, (text, pushedAtMs, tag, due, expires, id) => {
+        const told = present({ dueMs: due, expiresAtMs: expires, scheduledId: id })
+        const entry = encodeItem({ text, pushedAtMs, ...told }, tag)
+        expect(decodeItem(entry)).toEqual({ text, pushedAtMs, ...told })
+        expect(isTimed(entry)).toBe(Object.keys(told).length > 0)
+        expect([pushedAtMsOf(entry), tagOf(entry), spanOf(entry)]).toEqual([pushedAtMs, tag, 1])
+        const moved = { reason: 'rotten' }
+        const dead = encodeItem({ text, pushedAtMs, ...told, moved }, tag)
+        expect(decodeItem(dead)).toEqual({ text, pushedAtMs, moved })
       }),
     )
   })

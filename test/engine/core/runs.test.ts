@@ -16,7 +16,7 @@ import {
 } from '../../../lambdas/engine/core/runs.ts'
 import { sealed } from '../../../lambdas/engine/core/seal.ts'
 import { isInS3, longestInS3, storedIn } from '../../../lambdas/engine/core/stored-in.ts'
-import { encodeLane } from '../../../lambdas/engine/core/stored-record.ts'
+import { encodeLane } from '../../../lambdas/engine/core/stored-lane.ts'
 import { valueSize } from '../../../testing/simulated/dynamodb/item-size.ts'
 import { aLane, anEntry, aRecord, range, tailOf } from './a-record.ts'
 

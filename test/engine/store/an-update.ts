@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { QueueRecord } from '../../../lambdas/engine/core/record.ts'
+import { encodeLane } from '../../../lambdas/engine/core/stored-lane.ts'
+import { encodeLock } from '../../../lambdas/engine/core/stored-lock.ts'
 import {
-  encodeLane,
-  encodeLock,
   encodeReminder,
   noteName,
   type StoredRecord,

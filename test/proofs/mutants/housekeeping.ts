@@ -7,6 +7,7 @@ const segmentWork = 'engine/operations/lanes/segment-work.ts'
 const move = 'engine/operations/moving/move.ts'
 const forget = 'engine/operations/sweeping/forget.ts'
 const storedRecord = 'engine/core/stored-record.ts'
+const storedLane = 'engine/core/stored-lane.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 
 /** Copies, pointers and deletes; dead letters; forgetting. */
@@ -153,16 +154,16 @@ if (committed.kind === 'committed') await engine.dynamo.update(recordKey(to), ap
      'return report'], test('test/engine/housekeep.test.ts', 'that S3 refuses leaves a timer')),
   mutant('segment-size-of-the-configuration',
     '§5.10 a lane’s segment size is fixed with its epoch',
-    [[storedRecord,
+    [[storedLane,
       'segmentSize: stored.z, head: stored.h,',
       `segmentSize: sizeNow,
 head: stored.h,`],
      [storedRecord,
       'lanes.set(Number(priority), decodeLane(Number(priority), lane))',
       'lanes.set(Number(priority), decodeLane(Number(priority), lane, stored.cfg?.z ?? lane.z))'],
-     [storedRecord,
-      'function decodeLane(priority: number, stored: StoredLane): Lane {',
-      'function decodeLane(priority: number, stored: StoredLane, sizeNow: number): Lane {']],
+     [storedLane,
+      'export function decodeLane(priority: number, stored: StoredLane): Lane {',
+      'export function decodeLane(priority: number, stored: StoredLane, sizeNow: number): Lane {']],
     simulation(300)),
   mutant('capacity-hides-that-a-dead-letter-tail-is-full', '§6.7 every queue drains',
     [move,

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, appendOf } from '../../core/append.ts'
-import { decodeReference, encodeItem, entryBytes, isReference } from '../../core/entry.ts'
+import { decodeReference, encodeItem, entryBytes, isReference, isTimed } from '../../core/entry.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
@@ -59,7 +59,8 @@ export async function byReference(
       }),
     )
   }
-  return appendOf(referenced)
+  const timed = [...lanes.values()].some((entries) => entries.some(isTimed))
+  return appendOf(referenced, { timed })
 }
 
 /** Batches of a push that was refused for certain: no reference to them can ever appear. */
