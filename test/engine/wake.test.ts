@@ -57,7 +57,7 @@ describe('While Wake is there', () => {
     const awakeMs = world.runs.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
     expect(awakeMs).toBeGreaterThan(30 * SECOND_MS)
     expect(awakeMs).toBeLessThan(60 * SECOND_MS)
-    expect([...world.store.items()].some(({ pk }) => pk === 'timers')).toBe(false)
+    expect([...world.store.items()]).toContainEqual({ pk: 'timers', sk: 'awake' })
   })
 
   it('an idle stack sends what it sent without it, and so does one whose items nobody takes.', async () => {

@@ -68,9 +68,11 @@ export async function sweepRun(
         // Locks must end on time; the rest may wait.
         tidyUntilMs: Math.min(endMs, nextBeatMs()),
         ...(shards !== undefined && { shards }),
-        onNext(untilMs) {
-          waking ??= wake?.({ untilMs }, log)
-        },
+        ...(wake && {
+          onNext(untilMs: number) {
+            waking ??= wake({ untilMs }, log)
+          },
+        }),
       })
       add(total, report)
       more = report.more

@@ -25,9 +25,13 @@ export async function wakeRun(
   clock: Clock = systemClock,
 ): Promise<{ readonly answer: WakeSummary; readonly fields: Fields; readonly failed: boolean }> {
   const untilMs = Number(event?.untilMs)
-  const report: WakeReport = await queues.wake({
+  const request = {
     ...(Number.isFinite(untilMs) && { untilMs }),
     deadlineMs: clock.nowMs() + remainingMs() - LEAVE_MS,
+  }
+  const report: WakeReport = await queues.wake(request).catch((error: unknown) => {
+    tally.count('SweepFailures', 1)
+    throw error
   })
   const answer: WakeSummary = {
     left: report.left,

@@ -1,11 +1,10 @@
 import type { Row } from '../../foundation/dynamo.ts'
 import { Expression } from '../../foundation/expression.ts'
-import { awakeKey } from '../core/keys.ts'
 
 // The row says who is awake (`h`), since when (`s`), until when that counts if nothing more is heard (`e`),
 // and until when it must stay (`u`). Of two who ask at once, one gets the row and the other leaves a note in
-// `u`. Who goes home deletes the row on the condition that the note is as seen, so a note is either read or
-// comes too late, and then its writer finds no row and is awake itself.
+// `u`. Who goes home clears the row on the condition that the note is as seen. So a note is either read, or
+// comes too late: then its writer finds nobody awake, and is so itself.
 
 export type Awake = { readonly holder: string; readonly stayMs: number | undefined }
 
@@ -19,7 +18,9 @@ export const RENEW_MS = 10_000
 export const TERM_MS = 120_000
 
 export const awakeIn = (row: Row | undefined): Awake | undefined =>
-  row && { holder: row.h as string, stayMs: row.u as number | undefined }
+  row?.h === undefined
+    ? undefined
+    : { holder: row.h as string, stayMs: row.u as number | undefined }
 
 type Update = ReturnType<Expression['build']>
 
@@ -52,9 +53,11 @@ export function noteUpdate(holder: string, stayMs: number): Update {
   return update.build()
 }
 
-/** Goes home, unless there is another note than the one that was seen. */
-export const homeDelete = ({ holder, stayMs }: Awake) => ({
-  Key: awakeKey,
-  ConditionExpression: `h=:h AND ${stayMs === undefined ? 'attribute_not_exists(u)' : 'u=:u'}`,
-  ExpressionAttributeValues: { ':h': holder, ...(stayMs !== undefined && { ':u': stayMs }) },
-})
+/** Goes home, unless there is another note than the one that was seen. The row stays, empty. */
+export function homeUpdate({ holder, stayMs }: Awake): Update {
+  const update = new Expression()
+  update.condition(`h=${update.value(holder)}`)
+  update.condition(stayMs === undefined ? 'attribute_not_exists(u)' : `u=${update.value(stayMs)}`)
+  update.removes.push('h', 's', 'e', 'u')
+  return update.build()
+}

@@ -3,7 +3,7 @@ import { awakeKey } from '../../core/keys.ts'
 import {
   type Awake,
   awakeIn,
-  homeDelete,
+  homeUpdate,
   noteUpdate,
   RENEW_MS,
   renewUpdate,
@@ -67,7 +67,7 @@ export class Watch {
 
   /** Not if somebody has left a note meanwhile. */
   async goHome(): Promise<boolean> {
-    const gone = await this.#place.dynamo.delete(homeDelete(this.#awake))
+    const gone = await this.#place.dynamo.update(awakeKey, homeUpdate(this.#awake))
     if (gone.kind === 'done') return true
     // We ask again, as the next look does.
     if (gone.kind === 'unknown') return false
