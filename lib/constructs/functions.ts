@@ -53,7 +53,7 @@ type MadeHere = FunctionName | 'ApplyInbox' | 'Wake'
 const settings = { ...functionSettings, ApplyInbox: applyInboxSetting, Wake: wakeSetting }
 
 /**
- * Makes nine functions, each with the rights of its duty, and those that a setting brings. They are in
+ * Makes nine functions, each with the rights of its duty, and those that a setting brings or leaves out. They are in
  * the caller's scope, so that they are called `Push` and not `FunctionsPush`: people type these names.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {

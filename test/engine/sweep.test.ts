@@ -48,6 +48,20 @@ describe('The sweeper', () => {
     expect(await stage.engine().returnExpiredLocks()).toMatchObject({ queues: 0 })
   })
 
+  it('tells when the first queue comes due that it has left with a lock, before it begins what may take long.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding(named('a', 2))
+    await lockItems(queues, queue, { ttlSeconds: 5, competing: true })
+    const { lock } = await lockItems(queues, queue, { ttlSeconds: 25, competing: true })
+    stage.clock.pass(5 * SECOND_MS)
+    const told: number[] = []
+    const { nextDueMs } = await queues.returnExpiredLocks({
+      onNext: (dueMs) => told.push(dueMs),
+    })
+    expect([nextDueMs, ...told]).toEqual([lock.expiresAtMs, lock.expiresAtMs])
+    expect((await stage.record(queue)).checkAtMs).toBe(lock.expiresAtMs)
+  })
+
   it('visits no more queues than it was told, and the next run goes on.', async () => {
     const due = await expiredQueues(stage, 25)
     const sizes: number[] = []
