@@ -283,6 +283,7 @@ export const expectedEvents: readonly Expected[] = [
 
   upkeep(['return-expired-locks', undefined], 'ReturnExpiredLocks', { failed: 0 }, { failed: 0 }),
   upkeep(['nothing', {}], 'ReturnExpiredLocks', { sweeps: 1 }, { sweeps: 1 }),
+  upkeep(['wake', undefined], 'Wake', { left: false, failed: 0 }, { failed: 0 }),
   upkeep(
     ['housekeep', undefined],
     'Housekeep',

@@ -26,8 +26,8 @@ const VISITS_REMEMBERED = 10_000
 export async function wake(engine: Engine, request: WakeRequest): Promise<WakeReport> {
   const { clock } = engine
   const total = { queues: 0, itemsReturned: 0, lagMs: 0, looks: 0, failed: 0 }
-  const toldMs = stayUntil(request.untilMs, clock.nowMs())
-  const watch = await Watch.begin(engine, toldMs)
+  let stayMs = stayUntil(request.untilMs, clock.nowMs())
+  const watch = await Watch.begin(engine, stayMs)
   if (watch === undefined) return { ...total, left: true }
   const { deadlineMs } = request
   const isWanted = notAgainAtOnce(engine)
@@ -39,7 +39,9 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
     throwIfBlind(report)
     const nowMs = clock.nowMs()
     const { nextDueMs, more } = report
-    const isOver = nextDueMs === undefined && !more && nowMs >= Math.max(toldMs, watch.stayMs)
+    // Told by the visit itself, where the index does not show yet what that has set.
+    if (nextDueMs !== undefined) stayMs = Math.max(stayMs, nextDueMs + INDEX_BEHIND_MS)
+    const isOver = nextDueMs === undefined && !more && nowMs >= Math.max(stayMs, watch.stayMs)
     const mustGo = nowMs >= deadlineMs
     if ((isOver || mustGo) && ((await watch.goHome()) || mustGo)) break
     const untilNextMs = (nextDueMs ?? Number.POSITIVE_INFINITY) - nowMs
