@@ -1,5 +1,6 @@
 import { randomText } from '../../../foundation/random-text.ts'
 import { awakeKey } from '../../core/keys.ts'
+import { NEAR_MS } from '../../core/timers.ts'
 import {
   type Awake,
   awakeIn,
@@ -16,6 +17,8 @@ type Place = Pick<Engine, 'dynamo' | 'clock' | 'random'>
 /** The row goes from one to another meanwhile, or answers get lost. */
 const ATTEMPTS_MAX = 10
 const HOLDER_CHARACTERS = 8
+/** Nobody is told of what is further away than half of that: a note beyond it is of a clock that goes wrong. */
+const STAY_MS_MAX = 2 * NEAR_MS
 
 /** Of those that are called while somebody is awake, each has its time noted, and only one stays. */
 export class Watch {
@@ -48,7 +51,8 @@ export class Watch {
 
   /** It must stay until then, at least. */
   get stayMs(): number {
-    return this.#awake.stayMs ?? Number.NEGATIVE_INFINITY
+    const { stayMs = Number.NEGATIVE_INFINITY } = this.#awake
+    return stayMs <= this.#place.clock.nowMs() + STAY_MS_MAX ? stayMs : Number.NEGATIVE_INFINITY
   }
 
   /** Whether it still is the one. */
