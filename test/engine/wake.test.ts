@@ -49,6 +49,15 @@ describe('While Wake is there', () => {
     expect(Math.max(...long.map(({ fromMs, toMs }) => toMs - fromMs))).toBeLessThan(4 * MINUTE_MS)
   })
 
+  it('what it was told of counts, and not the index alone, which may be behind.', async () => {
+    const world = new WakeWorld({ behindMs: 4_000 })
+    world.sweepFor(3)
+    world.at(1_000, () => leave(world, 'orders', 8))
+    await world.runFor(3 * MINUTE_MS)
+    expect(world.lateMs).toHaveLength(1)
+    expect(world.lateMs[0]).toBeLessThanOrEqual(4 * SECOND_MS)
+  })
+
   it('it runs only while something is near: a minute after the last lock everybody is asleep.', async () => {
     const world = new WakeWorld()
     world.sweepFor(60)

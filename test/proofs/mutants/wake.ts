@@ -38,7 +38,7 @@ export const wakeMutants: readonly Mutant[] = [
     test(wakeTest, 'in time')),
   mutant('wake-goes-by-the-index-alone', rule,
     [wake, 'nextDueMs === undefined && !more && nowMs >= Math.max(stayMs, watch.stayMs)',
-     'nextDueMs === undefined && !more'], test(wakeTest, 'behind')),
+     'nextDueMs === undefined && !more'], test(wakeTest, 'index alone')),
   mutant('wake-sleeps-past-what-is-due', rule,
     [wake, 'Math.min(LOOK_EVERY_MS, Math.max(PAUSE_MS_MIN, untilNextMs))', '20 * LOOK_EVERY_MS'],
     test(wakeTest, 'in time')),
