@@ -51,6 +51,7 @@ export function settingsOf(node: Node): Settings {
   )
   const sweepers = oneOf('sweepers', setting('sweepers'), sweeperCounts.map(String))
   const events = oneOf('events', setting('events'), ['true', 'false']) !== 'false'
+  const wake = oneOf('wake', setting('wake'), ['true', 'false']) !== 'false'
   const inbox = oneOf('inbox', setting('inbox'), ['true', 'false']) !== 'false'
   const inboxConcurrency = count(
     'inboxConcurrency',
@@ -76,6 +77,7 @@ export function settingsOf(node: Node): Settings {
       throwaway: oneOf('throwaway', setting('throwaway'), ['true', 'false']) === 'true',
       events,
       inbox,
+      wake,
       ...(inboxConcurrency !== undefined && { inboxConcurrency }),
       tracing: oneOf('tracing', setting('tracing'), ['true', 'false']) !== 'false',
       ...(sweepEvery && { sweepEvery }),

@@ -12,6 +12,7 @@ import { inbox } from './inbox.ts'
 import { keyed } from './keyed.ts'
 import { largeItems } from './large-items.ts'
 import { largePush } from './large-push.ts'
+import { lateness } from './lateness.ts'
 import { linger } from './linger.ts'
 import { memory } from './memory.ts'
 import { peers } from './peers.ts'
@@ -44,6 +45,7 @@ export const scenarios: readonly Scenario[] = [
   handlerCpu,
   coldStart,
   http,
+  lateness,
   peers,
   rateLimits,
   memory,

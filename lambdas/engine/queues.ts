@@ -23,6 +23,7 @@ import { announceWaiting } from './operations/sweeping/announce-waiting.ts'
 import { housekeep } from './operations/sweeping/housekeep.ts'
 import { startTimers } from './operations/sweeping/start-timers.ts'
 import { returnExpiredLocks } from './operations/sweeping/sweep.ts'
+import { wake } from './operations/sweeping/wake.ts'
 import type { Queues } from './verbs.ts'
 
 export type * from './verbs.ts'
@@ -56,6 +57,7 @@ export function createQueues(options: QueuesOptions): Queues {
     list: (request) => list(engine, request),
     housekeep: (queue, request) => housekeep(engine, queue, request),
     returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
+    wake: (request) => wake(engine, request),
     announceWaiting: (request) => announceWaiting(engine, request),
     startTimers: (request) => startTimers(engine, request),
   }

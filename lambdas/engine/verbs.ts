@@ -6,18 +6,20 @@ import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
+import type { WakingVerbs } from './waking-verbs.ts'
 
 // What callers of the engine ask for, and what they get.
 
 export type * from './applying-verbs.ts'
 export type * from './configuring-verbs.ts'
+export type * from './waking-verbs.ts'
 export type { LaneState, PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues extends ConfiguringVerbs, ApplyingVerbs {
+export interface Queues extends ConfiguringVerbs, ApplyingVerbs, WakingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
   flush(): Promise<void>
@@ -202,6 +204,8 @@ export type SweepRequest = {
   readonly tidyUntilMs?: number | undefined
   /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
   readonly shards?: readonly number[] | undefined
+  /** Told `nextDueMs`, where there is one, before the sweep begins what may take long. */
+  readonly onNext?: ((dueMs: number) => void) | undefined
 }
 export type SweepReport = {
   readonly queues: number
@@ -215,6 +219,8 @@ export type SweepReport = {
   readonly failed: readonly SweepFailure[]
   /** Something was left for the next run. */
   readonly more: boolean
+  /** When the first queue comes due for which somebody waits, where that is within a minute and a half. */
+  readonly nextDueMs?: number
 }
 
 /** A queue that could not be served, or a shard of which nobody could tell what is due in it. */

@@ -1,6 +1,8 @@
 import { backgroundHandler } from '../background/background-handler.ts'
 import { queueConfigIn } from '../background/sweep/deployed-patterns.ts'
 import { createSweeper } from '../background/sweep/sweeper.ts'
+import { wakerIn } from '../background/wake/waker.ts'
+import { systemClock } from '../foundation/system.ts'
 import { logOf, numberIn } from '../runtime/environment.ts'
 import { createServices } from '../runtime/services.ts'
 import { variables } from '../runtime/variables.ts'
@@ -13,5 +15,11 @@ const queues = createServices(process.env, log)
 export const handler = backgroundHandler(
   'ReturnExpiredLocks',
   log,
-  createSweeper(queues, everySeconds, queueConfigIn(process.env)),
+  createSweeper(
+    queues,
+    everySeconds,
+    queueConfigIn(process.env),
+    systemClock,
+    wakerIn(process.env),
+  ),
 )

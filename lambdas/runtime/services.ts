@@ -5,11 +5,9 @@ import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import type { ObjectPort } from '../foundation/objects.ts'
 import type { Clock } from '../foundation/system.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
-import { type Environment, numberIn, required } from './environment.ts'
-import { describeError, type Log } from './log.ts'
-import { meteredDocuments, meteredObjects } from './metered-ports.ts'
-import { currentTally } from './tally.ts'
-import { variables } from './variables.ts'
+import type { Environment } from './environment.ts'
+import type { Log } from './log.ts'
+import { queuesOptions } from './queues-options.ts'
 
 /**
  * The engine as the functions use it, made once when an environment starts. What is loaded here is
@@ -21,50 +19,13 @@ export function createServices(environment: Environment, log: Log, clock?: Clock
 }
 
 /** The same on any store: a test brings its own. */
-export function createQueuesOn(
+export const createQueuesOn = (
   environment: Environment,
   log: Log,
   documents: DocumentPort,
   objects: () => Promise<ObjectPort>,
   clock?: Clock,
-): Queues {
-  const idempotencyTtlSeconds = numberIn(environment, variables.idempotencyTtlSeconds)
-  const remindAfterSeconds = numberIn(environment, variables.remindAfterSeconds)
-  return createQueues({
-    tableName: required(environment, variables.table),
-    bucketName: required(environment, variables.bucket),
-    dynamodb: meteredDocuments(documents),
-    s3: async () => meteredObjects(await objects()),
-    ...(clock !== undefined && { clock }),
-    ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
-    events: environment[variables.events] !== 'off',
-    waitingPopsMax: waitingPopsIn(environment),
-    ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
-    onSegmentMoved: countSegment,
-    onBackgroundError(error, { queue, step }) {
-      const tally = currentTally()
-      if (tally !== undefined) tally.backgroundFailures += 1
-      log.write('warn', 'background work failed', { queue, step, error: describeError(error) })
-    },
-  })
-}
-
-type Moved = Parameters<NonNullable<Parameters<typeof createQueues>[0]['onSegmentMoved']>>[0]
-
-function countSegment({ kind, ms, failed }: Moved): void {
-  const tally = currentTally()
-  if (kind === 'load' && !failed) tally?.most('SegmentLoadTime', ms)
-  if (failed) tally?.count(kind === 'load' ? 'SegmentLoadFailures' : 'SegmentOffloadFailures', 1)
-}
-
-/** Half of what a new account can run at once: who has more says so. */
-const WAITING_POPS = 5
-
-/** Zero is a number here: no pop is held then. */
-const waitingPopsIn = (environment: Environment): number =>
-  environment[variables.waitingPops] === '0'
-    ? 0
-    : (numberIn(environment, variables.waitingPops) ?? WAITING_POPS)
+): Queues => createQueues(queuesOptions(environment, log, documents, objects, clock))
 
 function objectsWhenNeeded(): () => Promise<ObjectPort> {
   let made: Promise<ObjectPort> | undefined

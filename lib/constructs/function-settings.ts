@@ -112,7 +112,9 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
  * How many environments a function may have at once. Lambda reserves that many for it, so all other functions
  * of the account have fewer; 100 of the account's (10 in a new account) cannot be reserved.
  */
-export type Concurrency = Readonly<Partial<Record<FunctionName | OptionalFunctionName, number>>>
+export type Concurrency = Readonly<
+  Partial<Record<FunctionName | Exclude<OptionalFunctionName, 'Wake'>, number>>
+>
 
 /** It exists only with events, and serves no caller: so it is not among the others. */
 export const announceSetting: FunctionSetting = {
@@ -134,6 +136,17 @@ export const applyInboxSetting: FunctionSetting = {
   timeoutSeconds: 30,
 }
 
+/** It is there unless turned off. While nothing comes due soon nobody calls it. */
+export const wakeSetting: FunctionSetting = {
+  file: 'wake.ts',
+  description: 'PushPop: stays awake while locks end soon, and ends them to the second',
+  // It mostly sleeps, and is paid for by its memory meanwhile. A page of 100 records that have grown far is
+  // 10 MB, and five times that once it is read; half as much memory would not hold it.
+  memoryMb: 256,
+  // Somebody takes over after two minutes; three calls may get lost before there is a gap.
+  timeoutSeconds: 300,
+}
+
 /**
  * The functions with an inbox, built apart from those without: where there is none, no other function has
  * anything of it. `PushInbox` takes the place of `Push`.
@@ -150,10 +163,10 @@ export const announceFiles = { Announce: announceSetting.file } as const
 export const rateFiles = { Rate: functionSettings.Rate.file } as const
 
 export const handlerFiles = Object.fromEntries(
-  Object.entries(functionSettings)
+  Object.entries({ ...functionSettings, Wake: wakeSetting })
     .filter(([name]) => name !== 'Rate')
     .map(([name, { file }]) => [name, file]),
-) as Readonly<Record<Exclude<FunctionName, 'Rate'>, string>>
+) as Readonly<Record<Exclude<FunctionName, 'Rate'> | 'Wake', string>>
 
 /** What is built together: wherever functions are bundled, in these groups the same bytes come out. */
 export const handlerGroups: readonly Readonly<Record<string, string>>[] = [

@@ -14,8 +14,10 @@ import {
   handlerFiles,
   inboxFiles,
   rateFiles,
+  wakeSetting,
 } from './function-settings.ts'
 import type { Inbox } from './inbox.ts'
+import { letCall } from './let-call.ts'
 import { type QueueConfigPattern, queueConfigText } from './queue-config.ts'
 import { type CommonSettings, ServiceFunction } from './service-function.ts'
 import type { Storage } from './storage.ts'
@@ -38,15 +40,20 @@ type FunctionsProps = CommonSettings & {
   readonly bus: EventBus | undefined
   /** Without it a push is a push, whatever its caller prefers. */
   readonly inbox: Inbox | undefined
+  /** Without it locks end at the minute's sweep. */
+  readonly wake: boolean
 }
 
 export type Functions = Readonly<Record<FunctionName, ServiceFunction>> &
   Readonly<Partial<Record<OptionalFunctionName, ServiceFunction>>>
 
 type Environment = Readonly<Record<string, string>>
+type MadeHere = FunctionName | 'ApplyInbox' | 'Wake'
+
+const settings = { ...functionSettings, ApplyInbox: applyInboxSetting, Wake: wakeSetting }
 
 /**
- * Makes nine functions, each with the rights of its duty, and those that a setting brings. They are in
+ * Makes nine functions, each with the rights of its duty, and those that a setting brings or leaves out. They are in
  * the caller's scope, so that they are called `Push` and not `FunctionsPush`: people type these names.
  */
 export function makeFunctions(scope: Construct, props: FunctionsProps): Functions {
@@ -54,16 +61,16 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
   const handlers = new BundledHandlers(handlerFiles)
   const rateHandler = new BundledHandlers(rateFiles)
   const inboxHandlers = new BundledHandlers(inboxFiles)
-  const codeOf = (name: FunctionName | 'ApplyInbox') => {
+  const codeOf = (name: MadeHere) => {
     if (name === 'Rate') return rateHandler.code(name)
     if (name === 'ApplyInbox') return inboxHandlers.code(name)
     return name === 'Push' && inbox ? inboxHandlers.code('PushInbox') : handlers.code(name)
   }
-  const make = (name: FunctionName | 'ApplyInbox', environment: Environment): ServiceFunction => {
+  const make = (name: MadeHere, environment: Environment): ServiceFunction => {
     const made = new ServiceFunction(scope, name, {
-      setting: name === 'ApplyInbox' ? applyInboxSetting : functionSettings[name],
+      setting: settings[name],
       code: codeOf(name),
-      concurrency: concurrency[name],
+      concurrency: name === 'Wake' ? undefined : concurrency[name],
       environment,
       logRetention,
       tracing,
@@ -77,6 +84,8 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     return made
   }
   const { every, rated, pushed, stored, popped, swept, announcing, applied } = environments(props)
+  const Wake = props.wake ? make('Wake', stored) : undefined
+  const waking = Wake && { [variables.wake]: Wake.functionName }
   const functions: Functions = {
     Push: make('Push', pushed),
     Pop: make('Pop', popped),
@@ -84,8 +93,8 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
     Inspect: make('Inspect', stored),
     Manage: make('Manage', stored),
     Rate: make('Rate', rated),
-    ReturnExpiredLocks: make('ReturnExpiredLocks', swept),
-    Housekeep: make('Housekeep', stored),
+    ReturnExpiredLocks: make('ReturnExpiredLocks', { ...swept, ...waking }),
+    Housekeep: make('Housekeep', { ...stored, ...waking }),
     Health: make('Health', every),
     ...(bus && {
       Announce: new ServiceFunction(scope, 'Announce', {
@@ -101,7 +110,9 @@ export function makeFunctions(scope: Construct, props: FunctionsProps): Function
       }),
     }),
     ...(inbox && { ApplyInbox: make('ApplyInbox', applied) }),
+    ...(Wake && { Wake }),
   }
+  if (Wake) letCall(Wake, [functions.ReturnExpiredLocks, functions.Housekeep])
   inbox?.grantSend(functions.Push)
   return functions
 }

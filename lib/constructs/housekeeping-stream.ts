@@ -14,7 +14,17 @@ import { allowReading, makeFailureQueue } from './stream-reader.ts'
 type HousekeepingStreamProps = {
   readonly table: Table
   readonly housekeeper: LambdaFunction
+  /** Tell the housekeeper of timers that have become near, too: it calls Wake. */
+  readonly wakes: boolean
 }
+
+/** A queue's timer has become near (`wk` in lambdas/engine/core/timers.ts), and was not, or told of, before. */
+const becomesNear = FilterCriteria.filter({
+  dynamodb: {
+    NewImage: { wk: { S: FilterRule.exists() } },
+    OldImage: { wk: { S: FilterRule.notExists() } },
+  },
+})
 
 /**
  * The table's stream wakes housekeeping for records that say there is work. Housekeeping goes by the record
@@ -25,7 +35,11 @@ export class HousekeepingStream extends Construct {
   readonly failures: Queue
   readonly mapping: EventSourceMapping
 
-  constructor(scope: Construct, id: string, { table, housekeeper }: HousekeepingStreamProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { table, housekeeper, wakes }: HousekeepingStreamProps,
+  ) {
     super(scope, id)
     this.failures = makeFailureQueue(this, 'Failures')
     allowReading(housekeeper, table, this.failures)
@@ -38,6 +52,7 @@ export class HousekeepingStream extends Construct {
       // number, because Lambda's filter compares DynamoDB's numbers as strings.
       filters: [
         FilterCriteria.filter({ dynamodb: { NewImage: { work: { S: FilterRule.exists() } } } }),
+        ...(wakes ? [becomesNear] : []),
       ],
       // A busy queue writes its record hundreds of times a second and needs one visit for all of these
       // writes, so we collect for a second.

@@ -27,6 +27,12 @@ export type PushPopProps = {
   readonly throwaway?: boolean
   /** Calls over all queues; 1,000 a second and bursts of 2,000 unless set. */
   readonly throttle?: Throttle
+  /**
+   * Locks end within a second or two of their time: a small function stays awake while some end soon. On unless
+   * set: while nothing is locked it costs nothing, and some $11 a month where something always is. Without it
+   * locks end at the next sweep.
+   */
+  readonly wake?: boolean
   /** How late the sweeper may end an expired lock: 1 to 60 seconds; 60 unless set. A pop ends it at once. */
   readonly sweepEvery?: Duration
   /** Runs that sweep side by side, each its part of the queues: 1, 2, 4, 8 or 16; 1 unless set. */
@@ -139,6 +145,7 @@ export class PushPop extends Construct {
       concurrency: props.concurrency ?? {},
       bus: events?.bus,
       inbox,
+      wake: props.wake !== false,
     })
     const { functions } = this
 
@@ -160,6 +167,7 @@ export class PushPop extends Construct {
     this.failures = new HousekeepingStream(this, 'HousekeepingStream', {
       table: storage.table,
       housekeeper: functions.Housekeep,
+      wakes: functions.Wake !== undefined,
     }).failures
     const { Announce: announcer, ApplyInbox: applier } = functions
     if (announcer) events?.follow(storage.table, announcer)

@@ -50,8 +50,10 @@ export const storageAccess = {
     indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
+  /** Ends locks, which is a matter of the record alone. */
+  Wake: { table: ['dynamodb:GetItem', 'dynamodb:BatchGetItem', ...change], indexes: [CHECK_INDEX] },
   Housekeep: moveItems,
   Health: undefined,
   /** A push, by another way: of several keys together it looks up the receipts together. */
   ApplyInbox: { ...moveItems, table: [...moveItems.table, 'dynamodb:BatchGetItem'] },
-} as const satisfies Record<FunctionName | 'ApplyInbox', StorageAccess | undefined>
+} as const satisfies Record<FunctionName | 'ApplyInbox' | 'Wake', StorageAccess | undefined>

@@ -11,6 +11,7 @@ export type PutEventsServer = { readonly endpoint: string; stop(): void }
 
 /** EventBridge's own. */
 const ENTRIES_MAX = 10
+/** Lambda's, too. */
 const BODY_BYTES_MAX = 1024 * 1024
 
 export async function startPutEventsServer(buses: EventBuses): Promise<PutEventsServer> {
@@ -33,7 +34,8 @@ export async function startPutEventsServer(buses: EventBuses): Promise<PutEvents
   }
 }
 
-async function readText(request: AsyncIterable<Buffer>): Promise<string> {
+/** Nothing of what is too long. */
+export async function readText(request: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request) {

@@ -5,6 +5,8 @@ import type { FunctionPlan } from '../template/plan-functions.ts'
 export type Endpoints = StoreEndpoints & {
   /** Where PutEvents goes. */
   readonly eventBridgeEndpoint: string
+  /** Where one function calls another. */
+  readonly lambdaEndpoint: string
   /** Of each API: its address on AWS, and the one here. */
   readonly apiAddresses: ReadonlyMap<string, string>
 }
@@ -23,6 +25,7 @@ export function environmentOf(
     ...storeEnvironment(endpoints),
     AWS_DEFAULT_REGION: REGION,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridgeEndpoint,
+    AWS_ENDPOINT_URL_LAMBDA: endpoints.lambdaEndpoint,
     AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
     AWS_LAMBDA_FUNCTION_NAME: plan.name,
     AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',

@@ -16,6 +16,7 @@ import { AsyncInvoker } from './async-invoker.ts'
 import type { Endpoints } from './environment.ts'
 import type { FunctionOutput } from './function-output.ts'
 import { FunctionPool } from './function-pool.ts'
+import { startInvokeServer } from './invoke-server.ts'
 
 type FunctionsSettings = StoreEndpoints & {
   readonly plan: Plan
@@ -77,11 +78,13 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
   }
   const buses = new EventBuses({ buses: plan.buses, rules: plan.eventRules, deliver })
   const server = await startPutEventsServer(buses)
+  const invokeServer = await startInvokeServer(plan.functions, asyncInvoker)
   const endpoints = {
     dynamodbEndpoint,
     s3Endpoint,
     sqsEndpoint,
     eventBridgeEndpoint: server.endpoint,
+    lambdaEndpoint: invokeServer.endpoint,
     apiAddresses,
   }
   for (const one of plan.functions) {
@@ -119,6 +122,7 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
       toQueues.stop()
       await Promise.all([...pools.values()].map((pool) => pool.stop(graceMs)))
       server.stop()
+      invokeServer.stop()
     },
   }
 }

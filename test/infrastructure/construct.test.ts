@@ -28,7 +28,7 @@ describe('The construct', () => {
     const { ofType } = aService({}, 'Orders', 'Mails').look()
     expect(ofType('AWS::DynamoDB::Table')).toHaveLength(2)
     const functions = ofType('AWS::Lambda::Function')
-    expect(functions).toHaveLength(20)
+    expect(functions).toHaveLength(22)
     const services = functions.map(
       ([, { Properties }]) => Properties.Environment.Variables.PUSHPOP_SERVICE,
     )

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { InboxMessage } from '../../lambdas/engine/queues.ts'
 import type { FunctionName } from '../../lambdas/runtime/function-name.ts'
+import { requestTimeout } from '../../testing/simulated/faults.ts'
 import { message, messages, refused as refusedMessage } from '../engine/messages.ts'
 import { type EngineOnWire, onSimulated, openSimulated, type Stage } from '../engine/stage.ts'
 import {
@@ -56,7 +57,7 @@ function needed({ service, name, input }: Request): string[] {
   return [`${actions[name]} on ${service === 's3' ? 'StorageSegments/*' : `StorageTable${index}`}`]
 }
 
-type RoleName = FunctionName | 'ApplyInbox'
+type RoleName = FunctionName | 'ApplyInbox' | 'Wake'
 type Role = { readonly granted: ReadonlySet<string>; readonly used: Set<string> }
 
 const roles = new Map<RoleName, Role>()
@@ -298,6 +299,20 @@ describe('Under the rights of its function, the engine', () => {
     expect(await stage.stored(plain)).toBeUndefined()
   })
 
+  uses('stays awake for a lock that ends soon, also where an answer gets lost.', async () => {
+    const { stage, queue } = onSimulated()
+    await push(as(stage, 'Push'), queue, named('a', 3))
+    await lockItems(as(stage, 'Pop'), queue, { ttlSeconds: 5 })
+    let isLost = false
+    const wake = as(stage, 'Wake', ({ name, input }) => {
+      if (isLost || name !== 'UpdateCommand' || !JSON.stringify(input).includes('q#')) return
+      isLost = true
+      throw requestTimeout()
+    })
+    const report = await wake.wake({ deadlineMs: stage.clock.nowMs() + 60_000 })
+    expect(report).toMatchObject({ itemsReturned: 1, failed: 0, left: false })
+  })
+
   uses('announces what waits, and starts timers of what was pushed without any.', async () => {
     const { stage, queue } = onSimulated()
     await push(stage.engine({ events: false }), queue, named('a', 3))
@@ -314,6 +329,6 @@ describe('Under the rights of its function, the engine', () => {
       [...granted].filter((right) => !used.has(right)).map((right) => `${name}: ${right}`),
     )
     expect({ refused, unused }).toEqual({ refused: [], unused: [] })
-    expect(roles.size).toBe(8)
+    expect(roles.size).toBe(9)
   })
 })

@@ -52,6 +52,20 @@ describe('The stream of the announcer', () => {
   })
 })
 
+describe('Without Wake', () => {
+  const off = synthesised({ wake: 'false' })
+
+  it('nothing of it is left, and nothing else is gone.', () => {
+    const gone = Object.keys(resources).filter((id) => off.resources[id] === undefined)
+    const own = ['Wake', 'WakeEventInvokeConfig', 'WakeLogs', 'WakeRole', 'WakeRoleDefaultPolicy']
+    expect(gone.sort()).toEqual(own)
+    expect(Object.keys(off.resources).filter((id) => !(id in resources))).toEqual([])
+    const text = JSON.stringify(off.template.toJSON())
+    const words = ['"Wake"', 'PUSHPOP_WAKE', '\\"wk\\"']
+    expect(words.filter((word) => text.includes(word))).toEqual([])
+  })
+})
+
 describe('Without events', () => {
   const off = synthesised({ events: 'false' })
 
@@ -74,6 +88,7 @@ describe('Without events', () => {
       .filter(([, { Properties }]) => Properties.Environment.Variables.PUSHPOP_EVENTS === 'off')
       .map(([id]) => id)
     expect(told).toEqual([
+      'Wake',
       ...['Push', 'Pop', 'Settle', 'Inspect', 'Manage', 'ReturnExpiredLocks', 'Housekeep'],
       'ApplyInbox',
     ])

@@ -38,6 +38,7 @@ const failures = (id: string) => ({
 const failureQueue = { '': { MessageRetentionPeriod: 14 * 86_400, SqsManagedSseEnabled: true } }
 const once = { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 }
 const exists = { S: [{ exists: true }] }
+const isMissing = { S: [{ exists: false }] }
 
 type Fact = [sentence: string, resources: Resources, id: string, values: Record<string, unknown>]
 
@@ -170,6 +171,7 @@ const facts: readonly Fact[] = [
       ],
     },
   ],
+  ['A call of Wake that fails is not repeated', kept, 'WakeEventInvokeConfig', once],
   [
     'A run of the sweeper that fails is not repeated',
     kept,
@@ -177,7 +179,7 @@ const facts: readonly Fact[] = [
     once,
   ],
   [
-    'The stream wakes housekeeping, in batches that it collects for a second, for records that have work',
+    'The stream wakes housekeeping, in batches that it collects for a second, for records that have work, and whose timers become near',
     kept,
     'HousekeepingStream',
     {
@@ -188,6 +190,11 @@ const facts: readonly Fact[] = [
       MaximumRetryAttempts: 5,
       'FilterCriteria.Filters': [
         { Pattern: JSON.stringify({ dynamodb: { NewImage: { work: exists } } }) },
+        {
+          Pattern: JSON.stringify({
+            dynamodb: { NewImage: { wk: exists }, OldImage: { wk: isMissing } },
+          }),
+        },
       ],
     },
   ],

@@ -9,6 +9,7 @@ const functions = ofType('AWS::Lambda::Function')
 const sizes: Readonly<
   Record<FunctionName | OptionalFunctionName, readonly [memory: number, timeout: number]>
 > = {
+  Wake: [256, 300],
   Push: [1_024, 29],
   Pop: [1_024, 29],
   Settle: [1_024, 29],
@@ -32,7 +33,7 @@ const stored = {
 const pushed = { ...stored, PUSHPOP_INBOX: { Ref: 'Inbox' } }
 
 describe('Functions', () => {
-  it('are the nine duties, what makes the events and what applies the inbox, under the names that people type.', () => {
+  it('are the nine duties, what comes to the second, what makes the events and what applies the inbox, under the names that people type.', () => {
     expect(functions.map(([id]) => id)).toEqual(Object.keys(sizes))
   })
 
@@ -67,6 +68,8 @@ describe('Functions', () => {
       Rate: { ...common, PUSHPOP_TABLE: { Ref: 'StorageTable' } },
       Announce: { ...common, PUSHPOP_EVENT_BUS: { 'Fn::GetAtt': ['EventsBus', 'Arn'] } },
       Push: pushed,
+      ReturnExpiredLocks: { ...stored, PUSHPOP_WAKE: { Ref: 'Wake' } },
+      Housekeep: { ...stored, PUSHPOP_WAKE: { Ref: 'Wake' } },
       ApplyInbox: { ...pushed, PUSHPOP_INBOX_FAILURES: { Ref: 'InboxFailures' } },
     }
     expect(Properties.Environment.Variables).toEqual(own[id] ?? stored)

@@ -26,9 +26,16 @@ const readStream = [
 ]
 const sendTo = (queue: string) =>
   ['GetQueueAttributes', 'GetQueueUrl', 'SendMessage'].map((action) => `sqs:${action} on ${queue}`)
+const callWake = 'lambda:InvokeFunction on Wake'
 const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects, ...writeObjects]
 
 const rights: Readonly<Record<string, readonly string[]>> = {
+  Wake: [
+    'dynamodb:GetItem on StorageTable',
+    'dynamodb:BatchGetItem on StorageTable',
+    ...changeRecords,
+    'dynamodb:Query on StorageTable/index/check',
+  ],
   Push: [...moveItems, ...sendTo('Inbox')],
   Pop: [...readItems, ...changeRecords, ...readObjects],
   Settle: moveItems,
@@ -46,8 +53,14 @@ const rights: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:DeleteItem on StorageTable',
     'dynamodb:Query on StorageTable/index/check',
     'dynamodb:Query on StorageTable/index/directory',
+    callWake,
   ],
-  Housekeep: [...moveItems, ...readStream, 'sqs:SendMessage on HousekeepingStreamFailures'],
+  Housekeep: [
+    ...moveItems,
+    ...readStream,
+    'sqs:SendMessage on HousekeepingStreamFailures',
+    callWake,
+  ],
   Health: [],
   /** Not one on the table: what it knows is in the stream. */
   Announce: [...readStream, 'events:PutEvents on EventsBus', 'sqs:SendMessage on EventsFailures'],

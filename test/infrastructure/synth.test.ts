@@ -91,7 +91,7 @@ describe('A synth', () => {
       expect(index).toBe(Buffer.from(files.get('index.mjs') ?? []).toString())
       return folder
     })
-    expect(new Set(folders).size).toBe(11)
+    expect(new Set(folders).size).toBe(12)
   })
 })
 
@@ -104,7 +104,7 @@ describe('Logical ids', () => {
         'StorageTable',
         'StorageSegments',
         ...['Push', 'PushRole', 'PushLogs', 'Pop', 'Settle', 'Inspect', 'Manage', 'Rate', 'Health'],
-        ...['ReturnExpiredLocks', 'SweepSchedule', 'Housekeep', 'HousekeepingStream'],
+        ...['ReturnExpiredLocks', 'SweepSchedule', 'Housekeep', 'HousekeepingStream', 'Wake'],
         ...['Announce', 'EventsBus', 'EventsArchive', 'EventsStream', 'EventsFailures'],
         ...['ApplyInbox', 'Inbox', 'InboxFailures', 'InboxMapping'],
         ...['HousekeepingStreamFailures', 'Api', 'ApiStage', 'ApiAcknowledgeRoute'],

@@ -5,6 +5,8 @@ import { isFormatUnknown } from '../../foundation/errors.ts'
 import { isQueueId } from '../../foundation/queue-id.ts'
 import { describeError } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
+import type { Waker } from '../wake/waker.ts'
+import { latestIn, saysOnlyNear } from './near-timers.ts'
 
 /** Queues at a time. They share nothing, and each mostly waits for its store. */
 const QUEUES_AT_ONCE = 4
@@ -34,8 +36,12 @@ export async function housekeepBatch(
   queues: Pick<Queues, 'housekeep'>,
   event: DynamoDBStreamEvent,
   { tally, log, remainingMs }: Run,
+  wake?: Waker,
 ): Promise<BatchReport> {
-  const first = firstRecords(event.Records ?? [])
+  const records = event.Records ?? []
+  const untilMs = latestIn(records)
+  const waking = untilMs === undefined ? undefined : wake?.({ untilMs }, log)
+  const first = firstRecords(records.filter((record) => !saysOnlyNear(record)))
   const sums = { sealed: 0, offloaded: 0, recalled: 0, trimmed: 0, deadLettered: 0 }
   const failed = new Set<string>()
   let unfinished = 0
@@ -62,7 +68,7 @@ export async function housekeepBatch(
       await visit(queue)
     }
   })
-  await Promise.all(workers)
+  await Promise.all([...workers, waking])
 
   tally.count('SegmentsOffloaded', sums.offloaded)
   tally.count('SegmentsRecalled', sums.recalled)
@@ -72,7 +78,7 @@ export async function housekeepBatch(
   return {
     answer: { batchItemFailures: failuresOf(first, failed) },
     fields: {
-      records: event.Records?.length ?? 0,
+      records: records.length,
       queues: first.size,
       ...fieldsOf(sums),
       unfinished,

@@ -3,6 +3,7 @@ import type { Clock } from '../../foundation/dynamo.ts'
 import { systemClock } from '../../foundation/system.ts'
 import { describeError } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
+import type { Waker } from '../wake/waker.ts'
 
 /** The schedule starts a run each minute; the run may sweep more often. */
 const RUN_SECONDS = 60
@@ -28,6 +29,8 @@ type Beat = {
   readonly everySeconds: number
   /** All of them unless set: several runs may sweep side by side. */
   readonly shards?: readonly number[] | undefined
+  /** Called once in a run, if somebody waits for what comes due soon: then it stays awake by itself. */
+  readonly wake?: Waker | undefined
 }
 
 /**
@@ -37,7 +40,7 @@ type Beat = {
  */
 export async function sweepRun(
   queues: Pick<Queues, 'returnExpiredLocks'>,
-  { everySeconds, shards }: Beat,
+  { everySeconds, shards, wake }: Beat,
   { tally, log, remainingMs }: Run,
   clock: Clock = systemClock,
 ): Promise<SweepSummary> {
@@ -57,6 +60,7 @@ export async function sweepRun(
     startedMs + (Math.floor((clock.nowMs() - startedMs) / beatMs) + 1) * beatMs
   let more = false
   let lastError: unknown
+  let waking: Promise<void> | undefined
   for (;;) {
     try {
       const report = await queues.returnExpiredLocks({
@@ -64,6 +68,11 @@ export async function sweepRun(
         // Locks must end on time; the rest may wait.
         tidyUntilMs: Math.min(endMs, nextBeatMs()),
         ...(shards !== undefined && { shards }),
+        ...(wake && {
+          onNext(untilMs: number) {
+            waking ??= wake({ untilMs }, log)
+          },
+        }),
       })
       add(total, report)
       more = report.more
@@ -77,6 +86,7 @@ export async function sweepRun(
     if (isLast) break
     await clock.sleep(nextMs - clock.nowMs())
   }
+  await waking
   if (total.sweeps === 0) throw lastError
   tally.count('ItemsReturned', total.items_returned)
   tally.count('ItemsDeadLettered', total.items_dead_lettered)

@@ -3,6 +3,7 @@ import type { Clock } from '../../foundation/dynamo.ts'
 import { systemClock } from '../../foundation/system.ts'
 import { describeError, type Fields } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
+import type { Waker } from '../wake/waker.ts'
 import { deployPatterns, type QueueConfig } from './deployed-patterns.ts'
 import { type SweepSummary, sweepRun } from './sweep-run.ts'
 
@@ -38,6 +39,7 @@ export function createSweeper(
   everySeconds: number,
   queueConfig: QueueConfig | undefined,
   clock: Clock = systemClock,
+  wake?: Waker,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
   let askAtMs = 0
   // Once for each process: an old one that still runs does not bring its own back.
@@ -73,7 +75,7 @@ export function createSweeper(
       isDeployed = await deployPatterns(queues, queueConfig, run.log)
     }
     if (isFirst && clock.nowMs() >= askAtMs) await startTimers(run)
-    const summary = await sweepRun(queues, { everySeconds, shards }, run, clock)
+    const summary = await sweepRun(queues, { everySeconds, shards, wake }, run, clock)
     return { answer: summary, fields: summary, failed: summary.failed > 0 }
   }
 }

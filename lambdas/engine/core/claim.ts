@@ -3,6 +3,7 @@ import { CLAIM_BLIND_ITEMS, IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from './limits.ts
 import { standingOf } from './lock-standing.ts'
 import type { PopCommand } from './pop.ts'
 import { endOf, freeIn, lanesInOrder, type QueueRecord } from './record.ts'
+import { isPatient } from './timers.ts'
 
 /**
  * A claim takes fresh items for one of several competing consumers without the fence: it advances
@@ -42,6 +43,8 @@ export function planClaim(
   // `checkAt` is at most the earliest expiry: while it is ahead, no lock can have expired.
   if (record.checkAtMs === undefined) return undefined
   if (record.checkAtMs <= nowMs || record.checkAtMs > expiresAtMs) return undefined
+  // Nobody hurries to such a timer, and the end of this lock would be hidden behind it.
+  if (isPatient(record.checkAtMs)) return undefined
   if (acknowledge !== undefined && standingOf(record, acknowledge, nowMs).kind !== 'live') {
     return undefined
   }

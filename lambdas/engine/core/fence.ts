@@ -8,6 +8,7 @@ import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from 
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { neededUntilMs } from './sequence.ts'
 import { pruneTail } from './settling.ts'
+import { earliestOf, isNear, patiently } from './timers.ts'
 
 /**
  * What a fenced write says beyond "version and birth are as seen". The builder adds by itself what
@@ -76,10 +77,9 @@ export function fenced(
     marks: (before.marks + mark).slice(-MARKS_KEPT * MARK_CHARACTERS),
     holdUntilMs: 0,
   }
-  const after = {
-    ...counted,
-    checkAtMs: nextCheckAt(counted, nowMs, refreshCheckAt, remindAfterMs),
-  }
+  const checkAtMs = nextCheckAt(counted, nowMs, refreshCheckAt, remindAfterMs)
+  const near = checkAtMs === before.checkAtMs ? before.near : isNear(checkAtMs, nowMs)
+  const after = { ...counted, checkAtMs, near }
   // An append that came between found the timer set, and relies on it.
   const dropsTimer = remindAfterMs !== undefined && after.checkAtMs === undefined
   return {
@@ -137,18 +137,18 @@ function nextCheckAt(
   refresh: boolean,
   remindAfterMs: number | undefined,
 ): number | undefined {
-  const wanted = [
-    earliestExpiryMs(record),
+  const patient = [
     refresh && record.work ? nowMs + HOUSEKEEPING_RETRY_MS : undefined,
-    // One write folds only so many: the timer stays due until nothing is left to fold.
-    refresh && doneLocks(record) > 0 ? nowMs : undefined,
     remindAt(record, nowMs, refresh, remindAfterMs),
     isForgettable(record) ? forgettableAtMs(record, nowMs) : undefined,
-  ].filter((time) => time !== undefined)
-  const earliest = wanted.length === 0 ? undefined : Math.min(...wanted)
-  if (refresh) return earliest
-  if (earliest === undefined) return record.checkAtMs
-  return record.checkAtMs === undefined ? earliest : Math.min(record.checkAtMs, earliest)
+  ]
+  return earliestOf([
+    refresh ? undefined : record.checkAtMs,
+    earliestExpiryMs(record),
+    // One write folds only so many: the timer stays due until nothing is left to fold.
+    refresh && doneLocks(record) > 0 ? nowMs : undefined,
+    ...patient.map((time) => (time === undefined ? undefined : patiently(time))),
+  ])
 }
 
 /**

@@ -59,6 +59,9 @@ export const batchObjectKey = (queue: string, batch: string): string => `${queue
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 
+/** `timers` / `awake`: who is awake for what comes due soon, and for how long at least. */
+export const awakeKey: Key = { pk: 'timers', sk: 'awake' }
+
 /** `patterns` / `queues`: the settings of prefixes, all in one row. */
 export const queuePatternsKey: Key = { pk: 'patterns', sk: 'queues' }
 /** `patterns` / `walk`: when they are applied to the queues that are there, and how far that has come. */

@@ -52,6 +52,8 @@ export type QueueRecord = {
   /** Some item had times of its own: engines that do not know of these must leave the record alone. */
   readonly timed: boolean
   readonly checkAtMs: number | undefined
+  /** The write that set the timer found it near, and has it told of (`timers.ts`). */
+  readonly near: boolean
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined
   readonly work: boolean

@@ -37,6 +37,8 @@ export type StoredRecord = {
   /** The sequence number of the last message of the inbox, of 40 digits. */
   sn?: string
   checkAt?: number
+  /** `checkAt` was near when it was set (`timers.ts`): the stream tells of that. */
+  wk?: string
   /** [announcements, taken, since] */
   rm?: [number, number, number]
   work?: string
@@ -96,6 +98,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     sequence: stored.sn,
     timed: format === TIMED_FORMAT,
     checkAtMs: stored.checkAt,
+    near: stored.wk !== undefined,
     reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
     work: stored.work !== undefined,
     dry: stored.dry !== undefined,

@@ -123,6 +123,8 @@ function changeFlags(update: Expression, { before, after, bringsBack }: FencedCh
   if (after.checkAtMs !== before.checkAtMs) {
     if (after.checkAtMs === undefined) update.removes.push('checkAt')
     else update.set('checkAt', after.checkAtMs)
+    if (after.near && !before.near) update.set('wk', 'y')
+    else if (!after.near && before.near) update.removes.push('wk')
     update.condition(
       before.checkAtMs === undefined
         ? 'attribute_not_exists(checkAt)'

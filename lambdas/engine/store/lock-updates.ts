@@ -4,6 +4,7 @@ import { HOLD_MS, IN_FLIGHT_MAX } from '../core/limits.ts'
 import { itemsIn, type Lock, type QueueRecord } from '../core/record.ts'
 import { encodeLock } from '../core/stored-lock.ts'
 import { recordUpdate } from './record-update.ts'
+import { lowerCheckAt, setCheckAt } from './timer-update.ts'
 
 /** A hold that ends later than this was set by a clock far ahead of ours: do not wait for it. */
 const HOLD_TRUSTED_MS = 2 * HOLD_MS
@@ -89,22 +90,14 @@ export function extendUpdate(
   lockId: string,
   lock: Lock,
   expiresAtMs: number,
+  nowMs: number,
 ): ReturnType<Expression['build']> {
   const update = recordUpdate()
   const expiry = `K.${update.name(lockId)}.x`
   update.condition(`born=${update.value(seen.born)}`)
   update.condition(`${expiry}=${update.value(lock.expiresAtMs)}`)
   update.set(expiry, expiresAtMs)
-  if (seen.checkAtMs === undefined || seen.checkAtMs > expiresAtMs) {
-    update.condition(
-      seen.checkAtMs === undefined
-        ? 'attribute_not_exists(checkAt)'
-        : `checkAt=${update.value(seen.checkAtMs)}`,
-    )
-    update.set('checkAt', expiresAtMs)
-  } else {
-    update.condition(`checkAt<=${update.value(expiresAtMs)}`)
-  }
+  lowerCheckAt(update, seen, expiresAtMs, nowMs)
   update.add('c', 1)
   return update.build()
 }
@@ -117,11 +110,10 @@ export function holdUpdate(seen: QueueRecord, untilMs: number): ReturnType<Expre
 }
 
 /** Lowers the sweeper's timer of a queue that exists. */
-export function checkAtUpdate(atMs: number): ReturnType<Expression['build']> {
+export function checkAtUpdate(atMs: number, nowMs: number): ReturnType<Expression['build']> {
   const update = recordUpdate()
-  const at = update.value(atMs)
   update.condition('attribute_exists(born)')
-  update.condition(`(attribute_not_exists(checkAt) OR checkAt>${at})`)
-  update.sets.push(`checkAt=${at}`)
+  update.condition(`(attribute_not_exists(checkAt) OR checkAt>${update.value(atMs)})`)
+  setCheckAt(update, atMs, nowMs)
   return update.build()
 }

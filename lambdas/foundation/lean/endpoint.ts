@@ -1,11 +1,11 @@
-// Where DynamoDB is: what the SDK's rules come to for it. A test compares the two for every region.
+// Where DynamoDB is, or Lambda: what the SDK's rules come to for them. A test compares the two for every region.
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 type Partition = { readonly regions: RegExp; readonly suffix: string; readonly dualStack: string }
 
 const aws: Partition = { regions: /^/, suffix: 'amazonaws.com', dualStack: 'api.aws' }
-/** Its FIPS endpoints are its plain ones. */
+/** DynamoDB's FIPS endpoints are its plain ones there. */
 const usGov: Partition = { ...aws, regions: /^us-gov-/ }
 
 const partitions: readonly Partition[] = [
@@ -23,6 +23,20 @@ const partitions: readonly Partition[] = [
   aws,
 ]
 
+type Service = {
+  readonly host: string
+  readonly variable: string
+}
+
+const dynamodb: Service = {
+  host: 'dynamodb',
+  variable: 'AWS_ENDPOINT_URL_DYNAMODB',
+}
+export const lambda: Service = {
+  host: 'lambda',
+  variable: 'AWS_ENDPOINT_URL_LAMBDA',
+}
+
 export type Endpoint = {
   readonly url: URL
   /** The region that requests are signed for. */
@@ -30,13 +44,15 @@ export type Endpoint = {
 }
 
 /**
- * `given`, or by the variables that the SDK goes by. What they say of accounts is refused: we do not know ours.
+ * `named`, or by the variables that the SDK goes by. What they say of accounts is refused: we do not know ours.
  */
 export function endpointOf(
   namedRegion: string,
   environment: Environment,
-  given: string | undefined = configured(environment),
+  named?: string,
+  service = dynamodb,
 ): Endpoint {
+  const given = named ?? configured(environment, service)
   const region = realRegion(namedRegion)
   const fips = region !== namedRegion || isOn(environment, 'AWS_USE_FIPS_ENDPOINT')
   const dualStack = isOn(environment, 'AWS_USE_DUALSTACK_ENDPOINT')
@@ -54,14 +70,15 @@ export function endpointOf(
     return { url: new URL('http://localhost:8000'), region: 'us-east-1' }
   }
   const partition = partitions.find(({ regions }) => regions.test(region)) ?? aws
-  const prefix = fips && !(partition === usGov && !dualStack) ? 'dynamodb-fips' : 'dynamodb'
+  const isPlain = service === dynamodb && partition === usGov && !dualStack
+  const prefix = fips && !isPlain ? `${service.host}-fips` : service.host
   const suffix = dualStack ? partition.dualStack : partition.suffix
   return { url: new URL(`https://${prefix}.${region}.${suffix}`), region }
 }
 
-function configured(environment: Environment): string | undefined {
+function configured(environment: Environment, { variable }: Service): string | undefined {
   if (isOn(environment, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')) return undefined
-  return environment.AWS_ENDPOINT_URL_DYNAMODB || environment.AWS_ENDPOINT_URL || undefined
+  return environment[variable] || environment.AWS_ENDPOINT_URL || undefined
 }
 
 /** `us-east-1-fips` and `fips-us-east-1` are old names for FIPS in us-east-1. */

@@ -1,12 +1,23 @@
-// Signature Version 4 of a request to DynamoDB: a POST to one path, whose headers are always the same.
+// Signature Version 4 of a request to DynamoDB, or to another service that takes a POST to one path whose headers
+// are always the same.
 
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { Credentials } from './credentials.ts'
 
 export type Signed = Readonly<Record<string, string>>
 
-const SERVICE = 'dynamodb'
-const CONTENT_TYPE = 'application/x-amz-json-1.0'
+/** What differs between services; `header` says what the request is. */
+export type SignedService = {
+  readonly name: string
+  readonly contentType: string
+  readonly header: `x-amz-${string}`
+}
+
+const dynamodb: SignedService = {
+  name: 'dynamodb',
+  contentType: 'application/x-amz-json-1.0',
+  header: 'x-amz-target',
+}
 
 const hmac = (key: string | Buffer, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest()
@@ -29,33 +40,36 @@ export class Signer {
   readonly #region: string
   readonly #host: string
   readonly #path: string
+  readonly #service: SignedService
   /** It takes four of the five hashes of a signature, and changes with the day and the secret. */
   #signingKey: SigningKey | undefined
 
-  constructor(region: string, host: string, path: string) {
+  constructor(region: string, host: string, path: string, service: SignedService = dynamodb) {
     this.#region = region
+    this.#service = service
     this.#host = host
     this.#path = canonical(path)
   }
 
   /** All headers of the request. */
-  headers(target: string, body: string, credentials: Credentials, nowMs: number): Signed {
+  headers(kind: string, body: string, credentials: Credentials, nowMs: number): Signed {
     const { accessKeyId, secretAccessKey, sessionToken } = credentials
     const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, '')
     const day = time.slice(0, 8)
     const headers: Record<string, string> = {
-      'content-type': CONTENT_TYPE,
+      'content-type': this.#service.contentType,
       host: this.#host,
       'x-amz-date': time,
       // Some give an empty one with keys that need none.
       ...(sessionToken && { 'x-amz-security-token': sessionToken }),
-      'x-amz-target': target,
+      [this.#service.header]: kind,
     }
-    const names = Object.keys(headers).join(';')
+    const sorted = Object.keys(headers).sort()
+    const names = sorted.join(';')
     let request = `POST\n${this.#path}\n\n`
-    for (const name in headers) request += `${name}:${headers[name]}\n`
+    for (const name of sorted) request += `${name}:${headers[name]}\n`
     request += `\n${names}\n${hash('sha256', body)}`
-    const scope = `${day}/${this.#region}/${SERVICE}/aws4_request`
+    const scope = `${day}/${this.#region}/${this.#service.name}/aws4_request`
     const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', request)}`
     const signature = createHmac('sha256', this.#keyOf(day, secretAccessKey)).update(text)
     headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature.digest('hex')}`
@@ -69,7 +83,7 @@ export class Signer {
     if (known?.day === day && known.secret === secret) return known.key
     const ofRegion = hmac(hmac(`AWS4${secret}`, day), this.#region)
     // As an object, because Node would make one of its bytes for each signature.
-    const key = createSecretKey(hmac(hmac(ofRegion, SERVICE), 'aws4_request'))
+    const key = createSecretKey(hmac(hmac(ofRegion, this.#service.name), 'aws4_request'))
     this.#signingKey = { secret, day, key }
     return key
   }

@@ -11,6 +11,8 @@ export const answerTimeoutsMs = {
   eventBridge: 3_000,
   /** Some 20 ms in a region; `send.ts` reckons with three of them. */
   sqs: 3_000,
+  /** It only queues the event. */
+  lambda: 3_000,
 } as const
 
 /**

@@ -57,6 +57,7 @@ export function aRecord(
     configuration: defaultConfiguration,
     tokens: { kept: 0, forgotten: 0 },
     checkAtMs: undefined,
+    near: false,
     reminder: undefined,
     work: false,
     dry: false,

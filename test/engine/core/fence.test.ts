@@ -9,6 +9,7 @@ import {
 import { endLock } from '../../../lambdas/engine/core/locks.ts'
 import { markAfter, type QueueRecord } from '../../../lambdas/engine/core/record.ts'
 import { settle } from '../../../lambdas/engine/core/settling.ts'
+import { NEAR_MS, patiently } from '../../../lambdas/engine/core/timers.ts'
 import { checkRecount } from '../ledger.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
 
@@ -55,16 +56,38 @@ describe('The timer', () => {
     ['stays when the last lock ended', aRecord(full, { checkAtMs: later(3) }), false, later(3)],
     ['is taken away when asked to', aRecord(full, { checkAtMs: later(3) }), true, undefined],
     ['stays due while something acknowledged is to be folded', locked(0, later(3)), true, nowMs],
-    ['is set for an empty queue to be forgotten', aRecord(), false, later(FORGET_AFTER_MS)],
+    [
+      'is set for an empty queue to be forgotten',
+      aRecord(),
+      false,
+      patiently(later(FORGET_AFTER_MS)),
+    ],
     [
       'comes again for work that is left',
       aRecord({ 0: aLane({ sealed: 900 }) }),
       true,
-      later(HOUSEKEEPING_RETRY_MS),
+      patiently(later(HOUSEKEEPING_RETRY_MS)),
+    ],
+    [
+      'becomes prompt for a lock that a patient one would hide',
+      locked(later(9), patiently(later(3))),
+      false,
+      later(2),
     ],
   ]
   it.each(cases)('%s.', (_, record, refresh, expected) => {
     expect(write(record, record, refresh).checkAtMs).toBe(expected)
+  })
+
+  it('is told of where it becomes near, and no more once it is far or gone.', () => {
+    const near = later(NEAR_MS - 1)
+    expect(write(locked(near), locked(near))).toMatchObject({ checkAtMs: near, near: true })
+    expect(write(locked(later(NEAR_MS)), locked(later(NEAR_MS))).near).toBe(false)
+    const told = { ...locked(later(200_000), later(3)), near: true }
+    expect(write(told, told, false).near).toBe(true)
+    expect(write(told, told, true)).toMatchObject({ checkAtMs: later(200_000), near: false })
+    const over = { ...aRecord(full, { checkAtMs: later(3) }), near: true }
+    expect(write(over, over, true)).toMatchObject({ checkAtMs: undefined, near: false })
   })
 
   it('is never later than the earliest lock, whatever was written.', () => {

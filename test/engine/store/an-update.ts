@@ -65,6 +65,7 @@ export function storedOf(record: QueueRecord): StoredRecord {
   if (record.moved.forgotten !== 0) stored.kx = record.moved.forgotten
   if (record.sequence !== undefined) stored.sn = record.sequence
   if (record.checkAtMs !== undefined) stored.checkAt = record.checkAtMs
+  if (record.near) stored.wk = 'y'
   if (record.reminder !== undefined) stored.rm = encodeReminder(record.reminder)
   if (record.work) stored.work = 'y'
   if (record.dry) stored.dry = 'y'

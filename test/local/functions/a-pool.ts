@@ -36,6 +36,7 @@ export function usePools() {
         endpoints: {
           dynamodbEndpoint: 'http://127.0.0.1:1',
           s3Endpoint: 'http://127.0.0.1:2',
+          lambdaEndpoint: 'http://127.0.0.1:9',
           eventBridgeEndpoint: 'http://127.0.0.1:3',
           apiAddresses: new Map(),
         },

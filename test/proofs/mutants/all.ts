@@ -21,6 +21,7 @@ import { reminderMutants } from './reminders.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
 import { waitMutants } from './waits.ts'
+import { wakeMutants } from './wake.ts'
 
 /**
  * Some clauses are not here because nothing can tell them apart from their absence; each is the
@@ -54,6 +55,7 @@ export const mutants: readonly Mutant[] = [
   ...patternMutants,
   ...reminderMutants,
   ...sweepMutants,
+  ...wakeMutants,
   ...inboxMutants,
   ...networkMutants,
   ...leanMutants,

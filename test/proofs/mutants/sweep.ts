@@ -2,6 +2,7 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const sweep = 'engine/operations/sweeping/sweep.ts'
+const endLocks = 'engine/operations/sweeping/end-locks.ts'
 const moveLanes = 'engine/operations/moving/move-lanes.ts'
 const onceUpdate = 'engine/store/once-update.ts'
 const segments = 'engine/store/segments.ts'
@@ -21,9 +22,10 @@ export const sweepMutants: readonly Mutant[] = [
   mutant('sweeper-asks-a-store-that-hangs-again-and-again', 'what hangs keeps its place',
     [sweep, 'inTime() && tidying.size < TIDIED_AT_ONCE', 'inTime()'], test(sweepLoadTest)),
   mutant('sweeper-visits-one-after-the-other', '20,000 queues a run',
-    [sweep, 'const VISITS_AT_ONCE = 32', 'const VISITS_AT_ONCE = 1'], test(sweepLoadTest)),
+    [endLocks, 'const VISITS_AT_ONCE = 32', 'const VISITS_AT_ONCE = 1'], test(sweepLoadTest)),
   mutant('sweep-of-some-shards-sweeps-all', 'shards are swept side by side',
-    [sweep, 'dueQueues(bounded, shards, mayGoOn)', 'dueQueues(bounded, allShards, mayGoOn)'],
+    [endLocks, 'dueQueues(bounded, shards, mayGoOn, isWanted)',
+     'dueQueues(bounded, [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15], mayGoOn, isWanted)'],
     test(sweepLoadTest)),
   mutant('dead-lane-that-cannot-move-stops-all', 'a priority that fails is passed',
     [moveLanes, 'if (isOutage(error) || failures.size >= failuresMax) break', 'break'],
@@ -62,11 +64,12 @@ export const sweepMutants: readonly Mutant[] = [
      'report.itemsDeadLettered += await tidyQueue(engine, queue, over)'],
     test('test/engine/dead-letter.test.ts', 'several queues at once')),
   mutant('lag-is-blind-to-what-is-not-served', 'the lag tells of every queue that was met',
-    [sweep,
+    [endLocks,
      'report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)',
      'void [engine, dueMs]'], test(sweepTest)),
   mutant('visit-goes-on-when-the-time-is-up', 'a sweep ends in time',
-    [sweep, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: engine.dynamo'], test(sweepTest)),
+    [endLocks, 'dynamo: engine.dynamo.until(deadlineMs)', 'dynamo: engine.dynamo'],
+    test(sweepTest)),
   mutant('time-that-is-up-is-a-failure', 'a sweep ends in time',
     ['engine/operations/sweeping/sweep-queue.ts',
      "if (nowMs >= deadlineMs) return answer('locks')",

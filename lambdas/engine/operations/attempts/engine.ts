@@ -13,6 +13,7 @@ import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../../core/limits.ts'
 import type { QueuePatterns } from '../../core/queue-patterns.ts'
 import { MARK_CHARACTERS, type QueueRecord } from '../../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
+import { patiently } from '../../core/timers.ts'
 import type { ItemReader } from '../../store/items.ts'
 import type { SegmentWatch } from '../../store/segment-watch.ts'
 
@@ -54,7 +55,7 @@ export type Engine = {
 
 /** When the sweeper should look whether a consumer has come for what is appended now. */
 export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
-  remindAfterMs === undefined ? undefined : clock.nowMs() + remindAfterMs
+  remindAfterMs === undefined ? undefined : patiently(clock.nowMs() + remindAfterMs)
 
 export const newMark = (engine: Engine): string => randomText(engine.random, MARK_CHARACTERS)
 

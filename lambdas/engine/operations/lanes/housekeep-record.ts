@@ -3,6 +3,7 @@ import { recordKey } from '../../core/keys.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
 import { hasOldNotes } from '../../core/notes.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { patiently } from '../../core/timers.ts'
 import { checkAtUpdate } from '../../store/lock-updates.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { moveNotes, seal } from './seal.ts'
@@ -99,8 +100,9 @@ const hasTimer = (engine: Engine, { checkAtMs }: QueueRecord): boolean =>
 
 /** Leaves a timer for the sweeper. Lowering `checkAt` is right at any version. */
 export async function lookAgain(engine: Engine, queue: string): Promise<void> {
-  const atMs = engine.clock.nowMs() + HOUSEKEEPING_RETRY_MS
-  await engine.dynamo.update(recordKey(queue), checkAtUpdate(atMs)).catch((error: unknown) => {
+  const nowMs = engine.clock.nowMs()
+  const update = checkAtUpdate(patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs)
+  await engine.dynamo.update(recordKey(queue), update).catch((error: unknown) => {
     engine.onBackgroundError(error, { queue, step: 'look-again' })
   })
 }

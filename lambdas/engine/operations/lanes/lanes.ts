@@ -6,6 +6,7 @@ import { recordKey } from '../../core/keys.ts'
 import { FORGET_AFTER_MS, LANES_MAX, ROOMY_TAIL } from '../../core/limits.ts'
 import { EPOCH_CHARACTERS, endOf, type Lane, newLane, type QueueRecord } from '../../core/record.ts'
 import type { StoredRecord } from '../../core/stored-record.ts'
+import { patiently } from '../../core/timers.ts'
 import { appendUpdate, newRecord } from '../../store/append-update.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, look, type Outcome } from '../attempts/decision.ts'
@@ -83,7 +84,7 @@ function firstRecord(
   const born = randomText(engine.random, EPOCH_CHARACTERS)
   // Nobody pops from a record that was made for a transaction which then never came.
   const checkAtMs =
-    addition.items === 0 ? engine.clock.nowMs() + FORGET_AFTER_MS : remindAtMs(engine)
+    addition.items === 0 ? patiently(engine.clock.nowMs() + FORGET_AFTER_MS) : remindAtMs(engine)
   return newRecord(queue, born, newMark(engine), lanes, addition, { checkAtMs, configuration })
 }
 

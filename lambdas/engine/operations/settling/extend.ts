@@ -38,7 +38,7 @@ export async function extend(
         ? done({ lockId, expiresAtMs, ttlSeconds })
         : lost(after)
     return act(async () => {
-      const update = extendUpdate(record, lockId, standing.lock, expiresAtMs)
+      const update = extendUpdate(record, lockId, standing.lock, expiresAtMs, nowMs)
       const written = await engine.dynamo.update(recordKey(queue), update)
       if (written.kind !== 'unknown') return outcomeBy(seen(engine, queue, written.row))
       return doubt(written.cause, async () => outcomeBy(await readRecord(engine, queue)))

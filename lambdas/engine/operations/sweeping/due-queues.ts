@@ -1,6 +1,7 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import { CHECK_INDEX } from '../../../foundation/table.ts'
 import { patternsWalkKey, queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import { isPatient, NEAR_MS } from '../../core/timers.ts'
 import type { Engine } from '../attempts/engine.ts'
 
 /** As many as one BatchGetItem reads. */
@@ -15,6 +16,8 @@ export type DueQueue = {
   /** As it is now; absent where it is gone. */
   readonly row: Row | undefined
 }
+/** Somebody waits for the first queue of a shard that is not due yet, but will be soon. */
+export type NextQueue = { readonly kind: 'next'; readonly atMs: number }
 /** The patterns are to be applied to the queues that are there. */
 export type DuePatterns = { readonly kind: 'patterns' }
 export type Unreadable =
@@ -29,6 +32,7 @@ export type Unreadable =
   | { readonly kind: 'shard-unread'; readonly shard: number; readonly error: unknown }
   /** The time is up, and there may be more. */
   | { readonly kind: 'cut' }
+export type Found = DueQueue | NextQueue | DuePatterns | Unreadable
 
 /**
  * Shard by shard, the earliest timer of each first. It begins with another shard each time, so that a
@@ -39,7 +43,8 @@ export async function* dueQueues(
   engine: Engine,
   shards: readonly number[],
   mayGoOn: () => boolean,
-): AsyncGenerator<DueQueue | DuePatterns | Unreadable> {
+  isWanted: (due: Due) => boolean = () => true,
+): AsyncGenerator<Found> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
     let from: Row | undefined
@@ -49,11 +54,16 @@ export async function* dueQueues(
         return
       }
       try {
-        const { rows, next } = await duePage(engine, shard, from)
-        const queues = rows.filter(({ pk }) => pk !== patternsWalkKey.pk)
-        if (queues.length < rows.length) yield { kind: 'patterns' }
-        yield* await readPage(engine, queues)
-        from = next
+        const nowMs = engine.clock.nowMs()
+        const { rows, next } = await duePage(engine, shard, nowMs, from)
+        const due = rows.filter(({ dueMs }) => dueMs <= nowMs)
+        const queues = due.filter(({ pk }) => pk !== patternsWalkKey.pk)
+        if (queues.length < due.length) yield { kind: 'patterns' }
+        const atMs = nextIn(rows.slice(due.length), next !== undefined)
+        if (atMs !== undefined) yield { kind: 'next', atMs }
+        yield* await readPage(engine, queues.map(queueOf).filter(isWanted))
+        // Timers are in order: behind one that is ahead nothing is due.
+        from = due.length === rows.length ? next : undefined
       } catch (error) {
         yield { kind: 'shard-unread', shard, error }
         from = undefined
@@ -62,21 +72,40 @@ export async function* dueQueues(
   }
 }
 
-const duePage = (engine: Engine, shard: number, from: Row | undefined) =>
-  engine.dynamo.query({
+type Timer = { readonly pk: string; readonly dueMs: number }
+export type Due = { readonly queue: string; readonly dueMs: number }
+
+/** What is due and, by the same request, what comes due soon. */
+async function duePage(
+  engine: Engine,
+  shard: number,
+  nowMs: number,
+  from: Row | undefined,
+): Promise<{ readonly rows: readonly Timer[]; readonly next: Row | undefined }> {
+  const { rows, next } = await engine.dynamo.query({
     IndexName: CHECK_INDEX,
-    KeyConditionExpression: '#s=:s AND checkAt<=:now',
+    KeyConditionExpression: '#s=:s AND checkAt<=:until',
     ExpressionAttributeNames: { '#s': 'shard' },
-    ExpressionAttributeValues: { ':s': shard, ':now': engine.clock.nowMs() },
+    ExpressionAttributeValues: { ':s': shard, ':until': nowMs + NEAR_MS },
     Limit: PAGE_QUEUES,
     ...(from !== undefined && { ExclusiveStartKey: from }),
   })
+  return { rows: rows.map((row) => ({ pk: row.pk as string, dueMs: row.checkAt as number })), next }
+}
 
-async function readPage(engine: Engine, due: readonly Row[]): Promise<(DueQueue | Unreadable)[]> {
-  const queues = due.map(({ pk, checkAt }) => ({
-    queue: queueOfRecordKey(pk as string),
-    dueMs: checkAt as number,
-  }))
+/** Of timers that are ahead. We read no further page for it: the last of this one counts, whatever it is. */
+function nextIn(ahead: readonly Timer[], isCut: boolean): number | undefined {
+  const prompt = ahead.find(({ pk, dueMs }) => pk !== patternsWalkKey.pk && !isPatient(dueMs))
+  return (prompt ?? (isCut ? ahead.at(-1) : undefined))?.dueMs
+}
+
+const queueOf = ({ pk, dueMs }: Timer): Due => ({ queue: queueOfRecordKey(pk), dueMs })
+
+async function readPage(
+  engine: Engine,
+  queues: readonly Due[],
+): Promise<(DueQueue | Unreadable)[]> {
+  if (queues.length === 0) return []
   const { rows, unread } = await engine.dynamo.getReadable(
     queues.map(({ queue }) => recordKey(queue)),
     true,

@@ -2,6 +2,7 @@ import { endExpired, foldDone } from '../../core/locks.ts'
 import { hasOldNotes } from '../../core/notes.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../../core/record.ts'
 import { remind } from '../../core/reminder.ts'
+import { isNear } from '../../core/timers.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { again, answer, done } from '../attempts/decision.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
@@ -15,6 +16,8 @@ type LocksEnded = {
   itemsReturned: number
   /** Of the locks ended so far, how long the one that waited longest had been over. */
   lagMs: number
+  /** When the first queue comes due for which somebody waits, of those seen to come due soon. */
+  nextDueMs?: number
 }
 
 /** What a visit leaves for later, because the time is up (locks) or it may take long. */
@@ -42,6 +45,7 @@ export async function sweepQueue(
     // The index is read eventually consistently: it may tell of a timer that was moved already.
     const isDue = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
     if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {
+      comesDueIn(ended, record, nowMs)
       return answer('nothing')
     }
     if (isQuiet(record, nowMs)) return answer('forgetting')
@@ -57,6 +61,7 @@ export async function sweepQueue(
       change,
       landed(after) {
         count(ended, record, draft, nowMs)
+        comesDueIn(ended, after, nowMs)
         // One write ends only so many locks; another round where some are left.
         if (hasEnded(after, nowMs)) return again(after)
         const hasWork = change.after.work || hasOldNotes(after, nowMs)
@@ -72,6 +77,14 @@ function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs
     ended.itemsReturned += itemsIn(lock.stretches)
     ended.lagMs = Math.max(ended.lagMs, nowMs - lock.expiresAtMs)
   }
+}
+
+function comesDueIn(ended: LocksEnded, { checkAtMs }: QueueRecord, nowMs: number): void {
+  if (checkAtMs !== undefined && isNear(checkAtMs, nowMs)) comesDue(ended, checkAtMs)
+}
+
+export function comesDue(ended: LocksEnded, atMs: number): void {
+  ended.nextDueMs = Math.min(ended.nextDueMs ?? atMs, atMs)
 }
 
 function sweptAt(engine: Engine, record: QueueRecord, nowMs: number): QueueRecord {

@@ -1,34 +1,20 @@
-import { isFormatUnknown, QueueError } from '../../../foundation/errors.ts'
+import { QueueError } from '../../../foundation/errors.ts'
 import { allShards } from '../../core/keys.ts'
 import { SHARDS } from '../../core/limits.ts'
-import type { SweepFailure, SweepReport, SweepRequest } from '../../verbs.ts'
-import { type Engine, readRecord, seen } from '../attempts/engine.ts'
+import type { SweepReport, SweepRequest } from '../../verbs.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
 import { applyPatterns } from './apply-patterns.ts'
-import { type DuePatterns, type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
+import { endLocks, failed, type LeftOver, nothingYet, type Report } from './end-locks.ts'
 import { forget } from './forget.ts'
 import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
-import { type Left, sweepQueue } from './sweep-queue.ts'
 
-/**
- * Mostly a visit is one write, and waits for the store: at 5 ms an answer 32 of them keep a core busy,
- * and end the locks of 20,000 queues in some ten seconds.
- */
-const VISITS_AT_ONCE = 32
 /** Each may hold a segment in memory, and keep four requests under way. */
 const TIDIED_AT_ONCE = 4
 /** A call whose caller sets no deadline takes no more queues after this long. */
 const RUN_MS = 60_000
-/** Left for later by one run; the timers of the others stay due, so a later run meets them again. */
-const LEFT_MAX = 10_000
-
 /** Failures of one walk that a report names; each is a line in the log. */
 const WALK_FAILURES_MAX = 100
-
-type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
-  failed: SweepFailure[]
-}
-type LeftOver = { readonly queue: string; readonly left: 'housekeeping' | 'forgetting' }
 
 /**
  * Visits the queues whose `checkAt` has come. First the locks of all of them: somebody waits for those.
@@ -43,16 +29,10 @@ export async function returnExpiredLocks(
   const deadlineMs = request.deadlineMs ?? engine.clock.nowMs() + RUN_MS
   const { queuesMax = Number.POSITIVE_INFINITY, shards = allShards, tidyUntilMs } = request
   checkShards(shards)
-  const report: Report = {
-    queues: 0,
-    itemsReturned: 0,
-    itemsDeadLettered: 0,
-    lagMs: 0,
-    failed: [],
-    more: false,
-  }
+  const report = nothingYet()
   const { left, patternsAreDue } = await endLocks(engine, report, { deadlineMs, queuesMax, shards })
   throwIfBlind(report, shards.length)
+  if (report.nextDueMs !== undefined) request.onNext?.(report.nextDueMs)
   const untilMs = tidyUntilMs ?? request.deadlineMs
   await Promise.all([
     tidy(engine, left, report, untilMs),
@@ -67,50 +47,6 @@ function throwIfBlind({ queues, failed }: Report, shards: number): void {
   const unread = failed.filter(({ shard }) => shard !== undefined)
   const first = unread[0]
   if (queues === 0 && unread.length === shards && first !== undefined) throw first.error
-}
-
-type Bounds = {
-  readonly deadlineMs: number
-  readonly queuesMax: number
-  readonly shards: readonly number[]
-}
-
-/** No visit waits for another, and none sends a request once the time is up: there is little left then. */
-async function endLocks(
-  engine: Engine,
-  report: Report,
-  { deadlineMs, queuesMax, shards }: Bounds,
-): Promise<{ left: LeftOver[]; patternsAreDue: boolean }> {
-  const left: LeftOver[] = []
-  const bounded = { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
-  const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
-  let isCut = false
-  let patternsAreDue = false
-  const endLocksOf = async (due: DueQueue | DuePatterns | Unreadable): Promise<void> => {
-    if (due.kind === 'patterns') {
-      patternsAreDue = true
-      return
-    }
-    if (due.kind !== 'queue') {
-      isCut ||= due.kind === 'cut'
-      passOver(engine, due, report)
-      return
-    }
-    if (!mayGoOn()) {
-      isCut = true
-      late(engine, due.dueMs, report)
-      return
-    }
-    report.queues += 1
-    const over = await visit(bounded, due, report, deadlineMs)
-    if (over === 'nothing') return
-    if (over === 'locks') late(engine, due.dueMs, report)
-    else if (left.length < LEFT_MAX) left.push({ queue: due.queue, left: over })
-    else report.more = true
-  }
-  const due = dueQueues(bounded, shards, mayGoOn)
-  await sideBySide(due, VISITS_AT_ONCE, endLocksOf, () => !isCut)
-  return { left, patternsAreDue }
 }
 
 /** Locks must end on time: what the walk has under way when its time is up is left behind. */
@@ -153,41 +89,6 @@ async function untilTimeIsUp(
   const ended = new AbortController()
   await Promise.race([work, clock.sleep(Math.max(0, untilMs - clock.nowMs()), ended.signal)])
   ended.abort()
-}
-
-/** Its timer stays due. Somebody may have waited for a lock since then. */
-function late(engine: Engine, dueMs: number, report: Report): void {
-  report.more = true
-  report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)
-}
-
-function passOver(engine: Engine, due: Unreadable, report: Report): void {
-  report.more = true
-  if (due.kind === 'cut') return
-  if (due.kind === 'shard-unread') {
-    report.failed.push({ shard: due.shard, error: due.error })
-    engine.onBackgroundError(due.error, { queue: '', step: `sweep-shard-${due.shard}` })
-    return
-  }
-  late(engine, due.dueMs, report)
-  failed(engine, due.queue, due.error, report)
-}
-
-async function visit(
-  engine: Engine,
-  { queue, dueMs, row }: DueQueue,
-  report: Report,
-  deadlineMs: number,
-): Promise<Left> {
-  try {
-    const record = seen(engine, queue, row)
-    return record === undefined ? 'nothing' : await sweepQueue(engine, record, report, deadlineMs)
-  } catch (error) {
-    failed(engine, queue, error, report)
-    // One that this engine cannot read would be late for ever, and hide the lag of all others.
-    if (!isFormatUnknown(error)) late(engine, dueMs, report)
-    return 'nothing'
-  }
 }
 
 /**
@@ -236,11 +137,6 @@ async function tidyQueue(engine: Engine, queue: string, left: LeftOver['left']):
   const record = await readRecord(engine, queue)
   const { deadLettered } = await housekeepAll(engine, queue, record)
   return deadLettered
-}
-
-function failed(engine: Engine, queue: string, error: unknown, report: Report): void {
-  report.failed.push({ queue, error })
-  engine.onBackgroundError(error, { queue, step: 'sweep' })
 }
 
 function checkShards(shards: readonly number[]): void {

@@ -1,0 +1,50 @@
+import type { Queues, WakeReport } from '../../engine/queues.ts'
+import type { Clock } from '../../foundation/dynamo.ts'
+import { systemClock } from '../../foundation/system.ts'
+import type { Fields } from '../../runtime/log.ts'
+import type { Run } from '../background-handler.ts'
+import type { WakeEvent } from './waker.ts'
+
+/** As the sweeper: the last request may take 3 s, and then there is the line in the log. */
+const LEAVE_MS = 10_000
+
+export type WakeSummary = {
+  readonly left: boolean
+  readonly looks: number
+  readonly queues: number
+  readonly items_returned: number
+  readonly failed: number
+  readonly lag_seconds: number
+}
+
+/** One run of Wake: it is awake until nothing comes due soon, or has told who is. */
+export async function wakeRun(
+  queues: Pick<Queues, 'wake'>,
+  event: WakeEvent | undefined,
+  { tally, remainingMs }: Run,
+  clock: Clock = systemClock,
+): Promise<{ readonly answer: WakeSummary; readonly fields: Fields; readonly failed: boolean }> {
+  const untilMs = Number(event?.untilMs)
+  const request = {
+    ...(Number.isFinite(untilMs) && { untilMs }),
+    deadlineMs: clock.nowMs() + remainingMs() - LEAVE_MS,
+  }
+  const report: WakeReport = await queues.wake(request).catch((error: unknown) => {
+    tally.count('SweepFailures', 1)
+    throw error
+  })
+  const answer: WakeSummary = {
+    left: report.left,
+    looks: report.looks,
+    queues: report.queues,
+    items_returned: report.itemsReturned,
+    failed: report.failed,
+    lag_seconds: report.lagMs / 1000,
+  }
+  tally.count('ItemsReturned', answer.items_returned)
+  tally.count('SweepFailures', answer.failed)
+  if (answer.items_returned > 0 || answer.lag_seconds > 0) {
+    tally.metrics.set('LockReturnLag', answer.lag_seconds)
+  }
+  return { answer, fields: answer, failed: answer.failed > 0 }
+}

@@ -1,0 +1,32 @@
+/*
+ * A record has one timer, `checkAt`. Somebody may wait for it (a lock that ends): then it is *prompt*, and
+ * `Wake` comes for it within a second or so. Or nobody does (a reminder, an empty queue that can go): then it
+ * is *patient*, it keeps nobody awake, and the minute's sweep comes for it. Times are whole milliseconds, so
+ * half a millisecond says which it is: in the index, without an attribute there, and to engines of any age.
+ */
+
+/**
+ * A prompt timer that ends sooner than this has to be told of: the minute's sweep looks as far ahead and comes
+ * every minute, so it knows of all others in time, even if it starts half a minute late.
+ */
+export const NEAR_MS = 90_000
+
+/** As a time that nobody waits for: half a millisecond before it. */
+export const patiently = (atMs: number): number => Math.ceil(atMs) - 0.5
+
+export const isPatient = (atMs: number): boolean => atMs % 1 === 0.5
+
+/** Whether it has to be told of (the record's flag `wk`). */
+export const isNear = (atMs: number | undefined, nowMs: number): boolean =>
+  atMs !== undefined && !isPatient(atMs) && atMs < nowMs + NEAR_MS
+
+/** A patient time must not hide a prompt one behind it: before one it counts as prompt. */
+export const asPrompt = (atMs: number): number => Math.floor(atMs)
+
+/** The earliest of several wishes for one timer. */
+export function earliestOf(times: readonly (number | undefined)[]): number | undefined {
+  const wanted = times.filter((time) => time !== undefined)
+  if (wanted.length === 0) return undefined
+  const earliest = Math.min(...wanted)
+  return wanted.every(isPatient) ? earliest : asPrompt(earliest)
+}

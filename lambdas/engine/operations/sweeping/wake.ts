@@ -1,0 +1,85 @@
+import { allShards } from '../../core/keys.ts'
+import { isPatient, NEAR_MS } from '../../core/timers.ts'
+import type { WakeReport, WakeRequest } from '../../verbs.ts'
+import type { Engine } from '../attempts/engine.ts'
+import { Watch } from './awake.ts'
+import type { Due } from './due-queues.ts'
+import { endLocks, nothingYet, type Report } from './end-locks.ts'
+
+/**
+ * It knows when the next timer ends and comes just then. But a timer that is set anew may end before that,
+ * and the index tells of it at the next look.
+ */
+const LOOK_EVERY_MS = 1_000
+/** A timer that has just ended may show up again, because the index is behind. */
+const PAUSE_MS_MIN = 50
+/** How far the index may be behind a timer that we were told of. Then the minute's sweep comes for it. */
+const INDEX_BEHIND_MS = 3_000
+/** A queue whose timer stays due is not visited at each look: it is in trouble, or the index is behind. */
+const VISIT_AGAIN_MS = 5_000
+const VISITS_REMEMBERED = 10_000
+
+/**
+ * Comes for what somebody waits for, within a second or so, while there is such a thing within the next minute
+ * and a half. It ends locks and nothing else: what it leaves is told by the stream, or left to the sweep.
+ */
+export async function wake(engine: Engine, request: WakeRequest): Promise<WakeReport> {
+  const { clock } = engine
+  const total = { queues: 0, itemsReturned: 0, lagMs: 0, looks: 0, failed: 0 }
+  let stayMs = stayUntil(request.untilMs, clock.nowMs())
+  const watch = await Watch.begin(engine, stayMs)
+  if (watch === undefined) return { ...total, left: true }
+  const { deadlineMs } = request
+  const isWanted = notAgainAtOnce(engine)
+  while (await watch.goOn()) {
+    const report = nothingYet()
+    const bounds = { deadlineMs, queuesMax: Number.POSITIVE_INFINITY, shards: allShards, isWanted }
+    await endLocks(engine, report, bounds)
+    add(total, report)
+    throwIfBlind(report)
+    const nowMs = clock.nowMs()
+    const { nextDueMs, more } = report
+    // Told by the visit itself, where the index does not show yet what that has set.
+    if (nextDueMs !== undefined) stayMs = Math.max(stayMs, nextDueMs + INDEX_BEHIND_MS)
+    const isOver = nextDueMs === undefined && !more && nowMs >= Math.max(stayMs, watch.stayMs)
+    const mustGo = nowMs >= deadlineMs
+    if ((isOver || mustGo) && ((await watch.goHome()) || mustGo)) break
+    const untilNextMs = (nextDueMs ?? Number.POSITIVE_INFINITY) - nowMs
+    await clock.sleep(Math.min(LOOK_EVERY_MS, Math.max(PAUSE_MS_MIN, untilNextMs)))
+  }
+  return { ...total, left: false }
+}
+
+/** Neither the times of others nor their clocks keep us awake for long. */
+const stayUntil = (untilMs: number | undefined, nowMs: number): number =>
+  Math.min(Math.max(untilMs ?? nowMs, nowMs), nowMs + NEAR_MS) + INDEX_BEHIND_MS
+
+/** Of the queues that are due, those for which somebody waits, and each only now and then while it stays due. */
+function notAgainAtOnce({ clock }: Engine): (due: Due) => boolean {
+  const visited = new Map<string, { readonly dueMs: number; readonly atMs: number }>()
+  return ({ queue, dueMs }) => {
+    if (isPatient(dueMs)) return false
+    const atMs = clock.nowMs()
+    const last = visited.get(queue)
+    if (last?.dueMs === dueMs && atMs < last.atMs + VISIT_AGAIN_MS) return false
+    if (visited.size >= VISITS_REMEMBERED) visited.clear()
+    visited.set(queue, { dueMs, atMs })
+    return true
+  }
+}
+
+/** Whoever sees nothing is of no use, and its failure raises an alarm; the minute's sweep tries again. */
+function throwIfBlind({ failed }: Report): void {
+  const unread = failed.filter(({ shard }) => shard !== undefined)
+  if (unread.length === allShards.length) throw unread[0]?.error
+}
+
+type Total = { -readonly [K in keyof Omit<WakeReport, 'left'>]: number }
+
+function add(total: Total, report: Report): void {
+  total.looks += 1
+  total.queues += report.queues
+  total.itemsReturned += report.itemsReturned
+  total.failed += report.failed.length
+  total.lagMs = Math.max(total.lagMs, report.lagMs)
+}

@@ -1,0 +1,62 @@
+import { environmentCredentials, KeptCredentials } from '../foundation/lean/credentials.ts'
+import { endpointOf, lambda } from '../foundation/lean/endpoint.ts'
+import { Signer } from '../foundation/lean/signature.ts'
+import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
+import { createRequestHandler } from '../foundation/network/request-handler.ts'
+import { type Clock, systemClock } from '../foundation/system.ts'
+import { type Environment, required } from './environment.ts'
+
+/** Has a function called with an event, and does not wait for what it does. */
+export type Invoke = (event: object) => Promise<void>
+
+/** Lambda throttles these calls for moments. The event may then come twice: for one of ours that is no matter. */
+const ATTEMPTS_MAX = 3
+const PAUSE_FIRST_MS = 100
+
+const service = {
+  name: 'lambda',
+  contentType: 'application/json',
+  header: 'x-amz-invocation-type',
+} as const
+
+/**
+ * Lambda's own request for that, signed by our signer: its client would be more code than the rest of the
+ * function that calls.
+ */
+export function invokeFunction(
+  name: string,
+  environment: Environment,
+  clock: Clock = systemClock,
+): Invoke {
+  const { url, region } = endpointOf(
+    required(environment, 'AWS_REGION'),
+    environment,
+    undefined,
+    lambda,
+  )
+  const path = `/2015-03-31/functions/${encodeURIComponent(name)}/invocations`
+  const { protocol, hostname, port, host } = url
+  const to = { protocol, hostname, port: port || undefined, method: 'POST', path, query: {} }
+  const signer = new Signer(region, host, path, service)
+  const credentials = new KeptCredentials(environmentCredentials, Date.now)
+  const handler = createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.lambda })
+
+  async function send(body: string): Promise<void> {
+    const headers = signer.headers('Event', body, await credentials.get(), Date.now())
+    const { response } = await handler.handle({ ...to, headers, body } as never)
+    const { statusCode } = response
+    if (statusCode !== 202) throw new Error(`Lambda answered ${statusCode} to a call of ${name}`)
+  }
+
+  return async (event) => {
+    const body = JSON.stringify(event)
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await send(body)
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX) throw error
+        await clock.sleep(PAUSE_FIRST_MS * 4 ** (attempt - 1))
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invokeFunction } from '../../../lambdas/runtime/invoke-function.ts'
+import { type InvokeServer, startInvokeServer } from '../../../local/functions/invoke-server.ts'
+import type { FunctionPlan } from '../../../local/template/plan-functions.ts'
+
+const plan = { name: 'Stack-Wake', arn: 'arn:aws:lambda:x:1:function:Stack-Wake' } as FunctionPlan
+const submitted: string[] = []
+let server: InvokeServer
+
+beforeAll(async () => {
+  server = await startInvokeServer([plan], {
+    submit: (arn, event) => submitted.push(`${arn} ${event}`),
+  })
+})
+afterAll(() => server.stop())
+
+const invoke = (name: string, headers: Record<string, string>, body = '{}', path = '') =>
+  fetch(`${server.endpoint}/2015-03-31/functions/${name}/invocations${path}`, {
+    method: 'POST',
+    headers,
+    body,
+  })
+
+describe('Invoke on one machine', () => {
+  it('takes an event for a function of the stack, as our functions send it.', async () => {
+    const environment = { AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_LAMBDA: server.endpoint }
+    const before = { ...process.env }
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'k', AWS_SECRET_ACCESS_KEY: 's' })
+    try {
+      await invokeFunction(plan.name, environment)({ untilMs: 17 })
+    } finally {
+      process.env = before
+    }
+    expect(submitted).toEqual([`${plan.arn} {"untilMs":17}`])
+    const answer = await invoke(encodeURIComponent(plan.arn), { 'x-amz-invocation-type': 'Event' })
+    expect([answer.status, await answer.text()]).toEqual([202, ''])
+  })
+
+  const event = { 'x-amz-invocation-type': 'Event' }
+  it.each([
+    ['a call that waits for an answer', plan.name, {}, '{}', '', 400, 'nobody waits for'],
+    ['a function that is not there', 'Other', event, '{}', '', 404, 'no function Other'],
+    ['an event that is no JSON', plan.name, event, '{', '', 400, 'must be JSON'],
+    ['a version', plan.name, event, '{}', '?Qualifier=1', 404, 'without a qualifier'],
+    ['a web page', plan.name, { ...event, origin: 'http://x' }, '{}', '', 403, 'not for web pages'],
+  ])('refuses %s in one sentence.', async (_, name, headers, body, path, status, sentence) => {
+    const answer = await invoke(name, headers as Record<string, string>, body, path)
+    expect(answer.status).toBe(status)
+    expect(await answer.json()).toMatchObject({ message: expect.stringContaining(sentence) })
+  })
+})

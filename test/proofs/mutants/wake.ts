@@ -1,0 +1,60 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
+import { type Mutant, mutant, test } from './mutant.ts'
+
+const awakeRow = 'engine/store/awake-row.ts'
+const awake = 'engine/operations/sweeping/awake.ts'
+const wake = 'engine/operations/sweeping/wake.ts'
+const dueQueues = 'engine/operations/sweeping/due-queues.ts'
+const sweepQueue = 'engine/operations/sweeping/sweep-queue.ts'
+const timers = 'engine/core/timers.ts'
+const timerUpdate = 'engine/store/timer-update.ts'
+const awakeTest = 'test/engine/awake.test.ts'
+const wakeTest = 'test/engine/wake.test.ts'
+const fenceTest = 'test/engine/core/fence.test.ts'
+const timerTest = 'test/engine/store/timer-update.test.ts'
+const rule = '0035 what somebody waits for comes in time'
+
+/** Who is awake, for what, and until when. */
+// biome-ignore format: a mutant is a row
+export const wakeMutants: readonly Mutant[] = [
+  mutant('wake-goes-home-with-a-note-unread', rule,
+    [awakeRow, "stayMs === undefined ? 'attribute_not_exists(u)' : `u=${update.value(stayMs)}`",
+     "'attribute_exists(h)'"], test(awakeTest)),
+  mutant('wake-note-shortens-another', rule,
+    [awakeRow, 'update.condition(`(attribute_not_exists(u) OR u<${stay})`)', ''], test(awakeTest)),
+  mutant('wake-note-for-whoever-was-awake', rule,
+    [awakeRow, 'const stay = update.value(stayMs) update.condition(`h=${update.value(holder)}`)',
+     'const stay = update.value(stayMs)'], test(awakeTest)),
+  mutant('wake-two-at-once', rule,
+    [awakeRow, 'update.condition(`(attribute_not_exists(h) OR h=${mine} OR NOT ${lives} OR ${isOld})`)',
+     'update.condition(`(attribute_not_exists(h) OR e<>${now} OR NOT ${lives} OR ${isOld} OR h=${mine})`)'],
+    test(awakeTest)),
+  mutant('wake-takes-a-lost-note-for-told', rule,
+    [awake, "if (told.kind === 'unknown') return false", "if (told.kind === 'unknown') return true"],
+    test(awakeTest)),
+  mutant('wake-never-hands-over', rule,
+    [[awakeRow, 'NOT ${lives} OR ${isOld})', 'NOT ${lives})'],
+     [awakeRow, 'const isOld = `s<=${update.value(nowMs - TERM_MS)}`', '']],
+    test(wakeTest, 'in time')),
+  mutant('wake-goes-by-the-index-alone', rule,
+    [wake, 'nextDueMs === undefined && !more && nowMs >= Math.max(stayMs, watch.stayMs)',
+     'nextDueMs === undefined && !more'], test(wakeTest, 'index alone')),
+  mutant('wake-sleeps-past-what-is-due', rule,
+    [wake, 'Math.min(LOOK_EVERY_MS, Math.max(PAUSE_MS_MIN, untilNextMs))', '20 * LOOK_EVERY_MS'],
+    test(wakeTest, 'in time')),
+  mutant('sweep-does-not-look-ahead', rule,
+    [dueQueues, "if (atMs !== undefined) yield { kind: 'next', atMs }", ''],
+    test(wakeTest)),
+  mutant('sweep-does-not-tell-of-timers-it-set', rule,
+    [sweepQueue, 'comesDueIn(ended, after, nowMs)', ''], test('test/engine/sweep.test.ts', 'tells')),
+  mutant('reminders-keep-somebody-awake', '0035 idle costs nothing',
+    [timers, 'atMs % 1 === 0.5', 'atMs < 0'], test(wakeTest, 'nobody takes')),
+  mutant('patient-timer-hides-a-lock', rule,
+    [timers, 'wanted.every(isPatient) ? earliest : asPrompt(earliest)', 'earliest'],
+    test(fenceTest, 'hide')),
+  mutant('extension-leaves-a-patient-timer', rule,
+    [timerUpdate, 'isEarlier && (isPatient(atMs) || !isPatient(checkAtMs))', 'isEarlier'],
+    test(timerTest)),
+  mutant('timer-stays-near-once-it-is-far', rule,
+    [timerUpdate, "else update.removes.push('wk')", ''], test(timerTest)),
+]
