@@ -34,7 +34,7 @@ export type Verbs = {
     request: { readonly limit: number },
   ): Promise<{
     readonly items: readonly {
-      readonly state: 'ready' | 'locked'
+      readonly state: 'ready' | 'locked' | 'waiting'
       /** 0 before the first. */
       readonly deliveries: number
     }[]

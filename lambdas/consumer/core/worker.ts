@@ -66,7 +66,7 @@ export async function comesBackFirst({ queue, settings, edge }: Run): Promise<bo
   if (settings.batchSize === 1) return false
   try {
     const [first] = (await edge.queues.browse(queue, { limit: 1 })).items
-    return first !== undefined && (first.state === 'locked' || first.deliveries > 0)
+    return first !== undefined && (first.state !== 'ready' || first.deliveries > 0)
   } catch (error) {
     if (!isPassing(error)) throw error
     return true
