@@ -115,12 +115,12 @@ describe('The lock of what was released with a delay', () => {
     const { queues, queue, lockId, request } = await released()
     expect(await queues.release(queue, request)).toEqual({ itemsReleased: 2 })
     for (const call of [
-      queues.acknowledge(queue, { lockId }),
-      queues.extend(queue, { lockId, ttlSeconds: 60 }),
-      queues.deadLetter(queue, { lockId, reason: 'no' }),
-      queues.pop(queue, { requireAck: true, acknowledge: lockId }),
+      () => queues.acknowledge(queue, { lockId }),
+      () => queues.extend(queue, { lockId, ttlSeconds: 60 }),
+      () => queues.deadLetter(queue, { lockId, reason: 'no' }),
+      () => queues.pop(queue, { requireAck: true, acknowledge: lockId }),
     ]) {
-      await expectCode(call, 'LOCK_EXPIRED')
+      await expectCode(call(), 'LOCK_EXPIRED')
     }
     expect(await statesOf(queues, queue)).toContain('waiting')
   })
@@ -130,13 +130,13 @@ describe('The lock of what was released with a delay', () => {
     const [lockId = ''] = Object.keys((await stage.stored(queue))?.K ?? {})
     expect(lockId).toHaveLength(11)
     for (const call of [
-      queues.acknowledge(queue, { lockId }),
-      queues.release(queue, { lockId }),
-      queues.extend(queue, { lockId, ttlSeconds: 60 }),
-      queues.deadLetter(queue, { lockId, reason: 'no' }),
-      queues.pop(queue, { requireAck: true, acknowledge: lockId }),
+      () => queues.acknowledge(queue, { lockId }),
+      () => queues.release(queue, { lockId }),
+      () => queues.extend(queue, { lockId, ttlSeconds: 60 }),
+      () => queues.deadLetter(queue, { lockId, reason: 'no' }),
+      () => queues.pop(queue, { requireAck: true, acknowledge: lockId }),
     ]) {
-      await expectCode(call, 'LOCK_NOT_FOUND')
+      await expectCode(call(), 'LOCK_NOT_FOUND')
     }
     expect(await statesOf(queues, queue)).toContain('waiting')
   })
