@@ -45,7 +45,10 @@ export type Verbs = {
     queue: string,
     request: { readonly lockId: string; readonly ttlSeconds: number },
   ): Promise<unknown>
-  release(queue: string, request: Settle): Promise<unknown>
+  release(
+    queue: string,
+    request: Settle & { readonly delaySeconds?: number; readonly overtake?: boolean },
+  ): Promise<unknown>
   deadLetter(queue: string, request: Settle & { readonly reason: string }): Promise<unknown>
 }
 

@@ -42,7 +42,7 @@ export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts>
   const isAmongOthers = batchSize > 1 || run.comeBack !== undefined
   if (isOverdue(items, { isAmongOthers, deliveriesMax })) {
     const ids = items.map(({ id }) => id)
-    return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [] }
+    return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [], hasFailed: false }
   }
   const verdicts: Verdicts[] = []
   for (const part of partsOf(items)) {
@@ -123,8 +123,8 @@ function checkedResult(result: HandlerResult, known: ReadonlySet<string>): Handl
 }
 
 /**
- * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock;
- * the caller ends it when their time has come. Returns false if the lock was lost: then all of its items
+ * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock, for
+ * the caller to release. Returns false if the lock was lost: then all of its items
  * come again.
  */
 export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts): Promise<boolean> {

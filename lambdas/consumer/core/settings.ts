@@ -1,9 +1,12 @@
+import type { Retry } from './retry.ts'
+
 /** How a worker works. */
 export type Settings = {
   readonly batchSize: number
   readonly lockTtlSeconds: number
   /** Infinity where only the queue has a limit. */
   readonly deliveriesMax: number
+  readonly retry: Retry
   readonly locks: number
   readonly competing: boolean
 }
