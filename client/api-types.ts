@@ -276,7 +276,7 @@ export type ReleaseBody = {
   readonly overtake?: boolean
 }
 
-/** Give items back at once. */
+/** Give items back, at once or later. */
 export type ReleaseAnswer = {
   readonly success: true
   /** How many items. */

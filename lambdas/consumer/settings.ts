@@ -6,7 +6,7 @@ import {
 } from '../engine/core/limits.ts'
 import { type Environment, numberIn } from '../runtime/environment.ts'
 import { HELD_TTL_SECONDS_MIN, within } from './core/many-options.ts'
-import { type RetryOptions, retryOf } from './core/retry.ts'
+import { type AgainOptions, retryOf } from './core/retry.ts'
 import type { Settings } from './core/settings.ts'
 
 export { HELD_TTL_SECONDS_MIN }
@@ -22,7 +22,7 @@ export type ConsumerOptions = {
    */
   readonly maxDeliveries?: number | undefined
   /** When what failed comes again. Default: after 1, 2, 4 … seconds, up to five minutes. */
-  readonly retry?: RetryOptions | undefined
+  readonly retry?: AgainOptions | undefined
   /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
   readonly locks?: number | undefined
   /** Share a queue with other runs and consumers. Default: whether `locks` is more than one. */

@@ -10,7 +10,7 @@ import {
   TROUBLES_MAX,
   troublePauseMs,
 } from '../../lambdas/consumer/core/pace.ts'
-import { type RetryOptions, retryDelayMs, retryOf } from '../../lambdas/consumer/core/retry.ts'
+import { type AgainOptions, retryDelayMs, retryOf } from '../../lambdas/consumer/core/retry.ts'
 import { isOverdue, partsOf, verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
 import { queueOf } from '../../lambdas/consumer/event.ts'
 import { HELD_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
@@ -40,7 +40,7 @@ describe('What failed', () => {
     expect(retryDelayMs(retryOf(), deliveries, () => 0)).toBe(ms * 0.75)
   })
 
-  const of = (options: RetryOptions, random = 0) =>
+  const of = (options: AgainOptions, random = 0) =>
     [1, 2, 3, 4, 50].map((deliveries) => retryDelayMs(retryOf(options), deliveries, () => random))
 
   it('waits for the delay of its delivery, and for the last one ever after.', () => {

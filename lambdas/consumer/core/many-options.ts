@@ -5,7 +5,7 @@ import {
   MAX_DELIVERIES_MAX,
 } from '../../foundation/shared/bounds.ts'
 import { ID_RULE, isQueueId } from '../../foundation/shared/queue-id.ts'
-import { type RetryOptions, retryOf } from './retry.ts'
+import { type AgainOptions, retryOf } from './retry.ts'
 import type { Settings } from './settings.ts'
 import type { ManyTrouble } from './trouble.ts'
 
@@ -22,7 +22,7 @@ export type ManyOptions = {
   /** Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`. */
   readonly maxDeliveries?: number | undefined
   /** When what failed comes again. Default: after 1, 2, 4 … seconds, up to five minutes. */
-  readonly retry?: RetryOptions | undefined
+  readonly retry?: AgainOptions | undefined
   /** Share queues with other consumers. Otherwise one works a queue at a time, in order: the default. */
   readonly competing?: boolean | undefined
   /** Stops: takes nothing more, lets handlers finish, gives back the rest. */

@@ -6,7 +6,7 @@ import { checkOptions, type Names } from '../../foundation/shared/known-options.
 /** `'30s'`, `'5m'`, `'1h'`, `'1d'`, or a number of seconds: from a second to a day. */
 export type Duration = number | `${number}${'s' | 'm' | 'h' | 'd'}`
 
-export type RetryOptions = {
+export type AgainOptions = {
   /** After the first delivery, the second, and so on; the last one also after all that follow. */
   readonly delays?: readonly Duration[] | undefined
   /** Or: `first`, and `factor` times as long after each further delivery, up to `most`. Default 1s, 2, 5m. */
@@ -30,8 +30,8 @@ export type Retry = {
   readonly overtake: boolean
 }
 
-const names: Names<RetryOptions> = { delays: 0, backoff: 0, jitter: 0, overtake: 0 }
-const backoffNames: Names<NonNullable<RetryOptions['backoff']>> = { first: 0, factor: 0, most: 0 }
+const names: Names<AgainOptions> = { delays: 0, backoff: 0, jitter: 0, overtake: 0 }
+const backoffNames: Names<NonNullable<AgainOptions['backoff']>> = { first: 0, factor: 0, most: 0 }
 
 /** A day after the first second, doubled each time, is reached with the eighteenth; by a smaller factor later. */
 const STEPS_MAX = 100
@@ -39,7 +39,7 @@ const STEPS_MAX = 100
 const JITTER_DEFAULT = 0.25
 const FACTOR_MAX = 100
 
-export function retryOf(options: RetryOptions = {}): Retry {
+export function retryOf(options: AgainOptions = {}): Retry {
   checkOptions(options, names, 'retry')
   const { delays, backoff, overtake = false } = options
   if (delays !== undefined && backoff !== undefined) {
@@ -57,7 +57,7 @@ function listed(delays: readonly Duration[]): number[] {
   throw wrong('delays', `1 to ${STEPS_MAX} delays`, delays)
 }
 
-function steps(backoff: RetryOptions['backoff'] = {}): number[] {
+function steps(backoff: AgainOptions['backoff'] = {}): number[] {
   checkOptions(backoff, backoffNames, 'backoff')
   const { first = '1s', factor = 2, most = '5m' } = backoff
   const [firstMs, mostMs] = [msOf('backoff.first', first), msOf('backoff.most', most)]

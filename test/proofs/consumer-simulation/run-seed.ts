@@ -1,4 +1,4 @@
-import { type RetryOptions, retryOf } from '../../../lambdas/consumer/core/retry.ts'
+import { type AgainOptions, retryOf } from '../../../lambdas/consumer/core/retry.ts'
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { Random } from '../../../testing/random.ts'
 import { Statistics } from '../simulation/statistics.ts'
@@ -33,7 +33,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   /** The queue's own limit: it counts every return of a lock, whatever the consumer is set to. */
   const queueDeliveriesMax = random.pick([undefined, undefined, 1, 2, 3, 4, 6])
   const timeoutMs = random.pick([10_000, 10_000, 30_000])
-  const retry: RetryOptions = random.pick([
+  const retry: AgainOptions = random.pick([
     {},
     { delays: ['3s', '20s', '1h'] },
     { delays: ['20s', '1h'], overtake: true },
