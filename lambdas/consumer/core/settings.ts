@@ -1,5 +1,8 @@
 import type { Retry } from './retry.ts'
 
+/** Whether the others go on while what failed waits. */
+export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake
+
 /** How a worker works. */
 export type Settings = {
   readonly batchSize: number

@@ -18,6 +18,7 @@ import { limitPauseMs, sitsOut, TROUBLES_MAX, troublePauseMs } from './pace.ts'
 import { isLockLost, isPassing, refusalIn } from './refusal.ts'
 import { retryDelayMs } from './retry.ts'
 import type { Ending, Run } from './run.ts'
+import { passesBy } from './settings.ts'
 import { isAllDone, type Verdicts } from './verdicts.ts'
 
 /** `comesBack`: the first item has failed before, and the worker takes it alone. */
@@ -49,7 +50,7 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
       } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
         const backMs = await comeAgain(run, lot, verdicts)
         if (backMs === undefined) continue
-        if (passesBy(run)) retriesMs.push(backMs)
+        if (passesBy(run.settings)) retriesMs.push(backMs)
         // Nobody gets what lies behind it.
         else if (!(await sitOut(run, backMs))) return 'waiting'
       }
@@ -171,24 +172,28 @@ async function lotOf(
   return { items, lock: heldLock(edge, queue, popped.lock.id, { ttlSeconds, sinceMs }) }
 }
 
-/** Whether the others go on while what failed waits. */
-const passesBy = ({ settings: { competing, retry } }: Run): boolean => competing || retry.overtake
-
-/** Releases what is to come again: at once what nobody has tried, later what failed. Returns when it is back. */
+/** Releases what is to come again: later what failed, and what keeps its order behind it. Returns when that is. */
 async function comeAgain(
   run: Run,
   lot: Lot,
-  { back, hasFailed }: Verdicts,
+  { back, failed }: Verdicts,
 ): Promise<number | undefined> {
   const { queue, edge, counts, settings } = run
   const { queues, clock, random } = edge
   const { lock } = lot
-  const deliveries = Math.max(...back.map((item) => item.deliveries))
-  const delayMs = hasFailed ? retryDelayMs(settings.retry, deliveries, random) : 0
+  const overtake = passesBy(settings)
+  const deliveries = Math.max(...failed.map((item) => item.deliveries))
+  const delayMs = failed.length > 0 ? retryDelayMs(settings.retry, deliveries, random) : 0
   const delaySeconds = Math.ceil(delayMs / 1_000)
-  const later = delaySeconds === 0 ? {} : { delaySeconds, overtake: passesBy(run) }
+  const later = delaySeconds === 0 ? {} : { delaySeconds, overtake }
+  const release = (how: object) =>
+    insist(edge, () => queues.release(queue, { lockId: lock.id, ...how }), run.timeOver)
   try {
-    await insist(edge, () => queues.release(queue, { lockId: lock.id, ...later }), run.timeOver)
+    if (overtake && 0 < failed.length && failed.length < back.length) {
+      // Those that nobody has tried should not be overtaken.
+      await release({ ids: failed.map(({ id }) => id), ...later })
+      await release({})
+    } else await release(later)
   } catch (error) {
     if (!isLockLost(error)) throw error
     edge.report({ kind: 'lock-lost', items: lot.items, error })
@@ -214,6 +219,6 @@ async function acknowledge(run: Run, lot: Lot): Promise<void> {
     done: lot.items.map(({ id }) => id),
     dead: new Map(),
     back: [],
-    hasFailed: false,
+    failed: [],
   })
 }
