@@ -64,8 +64,7 @@ export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Str
     if (lane === undefined) return []
     return intersect(stretchesIn(stretches, priority), unsettledIn(lane))
       .flatMap((range) => raise(lane.deliveries, range))
-      .filter(({ count }) => count >= most)
-      .map(({ from, to }) => ({ priority, from, to }))
+      .flatMap(({ from, to, count }) => (count < most ? [] : [{ priority, from, to }]))
   })
 }
 

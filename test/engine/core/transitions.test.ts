@@ -133,6 +133,27 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [available],
   ],
   [
+    'Items released for later are not there yet, nor is what they keep back.',
+    locked(4, ['one', aLock(later(9), at(0, 0, 2))]),
+    endLock(locked(4, ['one', aLock(later(9), at(0, 0, 2))]), 'one', 'released', nowMs, '', {
+      lockId: '~0123456789',
+      dueMs: later(99),
+    }),
+    [],
+  ],
+  [
+    'A retry that comes due is no lock that expired; its items are there again.',
+    locked(2, ['~0123456789', aLock(nowMs, at(0, 0, 2))]),
+    endExpired(locked(2, ['~0123456789', aLock(nowMs, at(0, 0, 2))]), nowMs),
+    [available],
+  ],
+  [
+    'So is what a retry has kept back, though its own items are dead.',
+    locked(4, ['~0123456789', aLock(nowMs, at(0, 0, 2))]),
+    endLock(locked(4, ['~0123456789', aLock(nowMs, at(0, 0, 2))]), '~0123456789', 'purged', nowMs),
+    [available],
+  ],
+  [
     'A lock that was extended did not expire.',
     oneLock,
     locked(2, ['one', aLock(later(99), at(0, 0, 2))]),
