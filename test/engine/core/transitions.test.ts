@@ -330,6 +330,11 @@ const anyWrite: fc.Arbitrary<(record: QueueRecord) => QueueRecord> = fc.oneof(
       const lockId = [...record.locks.keys()][index % Math.max(1, record.locks.size)] ?? ''
       return endLock(record, lockId, ending as 'released', nowMs, 'why')
     }),
+  fc.tuple(fc.nat(5), fc.boolean()).map(([index, overtake]) => (record: QueueRecord) => {
+    const lockId = [...record.locks.keys()][index % Math.max(1, record.locks.size)] ?? ''
+    const again = { lockId: `${overtake ? '!' : '~'}0123456${record.locks.size}`, dueMs: later(9) }
+    return endLock(record, lockId, 'released', nowMs, '', again)
+  }),
   fc.constant((record: QueueRecord) => {
     let next = record
     for (const [priority, lane] of record.lanes) {
