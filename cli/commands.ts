@@ -5,6 +5,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   push: async () => erased((await import('./commands/push.ts')).push),
   pop: async () => erased((await import('./commands/pop.ts')).pop),
   ack: async () => erased((await import('./commands/ack.ts')).ack),
+  release: async () => erased((await import('./commands/release.ts')).release),
   peek: async () => erased((await import('./commands/peek.ts')).peek),
   stats: async () => erased((await import('./commands/stats.ts')).stats),
   drain: async () => erased((await import('./commands/drain.ts')).drain),

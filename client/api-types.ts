@@ -270,9 +270,13 @@ export type ReleaseBody = {
   readonly lock_id: string
   /** Some of the lock’s items, by the ids the pop gave. Default: all of them. */
   readonly ids?: readonly string[]
+  /** How long the items wait until they are back. In an exclusive queue the others wait with them. Default 0. */
+  readonly delay_seconds?: number
+  /** The others do not wait: until then pops pass by the items. Default false. */
+  readonly overtake?: boolean
 }
 
-/** Give items back at once. */
+/** Give items back, at once or later. */
 export type ReleaseAnswer = {
   readonly success: true
   /** How many items. */
@@ -308,10 +312,14 @@ export type InspectAnswer = {
   readonly id: string
   /** Rises whenever the structure of the queue changes. */
   readonly version: number
-  /** Items stored and not settled, locked ones included. */
+  /** Items stored and not settled, locked and waiting ones included. */
   readonly count: number
   /** Items in live locks. */
   readonly locked_count: number
+  /** Items that were released with a delay which is not over. */
+  readonly waiting_count: number
+  /** How long these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
+  readonly blocked_until?: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly dead_count: number
   readonly oldest_pushed_at?: number | null
@@ -426,7 +434,9 @@ export type BrowseAnswer = {
     readonly dead_lettered_at?: number
     /** How often it had been delivered when it was dead-lettered. */
     readonly prior_deliveries?: number
-    readonly state: 'ready' | 'locked'
+    readonly state: 'ready' | 'locked' | 'waiting'
+    /** Of one that waits: when it is back. Epoch seconds with a fraction. */
+    readonly retry_at?: number
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string
@@ -556,6 +566,10 @@ export type ListAnswer = {
     readonly count?: number
     /** Items in live locks. With `detail`, as all that follows. */
     readonly locked_count?: number
+    /** Items that were released with a delay which is not over. */
+    readonly waiting_count?: number
+    /** How long these keep back the others from pops that do not compete, if they do. Epoch seconds with a fraction. */
+    readonly blocked_until?: number
     /** Items on their way to the dead-letter queue. */
     readonly dead_count?: number
     /** Items whose time has not come. */

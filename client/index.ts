@@ -101,6 +101,7 @@ async function* allQueues(send: Send, options: QueuesOptions): AsyncGenerator<Qu
 }
 
 export type { ConsumeManyOptions, Which } from '../lambdas/consumer/core/many-options.ts'
+export type { AgainOptions, Duration } from '../lambdas/consumer/core/retry.ts'
 export type { ManyTrouble } from '../lambdas/consumer/core/trouble.ts'
 export type { Auth, Provided } from './auth.ts'
 export { type BulkOptions, type BulkResult, purgeQueues, redriveQueues } from './bulk.ts'
@@ -135,6 +136,7 @@ export type {
   PushItem,
   PushOptions,
   Queue,
+  ReleaseOptions,
   SettleOptions,
 } from './queue.ts'
 export type {

@@ -13,7 +13,8 @@ type Call = (...given: any) => unknown
 
 export const call: Names<CallOptions> = { signal: 0 }
 const key = { idempotent: 0, idempotencyKey: 0, ...call } as const
-const settle: Second<'release'> = { ids: 0, ...call }
+const settle: Second<'acknowledge'> = { ids: 0, ...call }
+const release: Second<'release'> = { delaySeconds: 0, overtake: 0, ...settle }
 
 export const createClientNames: Names<ClientOptions> = {
   url: 0,
@@ -55,7 +56,7 @@ export const optionNames = {
   acknowledge: settle,
   acknowledgeMany: call,
   extend: call,
-  release: settle,
+  release,
   deadLetter,
   inspect,
   peek,

@@ -106,8 +106,9 @@ export function queueCalls<T>(
       const { id: lockId, ...life } = lockOf(body)
       return { lockId, ...life }
     },
-    async release(lock_id, { ids, ...options } = {}) {
-      const body = await settle<ReleaseAnswer>('release', 'release', { lock_id, ids }, options)
+    async release(lock_id, { ids, delaySeconds: delay_seconds, overtake, ...options } = {}) {
+      const request = { lock_id, ids, delay_seconds, overtake }
+      const body = await settle<ReleaseAnswer>('release', 'release', request, options)
       return { itemsReleased: body.items_released }
     },
     async deadLetter(lock_id, { ids, reason, ...options } = {}) {

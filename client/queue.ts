@@ -77,6 +77,14 @@ export type PopOptions = CallOptions &
 /** `ids`: some of the lock's items. Default all. */
 export type SettleOptions = CallOptions & { readonly ids?: readonly string[] | undefined }
 
+/** What is released comes back at once, unless it is to wait. */
+export type ReleaseOptions = SettleOptions & {
+  /** How long the items wait: 0, the default, to 86,400. In an exclusive queue the others wait behind them. */
+  readonly delaySeconds?: number | undefined
+  /** The others do not wait: until then pops pass by the items. Default false. */
+  readonly overtake?: boolean | undefined
+}
+
 export type PeekOptions = CallOptions & {
   readonly priority?: number | undefined
   /** 1–100, default 20. */
@@ -122,8 +130,8 @@ export interface Queue<T = Json> {
   ): Promise<readonly AcknowledgeResult[]>
   /** The lock ends `ttlSeconds` from now. */
   extend(lockId: string, ttlSeconds: number, options?: CallOptions): Promise<ExtendedLock>
-  /** The items are back at the front at once. */
-  release(lockId: string, options?: SettleOptions): Promise<{ readonly itemsReleased: number }>
+  /** The items are back at the front, at once or after `delaySeconds`. */
+  release(lockId: string, options?: ReleaseOptions): Promise<{ readonly itemsReleased: number }>
   deadLetter(
     lockId: string,
     options?: SettleOptions & { readonly reason?: string | undefined },

@@ -11,6 +11,8 @@ const times = {
   dead_lettered_at: 'deadLetteredAtMs',
   oldest_pushed_at: 'oldestPushedAtMs',
   lock_expires_at: 'expiresAtMs',
+  retry_at: 'retryAtMs',
+  blocked_until: 'blockedUntilMs',
   not_before: 'notBeforeMs',
   good_until: 'goodUntilMs',
   last_turn: 'lastTurnMs',

@@ -22,7 +22,12 @@ import { ms, type View, viewOf } from './view-of.ts'
 export type { Item }
 
 /** Its `deliveries` are those so far: 0 before the first. */
-export type PeekedItem<T> = Item<T> & { readonly state: 'ready' | 'locked' }
+export type PeekedItem<T> = Item<T> & {
+  /** `waiting`: it was released with a delay. */
+  readonly state: 'ready' | 'locked' | 'waiting'
+  /** Of one that waits: when it is back. */
+  readonly retryAtMs?: number
+}
 
 export type Lock = {
   readonly id: string
@@ -73,9 +78,13 @@ type LaneAnswer = InspectAnswer['priorities'][number]
 export type QueueState = {
   readonly id: string
   readonly version: number
-  /** Items stored and not settled, locked ones included. */
+  /** Items stored and not settled, locked and waiting ones included. */
   readonly count: number
   readonly lockedCount: number
+  /** Items that were released with a delay which is not over. */
+  readonly waitingCount: number
+  /** How long these keep back the others from pops that do not compete, if they do. */
+  readonly blockedUntilMs?: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly deadCount: number
   /** There where the queue's record tells, or it was asked for; absent too where nothing waits. */

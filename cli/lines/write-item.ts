@@ -1,6 +1,6 @@
 import type { BrowsePage, PoppedItem } from '../../lambdas/engine/queues.ts'
 
-type Shown = PoppedItem & Partial<Pick<BrowsePage['items'][number], 'state'>>
+type Shown = PoppedItem & Partial<Pick<BrowsePage['items'][number], 'state' | 'retryAtMs'>>
 
 /** Epoch seconds, as everywhere in the API. */
 export const seconds = (ms: number): number => ms / 1000
@@ -18,6 +18,7 @@ export const detailsOf = (item: Shown) => ({
   pushed_at: seconds(item.pushedAtMs),
   deliveries: item.deliveries,
   state: item.state,
+  retry_at: item.retryAtMs && seconds(item.retryAtMs),
   reason: item.reason,
   dead_lettered_at: item.deadLetteredAtMs && seconds(item.deadLetteredAtMs),
   prior_deliveries: item.priorDeliveries,

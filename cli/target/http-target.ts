@@ -59,7 +59,7 @@ export function openHttpTarget(
       return results as readonly AcknowledgeResult[]
     },
     extend: (queue, { lockId, ttlSeconds }) => queueOf(queue).extend(lockId, ttlSeconds),
-    release: (queue, { lockId, ids }) => queueOf(queue).release(lockId, { ids }),
+    release: (queue, { lockId, ...options }) => queueOf(queue).release(lockId, options),
     browse: (queue, request) => queueOf(queue).peek(request),
     purge: (queue, request) => queueOf(queue).purge(request),
     redrive: (queue, request) => queueOf(queue).redrive(request),

@@ -1,3 +1,4 @@
+import { retryOf } from '../../lambdas/consumer/core/retry.ts'
 import { untilGrace } from '../../lambdas/consumer/core/stop.ts'
 import { LOCK_TTL_SECONDS_DEFAULT } from '../../lambdas/foundation/shared/bounds.ts'
 import { checkOptions } from '../../lambdas/foundation/shared/known-options.ts'
@@ -39,6 +40,8 @@ export async function consume<T>(
     halt()
   }
   const shift: Shift<T> = {
+    retry: options.retry && retryOf(options.retry),
+    competing,
     stop,
     graceOver,
     counts: { acknowledged: 0, released: 0, deadLettered: 0 },

@@ -1,5 +1,6 @@
 // The items of one lock: handled in order, then settled according to what became of each.
 
+import { retryDelayMs } from '../../lambdas/consumer/core/retry.ts'
 import type { HeldLock } from '../../lambdas/foundation/shared/hold-lock.ts'
 import { shortenedReason } from '../../lambdas/foundation/shared/reason.ts'
 import { isLockLost, PushPopError } from '../errors.ts'
@@ -13,10 +14,13 @@ export type Lot<T> = { readonly items: readonly Item<T>[]; readonly lock: HeldLo
 export type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'dead'; readonly reason: string }
+  /** The handler threw, and the item is to wait. */
+  | { readonly kind: 'again' }
   /** The handler threw, or was not called any more. */
   | { readonly kind: 'back' }
 
 const done: Verdict = { kind: 'done' }
+const again: Verdict = { kind: 'again' }
 const back: Verdict = { kind: 'back' }
 
 export async function workLot<T>(
@@ -57,7 +61,7 @@ async function workItem<T>(
     if ((await firstOf(work, shift.graceOver)) === 'signal') verdict = back
   } catch (error) {
     shift.report({ kind: 'handler', item, error })
-    verdict = back
+    verdict = shift.retry === undefined ? back : again
   } finally {
     lock.lost.removeEventListener('abort', giveUp)
     shift.graceOver.removeEventListener('abort', giveUp)
@@ -96,6 +100,7 @@ function stepsFor<T>(items: readonly Item<T>[], verdicts: readonly Verdict[]): S
       const ids = idsWhere((it) => it.kind === 'dead' && it.reason === reason)
       return { kind: 'dead', reason, ids }
     }),
+    { kind: 'again', ids: idsWhere(({ kind }) => kind === 'again') },
     { kind: 'back', ids: idsWhere(({ kind }) => kind === 'back') },
   ]
   return steps.filter(({ ids }) => ids.length > 0)
@@ -117,7 +122,7 @@ export async function settleLot<T>(
       const isRest = at === steps.length - 1 && (!refused || step.kind === 'back')
       const ids = isRest ? undefined : step.ids
       try {
-        await settleStep(queue, lot.lock.id, step, ids, shift)
+        await settleStep(queue, lot, step, ids, shift)
       } catch (error) {
         if (!(error instanceof PushPopError)) throw error
         if (isLockLost(error)) {
@@ -137,10 +142,10 @@ export async function settleLot<T>(
 
 async function settleStep<T>(
   queue: Queue<T>,
-  lockId: string,
+  { items, lock: { id: lockId } }: Lot<T>,
   { kind, reason = '', ids: all }: Step,
   ids: readonly string[] | undefined,
-  { counts }: Shift<T>,
+  { counts, retry, competing }: Shift<T>,
 ): Promise<void> {
   switch (kind) {
     case 'done':
@@ -151,6 +156,16 @@ async function settleStep<T>(
       await queue.deadLetter(lockId, { ids, reason })
       counts.deadLettered += all.length
       return
+    case 'again': {
+      if (retry === undefined) return
+      const failed = items.filter(({ id }) => all.includes(id))
+      const deliveries = Math.max(...failed.map((item) => item.deliveries))
+      const delaySeconds = Math.ceil(retryDelayMs(retry, deliveries, Math.random) / 1_000)
+      const overtake = competing || retry.overtake
+      await queue.release(lockId, { ids, delaySeconds, overtake })
+      counts.released += all.length
+      return
+    }
     case 'back':
       await queue.release(lockId, { ids })
       counts.released += all.length

@@ -80,7 +80,13 @@ const listOf =
     const { body } = await send({ verb: 'queues', method: 'GET', path: '/queues', query })
     const { queues, cursor } = body as ListAnswer
     return {
-      queues: queues.map((it) => ({ queue: it.id, count: it.count, lockedCount: it.locked_count })),
+      queues: queues.map((it) => ({
+        queue: it.id,
+        count: it.count,
+        lockedCount: it.locked_count,
+        waitingCount: it.waiting_count,
+        isBlocked: it.blocked_until !== undefined,
+      })),
       cursor,
     }
   }

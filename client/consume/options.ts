@@ -1,8 +1,9 @@
+import type { AgainOptions } from '../../lambdas/consumer/core/retry.ts'
 import type { Names } from '../../lambdas/foundation/shared/known-options.ts'
 import type { PushPopError } from '../errors.ts'
 import type { Item } from '../views.ts'
 
-/** Does the work for one item. What it throws gives the item back to the queue. */
+/** Does the work for one item. What it throws gives the item back to the queue, with `retry` for later. */
 export type Handler<T> = (item: Item<T>, context: HandlerContext) => unknown
 
 export type HandlerContext = {
@@ -24,6 +25,8 @@ export type ConsumeOptions<T = unknown> = {
   readonly batch?: number | undefined
   /** @deprecated An older name of `lockTtlSeconds`. */
   readonly ttlSeconds?: number | undefined
+  /** Give back later what failed. Default: at once, with pauses between failures. */
+  readonly retry?: AgainOptions | undefined
   /** Share the queue with other consumers. Default: whether `concurrency` is more than one. */
   readonly competing?: boolean | undefined
   /** Stops: takes nothing more, lets handlers finish, gives back the rest. */
@@ -42,6 +45,7 @@ export const consumeNames: Names<ConsumeOptions> = {
   lockTtlSeconds: 0,
   batch: 0,
   ttlSeconds: 0,
+  retry: 0,
   competing: 0,
   graceMs: 0,
   idleMsMax: 0,

@@ -1,3 +1,4 @@
+import type { Retry } from '../../lambdas/consumer/core/retry.ts'
 import type { Consumed, ConsumeFailure } from './options.ts'
 
 /** What the workers of one `consume` share. */
@@ -7,5 +8,8 @@ export type Shift<T> = {
   /** Do not wait for handlers any more. */
   readonly graceOver: AbortSignal
   readonly counts: { -readonly [K in keyof Consumed]: Consumed[K] }
+  /** Absent: what failed is given back at once. */
+  readonly retry: Retry | undefined
+  readonly competing: boolean
   report(failure: ConsumeFailure<T>): void
 }

@@ -1,11 +1,21 @@
-import type { Queues } from '../engine/queues.ts'
+import type { QueueSummary, Queues } from '../engine/queues.ts'
 import { randomText } from '../foundation/random-text.ts'
 import { secureRandom, systemClock } from '../foundation/system.ts'
 import { consumeManyWith } from './core/consume-many.ts'
 import type { Handler } from './core/handler.ts'
 import type { ConsumeManyOptions, Which } from './core/many-options.ts'
+import type { Standing } from './core/rota.ts'
 import type { Counts } from './core/run.ts'
 import { KEY_CHARACTERS } from './run-queue.ts'
+
+/** A queue of the list as the rota asks for it. */
+export const standingOf = ({ queue, count, detail }: QueueSummary): Standing => ({
+  queue,
+  count,
+  lockedCount: detail?.lockedCount,
+  waitingCount: detail?.waitingCount,
+  isBlocked: detail?.blockedUntilMs !== undefined,
+})
 
 /**
  * Works all queues under a prefix, or those named, on the table itself, until the signal is aborted: for a
@@ -23,11 +33,7 @@ export const consumeMany = <T = unknown>(
       async list(request) {
         const page = await queues.list({ ...request, detail: true })
         return {
-          queues: page.queues.map(({ queue, count, detail }) => ({
-            queue,
-            count,
-            lockedCount: detail?.lockedCount,
-          })),
+          queues: page.queues.map(standingOf),
           cursor: page.cursor,
         }
       },

@@ -6,6 +6,7 @@ import {
 } from '../engine/core/limits.ts'
 import { type Environment, numberIn } from '../runtime/environment.ts'
 import { HELD_TTL_SECONDS_MIN, within } from './core/many-options.ts'
+import { type AgainOptions, retryOf } from './core/retry.ts'
 import type { Settings } from './core/settings.ts'
 
 export { HELD_TTL_SECONDS_MIN }
@@ -20,6 +21,8 @@ export type ConsumerOptions = {
    * never.
    */
   readonly maxDeliveries?: number | undefined
+  /** When what failed comes again. Default: after 1, 2, 4 … seconds, up to five minutes. */
+  readonly retry?: AgainOptions | undefined
   /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
   readonly locks?: number | undefined
   /** Share a queue with other runs and consumers. Default: whether `locks` is more than one. */
@@ -67,6 +70,7 @@ export function settingsOf(options: ConsumerOptions, environment: Environment): 
       deliveries === undefined
         ? Number.POSITIVE_INFINITY
         : within('maxDeliveries', deliveries, 1, MAX_DELIVERIES_MAX),
+    retry: retryOf(options.retry),
     locks,
     competing,
   }

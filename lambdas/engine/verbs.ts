@@ -6,6 +6,7 @@ import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
+import type { Delay, ItemState, Waiting } from './waiting.ts'
 import type { WakingVerbs } from './waking-verbs.ts'
 
 // What callers of the engine ask for, and what they get.
@@ -45,7 +46,7 @@ export interface Queues extends ConfiguringVerbs, ApplyingVerbs, WakingVerbs {
     queue: string,
     request: { readonly lockId: string; readonly ttlSeconds: number },
   ): Promise<{ readonly lockId: string; readonly expiresAtMs: number; readonly ttlSeconds: number }>
-  release(queue: string, request: SettleRequest): Promise<{ readonly itemsReleased: number }>
+  release(queue: string, request: ReleaseRequest): Promise<{ readonly itemsReleased: number }>
   deadLetter(
     queue: string,
     request: SettleRequest & { readonly reason?: string | undefined },
@@ -106,6 +107,8 @@ export type PopOutcome = (
 
 export type SettleRequest = { readonly lockId: string; readonly ids?: readonly string[] }
 
+export type ReleaseRequest = SettleRequest & Delay
+
 export type AcknowledgeResult =
   | { readonly lockId: string; readonly kind: 'acknowledged'; readonly itemsAcknowledged: number }
   | {
@@ -121,7 +124,7 @@ export type InspectRequest = {
   readonly oldest?: boolean | undefined
 }
 
-export type QueueState = {
+export type QueueState = Waiting & {
   readonly queue: string
   readonly version: number
   readonly count: number
@@ -146,7 +149,7 @@ export type BrowseRequest = {
   readonly cursor?: string | undefined
 }
 export type BrowsePage = {
-  readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' })[]
+  readonly items: readonly (PoppedItem & ItemState)[]
   readonly cursor?: string
 }
 
@@ -164,7 +167,7 @@ export type ListRequest = {
 export type QueueSummary = {
   readonly queue: string
   readonly count?: number
-  readonly detail?: {
+  readonly detail?: Waiting & {
     readonly lockedCount: number
     readonly deadCount: number
     /** Items whose time has not come: none, as long as nothing can be scheduled. */
@@ -232,8 +235,8 @@ export type SweepFailure = {
 
 export type AnnounceRequest = {
   /**
-   * No run of a consumer is alive anywhere: their locks end first, those too in which failed items wait for
-   * their next try. If a run is alive after all, its items come twice.
+   * No run of a consumer is alive anywhere: their locks end first. If a run is alive after all, its items come
+   * twice. Items that wait for their retry go on waiting.
    */
   readonly consumersAreGone?: boolean
   /** Of the ids; all queues unless set. */

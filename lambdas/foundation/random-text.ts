@@ -10,6 +10,17 @@ export function randomText(random: () => number, characters: number): string {
 /** Begins the id of a lock that a consumer's run holds. No other id has this character. */
 export const CONSUMERS_LOCK = '.'
 
+/**
+ * Begin the ids of locks in which items wait for their retry (`core/retry.ts`): others wait behind the first kind,
+ * and pass the second. No other id has these characters, and no such id leaves the engine.
+ */
+export const RETRY_LOCK = '~'
+export const OVERTAKEN_LOCK = '!'
+
+/** As long as other ids, among which it is remembered by engines that do not know it. */
+export const randomRetryLockId = (random: () => number, overtake: boolean): string =>
+  `${overtake ? OVERTAKEN_LOCK : RETRY_LOCK}${randomLockId(random).slice(1)}`
+
 /** A lock id: 8 random bytes as 11 characters of URL-safe base64, for a consumer behind its sign. */
 export function randomLockId(random: () => number, forConsumer = false): string {
   const bytes = Buffer.alloc(8)

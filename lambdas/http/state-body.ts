@@ -7,6 +7,8 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
   version: state.version,
   count: state.count,
   locked_count: state.lockedCount,
+  waiting_count: state.waitingCount,
+  ...blockedField(state),
   dead_count: state.deadCount,
   ...oldestField(state),
   priorities: state.lanes.map((lane) => ({
@@ -36,10 +38,15 @@ export const summaryBody = ({ queue, count, detail }: QueueSummary) => ({
   id: queue,
   count,
   locked_count: detail?.lockedCount,
+  waiting_count: detail?.waitingCount,
+  ...(detail && blockedField(detail)),
   dead_count: detail?.deadCount,
   scheduled_count: detail?.scheduledCount,
   priorities: detail?.lanes,
 })
+
+const blockedField = ({ blockedUntilMs }: Pick<QueueState, 'blockedUntilMs'>) =>
+  blockedUntilMs === undefined ? {} : { blocked_until: seconds(blockedUntilMs) }
 
 /** `null`: nothing waits. Left out: finding out would take more reads, which nobody asked for. */
 function oldestField({ oldestPushedAtMs, count }: Pick<QueueState, 'oldestPushedAtMs' | 'count'>) {

@@ -134,6 +134,28 @@ describe.each(places)('on $name', ({ start }) => {
     expect((await pushpop(`peek ${queue()}`)).code).toBe(3)
   })
 
+  test('release gives back now, or later, and peek shows what waits', async () => {
+    const q = queue()
+    await pushpop(`push ${q} 1 2 3`)
+    const lockId = async () => {
+      const { stdout } = await pushpop(`pop ${q} --ack --competing --json`)
+      return JSON.parse(stdout).lock_id as string
+    }
+    expect(await pushpop(`release ${q} -- ${await lockId()}`)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `Released 1 item of ${q}.\n`,
+    })
+    const later = await pushpop(`release ${q} --delay 600 --overtake --json -- ${await lockId()}`)
+    expect(later).toMatchObject({ code: 0, stdout: '{"items_released":1}\n' })
+    const [first, second] = jsonLines((await pushpop(`peek ${q} --json`)).stdout)
+    expect(first).toMatchObject({ item: 1, state: 'waiting', retry_at: expect.any(Number) })
+    expect(second).toMatchObject({ item: 2, state: 'ready' })
+    expect((await pushpop(`pop ${q} --count 5`)).stdout).toBe('2\n3\n')
+    expect((await pushpop(`release ${q} AAAAAAAAAAA`)).code).toBe(4)
+    expect((await pushpop(`release ${q} AAAAAAAAAAA --delay 86401`)).code).toBe(2)
+  })
+
   test('drain writes lines and leaves nothing; import brings them back, once', async () => {
     const [q, copy] = [queue(), queue()]
     const items = Array.from({ length: 1_050 }, (_, n) => `{"n":${n}.0}`)

@@ -257,6 +257,48 @@ describe('a handler that fails', () => {
     expect(queue.acknowledged).toEqual(['a', 'b'])
   })
 
+  test('gives the item back for later, if it is told when, and takes the next at once', async () => {
+    const queue = fakeQueue('a', 'b', 'c')
+    const seen: string[] = []
+    const handler: Handler<string> = ({ value, deliveries }) => {
+      seen.push(`${value}${deliveries}`)
+      if (value !== 'c' && deliveries < 3) throw new Error('no')
+    }
+    const retry = { delays: ['1m', '1h'] as const }
+    const run = start(queue, handler, { retry, competing: true, batchSize: 3 })
+    await pass(50_000)
+    expect(seen).toEqual(['a1', 'b1', 'c1'])
+    expect(queue.acknowledged).toEqual(['c'])
+    await pass(20_000)
+    expect(seen.slice(3)).toEqual(['a2', 'b2'])
+    await pass(3_500_000)
+    expect(seen.slice(5)).toEqual([])
+    await pass(100_000)
+    expect(seen.slice(5)).toEqual(['a3', 'b3'])
+    expect(await run.end()).toEqual(counts(3, 4))
+    const [first, second] = callsOf(queue, 'release').map(({ detail }) => detail)
+    expect(first).toMatchObject({ delaySeconds: 60, overtake: true, ids: undefined })
+    expect(second).toMatchObject({ delaySeconds: 3_600, overtake: true })
+  })
+
+  test('keeps the others of an exclusive queue behind what failed, unless they may overtake', async () => {
+    for (const overtake of [false, true]) {
+      const queue = fakeQueue('a')
+      const handler = () => {
+        throw new Error('no')
+      }
+      const run = start(queue, handler, { retry: { delays: [30], overtake } })
+      await pass(10)
+      await run.end()
+      expect(callsOf(queue, 'release')[0]?.detail).toMatchObject({ delaySeconds: 30, overtake })
+    }
+  })
+
+  test('cannot be told to wait for what is no time', async () => {
+    const run = start(fakeQueue('a'), () => {}, { retry: { delays: ['soon' as never] } })
+    expect(await run.over).toMatchObject({ message: expect.stringContaining('retry.delays') })
+  })
+
   test('for good is a poison item, which it can dead-letter', async () => {
     const queue = fakeQueue('a', 'b')
     const handler: Handler<string> = ({ value, deliveries }, { deadLetter }) => {

@@ -1,7 +1,13 @@
 // A queue in memory that keeps locks, keys and expiry as the service does, and fails when told to:
 // what `consume` is tried on with time that does not pass by itself.
 
-import { type Item, type Popped, PushPopError, type Queue } from '../../client/index.ts'
+import {
+  type Item,
+  type Popped,
+  PushPopError,
+  type Queue,
+  type ReleaseOptions,
+} from '../../client/index.ts'
 
 type LiveLock = { ids: string[]; expiresAtMs: number; key: string | undefined }
 type Verb = 'pop' | 'acknowledge' | 'extend' | 'release' | 'deadLetter'
@@ -49,7 +55,11 @@ export function fakeQueue(...values: string[]): FakeQueue {
   const expire = () => {
     for (const [id, lock] of locks) if (lock.expiresAtMs <= Date.now()) locks.delete(id)
   }
-  const locked = () => new Set([...locks.values()].flatMap(({ ids }) => ids))
+  const retries: { ids: readonly string[]; dueMs: number }[] = []
+  const locked = () => {
+    const waiting = retries.filter(({ dueMs }) => dueMs > Date.now())
+    return new Set([...locks.values(), ...waiting].flatMap(({ ids }) => ids))
+  }
   const free = () => {
     const taken = locked()
     return items.filter(({ item }) => !taken.has(item.id))
@@ -139,8 +149,13 @@ export function fakeQueue(...values: string[]): FakeQueue {
         lock.expiresAtMs = Date.now() + ttlSeconds * 1000
         return { lockId: id, ttlSeconds, expiresAtMs: lock.expiresAtMs }
       }),
-    release: (id: string, { ids }: { ids?: readonly string[] } = {}) =>
-      call('release', { id, ids }, () => ({ itemsReleased: end(id, ids).length })),
+    release: (id: string, { ids, ...later }: ReleaseOptions = {}) =>
+      call('release', { id, ids, ...later }, () => {
+        const some = end(id, ids)
+        const { delaySeconds = 0 } = later
+        if (delaySeconds > 0) retries.push({ ids: some, dueMs: Date.now() + delaySeconds * 1_000 })
+        return { itemsReleased: some.length }
+      }),
     deadLetter: (
       id: string,
       { ids, reason = '' }: { ids?: readonly string[]; reason?: string } = {},

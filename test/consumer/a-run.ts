@@ -1,5 +1,6 @@
 // One run on the real engine and the simulated store, in time that passes only when all wait.
 
+import { standingOf } from '../../lambdas/consumer/consume-many.ts'
 import type { Handler } from '../../lambdas/consumer/core/handler.ts'
 import { lookerOf } from '../../lambdas/consumer/core/look.ts'
 import {
@@ -205,12 +206,7 @@ export class Place {
       look: lookerOf(async (request) => {
         this.verbs.push('list')
         const { queues: found, ...page } = await queues.list({ ...request, detail: true })
-        const standings = found.map(({ queue, count, detail }) => ({
-          queue,
-          count,
-          lockedCount: detail?.lockedCount,
-        }))
-        return { queues: standings, ...page }
+        return { queues: found.map(standingOf), ...page }
       }, which),
     }
     const settings = manySettingsOf(options)

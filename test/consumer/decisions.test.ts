@@ -5,13 +5,12 @@ import { describe, expect, it } from 'vitest'
 import type { Item } from '../../lambdas/consumer/core/item.ts'
 import {
   END_MS,
-  howToWait,
   mayTakeMore,
-  RETRY_MS_MAX,
-  retryDelayMs,
+  sitsOut,
   TROUBLES_MAX,
   troublePauseMs,
 } from '../../lambdas/consumer/core/pace.ts'
+import { type AgainOptions, retryDelayMs, retryOf } from '../../lambdas/consumer/core/retry.ts'
 import { isOverdue, partsOf, verdictsOf } from '../../lambdas/consumer/core/verdicts.ts'
 import { queueOf } from '../../lambdas/consumer/event.ts'
 import { HELD_TTL_SECONDS_MIN, settingsOf } from '../../lambdas/consumer/settings.ts'
@@ -34,19 +33,57 @@ describe('What failed', () => {
     [2, 2_000],
     [5, 16_000],
     [9, 256_000],
-    [10, RETRY_MS_MAX],
-    [1_000, RETRY_MS_MAX],
+    [10, 300_000],
+    [1_000, 300_000],
   ])('after %i deliveries waits for %i ms, or up to a quarter less.', (deliveries, ms) => {
-    expect(retryDelayMs(deliveries, () => 1)).toBe(ms)
-    expect(retryDelayMs(deliveries, () => 0)).toBe(ms * 0.75)
+    expect(retryDelayMs(retryOf(), deliveries, () => 1)).toBe(ms)
+    expect(retryDelayMs(retryOf(), deliveries, () => 0)).toBe(ms * 0.75)
+  })
+
+  const of = (options: AgainOptions, random = 0) =>
+    [1, 2, 3, 4, 50].map((deliveries) => retryDelayMs(retryOf(options), deliveries, () => random))
+
+  it('waits for the delay of its delivery, and for the last one ever after.', () => {
+    expect(of({ delays: ['1m', '5m', '1h'] })).toEqual([
+      60_000, 300_000, 3_600_000, 3_600_000, 3_600_000,
+    ])
+    expect(of({ delays: [90] })).toEqual([90_000, 90_000, 90_000, 90_000, 90_000])
+  })
+
+  it('waits ever longer where a backoff is given, up to its end.', () => {
+    const backoff = { first: '10s', factor: 3, most: '1d' } as const
+    expect(of({ backoff }, 1)).toEqual([10_000, 30_000, 90_000, 270_000, 86_400_000])
+    expect(of({ backoff: { factor: 1 }, jitter: 0 })).toEqual(Array(5).fill(1_000))
+  })
+
+  it('waits for as much less as is left to chance.', () => {
+    expect(of({ delays: ['10s'], jitter: 0.5 }, 0)[0]).toBe(5_000)
+    expect(of({ delays: ['10s'], jitter: 0.5 }, 1)[0]).toBe(10_000)
   })
 
   it.each([
-    ['a short time, in the run.', 4_000, 60_000, 'here'],
-    ['a long time, by its lock.', 8_000, 60_000, 'by the lock'],
-    ['a short time that is not left, by its lock.', 4_000, 6_000, 'by the lock'],
-  ] as const)('waits %s', (_, delayMs, remainingMs, how) => {
-    expect(howToWait(delayMs, remainingMs)).toBe(how)
+    ['delays', { delays: [] }],
+    ['delays', { delays: ['5x'] as never }],
+    ['delays', { delays: ['2d'] }],
+    ['delays', { delays: [0] }],
+    ['delays', { delays: '1m' as never }],
+    ['delays', { delays: ['1m'], backoff: {} }],
+    ['backoff.first', { backoff: { first: '0s' } }],
+    ['backoff.factor', { backoff: { factor: 0.5 } }],
+    ['backoff.most', { backoff: { most: Number.NaN } }],
+    ['jitter', { jitter: 2 }],
+    ['delay', { delay: 1 } as never],
+    ['often', { backoff: { often: 1 } } as never],
+  ] as const)('cannot wait for what no %s says.', (name, options) => {
+    expect(() => retryOf(options)).toThrow(name)
+  })
+
+  it.each([
+    ['is waited for by a run, if that is soon.', 4_000, 60_000, true],
+    ['is left to an event otherwise.', 8_000, 60_000, false],
+    ['is left to an event where the run has not so much time.', 4_000, 6_000, false],
+  ] as const)('%s', (_, delayMs, remainingMs, waits) => {
+    expect(sitsOut(delayMs, remainingMs)).toBe(waits)
   })
 })
 
@@ -169,6 +206,7 @@ describe('Settings', () => {
       batchSize: 1,
       lockTtlSeconds: 30,
       deliveriesMax: Number.POSITIVE_INFINITY,
+      retry: retryOf(),
       locks: 1,
       competing: false,
     })
@@ -182,6 +220,7 @@ describe('Settings', () => {
       batchSize: 20,
       lockTtlSeconds: 60,
       deliveriesMax: 3,
+      retry: retryOf(),
       locks: 4,
       competing: true,
     })

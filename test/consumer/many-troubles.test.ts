@@ -266,22 +266,4 @@ describe('A stop', () => {
     await place.in(many.ended)
     expect(tries).toBe(1)
   })
-
-  it('gives back what waits in a lock where consumers compete, however long ago it failed.', async () => {
-    const place = new Place()
-    await place.pushTo('q', 'bad', 'good')
-    const options = { competing: true, lockTtlSeconds: 300 }
-    const many = place.many(
-      { prefix: 'q' },
-      ([item]) => {
-        if (item?.value === 'bad') throw new Error('always')
-      },
-      options,
-    )
-    await place.pass(220_000)
-    expect(await stateOf(place, 'q')).toEqual({ count: 1, lockedCount: 1 })
-    many.stop()
-    await place.in(many.ended)
-    expect(await stateOf(place, 'q')).toEqual({ count: 1, lockedCount: 0 })
-  })
 })

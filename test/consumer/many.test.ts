@@ -98,6 +98,30 @@ describe('Many queues', () => {
     expect(troubles.map(({ kind }) => kind)).toEqual(['handler', 'handler'])
   })
 
+  it('are not asked while what failed waits for hours, whether the others wait with it or are gone.', async () => {
+    for (const competing of [false, true]) {
+      const place = new Place()
+      await place.pushTo('q', 'bad', ...(competing ? [] : ['good']))
+      const options = { competing, retry: { delays: ['1h'] as const } }
+      const { done, stop, ended } = work(
+        place,
+        { prefix: 'q' },
+        options,
+        ({ deliveries, value }) => {
+          if (value === 'bad' && deliveries === 1) throw new Error('not yet')
+        },
+      )
+      await place.pass(10_000)
+      place.verbs.length = 0
+      await place.pass(3_500_000)
+      expect(new Set(place.verbs)).toEqual(new Set(['list']))
+      await place.pass(100_000)
+      stop()
+      await place.in(ended)
+      expect(done.map(([, value]) => value)).toEqual(competing ? ['bad'] : ['bad', 'good'])
+    }
+  })
+
   it('dead-letter what fails too often, and none of its neighbours.', async () => {
     const place = new Place()
     await place.pushTo('q', 'a', 'poison', 'b')
@@ -236,7 +260,7 @@ describe('A stop', () => {
     expect(await stateOf(place, 'q')).toEqual({ count: 2, lockedCount: 0 })
   })
 
-  it('gives back what waits for its time to come again.', async () => {
+  it('leaves what failed where it waits, until its time, and holds nothing.', async () => {
     const place = new Place()
     for (const queue of ['q.1', 'q.2']) await place.pushTo(queue, 'bad', 'good')
     const { stop, ended } = work(place, { prefix: 'q.' }, { lockTtlSeconds: 300 }, () => {
@@ -244,12 +268,30 @@ describe('A stop', () => {
     })
     // Eight failures: a minute and more until the next.
     await place.pass(140_000)
-    expect(await stateOf(place, 'q.1')).toEqual({ count: 2, lockedCount: 1 })
+    const waiting = { count: 2, lockedCount: 0, waitingCount: 1 }
+    expect(await place.in(place.queues.inspect('q.1'))).toMatchObject(waiting)
     stop()
     await place.in(ended)
     for (const queue of ['q.1', 'q.2']) {
-      expect(await stateOf(place, queue)).toEqual({ count: 2, lockedCount: 0 })
+      expect(await place.in(place.queues.inspect(queue))).toMatchObject(waiting)
     }
+  })
+
+  it('gives back at once what nobody has tried.', async () => {
+    const place = new Place()
+    await place.pushTo('q', 1)
+    const { stop, endGrace, ended } = work(
+      place,
+      { queues: ['q'] },
+      { retry: { delays: ['1h'] } },
+      () => new Promise(() => {}),
+    )
+    await place.pass(1_000)
+    stop()
+    endGrace()
+    await place.in(ended)
+    const free = { count: 1, lockedCount: 0, waitingCount: 0 }
+    expect(await place.in(place.queues.inspect('q'))).toMatchObject(free)
   })
 
   it('does not wait for a handler that outlasts the grace, and counts that as no failure.', async () => {

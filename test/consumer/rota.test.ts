@@ -11,6 +11,15 @@ describe('A rota', () => {
     ['whose record could not be read has none.', { queue: 'a' }, [], []],
     ['with a live lock has one only where consumers compete.', has('a', 2, 1), [], ['a']],
     ['whose items are all locked has none.', has('a', 2, 2), [], []],
+    ['whose items all wait for a retry has none.', { ...has('a', 2), waitingCount: 2 }, [], []],
+    ['in which some do has one.', { ...has('a', 2), waitingCount: 1 }, ['a'], ['a']],
+    [
+      'that is blocked by those has one only where consumers compete.',
+      { ...has('a', 2), waitingCount: 1, isBlocked: true },
+      [],
+      ['a'],
+    ],
+    ['with locked items beside those has none.', { ...has('a', 2, 1), waitingCount: 1 }, [], []],
   ] as const)('shows that a queue %s', (_, standing, exclusive, competing) => {
     for (const [isCompeting, expected] of [
       [false, exclusive],
@@ -71,28 +80,15 @@ describe('A rota', () => {
     expect(longestMs).toBeLessThan(61_000)
   })
 
-  it('puts an exclusive queue off until its lock ends, and a competing one not.', () => {
-    for (const competing of [false, true]) {
-      const rota = new Rota({ competing })
-      rota.seen([has('a')], 0)
-      rota.next()
-      rota.putOff('a', 4_000, 'lock', 0)
-      rota.ended('a', { ending: 'waiting', batches: 1 }, 0, ALWAYS)
-      rota.seen([has('a', 3, 0)], 3_999)
-      expect(rota.next()).toBe(competing ? 'a' : undefined)
-      rota.seen([has('a', 3, 0)], 4_000)
-      expect(rota.kept(3_999)).toEqual([['a', 'lock']])
-      expect(rota.kept(4_000)).toEqual([])
-    }
-  })
-
-  it('knows which locks keep items for as long as they live, also of a queue that is idle and empty.', () => {
+  it('puts a queue off for as long as it is told.', () => {
     const rota = new Rota({ competing: true })
-    rota.putOff('a', 300_000, 'lock', 0)
-    rota.ended('a', { ending: 'empty', batches: 2 }, 20, ALWAYS)
-    rota.seen([], 299_000)
-    expect(rota.kept(299_000)).toEqual([['a', 'lock']])
-    rota.seen([], 400_000)
-    expect(rota.kept(299_000)).toEqual([])
+    rota.seen([has('a')], 0)
+    rota.next()
+    rota.putOff('a', 4_000)
+    rota.ended('a', { ending: 'waiting', batches: 1 }, 0, ALWAYS)
+    rota.seen([has('a', 3, 0)], 3_999)
+    expect(rota.next()).toBeUndefined()
+    rota.seen([has('a', 3, 0)], 4_000)
+    expect(rota.next()).toBe('a')
   })
 })

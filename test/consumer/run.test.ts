@@ -179,7 +179,7 @@ describe('What fails', () => {
     expect(seen).toEqual(['fresh', 1, 1, 2])
   })
 
-  it('too long to wait for is left to its lock, which ends by itself: the run is over.', async () => {
+  it('too long to wait for waits in the queue, in front of the others: the run is over.', async () => {
     const place = await Place.holding('poison', 'next')
     const handler = () => {
       throw new Error('Never')
@@ -188,15 +188,47 @@ describe('What fails', () => {
     // 1, 2 and 4 seconds are sat out, eight are not.
     expect(ending).toBe('waiting')
     expect(tookMs).toBeLessThan(7_100)
-    const { locks } = await place.in(place.queues.inspect(QUEUE, { consistent: true }))
-    expect(locks).toHaveLength(1)
-    const [lock] = locks
-    const livesMs = (lock?.expiresAtMs ?? 0) - place.clock.nowMs()
-    expect(livesMs).toBeGreaterThan(5_000)
-    expect(livesMs).toBeLessThanOrEqual(8_000)
+    const state = await place.in(place.queues.inspect(QUEUE, { consistent: true }))
+    expect(state).toMatchObject({ waitingCount: 1, lockedCount: 0, locks: [] })
+    const waitsMs = (state.blockedUntilMs ?? 0) - place.clock.nowMs()
+    expect(waitsMs).toBeGreaterThan(5_000)
+    expect(waitsMs).toBeLessThanOrEqual(8_000)
+    expect(await place.run(() => {})).toMatchObject({ ending: 'locked' })
     await place.pass(9_000)
-    // A call of it comes to nothing while the lock lives, and to the item after.
+    // It is back by then, and the item after it.
     expect(await place.run(() => {})).toMatchObject({ ending: 'empty' })
+  })
+
+  it('for an hour costs nothing until then, and comes back with its delivery counted once.', async () => {
+    const place = await Place.holding('poison')
+    const deliveries: unknown[] = []
+    const options = { retry: { delays: ['1m', '1h'] as const } }
+    const work = () =>
+      place.run(([item]) => {
+        deliveries.push(item?.deliveries)
+        throw new Error('Never')
+      }, options)
+    for (const passMs of [60_000, 3_600_000, 3_600_000]) {
+      expect(await work()).toMatchObject({ ending: 'waiting', counts: { released: 1 } })
+      await place.pass(passMs - 1_000)
+      expect(await work()).toMatchObject({ ending: 'locked' })
+      await place.pass(1_000)
+    }
+    expect(deliveries).toEqual([1, 2, 3])
+  })
+
+  it('is passed by the others of an exclusive queue, if they may overtake it.', async () => {
+    const place = await Place.holding('poison', ...numbers(3))
+    const seen: unknown[] = []
+    const { ending } = await place.run(
+      ([item]) => {
+        seen.push(item?.value)
+        if (item?.value === 'poison') throw new Error('Never')
+      },
+      { retry: { delays: ['1h'], overtake: true } },
+    )
+    expect([ending, seen]).toEqual(['empty', ['poison', ...numbers(3)]])
+    expect(await place.count()).toBe(1)
   })
 
   it('where runs compete, lets the others pass.', async () => {

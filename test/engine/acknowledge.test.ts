@@ -32,6 +32,15 @@ describe('An acknowledge', () => {
   })
 })
 
+it('A consumer’s settlement gets its answer again, also from a process that has not seen it.', async () => {
+  const { queues, queue } = await stage.holding(named('a', 2))
+  const taken = await lockItems(queues, queue, { forConsumer: true })
+  const lockId = taken.lock.id
+  expect(await queues.release(queue, { lockId })).toEqual({ itemsReleased: 1 })
+  expect(await stage.engine().release(queue, { lockId })).toEqual({ itemsReleased: 1 })
+  await expectCode(stage.engine().acknowledge(queue, { lockId }), 'LOCK_EXPIRED')
+})
+
 it('An acknowledge of many locks gives each its own answer.', async () => {
   const { queues, queue } = await stage.holding(named('a', 40))
   const locks: string[] = []

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { countOf } from '../../engine/core/ranges.ts'
 import { isDone, itemsIn, lanesInOrder, type QueueRecord } from '../../engine/core/record.ts'
+import { isRetry } from '../../engine/core/retry.ts'
 import { type Transition, transitionsOf } from '../../engine/core/transitions.ts'
 import { visibleIn } from '../../engine/core/views.ts'
 import { deadLetterQueueOf } from '../../foundation/queue-id.ts'
@@ -77,8 +78,8 @@ function stateOf(record: QueueRecord) {
 /** Items in locks that have not ended. Whether their time is over does not count: there is no clock here. */
 function lockedByPriority(record: QueueRecord): ReadonlyMap<number, number> {
   const locked = new Map<number, number>()
-  for (const lock of record.locks.values()) {
-    if (isDone(lock)) continue
+  for (const [lockId, lock] of record.locks) {
+    if (isDone(lock) || isRetry(lockId)) continue
     for (const stretch of lock.stretches) {
       locked.set(stretch.priority, (locked.get(stretch.priority) ?? 0) + itemsIn([stretch]))
     }

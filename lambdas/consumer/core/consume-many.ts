@@ -13,6 +13,7 @@ const names: Names<ConsumeManyOptions> = {
   batchSize: 0,
   lockTtlSeconds: 0,
   maxDeliveries: 0,
+  retry: 0,
   competing: 0,
   signal: 0,
   graceMs: 0,

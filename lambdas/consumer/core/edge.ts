@@ -34,7 +34,7 @@ export type Verbs = {
     request: { readonly limit: number },
   ): Promise<{
     readonly items: readonly {
-      readonly state: 'ready' | 'locked'
+      readonly state: 'ready' | 'locked' | 'waiting'
       /** 0 before the first. */
       readonly deliveries: number
     }[]
@@ -45,7 +45,10 @@ export type Verbs = {
     queue: string,
     request: { readonly lockId: string; readonly ttlSeconds: number },
   ): Promise<unknown>
-  release(queue: string, request: Settle): Promise<unknown>
+  release(
+    queue: string,
+    request: Settle & { readonly delaySeconds?: number; readonly overtake?: boolean },
+  ): Promise<unknown>
   deadLetter(queue: string, request: Settle & { readonly reason: string }): Promise<unknown>
 }
 

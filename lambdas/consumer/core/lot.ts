@@ -9,6 +9,7 @@ import type { Item } from './item.ts'
 import { END_MS, mayTakeMore } from './pace.ts'
 import { isLockLost } from './refusal.ts'
 import type { Run } from './run.ts'
+import { passesBy } from './settings.ts'
 import {
   type Ended,
   isOverdue,
@@ -37,17 +38,17 @@ class UnknownItem extends Error {
  */
 export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts> {
   const { settings, queue } = run
-  const { batchSize, competing } = settings
+  const { batchSize } = settings
   const deliveriesMax = isDeadLetterQueue(queue) ? Number.POSITIVE_INFINITY : settings.deliveriesMax
   const isAmongOthers = batchSize > 1 || run.comeBack !== undefined
   if (isOverdue(items, { isAmongOthers, deliveriesMax })) {
     const ids = items.map(({ id }) => id)
-    return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [] }
+    return { done: [], dead: new Map([[TOO_MANY_DELIVERIES, ids]]), back: [], failed: [] }
   }
   const verdicts: Verdicts[] = []
   for (const part of partsOf(items)) {
-    // Behind an item that failed, only competing consumers go on.
-    const isHeldUp = !competing && verdicts.some(({ back }) => back.length > 0)
+    // Behind an item that failed, nobody goes on where order is kept.
+    const isHeldUp = !passesBy(settings) && verdicts.some(({ back }) => back.length > 0)
     const mayBegin =
       verdicts.length === 0 ||
       (!isHeldUp && !lock.lost.aborted && mayTakeMore(run.remainingMs(), run.longestMs))
@@ -123,8 +124,8 @@ function checkedResult(result: HandlerResult, known: ReadonlySet<string>): Handl
 }
 
 /**
- * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock;
- * the caller ends it when their time has come. Returns false if the lock was lost: then all of its items
+ * Acknowledges what is done and dead-letters what is dead. Items that should come again stay in the lock, for
+ * the caller to release. Returns false if the lock was lost: then all of its items
  * come again.
  */
 export async function settle(run: Run, lot: Lot, { done, dead, back }: Verdicts): Promise<boolean> {

@@ -5,6 +5,7 @@ import {
   MAX_DELIVERIES_MAX,
 } from '../../foundation/shared/bounds.ts'
 import { ID_RULE, isQueueId } from '../../foundation/shared/queue-id.ts'
+import { type AgainOptions, retryOf } from './retry.ts'
 import type { Settings } from './settings.ts'
 import type { ManyTrouble } from './trouble.ts'
 
@@ -20,6 +21,8 @@ export type ManyOptions = {
   readonly lockTtlSeconds?: number | undefined
   /** Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`. */
   readonly maxDeliveries?: number | undefined
+  /** When what failed comes again. Default: after 1, 2, 4 … seconds, up to five minutes. */
+  readonly retry?: AgainOptions | undefined
   /** Share queues with other consumers. Otherwise one works a queue at a time, in order: the default. */
   readonly competing?: boolean | undefined
   /** Stops: takes nothing more, lets handlers finish, gives back the rest. */
@@ -69,6 +72,7 @@ export function manySettingsOf(options: ManyOptions): ManySettings {
       maxDeliveries === undefined
         ? Number.POSITIVE_INFINITY
         : within('maxDeliveries', maxDeliveries, 1, MAX_DELIVERIES_MAX),
+    retry: retryOf(options.retry),
     idleMsMax: within('idleMsMax', idleMsMax, LOOK_EVERY_MS, IDLE_MS_MAX),
     locks: 1,
     competing,

@@ -14,28 +14,12 @@ export function mayTakeMore(remainingMs: number, longestMs: number): boolean {
   return remainingMs - END_MS > longestMs * MARGIN
 }
 
-/** From `deliveries` 1 on: 1 s, 2 s, 4 s … up to what a lock may live. */
-const RETRY_FIRST_MS = 1_000
-export const RETRY_MS_MAX = 300_000
-
-/** Up to a quarter less, so that items that failed together do not come back together. */
-export function retryDelayMs(deliveries: number, random: () => number): number {
-  const bound = Math.min(RETRY_MS_MAX, RETRY_FIRST_MS * 2 ** (deliveries - 1))
-  return Math.round(bound * (0.75 + random() / 4))
-}
-
-/** We pay for each millisecond of this wait; for a longer one the lock waits instead. */
+/** We pay for each millisecond of this wait; for a longer one an event calls the next run. */
 const WAIT_MS_MAX = 5_000
 
-/**
- * A failed item must not come back at once, and nobody else may get it meanwhile: once released, it would
- * wake another run, which would take it at once. So we keep the lock for that time. We sit out a short
- * wait. For a longer one we set the lock to end by itself, which costs nothing; its end is the event that
- * wakes a run.
- */
-export function howToWait(delayMs: number, remainingMs: number): 'here' | 'by the lock' {
-  return delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs) ? 'here' : 'by the lock'
-}
+/** Whether a run waits itself for what failed to come back: an event may be a few seconds late. */
+export const sitsOut = (delayMs: number, remainingMs: number): boolean =>
+  delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs)
 
 /**
  * Until the queue's limit allows another pop. If that is after the end of this run, the next run goes on

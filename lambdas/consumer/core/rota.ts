@@ -3,6 +3,8 @@
 //   idle ──has something free──▶ ready ──first in line──▶ at work ──its turn is over──▶ ready, last in line
 //    ▲                                                       └──nothing more to do──▶ idle, or put off
 //    └──put off: until a time nobody looks, because it is locked, failing or at its limit
+//
+// What failed waits in the queue itself: the list tells when something else may be had, or that is back.
 
 import type { Ending } from './run.ts'
 
@@ -11,6 +13,9 @@ export type Standing = {
   readonly queue: string
   readonly count?: number | undefined
   readonly lockedCount?: number | undefined
+  readonly waitingCount?: number | undefined
+  /** Items that wait keep back the others of an exclusive queue. */
+  readonly isBlocked?: boolean | undefined
 }
 
 /** How a turn ended: as a worker ends, or by an error. `batches`: how often its handler was called. */
@@ -21,8 +26,6 @@ type Place = {
   notBeforeMs: number
   /** Turns in a row that came to nothing. */
   fruitless: number
-  /** Locks that keep items which failed until they may come again, and until when. */
-  readonly kept: Map<string, number>
 }
 
 /** After turns that found nothing although the list showed items: it lags, or others are faster. */
@@ -50,10 +53,8 @@ export class Rota {
   /** What a look showed. */
   seen(standings: readonly Standing[], nowMs: number): void {
     for (const [queue, place] of this.#places) {
-      const { state, notBeforeMs, kept } = place
-      const isKeeping = [...kept.values()].some((endMs) => endMs > nowMs)
-      const isOld = state === 'idle' && notBeforeMs + REMEMBERED_MS < nowMs
-      if (isOld && !isKeeping) this.#places.delete(queue)
+      const { state, notBeforeMs } = place
+      if (state === 'idle' && notBeforeMs + REMEMBERED_MS < nowMs) this.#places.delete(queue)
     }
     for (const standing of standings) {
       if (!this.#hasFree(standing)) continue
@@ -69,13 +70,9 @@ export class Rota {
     return queue
   }
 
-  /** It is to come back after so long; a lock may keep its items until then. */
-  putOff(queue: string, untilMs: number, lockId: string | undefined, nowMs: number): void {
-    const { kept } = this.#placeOf(queue)
-    for (const [id, endMs] of kept) if (endMs < nowMs) kept.delete(id)
-    if (lockId !== undefined) kept.set(lockId, untilMs)
-    // Where consumers compete, others of its items are free meanwhile.
-    if (lockId === undefined || !this.#competing) this.#placeOf(queue).notBeforeMs = untilMs
+  /** It is not to be looked at before then. */
+  putOff(queue: string, untilMs: number): void {
+    this.#placeOf(queue).notBeforeMs = untilMs
   }
 
   /** `random` in [0, 1): what failed together must not come back together. */
@@ -99,15 +96,9 @@ export class Rota {
     place.notBeforeMs = Math.max(place.notBeforeMs, nowMs + pauseMs)
   }
 
-  /** Locks that still keep items back. */
-  kept(nowMs: number): [queue: string, lockId: string][] {
-    return [...this.#places].flatMap(([queue, { kept }]) =>
-      [...kept].filter(([, endMs]) => endMs > nowMs).map(([id]): [string, string] => [queue, id]),
-    )
-  }
-
-  #hasFree({ count = 0, lockedCount = 0 }: Standing): boolean {
-    return this.#competing ? count > lockedCount : count > 0 && lockedCount === 0
+  #hasFree({ count = 0, lockedCount = 0, waitingCount = 0, isBlocked }: Standing): boolean {
+    const free = count - lockedCount - waitingCount
+    return free > 0 && (this.#competing || (lockedCount === 0 && !isBlocked))
   }
 
   #queueUp(queue: string, place: Place): void {
@@ -118,7 +109,7 @@ export class Rota {
   #placeOf(queue: string): Place {
     let place = this.#places.get(queue)
     if (place === undefined) {
-      place = { state: 'idle', notBeforeMs: 0, fruitless: 0, kept: new Map() }
+      place = { state: 'idle', notBeforeMs: 0, fruitless: 0 }
       this.#places.set(queue, place)
     }
     return place

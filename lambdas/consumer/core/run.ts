@@ -21,8 +21,8 @@ export const noCounts = (): Counts => ({
  * How a worker ended, from the least that is left to do to the most:
  * - `empty`: nothing was left to pop, and the record says so, so the next push is an event.
  * - `locked`: another consumer works on the queue, and goes on until it is empty.
- * - `waiting`: items that failed come back when their lock ends, which is an event; or, where many queues
- *   are worked, the queue's limit is reached.
+ * - `waiting`: items that failed come back later, which is an event, and keep back the others; or, where many
+ *   queues are worked, the queue's limit is reached.
  * - `crowded`: too many items are in locks. When some come back, that is an event.
  * - `continued`: the time was over; when all workers have ended, we call the next run.
  */
@@ -46,9 +46,6 @@ export type Run = {
   mayTakeMore(inDoubt: boolean): boolean
   /** There seems to be enough for one more worker. */
   foundPlenty(): void
-  /**
-   * For one that works many queues, and has no time to wait for this one: it is to come back after so
-   * long. Until then a lock keeps the items, if one is named.
-   */
-  readonly comeBack?: (afterMs: number, lockId?: string) => void
+  /** For one that works many queues, and has no time to wait for this one: it is to come back after so long. */
+  readonly comeBack?: (afterMs: number) => void
 }

@@ -1,9 +1,15 @@
+import type { Retry } from './retry.ts'
+
+/** Whether the others go on while what failed waits. */
+export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake
+
 /** How a worker works. */
 export type Settings = {
   readonly batchSize: number
   readonly lockTtlSeconds: number
   /** Infinity where only the queue has a limit. */
   readonly deliveriesMax: number
+  readonly retry: Retry
   readonly locks: number
   readonly competing: boolean
 }

@@ -18,6 +18,8 @@ export type Verdicts = {
   readonly dead: ReadonlyMap<string, readonly string[]>
   /** To be handed out again. */
   readonly back: readonly Item[]
+  /** Those of them that failed, and come later; nobody has tried the others. */
+  readonly failed: readonly Item[]
 }
 
 /**
@@ -63,7 +65,7 @@ export function verdictsOf(
     else if (isBlamed(id) && deliveries >= deliveriesMax) bury(id, TOO_MANY_DELIVERIES)
     else back.push(item)
   }
-  return { done, dead, back }
+  return { done, dead, back, failed: ended.kind === 'given-up' ? [] : back }
 }
 
 export const isAllDone = ({ dead, back }: Verdicts): boolean => dead.size === 0 && back.length === 0
@@ -78,6 +80,7 @@ export function together(parts: readonly Verdicts[]): Verdicts {
     done: parts.flatMap(({ done }) => done),
     dead,
     back: parts.flatMap(({ back }) => back),
+    failed: parts.flatMap(({ failed }) => failed),
   }
 }
 

@@ -4,11 +4,10 @@
 import { unlessOver } from '../../foundation/shared/hold-lock.ts'
 import type { Edge } from './edge.ts'
 import { GivenUp, type Handler } from './handler.ts'
-import { insist } from './insist.ts'
 import type { Look } from './look.ts'
 import { LOOK_EVERY_MS, type ManySettings } from './many-options.ts'
 import { troublePauseMs } from './pace.ts'
-import { isLockLost, mayPass } from './refusal.ts'
+import { mayPass } from './refusal.ts'
 import { Rota, type TurnEnd } from './rota.ts'
 import { type Counts, noCounts, type Run } from './run.ts'
 import type { Stop, Stopping } from './stop.ts'
@@ -88,7 +87,6 @@ export async function workMany(
   } finally {
     halt()
     while (turns.size > 0) await Promise.all(turns)
-    await giveBack(rota, edge, { atOnce: settings.queuesAtOnce, graceOver })
   }
   return total
 }
@@ -126,9 +124,7 @@ async function takeTurn(
     mayTakeMore: (inDoubt) =>
       inDoubt ? !graceOver.aborted : !stop.aborted && (clock.nowMs() < endMs || !rota.someoneWaits),
     foundPlenty() {},
-    comeBack(afterMs, lockId) {
-      rota.putOff(queue, clock.nowMs() + afterMs, lockId, clock.nowMs())
-    },
+    comeBack: (afterMs) => rota.putOff(queue, clock.nowMs() + afterMs),
   }
   try {
     const ending = await work(run, await comesBackFirst(run))
@@ -155,28 +151,6 @@ const overseen =
       ended.abort()
     }
   }
-
-/** What failed waits in locks for its time to come again. Nobody waits any more: others may try. */
-async function giveBack(
-  rota: Rota,
-  edge: ManyEdge,
-  { atOnce, graceOver }: { readonly atOnce: number; readonly graceOver: AbortSignal },
-): Promise<void> {
-  const kept = rota.kept(edge.clock.nowMs())
-  for (let at = 0; at < kept.length; at += atOnce) {
-    const some = kept.slice(at, at + atOnce)
-    await Promise.all(
-      some.map(async ([queue, lockId]) => {
-        try {
-          await insist(edge, () => edge.queues.release(queue, { lockId }), graceOver)
-        } catch (error) {
-          // It ends by itself then.
-          if (!isLockLost(error)) edge.report({ kind: 'queue', queue, error })
-        }
-      }),
-    )
-  }
-}
 
 function add(total: Counts, counts: Counts): void {
   total.batches += counts.batches

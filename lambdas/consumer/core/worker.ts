@@ -1,9 +1,9 @@
 // A worker takes a lot, works it, and takes the next with the request that acknowledges this one.
 //
 //   taking ──items──▶ working ──all done──▶ taking, with `acknowledge`
-//     │                  └────otherwise──▶ settling ──▶ waiting with the lock ──▶ releasing ──▶ taking
-//     │                                                     └──too long──▶ the lock ends by itself
-//     ├── empty, locked, crowded ──▶ end
+//     │                  └────otherwise──▶ settling ──▶ releasing what failed for later ──▶ taking
+//     │                                                     └──others wait for it too long──▶ end
+//     ├── empty, locked, crowded ──▶ end, or a short wait for what failed
 //     └── no time for more ──▶ acknowledging ──▶ end, and the run calls the next
 //
 // A worker leaves a queue only when something will bring another: `docs/decisions/0020` goes through the
@@ -14,16 +14,11 @@ import { heldLock } from './hold-lock.ts'
 import { insist } from './insist.ts'
 import { itemOf } from './item.ts'
 import { type Lot, settle, workLot } from './lot.ts'
-import {
-  howToWait,
-  limitPauseMs,
-  RETRY_MS_MAX,
-  retryDelayMs,
-  TROUBLES_MAX,
-  troublePauseMs,
-} from './pace.ts'
+import { limitPauseMs, sitsOut, TROUBLES_MAX, troublePauseMs } from './pace.ts'
 import { isLockLost, isPassing, refusalIn } from './refusal.ts'
+import { retryDelayMs } from './retry.ts'
 import type { Ending, Run } from './run.ts'
+import { passesBy } from './settings.ts'
 import { isAllDone, type Verdicts } from './verdicts.ts'
 
 /** `comesBack`: the first item has failed before, and the worker takes it alone. */
@@ -32,10 +27,17 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
   let finished: Lot | undefined
   let held: Lot | undefined
   let alone = comesBack
+  /** When what this worker released is back, while others pass by it. */
+  let retriesMs: number[] = []
   try {
     for (;;) {
       const lot = await take(run, finished, alone)
       finished = undefined
+      if (lot === 'empty' && retriesMs.length > 0) {
+        const nextMs = Math.min(...retriesMs)
+        retriesMs = retriesMs.filter((ms) => ms > nextMs)
+        if (await sitOut(run, nextMs)) continue
+      }
       if (typeof lot === 'string') return lot
       held = lot
       const verdicts = await workLot(run, lot)
@@ -46,9 +48,11 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
       } else if (isAllDone(verdicts)) {
         finished = lot
       } else if ((await settle(run, lot, verdicts)) && verdicts.back.length > 0) {
-        const isLeft = !(await comeAgain(run, lot, verdicts))
-        // Nobody gets what lies behind it; only where runs compete do the others go on.
-        if (isLeft && !run.settings.competing) return 'waiting'
+        const backMs = await comeAgain(run, lot, verdicts)
+        if (backMs === undefined) continue
+        if (passesBy(run.settings)) retriesMs.push(backMs)
+        // Nobody gets what lies behind it.
+        else if (!(await sitOut(run, backMs))) return 'waiting'
       }
     }
   } finally {
@@ -66,7 +70,7 @@ export async function comesBackFirst({ queue, settings, edge }: Run): Promise<bo
   if (settings.batchSize === 1) return false
   try {
     const [first] = (await edge.queues.browse(queue, { limit: 1 })).items
-    return first !== undefined && (first.state === 'locked' || first.deliveries > 0)
+    return first !== undefined && (first.state !== 'ready' || first.deliveries > 0)
   } catch (error) {
     if (!isPassing(error)) throw error
     return true
@@ -168,35 +172,53 @@ async function lotOf(
   return { items, lock: heldLock(edge, queue, popped.lock.id, { ttlSeconds, sinceMs }) }
 }
 
-/** Gives back what failed, when its time has come. False: its lock will do that, later. */
-async function comeAgain(run: Run, lot: Lot, { back }: Verdicts): Promise<boolean> {
-  const { queue, edge, counts } = run
+/** Releases what is to come again: later what failed, and what keeps its order behind it. Returns when that is. */
+async function comeAgain(
+  run: Run,
+  lot: Lot,
+  { back, failed }: Verdicts,
+): Promise<number | undefined> {
+  const { queue, edge, counts, settings } = run
   const { queues, clock, random } = edge
   const { lock } = lot
-  const delayMs = retryDelayMs(Math.max(...back.map(({ deliveries }) => deliveries)), random)
-  const how = run.comeBack === undefined ? howToWait(delayMs, run.remainingMs()) : 'by the lock'
+  const overtake = passesBy(settings)
+  const deliveries = Math.max(...failed.map((item) => item.deliveries))
+  const delayMs = failed.length > 0 ? retryDelayMs(settings.retry, deliveries, random) : 0
+  const delaySeconds = Math.ceil(delayMs / 1_000)
+  const later = delaySeconds === 0 ? {} : { delaySeconds, overtake }
+  const release = (how: object) =>
+    insist(edge, () => queues.release(queue, { lockId: lock.id, ...how }), run.timeOver)
   try {
-    if (how === 'here') {
-      await clock.sleep(delayMs, lock.lost)
-      await insist(edge, () => queues.release(queue, { lockId: lock.id }), run.timeOver)
-    } else {
-      // After this only an extension that is under way can lengthen it, by no more than its life.
-      lock.letGo()
-      const ttlSeconds = Math.ceil(Math.min(delayMs, RETRY_MS_MAX) / 1000)
-      const rest = () => queues.extend(queue, { lockId: lock.id, ttlSeconds })
-      await insist(edge, rest, run.timeOver)
-      run.comeBack?.(ttlSeconds * 1000, lock.id)
-    }
+    if (overtake && 0 < failed.length && failed.length < back.length) {
+      // Those that nobody has tried should not be overtaken.
+      await release({ ids: failed.map(({ id }) => id), ...later })
+      await release({})
+    } else await release(later)
   } catch (error) {
     if (!isLockLost(error)) throw error
     edge.report({ kind: 'lock-lost', items: lot.items, error })
+    return undefined
   } finally {
     lock.letGo()
   }
   counts.released += back.length
-  return how === 'here'
+  return delaySeconds === 0 ? undefined : clock.nowMs() + delaySeconds * 1_000
+}
+
+/** Waits until then, if that is soon. Of many queues nobody waits for one: the list tells when it is ready. */
+async function sitOut(run: Run, untilMs: number): Promise<boolean> {
+  const { clock } = run.edge
+  const delayMs = Math.max(0, untilMs - clock.nowMs())
+  if (run.comeBack !== undefined || !sitsOut(delayMs, run.remainingMs())) return false
+  await clock.sleep(delayMs, run.timeOver)
+  return true
 }
 
 async function acknowledge(run: Run, lot: Lot): Promise<void> {
-  await settle(run, lot, { done: lot.items.map(({ id }) => id), dead: new Map(), back: [] })
+  await settle(run, lot, {
+    done: lot.items.map(({ id }) => id),
+    dead: new Map(),
+    back: [],
+    failed: [],
+  })
 }

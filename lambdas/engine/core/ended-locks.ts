@@ -10,7 +10,9 @@ const endingCodes: Readonly<Record<Ending, string>> = {
 const endings = Object.fromEntries(
   Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
 )
-const LOCK_ID_CHARACTERS = 11
+
+/** Of a consumer's lock the id begins with the sign that stands between two locks as well. */
+const form = /(?:^|\.)(\.?[^.]{11})([axrdp])([0-9a-z]+)(?=\.|$)/g
 
 /** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */
 export const encodeEnded = (ended: readonly EndedLock[]): string =>
@@ -18,11 +20,10 @@ export const encodeEnded = (ended: readonly EndedLock[]): string =>
     .map(({ lockId, ending, items }) => `${lockId}${endingCodes[ending]}${items.toString(36)}`)
     .join('.')
 
-export function decodeEnded(stored: string): EndedLock[] {
-  if (stored === '') return []
-  return stored.split('.').map((text) => ({
-    lockId: text.slice(0, LOCK_ID_CHARACTERS),
-    ending: endings[text[LOCK_ID_CHARACTERS] as string] as Ending,
-    items: Number.parseInt(text.slice(LOCK_ID_CHARACTERS + 1), 36),
+/** Passes over what an older engine made of a consumer's lock, which it could not read. */
+export const decodeEnded = (stored: string): EndedLock[] =>
+  [...stored.matchAll(form)].map(([, lockId = '', code = '', items = '']) => ({
+    lockId,
+    ending: endings[code] as Ending,
+    items: Number.parseInt(items, 36),
   }))
-}

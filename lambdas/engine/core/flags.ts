@@ -1,5 +1,6 @@
 import { countOf, subtract } from './ranges.ts'
-import { endOf, freeIn, isDone, type QueueRecord } from './record.ts'
+import { endOf, freeIn, isDone, type Lock, type QueueRecord } from './record.ts'
+import { goesToRetry } from './retry.ts'
 
 /*
  * The stack makes events from the table's stream, whose filter cannot compare a record with what it
@@ -34,13 +35,24 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
   if (bringsBack || deadIn(after) > deadIn(before)) return true
-  return [...before.locks].some(([id, lock]) => !isDone(lock) && endsUnacknowledged(id, after))
+  return [...before.locks].some(
+    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, before, after),
+  )
 }
 
-/** A lock that was live or expired before is gone, and was not acknowledged. */
-export const endsUnacknowledged = (lockId: string, after: QueueRecord): boolean =>
+/**
+ * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place: in an
+ * exclusive queue the others go on waiting behind that, and where they do not its holder is at work and pops again.
+ */
+export const endsUnacknowledged = (
+  lockId: string,
+  lock: Lock,
+  before: QueueRecord,
+  after: QueueRecord,
+): boolean =>
   !after.locks.has(lockId) &&
-  after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged'
+  after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
+  !goesToRetry(lock, before, after)
 
 function deadIn(record: QueueRecord): number {
   let count = 0

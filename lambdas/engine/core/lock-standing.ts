@@ -1,5 +1,7 @@
 import { QueueError } from '../../foundation/errors.ts'
+import { isHeld } from './locks.ts'
 import { type Ending, isDone, isLive, itemsIn, type Lock, type QueueRecord } from './record.ts'
+import { isRetry } from './retry.ts'
 
 type LockStanding =
   | { readonly kind: 'live'; readonly lock: Lock }
@@ -21,7 +23,8 @@ export function standingOf(
     kind: 'refused',
     error: new QueueError(code, `Cannot settle lock "${lockId}" because ${reason}`, { field }),
   })
-  const lock = record?.locks.get(lockId)
+  // Not even somebody who knows its id, from the table itself, can settle a retry lock.
+  const lock = isRetry(lockId) ? undefined : record?.locks.get(lockId)
   if (lock !== undefined) {
     if (isDone(lock)) return { kind: 'acknowledged', items: itemsIn(lock.stretches) }
     if (isLive(lock, nowMs)) return { kind: 'live', lock }
@@ -35,15 +38,14 @@ export function standingOf(
     }
     return refused('LOCK_EXPIRED', ended[remembered.ending])
   }
-  const anyLive = [...(record?.locks.values() ?? [])].some((other) => isLive(other, nowMs))
-  return anyLive
+  return record !== undefined && isHeld(record, nowMs)
     ? refused('INVALID_LOCK_ID', 'the live lock of this queue is another one')
     : refused('LOCK_NOT_FOUND', 'no lock is live on this queue; it may have ended long ago')
 }
 
 const ended: Readonly<Record<Exclude<Ending, 'acknowledged'>, string>> = {
   expired: 'its time is over; its items are back in the queue',
-  released: 'it was released; its items are back in the queue',
+  released: 'it was released; its items are in the queue',
   'dead-lettered': 'its items were moved to the dead-letter queue',
   purged: 'its items were purged',
 }

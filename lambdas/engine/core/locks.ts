@@ -9,6 +9,7 @@ import {
   type Lock,
   type QueueRecord,
 } from './record.ts'
+import { type Again, comeBackLater, isRetry } from './retry.ts'
 import { bury, giveBack, settle } from './settling.ts'
 
 /*
@@ -18,6 +19,7 @@ import { bury, giveBack, settle } from './settling.ts'
  *   expired    its time is over and nobody has written so yet
  *   ended      gone from the record; the last 16 are remembered with how they ended
  * live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
+ * A retry lock (`retry.ts`) lives in place of one that was released with a delay, and expires: nobody can settle it.
  */
 
 /** Ends a lock under the fence; what happens to its items depends on how. */
@@ -27,6 +29,8 @@ export function endLock(
   ending: Ending,
   nowMs: number,
   reason = '',
+  /** Released, but to come back later. */
+  again?: Again,
 ): QueueRecord {
   const lock = record.locks.get(lockId)
   if (lock === undefined) return record
@@ -34,12 +38,15 @@ export function endLock(
   locks.delete(lockId)
   const released = { ...record, locks, lastEndedMs: nowMs }
   const ended = [...record.ended, { lockId, ending, items: itemsIn(lock.stretches) }]
-  const remembered = { ...released, ended: ended.slice(-ENDED_KEPT) }
+  // Nobody asks for a retry lock, so it takes the place of none that somebody may ask for.
+  const remembered = isRetry(lockId) ? released : { ...released, ended: ended.slice(-ENDED_KEPT) }
   switch (ending) {
     case 'acknowledged':
       return settle(remembered, lock.stretches)
     case 'expired':
+      return giveBack(remembered, lock.stretches)
     case 'released':
+      if (again !== undefined) return comeBackLater(remembered, lock.stretches, again)
       return giveBack(remembered, lock.stretches)
     case 'dead-lettered':
       return bury(remembered, lock.stretches, reason)
@@ -114,6 +121,10 @@ export const expiredLocks = (record: QueueRecord, nowMs: number): Lock[] =>
 export function liveLocks(record: QueueRecord, nowMs: number): [string, Lock][] {
   return [...record.locks].filter(([, lock]) => isLive(lock, nowMs))
 }
+
+/** Somebody has items of this queue: a lock lives that is no retry's. */
+export const isHeld = (record: QueueRecord, nowMs: number): boolean =>
+  liveLocks(record, nowMs).some(([lockId]) => !isRetry(lockId))
 
 /** The earliest time at which a lock that is not done ends by itself. */
 export function earliestExpiryMs(record: QueueRecord): number | undefined {

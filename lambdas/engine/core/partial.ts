@@ -20,9 +20,19 @@ import {
   stretchesOf,
   unsettledIn,
 } from './record.ts'
+import { type Again, comeBackLater } from './retry.ts'
 import { bury, giveBack, settle } from './settling.ts'
 
 export type PartialEnding = Extract<Ending, 'acknowledged' | 'released' | 'dead-lettered'>
+
+/** What becomes of a lock, or of some of its items. */
+export type Settlement = {
+  readonly ending: PartialEnding
+  /** Why they are dead-lettered. */
+  readonly reason?: string
+  /** Released, but to come back later. */
+  readonly again?: Again | undefined
+}
 
 /** An id names at most as many items as a pop hands out. */
 export const IDS_MAX = 100
@@ -37,9 +47,8 @@ export function endPart(
   lockId: string,
   lock: Lock,
   ids: readonly string[],
-  ending: PartialEnding,
+  { ending, reason = '', again }: Settlement,
   nowMs: number,
-  reason: string,
 ): { draft: QueueRecord; items: number } {
   const wanted = rangesByPriority(record, ids)
   const part: Stretch[] = []
@@ -61,12 +70,17 @@ export function endPart(
     stretches: rest.length > 0 ? rest : part,
   })
   const shrunk = { ...record, locks }
-  if (rest.length === 0) return { draft: endLock(shrunk, lockId, ending, nowMs, reason), items }
+  if (rest.length === 0) {
+    return { draft: endLock(shrunk, lockId, ending, nowMs, reason, again), items }
+  }
   switch (ending) {
     case 'acknowledged':
       return { draft: settle(shrunk, part), items }
-    case 'released':
-      return { draft: giveBack(shrunk, part), items }
+    case 'released': {
+      const draft =
+        again === undefined ? giveBack(shrunk, part) : comeBackLater(shrunk, part, again)
+      return { draft, items }
+    }
     case 'dead-lettered':
       return { draft: bury(shrunk, part, reason), items }
     default:

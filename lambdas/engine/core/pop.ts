@@ -21,6 +21,7 @@ import {
   type Stretch,
   stretchesOf,
 } from './record.ts'
+import { isOvertaken } from './retry.ts'
 import { settle } from './settling.ts'
 
 export type PopCommand = {
@@ -84,9 +85,9 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   const { itemsAcknowledged } = acknowledged
 
   const returned = endExpired(acknowledged.draft, nowMs)
-  const live = liveLocks(returned, nowMs)
-  if (!command.competing && live.length > 0) {
-    return { kind: 'locked', untilMs: Math.max(...live.map(([, lock]) => lock.expiresAtMs)) }
+  const inTheWay = liveLocks(returned, nowMs).filter(([lockId]) => !isOvertaken(lockId))
+  if (!command.competing && inTheWay.length > 0) {
+    return { kind: 'locked', untilMs: Math.max(...inTheWay.map(([, lock]) => lock.expiresAtMs)) }
   }
   // Folding can wait where other locks have used up the expression already.
   const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned

@@ -39,9 +39,7 @@ function settleInLane(lane: Lane, settled: Ranges): Lane {
  * of deliveries rises, and what came back too often becomes dead instead of visible.
  */
 export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
-  const most = isDeadLetterQueue(record.queue)
-    ? Number.POSITIVE_INFINITY
-    : (record.configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
+  const most = deliveriesMax(record)
   const returned = eachLane(record, stretches, (lane, ranges) => {
     const { raised, deliveries } = delivered(record, lane, intersect(ranges, unsettledIn(lane)))
     const dead = raised
@@ -50,6 +48,24 @@ export function giveBack(record: QueueRecord, stretches: readonly Stretch[]): Qu
     return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })
   return { ...returned, returns: returned.returns + 1 }
+}
+
+const deliveriesMax = ({ queue, configuration }: QueueRecord): number =>
+  isDeadLetterQueue(queue)
+    ? Number.POSITIVE_INFINITY
+    : (configuration.maxDeliveries ?? Number.POSITIVE_INFINITY)
+
+/** Those that would be dead if they came back now. */
+export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Stretch[] {
+  const most = deliveriesMax(record)
+  if (most === Number.POSITIVE_INFINITY) return []
+  return [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) => {
+    const lane = record.lanes.get(priority)
+    if (lane === undefined) return []
+    return intersect(stretchesIn(stretches, priority), unsettledIn(lane))
+      .flatMap((range) => raise(lane.deliveries, range))
+      .flatMap(({ from, to, count }) => (count < most ? [] : [{ priority, from, to }]))
+  })
 }
 
 /** Marks items as on their way to the dead-letter queue. */

@@ -10,6 +10,7 @@ import {
   type Stretch,
 } from './record.ts'
 import { isReminded } from './reminder.ts'
+import { isRetry } from './retry.ts'
 import { countIn } from './views.ts'
 
 /** What a write did to a queue that others may want to know. */
@@ -62,7 +63,7 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
   return [...before.locks].some(([lockId, lock]) => {
     if (isDone(lock)) return false
-    if (endsUnacknowledged(lockId, after)) return true
+    if (endsUnacknowledged(lockId, lock, before, after)) return true
     return lock.stretches.some((stretch) => isFreeAgain(stretch, before, after))
   })
 }
@@ -81,7 +82,8 @@ function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord):
 function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))
   const isOver = (lockId: string, lock: Lock): boolean => {
-    if (isDone(lock) || after.locks.has(lockId)) return false
+    // Of a retry that comes due nobody's time ran out.
+    if (isDone(lock) || isRetry(lockId) || after.locks.has(lockId)) return false
     const ending = endings.get(lockId)
     return ending === undefined ? lock.expiresAtMs <= after.lastEndedMs : ending === 'expired'
   }

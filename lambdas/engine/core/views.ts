@@ -13,6 +13,7 @@ import {
   stretchesIn,
   unsettledIn,
 } from './record.ts'
+import { blockedUntilMs, isRetry, retriesIn } from './retry.ts'
 import { longestInS3, type Stored, storedIn } from './stored-in.ts'
 
 /** What of a lane is there for a reader: not settled, not dead, not acknowledged and yet to fold. */
@@ -30,10 +31,31 @@ export function lockedNow(
   visible: Ranges,
   nowMs: number,
 ): Ranges {
-  const held = [...record.locks.values()]
-    .filter((lock) => isLive(lock, nowMs))
-    .flatMap((lock) => lock.stretches.filter((stretch) => stretch.priority === priority))
+  const held = [...record.locks]
+    .filter(([lockId, lock]) => isLive(lock, nowMs) && !isRetry(lockId))
+    .flatMap(([, lock]) => lock.stretches.filter((stretch) => stretch.priority === priority))
   return held.length === 0 ? none : intersect(normalised(held), visible)
+}
+
+/** Items that wait for their retry; nobody has them. */
+export const waitingNow = (
+  record: QueueRecord,
+  priority: number,
+  visible: Ranges,
+  nowMs: number,
+): { readonly retryAtMs: number; readonly ranges: Ranges }[] =>
+  retriesIn(record, priority, nowMs).map(({ retryAtMs, ranges }) => ({
+    retryAtMs,
+    ranges: intersect(ranges, visible),
+  }))
+
+export const countWaiting = (...lane: Parameters<typeof waitingNow>): number =>
+  waitingNow(...lane).reduce((sum, { ranges }) => sum + countOf(ranges), 0)
+
+/** Where items that wait keep back the others, how long; left out otherwise. */
+export function blockedField(record: QueueRecord, nowMs: number): { blockedUntilMs?: number } {
+  const untilMs = blockedUntilMs(record, nowMs)
+  return untilMs === undefined ? {} : { blockedUntilMs: untilMs }
 }
 
 export function countIn(record: QueueRecord): number {
@@ -44,17 +66,20 @@ export function countIn(record: QueueRecord): number {
 
 /** What a record tells at a glance; of a queue that is not there, that nothing is. */
 export function detailOf(record: QueueRecord | undefined, nowMs: number) {
-  let lockedCount = 0
-  let deadCount = 0
+  let [lockedCount, waitingCount, deadCount] = [0, 0, 0]
   const lanes: { priority: number; count: number }[] = []
-  for (const [priority, lane] of record === undefined ? [] : lanesInOrder(record)) {
-    const visible = visibleIn(record as QueueRecord, lane)
+  if (record === undefined)
+    return { lockedCount, waitingCount, deadCount, scheduledCount: 0, lanes }
+  for (const [priority, lane] of lanesInOrder(record)) {
+    const visible = visibleIn(record, lane)
     const count = countOf(visible)
     if (count > 0) lanes.push({ priority, count })
-    lockedCount += countOf(lockedNow(record as QueueRecord, priority, visible, nowMs))
+    lockedCount += countOf(lockedNow(record, priority, visible, nowMs))
+    waitingCount += countWaiting(record, priority, visible, nowMs)
     deadCount += countOf(lane.dead)
   }
-  return { lockedCount, deadCount, scheduledCount: 0, lanes }
+  const counts = { lockedCount, waitingCount, deadCount, scheduledCount: 0 }
+  return { ...counts, ...blockedField(record, nowMs), lanes }
 }
 
 /** Changes whenever anything in the record does, claims and acknowledgements included. */

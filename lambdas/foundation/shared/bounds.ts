@@ -15,6 +15,9 @@ export const LOCK_TTL_SECONDS_MIN = 1
 export const LOCK_TTL_SECONDS_MAX = 300
 export const LOCK_TTL_SECONDS_DEFAULT = 30
 
+/** A day: what is released for later keeps its place in the queue's record until then. */
+export const RELEASE_DELAY_SECONDS_MAX = 86_400
+
 export const MAX_DELIVERIES_MAX = 1_000
 
 /** Queues a page of the list: as many records as one BatchGetItem reads. */

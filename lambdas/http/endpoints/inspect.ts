@@ -1,6 +1,6 @@
-import type { Queues } from '../../engine/queues.ts'
+import type { BrowsePage, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
-import { ok } from '../answer.ts'
+import { ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import {
   browseCall,
@@ -12,6 +12,11 @@ import {
 import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
+
+type BrowsedItem = BrowsePage['items'][number]
+
+const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
+  `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
 
 export const inspectEndpoints = (queues: Queues) => ({
   inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
@@ -25,7 +30,7 @@ export const inspectEndpoints = (queues: Queues) => ({
 
   browse: endpoint(browseCall, async ({ queue, parameters }) => {
     const page = await queues.browse(queue, present(parameters))
-    const details = page.items.map((item) => `{${detailFields(item)},"state":"${item.state}"}`)
+    const details = page.items.map((item) => `{${detailFields(item)},${stateFields(item)}}`)
     const next = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
     const { items } = page
     return ok(

@@ -34,7 +34,9 @@ export const settleEndpoints = (queues: Queues) => ({
   }),
 
   release: endpoint(releaseCall, async ({ queue, body, tally }) => {
-    const { itemsReleased } = await queues.release(queue, lockOf(body))
+    const { delay_seconds: delaySeconds, overtake } = body
+    const request = { ...lockOf(body), ...present({ delaySeconds, overtake }) }
+    const { itemsReleased } = await queues.release(queue, request)
     tally.count('ItemsReturned', itemsReleased)
     return ok({ success: true, items_released: itemsReleased })
   }),

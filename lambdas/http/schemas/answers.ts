@@ -133,8 +133,12 @@ export const queuePatterns = v.strictObject({
 export const queueState = v.strictObject({
   id: v.string(),
   version: count('Rises whenever the structure of the queue changes.'),
-  count: count('Items stored and not settled, locked ones included.'),
+  count: count('Items stored and not settled, locked and waiting ones included.'),
   locked_count: count('Items in live locks.'),
+  waiting_count: count('Items that were released with a delay which is not over.'),
+  blocked_until: v.optional(
+    time('How long these keep back the others from pops that do not compete, if they do.'),
+  ),
   dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
   oldest_pushed_at: v.optional(
     v.nullable(
@@ -161,7 +165,11 @@ export const page = v.strictObject({
   items,
   count: count('How many items.'),
   details: v.array(
-    v.strictObject({ ...detailEntries, state: v.picklist(['ready', 'locked'] as const) }),
+    v.strictObject({
+      ...detailEntries,
+      state: v.picklist(['ready', 'locked', 'waiting'] as const),
+      retry_at: v.optional(time('Of one that waits: when it is back.')),
+    }),
   ),
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })
@@ -182,6 +190,10 @@ export const queueList = v.strictObject({
         count('Its items; absent where the record of the queue could not be read just now.'),
       ),
       locked_count: v.optional(count('Items in live locks. With `detail`, as all that follows.')),
+      waiting_count: v.optional(count('Items that were released with a delay which is not over.')),
+      blocked_until: v.optional(
+        time('How long these keep back the others from pops that do not compete, if they do.'),
+      ),
       dead_count: v.optional(count('Items on their way to the dead-letter queue.')),
       scheduled_count: v.optional(count('Items whose time has not come.')),
       priorities: v.optional(

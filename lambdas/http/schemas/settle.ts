@@ -1,8 +1,23 @@
 import * as v from 'valibot'
-import { LOCKS_PER_CALL_MAX, REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
+import {
+  LOCKS_PER_CALL_MAX,
+  REASON_CHARACTERS_MAX,
+  RELEASE_DELAY_SECONDS_MAX,
+} from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { described, itemIds, list, lockId, object, optional, text, ttlSeconds } from './fields.ts'
+import {
+  described,
+  flag,
+  integer,
+  itemIds,
+  list,
+  lockId,
+  object,
+  optional,
+  text,
+  ttlSeconds,
+} from './fields.ts'
 
 const oneLock = object({ lock_id: lockId(), ids: v.optional(itemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
@@ -28,7 +43,23 @@ export const extendLockCall = {
   body: { ...small, schema: object({ lock_id: lockId(), ttl_seconds: ttlSeconds() }) },
 } as const satisfies Call
 
-export const releaseCall = { body: { ...small, schema: oneLock } } as const satisfies Call
+export const releaseCall = {
+  body: {
+    ...small,
+    schema: object({
+      lock_id: lockId(),
+      ids: v.optional(itemIds()),
+      delay_seconds: optional(
+        integer(0, RELEASE_DELAY_SECONDS_MAX),
+        'How long the items wait until they are back. In an exclusive queue the others wait with them. Default 0.',
+      ),
+      overtake: optional(
+        flag(),
+        'The others do not wait: until then pops pass by the items. Default false.',
+      ),
+    }),
+  },
+} as const satisfies Call
 
 export const deadLetterCall = {
   body: {

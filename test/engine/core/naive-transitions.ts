@@ -1,4 +1,9 @@
-import { endOf, type Lane, type QueueRecord } from '../../../lambdas/engine/core/record.ts'
+import {
+  endOf,
+  type Lane,
+  type QueueRecord,
+  type Stretch,
+} from '../../../lambdas/engine/core/record.ts'
 
 /**
  * What happened between two records, found item by item: slow, and made without anything that
@@ -15,7 +20,7 @@ export function naiveTransitions(before: QueueRecord | undefined, after: QueueRe
   if (freeNumbers(after) > 0 && isNews) lines.push('items-available')
   if (before !== undefined && isDrained(after) && !isDrained(before)) lines.push('queue-drained')
   for (const [lockId, { expiresAtMs, stretches }] of before?.locks ?? []) {
-    if (expiresAtMs === 0 || after.locks.has(lockId)) continue
+    if (expiresAtMs === 0 || after.locks.has(lockId) || isRetryLock(lockId)) continue
     const known = after.ended.find((ended) => ended.lockId === lockId)
     const expired = known ? known.ending === 'expired' : expiresAtMs <= after.lastEndedMs
     if (expired) lines.push(`lock-expired ${stretches.flatMap(numbers).length}`)
@@ -35,6 +40,9 @@ export function naiveTransitions(before: QueueRecord | undefined, after: QueueRe
   }
   return lines.sort()
 }
+
+/** Items wait in it for their retry. */
+const isRetryLock = (lockId: string): boolean => /^[~!]/.test(lockId)
 
 const numbers = ({ from, to }: { from: number; to: number }): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
@@ -65,11 +73,21 @@ function itemsBack(before: QueueRecord, after: QueueRecord): number {
 
 /** Locks that were in somebody's way, and whose holders did not say that the work is done. */
 function locksGivenUp(before: QueueRecord, after: QueueRecord): number {
+  const waiting = [...after.locks].filter(([id]) => isRetryLock(id) && !before.locks.has(id))
+  const waitsFrom = (stretches: readonly Stretch[]): boolean =>
+    waiting
+      .flatMap(([, lock]) => lock.stretches)
+      .some(({ priority, ...range }) =>
+        numbers(range).some((n) =>
+          stretches.some((it) => it.priority === priority && isIn([it], n)),
+        ),
+      )
   const acknowledged = after.ended.filter(({ ending }) => ending === 'acknowledged')
   return [...before.locks].filter(
-    ([lockId, { expiresAtMs }]) =>
+    ([lockId, { expiresAtMs, stretches }]) =>
       expiresAtMs !== 0 &&
       !after.locks.has(lockId) &&
+      !waitsFrom(stretches) &&
       !acknowledged.some((ended) => ended.lockId === lockId),
   ).length
 }

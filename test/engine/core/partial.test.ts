@@ -13,7 +13,7 @@ const record: QueueRecord = aRecord(
 const id = (priority: number, sequence: number): string =>
   itemId({ epoch: `epoch_0${priority}`, priority, sequence })
 const end = (ids: string[], ending: PartialEnding = 'acknowledged', of = record, held = lock) =>
-  endPart(of, 'mine', held, ids, ending, nowMs, 'why')
+  endPart(of, 'mine', held, ids, { ending, reason: 'why' }, nowMs)
 
 describe('Ending a part of a lock', () => {
   it('settles its items, and leaves the others locked.', () => {

@@ -43,6 +43,16 @@ describe('A record', () => {
     expect(decodeRecord(stored).ended).toEqual(ended)
     expect(decodeRecord(storedOf(aRecord())).ended).toEqual([])
   })
+
+  it('remembers so of the locks of consumers, whose ids begin with a dot.', () => {
+    const ended = ['.lock-id_000', 'lock-id_001', '.lock-id_002', '.lock-id_003'].map(
+      (lockId, n) => ({ lockId, ending: 'released', items: n }) as const,
+    )
+    const stored = (e: string) => decodeRecord({ ...storedOf(aRecord()), e }).ended
+    expect(stored(encodeEnded(ended))).toEqual(ended)
+    // As engines left it that took the dot for what stands between two locks.
+    expect(stored(`undefinedNaN.${encodeEnded(ended)}`)).toEqual(ended)
+  })
 })
 
 describe('A mark', () => {

@@ -133,6 +133,27 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
     [available],
   ],
   [
+    'Items released for later are not there yet, nor is what they keep back.',
+    locked(4, ['one', aLock(later(9), at(0, 0, 2))]),
+    endLock(locked(4, ['one', aLock(later(9), at(0, 0, 2))]), 'one', 'released', nowMs, '', {
+      lockId: '~0123456789',
+      dueMs: later(99),
+    }),
+    [],
+  ],
+  [
+    'A retry that comes due is no lock that expired; its items are there again.',
+    locked(2, ['~0123456789', aLock(nowMs, at(0, 0, 2))]),
+    endExpired(locked(2, ['~0123456789', aLock(nowMs, at(0, 0, 2))]), nowMs),
+    [available],
+  ],
+  [
+    'So is what a retry has kept back, though its own items are dead.',
+    locked(4, ['~0123456789', aLock(nowMs, at(0, 0, 2))]),
+    endLock(locked(4, ['~0123456789', aLock(nowMs, at(0, 0, 2))]), '~0123456789', 'purged', nowMs),
+    [available],
+  ],
+  [
     'A lock that was extended did not expire.',
     oneLock,
     locked(2, ['one', aLock(later(99), at(0, 0, 2))]),
@@ -309,6 +330,11 @@ const anyWrite: fc.Arbitrary<(record: QueueRecord) => QueueRecord> = fc.oneof(
       const lockId = [...record.locks.keys()][index % Math.max(1, record.locks.size)] ?? ''
       return endLock(record, lockId, ending as 'released', nowMs, 'why')
     }),
+  fc.tuple(fc.nat(5), fc.boolean()).map(([index, overtake]) => (record: QueueRecord) => {
+    const lockId = [...record.locks.keys()][index % Math.max(1, record.locks.size)] ?? ''
+    const again = { lockId: `${overtake ? '!' : '~'}0123456${record.locks.size}`, dueMs: later(9) }
+    return endLock(record, lockId, 'released', nowMs, '', again)
+  }),
   fc.constant((record: QueueRecord) => {
     let next = record
     for (const [priority, lane] of record.lanes) {

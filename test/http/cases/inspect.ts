@@ -9,7 +9,13 @@ export const inspectCases: Cases = {
     const other = queue()
     const ids = `${other},${id}`
     const list = expectOk(await call('GET', '/queues', { query: `detail=true&ids=${ids}` }))
-    const nothing = { locked_count: 0, dead_count: 0, scheduled_count: 0, priorities: [] }
+    const nothing = {
+      locked_count: 0,
+      waiting_count: 0,
+      dead_count: 0,
+      scheduled_count: 0,
+      priorities: [],
+    }
     expect(list).toEqual({
       queues: [
         { id: other, count: 0, ...nothing },
@@ -17,6 +23,7 @@ export const inspectCases: Cases = {
           id,
           count: 3,
           locked_count: 1,
+          waiting_count: 0,
           dead_count: 0,
           scheduled_count: 0,
           priorities: [
@@ -40,6 +47,7 @@ export const inspectCases: Cases = {
       version: expect.any(Number),
       count: 3,
       locked_count: 1,
+      waiting_count: 0,
       dead_count: 0,
       oldest_pushed_at: details[0].pushed_at,
       priorities: [

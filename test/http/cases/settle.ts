@@ -135,6 +135,52 @@ export const settleCases: Cases = {
     const missing = await q.post('extend-lock', { lock_id: 'AAAAAAAAAAA' })
     expectError(missing, 400, 'INVALID_TTL')
   },
+  'items released with a delay are shown as waiting, and are first again then': async ({
+    q,
+    pass,
+  }) => {
+    await q.pushItems(['a', 'b', 'c'])
+    const { lock_id, details } = await q.lock('count=2')
+    const part = { lock_id, ids: [details[0].id], delay_seconds: 1, overtake: true }
+    expect(expectOk(await q.post('release', part)).items_released).toBe(1)
+    const page = expectOk(await q.call('GET', 'items'))
+    expect(page.details.map((it: { state: string }) => it.state)).toEqual([
+      'waiting',
+      'locked',
+      'ready',
+    ])
+    expect(Math.abs(page.details[0].retry_at - nowSeconds() - 1)).toBeLessThan(10)
+    expect(page.details[1]).not.toHaveProperty('retry_at')
+    const counts = { count: 3, locked_count: 1, waiting_count: 1 }
+    expect(await q.inspect()).toMatchObject(counts)
+    expect(await q.inspect()).not.toHaveProperty('blocked_until')
+    await pass(1_100)
+    expectOk(await q.post('acknowledge', { lock_id }))
+    expect((await q.pop('count=5')).items).toEqual(['a', 'c'])
+  },
+  'a release with a delay keeps the others of an exclusive queue waiting': async ({ q }) => {
+    await q.pushItems(['a', 'b'])
+    const { lock_id } = await q.lock()
+    const later = { lock_id, delay_seconds: 86_400 }
+    expect(expectOk(await q.post('release', later)).items_released).toBe(1)
+    expect(expectOk(await q.post('release', later)).items_released).toBe(1)
+    const { blocked_until } = await q.inspect()
+    const refused = expectError(await q.call('POST', 'pop'), 423, 'QUEUE_LOCKED')
+    expect(refused.lock_expires_at).toBe(blocked_until)
+    expectError(await q.post('acknowledge', { lock_id }), 410, 'LOCK_EXPIRED')
+    expect((await q.pop('allow_competing_consumers=true')).items).toEqual(['b'])
+  },
+  'a delay is an integer of up to a day, and overtaking is true or false': async ({ q }) => {
+    await q.pushItems(['a'])
+    const { lock_id } = await q.lock()
+    for (const delay_seconds of [-1, 86_401, 1.5, '60', true]) {
+      const refused = await q.post('release', { lock_id, delay_seconds })
+      expect(expectError(refused, 400, 'INVALID_PARAMETER').field).toBe('delay_seconds')
+    }
+    const refused = await q.post('release', { lock_id, delay_seconds: 1, overtake: 'yes' })
+    expect(expectError(refused, 400, 'INVALID_PARAMETER').field).toBe('overtake')
+    expect((await q.inspect()).locked_count).toBe(1)
+  },
   'released items are back at once, in order, with a delivery more': async ({ q }) => {
     await q.pushItems(['a', 'b', 'c'])
     const { lock_id } = await q.lock('count=2')

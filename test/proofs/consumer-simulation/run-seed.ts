@@ -1,3 +1,4 @@
+import { type AgainOptions, retryOf } from '../../../lambdas/consumer/core/retry.ts'
 import type { Queues } from '../../../lambdas/engine/queues.ts'
 import { Random } from '../../../testing/random.ts'
 import { Statistics } from '../simulation/statistics.ts'
@@ -32,6 +33,12 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   /** The queue's own limit: it counts every return of a lock, whatever the consumer is set to. */
   const queueDeliveriesMax = random.pick([undefined, undefined, 1, 2, 3, 4, 6])
   const timeoutMs = random.pick([10_000, 10_000, 30_000])
+  const retry: AgainOptions = random.pick([
+    {},
+    { delays: ['3s', '20s', '1h'] },
+    { delays: ['20s', '1h'], overtake: true },
+    { backoff: { first: '2s', factor: 10 }, overtake: true },
+  ])
   const unheard = random.chance(0.35)
     ? random.pick(['late consumer', 'events off', 'dropped', 'stranger'] as const)
     : undefined
@@ -46,6 +53,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   const ledger = new Ledger({
     random: random.fork(),
     isExclusive: isExclusive && unheard !== 'stranger',
+    mayOvertake: retry.overtake === true,
     failing: random.pick([0, 0, 0.2]),
     deliveriesMax: Math.min(deliveriesMax, queueDeliveriesMax ?? deliveriesMax),
     slowMs: random.pick([20, 500, 15_000]),
@@ -60,6 +68,7 @@ export async function runSeed(seed: number): Promise<SeedResult> {
       batchSize: random.pick([1, 3]),
       lockTtlSeconds: random.pick([5, 30]),
       deliveriesMax,
+      retry: retryOf(retry),
       locks: isExclusive ? 1 : random.between(1, 3),
       competing: !isExclusive,
     },
@@ -157,6 +166,8 @@ export async function runSeed(seed: number): Promise<SeedResult> {
   }
   if (unheard !== undefined) meet(unheard)
   if (world.reminders > 0) meet('reminded')
+  met.count('retries', world.retries)
+  met.count('overtaken', ledger.overtaken)
   if (queueDeliveriesMax !== undefined) meet('limit of the queue')
   return { violations, history: world.history, met }
 }

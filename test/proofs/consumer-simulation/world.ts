@@ -9,6 +9,7 @@ import { runQueue } from '../../../lambdas/consumer/run-queue.ts'
 import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
 import { isLive, type QueueRecord, type Stretch } from '../../../lambdas/engine/core/record.ts'
 import { isReminded } from '../../../lambdas/engine/core/reminder.ts'
+import { isOvertaken, isRetry } from '../../../lambdas/engine/core/retry.ts'
 import { decodeRecord, type StoredRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf } from '../../../lambdas/foundation/queue-id.ts'
@@ -63,6 +64,8 @@ export class World {
   deployedMs = 0
   /** How often the sweeper announced the queue again because no consumer came. */
   reminders = 0
+  /** How often items were put off. */
+  retries = 0
 
   constructor(options: {
     readonly random: Random
@@ -115,7 +118,8 @@ export class World {
     const stored = this.store.item(`q#${QUEUE}`, 'queue')
     if (stored === undefined) return false
     const { locks } = decodeRecord(stored as unknown as StoredRecord)
-    return [...locks.values()].some((lock) => isLive(lock, this.scheduler.nowMs))
+    // What waits for its retry while others pass by it stands for nobody who would take those.
+    return [...locks].some(([id, lock]) => !isOvertaken(id) && isLive(lock, this.scheduler.nowMs))
   }
 
   #clock(life: Life) {
@@ -178,6 +182,8 @@ export class World {
     if (pk !== `q#${QUEUE}`) return
     const before = oldItem && decodeRecord(oldItem as unknown as StoredRecord)
     const after = decodeRecord(newItem as unknown as StoredRecord)
+    for (const id of after.locks.keys())
+      if (isRetry(id) && !before?.locks.has(id)) this.retries += 1
     // A run that works on purged items has lost its lock.
     const purged = after.ended.flatMap(({ lockId, ending }) =>
       ending === 'purged' ? (before?.locks.get(lockId) ?? []) : [],

@@ -1,6 +1,7 @@
 // The service, as processes on the network meet it, in virtual time: one seed decides when everything happens.
 // Answers are slow, refused or lost, whether the call was carried out or not; the service itself is sound.
 
+import { standingOf } from '../../../lambdas/consumer/consume-many.ts'
 import type { Verbs } from '../../../lambdas/consumer/core/edge.ts'
 import type { List } from '../../../lambdas/consumer/core/look.ts'
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
@@ -138,9 +139,7 @@ export class World {
           throw new QueueError('STORE_UNAVAILABLE', 'a broken page')
         }
         return {
-          queues: page.queues.map(({ queue, count, detail }) =>
-            isUnread({ queue }) ? { queue } : { queue, count, lockedCount: detail?.lockedCount },
-          ),
+          queues: page.queues.map((it) => (isUnread(it) ? { queue: it.queue } : standingOf(it))),
           cursor: page.cursor,
         }
       })

@@ -37,6 +37,8 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path patterns applied': 9_000,
   'path under a pattern': 8_300,
   'path purge': 1_500,
+  'path put off': 100,
+  'path put off, and overtaken': 100,
   'path push with others': 12_000,
   'path recall': 280,
   'path record forgotten': 8_100,

@@ -13,6 +13,7 @@ import {
   lanesFrom,
   lockedNow,
   visibleIn,
+  waitingNow,
 } from '../../core/views.ts'
 import type { BrowsePage, BrowseRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
@@ -54,6 +55,7 @@ async function pageOf(
   for (const { priority: p, lane, from } of lanesFrom(record, priority, place)) {
     const visible = subtract(visibleIn(record, lane), [{ from: 0, to: from }])
     const locked = lockedNow(record, p, visible, nowMs)
+    const waiting = waitingNow(record, p, visible, nowMs)
     const picks = take(visible, limit - items.length)
     const read = await engine.items.read(record, stretchesOf(p, picks), bytes)
     if (read.kind === 'missing') return undefined
@@ -63,6 +65,7 @@ async function pageOf(
       const { text, pushedAtMs } = item
       const sequence = numbers[index] as number
       const isLocked = includes(locked, sequence)
+      const retry = waiting.find(({ ranges }) => includes(ranges, sequence))
       bytes -= escapedBytes(text)
       if (items.length > 0 && bytes < 0) {
         return { items, cursor: encodeCursor({ priority: p, epoch: lane.epoch, sequence }) }
@@ -72,8 +75,11 @@ async function pageOf(
         id: itemId({ epoch: lane.epoch, priority: p, sequence }),
         priority: p,
         pushedAtMs,
-        deliveries: deliveriesOf(lane, sequence) + (isLocked ? 1 : 0),
-        state: isLocked ? 'locked' : 'ready',
+        // Of one that waits the last delivery is counted when it is back.
+        deliveries: deliveriesOf(lane, sequence) + (isLocked || retry !== undefined ? 1 : 0),
+        ...(retry === undefined
+          ? { state: isLocked ? 'locked' : 'ready' }
+          : { state: 'waiting', retryAtMs: retry.retryAtMs }),
         ...deadLetterOf(item),
       })
     }

@@ -2,10 +2,20 @@ import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { type Configuration, tagOf } from '../../core/configuration.ts'
 import { pushedAtMsOf } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
+import { liveLocks } from '../../core/locks.ts'
 import { countOf } from '../../core/ranges.ts'
-import { isLive, itemsIn, lanesInOrder, type QueueRecord } from '../../core/record.ts'
+import { itemsIn, lanesInOrder, type QueueRecord } from '../../core/record.ts'
+import { isRetry } from '../../core/retry.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
-import { etagOf, laneView, lockedNow, oldestInTails, visibleIn } from '../../core/views.ts'
+import {
+  blockedField,
+  countWaiting,
+  etagOf,
+  laneView,
+  lockedNow,
+  oldestInTails,
+  visibleIn,
+} from '../../core/views.ts'
 import type { InspectRequest, QueueState } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { configurationByNow } from '../attempts/patterns.ts'
@@ -36,11 +46,17 @@ export async function inspect(
     version: record.version,
     count: visible.reduce((sum, ranges) => sum + countOf(ranges), 0),
     lockedCount,
+    waitingCount: lanes.reduce(
+      (sum, [priority], i) => sum + countWaiting(record, priority, visible[i] ?? [], nowMs),
+      0,
+    ),
+    ...blockedField(record, nowMs),
     deadCount: lanes.reduce((sum, [, lane]) => sum + countOf(lane.dead), 0),
     ...(oldestPushedAtMs !== undefined && { oldestPushedAtMs }),
     lanes: lanes.map(([, lane]) => laneView(record, lane)),
-    locks: [...record.locks.values()]
-      .filter((lock) => isLive(lock, nowMs))
+    locks: liveLocks(record, nowMs)
+      .filter(([lockId]) => !isRetry(lockId))
+      .map(([, lock]) => lock)
       .sort((one, other) => one.expiresAtMs - other.expiresAtMs)
       .map((lock) => ({
         expiresAtMs: lock.expiresAtMs,
@@ -57,6 +73,7 @@ const stateOfNothing = (queue: string, configuration: Configuration): QueueState
   version: 0,
   count: 0,
   lockedCount: 0,
+  waitingCount: 0,
   deadCount: 0,
   lanes: [],
   locks: [],

@@ -1,16 +1,19 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, deadLetterQueueOf, isDeadLetterQueue } from '../../../foundation/queue-id.ts'
+import { randomRetryLockId } from '../../../foundation/random-text.ts'
 import { shortenedReason } from '../../../foundation/shared/reason.ts'
 import {
   REASON_BYTES_MAX,
   REASON_CHARACTERS_MAX,
+  RELEASE_DELAY_SECONDS_MAX,
   STUCK_REASON_CHARACTERS,
 } from '../../core/limits.ts'
 import { acknowledgedAlready, standingOf } from '../../core/lock-standing.ts'
 import { endLock } from '../../core/locks.ts'
 import { endPart, IDS_MAX, type PartialEnding } from '../../core/partial.ts'
 import { itemsIn, type QueueRecord } from '../../core/record.ts'
-import type { SettleRequest } from '../../verbs.ts'
+import type { Again } from '../../core/retry.ts'
+import type { ReleaseRequest, SettleRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { answer, done, refuse } from '../attempts/decision.ts'
 import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
@@ -27,10 +30,29 @@ const INLINE_FAILURES_MAX = 3
 export async function release(
   engine: Engine,
   queue: string,
-  request: SettleRequest,
+  request: ReleaseRequest,
 ): Promise<{ itemsReleased: number }> {
   checkRequest(queue, request)
-  return { itemsReleased: await endUnderFence(engine, queue, request, 'released') }
+  const { delaySeconds = 0, overtake = false } = request
+  if (
+    !Number.isInteger(delaySeconds) ||
+    delaySeconds < 0 ||
+    delaySeconds > RELEASE_DELAY_SECONDS_MAX
+  ) {
+    throw new QueueError(
+      'INVALID_PARAMETER',
+      `delay_seconds must be an integer from 0 to ${RELEASE_DELAY_SECONDS_MAX}`,
+      { field: 'delay_seconds' },
+    )
+  }
+  const items = await endUnderFence(engine, queue, request, 'released', {
+    again(nowMs) {
+      if (delaySeconds === 0) return undefined
+      const lockId = randomRetryLockId(engine.random, overtake)
+      return { lockId, dueMs: nowMs + delaySeconds * 1_000 }
+    },
+  })
+  return { itemsReleased: items }
 }
 
 export async function deadLetter(
@@ -55,13 +77,9 @@ export async function deadLetter(
     )
   }
   const kept = await keptReason(engine, queue, request.lockId, reason)
-  const itemsDeadLettered = await endUnderFence(
-    engine,
-    queue,
-    request,
-    'dead-lettered',
-    kept.reason,
-  )
+  const itemsDeadLettered = await endUnderFence(engine, queue, request, 'dead-lettered', {
+    reason: kept.reason,
+  })
   // The items are out of reach of any pop now; the stream moves them if this does not.
   const failure = kept.failure ?? (await buryQuietly(engine, queue, kept.priorities)).failure
   if (failure !== undefined) engine.onBackgroundError(failure, { queue, step: 'dead-letter' })
@@ -111,13 +129,19 @@ const buryQuietly = (
     failuresMax: INLINE_FAILURES_MAX,
   }).catch((failure: unknown) => ({ failure, record: undefined }))
 
+type How = {
+  readonly reason?: string
+  /** The retry lock in which the items wait, a new one each time; nothing where they come back at once. */
+  readonly again?: (nowMs: number) => Again | undefined
+}
+
 /** Ends a lock, or some of its items, under the fence. */
 export async function endUnderFence(
   engine: Engine,
   queue: string,
   { lockId, ids }: SettleRequest,
   ending: PartialEnding,
-  reason = '',
+  { reason = '', again }: How = {},
 ): Promise<number> {
   const named = ids && [...new Set(ids)]
   const course = {
@@ -137,13 +161,15 @@ export async function endUnderFence(
         standing.kind === 'refused' ? standing.error : acknowledgedAlready('settle', lockId)
       return refuse(error)
     }
+    const { lock } = standing
+    const later = again?.(nowMs)
     const { draft, items } =
       named === undefined
         ? {
-            draft: endLock(record, lockId, ending, nowMs, reason),
-            items: itemsIn(standing.lock.stretches),
+            draft: endLock(record, lockId, ending, nowMs, reason, later),
+            items: itemsIn(lock.stretches),
           }
-        : endPart(record, lockId, standing.lock, named, ending, nowMs, reason)
+        : endPart(record, lockId, lock, named, { ending, reason, again: later }, nowMs)
     if (draft === record) return answer(items)
     const change = changeOf(engine, record, draft, { nowMs })
     return { kind: 'write', change, landed: () => done(items) }

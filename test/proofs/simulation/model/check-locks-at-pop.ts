@@ -1,5 +1,6 @@
 import { intersect, none, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
 import { isDone } from '../../../../lambdas/engine/core/record.ts'
+import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import type { Write } from './snapshot.ts'
@@ -16,7 +17,7 @@ export function checkLocksAtPop(
   for (const [otherId, lock] of before.record.locks) {
     const kept = after.record.locks.get(otherId)
     if (kept === undefined || isDone(kept) || otherId === lockId) continue
-    if (!request.competing) {
+    if (!request.competing && !isOvertaken(otherId)) {
       model.violated(
         'an exclusive pop waits for a live lock',
         `${queue}: lock ${otherId} until ${lock.expiresAtMs} is still there`,

@@ -1,6 +1,7 @@
 import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
+import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
@@ -137,8 +138,8 @@ function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
 function isLocked({ locks }: QueueModel, { startedAtCommit, clockMinMs, command }: Pop): boolean {
   if (command.request.competing) return false
   return [...locks.values()].some(
-    ({ endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
-      endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
+    ({ lockId, endedAtCommit = Number.POSITIVE_INFINITY, longestMs }) =>
+      !isOvertaken(lockId) && endedAtCommit >= startedAtCommit && longestMs > clockMinMs,
   )
 }
 

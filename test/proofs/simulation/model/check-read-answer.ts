@@ -30,10 +30,11 @@ export function checkBrowsed({ model, operation, value, say }: Answer<'browse'>)
 export function checkInspected({ operation, value: state, say }: Answer<'inspect'>): void {
   const inLanes = state.lanes.reduce((sum, { count }) => sum + count, 0)
   if (state.queue !== operation.command.queue) say('inspect answers its queue', state.queue)
-  if (inLanes !== state.count || state.lockedCount > state.count) {
+  const { lockedCount, waitingCount } = state
+  if (inLanes !== state.count || lockedCount + waitingCount > state.count) {
     say(
       'counts belong together',
-      `${state.count} in all, ${inLanes} in lanes, ${state.lockedCount} locked`,
+      `${state.count} in all, ${inLanes} in lanes, ${lockedCount} locked, ${waitingCount} waiting`,
     )
   }
 }

@@ -1,6 +1,12 @@
-import { countOf, numbersOf, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
+import {
+  countOf,
+  numbersOf,
+  type Ranges,
+  subtract,
+} from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
 import type { Operation } from '../operation.ts'
+import { checkDelayed, delayedIn } from './check-delayed.ts'
 import { addTo } from './check-settling.ts'
 import type { LaneChange } from './lane-change.ts'
 import { showRanges } from './lane-view.ts'
@@ -13,6 +19,8 @@ import type { Write } from './snapshot.ts'
 export function checkReturning(write: Write, change: LaneChange): void {
   const { model, queue, before, after } = write
   const { operation } = model
+  checkDelayed(write, change)
+  const delayed = delayedIn(change)
   const locks = new Set([...change.givenBack.keys(), ...change.buried.keys()])
   for (const lockId of locks) {
     const lock = before.record.locks.get(lockId)
@@ -33,11 +41,18 @@ export function checkReturning(write: Write, change: LaneChange): void {
     if (byName) model.noteEffect(`lock ${lockId} gave back items`)
     if (released) addTo(operation?.effects.releasedByLock, lockId, countOf(back) + countOf(dead))
     if (buried) addTo(operation?.effects.buriedByLock, lockId, countOf(dead))
-    checkDeliveries(write, change, back, dead, buried)
+    const now = subtract(back, delayed)
+    if (released && now.length > 0 && operation !== undefined && delays(operation) && !expired) {
+      model.violated('what is released for later is not to be had now', `${lockId} of ${queue}`)
+    }
+    checkDeliveries(write, change, now, dead, buried)
     const how = byName ? (released ? 'release' : 'dead-letter') : 'expiry'
     model.world.statistics.count(`path return by ${how}`)
   }
 }
+
+const delays = ({ command }: Operation): boolean =>
+  command.verb === 'release' && (command.request.delaySeconds ?? 0) > 0
 
 function checkDeliveries(
   { model, before }: Write,

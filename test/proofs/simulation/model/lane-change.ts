@@ -1,4 +1,5 @@
 import { intersect, none, type Ranges, subtract } from '../../../../lambdas/engine/core/ranges.ts'
+import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { LaneView } from './lane-view.ts'
 
 /** What one write did to the items of a lane, by where they were and where they went. */
@@ -12,7 +13,9 @@ export type LaneChange = {
   readonly settledLocked: ReadonlyMap<string, Ranges>
   /** Newly in a lock. */
   readonly handed: ReadonlyMap<string, Ranges>
-  /** Out of a lock, and visible again or handed out anew. */
+  /** Newly in a retry lock. */
+  readonly delayed: ReadonlyMap<string, Ranges>
+  /** Out of a lock, and visible again, handed out anew, or waiting for a retry. */
   readonly givenBack: ReadonlyMap<string, Ranges>
   /** Out of a lock, and dead. */
   readonly buried: ReadonlyMap<string, Ranges>
@@ -43,8 +46,13 @@ export function changeOfLane(
     add(givenBack, lockId, subtract(left, deadAfter))
   }
   const handed = new Map<string, Ranges>()
+  const delayed = new Map<string, Ranges>()
   for (const [lockId, numbers] of lockedAfter) {
-    add(handed, lockId, subtract(numbers, before.locked.get(lockId) ?? none))
+    add(
+      isRetry(lockId) ? delayed : handed,
+      lockId,
+      subtract(numbers, before.locked.get(lockId) ?? none),
+    )
   }
   const deadNew = subtract(deadAfter, before.dead)
   return {
@@ -55,6 +63,7 @@ export function changeOfLane(
     settledDead: intersect(settled, before.dead),
     settledLocked,
     handed,
+    delayed,
     givenBack,
     buried,
     unsettled: subtract(before.settled, settledAfter),

@@ -21,7 +21,11 @@ export function drawSettling(
     case 'acknowledge':
       return { verb, queue: lock.queue, request: drawPart(draw, lock, 0.2) }
     case 'release':
-      return { verb, queue: lock.queue, request: drawPart(draw, lock, 0.4) }
+      return {
+        verb,
+        queue: lock.queue,
+        request: { ...drawPart(draw, lock, 0.4), ...drawDelay(draw) },
+      }
     case 'deadLetter':
       return {
         verb,
@@ -43,6 +47,14 @@ export function drawSettling(
     default:
       return verb satisfies never
   }
+}
+
+/** In the drain all of these are over. */
+const delays = [0, 1, 1, 5, 40, 300]
+
+function drawDelay({ random }: Draw) {
+  if (random.chance(0.5)) return {}
+  return { delaySeconds: random.pick(delays), overtake: random.chance(0.5) }
 }
 
 function drawPart({ random }: Draw, lock: KnownLock, odds: number) {

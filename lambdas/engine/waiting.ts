@@ -1,0 +1,23 @@
+// What callers say and are told of items that were released with a delay.
+
+export type Delay = {
+  /** How long the items wait until they are back: 0, the default, to 86,400. Others wait behind them. */
+  readonly delaySeconds?: number | undefined
+  /** The others do not wait: pops of an exclusive queue pass by these items until then. */
+  readonly overtake?: boolean | undefined
+}
+
+/** Of a queue. */
+export type Waiting = {
+  /** Items that were released with a delay which is not over. */
+  readonly waitingCount: number
+  /** How long such items keep back the others from pops that do not compete, where they do. */
+  readonly blockedUntilMs?: number
+}
+
+/** Of an item. */
+export type ItemState = {
+  readonly state: 'ready' | 'locked' | 'waiting'
+  /** Of one that waits: when it is back. */
+  readonly retryAtMs?: number
+}
