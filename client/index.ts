@@ -130,6 +130,7 @@ export type {
   Json,
   KeyOptions,
   MatchOptions,
+  MoveOptions,
   PeekOptions,
   PopOptions,
   PushItem,
@@ -164,11 +165,13 @@ export type { RetryOptions } from './retry.ts'
 export type { AwsCredentials } from './sigv4.ts'
 export type {
   AcknowledgeResult,
+  CancelResult,
   Configuration,
   ConfigurationChange,
   Item,
   LaneState,
   Lock,
+  MoveResult,
   Page,
   PeekedItem,
   Popped,

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { LOCKS_PER_CALL_MAX, REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { described, itemIds, list, lockId, object, optional, text, ttlSeconds } from './fields.ts'
+import { described, lockedItemIds, list, lockId, object, optional, text, ttlSeconds } from './fields.ts'
 
-const oneLock = object({ lock_id: lockId(), ids: v.optional(itemIds()) })
+const oneLock = object({ lock_id: lockId(), ids: v.optional(lockedItemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
 
 export const acknowledgeCall = {
@@ -35,7 +35,7 @@ export const deadLetterCall = {
     ...small,
     schema: object({
       lock_id: lockId(),
-      ids: v.optional(itemIds()),
+      ids: v.optional(lockedItemIds()),
       reason: optional(text(0, REASON_CHARACTERS_MAX), 'Kept with the items.'),
     }),
   },
