@@ -166,7 +166,9 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   }
   if (after.head !== before.head) update.set(path('h'), after.head)
   if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
-  else comesBefore(update, path('f'), firstTakenOut(before, after))
+  const takenOut = after.frontier === before.frontier ? firstTakenOut(before, after) : undefined
+  // A claim that has come past it has locked it.
+  if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)
   if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
   if (begun) {
     // Its size says that the tail ends where it was seen to end: appends came from nobody else.
@@ -189,9 +191,4 @@ function firstTakenOut(before: Lane, after: Lane): number | undefined {
   const ahead = after.holes.filter(({ to }) => to > after.frontier)
   const first = subtract(ahead, before.holes).find(({ to }) => to > after.frontier)
   return first && Math.max(first.from, after.frontier)
-}
-
-/** A claim that has come past it has locked it. */
-function comesBefore(update: Expression, frontier: string, number: number | undefined): void {
-  if (number !== undefined) update.condition(`${frontier}<=${update.value(number)}`)
 }

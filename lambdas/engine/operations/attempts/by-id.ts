@@ -21,6 +21,14 @@ const HOLDS_FROM = 4
 /** Writes that end or fold what is over: a hundred items lie in a hundred locks at the most. */
 const EXTRAS_MAX = 12
 
+export const byIdCourse = {
+  // A record from memory cannot say that an item is locked or gone.
+  from: 'store',
+  attemptsMax: ATTEMPTS_MAX,
+  extrasMax: EXTRAS_MAX,
+  holdsFrom: HOLDS_FROM,
+} as const
+
 /** What a verb does to items that wait, those of one write at a time. */
 type Taking<R> = {
   readonly record: QueueRecord
@@ -57,14 +65,7 @@ export async function eachById<R>(
     await leaveDryQuietly(engine, after)
     return leftOf().length === 0 ? done(undefined) : again(await readRecord(engine, queue))
   }
-  const course = {
-    // A record from memory cannot say that an item is locked or gone.
-    from: 'store',
-    attemptsMax: ATTEMPTS_MAX,
-    extrasMax: EXTRAS_MAX,
-    holdsFrom: HOLDS_FROM,
-  } as const
-  await attempts<void>(engine, queue, course, (view) => {
+  await attempts<void>(engine, queue, byIdCourse, (view) => {
     const { record, nowMs } = view
     if (record === undefined) return answer(undefined)
     const left = leftOf()
