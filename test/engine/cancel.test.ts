@@ -62,7 +62,7 @@ describe('A cancel', () => {
     await queues.acknowledge(queue, { lockId: one.lock.id })
     await queues.release(queue, { lockId: two.lock.id })
     const never = `${at(0).split('-')[0]}-0-zz`
-    const other = 'epoch_99-0-0'
+    const other = 'epoch_99-0-5'
     const ids = [at(0), at(1), at(2), at(3), at(4), never, other, at(4)]
     expect(await cancelled(queues, queue, ids)).toBe(
       'gone gone gone locked cancelled gone gone cancelled',

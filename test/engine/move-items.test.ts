@@ -113,24 +113,30 @@ describe('A move to another priority', () => {
     expect((await popItems(queues, queue, { count: 100 })).items).toHaveLength(100)
   })
 
-  it('tells the new ids also if its answer was lost and others have pushed and sealed since.', async () => {
-    const { stage, queues, queue, at } = await holding(5)
-    await push(queues, queue, named('b', 1, 3))
-    let isLost = false
-    const other = stage.engine({
-      after: async ({ name }) => {
-        if (name !== 'UpdateCommand' || isLost) return
-        isLost = true
-        const texts = named('c', 30, 3).map(({ text }) => ({ text: text.padEnd(150), priority: 3 }))
-        await pushOneByOne(queues, queue, texts)
-        throw timedOut()
-      },
-    })
-    const { newIds } = await moved(other, queue, { ids: [at(1), at(3)], priority: 3 })
-    const { items } = await queues.browse(queue, { priority: 3, limit: 3 })
-    expect(textsOf(items)).toEqual(['"b0"', '"a1"', '"a3"'])
-    expect(newIds).toEqual(idsOf(items).slice(1))
-  })
+  it.each([2, 30])(
+    'tells the new ids also if its answer was lost and %i were pushed since.',
+    async (count) => {
+      const { stage, queues, queue, at } = await holding(5)
+      await push(queues, queue, named('b', 1, 3))
+      let isLost = false
+      const other = stage.engine({
+        after: async ({ name }) => {
+          if (name !== 'UpdateCommand' || isLost) return
+          isLost = true
+          const texts = named('c', count, 3).map(({ text }) => ({
+            text: text.padEnd(150),
+            priority: 3,
+          }))
+          await pushOneByOne(queues, queue, texts)
+          throw timedOut()
+        },
+      })
+      const { newIds } = await moved(other, queue, { ids: [at(1), at(3)], priority: 3 })
+      const { items } = await queues.browse(queue, { priority: 3, limit: 3 })
+      expect(textsOf(items)).toEqual(['"b0"', '"a1"', '"a3"'])
+      expect(newIds).toEqual(idsOf(items).slice(1))
+    },
+  )
 
   it('loses to a claim of the item, and says locked.', async () => {
     const { stage, queues, queue, at } = await holding(4)

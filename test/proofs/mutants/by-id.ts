@@ -5,6 +5,7 @@ const named = 'engine/core/named.ts'
 const fencedUpdate = 'engine/store/fenced-update.ts'
 const byId = 'engine/operations/attempts/by-id.ts'
 const cancelTest = 'test/engine/cancel.test.ts'
+const updateTest = 'test/engine/store/fenced-update.test.ts'
 const moveTest = 'test/engine/move-items.test.ts'
 
 /** Items that are taken out by their ids, wherever in their lanes they wait. */
@@ -18,7 +19,7 @@ export const byIdMutants: readonly Mutant[] = [
     test(cancelTest), simulation(300)),
   mutant('gap-behind-the-frontier-guards-it', '0037 a fold beside a gap compares no frontier behind it',
     [fencedUpdate, '.find(({ to }) => to > after.frontier)', '[0]'],
-    test(cancelTest, 'folded beside a gap')),
+    test(updateTest)),
   mutant('claim-runs-into-a-gap', '0037 a claim takes numbers in a row',
     ['engine/core/claim.ts', 'const end = first.to',
      'const end = (free.at(-1) as { to: number }).to'], test(cancelTest), simulation(300)),
@@ -44,7 +45,7 @@ export const byIdMutants: readonly Mutant[] = [
      'if (lane === was) continue'], test(moveTest), simulation(300)),
   mutant('move-into-a-full-tail', 'the tail has a cap for every append',
     [fencedUpdate, 'if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)', ''],
-    test(moveTest, 'tail')),
+    test(updateTest)),
   mutant('move-ignores-the-capacity', 'items are new to another queue',
     ['engine/operations/moving/move-items.ts', '{ capacityCounts: true }', '{ capacityCounts: false }'],
     test(moveTest)),
