@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import type { HttpErrorCode } from '../../lambdas/http/error-table.ts'
 import type { routes } from '../../lambdas/http/routes.ts'
 import * as answers from '../../lambdas/http/schemas/answers.ts'
+import * as byIdAnswers from '../../lambdas/http/schemas/by-id-answers.ts'
 import type { Call } from '../../lambdas/http/schemas/call.ts'
 import {
   browseCall,
@@ -241,7 +242,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'By their ids, each answered for itself: nothing is searched for or read. What a pop has locked stays; ' +
       'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
     call: cancelCall,
-    answer: answers.cancelled,
+    answer: byIdAnswers.cancelled,
     errors: [...queue, 'TOO_MANY_LOCKS'],
   },
   move: {
@@ -251,7 +252,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'To its end, in the order they have in the queue, each in one place at any time. They keep `pushed_at`, ' +
       'and get new ids. In another queue they count towards its capacity (docs/time.md).',
     call: moveCall,
-    answer: answers.moved,
+    answer: byIdAnswers.moved,
     errors: [
       ...queue,
       ...segments,

@@ -166,43 +166,6 @@ export const page = v.strictObject({
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })
 
-const itemResult = (results: readonly [string, ...string[]]) =>
-  v.strictObject({
-    id: described(v.string(), 'As it was sent.'),
-    result: described(
-      v.picklist(results),
-      '`gone`: popped, settled, dead, moved, or never there.',
-    ),
-  })
-
-export const cancelled = v.strictObject({
-  results: described(
-    v.array(itemResult(['cancelled', 'locked', 'gone'])),
-    'In the order of `ids`.',
-  ),
-})
-
-export const moved = v.strictObject({
-  results: described(
-    v.array(
-      v.union([
-        v.strictObject({
-          id: described(v.string(), 'As it was sent.'),
-          result: v.literal('moved'),
-          new_id: v.optional(
-            described(
-              v.string(),
-              'Its id from now on; left out if it was taken before anybody could see where it had come.',
-            ),
-          ),
-        }),
-        itemResult(['locked', 'gone']),
-      ]),
-    ),
-    'In the order of `ids`.',
-  ),
-})
-
 export const purged = v.strictObject({ success, items_purged: count('How many items.') })
 
 export const redriven = v.strictObject({

@@ -2,7 +2,16 @@ import * as v from 'valibot'
 import { LOCKS_PER_CALL_MAX, REASON_CHARACTERS_MAX } from '../../engine/core/limits.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { described, lockedItemIds, list, lockId, object, optional, text, ttlSeconds } from './fields.ts'
+import {
+  described,
+  list,
+  lockedItemIds,
+  lockId,
+  object,
+  optional,
+  text,
+  ttlSeconds,
+} from './fields.ts'
 
 const oneLock = object({ lock_id: lockId(), ids: v.optional(lockedItemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
