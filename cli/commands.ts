@@ -12,6 +12,8 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => erased((await import('./commands/export.ts')).exportItems),
   import: async () => erased((await import('./commands/import.ts')).importItems),
   config: async () => erased((await import('./commands/config.ts')).config),
+  cancel: async () => erased((await import('./commands/cancel.ts')).cancel),
+  move: async () => erased((await import('./commands/move.ts')).move),
   redrive: async () => erased((await import('./commands/redrive.ts')).redrive),
   purge: async () => erased((await import('./commands/purge.ts')).purge),
   'queue-config': async () => erased((await import('./commands/queue-config.ts')).queueConfig),

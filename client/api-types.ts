@@ -409,6 +409,10 @@ export type BrowseParameters = {
   readonly priority?: number
   /** How many at most. Default 20. */
   readonly limit?: number
+  /** The id of an item: the first page begins with it, or where it was. Default: the front, or the end. */
+  readonly from?: string
+  /** `newest` begins at the end and goes against the order of pops. Default `oldest`. */
+  readonly order?: 'oldest' | 'newest'
   /** Goes on where an earlier page ended. */
   readonly cursor?: string
 }
@@ -519,12 +523,59 @@ export type ConfigureAnswer = ConfigurationAnswer
 /** Take a queue’s own configuration away. */
 export type UnconfigureAnswer = ConfigurationAnswer
 
+export type CancelBody = {
+  /** Of items that wait, as the push gave them. */
+  readonly ids: readonly string[]
+}
+
+/** Take back up to 100 items that wait. */
+export type CancelAnswer = {
+  /** In the order of `ids`. */
+  readonly results: readonly {
+    /** As it was sent. */
+    readonly id: string
+    /** `gone`: popped, settled, dead, moved, or never there. */
+    readonly result: 'cancelled' | 'locked' | 'gone'
+  }[]
+}
+
+export type MoveBody = {
+  /** Of items that wait, as the push gave them. */
+  readonly ids: readonly string[]
+  /** Where they go. Default: each keeps its own. */
+  readonly priority?: number
+  /** Where they go, with that priority or their own. Default: they stay in this queue. */
+  readonly queue?: string
+}
+
+/** Move up to 100 items that wait to another priority or queue. */
+export type MoveAnswer = {
+  /** In the order of `ids`. */
+  readonly results: readonly (
+    | {
+        /** As it was sent. */
+        readonly id: string
+        readonly result: 'moved'
+        /** Its id from now on; left out if it was taken before anybody could see where it had come. */
+        readonly new_id?: string
+      }
+    | {
+        /** As it was sent. */
+        readonly id: string
+        /** `gone`: popped, settled, dead, moved, or never there. */
+        readonly result: 'locked' | 'gone'
+      }
+  )[]
+}
+
 export type PurgeBody = {
   /** Only this priority. Default: all. */
   readonly priority?: number
+  /** Only these items, locked ones too; not with `priority`. */
+  readonly ids?: readonly string[]
 }
 
-/** Remove all items, or all of one priority. */
+/** Remove all items, all of one priority, or those named. */
 export type PurgeAnswer = {
   readonly success: true
   /** How many items. */
@@ -534,6 +585,8 @@ export type PurgeAnswer = {
 export type RedriveBody = {
   /** How many items at most. Default 1,000. */
   readonly limit?: number
+  /** Only these items; not with `limit`. */
+  readonly ids?: readonly string[]
 }
 
 /** Move dead-lettered items back to where they came from. */
@@ -541,7 +594,7 @@ export type RedriveAnswer = {
   readonly success: true
   /** How many items. */
   readonly items_redriven: number
-  /** Locked ones, ones pushed by hand, ones beyond `limit`. */
+  /** Locked ones, ones pushed by hand, ones beyond `limit` or not in `ids`. */
   readonly items_left: number
 }
 

@@ -131,6 +131,7 @@ export type {
   Json,
   KeyOptions,
   MatchOptions,
+  MoveOptions,
   PeekOptions,
   PopOptions,
   PushItem,
@@ -166,11 +167,13 @@ export type { RetryOptions } from './retry.ts'
 export type { AwsCredentials } from './sigv4.ts'
 export type {
   AcknowledgeResult,
+  CancelResult,
   Configuration,
   ConfigurationChange,
   Item,
   LaneState,
   Lock,
+  MoveResult,
   Page,
   PeekedItem,
   Popped,

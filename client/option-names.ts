@@ -44,9 +44,10 @@ const pop: First<'pop'> = {
 }
 const deadLetter: Second<'deadLetter'> = { reason: 0, ...settle }
 const inspect: First<'inspect'> = { consistent: 0, oldest: 0, ...call }
-const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, ...call }
-const purge: First<'purge'> = { priority: 0, ...call }
-const redrive: First<'redrive'> = { limit: 0, ...call }
+const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 0, ...call }
+const move: Second<'move'> = { priority: 0, queue: 0, ...call }
+const purge: First<'purge'> = { priority: 0, ids: 0, ...call }
+const redrive: First<'redrive'> = { limit: 0, ids: 0, ...call }
 
 /** By verb. */
 export const optionNames = {
@@ -61,6 +62,8 @@ export const optionNames = {
   inspect,
   peek,
   configuration: call,
+  cancel: call,
+  move,
   purge,
   redrive,
 }

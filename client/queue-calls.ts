@@ -2,14 +2,17 @@
 
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import { ID_RULE } from '../lambdas/foundation/shared/queue-id.ts'
+import { camelCased } from '../lambdas/foundation/shared/wire-names.ts'
 import type {
   AcknowledgeAnswer,
   BrowseAnswer,
+  CancelAnswer,
   ConfigurationAnswer,
   ConfigureAnswer,
   DeadLetterAnswer,
   ExtendLockAnswer,
   InspectAnswer,
+  MoveAnswer,
   PopAnswer,
   PurgeAnswer,
   RedriveAnswer,
@@ -123,8 +126,9 @@ export function queueCalls<T>(
       const { body, etag } = await get('inspect', '', { consistent, oldest }, options)
       return stateOf(body as InspectAnswer, etag)
     },
-    async peek({ priority, limit, cursor, ...options } = {}) {
-      const { body, text } = await get('peek', '/items', { priority, limit, cursor }, options)
+    async peek({ priority, limit, cursor, from, order, ...options } = {}) {
+      const query = { priority, limit, cursor, from, order }
+      const { body, text } = await get('peek', '/items', query, options)
       return pageOf<T>(body as BrowseAnswer, text)
     },
     async configuration(options = {}) {
@@ -150,12 +154,19 @@ export function queueCalls<T>(
       })
       return configurationOf(body as UnconfigureAnswer, etag)
     },
-    async purge({ priority, ...options } = {}) {
-      const body = await settle<PurgeAnswer>('purge', 'purge', { priority }, options)
+    async cancel(ids, options = {}) {
+      return (await settle<CancelAnswer>('cancel', 'cancel', { ids }, options)).results
+    },
+    async move(ids, { priority, queue, ...options }) {
+      const body = await settle<MoveAnswer>('move', 'move', { ids, priority, queue }, options)
+      return camelCased(body.results)
+    },
+    async purge({ priority, ids, ...options } = {}) {
+      const body = await settle<PurgeAnswer>('purge', 'purge', { priority, ids }, options)
       return { itemsPurged: body.items_purged }
     },
-    async redrive({ limit, ...options } = {}) {
-      const body = await settle<RedriveAnswer>('redrive', 'redrive', { limit }, options)
+    async redrive({ limit, ids, ...options } = {}) {
+      const body = await settle<RedriveAnswer>('redrive', 'redrive', { limit, ids }, options)
       return { itemsRedriven: body.items_redriven, itemsLeft: body.items_left }
     },
   }

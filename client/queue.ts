@@ -2,9 +2,11 @@ import type { Consumed, ConsumeOptions, Handler } from './consume/options.ts'
 import type { RawJson } from './raw-json.ts'
 import type {
   AcknowledgeResult,
+  CancelResult,
   Configuration,
   ConfigurationChange,
   Item,
+  MoveResult,
   Page,
   PeekedItem,
   Popped,
@@ -90,6 +92,16 @@ export type PeekOptions = CallOptions & {
   /** 1–100, default 20. */
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
+  /** The id of an item: the first page begins with it, or where it was. */
+  readonly from?: string | undefined
+  /** `newest` begins at the end and goes against the order of pops. Default `oldest`. */
+  readonly order?: 'oldest' | 'newest' | undefined
+}
+
+/** Where items go: another priority, another queue, or both. Each keeps the one that is not named. */
+export type MoveOptions = CallOptions & {
+  readonly priority?: number | undefined
+  readonly queue?: string | undefined
 }
 
 /** An earlier call with the same idempotency key had pushed; this one changed nothing. */
@@ -151,12 +163,26 @@ export interface Queue<T = Json> {
   configure(change: ConfigurationChange, options?: MatchOptions): Promise<Configuration>
   /** Takes its own settings away; answers what applies then: those of its prefix, or the default. */
   unconfigure(options?: MatchOptions): Promise<Configuration>
+  /**
+   * Takes back up to 100 items that wait, in the order of the ids. After a lost answer another try says `gone`
+   * of those that the first has cancelled.
+   */
+  cancel(ids: readonly string[], options?: CallOptions): Promise<readonly CancelResult[]>
+  /** Moves up to 100 items that wait to the end of another lane, in their order; they get new ids. */
+  move(ids: readonly string[], options: MoveOptions): Promise<readonly MoveResult[]>
+  /** `ids`: these items and no others. */
   purge(
-    options?: CallOptions & { readonly priority?: number | undefined },
+    options?: CallOptions & {
+      readonly priority?: number | undefined
+      readonly ids?: readonly string[] | undefined
+    },
   ): Promise<{ readonly itemsPurged: number }>
   /** On a dead-letter queue. */
   redrive(
-    options?: CallOptions & { readonly limit?: number | undefined },
+    options?: CallOptions & {
+      readonly limit?: number | undefined
+      readonly ids?: readonly string[] | undefined
+    },
   ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
   /** Works the queue until its signal is aborted. */
   consume(handler: Handler<T>, options?: ConsumeOptions<T>): Promise<Consumed>

@@ -59,6 +59,20 @@ export type AcknowledgeResult =
       readonly retryable: boolean
     }
 
+export type CancelResult = {
+  readonly id: string
+  readonly result: 'cancelled' | 'locked' | 'gone'
+}
+
+export type MoveResult =
+  | {
+      readonly id: string
+      readonly result: 'moved'
+      /** Absent if the item was taken before anybody could see where it had come. */
+      readonly newId?: string
+    }
+  | { readonly id: string; readonly result: 'locked' | 'gone' }
+
 /** How many calls of one kind a queue takes; beyond it they are refused with `RATE_LIMITED`. */
 export type QueueLimit = CamelCased<NonNullable<ConfigureBody['push_limit']>>
 

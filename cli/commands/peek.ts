@@ -1,7 +1,8 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { PoppedItem } from '../../lambdas/engine/queues.ts'
 import { isDeadLetterQueue } from '../../lambdas/foundation/queue-id.ts'
-import { integer } from '../arguments/option-table.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
+import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -40,6 +41,8 @@ export const peek = command({
   words: [queueWord],
   options: {
     priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+    from: text('ID', 'begin with this item'),
+    newest: flag('begin at the end'),
     limit: integer('N', 1, LIMIT_MAX, `how many at most; ${LIMIT_STANDARD} is the default`),
   },
   notes: [
@@ -48,18 +51,21 @@ export const peek = command({
   examples: [
     'pushpop peek orders',
     'pushpop peek orders-deadletter',
+    'pushpop peek orders --newest --limit 5',
     'pushpop peek orders --priority 5 --limit 500 --json',
   ],
   async run(context) {
     const { given, words, io, isJson, interrupt, print, tell, target } = context
     const [queue = ''] = words
-    const { limit = LIMIT_STANDARD, priority } = given
+    const { limit = LIMIT_STANDARD, priority, from } = given
+    const order = given.newest ? ('newest' as const) : undefined
+    const asked = { limit, priority, ...present({ from, order }) }
     const width = io.stdout.isTTY ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
     const isDeadLetters = isDeadLetterQueue(queue)
     const rows: string[][] = []
     let shown = 0
     let isMore = false
-    for await (const { items, cursor } of pagesOf(await target(), queue, { limit, priority })) {
+    for await (const { items, cursor } of pagesOf(await target(), queue, asked)) {
       if (interrupt.aborted) throw interrupted('Stopped.')
       for (const item of items) {
         if (isJson) await print(itemLine(item))

@@ -1,9 +1,11 @@
 import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
+import { idsGiven, idsOption } from '../arguments/item-ids.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { oneOf, queueOrPrefix } from '../arguments/queue-or-prefix.ts'
 import { type Context, command } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { wrongUsage } from '../failure.ts'
 import { idsOf, overPrefix } from '../queues/over-prefix.ts'
 import type { Listed, Target } from '../target/target.ts'
 import { counted } from '../terminal/amounts.ts'
@@ -11,6 +13,7 @@ import { checkAskable, confirm } from '../terminal/confirm.ts'
 
 const options = {
   priority: integer('N', 0, PRIORITY_MAX, 'only these'),
+  ids: idsOption('only these items, up to 100; with a queue, and without --priority'),
   prefix: text('P', 'all queues whose ids begin with P, dead-letter queues too'),
   yes: flag('do not ask; needed where there is no terminal'),
 } as const
@@ -29,11 +32,15 @@ export const purge = command({
   examples: [
     'pushpop purge orders',
     'pushpop purge orders --priority 9 --yes',
+    'pushpop purge orders --ids x7Gh2kQz-0-0,x7Gh2kQz-0-1',
     'pushpop purge --prefix tenant-7.',
   ],
   async run(context): Promise<ExitCode> {
     const { given, io, target } = context
     const which = oneOf('purge', context.words, given.prefix)
+    if (given.ids !== undefined && (which.kind === 'prefix' || given.priority !== undefined)) {
+      throw wrongUsage('Cannot purge because --ids goes with a queue, and without --priority')
+    }
     const shown = which.kind === 'queue' ? which.name : `--prefix ${JSON.stringify(which.name)}`
     if (!given.yes) checkAskable(io, `purge ${shown}`)
     const queues = await target()
@@ -46,12 +53,14 @@ export const purge = command({
 async function purgeOne(context: Run, queues: Target, queue: string): Promise<ExitCode> {
   const { given, isJson, print, tell, paint } = context
   const { priority, yes } = given
+  const ids = idsGiven(given.ids)
   if (!yes) {
     const { count, lanes } = await queues.inspect(queue)
     const lane = lanes.find((one) => one.priority === priority)
     const some = priority === undefined ? count : (lane?.count ?? 0)
     const which = priority === undefined ? '' : ` of priority ${priority}`
-    tell(`This deletes ${counted(some, 'item')}${which} of ${paint('bold', queue)} for good.`)
+    const amount = ids === undefined ? some : Math.min(some, ids.length)
+    tell(`This deletes ${counted(amount, 'item')}${which} of ${paint('bold', queue)} for good.`)
     await confirm(context, {
       question: `Type the queue's name to go on: `,
       expected: queue,
@@ -59,7 +68,7 @@ async function purgeOne(context: Run, queues: Target, queue: string): Promise<Ex
       undone: 'Nothing was deleted',
     })
   }
-  const { itemsPurged } = await queues.purge(queue, present({ priority }))
+  const { itemsPurged } = await queues.purge(queue, present({ priority, ids }))
   if (isJson) await print(JSON.stringify({ queue, items_purged: itemsPurged }))
   else tell(`Deleted ${counted(itemsPurged, 'item')} of ${queue}.`)
   return exitCodes.done

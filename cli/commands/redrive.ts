@@ -4,11 +4,12 @@ import {
   isDeadLetterQueue,
   originOf,
 } from '../../lambdas/foundation/queue-id.ts'
+import { idsGiven, idsOption } from '../arguments/item-ids.ts'
 import { integer, text } from '../arguments/option-table.ts'
 import { oneOf, queueOrPrefix } from '../arguments/queue-or-prefix.ts'
 import { type Context, command } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { interrupted } from '../failure.ts'
+import { interrupted, wrongUsage } from '../failure.ts'
 import { idsOf, overPrefix } from '../queues/over-prefix.ts'
 import type { Target } from '../target/target.ts'
 import { counted } from '../terminal/amounts.ts'
@@ -18,6 +19,7 @@ const LIMIT_MAX = 1_000_000_000
 
 const options = {
   limit: integer('N', 1, LIMIT_MAX, 'how many at most; with --prefix, of each queue'),
+  ids: idsOption('only these items, up to 100; with a queue, and without --limit'),
   prefix: text('P', 'the dead letters of all queues whose ids begin with P'),
 } as const
 
@@ -36,11 +38,15 @@ export const redrive = command({
   examples: [
     'pushpop redrive orders',
     'pushpop redrive orders-deadletter --limit 10',
+    'pushpop redrive orders --ids x7Gh2kQz-0-2s',
     'pushpop redrive --prefix tenant-7.',
   ],
   async run(context): Promise<ExitCode> {
     const { given, words, target } = context
     const which = oneOf('redrive', words, given.prefix)
+    if (given.ids !== undefined && (which.kind === 'prefix' || given.limit !== undefined)) {
+      throw wrongUsage('Cannot redrive because --ids goes with a queue, and without --limit')
+    }
     const queues = await target()
     if (which.kind === 'queue') return redriveOne(context, queues, which.name)
     return overPrefix(context, {
@@ -72,9 +78,13 @@ async function redriveOne(context: Run, queues: Target, word: string): Promise<E
   const { given, io, isJson, interrupt, print, tell } = context
   const queue = isDeadLetterQueue(word) ? word : deadLetterQueueOf(word)
   const bar = progressBarOn(io.stderr, 'Redriving')
-  const moved = await redriveFrom(context, queues, queue, ({ itemsRedriven: some, itemsLeft }) =>
-    bar.at(some, some + itemsLeft, counted(some, 'item')),
-  ).finally(() => bar.clear())
+  const ids = idsGiven(given.ids)
+  const moved =
+    ids === undefined
+      ? await redriveFrom(context, queues, queue, ({ itemsRedriven: some, itemsLeft }) =>
+          bar.at(some, some + itemsLeft, counted(some, 'item')),
+        ).finally(() => bar.clear())
+      : await queues.redrive(queue, { ids })
   const { itemsRedriven, itemsLeft } = moved
   const sentence = `Moved ${counted(itemsRedriven, 'item')} back to ${originOf(queue)}`
   if (interrupt.aborted) throw interrupted(`Stopped. ${sentence}.`)
@@ -84,7 +94,7 @@ async function redriveOne(context: Run, queues: Target, word: string): Promise<E
     tell(`${sentence}: ${queue} is empty, or there is no such queue.`)
   } else {
     const isLimit = given.limit !== undefined && itemsRedriven >= given.limit
-    const why = isLimit ? '' : ' (locked, or pushed there by hand)'
+    const why = isLimit || ids !== undefined ? '' : ' (locked, or pushed there by hand)'
     tell(
       itemsLeft === 0 ? `${sentence}.` : `${sentence}; ${counted(itemsLeft, 'item')} left${why}.`,
     )

@@ -61,6 +61,8 @@ export function openHttpTarget(
     extend: (queue, { lockId, ttlSeconds }) => queueOf(queue).extend(lockId, ttlSeconds),
     release: (queue, { lockId, ...options }) => queueOf(queue).release(lockId, options),
     browse: (queue, request) => queueOf(queue).peek(request),
+    cancel: (queue, ids) => queueOf(queue).cancel(ids),
+    move: (queue, { ids, ...where }) => queueOf(queue).move(ids, where),
     purge: (queue, request) => queueOf(queue).purge(request),
     redrive: (queue, request) => queueOf(queue).redrive(request),
     configuration: async (queue) => configured(await queueOf(queue).configuration()),

@@ -8,7 +8,16 @@ import type { Pushed, PushRequest, QueueState, Queues } from '../../lambdas/engi
  */
 export type Target = Pick<
   Queues,
-  'pop' | 'acknowledge' | 'acknowledgeMany' | 'extend' | 'release' | 'browse' | 'purge' | 'redrive'
+  | 'pop'
+  | 'acknowledge'
+  | 'acknowledgeMany'
+  | 'extend'
+  | 'release'
+  | 'browse'
+  | 'cancel'
+  | 'move'
+  | 'purge'
+  | 'redrive'
 > & {
   /** `respondAsync`: into the inbox of a service that has one, and into the queue where there is none. */
   push(

@@ -27,6 +27,8 @@ const unitsOf: Readonly<Record<Operation, Units>> = {
   extendLock: { write: 1, read: 0 },
   release: { write: 1, read: 1 },
   deadLetter: { write: 9, read: 2 },
+  cancel: { write: 1, read: 1 },
+  move: { write: 2, read: 1 },
   redrive: { write: 9, read: 2 },
   purge: { write: 2, read: 1 },
   configure: { write: 1, read: 1 },

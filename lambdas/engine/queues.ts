@@ -9,6 +9,7 @@ import {
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
+import { moveItems } from './operations/moving/move-items.ts'
 import { redrive } from './operations/moving/redrive.ts'
 import { popOrWait } from './operations/popping/wait.ts'
 import { apply } from './operations/pushing/apply.ts'
@@ -16,6 +17,7 @@ import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
+import { cancel } from './operations/settling/cancel.ts'
 import { extend } from './operations/settling/extend.ts'
 import { purge } from './operations/settling/purge.ts'
 import { deadLetter, release } from './operations/settling/settle.ts'
@@ -52,6 +54,8 @@ export function createQueues(options: QueuesOptions): Queues {
     patterns: () => queuePatterns(engine),
     configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
     deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
+    cancel: (queue, ids) => cancel(engine, queue, ids),
+    move: (queue, request) => moveItems(engine, queue, request),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),

@@ -1,4 +1,5 @@
 import type { ApplyingVerbs } from './applying-verbs.ts'
+import type { ByIdVerbs } from './by-id-verbs.ts'
 import type { ConfiguringVerbs } from './configuring-verbs.ts'
 import type { Configuration } from './core/configuration.ts'
 import type { DeadLetter } from './core/entry.ts'
@@ -12,15 +13,16 @@ import type { WakingVerbs } from './waking-verbs.ts'
 // What callers of the engine ask for, and what they get.
 
 export type * from './applying-verbs.ts'
+export type * from './by-id-verbs.ts'
 export type * from './configuring-verbs.ts'
 export type * from './waking-verbs.ts'
-export type { LaneState, PopRequest, PushItem, PushRequest, TransactItem }
+export type { ItemState, LaneState, PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues extends ConfiguringVerbs, ApplyingVerbs, WakingVerbs {
+export interface Queues extends ConfiguringVerbs, ApplyingVerbs, ByIdVerbs, WakingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
   flush(): Promise<void>
@@ -53,14 +55,6 @@ export interface Queues extends ConfiguringVerbs, ApplyingVerbs, WakingVerbs {
   ): Promise<{ readonly itemsDeadLettered: number; readonly deadLetterQueue: string }>
   inspect(queue: string, request?: InspectRequest): Promise<QueueState>
   browse(queue: string, request?: BrowseRequest): Promise<BrowsePage>
-  purge(
-    queue: string,
-    request?: { readonly priority?: number | undefined },
-  ): Promise<{ readonly itemsPurged: number }>
-  redrive(
-    deadLetterQueue: string,
-    request?: { readonly limit?: number | undefined },
-  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
   list(request?: ListRequest): Promise<QueuePage>
   /** Seals, offloads, recalls, trims and dead-letters what the record says is due. */
   housekeep(queue: string, request?: HousekeepRequest): Promise<HousekeepReport>
@@ -147,6 +141,10 @@ export type BrowseRequest = {
   readonly priority?: number | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
+  /** Begins at this item, or where it was. */
+  readonly from?: string | undefined
+  /** `newest`: from the end, against the order of pops. */
+  readonly order?: 'oldest' | 'newest' | undefined
 }
 export type BrowsePage = {
   readonly items: readonly (PoppedItem & ItemState)[]

@@ -37,6 +37,8 @@ export const routes = [
   route('configuration', 'GET', '/queue/{id}/config', 'Inspect', 'inspect'),
   route('configure', 'PUT', '/queue/{id}/config', 'Manage', 'manage'),
   route('unconfigure', 'DELETE', '/queue/{id}/config', 'Manage', 'manage'),
+  route('cancel', 'POST', '/queue/{id}/cancel', 'Manage', 'manage'),
+  route('move', 'POST', '/queue/{id}/move', 'Manage', 'manage'),
   route('purge', 'POST', '/queue/{id}/purge', 'Manage', 'manage'),
   route('redrive', 'POST', '/queue/{id}/redrive', 'Manage', 'manage'),
   route('list', 'GET', '/queues', 'Inspect', 'inspect'),

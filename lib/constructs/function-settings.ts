@@ -69,7 +69,7 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
   },
   Manage: {
     file: 'manage.ts',
-    description: 'PushPop: configures, purges and redrives queues',
+    description: 'PushPop: configures and purges queues; cancels, moves and redrives items',
     memoryMb: REQUEST_MB,
     timeoutSeconds: REQUEST_SECONDS,
   },

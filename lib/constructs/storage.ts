@@ -111,7 +111,7 @@ export class Storage extends Construct {
     return this.grant(grantee, storageAccess.Inspect)
   }
 
-  /** To configure, purge and redrive by the engine. */
+  /** To configure, cancel, move, purge and redrive by the engine. */
   grantManage(grantee: IGrantable): Grant {
     return this.grant(grantee, storageAccess.Manage)
   }

@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import type { HttpErrorCode } from '../../lambdas/http/error-table.ts'
 import type { routes } from '../../lambdas/http/routes.ts'
 import * as answers from '../../lambdas/http/schemas/answers.ts'
+import * as byIdAnswers from '../../lambdas/http/schemas/by-id-answers.ts'
 import type { Call } from '../../lambdas/http/schemas/call.ts'
 import {
   browseCall,
@@ -14,8 +15,10 @@ import {
   queuePatternsCall,
 } from '../../lambdas/http/schemas/inspect.ts'
 import {
+  cancelCall,
   configureCall,
   configureQueuePatternsCall,
+  moveCall,
   purgeCall,
   redriveCall,
   unconfigureCall,
@@ -181,7 +184,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   browse: {
     tag: 'Inspection',
     summary: 'The next items, without taking them',
-    description: 'In pop order, a page at a time, locked ones included.',
+    description:
+      'In pop order or, with `order=newest`, from the end against it; a page at a time, locked ones included.',
     call: browseCall,
     answer: answers.page,
     errors: [...queue, ...segments, 'INVALID_PRIORITY'],
@@ -236,13 +240,40 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     hasEtag: true,
     errors: [...store, 'BUSY', 'VERSION_MISMATCH'],
   },
+  cancel: {
+    tag: 'Management',
+    summary: 'Take back up to 100 items that wait',
+    description:
+      'By their ids, each answered for itself: nothing is searched for or read. What a pop has locked stays; ' +
+      'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
+    call: cancelCall,
+    answer: byIdAnswers.cancelled,
+    errors: [...queue, 'TOO_MANY_LOCKS'],
+  },
+  move: {
+    tag: 'Management',
+    summary: 'Move up to 100 items that wait to another priority or queue',
+    description:
+      'To its end, in the order they have in the queue, each in one place at any time. They keep `pushed_at`, ' +
+      'and get new ids. In another queue they count towards its capacity (docs/time.md).',
+    call: moveCall,
+    answer: byIdAnswers.moved,
+    errors: [
+      ...queue,
+      ...segments,
+      'INVALID_PRIORITY',
+      'QUEUE_FULL',
+      'TOO_MANY_LOCKS',
+      'TOO_MANY_PRIORITIES',
+    ],
+  },
   purge: {
     tag: 'Management',
-    summary: 'Remove all items, or all of one priority',
+    summary: 'Remove all items, all of one priority, or those named',
     description: 'Locks on them are dropped. What is pushed meanwhile stays.',
     call: purgeCall,
     answer: answers.purged,
-    errors: [...queue, 'INVALID_PRIORITY'],
+    errors: [...queue, 'INVALID_PRIORITY', 'TOO_MANY_LOCKS'],
   },
   redrive: {
     tag: 'Management',

@@ -253,6 +253,8 @@ export const expectedEvents: readonly Expected[] = [
   }),
   http('redrive', 'Manage', 200, { success: true, items_redriven: 2, items_left: 0 }),
   refused(['redrive', { id: 'orders' }], 'Manage', 400, 'INVALID_QUEUE_ID'),
+  http('cancel', 'Manage', 200, { results: [{ id: 'x7Gh2kQz-0-0', result: 'gone' }] }),
+  http('move', 'Manage', 200, { results: [{ id: 'x7Gh2kQz-0-0', result: 'gone' }] }),
   http('purge', 'Manage', 200, { success: true, items_purged: 2 }),
   http('unconfigure', 'Manage', 200, { source: { from: 'default' } }),
 

@@ -2,7 +2,7 @@ import { toRecall } from './housekeeping.ts'
 import { CLAIM_BLIND_ITEMS, IN_FLIGHT_MAX, LANES_AHEAD_NAMED } from './limits.ts'
 import { standingOf } from './lock-standing.ts'
 import type { PopCommand } from './pop.ts'
-import { endOf, freeIn, lanesInOrder, type QueueRecord } from './record.ts'
+import { freeIn, lanesInOrder, type QueueRecord } from './record.ts'
 import { isPatient } from './timers.ts'
 
 /**
@@ -57,10 +57,12 @@ export function planClaim(
       ahead.push(priority)
       continue
     }
-    const end = endOf(lane)
-    if (free.length > 1 || first.from !== lane.frontier) return undefined
+    // It takes numbers in a row: up to the first that was taken out by its id, ahead of the frontier.
+    const end = first.to
+    if (first.from !== lane.frontier) return undefined
     const count = Math.min(command.count, end - lane.frontier)
     const wantsMore = count < command.count
+    if (wantsMore && free.length > 1) return undefined
     if (wantsMore && lanes.slice(index + 1).some(([, other]) => freeIn(record, other).length > 0)) {
       return undefined
     }

@@ -30,6 +30,8 @@ export type Guards = {
   readonly inFlightMax?: number | undefined
   /** Room must be left for so many items. */
   readonly roomMin?: number | undefined
+  /** The tails may not be larger than this before the write, which appends to one. */
+  readonly tailBytesMax?: number | undefined
 }
 
 export type FencedChange = {
@@ -114,7 +116,9 @@ function pruneTails(before: QueueRecord, draft: QueueRecord): QueueRecord {
     if (lane !== before.lanes.get(priority)) left -= 2 * PRUNE_ENTRY_BYTES
   }
   for (const [priority, lane] of draft.lanes) {
-    if (lane === before.lanes.get(priority)) continue
+    const was = before.lanes.get(priority)
+    // One update cannot take entries from a list and append to it.
+    if (lane === was || lane.tail.length > (was?.tail.length ?? 0)) continue
     const entriesMax = Math.floor(left / PRUNE_ENTRY_BYTES) - 1
     if (entriesMax <= 0) break
     const pruned = pruneTail(lane, entriesMax)

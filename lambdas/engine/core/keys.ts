@@ -73,7 +73,7 @@ export const seatsKey: Key = { pk: 'waiting', sk: 'seats' }
 /** Of a segment or of a batch: no queue id has a slash. */
 export const queueOfObjectKey = (key: string): string => key.slice(0, key.indexOf('/'))
 
-type ItemPlace = {
+export type ItemPlace = {
   readonly epoch: string
   readonly priority: number
   readonly sequence: number

@@ -20,6 +20,9 @@ export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
  */
 export const IN_FLIGHT_MAX = 2_000
 
+/** The same beside what calls with ids take from the middle of a queue: the other half is left to locks. */
+export const BY_ID_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
+
 /** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
 export const LANES_MAX = 1_000
 
@@ -105,6 +108,8 @@ export const LANES_PER_APPEND = 40
 export const KEYS_PER_APPEND = 25
 /** Lanes that one fenced write changes (24 bytes of expression each, and twice that at worst). */
 export const LANES_PER_WRITE = 80
+/** Lanes that one write takes named items from: four attributes and a condition of each, some 80 bytes. */
+export const LANES_PER_CALL_BY_ID = 40
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */
 export const CLAIM_BLIND_ITEMS = 8
 

@@ -71,6 +71,15 @@ export function* numbersOf(ranges: Ranges): Generator<number> {
   for (const { from, to } of ranges) for (let n = from; n < to; n += 1) yield n
 }
 
+/** The last `count` numbers, the last of them first. */
+export function lastNumbers(ranges: Ranges, count: number): number[] {
+  const numbers: number[] = []
+  for (const { from, to } of [...ranges].reverse()) {
+    for (let n = to - 1; n >= from && numbers.length < count; n -= 1) numbers.push(n)
+  }
+  return numbers
+}
+
 /** From [from, to, from, to, …], as rows hold them. */
 export function unflatten(numbers: readonly number[] | undefined): Ranges {
   if (numbers === undefined) return none

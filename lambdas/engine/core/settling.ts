@@ -28,6 +28,8 @@ function settleInLane(lane: Lane, settled: Ranges): Lane {
   return {
     ...lane,
     head,
+    // Items that were taken out by their ids lie ahead of it.
+    frontier: Math.max(lane.frontier, head),
     holes: reached ? holes.slice(1) : holes,
     deliveries: without(lane.deliveries, settled),
     dead: without(lane.dead, settled),

@@ -1,4 +1,3 @@
-import { QueueError } from '../../foundation/errors.ts'
 import { isReference, pushedAtMsOf, spanOf } from './entry.ts'
 import { doneLocks } from './locks.ts'
 import { countOf, intersect, none, normalised, type Ranges, subtract } from './ranges.ts'
@@ -154,44 +153,4 @@ function entryAt(lane: Lane, wanted: number): string | undefined {
     sequence += spanOf(entry)
   }
   return undefined
-}
-
-/** Where a page of browsing goes on: this lane, from this number. */
-export type BrowsePlace = {
-  readonly priority: number
-  readonly epoch: string
-  readonly sequence: number
-}
-
-export const encodeCursor = ({ priority, epoch, sequence }: BrowsePlace): string =>
-  Buffer.from(`${priority}.${epoch}.${sequence}`).toString('base64url')
-
-export function decodeCursor(cursor: string): BrowsePlace {
-  const form = /^(\d{1,10})\.([A-Za-z0-9_~]{8})\.(\d{1,12})$/
-  const match = form.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
-  if (match === null) throw badCursor()
-  return { priority: Number(match[1]), epoch: match[2] as string, sequence: Number(match[3]) }
-}
-
-export const badCursor = (): QueueError =>
-  new QueueError('INVALID_PARAMETER', 'cursor must be one that an earlier page gave', {
-    field: 'cursor',
-  })
-
-/** The lanes that a page reads, each from where the cursor says. */
-export function lanesFrom(
-  record: QueueRecord,
-  priority: number | undefined,
-  place: BrowsePlace | undefined,
-): { priority: number; lane: Lane; from: number }[] {
-  const lanes = lanesInOrder(record).filter(
-    ([p]) =>
-      (priority === undefined || p === priority) && (place === undefined || p >= place.priority),
-  )
-  return lanes.map(([p, lane]) => ({
-    priority: p,
-    lane,
-    // A lane made anew since then is read from its head.
-    from: p === place?.priority && lane.epoch === place.epoch ? place.sequence : 0,
-  }))
 }

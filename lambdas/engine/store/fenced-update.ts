@@ -1,6 +1,7 @@
 import type { Expression } from '../../foundation/expression.ts'
 import { encodeEnded } from '../core/ended-locks.ts'
 import type { FencedChange, Guards } from '../core/fence.ts'
+import { subtract } from '../core/ranges.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
 import { encodeConfiguration } from '../core/stored-configuration.ts'
 import { encodeLaneOptions } from '../core/stored-lane.ts'
@@ -139,6 +140,7 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
   if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
   if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)
+  if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)
   if (guards.checkAtAfterMs !== undefined) {
     update.condition(`checkAt>${update.value(guards.checkAtAfterMs)}`)
   }
@@ -166,6 +168,9 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   }
   if (after.head !== before.head) update.set(path('h'), after.head)
   if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
+  const takenOut = after.frontier === before.frontier ? firstTakenOut(before, after) : undefined
+  // A claim that has come past it has locked it.
+  if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)
   if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
   if (begun) {
     // Its size says that the tail ends where it was seen to end: appends came from nobody else.
@@ -173,6 +178,19 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
     update.set(path('t'), after.tail)
     return
   }
+  const appended = after.tail.slice(before.tail.length)
+  if (appended.length > 0) {
+    const t = path('t')
+    update.sets.push(`${t}=list_append(${t},${update.value(appended)})`)
+  }
   const dropped = before.tail.length - after.tail.length
   for (let index = dropped - 1; index >= 0; index -= 1) update.removes.push(path(`t[${index}]`))
+}
+
+/** The first number that this write settles ahead of the frontier. */
+function firstTakenOut(before: Lane, after: Lane): number | undefined {
+  // Only items that are taken out by their ids are settled there.
+  const ahead = after.holes.filter(({ to }) => to > after.frontier)
+  const first = subtract(ahead, before.holes).find(({ to }) => to > after.frontier)
+  return first && Math.max(first.from, after.frontier)
 }

@@ -1,13 +1,15 @@
 import { type ConfigurationChange, tagOf } from '../../engine/core/configuration.ts'
 import type { Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
-import { camelCased } from '../../foundation/shared/wire-names.ts'
+import { camelCased, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor, tagFor } from '../if-match.ts'
 import {
+  cancelCall,
   configureCall,
   configureQueuePatternsCall,
+  moveCall,
   purgeCall,
   redriveCall,
   unconfigureCall,
@@ -36,6 +38,15 @@ export const manageEndpoints = (queues: Queues) => ({
       settings: camelCased(settings) as ConfigurationChange,
     }))
     return queuePatternsAnswer(await queues.configurePatterns(patterns, present({ ifMatch })))
+  }),
+
+  cancel: endpoint(cancelCall, async ({ queue, body }) =>
+    ok({ results: await queues.cancel(queue, body.ids) }),
+  ),
+
+  move: endpoint(moveCall, async ({ queue, body }) => {
+    const results = await queues.move(queue, present(body))
+    return ok({ results: results.map(snakeCased) })
   }),
 
   purge: endpoint(purgeCall, async ({ queue, body }) => {

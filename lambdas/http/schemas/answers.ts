@@ -179,7 +179,7 @@ export const purged = v.strictObject({ success, items_purged: count('How many it
 export const redriven = v.strictObject({
   success,
   items_redriven: count('How many items.'),
-  items_left: count('Locked ones, ones pushed by hand, ones beyond `limit`.'),
+  items_left: count('Locked ones, ones pushed by hand, ones beyond `limit` or not in `ids`.'),
 })
 
 export const queueList = v.strictObject({

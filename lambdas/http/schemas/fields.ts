@@ -47,11 +47,12 @@ export const lockId = () =>
   described(text(1, LOCK_ID_CHARACTERS_MAX), 'The id of a lock, as the pop gave it.')
 
 const ITEM_ID_CHARACTERS_MAX = 64
-export const itemIds = () =>
-  described(
-    list(text(1, ITEM_ID_CHARACTERS_MAX), 1, IDS_MAX, 'item ids'),
-    'Some of the lock’s items, by the ids the pop gave. Default: all of them.',
-  )
+export const itemId = () => text(1, ITEM_ID_CHARACTERS_MAX)
+export const itemIds = (description: string) =>
+  described(list(itemId(), 1, IDS_MAX, 'item ids'), description)
+
+export const lockedItemIds = () =>
+  itemIds('Some of the lock’s items, by the ids the pop gave. Default: all of them.')
 
 export const ttlSeconds = () => {
   const sentence = 'must be an integer'
@@ -60,6 +61,9 @@ export const ttlSeconds = () => {
     'How long the lock lives. Clamped to 1–300; the answer carries the value used.',
   )
 }
+
+/** The longest queue id: 100 characters and `-deadletter`. */
+export const QUEUE_ID_CHARACTERS_MAX = 111
 
 export const pageLimit = (max: number) =>
   described(integer(1, max), 'How many at most. Default 20.')

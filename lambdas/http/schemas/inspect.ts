@@ -1,10 +1,17 @@
 import * as v from 'valibot'
 import { ITEMS_PER_POP_MAX, QUEUES_PER_PAGE_MAX } from '../../engine/core/limits.ts'
 import type { Call } from './call.ts'
-import { cursor, flag, object, optional, pageLimit, priority, text } from './fields.ts'
-
-/** The longest queue id: 100 characters and `-deadletter`. */
-const QUEUE_ID_CHARACTERS_MAX = 111
+import {
+  cursor,
+  flag,
+  itemId,
+  object,
+  optional,
+  pageLimit,
+  priority,
+  QUEUE_ID_CHARACTERS_MAX,
+  text,
+} from './fields.ts'
 
 export const inspectCall = {
   parameters: object({
@@ -23,6 +30,14 @@ export const browseCall = {
   parameters: object({
     priority: optional(priority(), 'Only this priority. Default: all, in order.'),
     limit: v.optional(pageLimit(ITEMS_PER_POP_MAX)),
+    from: optional(
+      itemId(),
+      'The id of an item: the first page begins with it, or where it was. Default: the front, or the end.',
+    ),
+    order: optional(
+      v.picklist(['oldest', 'newest'], 'must be oldest or newest'),
+      '`newest` begins at the end and goes against the order of pops. Default `oldest`.',
+    ),
     cursor: v.optional(cursor()),
   }),
 } as const satisfies Call

@@ -4,7 +4,16 @@ import { PATTERNS_MAX, PREFIX_CHARACTERS_MAX } from '../../rate/core/bounds.ts'
 import { SMALL_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { configurationEntries, ignoredSource } from './configuration.ts'
-import { described, integer, object, optional, priority, text } from './fields.ts'
+import {
+  described,
+  integer,
+  itemIds,
+  object,
+  optional,
+  priority,
+  QUEUE_ID_CHARACTERS_MAX,
+  text,
+} from './fields.ts'
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
 
@@ -55,12 +64,36 @@ export const configureQueuePatternsCall = {
   },
 } as const satisfies Call
 
+export const cancelCall = {
+  body: {
+    ...small,
+    kind: 'required',
+    schema: object({ ids: itemIds('Of items that wait, as the push gave them.') }),
+  },
+} as const satisfies Call
+
+export const moveCall = {
+  body: {
+    ...small,
+    kind: 'required',
+    schema: object({
+      ids: itemIds('Of items that wait, as the push gave them.'),
+      priority: optional(priority(), 'Where they go. Default: each keeps its own.'),
+      queue: optional(
+        text(1, QUEUE_ID_CHARACTERS_MAX),
+        'Where they go, with that priority or their own. Default: they stay in this queue.',
+      ),
+    }),
+  },
+} as const satisfies Call
+
 export const purgeCall = {
   body: {
     ...small,
     kind: 'optional',
     schema: object({
       priority: optional(priority(), 'Only this priority. Default: all.'),
+      ids: v.optional(itemIds('Only these items, locked ones too; not with `priority`.')),
     }),
   },
 } as const satisfies Call
@@ -71,6 +104,7 @@ export const redriveCall = {
     kind: 'optional',
     schema: object({
       limit: optional(integer(1, ITEMS_PER_REDRIVE_MAX), 'How many items at most. Default 1,000.'),
+      ids: v.optional(itemIds('Only these items; not with `limit`.')),
     }),
   },
 } as const satisfies Call

@@ -10,8 +10,8 @@ import {
   described,
   flag,
   integer,
-  itemIds,
   list,
+  lockedItemIds,
   lockId,
   object,
   optional,
@@ -19,7 +19,7 @@ import {
   ttlSeconds,
 } from './fields.ts'
 
-const oneLock = object({ lock_id: lockId(), ids: v.optional(itemIds()) })
+const oneLock = object({ lock_id: lockId(), ids: v.optional(lockedItemIds()) })
 const small = { kind: 'required', bytesMax: SMALL_BODY_BYTES_MAX } as const
 
 export const acknowledgeCall = {
@@ -48,7 +48,7 @@ export const releaseCall = {
     ...small,
     schema: object({
       lock_id: lockId(),
-      ids: v.optional(itemIds()),
+      ids: v.optional(lockedItemIds()),
       delay_seconds: optional(
         integer(0, RELEASE_DELAY_SECONDS_MAX),
         'How long the items wait until they are back. In an exclusive queue the others wait with them. Default 0.',
@@ -66,7 +66,7 @@ export const deadLetterCall = {
     ...small,
     schema: object({
       lock_id: lockId(),
-      ids: v.optional(itemIds()),
+      ids: v.optional(lockedItemIds()),
       reason: optional(text(0, REASON_CHARACTERS_MAX), 'Kept with the items.'),
     }),
   },

@@ -1,12 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { countOf, numbersOf } from '../../../lambdas/engine/core/ranges.ts'
 import {
   countIn,
-  decodeCursor,
-  encodeCursor,
   etagOf,
-  lanesFrom,
   laneView,
   lockedNow,
   visibleIn,
@@ -74,45 +71,6 @@ it('A lane shows its segments and where its items lie, as far as the record know
     stored: [],
   })
   expect(laneView(record, aLane({ priority: 3 }))).not.toHaveProperty('headOffloadedSegment')
-})
-
-describe('A cursor', () => {
-  it('is read back as it was written, and anything else is refused.', () => {
-    const places = fc.record({
-      priority: fc.nat(),
-      epoch: fc.stringMatching(/^[A-Za-z0-9_~]{8}$/),
-      sequence: fc.nat(),
-    })
-    fc.assert(
-      fc.property(places, (place) => {
-        expect(decodeCursor(encodeCursor(place))).toEqual(place)
-      }),
-    )
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        try {
-          decodeCursor(text)
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'INVALID_PARAMETER' })
-        }
-      }),
-    )
-  })
-
-  it('goes on in its lane and those behind, and at the front of one made anew.', () => {
-    const two = aRecord({ 1: aLane(), 4: aLane(), 9: aLane() })
-    const place = { priority: 4, epoch: 'epoch-00', sequence: 7 }
-    const from = (of: ReturnType<typeof lanesFrom>) => of.map((l) => [l.priority, l.from])
-    expect(from(lanesFrom(two, undefined, place))).toEqual([
-      [4, 7],
-      [9, 0],
-    ])
-    expect(from(lanesFrom(two, 4, undefined))).toEqual([[4, 0]])
-    expect(from(lanesFrom(two, undefined, { ...place, epoch: 'epoch-99' }))).toEqual([
-      [4, 0],
-      [9, 0],
-    ])
-  })
 })
 
 it('An ETag differs between records that differ in what moves beside the version.', () => {

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { appendOf } from '../../../lambdas/engine/core/append.ts'
 import { fenced } from '../../../lambdas/engine/core/fence.ts'
 import { IDEMPOTENCY_TTL_SECONDS, ROOMY_TAIL } from '../../../lambdas/engine/core/limits.ts'
 import { endLock } from '../../../lambdas/engine/core/locks.ts'
+import { withAppended } from '../../../lambdas/engine/core/moving.ts'
+import { takeOut } from '../../../lambdas/engine/core/named.ts'
 import { encodeNote, noteBytes } from '../../../lambdas/engine/core/notes.ts'
 import { planPop, takeItems } from '../../../lambdas/engine/core/pop.ts'
 import { purgeStep } from '../../../lambdas/engine/core/purge.ts'
@@ -15,6 +18,7 @@ import {
   withoutLane,
 } from '../../../lambdas/engine/core/record.ts'
 import { planSeal, type Seal, sealed } from '../../../lambdas/engine/core/seal.ts'
+import { settle } from '../../../lambdas/engine/core/settling.ts'
 import { decodeRecord } from '../../../lambdas/engine/core/stored-record.ts'
 import { fencedUpdate } from '../../../lambdas/engine/store/fenced-update.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, tailOf } from '../core/a-record.ts'
@@ -69,6 +73,37 @@ describe('A fenced write', () => {
     expect(Object.keys(applied(stored, built).L)).toEqual(['0'])
     stored.L[4]?.t.push('new')
     expect(() => applied(stored, built)).toThrow('conditional')
+  })
+
+  const around = (holes: Lane['holes']) =>
+    aRecord({ 0: aLane({ tail: tailOf(9), frontier: 3, holes }) })
+
+  it('that takes an item out ahead of the frontier fails if a claim has come past it.', () => {
+    const record = around([])
+    const built = updateOf(record, takeOut(record, [at(0, 5, 7)]))
+    const [before, past] = [storedOf(record), storedOf(record)]
+    Object.assign(before.L[0] as object, { f: 5 })
+    expect(applied(before, built).L[0]).toMatchObject({ f: 5, k: [5, 7] })
+    Object.assign(past.L[0] as object, { f: 6 })
+    expect(() => applied(past, built)).toThrow('conditional')
+  })
+
+  it('that settles an item behind the frontier, beside a gap ahead of it, does not mind claims.', () => {
+    const record = around([{ from: 3, to: 4 }])
+    const built = updateOf(record, settle(record, [at(0, 2, 3)]))
+    expect(built.ConditionExpression).not.toContain('.f')
+  })
+
+  it('that appends says how large the tails may be, and appends where they end by then.', () => {
+    const record = around([])
+    const entries = new Map([[0, ['one', 'two']]])
+    const draft = withAppended(record, appendOf(entries))
+    const stored = storedOf(record)
+    const built = updateOf(record, draft, { tailBytesMax: stored.b + 9 })
+    stored.L[0]?.t.push('new')
+    const full = { ...storedOf(record), b: stored.b + 10 }
+    expect(() => applied(full, built)).toThrow('conditional')
+    expect(applied(stored, built).L[0]?.t.slice(9)).toEqual(['new', 'one', 'two'])
   })
 
   const locks: readonly [string, (lock: { x: number }) => void][] = [

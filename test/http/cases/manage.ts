@@ -153,6 +153,33 @@ export const manageCases: Cases = {
     expect(expectOk(await q.post('purge', { priority: 1 })).items_purged).toBe(2)
     expect((await q.pop('count=5')).items).toEqual(['a'])
   },
+  'a cancel takes back what waits, and answers each id': async ({ q }) => {
+    const { ids } = expectOk(
+      await q.post('push', { items: ['a', 'b', 'c'].map((item) => ({ item })) }),
+    )
+    await q.lock('count=1&allow_competing_consumers=true')
+    expect(expectOk(await q.post('cancel', { ids: [ids[2], ids[0], 'x7Gh2kQz-0-0'] }))).toEqual({
+      results: [
+        { id: ids[2], result: 'cancelled' },
+        { id: ids[0], result: 'locked' },
+        { id: 'x7Gh2kQz-0-0', result: 'gone' },
+      ],
+    })
+    expect((await q.pop('count=5&allow_competing_consumers=true')).items).toEqual(['b'])
+  },
+  'a move takes items to another priority, and names their new ids': async ({ q }) => {
+    const { ids } = expectOk(await q.post('push', { items: ['a', 'b'].map((item) => ({ item })) }))
+    const { results } = expectOk(await q.post('move', { ids: [ids[0]], priority: 4 }))
+    expect(results).toEqual([{ id: ids[0], result: 'moved', new_id: expect.any(String) }])
+    const { items, details } = await q.pop('count=5')
+    expect(items).toEqual(['b', 'a'])
+    expect(details[1]).toMatchObject({ id: results[0].new_id, priority: 4 })
+  },
+  'a purge takes the items that are named': async ({ q }) => {
+    const { ids } = expectOk(await q.post('push', { items: ['a', 'b'].map((item) => ({ item })) }))
+    expect(expectOk(await q.post('purge', { ids: [ids[0]] }))).toMatchObject({ items_purged: 1 })
+    expect((await q.pop('count=5')).items).toEqual(['b'])
+  },
   'a redrive puts items back, in their order and priority': async ({ q, call, id }) => {
     const dead = `${id}-deadletter`
     await q.pushItems(['a', 'b'], 2)

@@ -189,8 +189,14 @@ const lockObjects = fc.constantFrom(
   `{"lock_id":"${SOME_LOCK}","reason":"${CANARY}"}`,
   `{"lock_ids":["${SOME_LOCK}","x"]}`,
 )
+const idObjects = fc.constantFrom(
+  '{"ids":["AAAAAAAA-0-0"]}',
+  '{"ids":["AAAAAAAA-0-0","AAAAAAAA-0-1"],"priority":1}',
+  '{"ids":["AAAAAAAA-0-0"],"queue":"other"}',
+)
 const objects = fc.oneof(
   itemObjects,
+  idObjects,
   lockObjects,
   fc.array(itemObjects, { maxLength: 4 }).map((list) => `{"items":[${list.join(',')}]}`),
   fc

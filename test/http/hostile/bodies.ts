@@ -17,6 +17,8 @@ const withBody: readonly CallName[] = [
   'release',
   'deadLetter',
   'configure',
+  'cancel',
+  'move',
   'purge',
   'redrive',
 ]
@@ -55,6 +57,7 @@ const twice: readonly (readonly [CallName, string])[] = [
   ['extendLock', '{"lock_id":"a","ttl_seconds":1,"ttl_seconds":2}'],
   ['deadLetter', '{"lock_id":"a","reason":"x","reason":"y"}'],
   ['configure', '{"capacity":1,"capacity":2}'],
+  ['cancel', '{"ids":["AAAAAAAA-0-0"],"ids":[]}'],
   ['purge', '{"priority":1,"priority":1}'],
   ['redrive', '{"limit":1,"limit":1}'],
 ]
@@ -169,6 +172,12 @@ export const bodyCases: readonly HostileCase[] = [
     .map((name) => wrong(name, 'no body', 'INVALID_JSON', { body: '' })),
   ...(['acknowledge', 'extendLock', 'release', 'deadLetter'] as const).map((name) =>
     wrong(name, 'an empty body', 'INVALID_PARAMETER', { body: '{}', names: 'lock_id' }),
+  ),
+  ...(['cancel', 'move', 'purge'] as const).map((name) =>
+    wrong(name, 'an id that is none', 'INVALID_PARAMETER', {
+      body: `{"ids":["AAAAAAAA-0-0","nonsense"]${name === 'move' ? ',"priority":1' : ''}}`,
+      names: 'ids[1]',
+    }),
   ),
   wrong('push', 'a body that is packed', 'UNSUPPORTED_MEDIA_TYPE', {
     headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },

@@ -32,6 +32,8 @@ export const calls = {
   configuration: { method: 'GET', suffix: '/config' },
   configure: { method: 'PUT', suffix: '/config', body: '{"capacity":100}' },
   unconfigure: { method: 'DELETE', suffix: '/config' },
+  cancel: { method: 'POST', suffix: '/cancel', body: '{"ids":["AAAAAAAA-0-0"]}' },
+  move: { method: 'POST', suffix: '/move', body: '{"ids":["AAAAAAAA-0-0"],"priority":1}' },
   purge: { method: 'POST', suffix: '/purge', body: '{"priority":1}' },
   redrive: { method: 'POST', suffix: '/redrive' },
 } as const satisfies Readonly<Record<string, GoodCall>>

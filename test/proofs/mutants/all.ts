@@ -1,5 +1,6 @@
 import { appendMutants } from './appends.ts'
 import { batchMutants } from './batches.ts'
+import { byIdMutants } from './by-id.ts'
 import { consumerMutants } from './consumers.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
@@ -48,6 +49,7 @@ export const mutants: readonly Mutant[] = [
   ...lockMutants,
   ...housekeepingMutants,
   ...batchMutants,
+  ...byIdMutants,
   ...lostAnswerMutants,
   ...keyMutants,
   ...flagMutants,

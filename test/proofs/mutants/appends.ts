@@ -15,7 +15,7 @@ export const appendMutants: readonly Mutant[] = [
   mutant('append-takes-no-room', '§6.5 counts equal a recount',
     [appendUpdate, "update.add('room', -append.items)", ''], simulation(300)),
   mutant('push-beyond-the-capacity-says-try-again', 'an error says whether a repetition helps',
-    ['engine/operations/pushing/queue-full.ts', 'items > capacity', 'items < 0'],
+    ['engine/operations/lanes/queue-full.ts', 'items > capacity', 'items < 0'],
     test(capacityTest, 'never fit')),
   mutant('capacity-ignored', '§4 an append says that there is room',
     [appendUpdate,

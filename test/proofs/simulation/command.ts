@@ -13,6 +13,8 @@ type QueueVerb =
   | 'browse'
   | 'configure'
   | 'unconfigure'
+  | 'cancel'
+  | 'move'
   | 'purge'
   | 'redrive'
 

@@ -34,10 +34,18 @@ export function countOperationPaths(
     case 'extend':
       if (effects.extended.size > 0) count('extension')
       return
+    case 'cancel':
+      if (effects.takenOut.size > 0) count('cancelled')
+      return
+    case 'move':
+      if (effects.takenOut.size > 0) count('moved')
+      return
     case 'purge':
+      if (effects.takenOut.size > 0) count('purged by id')
       if (effects.purged > 0) count('purge')
       return
     case 'redrive':
+      if (effects.takenOut.size > 0) count('redriven by id')
       if (effects.redriven > 0) count('redriven')
       return
     default:

@@ -44,6 +44,10 @@ type Effects = {
   slotsTaken: number
   purged: number
   redriven: number
+  /** The ids of items that it took out by their ids: cancelled, or to be moved. */
+  readonly takenOut: Set<string>
+  /** Where items came that it moved, by their texts. */
+  readonly movedTo: Map<string, string>
   configured: number
   /** Of those in which pops wait. */
   seatsTaken: number
@@ -85,6 +89,8 @@ export function startOperation(
       slotsTaken: 0,
       purged: 0,
       redriven: 0,
+      takenOut: new Set(),
+      movedTo: new Map(),
       configured: 0,
       seatsTaken: 0,
     },

@@ -1,14 +1,16 @@
 import { QueueError } from '../../../foundation/errors.ts'
-import { appendOf, obstacleTo } from '../../core/append.ts'
-import { isReference } from '../../core/entry.ts'
+import { type Append, appendOf, obstacleTo } from '../../core/append.ts'
 import type { FencedChange } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
+import { doneLocks } from '../../core/locks.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { type CommittedBeside, commitBeside } from '../attempts/commit.ts'
 import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
-import { byReference, discardBatch } from '../lanes/entries.ts'
+import { foldForRoom } from '../attempts/fold.ts'
+import { byReference, discardBatches } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
+import { queueFull } from '../lanes/queue-full.ts'
 import { seal } from '../lanes/seal.ts'
 
 /**
@@ -25,28 +27,32 @@ export async function move(
 ): Promise<CommittedBeside> {
   const lanes = new Map([[priority, entries]])
   return moveLanesBeside(engine, change, to, lanes).catch((error: unknown) => {
-    throw cannotMove(change.before.queue, to, priority, error)
+    throw cannotMove(`items of priority ${priority}`, change.before.queue, to, error)
   })
 }
 
 /** Names both queues: the caller knows only the one it asked for, not the one that is in the way. */
-function cannotMove(from: string, to: string, priority: number, error: unknown): unknown {
+export function cannotMove(what: string, from: string, to: string, error: unknown): unknown {
   if (!(error instanceof QueueError)) return error
-  const { code, message, outcome } = error
-  return new QueueError(
-    code,
-    `Cannot move items of priority ${priority} from queue "${from}" to "${to}": ${message}`,
-    { cause: error, outcome },
-  )
+  const { code, message, outcome, retryable } = error
+  return new QueueError(code, `Cannot move ${what} from queue "${from}" to "${to}": ${message}`, {
+    cause: error,
+    outcome,
+    ...(!retryable && { isFinal: true }),
+  })
 }
 
-/** The fenced write, and in one transaction with it an append to another queue. */
+/**
+ * The fenced write, and in one transaction with it an append to another queue: `addition`. Its capacity
+ * counts only for items that are new to the system.
+ */
 export async function moveLanesBeside(
   engine: Engine,
   change: FencedChange,
   to: string,
   lanes: ReadonlyMap<number, readonly string[]>,
-): Promise<CommittedBeside> {
+  { capacityCounts = false }: { readonly capacityCounts?: boolean } = {},
+): Promise<CommittedBeside & { readonly addition: Append }> {
   const inline = appendOf(lanes)
   for (const priority of lanes.keys()) await ensureLane(engine, to, priority)
   const addition =
@@ -57,23 +63,30 @@ export async function moveLanesBeside(
       Update: {
         TableName: engine.dynamo.tableName,
         Key: recordKey(to),
-        ...appendUpdate(addition, limits, { anyway: true, remindAtMs: remindAtMs(engine) }),
+        ...appendUpdate(addition, limits, {
+          anyway: !capacityCounts,
+          admitted: true,
+          remindAtMs: remindAtMs(engine),
+        }),
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       },
     },
   ]
   const committed = await commitBeside(engine, change, beside)
   engine.memory.delete(to)
-  if (committed.kind === 'committed') return committed
+  if (committed.kind === 'committed') return { ...committed, addition }
   // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
-  for (const entry of [...addition.lanes.values()].flat()) {
-    if (isReference(entry)) await discardBatch(engine, to, entry)
-  }
+  await discardBatches(engine, to, addition)
   if (committed.kind === 'blocked') {
     const target = seen(engine, to, committed.row) ?? (await readRecord(engine, to))
-    // Capacity does not count here, and must not hide that the tail is full.
-    const obstacle = obstacleTo({ ...addition, items: 0 }, target, limits)
+    // Where capacity does not count, it must not hide that the tail is full.
+    const items = capacityCounts ? addition.items : 0
+    const obstacle = obstacleTo({ ...addition, items }, target, limits)
     if (target !== undefined && obstacle.kind === 'tail-full') await seal(engine, target)
+    if (target !== undefined && obstacle.kind === 'full') {
+      if (doneLocks(target) === 0) throw queueFull(target, items)
+      await foldForRoom(engine, target)
+    }
   }
-  return committed
+  return { ...committed, addition }
 }

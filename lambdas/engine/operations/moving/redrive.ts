@@ -4,9 +4,10 @@ import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
 import { decodeItem, encodeItem } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
-import { passFrontier } from '../../core/pop.ts'
+import { type NamedItem, namedItems, numbersNamed, takeOut } from '../../core/named.ts'
 import {
   countOf,
+  intersect,
   none,
   normalised,
   numbersOf,
@@ -23,7 +24,7 @@ import {
   stretchesOf,
   unsettledIn,
 } from '../../core/record.ts'
-import { settle } from '../../core/settling.ts'
+import type { RedriveRequest } from '../../verbs.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { move } from './move.ts'
@@ -43,7 +44,7 @@ const STAYING_MAX = 10_000
 export async function redrive(
   engine: Engine,
   queue: string,
-  { limit = ITEMS_PER_REDRIVE_MAX }: { readonly limit?: number | undefined } = {},
+  request: RedriveRequest = {},
 ): Promise<{ itemsRedriven: number; itemsLeft: number }> {
   checkQueueId(queue)
   if (!isDeadLetterQueue(queue)) {
@@ -51,14 +52,25 @@ export async function redrive(
       field: 'id',
     })
   }
+  const { limit = ITEMS_PER_REDRIVE_MAX, ids } = request
   checkLimit(limit, ITEMS_PER_REDRIVE_MAX)
-  const { moved, record, failure } = await moveBack(engine, queue, limit)
+  if (ids !== undefined && request.limit !== undefined) {
+    const message = 'ids cannot go with limit: name the items, or say how many'
+    throw new QueueError('INVALID_PARAMETER', message, { field: 'ids' })
+  }
+  const named = ids && namedItems(ids)
+  const { moved, record, failure } = await moveBack(engine, queue, limit, named)
   if (moved > 0) await leaveDryQuietly(engine, record)
   if (failure !== undefined) throw moved > 0 ? changedAllTheSame(failure) : failure
   return { itemsRedriven: moved, itemsLeft: itemsLeftIn(record) }
 }
 
-function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMoved> {
+function moveBack(
+  engine: Engine,
+  queue: string,
+  limit: number,
+  named: readonly NamedItem[] | undefined,
+): Promise<LanesMoved> {
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
   return moveLanes(engine, queue, {
@@ -69,7 +81,10 @@ function moveBack(engine: Engine, queue: string, limit: number): Promise<LanesMo
       if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
       for (const [priority, lane] of lanesInOrder(record)) {
         const stays = staying.get(priority) ?? none
-        const free = subtract(freeIn(record, lane), stays)
+        const wanted = named
+          ? intersect(freeIn(record, lane), numbersNamed(lane, named))
+          : freeIn(record, lane)
+        const free = subtract(wanted, stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
         if (isStuck(priority, lane, picks)) continue
@@ -105,10 +120,7 @@ async function moveSome(
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
   if (entries.length === 0) return { moved: 0, record }
-  const stretches = stretchesOf(priority, normalised(moving))
-  const settled = settle(passFrontier(record, stretches), stretches)
-  // Items that stay may lie behind the frontier now, free: claims must not pass them over.
-  const draft = { ...settled, returns: settled.returns + 1 }
+  const draft = takeOut(record, stretchesOf(priority, normalised(moving)))
   const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'

@@ -37,9 +37,9 @@ import {
 import { foldForRoom } from '../attempts/fold.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
+import { queueFull } from '../lanes/queue-full.ts'
 import { appendSealing, sealAfter, sealQuietly } from '../lanes/seal.ts'
 import { buryDead } from '../moving/move-dead.ts'
-import { queueFull } from './queue-full.ts'
 
 /**
  * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which the caller is

@@ -21,8 +21,8 @@ import { foldForRoom } from '../attempts/fold.ts'
 import { type LimitedCall, passLimit } from '../attempts/pass-limit.ts'
 import { prepare } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
+import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
-import { queueFull } from './queue-full.ts'
 
 const TOKEN_CHARACTERS = 6
 /** 4,800 tokens, or as many races lost to others who forget some. */

@@ -1,10 +1,12 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { purgeStep } from '../../core/purge.ts'
 import { checkPriority } from '../../core/push-request.ts'
+import type { PurgeRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
+import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
 const ATTEMPTS_MAX = 120
@@ -13,9 +15,10 @@ const HOLDS_FROM = 3
 export async function purge(
   engine: Engine,
   queue: string,
-  { priority }: { readonly priority?: number | undefined } = {},
+  { priority, ids }: PurgeRequest = {},
 ): Promise<{ itemsPurged: number }> {
   checkQueueId(queue)
+  if (ids !== undefined) return purgeNamed(engine, queue, ids, priority)
   if (priority !== undefined) checkPriority(priority, 'priority')
   let itemsPurged = 0
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const

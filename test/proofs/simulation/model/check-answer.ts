@@ -2,6 +2,7 @@ import type { QueuePatternInput } from '../../../../lambdas/engine/queues.ts'
 import type { Verb } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import type { Answer, Refusal, Say } from './answer.ts'
+import { checkCancelled, checkMoved } from './check-by-id.ts'
 import {
   checkAcknowledged,
   checkCount,
@@ -43,6 +44,14 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   deadLetter: ({ operation: { command, effects }, value, say }) =>
     checkCount(effects.buriedByLock.get(command.request.lockId), value.itemsDeadLettered, say),
   extend: checkExtended,
+  cancel: (answer) => {
+    checkCancelled(answer)
+    checkLeftDry(answer, undefined)
+  },
+  move: (answer) => {
+    checkMoved(answer)
+    checkLeftDry(answer, undefined)
+  },
   purge: (answer) => {
     const { operation, value, say } = answer
     const { purged } = operation.effects
@@ -144,6 +153,7 @@ function checkNothingDone({ effects }: Operation, say: Say): void {
     effects.releasedByLock.size > 0 && 'released a lock',
     effects.buriedByLock.size > 0 && 'dead-lettered a lock',
     effects.extended.size > 0 && 'extended a lock',
+    effects.takenOut.size > 0 && 'took items out by their ids',
     effects.purged > 0 && 'purged items',
     effects.redriven > 0 && 'redrove items',
     effects.configured > 0 && 'changed the configuration',

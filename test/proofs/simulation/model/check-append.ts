@@ -4,6 +4,7 @@ import {
   isReference,
   spanOf,
 } from '../../../../lambdas/engine/core/entry.ts'
+import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { Lane } from '../../../../lambdas/engine/core/record.ts'
 import type { Operation } from '../operation.ts'
 import { batchEntries } from './batches.ts'
@@ -113,6 +114,7 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     if (operation !== undefined && pushedBy.operations.includes(operation)) {
       model.violated('a push is carried out once', `${item.text} once more at ${at}`)
     }
+    if (operation?.command.verb === 'move') noteMoved(model, log, operation, item.text)
     if (operation?.command.verb === 'redrive') {
       operation.effects.redriven += 1
       model.noteEffect(`${item.text} was redriven to ${at}`)
@@ -121,4 +123,18 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
   record.live += 1
   model.touched.add(record)
   log.places.push({ entry, item, record, handouts: 0 })
+}
+
+function noteMoved(
+  model: Model,
+  { queue, epoch, priority, places }: LaneLog,
+  { command, effects }: Operation,
+  text: string,
+): void {
+  if (command.verb !== 'move') return
+  const { queue: to = command.queue, priority: wanted = priority } = command.request
+  if (to !== queue || wanted !== priority) {
+    model.violated('an item is moved to where it was to go', `${text} to ${queue}, ${priority}`)
+  }
+  effects.movedTo.set(text, itemId({ epoch, priority, sequence: places.length }))
 }

@@ -74,7 +74,7 @@ function checkReminder(
  * queue sets the mark before it answers, and so does a call that finds the mark missing.
  */
 export function checkLeftDry(
-  { model, operation, say }: Answer<'pop'> | Answer<'purge'>,
+  { model, operation, say }: Answer<'pop'> | Answer<'purge'> | Answer<'cancel'> | Answer<'move'>,
   outcome: PopOutcome | undefined,
 ): void {
   const { silence, queue } = model.queue(operation.command.queue)

@@ -4,8 +4,9 @@ import type { Answer } from './answer.ts'
 /** Every item shown was pushed, is where its id says, and comes in the order of pops. */
 export function checkBrowsed({ model, operation, value, say }: Answer<'browse'>): void {
   const { command, startedAtCommit } = operation
-  let lastPriority = -1
-  let lastSequence = -1
+  const isNewest = command.request.order === 'newest'
+  let lastPriority = isNewest ? Number.POSITIVE_INFINITY : -1
+  let lastSequence = isNewest ? Number.POSITIVE_INFINITY : -1
   for (const { id, text, priority } of value.items) {
     const place = parseItemId(id)
     const known = place && model.log(command.queue, place.epoch, place.priority)
@@ -14,9 +15,10 @@ export function checkBrowsed({ model, operation, value, say }: Answer<'browse'>)
       say('nothing is shown that was not pushed', `${text} as ${id}`)
       return
     }
-    const inOrder =
+    const isAfter =
       priority > lastPriority || (priority === lastPriority && place.sequence > lastSequence)
-    if (!inOrder) say('items are shown in the order of pops', `${id}`)
+    const isSame = priority === lastPriority && place.sequence === lastSequence
+    if (isSame || isAfter === isNewest) say('items are shown in the order of pops', `${id}`)
     lastPriority = priority
     lastSequence = place.sequence
     const { fate, settledAtCommit } = item.record

@@ -1,7 +1,12 @@
 import { roomOf } from '../../../../lambdas/engine/core/configuration.ts'
 import { entryBytes } from '../../../../lambdas/engine/core/entry.ts'
 import { noteBytes } from '../../../../lambdas/engine/core/notes.ts'
-import { countOf, type Range, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
+import {
+  countOf,
+  intersect,
+  type Range,
+  type Ranges,
+} from '../../../../lambdas/engine/core/ranges.ts'
 import {
   endOf,
   inFlightOf,
@@ -61,7 +66,7 @@ function checkLane(lane: Lane, broken: Broken): void {
   const first = lane.holes[0]
   if (first !== undefined && first.from <= head) broken('holes are above the head', `${first.from}`)
   const last = lane.holes.at(-1)
-  if (last !== undefined && last.to > frontier) broken('holes were handed out', `${last.to}`)
+  if (last !== undefined && last.to > end) broken('holes are settled items', `${last.to}`)
   for (const { from, to } of lane.dead) {
     if (from < head || to > frontier) broken('the dead are unsettled', `${from}-${to}`)
   }
@@ -117,5 +122,7 @@ function checkStretch(
     broken('a lock holds items of lanes', `${record.queue}: ${lockId} of lane ${priority}`)
   } else if (from >= to || to > lane.frontier) {
     broken('locked items are behind the frontier', `${record.queue}: ${lockId} ${from}-${to}`)
+  } else if (from < lane.head || intersect([{ from, to }], lane.holes).length > 0) {
+    broken('a lock holds nothing that is settled', `${record.queue}: ${lockId} ${from}-${to}`)
   }
 }

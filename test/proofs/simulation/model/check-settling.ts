@@ -1,3 +1,4 @@
+import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import { countOf, numbersOf, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../operation.ts'
 import type { LaneChange } from './lane-change.ts'
@@ -33,6 +34,7 @@ export function checkSettling(
   for (const [lockId, numbers] of change.settledLocked) {
     if (isPurgeOf(operation, queue, change.priority)) {
       purge(model, log, numbers)
+      checkNamed(model, log, numbers)
       continue
     }
     const expiresAtMs = before.record.locks.get(lockId)?.expiresAtMs ?? 0
@@ -62,15 +64,51 @@ function settleFree(
   const command = operation?.command
   if (isPurgeOf(operation, queue, priority)) {
     purge(model, log, settledFree)
+    checkNamed(model, log, settledFree)
+  } else if (command?.verb === 'cancel' && command.queue === queue) {
+    settle(model, log, settledFree, 'cancelled')
+    checkNamed(model, log, settledFree)
+    model.noteEffect('items were cancelled')
+  } else if (command?.verb === 'move' && command.queue === queue) {
+    settle(model, log, settledFree, undefined)
+    checkNamed(model, log, settledFree)
+    model.noteEffect('items were moved')
   } else if (command?.verb === 'pop' && command.queue === queue && !command.request.requireAck) {
     settle(model, log, settledFree, 'popped')
   } else if (command?.verb === 'redrive' && command.queue === queue) {
     settle(model, log, settledFree, undefined)
+    checkNamed(model, log, settledFree)
   } else {
     model.violated(
       'every push is delivered, dead-lettered, purged or stored',
       `${showRanges(settledFree)} of lane ${priority} of ${queue} left without being taken`,
     )
+  }
+}
+
+/** A call that names items takes these and no others. */
+function checkNamed(model: Model, log: LaneLog, numbers: Ranges): void {
+  const { operation } = model
+  const ids = namedBy(operation)
+  if (operation === undefined || ids === undefined) return
+  for (const sequence of numbersOf(numbers)) {
+    const id = itemId({ ...log, sequence })
+    if (!ids.includes(id)) model.violated('only the items that are named are taken', id)
+    operation.effects.takenOut.add(id)
+  }
+}
+
+function namedBy(operation: Operation | undefined): readonly string[] | undefined {
+  const command = operation?.command
+  switch (command?.verb) {
+    case 'cancel':
+      return command.request
+    case 'move':
+    case 'purge':
+    case 'redrive':
+      return command.request.ids
+    default:
+      return undefined
   }
 }
 

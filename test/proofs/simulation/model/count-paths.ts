@@ -3,11 +3,12 @@ import type { Snapshot } from './snapshot.ts'
 
 /** Counts the interesting things that a write did, for the proof of coverage. */
 export function countPaths(
-  { world: { statistics } }: Model,
+  { world }: Model,
   queueModel: QueueModel,
   before: Snapshot | undefined,
   after: Snapshot | undefined,
 ): void {
+  const { statistics } = world
   const count = (name: string): void => statistics.count(`path ${name}`)
   if (after === undefined) {
     count('record forgotten')
@@ -18,7 +19,13 @@ export function countPaths(
     return
   }
   if (after.record.appends > before.record.appends) {
-    count(after.record.version > before.record.version ? 'seal before an append' : 'append')
+    if (after.record.version === before.record.version) count('append')
+    else
+      count(
+        world.applying?.operation?.command.verb === 'move'
+          ? 'moved within'
+          : 'seal before an append',
+      )
   }
   statistics.max('max locks', after.record.locks.size)
   statistics.max('max lanes', after.record.lanes.size)
@@ -38,6 +45,7 @@ export function countPaths(
     if (lane.recalled > old.recalled) count('recall')
     if (lane.trimmed > old.trimmed) count('trim')
     if (lane.holes.length > old.holes.length) count('hole')
+    if ((lane.holes.at(-1)?.to ?? 0) > lane.frontier) count('hole ahead of the frontier')
     if (lane.dead.length > old.dead.length) count('buried')
     if (lane.dead.length < old.dead.length) count('dead moved away')
     if (lane.deliveries.length > old.deliveries.length) count('deliveries counted')

@@ -2,6 +2,7 @@ import { deadLetterQueueOf } from '../../../../lambdas/foundation/queue-id.ts'
 import type { Random } from '../../../../testing/random.ts'
 import type { Command } from '../command.ts'
 import { drawLimit, type Profile, type QueueProfile } from '../profile.ts'
+import { drawBrowse, drawByIds } from './draw-by-ids.ts'
 import { drawPatterns } from './draw-patterns.ts'
 import { drawPop } from './draw-pop.ts'
 import { drawBulk, drawKeyedPush, drawPushItem } from './draw-push.ts'
@@ -57,7 +58,7 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
     case 'inspect':
       return { verb: 'inspect', queue, request: { consistent: random.chance(0.5) } }
     case 'browse':
-      return { verb: 'browse', queue, request: { limit: random.pick([1, 5, 20, 100]) } }
+      return { verb: 'browse', queue, request: drawBrowse(draw, queue) }
     case 'configuration':
       return { verb: 'configuration', queue }
     case 'configure':
@@ -73,6 +74,11 @@ export function drawCommand(draw: Draw, mix: Mix): Command {
         request,
       }
     }
+    case 'cancel':
+    case 'move':
+    case 'purgeByIds':
+    case 'redriveByIds':
+      return drawByIds(draw, queue, drawn)
     case 'purge': {
       const request = random.chance(0.5) ? {} : { priority: random.pick(profile.priorities) }
       return { verb: 'purge', queue, request }

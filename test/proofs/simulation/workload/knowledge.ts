@@ -7,6 +7,7 @@ export class Knowledge {
   readonly #ended: KnownLock[] = []
   readonly keyedPushes: { readonly queue: string; readonly request: PushRequest }[] = []
   readonly keyedPops: { readonly queue: string; readonly request: PopRequest }[] = []
+  readonly #ids = new Map<string, string[]>()
   #texts = 0
   #keys = 0
   #pushKeys = 0
@@ -33,6 +34,21 @@ export class Knowledge {
     return random.chance(0.8)
       ? candidates[random.between(0, Math.min(2, candidates.length - 1))]
       : random.pick(candidates)
+  }
+
+  /** Where items of a queue are, or were. */
+  learnIds(queue: string, ids: readonly string[]): void {
+    const known = this.#ids.get(queue) ?? []
+    this.#ids.set(queue, [...known, ...ids].slice(-IDS_KEPT))
+  }
+
+  /** Some of them: mostly the newest, sometimes one twice. None, if the callers know none. */
+  someIds(random: Random, queue: string): string[] {
+    const known = this.#ids.get(queue) ?? []
+    const among = random.chance(0.7) ? known.slice(-20) : known
+    if (among.length === 0) return []
+    const count = random.pick([1, 1, 2, 3, 8, 40])
+    return Array.from({ length: count }, () => random.pick(among))
   }
 
   /** An item's text: unique, so that it names the item wherever it turns up. */
@@ -62,6 +78,8 @@ export class Knowledge {
     return `key-${this.#keys}`
   }
 }
+
+const IDS_KEPT = 200
 
 /** Hardly compressible: most payloads compress only in part. */
 function filler(seed: number, bytes: number): string {

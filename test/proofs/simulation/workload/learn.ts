@@ -1,4 +1,9 @@
-import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
+import type {
+  BrowsePage,
+  MoveResult,
+  PopOutcome,
+  Pushed,
+} from '../../../../lambdas/engine/queues.ts'
 import type { Operation } from '../operation.ts'
 import type { Knowledge } from './knowledge.ts'
 
@@ -10,8 +15,33 @@ export function learn(knowledge: Knowledge, { command, outcome }: Operation): vo
     return
   }
   switch (command.verb) {
+    case 'push':
+      knowledge.learnIds(command.queue, (outcome.value as Pushed).ids)
+      return
+    case 'browse': {
+      const { items } = outcome.value as BrowsePage
+      knowledge.learnIds(
+        command.queue,
+        items.map(({ id }) => id),
+      )
+      return
+    }
+    case 'move': {
+      const { queue = command.queue } = command.request
+      const results = outcome.value as readonly MoveResult[]
+      knowledge.learnIds(
+        queue,
+        results.flatMap((one) => ('newId' in one && one.newId ? [one.newId] : [])),
+      )
+      return
+    }
     case 'pop': {
       const popped = outcome.value as PopOutcome
+      if (popped.kind === 'items')
+        knowledge.learnIds(
+          command.queue,
+          popped.items.map(({ id }) => id),
+        )
       if (command.request.acknowledge !== undefined && popped.kind !== 'locked') {
         knowledge.forgetLock(command.request.acknowledge)
       }

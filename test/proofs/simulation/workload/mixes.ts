@@ -5,7 +5,14 @@ import type { Verb } from '../command.ts'
 export type Mix = Readonly<Partial<Record<Drawn, number>>>
 
 /** A verb, or a way to use one that has its own odds. */
-export type Drawn = Verb | 'bulkPush' | 'idempotentPush' | 'popWithoutAck' | 'idempotentPop'
+export type Drawn =
+  | Verb
+  | 'bulkPush'
+  | 'idempotentPush'
+  | 'popWithoutAck'
+  | 'idempotentPop'
+  | 'purgeByIds'
+  | 'redriveByIds'
 
 const rare: Mix = {
   inspect: 1,
@@ -29,7 +36,16 @@ const mixes: Readonly<Record<string, Mix>> = {
     pop: 4,
   },
   popHeavy: { ...rare, push: 8, pop: 25, popWithoutAck: 8, acknowledge: 20, returnExpiredLocks: 3 },
-  consumers: { ...rare, push: 12, bulkPush: 2, pop: 30, acknowledge: 25, acknowledgeMany: 2 },
+  consumers: {
+    ...rare,
+    push: 12,
+    bulkPush: 2,
+    pop: 30,
+    acknowledge: 25,
+    acknowledgeMany: 2,
+    cancel: 3,
+    move: 1,
+  },
   drain: {
     ...rare,
     pop: 25,
@@ -50,6 +66,9 @@ const mixes: Readonly<Record<string, Mix>> = {
     deadLetter: 6,
     extend: 6,
     redrive: 3,
+    redriveByIds: 1,
+    cancel: 2,
+    move: 3,
     returnExpiredLocks: 4,
     housekeep: 4,
   },
@@ -78,6 +97,9 @@ const mixes: Readonly<Record<string, Mix>> = {
     release: 3,
     deadLetter: 3,
     purge: 1,
+    purgeByIds: 1,
+    cancel: 2,
+    move: 2,
     redrive: 2,
     housekeep: 4,
     returnExpiredLocks: 3,
@@ -101,6 +123,9 @@ const mixes: Readonly<Record<string, Mix>> = {
     popWithoutAck: 8,
     acknowledge: 6,
     purge: 5,
+    purgeByIds: 2,
+    cancel: 4,
+    move: 4,
     configure: 4,
     housekeep: 8,
     redrive: 3,
@@ -111,7 +136,7 @@ const mixes: Readonly<Record<string, Mix>> = {
 /** Little at a time: the queue is empty again soon, at low versions that come back. */
 export const sips: readonly Mix[] = [
   { push: 5, popWithoutAck: 10, returnExpiredLocks: 1 },
-  { push: 5, popWithoutAck: 8, pop: 3, acknowledge: 3, returnExpiredLocks: 1 },
+  { push: 5, popWithoutAck: 8, pop: 3, acknowledge: 3, cancel: 2, move: 1, returnExpiredLocks: 1 },
   { push: 4, bulkPush: 1, pop: 8, acknowledge: 8, release: 1, deadLetter: 1, redrive: 1, purge: 1 },
   { idempotentPush: 5, popWithoutAck: 10, returnExpiredLocks: 1 },
 ]

@@ -1,0 +1,47 @@
+import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
+import { byHundreds } from '../arguments/item-ids.ts'
+import { integer, text } from '../arguments/option-table.ts'
+import { queueWord } from '../arguments/read-words.ts'
+import { command } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { wrongUsage } from '../failure.ts'
+import { counted } from '../terminal/amounts.ts'
+
+export const move = command({
+  name: 'move',
+  summary: 'Moves items that wait to another priority or queue, by their ids',
+  words: [queueWord, { name: 'ID', kind: 'text', many: true }],
+  options: {
+    priority: integer('N', 0, PRIORITY_MAX, 'to the end of this priority'),
+    to: text('QUEUE', 'to this queue'),
+  },
+  notes: [
+    'It prints the new id of each item. Items that a consumer has locked stay; they are named, and so are\n' +
+      'those that are gone.',
+  ],
+  examples: [
+    'pushpop move orders x7Gh2kQz-0-2s --priority 5',
+    'pushpop move orders x7Gh2kQz-0-2s --to orders-slow',
+  ],
+  async run({ given, words, isJson, print, tell, target }) {
+    const [queue = '', ...ids] = words
+    const { priority, to } = given
+    if (priority === undefined && to === undefined) {
+      throw wrongUsage('Cannot move because --priority or --to is missing; see: pushpop help move')
+    }
+    const queues = await target()
+    const where = present({ priority, queue: to })
+    const results = await byHundreds(ids, (some) => queues.move(queue, { ids: some, ...where }))
+    for (const one of results) {
+      const newId = one.result === 'moved' ? one.newId : undefined
+      if (isJson) {
+        await print(JSON.stringify(present({ id: one.id, result: one.result, new_id: newId })))
+      } else if (one.result !== 'moved') tell(`${one.id} is ${one.result}.`)
+      else await print(`${one.id} ${newId ?? ''}`.trim())
+    }
+    const moved = results.filter(({ result }) => result === 'moved').length
+    if (!isJson) tell(`Moved ${counted(moved, 'item')} of ${queue}.`)
+    return exitCodes.done
+  },
+})

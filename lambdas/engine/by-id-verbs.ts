@@ -1,0 +1,46 @@
+// What can be done to items that wait, by their ids.
+
+export type CancelResult = {
+  readonly id: string
+  readonly result: 'cancelled' | 'locked' | 'gone'
+}
+
+export type MoveRequest = {
+  readonly ids: readonly string[]
+  /** Where they go: another priority, another queue, or both. Each keeps the one that is not named. */
+  readonly priority?: number | undefined
+  readonly queue?: string | undefined
+}
+
+export type MoveResult =
+  | {
+      readonly id: string
+      readonly result: 'moved'
+      /** Not known if others had taken the item, and settled it, before this call could see where it had come. */
+      readonly newId?: string
+    }
+  | { readonly id: string; readonly result: 'locked' | 'gone' }
+
+export type PurgeRequest = {
+  readonly priority?: number | undefined
+  /** These and no others, locked ones too: instead of a priority. */
+  readonly ids?: readonly string[] | undefined
+}
+
+export type RedriveRequest = {
+  readonly limit?: number | undefined
+  /** These and no others: instead of a limit. */
+  readonly ids?: readonly string[] | undefined
+}
+
+export interface ByIdVerbs {
+  /** Takes items that wait out of the queue for good; those that are locked stay. In the order of the ids. */
+  cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
+  /** Puts items that wait at the end of another lane, in their order; those that are locked stay. */
+  move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
+  purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>
+  redrive(
+    deadLetterQueue: string,
+    request?: RedriveRequest,
+  ): Promise<{ readonly itemsRedriven: number; readonly itemsLeft: number }>
+}

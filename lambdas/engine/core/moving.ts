@@ -1,0 +1,43 @@
+import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
+import type { Append } from './append.ts'
+import { decodeItem, encodeItem } from './entry.ts'
+import type { NamedItem } from './named.ts'
+import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
+
+/** Said of items that were moved to a dead-letter queue by hand: a redrive takes them to where they belong. */
+const MOVED_BY_HAND = 'moved'
+
+/**
+ * An item's entry for another place. Among the dead letters it has a reason, its own if it came from there; in any
+ * other queue it has none, as after a redrive.
+ */
+export function entryFor(
+  to: string,
+  record: QueueRecord,
+  { priority, sequence }: NamedItem,
+  entry: string,
+  { nowMs, tag }: { readonly nowMs: number; readonly tag: string },
+): string {
+  const { moved, ...item } = decodeItem(entry)
+  if (!isDeadLetterQueue(to)) return encodeItem(item, tag)
+  const deliveries = deliveriesOf(record.lanes.get(priority) as Lane, sequence)
+  const dead = moved ?? { reason: MOVED_BY_HAND, death: { atMs: nowMs, deliveries } }
+  return encodeItem({ ...item, moved: dead }, tag)
+}
+
+/** The record with these entries at the ends of lanes that it has; the update appends them where the ends are then. */
+export function withAppended(record: QueueRecord, append: Append): QueueRecord {
+  const lanes = new Map(record.lanes)
+  for (const [priority, entries] of append.lanes) {
+    const lane = lanes.get(priority) as Lane
+    lanes.set(priority, { ...lane, tail: [...lane.tail, ...entries] })
+  }
+  return {
+    ...record,
+    lanes,
+    timed: record.timed || append.timed === true,
+    tailBytes: record.tailBytes + append.bytes,
+    appends: record.appends + 1,
+    room: record.room - append.items,
+  }
+}

@@ -1,0 +1,109 @@
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import type { Guards } from '../../core/fence.ts'
+import { doneLocks, endThose, foldDone, hasAny } from '../../core/locks.ts'
+import {
+  inFlightAllowed,
+  type NamedItem,
+  namedItems,
+  overWith,
+  standingOfEach,
+  tooManyGaps,
+} from '../../core/named.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { attempts } from './attempts.ts'
+import { again, answer, type Decision, done, type Outcome, refuse, type View } from './decision.ts'
+import { changedAllTheSame, changeOf, type Engine, readRecord } from './engine.ts'
+import { leaveDryQuietly } from './leave-dry.ts'
+
+/** Fenced pops and claims are in the way; each lost race is a round trip and a pause. */
+const ATTEMPTS_MAX = 24
+const HOLDS_FROM = 4
+/** Writes that end or fold what is over: a hundred items lie in a hundred locks at the most. */
+const EXTRAS_MAX = 12
+
+export const byIdCourse = {
+  // A record from memory cannot say that an item is locked or gone.
+  from: 'store',
+  attemptsMax: ATTEMPTS_MAX,
+  extrasMax: EXTRAS_MAX,
+  holdsFrom: HOLDS_FROM,
+} as const
+
+/** What a verb does to items that wait, those of one write at a time. */
+type Taking<R> = {
+  readonly record: QueueRecord
+  /** In the order of pops. */
+  readonly waiting: readonly NamedItem[]
+  readonly view: View
+  /** Some of them have been taken out, by a write that left the record so. */
+  readonly taken: (results: ReadonlyMap<string, R>, after: QueueRecord) => Promise<Outcome<void>>
+  /** Nothing had to be done about these. */
+  readonly known: (results: ReadonlyMap<string, R>) => void
+}
+
+/**
+ * Asks a verb what to do with the items that wait, until all are answered; in the order of the ids. Each is
+ * answered for itself: by the record as this call read it, or by its write.
+ */
+export async function eachById<R>(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  take: (taking: Taking<R>) => Decision<void>,
+): Promise<(R | 'locked' | 'gone')[]> {
+  checkQueueId(queue)
+  const named = namedItems(ids)
+  const results = new Map<string, R | 'locked' | 'gone'>()
+  let hasTaken = false
+  const leftOf = () => named.filter(({ id }) => !results.has(id))
+  const known: Taking<R>['known'] = (some) => {
+    for (const [id, result] of some) results.set(id, result)
+  }
+  const taken: Taking<R>['taken'] = async (some, after) => {
+    hasTaken = true
+    known(some)
+    await leaveDryQuietly(engine, after)
+    return leftOf().length === 0 ? done(undefined) : again(await readRecord(engine, queue))
+  }
+  await attempts<void>(engine, queue, byIdCourse, (view) => {
+    const { record, nowMs } = view
+    if (record === undefined) return answer(undefined)
+    const left = leftOf()
+    const first = endFirst(engine, record, left, nowMs)
+    if (first !== undefined) return first
+    const { waiting, others } = standingOfEach(record, left, nowMs)
+    for (const [id, result] of others) results.set(id, result)
+    return waiting.length === 0 ? answer(undefined) : take({ record, waiting, view, taken, known })
+  }).catch((error: unknown) => {
+    throw hasTaken ? changedAllTheSame(error) : error
+  })
+  return ids.map((id) => results.get(id) ?? 'gone')
+}
+
+/** Locks with these items whose time is over end before anything else, as a pop would end them. */
+function endFirst(
+  engine: Engine,
+  record: QueueRecord,
+  named: readonly NamedItem[],
+  nowMs: number,
+): Decision<never> | undefined {
+  const isOver = overWith(named, nowMs)
+  if (!hasAny(record, isOver)) return undefined
+  const change = changeOf(engine, record, endThose(record, isOver, nowMs), { nowMs })
+  return { kind: 'write', change, landed: again, isExtra: true }
+}
+
+/** What guards a write that takes items out; or what to do instead, if its gaps would weigh too much. */
+export function gapsOf(
+  engine: Engine,
+  record: QueueRecord,
+  draft: QueueRecord,
+  nowMs: number,
+): { readonly guards: Guards } | { readonly instead: Decision<never> } {
+  const guards = inFlightAllowed(record, draft)
+  if (guards !== undefined) return { guards }
+  if (doneLocks(record) === 0) return { instead: refuse(tooManyGaps(record)) }
+  // Acknowledged items weigh until they are folded.
+  const change = changeOf(engine, record, foldDone(record, nowMs), { nowMs })
+  return { instead: { kind: 'write', change, landed: again, isExtra: true } }
+}

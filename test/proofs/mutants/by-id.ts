@@ -1,0 +1,59 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: patches are text of source code
+import { type Mutant, mutant, simulation, test } from './mutant.ts'
+
+const named = 'engine/core/named.ts'
+const fencedUpdate = 'engine/store/fenced-update.ts'
+const byId = 'engine/operations/attempts/by-id.ts'
+const cancelTest = 'test/engine/cancel.test.ts'
+const updateTest = 'test/engine/store/fenced-update.test.ts'
+const moveTest = 'test/engine/move-items.test.ts'
+
+/** Items that are taken out by their ids, wherever in their lanes they wait. */
+// biome-ignore format: a mutant is a row
+export const byIdMutants: readonly Mutant[] = [
+  mutant('claim-passes-over-what-was-taken-out', '0037 a claim that has not seen a gap must fail',
+    [named, '{ ...settled, returns: settled.returns + 1 }', 'settled'],
+    test(cancelTest), test('test/proofs/mutants/races.test.ts')),
+  mutant('take-out-what-a-claim-has-locked', '0037 a claim that has come past the item has it',
+    [fencedUpdate, "if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)", ''],
+    test(cancelTest), simulation(300)),
+  mutant('gap-behind-the-frontier-guards-it', '0037 a fold beside a gap compares no frontier behind it',
+    [fencedUpdate, '.find(({ to }) => to > after.frontier)', '[0]'],
+    test(updateTest)),
+  mutant('claim-runs-into-a-gap', '0037 a claim takes numbers in a row',
+    ['engine/core/claim.ts', 'const end = first.to',
+     'const end = (free.at(-1) as { to: number }).to'], test(cancelTest), simulation(300)),
+  mutant('head-passes-the-frontier', '§6.5 head ≤ frontier ≤ end',
+    ['engine/core/settling.ts', 'frontier: Math.max(lane.frontier, head),', ''], simulation(300)),
+  mutant('cancel-takes-what-is-locked', '§6.4 a live lock keeps its items',
+    [named, "else if (lock !== undefined && isLive(lock, nowMs)) others.set(item.id, 'locked')", ''],
+    test(cancelTest)),
+  mutant('cancel-from-memory', 'rule 7: memory says neither gone nor locked',
+    [byId, "from: 'store',", "from: 'memory-or-store',"], test(cancelTest), simulation(300)),
+  mutant('gaps-fill-the-record', '0037 half of what a record holds is left to locks',
+    [named, 'return record.inFlight <= inFlightMax ? { inFlightMax } : undefined',
+     'return { inFlightMax: inFlightMax + 1_000_000 }'], test(cancelTest, 'half of what a record')),
+  mutant('cancel-in-a-lane-made-anew', '§6.1 an id names one item for ever',
+    [named, 'if (lane?.epoch !== epoch) return false', 'if (lane === undefined) return false\nvoid epoch'],
+    test(cancelTest)),
+  mutant('expired-locks-keep-their-items', 'a cancel ends what a pop would end',
+    [byId, 'if (!hasAny(record, isOver)) return undefined', 'return undefined'], test(cancelTest),
+    simulation(300)),
+  mutant('moved-entries-cut-from-the-tail-they-go-to', 'one update names a list once',
+    ['engine/core/fence.ts',
+     'if (lane === was || lane.tail.length > (was?.tail.length ?? 0)) continue',
+     'if (lane === was) continue'], test(moveTest), simulation(300)),
+  mutant('move-into-a-full-tail', 'the tail has a cap for every append',
+    [fencedUpdate, 'if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)', ''],
+    test(updateTest)),
+  mutant('move-ignores-the-capacity', 'items are new to another queue',
+    ['engine/operations/moving/move-items.ts', '{ capacityCounts: true }', '{ capacityCounts: false }'],
+    test(moveTest)),
+  mutant('new-id-of-the-wrong-end', 'a new id leads to its item',
+    ['engine/operations/moving/find-moved.ts',
+     'reduce((end, entry) => end - spanOf(entry), endOf(lane))', 'reduce((end) => end, endOf(lane))'],
+    test(moveTest)),
+  mutant('purged-item-stays-in-its-lock', 'a lock holds nothing that is settled',
+    ['engine/core/purge-named.ts', 'subtract([range], stretchesIn(stretches, priority))', '[range]'],
+    test(moveTest, 'purge by ids')),
+]
