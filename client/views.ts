@@ -22,7 +22,7 @@ import { ms, type View, viewOf } from './view-of.ts'
 export type { Item }
 
 /** Its `deliveries` are those so far: 0 before the first. */
-export type PeekedItem<T> = Item<T> & { readonly state: 'ready' | 'locked' }
+export type PeekedItem<T> = Item<T> & { readonly state: 'ready' | 'locked' | 'expired' }
 
 export type Lock = {
   readonly id: string

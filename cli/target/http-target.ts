@@ -46,7 +46,8 @@ export function openHttpTarget(
         })
         const { items, itemsAcknowledged } = popped
         if (items.length > 0) return { kind: 'items', ...popped }
-        return present({ kind: 'empty' as const, itemsAcknowledged })
+        const more = popped.more || undefined
+        return present({ kind: 'empty' as const, more, itemsAcknowledged })
       } catch (error) {
         if (!isQueueLocked(error)) throw error
         return { kind: 'locked', expiresAtMs: error.lockExpiresAtMs ?? Date.now() }

@@ -82,6 +82,8 @@ export type PoppedItem = DeadLetter & {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
+  /** Nobody gets it from then on. */
+  readonly expiresAtMs?: number
 }
 
 /** `waitedMs`: if it was to wait, and there was nothing at first, for how long it did. 0: too many others do. */
@@ -98,7 +100,12 @@ export type PopOutcome = (
       readonly more: boolean
       readonly itemsAcknowledged?: number
     }
-  | { readonly kind: 'empty'; readonly itemsAcknowledged?: number }
+  | {
+      readonly kind: 'empty'
+      readonly itemsAcknowledged?: number
+      /** It passed over expired items and has not seen the end of them: others may lie behind. */
+      readonly more?: true
+    }
   | { readonly kind: 'locked'; readonly expiresAtMs: number }
 ) & { readonly waitedMs?: number }
 
@@ -144,7 +151,8 @@ export type BrowseRequest = {
   readonly cursor?: string | undefined
 }
 export type BrowsePage = {
-  readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' })[]
+  /** `expired`: still stored, and nobody gets it. */
+  readonly items: readonly (PoppedItem & { readonly state: 'ready' | 'locked' | 'expired' })[]
   readonly cursor?: string
 }
 

@@ -66,7 +66,7 @@ export async function comesBackFirst({ queue, settings, edge }: Run): Promise<bo
   if (settings.batchSize === 1) return false
   try {
     const [first] = (await edge.queues.browse(queue, { limit: 1 })).items
-    return first !== undefined && (first.state === 'locked' || first.deliveries > 0)
+    return first !== undefined && (first.state !== 'ready' || first.deliveries > 0)
   } catch (error) {
     if (!isPassing(error)) throw error
     return true
@@ -131,22 +131,22 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       continue
     }
     const lot = await lotOf(run, popped, finished, { count, sinceMs })
-    if (lot !== 'late') return lot
+    if (lot !== 'late' && lot !== 'further') return lot
     finished = undefined
     key = newKey()
     inDoubt = false
     troubles = 0
-    alone = true
+    alone ||= lot === 'late'
   }
 }
 
-/** What a pop gave. `late`: the answer took longer than the lock lives. */
+/** What a pop gave. `late`: the answer took longer than the lock lives; `further`: it has not come to the end. */
 async function lotOf(
   run: Run,
   popped: Popped,
   finished: Lot | undefined,
   { count, sinceMs }: { readonly count: number; readonly sinceMs: number },
-): Promise<Lot | Ending | 'late'> {
+): Promise<Lot | Ending | 'late' | 'further'> {
   const { queue, edge, counts } = run
   const { lockTtlSeconds: ttlSeconds } = run.settings
   if (popped.kind === 'locked') {
@@ -157,7 +157,8 @@ async function lotOf(
     finished.lock.letGo()
     counts.acknowledged += finished.items.length
   }
-  if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
+  if (popped.kind === 'empty') return popped.more ? 'further' : 'empty'
+  if (popped.lock === undefined) return 'empty'
   if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
     // By now another consumer has these items, or soon will.
     edge.report({ kind: 'answer-late' })

@@ -70,7 +70,7 @@ export type QueueAnswer =
     }
   | {
       readonly kind: 'page'
-      readonly items: readonly (PoppedName & { readonly state: 'ready' | 'locked' })[]
+      readonly items: readonly (PoppedName & { readonly state: 'ready' | 'locked' | 'expired' })[]
       /** There is another page. */
       readonly more: boolean
     }

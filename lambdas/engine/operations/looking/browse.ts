@@ -1,6 +1,8 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { present } from '../../../foundation/shared/present.ts'
 import { checkLimit } from '../../core/check-limit.ts'
 import { deadLetterOf, decodeItem, escapedBytes } from '../../core/entry.ts'
+import { expiryOf } from '../../core/expiry.ts'
 import { itemId } from '../../core/keys.ts'
 import { ANSWER_BYTES_MAX, ITEMS_PER_POP_MAX, PAGE_DEFAULT } from '../../core/limits.ts'
 import { checkPriority } from '../../core/push-request.ts'
@@ -63,6 +65,8 @@ async function pageOf(
       const { text, pushedAtMs } = item
       const sequence = numbers[index] as number
       const isLocked = includes(locked, sequence)
+      const expiresAtMs = expiryOf(item, record.configuration)
+      const isOver = expiresAtMs !== undefined && expiresAtMs <= nowMs
       bytes -= escapedBytes(text)
       if (items.length > 0 && bytes < 0) {
         return { items, cursor: encodeCursor({ priority: p, epoch: lane.epoch, sequence }) }
@@ -73,8 +77,9 @@ async function pageOf(
         priority: p,
         pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + (isLocked ? 1 : 0),
-        state: isLocked ? 'locked' : 'ready',
+        state: isLocked ? 'locked' : isOver ? 'expired' : 'ready',
         ...deadLetterOf(item),
+        ...present({ expiresAtMs }),
       })
     }
     const seen = read.entries.length

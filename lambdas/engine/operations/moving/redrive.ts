@@ -2,7 +2,7 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
-import { decodeItem, encodeItem } from '../../core/entry.ts'
+import { decodeItem, encodeItem, type ItemTimes } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
 import { passFrontier } from '../../core/pop.ts'
 import {
@@ -26,6 +26,7 @@ import {
 import { settle } from '../../core/settling.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
+import { ensureLane } from '../lanes/lanes.ts'
 import { move } from './move.ts'
 import { type LanesMoved, moveLanes } from './move-lanes.ts'
 
@@ -94,13 +95,14 @@ async function moveSome(
   const stay: Range[] = []
   const entries: string[] = []
   const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
+  const times = await timesIn(engine, originOf(record.queue), priority)
   for (const [index, from] of numbers.entries()) {
     const { moved, ...item } = decodeItem(read.entries[index] as string)
     if (moved === undefined) {
       stay.push({ from, to: from + 1 })
     } else {
       moving.push({ from, to: from + 1 })
-      entries.push(encodeItem(item, randomText(engine.random, 4)))
+      entries.push(encodeItem({ ...item, ...times }, randomText(engine.random, 4)))
     }
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
@@ -114,6 +116,15 @@ async function moveSome(
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }
     : undefined
+}
+
+/**
+ * Where items expire some time after they were pushed, these come back as if pushed now: by their old time they
+ * would be over at once.
+ */
+async function timesIn(engine: Engine, to: string, priority: number): Promise<ItemTimes> {
+  const { configuration } = await ensureLane(engine, to, priority)
+  return configuration.itemTtlSeconds === undefined ? {} : { dueMs: engine.clock.nowMs() }
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {
