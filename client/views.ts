@@ -36,7 +36,7 @@ export type Popped<T> = {
   readonly items: readonly Item<T>[]
   /** Present if `ack` was asked for and there were items. */
   readonly lock?: Lock
-  /** The answer was full before `count` was reached. */
+  /** There is more: the answer was full, or the pop passed over so many expired items that it stopped. */
   readonly more: boolean
   /** Of the lock that `acknowledge` named. */
   readonly itemsAcknowledged?: number

@@ -7,7 +7,13 @@ import {
 } from '../../lambdas/engine/core/configuration.ts'
 import { snakeCase } from '../../lambdas/foundation/shared/wire-names.ts'
 import { guardNames, settingFields } from '../../lambdas/rate/core/setting-fields.ts'
-import { choice, integer, integerOrNone, type OptionTable, text } from '../arguments/option-table.ts'
+import {
+  choice,
+  integer,
+  integerOrNone,
+  type OptionTable,
+  text,
+} from '../arguments/option-table.ts'
 import { wrongUsage } from '../failure.ts'
 
 const help: Readonly<Record<ConfigurationName, string>> = {

@@ -20,10 +20,7 @@ export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string
   }
   const isWhole = Number.isInteger(expiresInSeconds)
   if (isWhole && expiresInSeconds >= 0 && expiresInSeconds <= ITEM_TTL_SECONDS_MAX) return
-  throw invalid(
-    `${at}expires_in_seconds`,
-    `must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`,
-  )
+  throw invalid(`${at}expires_in_seconds`, `must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`)
 }
 
 const isTime = (ms: number): boolean => Number.isFinite(ms) && ms >= 0 && ms <= TIME_MS_MAX
@@ -36,6 +33,14 @@ export const expiresAtMsOf = (
   expiresInSeconds === undefined
     ? expiresAtMs && Math.floor(expiresAtMs)
     : (sinceMs ?? nowMs) + 1_000 * expiresInSeconds
+
+/** Refuses what is over before it is due: nobody could ever get it. */
+export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
+  const expiresAtMs = expiresAtMsOf(item, nowMs)
+  if (expiresAtMs === undefined || expiresAtMs > dueMs) return
+  const field = item.expiresInSeconds === undefined ? 'expires_at' : 'expires_in_seconds'
+  throw invalid(`${at}${field}`, 'must be later than the time at which the item is due')
+}
 
 /** As it was given: a push that is repeated says the same, however late it comes. */
 export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly string[] => [

@@ -114,8 +114,6 @@ export const EXPIRED_LANES_PER_WRITE = 20
 export const EXPIRED_DEAD_MAX = IN_FLIGHT_MAX / 2
 /** What a pop reads at a time once it has met expired items: a segment, which comes whole anyway. */
 export const LOOK_FURTHER_ITEMS = 100
-/** Five years. */
-export const ITEM_TTL_SECONDS_MAX = 157_766_400
 
 /** Done locks that wait for the next fenced write before an acknowledge folds them itself. */
 export const DONE_LOCKS_FOLD = 16

@@ -239,5 +239,4 @@ function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
 
 /** What an item takes of an answer. At most twice its bytes once escaped: exact only where that could matter. */
 export const answerBytes = (entry: string): number =>
-  DETAILS_BYTES +
-  (entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text))
+  DETAILS_BYTES + (entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text))

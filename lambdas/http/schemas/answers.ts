@@ -167,7 +167,10 @@ export const page = v.strictObject({
   items,
   count: count('How many items.'),
   details: v.array(
-    v.strictObject({ ...detailEntries, state: v.picklist(['ready', 'locked', 'expired'] as const) }),
+    v.strictObject({
+      ...detailEntries,
+      state: v.picklist(['ready', 'locked', 'expired'] as const),
+    }),
   ),
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })

@@ -20,7 +20,11 @@ const EPOCH_SECONDS_MAX = 8_640_000_000_000
 
 export const epochSeconds = () => {
   const sentence = 'must be a time in epoch seconds'
-  return v.pipe(v.number(sentence), v.minValue(0, sentence), v.maxValue(EPOCH_SECONDS_MAX, sentence))
+  return v.pipe(
+    v.number(sentence),
+    v.minValue(0, sentence),
+    v.maxValue(EPOCH_SECONDS_MAX, sentence),
+  )
 }
 
 export const choice = <const C extends readonly string[]>(of: C) =>

@@ -35,6 +35,8 @@ export type Outcome =
 type Effects = {
   appended: number
   readonly takes: Take[]
+  /** Expired items that it took out of its queue. */
+  passedOver: number
   /** Items settled out of the locks it named. */
   readonly settledByLock: Map<string, number>
   readonly releasedByLock: Map<string, number>
@@ -53,6 +55,8 @@ export type Take = {
   /** Absent where the items were settled as they were taken. */
   readonly lockId: string | undefined
   readonly stretches: readonly (Stretch & { readonly epoch: string })[]
+  /** Ids of those that may have expired while it ran: it took them, or passed over them. */
+  readonly maybe: ReadonlySet<string>
 }
 
 /** Tells a request which operation sent it, however many one engine has under way. */
@@ -78,6 +82,7 @@ export function startOperation(
     effects: {
       appended: 0,
       takes: [],
+      passedOver: 0,
       settledByLock: new Map(),
       releasedByLock: new Map(),
       buriedByLock: new Map(),

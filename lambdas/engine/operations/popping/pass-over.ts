@@ -86,56 +86,58 @@ const boundsOf = ({ draft, picks }: PopTake): Bounds => ({
   bytesOf: answerBytes,
 })
 
-/** Nothing to pass over, or no room to. */
-function takeThose(
-  { engine, record, plan, command, view }: Popping,
-  { entries }: Found,
-): Decision<PopOutcome> {
-  if (entries.length === 0) return refuse(tooManyDead(record))
-  return decideTake(engine, record, plan, entries, command, view)
+/** Nothing to pass over, or no room to: what is dead must move first. */
+function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
+  const { engine, record, plan, command, view, passing } = popping
+  if (entries.length > 0) return decideTake(engine, record, plan, entries, command, view)
+  return passing.passes > 0 ? stopHere(popping, []) : refuse(tooManyDead(record))
 }
 
 /** One write: what is over goes, what is not is taken. If all of it is over, the call goes on behind it. */
 function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
   const { engine, record, plan, command, view, passing } = popping
-  const expired = itemsIn(over)
   if (kept.length > 0) {
     const draft = passOver(plan.draft, over)
     const inFlightFreed = plan.inFlightFreed - weightOf(plan.draft, over)
     const passed = { ...plan, draft, picks: kept, inFlightFreed }
-    return counting(engine, expired, decideTake(engine, record, passed, entries, command, view))
+    return counting(engine, over, decideTake(engine, record, passed, entries, command, view))
   }
+  if (passing.passes === PASSES_MAX) return stopHere(popping, over)
   const { nowMs } = view
-  const isLast = passing.passes === PASSES_MAX
-  // Before the last it leaves the lock that is to be acknowledged: if the call fails yet, nothing was changed.
-  const draft = passOver(isLast ? plan.draft : endExpired(record, nowMs), over)
-  const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
-  const answer: PopOutcome = {
-    kind: 'empty',
-    more: true,
-    ...acknowledged(plan.itemsAcknowledged),
-  }
-  return counting(engine, expired, {
+  // It leaves the lock that is to be acknowledged: if the call fails yet, nothing was changed.
+  const draft = passOver(endExpired(record, nowMs), over)
+  return counting(engine, over, {
     kind: 'write',
-    change,
-    isExtra: !isLast,
+    change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
+    isExtra: true,
     landed(after) {
       passing.passes += 1
-      return isLast ? done(answer) : again(after)
+      return again(after)
     },
   })
 }
 
+/** It has come far enough for one call: whoever asks again goes on from here. */
+function stopHere(
+  { engine, record, plan, view: { nowMs } }: Popping,
+  over: readonly Stretch[],
+): Decision<PopOutcome> {
+  const { itemsAcknowledged } = plan
+  const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
+  const change = changeOf(engine, record, passOver(plan.draft, over), { nowMs })
+  return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
+}
+
 function counting(
   engine: Engine,
-  expired: number,
+  over: readonly Stretch[],
   decision: Decision<PopOutcome>,
 ): Decision<PopOutcome> {
   if (decision.kind !== 'write') return decision
   return {
     ...decision,
     landed(after) {
-      engine.onItemsExpired(expired)
+      engine.onItemsExpired(itemsIn(over))
       return decision.landed(after)
     },
   }

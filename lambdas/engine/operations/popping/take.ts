@@ -77,4 +77,3 @@ function nothingVisible(record: QueueRecord, command: PopCommand) {
     ...(lanes.length <= LANES_AHEAD_NAMED ? { lanesAhead: lanes } : { appends: true }),
   }
 }
-

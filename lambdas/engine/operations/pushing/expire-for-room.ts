@@ -48,7 +48,9 @@ async function expireAtFront(engine: Engine, record: QueueRecord): Promise<numbe
     const over = await overAtFront(engine, record, lane, LOOK_FURTHER_ITEMS, nowMs)
     if (over.length === 0) continue
     const draft = passOver(record, over)
-    const committed = await commit(engine, changeOf(engine, record, draft, { nowMs }))
+    // If the push is refused yet, the next one must be an event.
+    const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
+    const committed = await commit(engine, change)
     if (committed.kind === 'committed') engine.onItemsExpired(itemsIn(over))
     return itemsIn(over)
   }

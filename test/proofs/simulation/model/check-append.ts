@@ -1,10 +1,13 @@
 import {
   decodeItem,
   decodeReference,
+  type Item,
   isReference,
   spanOf,
 } from '../../../../lambdas/engine/core/entry.ts'
 import type { Lane } from '../../../../lambdas/engine/core/record.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Command } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import { batchEntries } from './batches.ts'
 import type { LaneLog } from './lane-log.ts'
@@ -85,6 +88,36 @@ function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undef
   return [...together, operation].find((one) => one !== undefined && operations.includes(one))
 }
 
+/** As it was asked for, by some reading of the pusher's clock. */
+function checkItsExpiry(
+  model: Model,
+  { command, clockMinMs, clockMaxMs }: Operation,
+  { text, expiresAtMs }: Item,
+  at: string,
+): void {
+  const given = itemsIn(command).find((one) => one.text === text)
+  const { expiresInSeconds } = given ?? {}
+  const isAsAsked =
+    expiresInSeconds === undefined || expiresAtMs === undefined
+      ? expiresAtMs === given?.expiresAtMs && expiresInSeconds === undefined
+      : expiresAtMs >= clockMinMs + 1_000 * expiresInSeconds &&
+        expiresAtMs <= clockMaxMs + 1_000 * expiresInSeconds
+  if (!isAsAsked) model.violated('an item expires when it was asked to', `${text} at ${at}`)
+}
+
+function itemsIn(command: Command): readonly PushItem[] {
+  switch (command.verb) {
+    case 'push':
+      return command.request.items
+    case 'transact':
+      return command.items
+    case 'pushTransactItem':
+      return [command.item]
+    default:
+      return []
+  }
+}
+
 function appendItem(model: Model, log: LaneLog, entry: string): void {
   const item = decodeItem(entry)
   const record = model.ledger.item(item.text)
@@ -107,6 +140,7 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     }
     model.noteEffect(`${item.text} was appended at ${at}`, owner)
     owner.effects.appended += 1
+    checkItsExpiry(model, owner, item, at)
     if (owner !== operation) model.world.statistics.count('path push with others')
   } else {
     model.moved.add(record)

@@ -1,3 +1,4 @@
+import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
@@ -5,6 +6,7 @@ import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
 import type { Answer, Say } from './answer.ts'
+import { expiryMsOf } from './expiry.ts'
 import type { QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
@@ -19,11 +21,17 @@ export function checkPopped(answer: Answer<'pop'>): void {
     checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
   }
   if (outcome.kind !== 'items') {
-    if (take !== undefined) say('an empty answer took nothing', JSON.stringify(take))
+    // All that it took without a lock may have expired while it ran.
+    const took = take?.stretches.reduce((sum, { from, to }) => sum + to - from, 0) ?? 0
+    if (take !== undefined && took > take.maybe.size) {
+      say('an empty answer took nothing', JSON.stringify(take))
+    }
     if (outcome.kind === 'locked') {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
       checkLocked(queueModel, operation, say)
+    } else if (outcome.more) {
+      if (operation.effects.passedOver === 0) say('who says that there is more has met some', queue)
     } else if (!maySayEmptyOfLocked(outcome) || !isLocked(queueModel, operation)) {
       checkEmpty(queueModel, operation, say)
     }
@@ -41,13 +49,15 @@ export function checkPopped(answer: Answer<'pop'>): void {
 }
 
 function checkTaken(take: Take, outcome: Items, say: Say): void {
+  const answered = outcome.items.map(({ id }) => id)
+  const told = new Set(answered)
   const ids: string[] = []
   for (const { priority, epoch, from, to } of take.stretches) {
     for (const sequence of numbersOf([{ from, to }])) {
-      ids.push(itemId({ priority, epoch, sequence }))
+      const id = itemId({ priority, epoch, sequence })
+      if (told.has(id) || !take.maybe.has(id)) ids.push(id)
     }
   }
-  const answered = outcome.items.map(({ id }) => id)
   if (ids.join() !== answered.join()) {
     say('a pop answers what it took', `answered ${answered.join()}, took ${ids.join()}`)
   }
@@ -66,6 +76,7 @@ function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): v
       say('nothing is delivered that was not pushed', `${text} as ${id}`)
       continue
     }
+    if (own) checkExpiry(model.queue(queue), operation, known.item, say)
     if (known.item.pushedAtMs !== pushedAtMs) say('an item keeps its time', `${text} ${pushedAtMs}`)
     if (deliveries < 1 || deliveries > known.handouts) {
       say('deliveries are counted', `${text}: ${deliveries} of ${known.handouts}`)
@@ -75,6 +86,19 @@ function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): v
       say('what was acknowledged is never delivered again', text)
     }
   }
+}
+
+/** By settings that changed while the pop ran it may have been over, or not. */
+function checkExpiry(
+  { current, configuredAtCommit }: QueueModel,
+  { startedAtCommit, clockMinMs }: Pop,
+  item: Item,
+  say: Say,
+): void {
+  const isSettled = configuredAtCommit <= startedAtCommit
+  const ttl = isSettled ? current?.record.configuration.itemTtlSeconds : undefined
+  if (expiryMsOf(item, ttl) > clockMinMs) return
+  say('no item is delivered after its expiry', `${item.text} at ${clockMinMs}`)
 }
 
 /** There was a moment while the pop ran at which it could have found nothing. */

@@ -1,7 +1,13 @@
-import { countOf, numbersOf, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
+import {
+  countOf,
+  numbersOf,
+  type Ranges,
+  subtract,
+} from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
 import type { Operation } from '../operation.ts'
 import { addTo } from './check-settling.ts'
+import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
 import { showRanges } from './lane-view.ts'
 import type { Write } from './snapshot.ts'
@@ -18,7 +24,13 @@ export function checkReturning(write: Write, change: LaneChange): void {
     const lock = before.record.locks.get(lockId)
     if (lock === undefined) continue
     const back = change.givenBack.get(lockId) ?? []
-    const dead = change.buried.get(lockId) ?? []
+    const buriedNow = change.buried.get(lockId) ?? []
+    const over = mayBeOver(write, change.priority, buriedNow)
+    const dead = subtract(buriedNow, over)
+    if (operation !== undefined && isOwnClaim(operation, lockId)) {
+      takeBack(operation, change.priority, over)
+      if (back.length === 0 && dead.length === 0) continue
+    }
     const released = names(operation, 'release', queue, lockId)
     const buried = names(operation, 'deadLetter', queue, lockId)
     const expired = operation !== undefined && lock.expiresAtMs <= operation.clockMaxMs

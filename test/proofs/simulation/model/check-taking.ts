@@ -1,8 +1,10 @@
+import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import {
   countOf,
   none,
   numbersOf,
   type Ranges,
+  subtract,
   union,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { stretchesOf } from '../../../../lambdas/engine/core/record.ts'
@@ -11,6 +13,7 @@ import type { Operation, Take } from '../operation.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkLocksAtPop } from './check-locks-at-pop.ts'
 import { checkOrder } from './check-order.ts'
+import { mayBeOver, passedOver } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
 import type { Write } from './snapshot.ts'
 
@@ -22,10 +25,13 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   const { model, queue, before } = write
   const { operation } = model
   const takes = new Map<number, Ranges>()
+  const passed = new Map<number, Ranges>()
   const lockIds = new Set<string | undefined>()
   const direct = operation?.command.verb === 'pop' && !operation.command.request.requireAck
   for (const change of changes) {
-    let taken: Ranges = direct ? change.settledFree : none
+    const over = passedOver(write, change)
+    if (over.length > 0) passed.set(change.priority, over)
+    let taken: Ranges = direct ? subtract(change.settledFree, over) : none
     if (taken.length > 0) lockIds.add(undefined)
     for (const [lockId, numbers] of change.handed) {
       lockIds.add(lockId)
@@ -35,7 +41,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
     if (direct) {
       for (const [lockId, numbers] of change.settledLocked) {
         if (isAcknowledged(operation, lockId)) continue
-        taken = union(taken, numbers)
+        taken = union(taken, subtract(numbers, over))
       }
     }
     if (taken.length > 0) takes.set(change.priority, taken)
@@ -49,7 +55,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   const lockId = [...lockIds][0]
   noteTake(write, popping, lockId, takes)
   checkLimit(model, before, 'popLimit', popping)
-  checkOrder(write, takes)
+  checkOrder(write, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)
 }
 
@@ -57,17 +63,21 @@ const isAcknowledged = (operation: Operation | undefined, lockId: string): boole
   operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
 
 function noteTake(
-  { model, queue, after }: Write,
+  write: Write,
   operation: Operation<CommandOf<'pop'>>,
   lockId: string | undefined,
   takes: ReadonlyMap<number, Ranges>,
 ): void {
+  const { model, queue, after } = write
+  const maybe = new Set<string>()
   const stretches: Take['stretches'][number][] = []
   let items = 0
   for (const [priority, numbers] of [...takes].sort(([a], [b]) => a - b)) {
     const epoch = after.record.lanes.get(priority)?.epoch ?? ''
     for (const stretch of stretchesOf(priority, numbers)) stretches.push({ ...stretch, epoch })
-    items += countOf(numbers)
+    const perhaps = lockId === undefined ? mayBeOver(write, priority, numbers) : none
+    for (const sequence of numbersOf(perhaps)) maybe.add(itemId({ epoch, priority, sequence }))
+    items += countOf(numbers) - countOf(perhaps)
     const log = model.log(queue, epoch, priority)
     for (const n of numbersOf(numbers)) {
       const place = log?.places[n]
@@ -80,5 +90,5 @@ function noteTake(
     model.violated('a pop takes once', `${queue}, again ${JSON.stringify(stretches)}`)
   }
   model.noteEffect(`items were taken from ${queue}`)
-  operation.effects.takes.push({ lockId, stretches })
+  operation.effects.takes.push({ lockId, stretches, maybe })
 }
