@@ -88,20 +88,22 @@ function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undef
   return [...together, operation].find((one) => one !== undefined && operations.includes(one))
 }
 
-/** As it was asked for, by some reading of the pusher's clock. */
+/** As it was asked for, by any clock that its push may have gone by. */
 function checkItsExpiry(
   model: Model,
-  { command, clockMinMs, clockMaxMs }: Operation,
+  { command, startedMs }: Operation,
   { text, expiresAtMs }: Item,
   at: string,
 ): void {
+  const { world } = model
   const given = itemsIn(command).find((one) => one.text === text)
   const { expiresInSeconds } = given ?? {}
+  const sinceMs = (expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
   const isAsAsked =
-    expiresInSeconds === undefined || expiresAtMs === undefined
-      ? expiresAtMs === given?.expiresAtMs && expiresInSeconds === undefined
-      : expiresAtMs >= clockMinMs + 1_000 * expiresInSeconds &&
-        expiresAtMs <= clockMaxMs + 1_000 * expiresInSeconds
+    expiresInSeconds === undefined
+      ? expiresAtMs === given?.expiresAtMs
+      : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
+        sinceMs <= world.scheduler.nowMs + world.skewMaxMs
   if (!isAsAsked) model.violated('an item expires when it was asked to', `${text} at ${at}`)
 }
 
