@@ -64,11 +64,7 @@ export const pushCases: Cases = {
     ]
     for (const [times, field] of bad) {
       const body = JSON.stringify({ item: 1, ...times })
-      const refused = expectError(
-        await q.call('POST', 'push', { body }),
-        400,
-        'INVALID_PARAMETER',
-      )
+      const refused = expectError(await q.call('POST', 'push', { body }), 400, 'INVALID_PARAMETER')
       expect(refused.field).toBe(field)
     }
   },

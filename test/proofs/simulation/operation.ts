@@ -35,6 +35,8 @@ export type Outcome =
 type Effects = {
   appended: number
   readonly takes: Take[]
+  /** All of it may have expired while it ran: it is a take only if the answer says so. */
+  maybeTaken: Take | undefined
   /** Expired items that it took out of its queue. */
   passedOver: number
   /** Items settled out of the locks it named. */
@@ -82,6 +84,7 @@ export function startOperation(
     effects: {
       appended: 0,
       takes: [],
+      maybeTaken: undefined,
       passedOver: 0,
       settledByLock: new Map(),
       releasedByLock: new Map(),

@@ -6,6 +6,7 @@ import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
 import type { Answer, Say } from './answer.ts'
+import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
 import type { QueueModel } from './model.ts'
 
@@ -16,16 +17,15 @@ export function checkPopped(answer: Answer<'pop'>): void {
   const { model, operation, value: outcome, say } = answer
   const { queue, request } = operation.command
   const queueModel = model.queue(queue)
-  const take = operation.effects.takes[0]
+  const { takes, maybeTaken } = operation.effects
+  const isMaybe = takes.length === 0 && outcome.kind === 'items' && outcome.lock === undefined
+  const take = takes[0] ?? (isMaybe ? maybeTaken : undefined)
+  if (takes.length === 0 && take !== undefined) noteHandouts(model, queue, take)
   if (outcome.kind !== 'locked' && request.acknowledge !== undefined) {
     checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
   }
   if (outcome.kind !== 'items') {
-    // All that it took without a lock may have expired while it ran.
-    const took = take?.stretches.reduce((sum, { from, to }) => sum + to - from, 0) ?? 0
-    if (take !== undefined && took > take.maybe.size) {
-      say('an empty answer took nothing', JSON.stringify(take))
-    }
+    if (take !== undefined) say('an empty answer took nothing', JSON.stringify(take))
     if (outcome.kind === 'locked') {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')

@@ -15,6 +15,7 @@ import { checkLocksAtPop } from './check-locks-at-pop.ts'
 import { checkOrder } from './check-order.ts'
 import { mayBeOver, passedOver } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
+import type { Model } from './model.ts'
 import type { Write } from './snapshot.ts'
 
 /**
@@ -53,7 +54,13 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   }
   const popping = operation as Operation<CommandOf<'pop'>>
   const lockId = [...lockIds][0]
-  noteTake(write, popping, lockId, takes)
+  const take = takeOf(write, lockId, takes)
+  const taken = take.stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+  if (take.maybe.size === taken) {
+    popping.effects.maybeTaken = take
+    return
+  }
+  noteTake(write, popping, take, taken)
   checkLimit(model, before, 'popLimit', popping)
   checkOrder(write, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)
@@ -62,33 +69,46 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
 const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
   operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
 
-function noteTake(
+function takeOf(
   write: Write,
-  operation: Operation<CommandOf<'pop'>>,
   lockId: string | undefined,
   takes: ReadonlyMap<number, Ranges>,
-): void {
-  const { model, queue, after } = write
+): Take {
+  const { after } = write
   const maybe = new Set<string>()
   const stretches: Take['stretches'][number][] = []
-  let items = 0
   for (const [priority, numbers] of [...takes].sort(([a], [b]) => a - b)) {
     const epoch = after.record.lanes.get(priority)?.epoch ?? ''
     for (const stretch of stretchesOf(priority, numbers)) stretches.push({ ...stretch, epoch })
     const perhaps = lockId === undefined ? mayBeOver(write, priority, numbers) : none
     for (const sequence of numbersOf(perhaps)) maybe.add(itemId({ epoch, priority, sequence }))
-    items += countOf(numbers) - countOf(perhaps)
+  }
+  return { lockId, stretches, maybe }
+}
+
+function noteTake(
+  { model, queue }: Write,
+  operation: Operation<CommandOf<'pop'>>,
+  take: Take,
+  taken: number,
+): void {
+  noteHandouts(model, queue, take)
+  const { count = 1 } = operation.command.request
+  const items = taken - take.maybe.size
+  if (items > count) model.violated('a pop takes what it asked for', `${items} of ${count}`)
+  if (operation.effects.takes.length > 0) {
+    model.violated('a pop takes once', `${queue}, again ${JSON.stringify(take.stretches)}`)
+  }
+  model.noteEffect(`items were taken from ${queue}`)
+  operation.effects.takes.push(take)
+}
+
+export function noteHandouts(model: Model, queue: string, { stretches }: Take): void {
+  for (const { epoch, priority, ...range } of stretches) {
     const log = model.log(queue, epoch, priority)
-    for (const n of numbersOf(numbers)) {
+    for (const n of numbersOf([range])) {
       const place = log?.places[n]
       if (place !== undefined) place.handouts += 1
     }
   }
-  const { count = 1 } = operation.command.request
-  if (items > count) model.violated('a pop takes what it asked for', `${items} of ${count}`)
-  if (operation.effects.takes.length > 0) {
-    model.violated('a pop takes once', `${queue}, again ${JSON.stringify(stretches)}`)
-  }
-  model.noteEffect(`items were taken from ${queue}`)
-  operation.effects.takes.push({ lockId, stretches, maybe })
 }

@@ -47,11 +47,15 @@ export const passes = (operation: Operation | undefined, queue: string): operati
   passing.has(operation.command.verb) &&
   operation.command.queue === queue
 
+/** Pushes that go together go by the clock readings of one of them, which the others do not know. */
+const latestMs = ({ model: { world } }: Write, { together, clockMaxMs }: Operation): number =>
+  together === undefined ? clockMaxMs : world.scheduler.nowMs + world.skewMaxMs
+
 /** Of these, what the operation may have passed over: their time has come by the latest that its clock showed. */
 export function mayBeOver(write: Write, priority: number, numbers: Ranges): Ranges {
   const { operation } = write.model
   if (numbers.length === 0 || !passes(operation, write.queue)) return none
-  return overAt(write, priority, numbers, operation.clockMaxMs)
+  return overAt(write, priority, numbers, latestMs(write, operation))
 }
 
 /**
@@ -61,14 +65,14 @@ export function mayBeOver(write: Write, priority: number, numbers: Ranges): Rang
 export function passedOver(write: Write, { priority, ...change }: LaneChange): Ranges {
   const { operation } = write.model
   if (!passes(operation, write.queue)) return none
-  const { command, clockMinMs, clockMaxMs } = operation
+  const { command, clockMinMs } = operation
   const takes = command.verb === 'pop' && command.request.requireAck !== true
   const named = command.verb === 'pop' ? command.request.acknowledge : undefined
   let settled = change.settledFree
   for (const [lockId, numbers] of change.settledLocked) {
     if (lockId !== named) settled = union(settled, numbers)
   }
-  return overAt(write, priority, settled, takes ? clockMinMs : clockMaxMs)
+  return overAt(write, priority, settled, takes ? clockMinMs : latestMs(write, operation))
 }
 
 /** A claim takes blindly: what it finds to be over it takes out of its lock again, before it answers. */
