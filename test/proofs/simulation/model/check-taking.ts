@@ -1,6 +1,5 @@
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import {
-  countOf,
   none,
   numbersOf,
   type Ranges,
