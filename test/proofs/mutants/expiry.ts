@@ -43,7 +43,7 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('room-made-behind-what-lives', '§6.3 a pop never passes over a visible item',
     [forRoom, 'wanted: 0, passable', 'wanted: 100, passable'], test(expiryTest, 'lies behind an item')),
   mutant('redriven-is-over-at-once', '0040 a redriven item is as new',
-    ['engine/operations/moving/redrive.ts', '{} : { dueMs: engine.clock.nowMs() }', '{} : {}'],
+    ['engine/operations/moving/redrive.ts', 'isOfUse ? { dueMs: engine.clock.nowMs() } : {}', '{}'],
     test(expiryTest, 'as if pushed then')),
   mutant('queue-time-without-the-mark', 'formats: an engine that does not know leaves it alone',
     ['engine/core/record.ts', 'timed: record.timed || configuration.itemTtlSeconds !== undefined,', ''],

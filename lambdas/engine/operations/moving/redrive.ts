@@ -2,7 +2,7 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
-import { decodeItem, encodeItem, type ItemTimes } from '../../core/entry.ts'
+import { decodeItem, encodeItem, type Item, type ItemTimes } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
 import { passFrontier } from '../../core/pop.ts'
 import {
@@ -24,9 +24,8 @@ import {
   unsettledIn,
 } from '../../core/record.ts'
 import { settle } from '../../core/settling.ts'
-import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { changedAllTheSame, changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
-import { ensureLane } from '../lanes/lanes.ts'
 import { move } from './move.ts'
 import { type LanesMoved, moveLanes } from './move-lanes.ts'
 
@@ -93,20 +92,23 @@ async function moveSome(
   if (read.kind === 'missing') return undefined
   const moving: Range[] = []
   const stay: Range[] = []
-  const entries: string[] = []
+  const items: Item[] = []
   const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
-  const times = await timesIn(engine, originOf(record.queue), priority)
   for (const [index, from] of numbers.entries()) {
     const { moved, ...item } = decodeItem(read.entries[index] as string)
     if (moved === undefined) {
       stay.push({ from, to: from + 1 })
     } else {
       moving.push({ from, to: from + 1 })
-      entries.push(encodeItem({ ...item, ...times }, randomText(engine.random, 4)))
+      items.push(item)
     }
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
-  if (entries.length === 0) return { moved: 0, record }
+  if (items.length === 0) return { moved: 0, record }
+  const times = await timesIn(engine, originOf(record.queue))
+  const entries = items.map((item) =>
+    encodeItem({ ...item, ...times }, randomText(engine.random, 4)),
+  )
   const stretches = stretchesOf(priority, normalised(moving))
   const settled = settle(passFrontier(record, stretches), stretches)
   // Items that stay may lie behind the frontier now, free: claims must not pass them over.
@@ -122,9 +124,11 @@ async function moveSome(
  * Where items expire some time after they were pushed, these come back as if pushed now: by their old time they
  * would be over at once.
  */
-async function timesIn(engine: Engine, to: string, priority: number): Promise<ItemTimes> {
-  const { configuration } = await ensureLane(engine, to, priority)
-  return configuration.itemTtlSeconds === undefined ? {} : { dueMs: engine.clock.nowMs() }
+async function timesIn(engine: Engine, to: string): Promise<ItemTimes> {
+  // The move looks at it as well, and then remembers it.
+  const record = engine.memory.get(to) ?? (await readRecord(engine, to))
+  const isOfUse = record?.configuration.itemTtlSeconds !== undefined
+  return isOfUse ? { dueMs: engine.clock.nowMs() } : {}
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {
