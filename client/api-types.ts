@@ -64,6 +64,10 @@ export type PushBody =
       readonly item: unknown
       /** 0 is served first. Default 0. */
       readonly priority?: number
+      /** Nobody gets it so long after the push. Up to five years. */
+      readonly expires_in_seconds?: number
+      /** The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all. */
+      readonly expires_at?: number
     }
   | {
       /** All of them are pushed, or none. */
@@ -72,6 +76,10 @@ export type PushBody =
         readonly item: unknown
         /** 0 is served first. Default 0. */
         readonly priority?: number
+        /** Nobody gets it so long after the push. Up to five years. */
+        readonly expires_in_seconds?: number
+        /** The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all. */
+        readonly expires_at?: number
       }[]
     }
 
@@ -124,6 +132,8 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
+        /** Nobody gets it from then on. Epoch seconds with a fraction. */
+        readonly expires_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -131,7 +141,7 @@ export type PopAnswer =
         /** How often it had been delivered when it was dead-lettered. */
         readonly prior_deliveries?: number
       }[]
-      /** The answer was full before `count` was reached. */
+      /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
       readonly more?: true
       /** Of the lock that `acknowledge` named. */
       readonly items_acknowledged?: number
@@ -151,6 +161,8 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
+        /** Nobody gets it from then on. Epoch seconds with a fraction. */
+        readonly expires_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -158,7 +170,7 @@ export type PopAnswer =
         /** How often it had been delivered when it was dead-lettered. */
         readonly prior_deliveries?: number
       }[]
-      /** The answer was full before `count` was reached. */
+      /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
       readonly more?: true
       /** Of the lock that `acknowledge` named. */
       readonly items_acknowledged?: number
@@ -185,6 +197,8 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
+        /** Nobody gets it from then on. Epoch seconds with a fraction. */
+        readonly expires_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -192,7 +206,7 @@ export type PopAnswer =
         /** How often it had been delivered when it was dead-lettered. */
         readonly prior_deliveries?: number
       }[]
-      /** The answer was full before `count` was reached. */
+      /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
       readonly more?: true
       /** Of the lock that `acknowledge` named. */
       readonly items_acknowledged?: number
@@ -373,6 +387,9 @@ export type InspectAnswer = {
     readonly buffer_segments: number
     readonly max_deliveries: number | null
     readonly capacity: number | null
+    readonly item_ttl_seconds: number | null
+    /** What becomes of items that expire, by that or by a time of their own. */
+    readonly expired: 'discard' | 'dead_letter' | null
     /** How many calls may push. */
     readonly push_limit: {
       /** Requests that may go in one window. */
@@ -432,13 +449,15 @@ export type BrowseAnswer = {
     readonly pushed_at: number
     /** 1 the first time. */
     readonly deliveries: number
+    /** Nobody gets it from then on. Epoch seconds with a fraction. */
+    readonly expires_at?: number
     /** Why it was dead-lettered. */
     readonly reason?: string
     /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
     readonly dead_lettered_at?: number
     /** How often it had been delivered when it was dead-lettered. */
     readonly prior_deliveries?: number
-    readonly state: 'ready' | 'locked' | 'waiting'
+    readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
     /** Of one that waits: when it is back. Epoch seconds with a fraction. */
     readonly retry_at?: number
   }[]
@@ -454,6 +473,9 @@ export type ConfigurationAnswer = {
   readonly buffer_segments: number
   readonly max_deliveries: number | null
   readonly capacity: number | null
+  readonly item_ttl_seconds: number | null
+  /** What becomes of items that expire, by that or by a time of their own. */
+  readonly expired: 'discard' | 'dead_letter' | null
   /** How many calls may push. */
   readonly push_limit: {
     /** Requests that may go in one window. */
@@ -491,6 +513,8 @@ export type ConfigureBody = {
   readonly buffer_segments?: number
   readonly max_deliveries?: number | null
   readonly capacity?: number | null
+  readonly item_ttl_seconds?: number | null
+  readonly expired?: 'discard' | 'dead_letter' | null
   readonly push_limit?: {
     readonly max_requests: number
     /** How long a window is. Default 1,000. */
@@ -650,6 +674,9 @@ export type QueuePatternsAnswer = {
     readonly buffer_segments: number
     readonly max_deliveries: number | null
     readonly capacity: number | null
+    readonly item_ttl_seconds: number | null
+    /** What becomes of items that expire, by that or by a time of their own. */
+    readonly expired: 'discard' | 'dead_letter' | null
     /** How many calls may push. */
     readonly push_limit: {
       /** Requests that may go in one window. */
@@ -686,6 +713,8 @@ export type ConfigureQueuePatternsBody = {
     readonly buffer_segments?: number
     readonly max_deliveries?: number | null
     readonly capacity?: number | null
+    readonly item_ttl_seconds?: number | null
+    readonly expired?: 'discard' | 'dead_letter' | null
     readonly push_limit?: {
       readonly max_requests: number
       /** How long a window is. Default 1,000. */

@@ -29,7 +29,7 @@ export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
 
 const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
-const push: Second<'push'> = { priority: 0, ...pushMany }
+const push: Second<'push'> = { priority: 0, expiresInSeconds: 0, expiresAt: 0, ...pushMany }
 const pop: First<'pop'> = {
   count: 0,
   requireAck: 0,

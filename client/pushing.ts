@@ -2,6 +2,7 @@
 
 import {
   ITEM_BYTES_MAX,
+  ITEM_TTL_SECONDS_MAX,
   ITEMS_PER_PUSH_MAX,
   PRIORITY_MAX,
   PUSH_BYTES_MAX,
@@ -15,7 +16,7 @@ import type { PushAnswer } from './api-types.ts'
 import { delay } from './delay.ts'
 import { PushPopError } from './errors.ts'
 import { optionNames } from './option-names.ts'
-import type { AsyncOptions, CallOptions, KeyOptions, Queue } from './queue.ts'
+import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { textOf } from './raw-json.ts'
 import { aborted, type Send } from './transport.ts'
@@ -23,7 +24,7 @@ import { aborted, type Send } from './transport.ts'
 type PushCall = {
   /** As one item, or as a list, which may hold one. */
   readonly verb: 'push' | 'pushMany'
-  readonly items: readonly { readonly item: unknown; readonly priority?: number | undefined }[]
+  readonly items: readonly PushItem<unknown>[]
   readonly options: KeyOptions & AsyncOptions & CallOptions
 }
 
@@ -46,7 +47,8 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
   return {
     async push(item, options = {}) {
       checkOptions(options, optionNames.push)
-      const items = [{ item, priority: options.priority }]
+      const { priority, expiresInSeconds, expiresAt } = options
+      const items = [{ item, priority, expiresInSeconds, expiresAt }]
       const call = { verb: 'push', items, options } as const
       const { ids, isReplay, inInbox } = await pusher.push(path, call)
       if (inInbox !== undefined) return { messageId: inInbox.messageId }
@@ -104,9 +106,14 @@ function asText({ verb, items, options }: PushCall): TextCall {
   return { verb, texts: items.map(pushText), idempotent, key, respondAsync }
 }
 
-function pushText({ item, priority }: PushCall['items'][number]): string {
-  const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`
-  return `{"item":${textOf(item)}${rest}}`
+function pushText({ item, priority, expiresInSeconds, expiresAt }: PushItem<unknown>): string {
+  const fields = {
+    priority,
+    expires_in_seconds: expiresInSeconds,
+    expires_at: expiresAt === undefined ? undefined : Number(expiresAt) / 1_000,
+  }
+  const rest = JSON.stringify(fields).slice(1)
+  return `{"item":${textOf(item)}${rest === '}' ? '' : ','}${rest}`
 }
 
 /** One request for all of these calls. */
@@ -160,8 +167,15 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
     texts.length <= ITEMS_PER_PUSH_MAX &&
     bytes < PUSH_BYTES_MAX &&
     sizes.every((size) => size <= ITEM_BYTES_MAX) &&
-    items.every(({ priority = 0 }) => isPriority(priority))
+    items.every(({ priority = 0 }) => isPriority(priority)) &&
+    items.every((item) => isExpiry(item))
   return { items: texts.length, bytes, alone: key !== undefined || respondAsync || !isFit }
+}
+
+function isExpiry({ expiresInSeconds, expiresAt }: PushItem<unknown>): boolean {
+  if (expiresInSeconds === undefined) return expiresAt === undefined || Number(expiresAt) >= 0
+  const isOne = Number.isInteger(expiresInSeconds) && expiresInSeconds >= 0
+  return isOne && expiresInSeconds <= ITEM_TTL_SECONDS_MAX && expiresAt === undefined
 }
 
 const isPriority = (priority: unknown): boolean =>

@@ -44,11 +44,18 @@ export type AsyncOptions = {
   readonly respondAsync?: boolean | undefined
 }
 
-export type PushOptions = CallOptions &
-  KeyOptions &
-  AsyncOptions & { readonly priority?: number | undefined }
+/** What an item is pushed with. */
+export type ItemOptions = {
+  readonly priority?: number | undefined
+  /** Nobody gets it so long after the push: an integer, up to five years. */
+  readonly expiresInSeconds?: number | undefined
+  /** The same as a time; a number is in milliseconds, as `Date.now()` is. One of the two. */
+  readonly expiresAt?: Date | number | undefined
+}
 
-export type PushItem<T> = { readonly item: T | RawJson; readonly priority?: number | undefined }
+export type PushOptions = CallOptions & KeyOptions & AsyncOptions & ItemOptions
+
+export type PushItem<T> = ItemOptions & { readonly item: T | RawJson }
 
 export type PopOptions = CallOptions &
   /** Only with `ack`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */

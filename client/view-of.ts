@@ -9,6 +9,7 @@ const times = {
   end: 'endMs',
   pushed_at: 'pushedAtMs',
   dead_lettered_at: 'deadLetteredAtMs',
+  expires_at: 'expiresAtMs',
   oldest_pushed_at: 'oldestPushedAtMs',
   lock_expires_at: 'expiresAtMs',
   retry_at: 'retryAtMs',

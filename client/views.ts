@@ -24,7 +24,7 @@ export type { Item }
 /** Its `deliveries` are those so far: 0 before the first. */
 export type PeekedItem<T> = Item<T> & {
   /** `waiting`: it was released with a delay. */
-  readonly state: 'ready' | 'locked' | 'waiting'
+  readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
   /** Of one that waits: when it is back. */
   readonly retryAtMs?: number
 }
@@ -41,7 +41,7 @@ export type Popped<T> = {
   readonly items: readonly Item<T>[]
   /** Present if `ack` was asked for and there were items. */
   readonly lock?: Lock
-  /** The answer was full before `count` was reached. */
+  /** There is more: the answer was full, or the pop passed over so many expired items that it stopped. */
   readonly more: boolean
   /** Of the lock that `acknowledge` named. */
   readonly itemsAcknowledged?: number

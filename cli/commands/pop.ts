@@ -64,6 +64,8 @@ export const pop = command({
     if (outcome.kind === 'locked') throw queueLocked('pop', queue, outcome.expiresAtMs)
     if (outcome.kind === 'empty') {
       if (isJson) await print(outcomeLine(outcome, requireAck))
+      else if (outcome.more)
+        tell(`So far ${queue} held expired items only; pop again for what is behind.`)
       else tell(`Nothing to pop in ${queue}.`)
       return exitCodes.nothingThere
     }

@@ -1,4 +1,5 @@
-import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { ITEM_TTL_SECONDS_MAX, PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
@@ -25,6 +26,7 @@ export const push = command({
     file: text('F', 'read lines from F; - is stdin'),
     text: flag('each argument or line is a text, not JSON'),
     priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
+    'expires-in': text('T', 'nobody gets it so long after the push: 90, 15m, 2h or 7d'),
     async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
@@ -53,7 +55,10 @@ export const push = command({
       target: await target(),
       queue,
       source: lines.name,
-      items: itemsOf(lines.lines(), asItem, given.priority),
+      items: itemsOf(lines.lines(), asItem, {
+        priority: given.priority,
+        expiresInSeconds: secondsIn(given['expires-in']),
+      }),
       bytes: lines.bytes,
       progress: progressBarOn(io.stderr, 'Pushing'),
       interrupt,
@@ -80,13 +85,25 @@ async function* linesOf(words: readonly string[]): AsyncGenerator<Line> {
 async function* itemsOf(
   lines: AsyncIterable<Line>,
   asItem: (line: Line) => string,
-  priority: number | undefined,
+  options: Pick<LineItem, 'priority' | 'expiresInSeconds'>,
 ): AsyncGenerator<LineItem> {
   for await (const line of lines) {
     const { number, offset } = line
-    const item = { text: asItem(line), line: number, offset }
-    yield priority === undefined ? item : { ...item, priority }
+    yield { text: asItem(line), line: number, offset, ...present(options) }
   }
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+
+/** `90`, `90s`, `15m`, `2h`, `7d`. */
+function secondsIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const [, digits, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(text) ?? []
+  const seconds = Number(digits) * (unitSeconds[unit] as number)
+  if (seconds <= ITEM_TTL_SECONDS_MAX) return seconds
+  throw wrongUsage(
+    `Cannot push because --expires-in must be a time such as 90, 15m, 2h or 7d, up to five years, not ${JSON.stringify(text)}`,
+  )
 }
 
 function jsonItem({ text, number }: Line): string {

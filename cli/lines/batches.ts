@@ -19,6 +19,8 @@ export type Batch = {
 
 /** `{"item":,"priority":2147483647},` around each item in a request's body, and some. */
 const AROUND_ITEM_BYTES = 40
+/** `,"expires_in_seconds":157766400` */
+const EXPIRY_BYTES = 32
 /** A kilobyte less than the body may have, for what is around the list. */
 const BATCH_BYTES_MAX = PUSH_BYTES_MAX - 1_024
 
@@ -60,7 +62,8 @@ export async function* batchesOf(
   if (batch.length > 0) yield batchOf(batch, bytes)
 }
 
-const sizeOf = ({ text }: LineItem): number => Buffer.byteLength(text) + AROUND_ITEM_BYTES
+const sizeOf = ({ text, expiresInSeconds }: LineItem): number =>
+  Buffer.byteLength(text) + AROUND_ITEM_BYTES + (expiresInSeconds === undefined ? 0 : EXPIRY_BYTES)
 
 async function within<T>(ms: number, arriving: Promise<T>): Promise<T | 'idle'> {
   let timer: NodeJS.Timeout | undefined

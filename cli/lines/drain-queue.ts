@@ -32,6 +32,7 @@ export async function drainQueue(run: DrainRun): Promise<{ drained: number }> {
       const popped = await popNext(run, count, written)
       written = undefined
       if (popped.kind === 'locked') throw queueLocked('drain', queue, popped.expiresAtMs)
+      if (popped.kind === 'empty' && popped.more) continue
       if (popped.kind === 'empty') break
       const { items, lock } = popped
       if (lock === undefined) throw new Error('A pop that asked for a lock got items without one')

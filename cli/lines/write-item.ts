@@ -17,6 +17,7 @@ export const detailsOf = (item: Shown) => ({
   id: item.id,
   pushed_at: seconds(item.pushedAtMs),
   deliveries: item.deliveries,
+  expires_at: item.expiresAtMs && seconds(item.expiresAtMs),
   state: item.state,
   retry_at: item.retryAtMs && seconds(item.retryAtMs),
   reason: item.reason,

@@ -7,7 +7,13 @@ import {
 } from '../../lambdas/engine/core/configuration.ts'
 import { snakeCase } from '../../lambdas/foundation/shared/wire-names.ts'
 import { guardNames, settingFields } from '../../lambdas/rate/core/setting-fields.ts'
-import { integer, integerOrNone, type OptionTable, text } from '../arguments/option-table.ts'
+import {
+  choice,
+  integer,
+  integerOrNone,
+  type OptionTable,
+  text,
+} from '../arguments/option-table.ts'
 import { wrongUsage } from '../failure.ts'
 
 const help: Readonly<Record<ConfigurationName, string>> = {
@@ -15,6 +21,8 @@ const help: Readonly<Record<ConfigurationName, string>> = {
   bufferSegments: 'segments kept near the head before others go to S3',
   maxDeliveries: 'an item that comes back this often is dead-lettered',
   capacity: 'items that the queue may hold',
+  itemTtlSeconds: 'nobody gets an item so long after it was pushed',
+  expired: 'what becomes of items that expire',
   pushLimit: 'how many calls a second may push; more: max_requests=10,window_millis=60000',
   popLimit: 'how many calls a second may pop, likewise',
 }
@@ -25,6 +33,9 @@ export const configurationOptions: OptionTable = Object.fromEntries(
   configurationNames.map((name) => {
     const field = configurationFields[name]
     if (field.kind === 'limit') return [optionOf(name), text('LIMIT|none', help[name])]
+    if (field.kind === 'choice') {
+      return [optionOf(name), choice([...field.of, 'none'], help[name])]
+    }
     const option = field.removable ? integerOrNone : integer
     return [optionOf(name), option('N', 1, field.max, help[name])]
   }),
@@ -37,8 +48,9 @@ export const changeIn = (given: Readonly<Record<string, unknown>>): Record<strin
       const option = optionOf(name)
       const value = given[option]
       if (value === undefined) return []
-      const isLimit = configurationFields[name].kind === 'limit'
-      return [[name, isLimit ? limitOf(option, String(value)) : value]]
+      const { kind } = configurationFields[name]
+      if (kind === 'limit') return [[name, limitOf(option, String(value))]]
+      return [[name, value === 'none' ? null : value]]
     }),
   )
 

@@ -31,7 +31,11 @@ export function openHttpTarget(
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
     push(queue, { items, idempotencyKey, respondAsync }) {
-      const entries = items.map(({ text, priority }) => ({ item: rawJson(text), priority }))
+      const entries = items.map(({ text, expiresAtMs: expiresAt, sinceMs: _, ...options }) => ({
+        item: rawJson(text),
+        expiresAt,
+        ...options,
+      }))
       return queueOf(queue).pushMany(entries, { idempotencyKey, respondAsync })
     },
     // Not with the signal: the service does not notice that we hang up, and would pop for nobody.
@@ -46,7 +50,8 @@ export function openHttpTarget(
         })
         const { items, itemsAcknowledged } = popped
         if (items.length > 0) return { kind: 'items', ...popped }
-        return present({ kind: 'empty' as const, itemsAcknowledged })
+        const more = popped.more || undefined
+        return present({ kind: 'empty' as const, more, itemsAcknowledged })
       } catch (error) {
         if (!isQueueLocked(error)) throw error
         return { kind: 'locked', expiresAtMs: error.lockExpiresAtMs ?? Date.now() }

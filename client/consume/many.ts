@@ -60,7 +60,8 @@ function verbsOf(send: Send): Verbs {
     async pop(queue: string, request: PopWith): Promise<Popped> {
       try {
         const { items, lock, more } = await of(queue).pop(request)
-        return lock === undefined ? { kind: 'empty' } : { kind: 'items', items, lock, more }
+        if (lock !== undefined) return { kind: 'items', items, lock, more }
+        return more ? { kind: 'empty', more } : { kind: 'empty' }
       } catch (error) {
         if (isQueueLocked(error)) return { kind: 'locked' }
         throw error

@@ -17,7 +17,8 @@ export type Waiting = {
 
 /** Of an item. */
 export type ItemState = {
-  readonly state: 'ready' | 'locked' | 'waiting'
+  /** `expired`: still stored, and nobody gets it. */
+  readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
   /** Of one that waits: when it is back. */
   readonly retryAtMs?: number
 }

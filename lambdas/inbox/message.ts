@@ -58,5 +58,11 @@ export function messageOf(
   return { queue, body, deduplicationId, idempotencyKey }
 }
 
-const itemText = ({ text, priority = 0 }: PushRequest['items'][number]): string =>
-  priority === 0 ? `{"item":${text}}` : `{"item":${text},"priority":${priority}}`
+function itemText({ text, priority = 0, ...times }: PushRequest['items'][number]): string {
+  const { expiresInSeconds, expiresAtMs } = times
+  const fields = [`"item":${text}`]
+  if (priority !== 0) fields.push(`"priority":${priority}`)
+  if (expiresInSeconds !== undefined) fields.push(`"expires_in_seconds":${expiresInSeconds}`)
+  if (expiresAtMs !== undefined) fields.push(`"expires_at":${expiresAtMs / 1_000}`)
+  return `{${fields.join()}}`
+}

@@ -29,7 +29,7 @@ export function readMessage(inbox: string, record: SQSRecord, nowMs: number): In
   }
   const idempotencyKey = record.messageAttributes[KEY_ATTRIBUTE]?.stringValue
   try {
-    const items = itemsIn(record.body)
+    const items = itemsIn(record.body, Number(SentTimestamp) || nowMs)
     checkPush(items)
     if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
     return { kind: 'push', ...common, ...present({ items, idempotencyKey }) }
@@ -40,11 +40,17 @@ export function readMessage(inbox: string, record: SQSRecord, nowMs: number): In
   }
 }
 
-function itemsIn(text: string): PushItem[] {
+/** What an item says of its time counts from when it was sent, however long it has been in the inbox. */
+function itemsIn(text: string, sentAtMs: number): PushItem[] {
   const { schema, or, raw } = pushCall.body
   const fields = readBody(text, raw)
-  if (or.field in fields) return validate(or.schema, fields, 'field', pushCall).items.map(itemOf)
-  return [itemOf(validate(schema, fields, 'field', pushCall))]
+  const items =
+    or.field in fields
+      ? validate(or.schema, fields, 'field', pushCall).items.map(itemOf)
+      : [itemOf(validate(schema, fields, 'field', pushCall))]
+  return items.map((item) =>
+    item.expiresInSeconds === undefined ? item : { ...item, sinceMs: sentAtMs },
+  )
 }
 
 /** Six bytes at most for each, escaped: a piece is an item that any queue takes. */

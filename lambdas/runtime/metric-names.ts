@@ -15,6 +15,8 @@ export const metrics = {
   /** Released by a consumer or returned by the sweeper; not items that a pop took from an expired lock. */
   ItemsReturned: 'Count',
   ItemsDeadLettered: 'Count',
+  /** Taken out of their queues because they had expired: discarded, or on their way to the dead letters. */
+  ItemsExpired: 'Count',
   /** Items that were accepted for the inbox (202); applied, they count as pushed. */
   InboxAccepted: 'Count',
   /** Items that came out of the inbox into their queues. */

@@ -29,6 +29,7 @@ export function queuesOptions(
     waitingPopsMax: waitingPopsIn(environment),
     ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
     onSegmentMoved: countSegment,
+    onItemsExpired: (items) => currentTally()?.count('ItemsExpired', items),
     onBackgroundError(error, { queue, step }) {
       const tally = currentTally()
       if (tally !== undefined) tally.backgroundFailures += 1

@@ -222,7 +222,7 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       ]),
     ),
     ItemsWereDeadLettered: {
-      felt: 'Items were not processed: they came back too often, or a consumer gave up on them.',
+      felt: 'Items were not processed: they came back too often, a consumer gave up on them, or they expired.',
       section: 'items-were-dead-lettered',
       metric: serviceMetric(serviceName, 'ItemsDeadLettered', fiveMinutes),
       limit: { above: 0 },

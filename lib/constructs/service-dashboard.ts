@@ -96,9 +96,10 @@ const items = ({ serviceName }: Watched): IWidget[] => [
     serviceMetric(serviceName, 'ItemsPopped', { label: 'popped' }),
     serviceMetric(serviceName, 'ItemsAcknowledged', { label: 'acknowledged' }),
   ]),
-  graph('Items that came back', [
+  graph('Items that came back, or went', [
     serviceMetric(serviceName, 'ItemsReturned', { label: 'returned' }),
     serviceMetric(serviceName, 'ItemsDeadLettered', { label: 'dead-lettered' }),
+    serviceMetric(serviceName, 'ItemsExpired', { label: 'expired' }),
   ]),
   graph(
     'Oldest item popped, seconds',

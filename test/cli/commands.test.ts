@@ -34,6 +34,19 @@ describe.each(places)('on $name', ({ start }) => {
     await expect.poll(counted, { timeout: 20_000 }).toBe(true)
   })
 
+  test('what expires at once goes to nobody, and what does so in a week is popped', async () => {
+    const q = queue()
+    await pushpop(`push ${q} 1 --expires-in 0`)
+    await pushpop(`push ${q} 2 --expires-in 7d`)
+    const [over, ready] = jsonLines((await pushpop(`peek ${q} --json`)).stdout)
+    expect([over, ready]).toMatchObject([{ state: 'expired' }, { state: 'ready' }])
+    expect((await pushpop(`pop ${q} --count 5`)).stdout).toBe('2\n')
+    expect((await pushpop(`push ${q} 3 --expires-in soon`)).code).toBe(2)
+    await pushpop(`config ${q} set --item-ttl-seconds 600 --expired dead_letter`)
+    const { stdout } = await pushpop(`config ${q} --json`)
+    expect(JSON.parse(stdout)).toMatchObject({ item_ttl_seconds: 600, expired: 'dead_letter' })
+  })
+
   test('priority 0 comes first, and texts need no quotes', async () => {
     const q = queue()
     await pushpop(`push ${q} later --text --priority 7`)

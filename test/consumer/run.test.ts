@@ -62,6 +62,19 @@ describe('A run', () => {
     expect(seen).toEqual([0, 1, 2, 3, 4])
   })
 
+  it('goes on behind expired items, however many there are.', async () => {
+    const place = new Place()
+    for (let push = 0; push < 11; push += 1) {
+      const old = numbers(1_000).map(() => ({ text: '0', expiresInSeconds: 0 }))
+      await place.in(place.queues.push(QUEUE, { items: old }))
+    }
+    await place.push('new')
+    const seen: unknown[] = []
+    const { ending } = await place.run((items) => void seen.push(...valuesOf(items)))
+    expect([ending, seen]).toEqual(['empty', ['new']])
+    expect(place.verbs).toEqual(['pop', 'pop', 'pop'])
+  })
+
   it('ends without a word where somebody else has the lock of an exclusive queue.', async () => {
     const place = await Place.holding(1, 2)
     await place.in(place.queues.pop(QUEUE, { requireAck: true }))

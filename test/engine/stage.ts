@@ -55,6 +55,8 @@ export class Stage {
   readonly clock = new ManualClock()
   /** What failed without an answer to tell. */
   readonly background: { readonly error: unknown; readonly step: string }[] = []
+  /** Expired items that its engines took out of queues. */
+  expired = 0
   /** What a simulated store's writes were announced as: `orders: items-available`. */
   readonly announced: string[] = []
   #queues = 0
@@ -100,6 +102,9 @@ export class Stage {
       ...(idempotencyTtlSeconds !== undefined && { idempotencyTtlSeconds }),
       ...(remindAfterSeconds !== undefined && { remindAfterSeconds }),
       linger,
+      onItemsExpired: (items) => {
+        this.expired += items
+      },
       onBackgroundError: (error, { step }) => this.background.push({ error, step }),
     })
     return Object.assign(queues, { wire })

@@ -34,6 +34,18 @@ describe('A batch of the inbox', () => {
     expect(await left()).toEqual(['"x"', '1e2', '{"a":1.0}'])
   })
 
+  it('counts the time of an item from when its message was sent, however late and often it comes.', async () => {
+    const { apply, left, queue, stage } = scene()
+    const sentMs = stage.clock.nowMs()
+    const body = '{"items":[{"item":1,"expires_in_seconds":60},{"item":2}]}'
+    stage.clock.pass(59_000)
+    const message = record(queue, 1, { body, key: 'k', sentMs })
+    await apply(message)
+    await apply(record(queue, 2, { body, key: 'k', sentMs: sentMs + 5_000 }))
+    stage.clock.pass(1_000)
+    expect(await left()).toEqual(['2'])
+  })
+
   it('counts what it applied as pushed, and what it refused.', async () => {
     const { apply, tally, queue } = scene()
     await apply(record(queue, 1, { body: '{"items":[{"item":1},{"item":2}]}' }))

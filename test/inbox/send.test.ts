@@ -32,6 +32,18 @@ describe('A push that is sent to the inbox', () => {
     expect(sent[0]?.body).toBe('{"items":[{"item":{"a":1.0}},{"item":2,"priority":3}]}')
   })
 
+  it('keeps what its items say of their expiry as it was said.', async () => {
+    const { inbox, sent } = anInbox()
+    const expiring = [
+      { text: '1', expiresInSeconds: 60 },
+      { text: '2', priority: 3, expiresAtMs: 1_500 },
+    ]
+    await inbox.send('orders', { items: expiring })
+    expect(sent[0]?.body).toBe(
+      '{"items":[{"item":1,"expires_in_seconds":60},{"item":2,"priority":3,"expires_at":1.5}]}',
+    )
+  })
+
   it('is another message each time, unless it has a key.', async () => {
     const { inbox, sent } = anInbox()
     for (let call = 1; call <= 2; call += 1) await inbox.send('orders', { items })

@@ -13,7 +13,8 @@ export type Popped =
       readonly lock?: { readonly id: string }
       readonly more: boolean
     }
-  | { readonly kind: 'empty' }
+  /** `more`: it passed over items that had expired, and others may lie behind. */
+  | { readonly kind: 'empty'; readonly more?: true }
   | { readonly kind: 'locked' }
 
 export type PopWith = {
@@ -34,7 +35,7 @@ export type Verbs = {
     request: { readonly limit: number },
   ): Promise<{
     readonly items: readonly {
-      readonly state: 'ready' | 'locked' | 'waiting'
+      readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
       /** 0 before the first. */
       readonly deliveries: number
     }[]

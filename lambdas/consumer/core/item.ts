@@ -8,6 +8,8 @@ export type Item<T = unknown> = {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
+  /** Nobody gets it from then on; whoever has it may go on with it. */
+  readonly expiresAtMs?: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
   /** When it came to the dead-letter queue, and how often it had been delivered before that. */

@@ -135,22 +135,22 @@ async function take(run: Run, before: Lot | undefined, single: boolean): Promise
       continue
     }
     const lot = await lotOf(run, popped, finished, { count, sinceMs })
-    if (lot !== 'late') return lot
+    if (lot !== 'late' && lot !== 'further') return lot
     finished = undefined
     key = newKey()
     inDoubt = false
     troubles = 0
-    alone = true
+    alone ||= lot === 'late'
   }
 }
 
-/** What a pop gave. `late`: the answer took longer than the lock lives. */
+/** What a pop gave. `late`: the answer took longer than the lock lives; `further`: it has not come to the end. */
 async function lotOf(
   run: Run,
   popped: Popped,
   finished: Lot | undefined,
   { count, sinceMs }: { readonly count: number; readonly sinceMs: number },
-): Promise<Lot | Ending | 'late'> {
+): Promise<Lot | Ending | 'late' | 'further'> {
   const { queue, edge, counts } = run
   const { lockTtlSeconds: ttlSeconds } = run.settings
   if (popped.kind === 'locked') {
@@ -161,7 +161,8 @@ async function lotOf(
     finished.lock.letGo()
     counts.acknowledged += finished.items.length
   }
-  if (popped.kind === 'empty' || popped.lock === undefined) return 'empty'
+  if (popped.kind === 'empty') return popped.more ? 'further' : 'empty'
+  if (popped.lock === undefined) return 'empty'
   if (edge.clock.nowMs() - sinceMs >= ttlSeconds * 1000) {
     // By now another consumer has these items, or soon will.
     edge.report({ kind: 'answer-late' })

@@ -5,11 +5,15 @@ import { settingsFrom } from '../../rate/core/settings.ts'
 import {
   BUFFER_SEGMENTS_DEFAULT,
   BUFFER_SEGMENTS_MAX,
+  ITEM_TTL_SECONDS_MAX,
   MAX_DELIVERIES_MAX,
   ROOM_UNLIMITED,
   SEGMENT_SIZE_DEFAULT,
   SEGMENT_SIZE_MAX,
 } from './limits.ts'
+
+export const expiredChoices = ['discard', 'dead_letter'] as const
+export type Expired = (typeof expiredChoices)[number]
 
 /** What a queue can be set to. */
 export type QueueSettings = {
@@ -20,6 +24,10 @@ export type QueueSettings = {
   readonly maxDeliveries?: number
   /** Items the queue may hold. */
   readonly capacity?: number
+  /** Nobody gets an item this long after it was pushed, or was due. */
+  readonly itemTtlSeconds?: number
+  /** What becomes of items that expire, by that or by a time of their own; discarded unless set. */
+  readonly expired?: Expired
   /** Calls that push; those that pop. */
   readonly pushLimit?: GuardLimit
   readonly popLimit?: GuardLimit
@@ -51,6 +59,8 @@ export type ConfigurationChange = {
   readonly bufferSegments?: number | undefined
   readonly maxDeliveries?: number | null | undefined
   readonly capacity?: number | null | undefined
+  readonly itemTtlSeconds?: number | null | undefined
+  readonly expired?: Expired | null | undefined
   readonly pushLimit?: LimitInput | null | undefined
   readonly popLimit?: LimitInput | null | undefined
 }
@@ -72,6 +82,8 @@ export const configurationFields = {
   bufferSegments: { kind: 'integer', max: BUFFER_SEGMENTS_MAX, removable: false },
   maxDeliveries: { kind: 'integer', max: MAX_DELIVERIES_MAX, removable: true },
   capacity: { kind: 'integer', max: ROOM_UNLIMITED / 1000, removable: true },
+  itemTtlSeconds: { kind: 'integer', max: ITEM_TTL_SECONDS_MAX, removable: true },
+  expired: { kind: 'choice', of: expiredChoices, removable: true },
   pushLimit: { kind: 'limit', removable: true },
   popLimit: { kind: 'limit', removable: true },
 } as const
@@ -125,6 +137,7 @@ export function changeSettings(
     if (value === null && field.removable) delete next[name]
     else if (field.kind === 'limit')
       next[name] = limitFrom(at + snakeCase(name), value as LimitInput)
+    else if (field.kind === 'choice') next[name] = choiceFrom(at + snakeCase(name), value, field.of)
     else next[name] = integerFrom(at + snakeCase(name), value, field.max)
   }
   return next as unknown as QueueSettings
@@ -136,6 +149,13 @@ function integerFrom(field: string, value: unknown, max: number): number {
     field,
     `Cannot set ${field} to ${value} because it must be an integer from 1 to ${max}`,
   )
+}
+
+function choiceFrom<T>(field: string, value: unknown, of: readonly T[]): T {
+  const chosen = of.find((one) => one === value)
+  if (chosen !== undefined) return chosen
+  const choices = of.map((one) => `"${one}"`).join(' or ')
+  throw invalid(field, `Cannot set ${field} to ${value} because it must be ${choices}`)
 }
 
 /** A limit whole and checked. */

@@ -113,6 +113,18 @@ export const LANES_PER_CALL_BY_ID = 40
 /** A claim of this many items fits an answer whatever their size (512 KiB each once escaped). */
 export const CLAIM_BLIND_ITEMS = 8
 
+/**
+ * Expired items that one write takes out of the queue: a stretch of numbers costs the record nothing, but they were
+ * read for it, five segments here. Dead ones stay in the record until they have moved, a hundred at a time.
+ */
+export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
+/** Lanes that those may be in: some 100 bytes of expression each at worst, beside what else the write does. */
+export const EXPIRED_LANES_PER_WRITE = 20
+/** Items in flight from which on no more expired ones become dead: the other half is left to locks. */
+export const EXPIRED_DEAD_MAX = IN_FLIGHT_MAX / 2
+/** What a pop reads at a time once it has met expired items: a segment, which comes whole anyway. */
+export const LOOK_FURTHER_ITEMS = 100
+
 /** Done locks that wait for the next fenced write before an acknowledge folds them itself. */
 export const DONE_LOCKS_FOLD = 16
 export const DONE_LOCKS_STEP = 8

@@ -1,10 +1,16 @@
 import { QueueError } from '../../foundation/errors.ts'
+import { checkExpiry } from './item-expiry.ts'
 import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PRIORITY_MAX, PUSH_BYTES_MAX } from './limits.ts'
 
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
   readonly text: string
   readonly priority?: number | undefined
+  /** Nobody gets it so long after it was pushed, or from this time on: one of the two. */
+  readonly expiresInSeconds?: number | undefined
+  readonly expiresAtMs?: number | undefined
+  /** When it was handed in, which is what relative times count from: when it is pushed, unless set. */
+  readonly sinceMs?: number | undefined
 }
 
 export type PushRequest = {
@@ -27,6 +33,7 @@ export function checkPush(items: readonly PushItem[]): void {
   for (const [index, item] of items.entries()) {
     const field = items.length === 1 ? 'item' : `items[${index}]`
     checkPriority(item.priority ?? 0, items.length === 1 ? 'priority' : `${field}.priority`)
+    checkExpiry(item, items.length === 1 ? '' : `${field}.`)
     bytes += checkText(item.text, field)
   }
   if (bytes > PUSH_BYTES_MAX) {

@@ -49,7 +49,7 @@ export type QueueRecord = {
   readonly moved: NotesMoved
   /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
   readonly sequence: string | undefined
-  /** Some item had times of its own: engines that do not know of these must leave the record alone. */
+  /** Some item had times of its own, or all have: engines that do not know of these must leave the record alone. */
   readonly timed: boolean
   readonly checkAtMs: number | undefined
   /** The write that set the timer found it near, and has it told of (`timers.ts`). */
@@ -158,6 +158,8 @@ export const segmentOf = (lane: Lane, sequence: number): number =>
 export const reconfigured = (record: QueueRecord, configuration: Configuration): QueueRecord => ({
   ...record,
   configuration,
+  // An engine that does not know this setting would hand out what has expired.
+  timed: record.timed || configuration.itemTtlSeconds !== undefined,
   room: record.room + roomOf(configuration) - roomOf(record.configuration),
 })
 

@@ -70,15 +70,16 @@ export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Str
   })
 }
 
-/** Marks items as on their way to the dead-letter queue. */
+/** Marks items as on their way to the dead-letter queue; `deliveredNow`: 0 where nobody had them. */
 export function bury(
   record: QueueRecord,
   stretches: readonly Stretch[],
   reason: string,
+  deliveredNow: 0 | 1 = 1,
 ): QueueRecord {
   return eachLane(record, stretches, (lane, ranges) => {
     const buried = intersect(ranges, unsettledIn(lane))
-    const { deliveries } = delivered(record, lane, buried)
+    const { deliveries } = deliveredNow === 0 ? lane : delivered(record, lane, buried)
     const dead = buried.map(({ from, to }) => ({ from, to, reason }))
     return { lane: { ...lane, deliveries, dead: inOrder([...lane.dead, ...dead]) }, roomFreed: 0 }
   })

@@ -10,6 +10,9 @@ export type StoredConfiguration = {
   b: number
   m?: number
   c?: number
+  t?: number
+  /** 1: items that expire become dead letters; 0: the queue says itself that they do not. */
+  x?: 0 | 1
   pl?: StoredLimit
   ol?: StoredLimit
   /** Where it comes from: `p` and the prefix, or `d`; absent where it is the queue's own. */
@@ -26,6 +29,8 @@ export function decodeConfiguration(stored: StoredConfiguration): Configuration 
     bufferSegments: stored.b,
     ...(stored.m !== undefined && { maxDeliveries: stored.m }),
     ...(stored.c !== undefined && { capacity: stored.c }),
+    ...(stored.t !== undefined && { itemTtlSeconds: stored.t }),
+    ...(stored.x !== undefined && { expired: stored.x === 1 ? 'dead_letter' : 'discard' }),
     ...(stored.pl !== undefined && { pushLimit: decodeLimit(stored.pl) }),
     ...(stored.ol !== undefined && { popLimit: decodeLimit(stored.ol) }),
     ...(stored.r !== undefined && { patternsRevision: stored.r }),
@@ -39,6 +44,10 @@ export function encodeConfiguration(configuration: Configuration): StoredConfigu
     b: configuration.bufferSegments,
     ...(configuration.maxDeliveries !== undefined && { m: configuration.maxDeliveries }),
     ...(configuration.capacity !== undefined && { c: configuration.capacity }),
+    ...(configuration.itemTtlSeconds !== undefined && { t: configuration.itemTtlSeconds }),
+    ...(configuration.expired !== undefined && {
+      x: configuration.expired === 'dead_letter' ? 1 : 0,
+    }),
     ...(configuration.pushLimit !== undefined && { pl: encodeLimit(configuration.pushLimit) }),
     ...(configuration.popLimit !== undefined && { ol: encodeLimit(configuration.popLimit) }),
     ...encodeSource(configuration.source),

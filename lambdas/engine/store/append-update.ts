@@ -193,7 +193,7 @@ export function newRecord(
     room: roomOf(configuration) - append.items,
   }
   for (const [priority, lane] of lanes) stored.L[priority] = encodeLane(lane)
-  if (append.timed) stored.fm = TIMED_FORMAT
+  if (append.timed || configuration.itemTtlSeconds !== undefined) stored.fm = TIMED_FORMAT
   if (append.items === 0) stored.dry = 'y'
   // There is no image before it to compare it with: it says itself that it is an event.
   else stored.ev = 'y'

@@ -101,7 +101,7 @@ export class ItemReader {
           this.#missed.set(record, (this.#missed.get(record) ?? 0) + held.missed)
           return { kind: 'missing', priority, sequence }
         }
-        bytes += escapedEntryBytes(entry) + DETAILS_BYTES
+        bytes += answerBytes(entry)
         if (bytes > bytesMax && entries.length > 0) return { kind: 'read', entries, more: true }
         entries.push(entry)
       }
@@ -237,7 +237,6 @@ function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   return facts
 }
 
-/** At most twice its bytes once escaped: exact only where that could matter. */
-function escapedEntryBytes(entry: string): number {
-  return entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text)
-}
+/** What an item takes of an answer. At most twice its bytes once escaped: exact only where that could matter. */
+export const answerBytes = (entry: string): number =>
+  DETAILS_BYTES + (entry.length < 1_000 ? 2 * entry.length : escapedBytes(decodeItem(entry).text))

@@ -20,6 +20,9 @@ export const RELEASE_DELAY_SECONDS_MAX = 86_400
 
 export const MAX_DELIVERIES_MAX = 1_000
 
+/** Five years: how long after its push an item may expire. */
+export const ITEM_TTL_SECONDS_MAX = 157_766_400
+
 /** Queues a page of the list: as many records as one BatchGetItem reads. */
 export const QUEUES_PER_PAGE_MAX = 100
 

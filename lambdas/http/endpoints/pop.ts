@@ -48,13 +48,14 @@ function popped({ items, lock, more, itemsAcknowledged }: Items): Answer {
 /** Callers who wait come back at once: those that cannot be held must not make a loop of it. */
 const NOT_HELD_MS = 3_000
 
-function nothingPopped({ itemsAcknowledged, waitedMs }: Empty, requireAck: boolean): Answer {
+function nothingPopped({ itemsAcknowledged, waitedMs, more }: Empty, requireAck: boolean): Answer {
   const headers = waitedMs === 0 ? { 'retry-after': retryAfter(NOT_HELD_MS) } : {}
   const body = {
     items: [],
     count: 0,
     ...(requireAck && { locked: false }),
     details: [],
+    more,
     items_acknowledged: itemsAcknowledged,
   }
   return ok(body, headers)
@@ -67,10 +68,11 @@ export const itemTexts = (items: readonly PoppedItem[]): string =>
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
 export function detailFields(item: PoppedItem): string {
-  const { id, priority, pushedAtMs, deliveries, ...deadLetter } = item
+  const { id, priority, pushedAtMs, deliveries, expiresAtMs, ...deadLetter } = item
   const { reason, deadLetteredAtMs, priorDeliveries } = deadLetter
   const pushedAt = secondsText(pushedAtMs)
-  const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
+  const expiry = expiresAtMs === undefined ? '' : `,"expires_at":${secondsText(expiresAtMs)}`
+  const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}${expiry}`
   if (reason === undefined) return fields
   const why = `${fields},"reason":${JSON.stringify(reason)}`
   if (deadLetteredAtMs === undefined) return why

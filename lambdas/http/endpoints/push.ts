@@ -35,8 +35,18 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
   }),
 })
 
-type Item = { readonly item: unknown; readonly priority?: number | undefined }
+type Item = {
+  readonly item: unknown
+  readonly priority?: number | undefined
+  readonly expires_in_seconds?: number | undefined
+  readonly expires_at?: number | undefined
+}
 
 /** The item is its text. */
-export const itemOf = ({ item, priority }: Item): PushItem =>
-  present({ text: item as string, priority })
+export const itemOf = ({ item, priority, ...times }: Item): PushItem =>
+  present({
+    text: item as string,
+    priority,
+    expiresInSeconds: times.expires_in_seconds,
+    expiresAtMs: times.expires_at === undefined ? undefined : Math.round(1_000 * times.expires_at),
+  })

@@ -33,6 +33,7 @@ const detailEntries = {
   priority: count('0 is served first.'),
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
+  expires_at: v.optional(time('Nobody gets it from then on.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
   dead_lettered_at: v.optional(
     time('When it came to this dead-letter queue; absent where an older version moved it.'),
@@ -46,7 +47,12 @@ const popEntries = {
   items,
   count: count('How many items.'),
   details: described(v.array(details), '`details[i]` belongs to `items[i]`.'),
-  more: v.optional(described(v.literal(true), 'The answer was full before `count` was reached.')),
+  more: v.optional(
+    described(
+      v.literal(true),
+      'There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped.',
+    ),
+  ),
   items_acknowledged: v.optional(count('Of the lock that `acknowledge` named.')),
 }
 
@@ -167,7 +173,7 @@ export const page = v.strictObject({
   details: v.array(
     v.strictObject({
       ...detailEntries,
-      state: v.picklist(['ready', 'locked', 'waiting'] as const),
+      state: v.picklist(['ready', 'locked', 'waiting', 'expired'] as const),
       retry_at: v.optional(time('Of one that waits: when it is back.')),
     }),
   ),

@@ -8,7 +8,7 @@ import {
 } from '../../engine/core/configuration.ts'
 import { type SnakeCase, snakeCase } from '../../foundation/shared/wire-names.ts'
 import { count } from './answer-fields.ts'
-import { described, integer, object, optional } from './fields.ts'
+import { choice, described, integer, object, optional } from './fields.ts'
 import { guardAnswers, guardEntries, maxRequests } from './settings.ts'
 
 /** What a setting is, and what the API page adds where it is set. */
@@ -17,6 +17,14 @@ const docs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
   bufferSegments: ['Segments kept near the head before others go to S3.', 'Default 1.'],
   maxDeliveries: ['An item that comes back this often is dead-lettered.', '`null`: never.'],
   capacity: ['Items the queue may hold.', '`null`: no limit.'],
+  itemTtlSeconds: [
+    'Nobody gets an item so long after it was pushed, or was due.',
+    'Counts from the moment it is set, for all items. `null`: they stay.',
+  ],
+  expired: [
+    'What becomes of items that expire, by that or by a time of their own.',
+    '`null`: they are discarded.',
+  ],
   pushLimit: ['How many calls may push.', 'A new one replaces the old. `null`: no limit.'],
   popLimit: ['How many calls may pop.', 'A new one replaces the old. `null`: no limit.'],
 }
@@ -28,14 +36,24 @@ const entriesOf = <Schema>(schemaOf: (name: ConfigurationName) => Schema) =>
     configurationNames.map((name) => [snakeCase(name), schemaOf(name)]),
   ) as Entries<Schema>
 
+function schemaOf(name: ConfigurationName): v.GenericSchema {
+  const field = configurationFields[name]
+  switch (field.kind) {
+    case 'limit':
+      return object({ ...guardEntries(), max_requests: maxRequests() })
+    case 'choice':
+      return choice(field.of)
+    case 'integer':
+      return integer(1, field.max)
+    default:
+      return field satisfies never
+  }
+}
+
 export const configurationEntries = () =>
   entriesOf((name) => {
     const field = configurationFields[name]
-    const schema: v.GenericSchema =
-      field.kind === 'limit'
-        ? object({ ...guardEntries(), max_requests: maxRequests() })
-        : integer(1, field.max)
-    const told = described(schema, docs[name].join(' '))
+    const told = described(schemaOf(name), docs[name].join(' '))
     return v.optional(field.removable ? v.nullable(told) : told)
   })
 
@@ -46,6 +64,7 @@ export const configurationAnswers = () =>
     if (field.kind === 'limit') {
       return described(v.nullable(v.strictObject(guardAnswers())), doc)
     }
+    if (field.kind === 'choice') return described(v.nullable(v.picklist(field.of)), doc)
     return field.removable ? v.nullable(count(doc)) : count(doc)
   })
 

@@ -15,6 +15,21 @@ export const integer = (min: number, max: number) => {
   )
 }
 
+/** Far above any time that somebody means, and exact as a number of milliseconds. */
+const EPOCH_SECONDS_MAX = 8_640_000_000_000
+
+export const epochSeconds = () => {
+  const sentence = 'must be a time in epoch seconds'
+  return v.pipe(
+    v.number(sentence),
+    v.minValue(0, sentence),
+    v.maxValue(EPOCH_SECONDS_MAX, sentence),
+  )
+}
+
+export const choice = <const C extends readonly string[]>(of: C) =>
+  v.picklist(of, `must be ${of.map((one) => `"${one}"`).join(' or ')}`)
+
 export const flag = () => v.boolean('must be true or false')
 
 export const text = (min: number, max: number) => {

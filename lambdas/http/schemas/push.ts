@@ -1,13 +1,24 @@
 import * as v from 'valibot'
-import { ITEMS_PER_PUSH_MAX } from '../../engine/core/limits.ts'
+import { ITEM_TTL_SECONDS_MAX, ITEMS_PER_PUSH_MAX } from '../../engine/core/limits.ts'
 import { PUSH_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { described, list, object, priority } from './fields.ts'
+import { described, epochSeconds, integer, list, object, optional, priority } from './fields.ts'
 
 /** Kept as its text: nothing here looks into it, so anything may be in it. */
 const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
 
-const one = object({ item: item(), priority: v.optional(priority()) })
+const one = object({
+  item: item(),
+  priority: v.optional(priority()),
+  expires_in_seconds: optional(
+    integer(0, ITEM_TTL_SECONDS_MAX),
+    'Nobody gets it so long after the push. Up to five years.',
+  ),
+  expires_at: optional(
+    epochSeconds(),
+    'The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all.',
+  ),
+})
 
 const many = object({
   items: described(

@@ -11,7 +11,7 @@ import {
   settingNames,
 } from '../../rate/core/setting-fields.ts'
 import { count } from './answer-fields.ts'
-import { described, flag, integer, optional } from './fields.ts'
+import { choice, described, flag, integer, optional } from './fields.ts'
 
 const docs: Readonly<Record<SettingName, string>> = {
   maxRequests: 'Requests that may go in one window.',
@@ -39,7 +39,7 @@ const checkOf = (field: SettingField): v.GenericSchema => {
     case 'flag':
       return flag()
     case 'choice':
-      return v.picklist(field.of, `must be ${field.of.map((one) => `"${one}"`).join(' or ')}`)
+      return choice(field.of)
     default:
       return field satisfies never
   }

@@ -84,6 +84,8 @@ export const inspectCases: Cases = {
         capacity: null,
         push_limit: null,
         pop_limit: null,
+        item_ttl_seconds: null,
+        expired: null,
         source: { from: 'default' },
       },
     })

@@ -8,6 +8,8 @@ const defaults = {
   capacity: null,
   push_limit: null,
   pop_limit: null,
+  item_ttl_seconds: null,
+  expired: null,
 }
 /** Of a queue that has settings of its own. */
 const own = { ...defaults, source: { from: 'queue' } }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { oddTexts } from '../../support/odd-texts.ts'
 import { json } from '../call.ts'
-import { type Cases, expectError, expectOk, path, pop, push } from './actions.ts'
+import { type Cases, expectError, expectOk, nowSeconds, path, pop, push } from './actions.ts'
 
 /** And one that looks like a push. */
 const kept = [...oddTexts, '{"item":1,"priority":2,"items":[]}']
@@ -34,6 +34,39 @@ export const pushCases: Cases = {
     expect(seen.text.startsWith(`{"items":[${texts}],"count":${2 * kept.length},`)).toBe(true)
     const popped = await q.call('POST', 'pop', { query: 'count=100' })
     expect(popped.text.startsWith(`{"items":[${texts}],"count":${2 * kept.length},`)).toBe(true)
+  },
+  'an item tells when it expires, and one that has goes to nobody': async ({ q }) => {
+    await q.push({
+      items: [
+        { item: 'old', expires_at: 1_700_000_000.5 },
+        { item: 'over', expires_in_seconds: 0 },
+        { item: 'new', expires_in_seconds: 600 },
+        { item: 'ever' },
+      ],
+    })
+    const seen = expectOk(await q.call('GET', 'items'))
+    const states = seen.details.map(({ state }: { state: string }) => state)
+    expect(states).toEqual(['expired', 'expired', 'ready', 'ready'])
+    expect(seen.details[0].expires_at).toBe(1_700_000_000.5)
+    const popped = await q.pop('count=9')
+    expect(popped.items).toEqual(['new', 'ever'])
+    expect(popped.details[0].expires_at).toBeGreaterThan(nowSeconds() + 500)
+    expect(popped.details[1]).not.toHaveProperty('expires_at')
+  },
+  'what is no expiry is refused, and its field named': async ({ q }) => {
+    const bad: readonly (readonly [object, string])[] = [
+      [{ expires_in_seconds: -1 }, 'expires_in_seconds'],
+      [{ expires_in_seconds: 1.5 }, 'expires_in_seconds'],
+      [{ expires_in_seconds: 157_766_401 }, 'expires_in_seconds'],
+      [{ expires_at: '2030-01-01' }, 'expires_at'],
+      [{ expires_at: -1 }, 'expires_at'],
+      [{ expires_in_seconds: 60, expires_at: 4_000_000_000 }, 'expires_at'],
+    ]
+    for (const [times, field] of bad) {
+      const body = JSON.stringify({ item: 1, ...times })
+      const refused = expectError(await q.call('POST', 'push', { body }), 400, 'INVALID_PARAMETER')
+      expect(refused.field).toBe(field)
+    }
   },
   'space around an item is not a part of it': async ({ q }) => {
     await q.push(' { "item" :\n\t { "a" : 1 } \r\n, "priority" : 0 } ')

@@ -70,7 +70,9 @@ export type QueueAnswer =
     }
   | {
       readonly kind: 'page'
-      readonly items: readonly (PoppedName & { readonly state: 'ready' | 'locked' | 'waiting' })[]
+      readonly items: readonly (PoppedName & {
+        readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
+      })[]
       /** There is another page. */
       readonly more: boolean
     }

@@ -2,6 +2,7 @@ import { appendMutants } from './appends.ts'
 import { batchMutants } from './batches.ts'
 import { byIdMutants } from './by-id.ts'
 import { consumerMutants } from './consumers.ts'
+import { expiryMutants } from './expiry.ts'
 import { fenceMutants } from './fence.ts'
 import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
@@ -46,6 +47,7 @@ export const mutants: readonly Mutant[] = [
   ...sealMutants,
   ...popMutants,
   ...waitMutants,
+  ...expiryMutants,
   ...lockMutants,
   ...housekeepingMutants,
   ...batchMutants,

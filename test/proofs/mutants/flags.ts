@@ -5,7 +5,7 @@ const appendUpdate = 'engine/store/append-update.ts'
 const fence = 'engine/core/fence.ts'
 const dryUpdate = 'engine/store/dry-update.ts'
 const fencedUpdate = 'engine/store/fenced-update.ts'
-const pop = 'engine/operations/popping/pop.ts'
+const take = 'engine/operations/popping/take.ts'
 const purge = 'engine/operations/settling/purge.ts'
 const marks = 'engine/core/flags.ts'
 
@@ -36,13 +36,13 @@ export const flagMutants: readonly Mutant[] = [
      "if (!after.dry || bringsBack) update.removes.push('dry')"], simulation(600)),
   mutant('claim-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
     ['engine/operations/popping/claim.ts',
-     'const known = await leaveDryQuietly(engine, record)',
+     'const known = await leaveDryQuietly(engine, left)',
      'const known = true'], simulation(200)),
   mutant('pop-of-the-last-leaves-no-mark', 'who takes the last leaves the mark',
-    [pop, 'const known = await leaveDryQuietly(engine, after)', 'const known = true'],
+    [take, 'const known = await leaveDryQuietly(engine, after)', 'const known = true'],
     simulation(600)),
   mutant('empty-pop-leaves-no-mark', 'who finds nothing leaves the mark',
-    [pop, 'const left = await leaveDry(engine, record)', 'const left = record'], simulation(600)),
+    [take, 'const left = await leaveDry(engine, record)', 'const left = record'], simulation(600)),
   mutant('purge-leaves-no-mark', 'who takes the last leaves the mark',
     [[purge, 'await leaveDryQuietly(engine, after)', ''],
      [purge, 'setsDry: engine.events && losses === 0,', '']], simulation(200)),

@@ -22,6 +22,7 @@ const isIn = {
   frozen: ({ faults }) => faults.pause >= 0.02,
   limited: ({ limited }) => limited,
   patterned: ({ patterned }) => patterned,
+  expiring: ({ expiring }) => expiring !== undefined,
   waiting: ({ waiting }) => waiting !== undefined,
   lingering: ({ linger }) => linger !== undefined,
   /** The same under queues that fill up. */

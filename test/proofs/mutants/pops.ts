@@ -2,6 +2,7 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const pop = 'engine/operations/popping/pop.ts'
+const take = 'engine/operations/popping/take.ts'
 const corePop = 'engine/core/pop.ts'
 const wait = 'engine/operations/popping/wait.ts'
 const seats = 'engine/operations/popping/seats.ts'
@@ -19,9 +20,9 @@ const fillTest = 'test/engine/fill.test.ts'
 export const popMutants: readonly Mutant[] = [
   mutant('pop-commits-before-it-reads', '§5.4 read before the write that takes',
     [[pop,
-      "return { kind: 'read', stretches: plan.picks, bytesMax: ANSWER_BYTES_MAX, next: (entries) => decideTake(engine, record, plan, entries, command, view), }",
+      "return { kind: 'read', stretches: plan.picks, bytesMax: ANSWER_BYTES_MAX, next: (entries) => record.timed ? takeLiving({ engine, record, plan, command, view, passing }, entries) : decideTake(engine, record, plan, entries, command, view), }",
       "return decideTake(engine, record, plan, Array(itemsIn(plan.picks)).fill(''), command, view)"],
-     [pop,
+     [take,
       'const known = await leaveDryQuietly(engine, after)',
       `const read = await engine.items.read(record, plan.picks, ANSWER_BYTES_MAX)
 if (read.kind === 'missing') return { kind: 'missing', record }
@@ -38,7 +39,7 @@ const known = await leaveDryQuietly(engine, after)`]], simulation(300)),
      'if (!command.competing && inTheWay.length > 0) {',
      'if (!command.competing && inTheWay.length > 1) {'], simulation(300)),
   mutant('empty-pop-without-guards', '§5.7 an "empty" is never guessed',
-    [pop, 'const guards = nothingVisible(record, command)', 'const guards = {}'], test(racesTest)),
+    [take, 'const guards = nothingVisible(record, command)', 'const guards = {}'], test(racesTest)),
   mutant('locked-by-memory', '§5.7 refusals come from ALL_OLD or a strong read',
     ['engine/operations/attempts/attempts.ts',
      '(isConclusion && !run.isCurrent)',

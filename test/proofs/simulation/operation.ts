@@ -35,6 +35,10 @@ export type Outcome =
 type Effects = {
   appended: number
   readonly takes: Take[]
+  /** All of it may have expired while it ran: it is a take only if the answer says so. */
+  maybeTaken: Take | undefined
+  /** Expired items that it took out of its queue. */
+  passedOver: number
   /** Items settled out of the locks it named. */
   readonly settledByLock: Map<string, number>
   readonly releasedByLock: Map<string, number>
@@ -57,6 +61,8 @@ export type Take = {
   /** Absent where the items were settled as they were taken. */
   readonly lockId: string | undefined
   readonly stretches: readonly (Stretch & { readonly epoch: string })[]
+  /** Ids of those that may have expired while it ran: it took them, or passed over them. */
+  readonly maybe: ReadonlySet<string>
 }
 
 /** Tells a request which operation sent it, however many one engine has under way. */
@@ -82,6 +88,8 @@ export function startOperation(
     effects: {
       appended: 0,
       takes: [],
+      maybeTaken: undefined,
+      passedOver: 0,
       settledByLock: new Map(),
       releasedByLock: new Map(),
       buriedByLock: new Map(),

@@ -38,6 +38,8 @@ export type Profile = {
   readonly patterned: boolean
   /** Pops wait, in so many seats; any number unless set. */
   readonly waiting: { readonly seats: number | undefined } | undefined
+  /** Some items expire so many seconds after their push, and queues are set to let all expire. */
+  readonly expiring: { readonly seconds: readonly number[]; readonly odds: number } | undefined
   /** Pushes of one process that come together go together. */
   readonly linger: LingerOptions | undefined
   readonly throttle:
@@ -53,6 +55,8 @@ export type QueueProfile = {
   readonly capacity?: number
   readonly pushLimit?: LimitInput
   readonly popLimit?: LimitInput
+  readonly itemTtlSeconds?: number
+  readonly expired?: 'dead_letter'
 }
 
 const MINUTE_MS = 60_000
@@ -66,14 +70,34 @@ export function drawProfile(random: Random): Profile {
     random.chance(0.12) ? drawLimited(random, profile) : profile,
     random,
   )
-  return drawLingering(drawWaiting(unwaiting, random), random)
+  return drawExpiring(drawLingering(drawWaiting(unwaiting, random), random), random)
+}
+
+/** The last to be drawn, so that the other worlds stay as they are. */
+function drawExpiring(profile: Omit<Profile, 'expiring'>, random: Random): Profile {
+  if (!random.chance(0.2)) return { ...profile, expiring: undefined }
+  const seconds = random.pick([
+    [0, 1, 2],
+    [1, 30],
+    [5, 60, 3_600],
+    [120, 720],
+  ])
+  return {
+    ...profile,
+    expiring: { seconds, odds: random.pick([0.1, 0.5, 0.9, 1]) },
+    queues: profile.queues.map((queue) => ({
+      ...queue,
+      ...(random.chance(0.3) && { itemTtlSeconds: random.pick([1, 10, 60, 600]) }),
+      ...(random.chance(0.4) && { expired: 'dead_letter' as const }),
+    })),
+  }
 }
 
 /** Several processes that pop and wait, while others bring something now and then. */
 function drawWaiting(
-  profile: Omit<Profile, 'waiting' | 'linger'>,
+  profile: Omit<Profile, 'waiting' | 'linger' | 'expiring'>,
   random: Random,
-): Omit<Profile, 'linger'> {
+): Omit<Profile, 'linger' | 'expiring'> {
   if (!random.chance(0.15)) return { ...profile, waiting: undefined }
   return {
     ...profile,
@@ -87,7 +111,10 @@ function drawWaiting(
 }
 
 /** Few processes, each with many callers at once, most of whom push. */
-function drawLingering(profile: Omit<Profile, 'linger'>, random: Random): Profile {
+function drawLingering(
+  profile: Omit<Profile, 'linger' | 'expiring'>,
+  random: Random,
+): Omit<Profile, 'expiring'> {
   if (!random.chance(0.12)) return { ...profile, linger: undefined }
   return {
     ...profile,
@@ -102,7 +129,7 @@ function drawLingering(profile: Omit<Profile, 'linger'>, random: Random): Profil
   }
 }
 
-type Unpatterned = Omit<Profile, 'patterned' | 'waiting' | 'linger'>
+type Unpatterned = Omit<Profile, 'patterned' | 'waiting' | 'linger' | 'expiring'>
 
 function drawLimited(random: Random, profile: Unpatterned): Unpatterned {
   const queues = profile.queues.map((queue) => ({
@@ -123,7 +150,10 @@ export function drawLimit(random: Random): LimitInput {
 }
 
 /** Prefixes have settings that change, and fewer queues have their own. */
-function drawPatterned(profile: Unpatterned, random: Random): Omit<Profile, 'waiting' | 'linger'> {
+function drawPatterned(
+  profile: Unpatterned,
+  random: Random,
+): Omit<Profile, 'waiting' | 'linger' | 'expiring'> {
   if (!random.chance(0.2)) return { ...profile, patterned: false }
   return {
     ...profile,

@@ -49,6 +49,8 @@ export type Engine = {
   readonly stuckUntilMs: BoundedCache<number>
   /** Queues that a sweep tidies, which may go on after it has answered. */
   readonly tidying: Set<string>
+  /** So many expired items were taken out of a queue. */
+  readonly onItemsExpired: (items: number) => void
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }

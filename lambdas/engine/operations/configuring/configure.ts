@@ -38,12 +38,9 @@ export async function configure(
   { ifMatch }: Match = {},
 ): Promise<Configuration> {
   checkQueueId(queue)
-  if (isDeadLetterQueue(queue) && typeof change.maxDeliveries === 'number') {
-    throw new QueueError(
-      'INVALID_PARAMETER',
-      'max_deliveries cannot be set on a dead-letter queue: its items have nowhere further to go',
-      { field: 'max_deliveries' },
-    )
+  if (isDeadLetterQueue(queue)) {
+    if (typeof change.maxDeliveries === 'number') throw nowhereToGo('max_deliveries')
+    if (change.expired === 'dead_letter') throw nowhereToGo('expired')
   }
   return attempts<Configuration>(engine, queue, course, ({ record, nowMs }) => {
     if (record === undefined) {
@@ -130,3 +127,10 @@ function mismatch(
     { field: 'If-Match' },
   )
 }
+
+const nowhereToGo = (field: string): QueueError =>
+  new QueueError(
+    'INVALID_PARAMETER',
+    `${field === 'expired' ? 'expired cannot be "dead_letter"' : `${field} cannot be set`} on a dead-letter queue: its items have nowhere further to go`,
+    { field },
+  )

@@ -2,6 +2,7 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, appendOf } from '../../core/append.ts'
 import { decodeReference, encodeItem, entryBytes, isReference, isTimed } from '../../core/entry.ts'
+import { expiresAtMsOf } from '../../core/item-expiry.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import type { PushItem } from '../../core/push-request.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
@@ -27,8 +28,10 @@ export async function prepare(
 ): Promise<Prepared> {
   const nowMs = engine.clock.nowMs()
   const lanes = new Map<number, string[]>()
-  for (const { text, priority = 0 } of items) {
-    const entry = encodeItem({ text, pushedAtMs: nowMs }, randomText(engine.random, 4))
+  for (const item of items) {
+    const { text, priority = 0 } = item
+    const expiresAtMs = expiresAtMsOf(item, nowMs)
+    const entry = encodeItem({ text, pushedAtMs: nowMs, expiresAtMs }, randomText(engine.random, 4))
     const entries = lanes.get(priority)
     if (entries === undefined) lanes.set(priority, [entry])
     else entries.push(entry)

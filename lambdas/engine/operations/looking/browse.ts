@@ -1,5 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { present } from '../../../foundation/shared/present.ts'
 import {
   type BrowseOrder,
   type BrowsePlace,
@@ -10,6 +11,7 @@ import {
 } from '../../core/browse-place.ts'
 import { checkLimit } from '../../core/check-limit.ts'
 import { deadLetterOf, decodeItem, escapedBytes } from '../../core/entry.ts'
+import { expiryOf } from '../../core/expiry.ts'
 import { itemId } from '../../core/keys.ts'
 import {
   ANSWER_BYTES_MAX,
@@ -105,7 +107,7 @@ async function pageOf(
         : retry === undefined
           ? { state: 'ready' }
           : { state: 'waiting', retryAtMs: retry.retryAtMs }
-      items.push(viewOf(lane, sequence, entry, state))
+      items.push(viewOf(record, lane, sequence, entry, state, nowMs))
     }
     const next = numbers[entries.length]
     if (next !== undefined) return { items, cursor: cursorAt(next) }
@@ -114,13 +116,17 @@ async function pageOf(
 }
 
 function viewOf(
+  { configuration }: QueueRecord,
   lane: Lane,
   sequence: number,
   entry: string,
   state: ItemState,
+  nowMs: number,
 ): BrowsePage['items'][number] {
   const { epoch, priority } = lane
   const item = decodeItem(entry)
+  const expiresAtMs = expiryOf(item, configuration)
+  const isOver = expiresAtMs !== undefined && expiresAtMs <= nowMs
   return {
     text: item.text,
     id: itemId({ epoch, priority, sequence }),
@@ -128,8 +134,9 @@ function viewOf(
     pushedAtMs: item.pushedAtMs,
     // Of one that waits for its retry the last delivery is counted when it is back.
     deliveries: deliveriesOf(lane, sequence) + (state.state === 'ready' ? 0 : 1),
-    ...state,
+    ...(state.state === 'ready' && isOver ? { state: 'expired' } : state),
     ...deadLetterOf(item),
+    ...present({ expiresAtMs }),
   }
 }
 

@@ -1,9 +1,10 @@
 import { type Claim, planClaim } from '../../core/claim.ts'
+import { type Found, isOver, passOverLocked, sortAll } from '../../core/expiry.ts'
 import { hasFree } from '../../core/flags.ts'
 import { recordKey } from '../../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
 import type { PopCommand } from '../../core/pop.ts'
-import { itemsIn, type Lock, type QueueRecord } from '../../core/record.ts'
+import { itemsIn, type Lock, type QueueRecord, type Stretch } from '../../core/record.ts'
 import { claimUpdate } from '../../store/lock-updates.ts'
 import type { PopOutcome } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
@@ -20,6 +21,7 @@ import {
 } from '../attempts/decision.ts'
 import {
   changedAllTheSame,
+  changeOf,
   type Engine,
   outcomeUnknown,
   pause,
@@ -29,10 +31,14 @@ import {
 import { foldAfter } from '../attempts/fold.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { readingCourse, unreadable } from '../attempts/missing-items.ts'
+import type { Passing } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
+import { STARVING_FROM } from './take.ts'
 
 /** After this many lost claims the pop goes under the fence, where someone always wins. */
 const CLAIMS_MAX = 12
+
+type Call = { readonly passing: Passing; readonly underFence: () => Decision<PopOutcome> }
 
 /** A claim, where one will do; the pop goes under the fence otherwise. */
 export function decideClaim(
@@ -40,15 +46,14 @@ export function decideClaim(
   record: QueueRecord,
   command: PopCommand,
   view: View,
-  starvingFrom: number,
+  { passing, underFence }: Call,
 ): Decision<PopOutcome> | undefined {
-  if (view.attempt > CLAIMS_MAX) return undefined
+  if (view.attempt > CLAIMS_MAX || passing.metInClaim) return undefined
   const claim = planClaim(record, command, view.nowMs)
   // A remembered record must not lead to fewer items than the caller asked for.
   if (claim === undefined || (!view.isCurrent && claim.count < command.count)) return undefined
-  const isStarving = view.attempt >= starvingFrom
   const take = (count: number): Decision<PopOutcome> =>
-    act(() => takeClaim(engine, { ...claim, count }, view, isStarving))
+    act(() => takeClaim(engine, { ...claim, count }, view, passing))
   if (!claim.exact) return take(claim.count)
   // A large claim reads first, to take no more than fits an answer.
   const from = record.lanes.get(claim.priority)?.frontier ?? 0
@@ -57,7 +62,10 @@ export function decideClaim(
     kind: 'read',
     stretches: [stretch],
     bytesMax: ANSWER_BYTES_MAX,
-    next: (entries) => take(entries.length),
+    next: (entries) =>
+      record.timed && entries.some((entry) => isOver(entry, record, view.nowMs))
+        ? underFence()
+        : take(entries.length),
   }
 }
 
@@ -66,7 +74,7 @@ async function takeClaim(
   engine: Engine,
   claim: Claim,
   { admitted, attempt, nowMs }: View,
-  isStarving: boolean,
+  passing: Passing,
 ): Promise<Outcome<PopOutcome>> {
   const { queue } = claim.seen
   const written = await engine.dynamo.update(recordKey(queue), claimUpdate(claim, admitted))
@@ -74,46 +82,95 @@ async function takeClaim(
     return doubt(written.cause, async () => {
       const record = await readRecord(engine, queue)
       if (!record?.locks.has(claim.lockId)) throw outcomeUnknown(queue, written.cause)
-      return done(await claimed(engine, record, claim))
+      return claimed(engine, record, claim, passing)
     })
   }
   const record = seen(engine, queue, written.row)
-  if (written.kind === 'done') return done(await claimed(engine, record as QueueRecord, claim))
+  if (written.kind === 'done') return claimed(engine, record as QueueRecord, claim, passing)
   const isHeld = (record?.holdUntilMs ?? 0) >= nowMs
-  if (isHeld || isStarving) await pause(engine, attempt * 4)
+  if (isHeld || attempt >= STARVING_FROM) await pause(engine, attempt * 4)
   return again(record)
 }
 
 /** The claim stands. If this fails, nobody learns its lock's id, and its items come back when it expires. */
-async function claimed(engine: Engine, record: QueueRecord, claim: Claim): Promise<PopOutcome> {
-  const outcome = await claimedItems(engine, record, claim).catch((error: unknown) => {
+async function claimed(
+  engine: Engine,
+  record: QueueRecord,
+  claim: Claim,
+  passing: Passing,
+): Promise<Outcome<PopOutcome>> {
+  const { outcome, left } = await claimedItems(engine, record, claim).catch((error: unknown) => {
     throw changedAllTheSame(error)
   })
-  await foldAfter(engine, record)
-  const known = await leaveDryQuietly(engine, record)
-  return known ? outcome : { ...outcome, more: true }
+  if (outcome === undefined) {
+    passing.metInClaim = true
+    passing.hasAcknowledged = claim.acknowledge !== undefined
+    return again(left)
+  }
+  await foldAfter(engine, left)
+  const known = await leaveDryQuietly(engine, left)
+  return done(known ? outcome : { ...outcome, more: true })
 }
 
-function claimedItems(engine: Engine, record: QueueRecord, claim: Claim) {
+type Items = Extract<PopOutcome, { kind: 'items' }>
+/** No outcome: all that it took had expired. */
+type Claimed = { readonly outcome: Items | undefined; readonly left: QueueRecord }
+
+function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promise<Claimed> {
   const { queue } = record
-  const { acknowledge = '', expiresAtMs, lockId, nowMs } = claim
+  const { lockId } = claim
   const { stretches } = record.locks.get(lockId) as Lock
-  const ended = claim.seen.locks.get(acknowledge)
-  const course = { ...readingCourse(queue), from: { record } }
-  return attempts<Extract<PopOutcome, { kind: 'items' }>>(engine, queue, course, (view) => {
-    const now = view.record
+  // Only where items may expire is there a write, whose race can be lost.
+  const racing = record.timed && { pausesFrom: 2, holdsFrom: STARVING_FROM }
+  const course = { ...readingCourse(queue), ...racing, from: { record } }
+  return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
     if (!now?.locks.has(lockId)) return refuse(unreadable(queue))
     return {
       kind: 'read',
       stretches,
-      next: (entries) =>
-        answer({
-          kind: 'items',
-          items: itemsOf(now, stretches, entries),
-          lock: lockOf({ id: lockId, ttlMs: expiresAtMs - nowMs }, expiresAtMs),
-          more: itemsIn(stretches) < claim.wanted && hasFree(record),
-          ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
-        }),
+      next(entries) {
+        const found = now.timed ? sortAll(now, stretches, entries, nowMs) : undefined
+        return found === undefined || found.over.length === 0
+          ? answer({ outcome: outcomeOf(now, claim, stretches, entries), left: now })
+          : withoutExpired(engine, now, claim, found, nowMs)
+      },
     }
   })
+}
+
+/** It took them blindly: before it answers it passes over those that are over. */
+function withoutExpired(
+  engine: Engine,
+  now: QueueRecord,
+  claim: Claim,
+  found: Found,
+  nowMs: number,
+): Decision<Claimed> {
+  const { over, kept, entries } = found
+  const draft = passOverLocked(now, claim.lockId, found, nowMs)
+  return {
+    kind: 'write',
+    change: changeOf(engine, now, draft, { nowMs }),
+    landed(left) {
+      engine.onItemsExpired(itemsIn(over))
+      const outcome = kept.length > 0 ? outcomeOf(left, claim, kept, entries) : undefined
+      return done({ outcome, left })
+    },
+  }
+}
+
+function outcomeOf(
+  record: QueueRecord,
+  { seen: before, acknowledge = '', lockId, expiresAtMs, nowMs, wanted }: Claim,
+  stretches: readonly Stretch[],
+  entries: readonly string[],
+): Items {
+  const ended = before.locks.get(acknowledge)
+  return {
+    kind: 'items',
+    items: itemsOf(record, stretches, entries),
+    lock: lockOf({ id: lockId, ttlMs: expiresAtMs - nowMs }, expiresAtMs),
+    more: itemsIn(stretches) < wanted && hasFree(record),
+    ...acknowledged(ended ? itemsIn(ended.stretches) : undefined),
+  }
 }

@@ -1,10 +1,9 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { randomLockId } from '../../../foundation/random-text.ts'
-import { hasFree } from '../../core/flags.ts'
 import { hashOf } from '../../core/hash.ts'
-import { ANSWER_BYTES_MAX, LANES_AHEAD_NAMED } from '../../core/limits.ts'
-import { type PopCommand, type PopPlan, type PopTake, planPop, takeItems } from '../../core/pop.ts'
+import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
+import { type PopCommand, type PopPlan, planPop } from '../../core/pop.ts'
 import { checkPop } from '../../core/pop-request.ts'
 import { itemsIn, type QueueRecord } from '../../core/record.ts'
 import type { PopOutcome, PopRequest } from '../../verbs.ts'
@@ -16,22 +15,25 @@ import {
   type Decision,
   done,
   look,
-  lost,
   refuse,
   type View,
 } from '../attempts/decision.ts'
-import { changeOf, type Engine } from '../attempts/engine.ts'
-import { leaveDry, leaveDryQuietly } from '../attempts/leave-dry.ts'
+import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { decideClaim } from './claim.ts'
+import { type Passing, startPassing, takeLiving } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
+import { decideEmpty, decideTake, STARVING_FROM } from './take.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
 const ATTEMPTS_MAX = 24
-/** From here on claims are asked to stand back, and a pop keeps to one lane. */
-const STARVING_FROM = 4
-/** Writes that end expired locks before there is room for the pop: each ends 40, or a large one. */
+/**
+ * Writes that end expired locks before there is room for the pop, 40 each or a large one; those that pass over
+ * expired items have their own bound, which is lower.
+ */
 const ENDINGS_MAX = 100
+
 export const popLimited = ({ receivedMs }: PopRequest): LimitedCall => ({
   verb: 'pop',
   hasSlot: false,
@@ -55,14 +57,15 @@ export async function pop(
     holdsFrom: STARVING_FROM,
     limit,
   } as const
+  const passing = startPassing()
   return attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
     const command = commandFor(engine, queue, request, checked, view.losses)
     if (record === undefined) return decideNoQueue(command)
-    return (
-      decideClaim(engine, record, command, view, STARVING_FROM) ??
-      decideFenced(engine, record, command, view)
-    )
+    const underFence = () => decideFenced(engine, record, command, view, passing)
+    return decideClaim(engine, record, command, view, { passing, underFence }) ?? underFence()
+  }).catch((error: unknown) => {
+    throw passing.hasAcknowledged ? changedAllTheSame(error) : error
   })
 }
 
@@ -75,6 +78,7 @@ function decideFenced(
   record: QueueRecord,
   command: PopCommand,
   view: View,
+  passing: Passing,
 ): Decision<PopOutcome> {
   const { nowMs } = view
   const plan = planPop(record, command, nowMs)
@@ -99,7 +103,10 @@ function decideFenced(
         kind: 'read',
         stretches: plan.picks,
         bytesMax: ANSWER_BYTES_MAX,
-        next: (entries) => decideTake(engine, record, plan, entries, command, view),
+        next: (entries) =>
+          record.timed
+            ? takeLiving({ engine, record, plan, command, view, passing }, entries)
+            : decideTake(engine, record, plan, entries, command, view),
       }
     default:
       throw plan satisfies never
@@ -110,42 +117,6 @@ const takesLess = (plan: PopPlan, { count }: PopCommand): boolean =>
   plan.kind === 'repeat' ||
   plan.kind === 'empty' ||
   (plan.kind === 'take' && itemsIn(plan.picks) < count)
-
-/** What was read is taken: reads come first, so what cannot be read stays (rule 4). */
-function decideTake(
-  engine: Engine,
-  record: QueueRecord,
-  plan: PopTake,
-  entries: readonly string[],
-  command: PopCommand,
-  { nowMs, losses }: View,
-): Decision<PopOutcome> {
-  const taken = takeItems(plan, entries.length, command, nowMs)
-  const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
-  const change = changeOf(engine, record, taken.draft, {
-    nowMs,
-    guards: taken.guards,
-    // Claims need a `checkAt` that is ahead of them; someone has to move it on.
-    refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
-    // If a pop without a lock dies before it has set the flag, nobody else sets it.
-    setsDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
-  })
-  return {
-    kind: 'write',
-    change,
-    async landed(after) {
-      const known = await leaveDryQuietly(engine, after)
-      return done({
-        kind: 'items',
-        items: itemsOf(plan.draft, taken.stretches, entries),
-        // By the record as the pop left it: what was appended meanwhile is waiting as well.
-        more: !known || (entries.length < command.count && hasFree(after)),
-        ...(command.lock !== undefined && { lock: lockOf(command.lock, taken.expiresAtMs) }),
-        ...acknowledged(plan.itemsAcknowledged),
-      })
-    },
-  }
-}
 
 /** A pop with this key has its lock still: the same items again. */
 function decideRepeat(
@@ -176,25 +147,6 @@ function decideRepeat(
   }
 }
 
-function decideEmpty(
-  engine: Engine,
-  record: QueueRecord,
-  { draft, itemsAcknowledged }: Extract<PopPlan, { kind: 'empty' }>,
-  command: PopCommand,
-  nowMs: number,
-): Decision<PopOutcome> {
-  if (draft === undefined) {
-    return act(async () => {
-      const left = await leaveDry(engine, record)
-      return left === undefined || !hasFree(left) ? done({ kind: 'empty' }) : lost(left)
-    })
-  }
-  const guards = nothingVisible(record, command)
-  const change = changeOf(engine, record, draft, { nowMs, guards, setsDry: engine.events })
-  const answer: PopOutcome = { kind: 'empty', ...acknowledged(itemsAcknowledged) }
-  return { kind: 'write', change, landed: () => done(answer) }
-}
-
 export function commandFor(
   engine: Engine,
   queue: string,
@@ -216,16 +168,6 @@ export function commandFor(
       : undefined,
     acknowledge: request.acknowledge,
     oneLane: losses > STARVING_FROM,
-  }
-}
-
-/** An "empty" that acknowledges is one write: nothing may have become visible meanwhile. */
-function nothingVisible(record: QueueRecord, command: PopCommand) {
-  const lanes = [...record.lanes.keys()]
-  return {
-    claims: !command.competing,
-    lanesMade: true,
-    ...(lanes.length <= LANES_AHEAD_NAMED ? { lanesAhead: lanes } : { appends: true }),
   }
 }
 

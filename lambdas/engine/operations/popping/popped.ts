@@ -1,4 +1,6 @@
+import { present } from '../../../foundation/shared/present.ts'
 import { deadLetterOf, decodeItem } from '../../core/entry.ts'
+import { expiryOf } from '../../core/expiry.ts'
 import { itemId } from '../../core/keys.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../../core/record.ts'
 import type { PoppedItem } from '../../verbs.ts'
@@ -20,6 +22,7 @@ export function itemsOf(
         pushedAtMs: item.pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + 1,
         ...deadLetterOf(item),
+        ...present({ expiresAtMs: expiryOf(item, record.configuration) }),
       })
     }
   }

@@ -40,6 +40,7 @@ import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { appendSealing, sealAfter, sealQuietly } from '../lanes/seal.ts'
 import { buryDead } from '../moving/move-dead.ts'
+import { expireForRoom } from './expire-for-room.ts'
 
 /**
  * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which the caller is
@@ -207,8 +208,9 @@ async function clearTheWay(
   }
   switch (obstacle.kind) {
     case 'full':
-      if (doneLocks(record) === 0) throw queueFull(record, addition.items)
-      return again(await foldForRoom(engine, record))
+      if (doneLocks(record) > 0) return again(await foldForRoom(engine, record))
+      if (!(await expireForRoom(engine, record))) throw queueFull(record, addition.items)
+      return again(await readRecord(engine, queue))
     case 'too-many-lanes':
       return again(await makeRoomForLanes(engine, record, buryDead))
     case 'tail-full':

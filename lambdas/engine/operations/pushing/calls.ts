@@ -1,5 +1,6 @@
 import { randomText } from '../../../foundation/random-text.ts'
 import { hashOf } from '../../core/hash.ts'
+import { expiryText } from '../../core/item-expiry.ts'
 import {
   ITEMS_PER_PUSH_MAX,
   KEYS_PER_APPEND,
@@ -52,7 +53,7 @@ export function callsOf(queue: string, pushes: readonly PushOfMany[]): Call[] {
 }
 
 const bodyHashOf = (items: readonly PushItem[]): string =>
-  hashOf(...items.flatMap(({ text, priority = 0 }) => [text, String(priority)]))
+  hashOf(...items.flatMap((item) => [item.text, String(item.priority ?? 0), ...expiryText(item)]))
 
 /** It gets the other's answer, so it may stand aside; but a message keeps its place in the sequence. */
 export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefined): boolean =>

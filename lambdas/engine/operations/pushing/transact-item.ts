@@ -23,6 +23,7 @@ import { prepare } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
+import { expireForRoom } from './expire-for-room.ts'
 
 const TOKEN_CHARACTERS = 6
 /** 4,800 tokens, or as many races lost to others who forget some. */
@@ -69,6 +70,9 @@ export async function makeEntry(
   let record = await readRecord(engine, queue)
   if (record !== undefined && record.room < items.length && doneLocks(record) > 0) {
     record = await foldForRoom(engine, record)
+  }
+  if (record !== undefined && record.room < items.length && (await expireForRoom(engine, record))) {
+    record = await readRecord(engine, queue)
   }
   if (record !== undefined) record = await forgetTokens(engine, record)
   // Forgotten since the lane was made: it was empty for long.

@@ -1,11 +1,14 @@
 import {
   decodeItem,
   decodeReference,
+  type Item,
   isReference,
   spanOf,
 } from '../../../../lambdas/engine/core/entry.ts'
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import type { Lane } from '../../../../lambdas/engine/core/record.ts'
+import type { PushItem } from '../../../../lambdas/engine/queues.ts'
+import type { Command } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import { batchEntries } from './batches.ts'
 import type { LaneLog } from './lane-log.ts'
@@ -86,6 +89,38 @@ function pusherOf({ world }: Model, { operations }: PushedBy): Operation | undef
   return [...together, operation].find((one) => one !== undefined && operations.includes(one))
 }
 
+/** As it was asked for, by any clock that its push may have gone by. */
+function checkItsExpiry(
+  model: Model,
+  { command, startedMs }: Operation,
+  { text, expiresAtMs }: Item,
+  at: string,
+): void {
+  const { world } = model
+  const given = itemsIn(command).find((one) => one.text === text)
+  const { expiresInSeconds } = given ?? {}
+  const sinceMs = (expiresAtMs ?? Number.NaN) - 1_000 * (expiresInSeconds ?? 0)
+  const isAsAsked =
+    expiresInSeconds === undefined
+      ? expiresAtMs === given?.expiresAtMs
+      : sinceMs >= Math.floor(startedMs) - world.skewMaxMs &&
+        sinceMs <= world.scheduler.nowMs + world.skewMaxMs
+  if (!isAsAsked) model.violated('an item expires when it was asked to', `${text} at ${at}`)
+}
+
+function itemsIn(command: Command): readonly PushItem[] {
+  switch (command.verb) {
+    case 'push':
+      return command.request.items
+    case 'transact':
+      return command.items
+    case 'pushTransactItem':
+      return [command.item]
+    default:
+      return []
+  }
+}
+
 function appendItem(model: Model, log: LaneLog, entry: string): void {
   const item = decodeItem(entry)
   const record = model.ledger.item(item.text)
@@ -108,6 +143,7 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     }
     model.noteEffect(`${item.text} was appended at ${at}`, owner)
     owner.effects.appended += 1
+    checkItsExpiry(model, owner, item, at)
     if (owner !== operation) model.world.statistics.count('path push with others')
   } else {
     model.moved.add(record)

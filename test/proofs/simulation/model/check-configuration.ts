@@ -65,7 +65,15 @@ function checkFirstOwn(model: Model, configuration: Configuration, changed: stri
   const { command } = model.operation ?? {}
   if (command?.verb !== 'configure') return
   const { request } = command
-  for (const name of ['maxDeliveries', 'capacity', 'pushLimit', 'popLimit'] as const) {
+  const names = [
+    'maxDeliveries',
+    'capacity',
+    'pushLimit',
+    'popLimit',
+    'itemTtlSeconds',
+    'expired',
+  ] as const
+  for (const name of names) {
     if (configuration[name] === undefined || request[name]) continue
     model.violated('own settings count whole', `${name} of ${changed}`)
   }

@@ -14,6 +14,7 @@ import type { Write } from './snapshot.ts'
 export function checkOrder(
   { model, queue, before, after }: Write,
   takes: ReadonlyMap<number, Ranges>,
+  passed: ReadonlyMap<number, Ranges>,
 ): void {
   const worst = Math.max(...takes.keys())
   for (const [priority] of before.record.lanes) {
@@ -32,6 +33,7 @@ export function checkOrder(
     }
     const laneAfter = after.view(priority)
     visible = subtract(visible, laneAfter?.dead ?? none)
+    visible = subtract(visible, passed.get(priority) ?? none)
     const acknowledged = model.operation?.command
     if (acknowledged?.verb === 'pop' && acknowledged.request.acknowledge !== undefined) {
       visible = subtract(visible, view.locked.get(acknowledged.request.acknowledge) ?? none)

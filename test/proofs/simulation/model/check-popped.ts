@@ -1,3 +1,4 @@
+import type { Item } from '../../../../lambdas/engine/core/entry.ts'
 import { itemId, parseItemId } from '../../../../lambdas/engine/core/keys.ts'
 import { numbersOf } from '../../../../lambdas/engine/core/ranges.ts'
 import { deliveriesOf, isDone } from '../../../../lambdas/engine/core/record.ts'
@@ -6,6 +7,8 @@ import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { CommandOf } from '../command.ts'
 import type { Operation, Take } from '../operation.ts'
 import type { Answer, Say } from './answer.ts'
+import { noteHandouts } from './check-taking.ts'
+import { expiryMsOf } from './expiry.ts'
 import type { QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
@@ -15,7 +18,10 @@ export function checkPopped(answer: Answer<'pop'>): void {
   const { model, operation, value: outcome, say } = answer
   const { queue, request } = operation.command
   const queueModel = model.queue(queue)
-  const take = operation.effects.takes[0]
+  const { takes, maybeTaken } = operation.effects
+  const isMaybe = takes.length === 0 && outcome.kind === 'items' && outcome.lock === undefined
+  const take = takes[0] ?? (isMaybe ? maybeTaken : undefined)
+  if (takes.length === 0 && take !== undefined) noteHandouts(model, queue, take)
   if (outcome.kind !== 'locked' && request.acknowledge !== undefined) {
     checkCombined(queueModel, operation, request.acknowledge, outcome.itemsAcknowledged, say)
   }
@@ -25,6 +31,8 @@ export function checkPopped(answer: Answer<'pop'>): void {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
       checkLocked(queueModel, operation, say)
+    } else if (outcome.more) {
+      if (operation.effects.passedOver === 0) say('who says that there is more has met some', queue)
     } else if (!isTurnedAway(queueModel, operation, outcome)) {
       checkEmpty(queueModel, operation, say)
     }
@@ -42,13 +50,15 @@ export function checkPopped(answer: Answer<'pop'>): void {
 }
 
 function checkTaken(take: Take, outcome: Items, say: Say): void {
+  const answered = outcome.items.map(({ id }) => id)
+  const told = new Set(answered)
   const ids: string[] = []
   for (const { priority, epoch, from, to } of take.stretches) {
     for (const sequence of numbersOf([{ from, to }])) {
-      ids.push(itemId({ priority, epoch, sequence }))
+      const id = itemId({ priority, epoch, sequence })
+      if (told.has(id) || !take.maybe.has(id)) ids.push(id)
     }
   }
-  const answered = outcome.items.map(({ id }) => id)
   if (ids.join() !== answered.join()) {
     say('a pop answers what it took', `answered ${answered.join()}, took ${ids.join()}`)
   }
@@ -67,6 +77,7 @@ function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): v
       say('nothing is delivered that was not pushed', `${text} as ${id}`)
       continue
     }
+    if (own) checkExpiry(model.queue(queue), operation, known.item, say)
     if (known.item.pushedAtMs !== pushedAtMs) say('an item keeps its time', `${text} ${pushedAtMs}`)
     if (deliveries < 1 || deliveries > known.handouts) {
       say('deliveries are counted', `${text}: ${deliveries} of ${known.handouts}`)
@@ -76,6 +87,19 @@ function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): v
       say('what was acknowledged is never delivered again', text)
     }
   }
+}
+
+/** By settings that changed while the pop ran it may have been over, or not. */
+function checkExpiry(
+  { current, configuredAtCommit }: QueueModel,
+  { startedAtCommit, clockMinMs }: Pop,
+  item: Item,
+  say: Say,
+): void {
+  const isSettled = configuredAtCommit <= startedAtCommit
+  const ttl = isSettled ? current?.record.configuration.itemTtlSeconds : undefined
+  if (expiryMsOf(item, ttl) > clockMinMs) return
+  say('no item is delivered after its expiry', `${item.text} at ${clockMinMs}`)
 }
 
 /** There was a moment while the pop ran at which it could have found nothing. */

@@ -8,6 +8,7 @@ import { deliveriesOf } from '../../../../lambdas/engine/core/record.ts'
 import type { Operation } from '../operation.ts'
 import { checkDelayed, delayedIn } from './check-delayed.ts'
 import { addTo } from './check-settling.ts'
+import { isOwnClaim, mayBeOver, takeBack } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
 import { showRanges } from './lane-view.ts'
 import type { Write } from './snapshot.ts'
@@ -26,7 +27,13 @@ export function checkReturning(write: Write, change: LaneChange): void {
     const lock = before.record.locks.get(lockId)
     if (lock === undefined) continue
     const back = change.givenBack.get(lockId) ?? []
-    const dead = change.buried.get(lockId) ?? []
+    const buriedNow = change.buried.get(lockId) ?? []
+    const over = mayBeOver(write, change.priority, buriedNow)
+    const dead = subtract(buriedNow, over)
+    if (operation !== undefined && isOwnClaim(operation, lockId)) {
+      takeBack(operation, change.priority, over)
+      if (back.length === 0 && dead.length === 0) continue
+    }
     const released = names(operation, 'release', queue, lockId)
     const buried = names(operation, 'deadLetter', queue, lockId)
     const expired = operation !== undefined && lock.expiresAtMs <= operation.clockMaxMs

@@ -1,6 +1,13 @@
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
-import { countOf, numbersOf, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
+import {
+  countOf,
+  none,
+  numbersOf,
+  type Ranges,
+  subtract,
+} from '../../../../lambdas/engine/core/ranges.ts'
 import type { Operation } from '../operation.ts'
+import { isOwnClaim, mayBeOver, passedOver, takeBack } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
 import type { LaneLog } from './lane-log.ts'
 import { showRanges } from './lane-view.ts'
@@ -9,11 +16,8 @@ import type { Model } from './model.ts'
 import type { Write } from './snapshot.ts'
 
 /** Only a pop, an acknowledge, a purge or a move takes items away for good. */
-export function checkSettling(
-  { model, queue, before }: Write,
-  change: LaneChange,
-  log: LaneLog,
-): void {
+export function checkSettling(write: Write, change: LaneChange, log: LaneLog): void {
+  const { model, queue, before } = write
   const { operation } = model
   const where = `lane ${change.priority} of ${queue}`
   if (change.unsettled.length > 0) {
@@ -22,16 +26,34 @@ export function checkSettling(
       `${showRanges(change.unsettled)} of ${where} were settled and are back`,
     )
   }
-  if (change.undead.length > 0 || change.deadUnlocked.length > 0) {
-    const which = showRanges([...change.undead, ...change.deadUnlocked])
-    model.violated('items die in a lock and stay dead', `${which} of ${where}`)
+  const { expired } = before.record.configuration
+  const mayDie = expired === 'dead_letter' && !queue.endsWith('-deadletter')
+  const died = mayDie ? mayBeOver(write, change.priority, change.deadUnlocked) : none
+  notePassed(model, operation, died, 'died')
+  const deadUnlocked = subtract(change.deadUnlocked, died)
+  if (change.undead.length > 0 || deadUnlocked.length > 0) {
+    const which = showRanges([...change.undead, ...deadUnlocked])
+    model.violated('items die in a lock, or of their age, and stay dead', `${which} of ${where}`)
   }
-  if (change.settledFree.length > 0) settleFree(model, queue, change, log, operation)
+  const over = passedOver(write, change)
+  if (over.length > 0) {
+    if (mayDie)
+      model.violated('what expires goes where that is set', `${showRanges(over)} of ${where}`)
+    settle(model, log, over, 'expired')
+    notePassed(model, operation, over, 'discarded')
+  }
+  const settledFree = subtract(change.settledFree, over)
+  if (settledFree.length > 0) settleFree(model, queue, { ...change, settledFree }, log, operation)
   if (change.settledDead.length > 0) {
     if (isPurgeOf(operation, queue, change.priority)) purge(model, log, change.settledDead)
     else settle(model, log, change.settledDead, undefined)
   }
-  for (const [lockId, numbers] of change.settledLocked) {
+  for (const [lockId, all] of change.settledLocked) {
+    const numbers = acknowledges(operation, queue, lockId) ? all : subtract(all, over)
+    if (operation !== undefined && isOwnClaim(operation, lockId)) {
+      takeBack(operation, change.priority, over)
+    }
+    if (numbers.length === 0) continue
     if (isPurgeOf(operation, queue, change.priority)) {
       purge(model, log, numbers)
       checkNamed(model, log, numbers)
@@ -52,6 +74,20 @@ export function checkSettling(
     model.noteEffect(`lock ${lockId} was settled`)
     addTo(operation?.effects.settledByLock, lockId, countOf(numbers))
   }
+}
+
+function notePassed(
+  model: Model,
+  operation: Operation | undefined,
+  numbers: Ranges,
+  how: string,
+): void {
+  if (operation === undefined || numbers.length === 0) return
+  operation.effects.passedOver += countOf(numbers)
+  model.world.statistics.count(
+    `path expired, ${how} by ${operation.command.verb}`,
+    countOf(numbers),
+  )
 }
 
 function settleFree(

@@ -1,8 +1,9 @@
+import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import {
-  countOf,
   none,
   numbersOf,
   type Ranges,
+  subtract,
   union,
 } from '../../../../lambdas/engine/core/ranges.ts'
 import { stretchesOf } from '../../../../lambdas/engine/core/record.ts'
@@ -11,7 +12,9 @@ import type { Operation, Take } from '../operation.ts'
 import { checkLimit } from './check-limits.ts'
 import { checkLocksAtPop } from './check-locks-at-pop.ts'
 import { checkOrder } from './check-order.ts'
+import { mayBeOver, passedOver } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
+import type { Model } from './model.ts'
 import type { Write } from './snapshot.ts'
 
 /**
@@ -22,10 +25,13 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   const { model, queue, before } = write
   const { operation } = model
   const takes = new Map<number, Ranges>()
+  const passed = new Map<number, Ranges>()
   const lockIds = new Set<string | undefined>()
   const direct = operation?.command.verb === 'pop' && !operation.command.request.requireAck
   for (const change of changes) {
-    let taken: Ranges = direct ? change.settledFree : none
+    const over = passedOver(write, change)
+    if (over.length > 0) passed.set(change.priority, over)
+    let taken: Ranges = direct ? subtract(change.settledFree, over) : none
     if (taken.length > 0) lockIds.add(undefined)
     for (const [lockId, numbers] of change.handed) {
       lockIds.add(lockId)
@@ -35,7 +41,7 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
     if (direct) {
       for (const [lockId, numbers] of change.settledLocked) {
         if (isAcknowledged(operation, lockId)) continue
-        taken = union(taken, numbers)
+        taken = union(taken, subtract(numbers, over))
       }
     }
     if (taken.length > 0) takes.set(change.priority, taken)
@@ -47,38 +53,61 @@ export function checkTaking(write: Write, changes: readonly LaneChange[]): void 
   }
   const popping = operation as Operation<CommandOf<'pop'>>
   const lockId = [...lockIds][0]
-  noteTake(write, popping, lockId, takes)
+  const take = takeOf(write, lockId, takes)
+  const taken = take.stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+  if (take.maybe.size === taken) {
+    popping.effects.maybeTaken = take
+    return
+  }
+  noteTake(write, popping, take, taken)
   checkLimit(model, before, 'popLimit', popping)
-  checkOrder(write, takes)
+  checkOrder(write, takes, passed)
   checkLocksAtPop(write, popping, lockId, takes)
 }
 
 const isAcknowledged = (operation: Operation | undefined, lockId: string): boolean =>
   operation?.command.verb === 'pop' && operation.command.request.acknowledge === lockId
 
-function noteTake(
-  { model, queue, after }: Write,
-  operation: Operation<CommandOf<'pop'>>,
+function takeOf(
+  write: Write,
   lockId: string | undefined,
   takes: ReadonlyMap<number, Ranges>,
-): void {
+): Take {
+  const { after } = write
+  const maybe = new Set<string>()
   const stretches: Take['stretches'][number][] = []
-  let items = 0
   for (const [priority, numbers] of [...takes].sort(([a], [b]) => a - b)) {
     const epoch = after.record.lanes.get(priority)?.epoch ?? ''
     for (const stretch of stretchesOf(priority, numbers)) stretches.push({ ...stretch, epoch })
-    items += countOf(numbers)
+    const perhaps = lockId === undefined ? mayBeOver(write, priority, numbers) : none
+    for (const sequence of numbersOf(perhaps)) maybe.add(itemId({ epoch, priority, sequence }))
+  }
+  return { lockId, stretches, maybe }
+}
+
+function noteTake(
+  { model, queue }: Write,
+  operation: Operation<CommandOf<'pop'>>,
+  take: Take,
+  taken: number,
+): void {
+  noteHandouts(model, queue, take)
+  const { count = 1 } = operation.command.request
+  const items = taken - take.maybe.size
+  if (items > count) model.violated('a pop takes what it asked for', `${items} of ${count}`)
+  if (operation.effects.takes.length > 0) {
+    model.violated('a pop takes once', `${queue}, again ${JSON.stringify(take.stretches)}`)
+  }
+  model.noteEffect(`items were taken from ${queue}`)
+  operation.effects.takes.push(take)
+}
+
+export function noteHandouts(model: Model, queue: string, { stretches }: Take): void {
+  for (const { epoch, priority, ...range } of stretches) {
     const log = model.log(queue, epoch, priority)
-    for (const n of numbersOf(numbers)) {
+    for (const n of numbersOf([range])) {
       const place = log?.places[n]
       if (place !== undefined) place.handouts += 1
     }
   }
-  const { count = 1 } = operation.command.request
-  if (items > count) model.violated('a pop takes what it asked for', `${items} of ${count}`)
-  if (operation.effects.takes.length > 0) {
-    model.violated('a pop takes once', `${queue}, again ${JSON.stringify(stretches)}`)
-  }
-  model.noteEffect(`items were taken from ${queue}`)
-  operation.effects.takes.push({ lockId, stretches })
 }

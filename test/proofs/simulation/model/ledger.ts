@@ -13,7 +13,7 @@ export type ItemRecord = {
   settledAtCommit: number | undefined
 }
 
-export type Fate = 'acknowledged' | 'popped' | 'purged' | 'cancelled'
+export type Fate = 'acknowledged' | 'popped' | 'purged' | 'cancelled' | 'expired'
 
 /** Calls that push the same items: one, or the repeats of one with the same key. */
 export type PushedBy = {

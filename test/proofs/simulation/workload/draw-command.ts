@@ -106,7 +106,7 @@ function drawQueue({ queue }: QueueProfile, drawn: Drawn, random: Random): strin
   return random.chance(often ? 0.1 : 0.03) ? deadLetterQueueOf(queue) : queue
 }
 
-function drawConfiguration({ limited }: Profile, random: Random) {
+function drawConfiguration({ limited, expiring }: Profile, random: Random) {
   return {
     ...(random.chance(0.5) && { segmentSize: random.between(1, 10) }),
     ...(random.chance(0.5) && { bufferSegments: random.between(1, 3) }),
@@ -114,7 +114,13 @@ function drawConfiguration({ limited }: Profile, random: Random) {
     ...(random.chance(0.2) && { capacity: random.pick([null, null, 5, 50]) }),
     ...(limited && random.chance(0.4) && { pushLimit: drawNewLimit(random) }),
     ...(limited && random.chance(0.4) && { popLimit: drawNewLimit(random) }),
+    ...(expiring !== undefined && drawExpiry(random)),
   }
 }
+
+const drawExpiry = (random: Random) => ({
+  itemTtlSeconds: random.pick([null, null, 1, 10, 600]),
+  ...(random.chance(0.5) && { expired: random.pick(['discard', null] as const) }),
+})
 
 const drawNewLimit = (random: Random) => (random.chance(0.4) ? null : drawLimit(random))

@@ -6,7 +6,7 @@ import { drawLimit, type Profile } from '../profile.ts'
 const prefixes = ['', 'q', 'q0', 'q1', 'q0-dead', 'x']
 
 export function drawPatterns(
-  { limited }: Pick<Profile, 'limited'>,
+  { limited, expiring }: Pick<Profile, 'limited' | 'expiring'>,
   random: Random,
 ): QueuePatternInput[] {
   return prefixes
@@ -20,6 +20,9 @@ export function drawPatterns(
         ...(random.chance(0.4) && { capacity: random.pick([1, 5, 20, 100]) }),
         ...(limited && random.chance(0.5) && { pushLimit: drawLimit(random) }),
         ...(limited && random.chance(0.5) && { popLimit: drawLimit(random) }),
+        ...(expiring && random.chance(0.5) && { itemTtlSeconds: random.pick([1, 60, 600]) }),
+        ...(expiring &&
+          random.chance(0.5) && { expired: random.pick(['dead_letter', 'discard'] as const) }),
       },
     }))
 }

@@ -5,7 +5,10 @@ import type { Draw } from './draw-command.ts'
 export function drawPushItem({ profile, knowledge, random }: Draw): PushItem {
   const priority = random.pick(profile.priorities)
   const text = knowledge.nextText(random.pick(profile.itemBytes))
-  return priority === 0 && random.chance(0.5) ? { text } : { text, priority }
+  const item = priority === 0 && random.chance(0.5) ? { text } : { text, priority }
+  const { expiring } = profile
+  if (expiring === undefined || !random.chance(expiring.odds)) return item
+  return { ...item, expiresInSeconds: random.pick(expiring.seconds) }
 }
 
 export function drawBulk(draw: Draw): PushItem[] {
@@ -18,7 +21,7 @@ export function drawBulk(draw: Draw): PushItem[] {
   const bulk: PushItem[] = []
   for (let i = 0; i < count; i += 1) {
     const item = drawPushItem(draw)
-    bulk.push(onePriority === undefined ? item : { text: item.text, priority: onePriority })
+    bulk.push(onePriority === undefined ? item : { ...item, priority: onePriority })
   }
   return bulk
 }

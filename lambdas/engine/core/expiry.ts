@@ -1,0 +1,164 @@
+import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
+import type { QueueSettings } from './configuration.ts'
+import { decodeItem, type Item } from './entry.ts'
+import { EXPIRED_DEAD_MAX, EXPIRED_LANES_PER_WRITE, EXPIRED_PER_WRITE } from './limits.ts'
+import { endLock } from './locks.ts'
+import { passFrontier } from './pop.ts'
+import { inFlightOf, itemsIn, type Lock, type QueueRecord, type Stretch } from './record.ts'
+import { bury, settle } from './settling.ts'
+
+/*
+ * An item is over when its time has come: nobody gets it from then on. Its entry tells, so whoever hands items
+ * out reads them first, and takes those that are over out of the queue in the same write. Nobody does before:
+ * nothing runs for an item that expires. A record that is not `timed` holds none, and nobody looks.
+ */
+
+/** What those are dead-lettered with that are. */
+const REASON = 'expired'
+
+/** When nobody gets the item any more: by its own time, or by the queue's, whichever comes first. */
+export function expiryOf(
+  { expiresAtMs, dueMs, pushedAtMs, moved }: Item,
+  { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
+): number | undefined {
+  if (itemTtlSeconds === undefined) return expiresAtMs
+  // A dead letter is as old as its death, and what was due joined its lane as if pushed then.
+  const sinceMs = moved?.death?.atMs ?? dueMs ?? pushedAtMs
+  return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
+}
+
+export function isOver(entry: string, { configuration }: QueueRecord, nowMs: number): boolean {
+  const expiresAtMs = expiryOf(decodeItem(entry), configuration)
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs
+}
+
+/** A dead-letter queue has none of its own. */
+const isDeadLettered = ({ queue, configuration }: QueueRecord): boolean =>
+  configuration.expired === 'dead_letter' && !isDeadLetterQueue(queue)
+
+/** Takes items that are over out of the queue: for good, or on their way to the dead letters. */
+export function passOver(record: QueueRecord, over: readonly Stretch[]): QueueRecord {
+  const passed = passFrontier(record, over)
+  return isDeadLettered(record) ? bury(passed, over, REASON, 0) : settle(passed, over)
+}
+
+/** By how much that makes the record heavier, at most: what is dead stays in it until it has moved. */
+export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
+  isDeadLettered(record) ? itemsIn(over) : 0
+
+/** How many one write may pass over. */
+export const passableIn = (record: QueueRecord): number =>
+  isDeadLettered(record)
+    ? Math.max(0, Math.min(EXPIRED_PER_WRITE.dead, EXPIRED_DEAD_MAX - inFlightOf(record)))
+    : EXPIRED_PER_WRITE.discarded
+
+/** What a pop found on its way, in the order in which it would take them. */
+export type Found = {
+  readonly over: readonly Stretch[]
+  readonly kept: readonly Stretch[]
+  /** Of those that it keeps. */
+  readonly entries: readonly string[]
+  /** How many it has looked at. */
+  readonly looked: number
+  /** There is no room for the next one. */
+  readonly isFull: boolean
+}
+
+export const nothingFound: Found = { over: [], kept: [], entries: [], looked: 0, isFull: false }
+
+export type Bounds = {
+  readonly wanted: number
+  readonly passable: number
+  /** What the answer has left for it, in bytes; at least one item fits always. */
+  readonly bytesMax: number
+  readonly bytesOf: (entry: string) => number
+}
+
+/** Sorts the next items that were read; stops at the first that fits neither the answer nor the write. */
+export function sortOut(
+  record: QueueRecord,
+  found: Found,
+  read: { readonly stretches: readonly Stretch[]; readonly entries: readonly string[] },
+  nowMs: number,
+  { wanted, passable, bytesMax, bytesOf }: Bounds,
+): Found {
+  const [over, kept, entries] = [[...found.over], [...found.kept], [...found.entries]]
+  let bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
+  let [passed, looked] = [itemsIn(over), 0]
+  for (const { priority, from, to } of read.stretches) {
+    for (let sequence = from; sequence < to && looked < read.entries.length; sequence += 1) {
+      const entry = read.entries[looked] as string
+      if (isOver(entry, record, nowMs)) {
+        if (passed === passable || touchesTooMany(over, priority)) {
+          return { over, kept, entries, looked: found.looked + looked, isFull: true }
+        }
+        put(over, priority, sequence)
+        passed += 1
+      } else {
+        bytes += bytesOf(entry)
+        if (entries.length === wanted || (entries.length > 0 && bytes > bytesMax)) {
+          return { over, kept, entries, looked: found.looked + looked, isFull: true }
+        }
+        put(kept, priority, sequence)
+        entries.push(entry)
+      }
+      looked += 1
+    }
+  }
+  return { over, kept, entries, looked: found.looked + looked, isFull: entries.length === wanted }
+}
+
+/** Everything that was read is sorted: nothing has to fit. */
+export const sortAll = (
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  entries: readonly string[],
+  nowMs: number,
+): Found =>
+  sortOut(record, nothingFound, { stretches, entries }, nowMs, {
+    wanted: Number.POSITIVE_INFINITY,
+    passable: Number.POSITIVE_INFINITY,
+    bytesMax: Number.POSITIVE_INFINITY,
+    bytesOf: () => 0,
+  })
+
+function touchesTooMany(over: readonly Stretch[], priority: number): boolean {
+  if (over.at(-1)?.priority === priority) return false
+  return new Set(over.map((stretch) => stretch.priority)).size === EXPIRED_LANES_PER_WRITE
+}
+
+/** Neighbours become one. */
+function put(stretches: Stretch[], priority: number, sequence: number): void {
+  const last = stretches.at(-1)
+  if (last?.priority === priority && last.to === sequence) {
+    stretches[stretches.length - 1] = { ...last, to: sequence + 1 }
+  } else {
+    stretches.push({ priority, from: sequence, to: sequence + 1 })
+  }
+}
+
+/** The stretches without their first items. */
+export function without(stretches: readonly Stretch[], first: number): Stretch[] {
+  const rest: Stretch[] = []
+  let left = first
+  for (const stretch of stretches) {
+    const skipped = Math.min(left, stretch.to - stretch.from)
+    left -= skipped
+    if (stretch.from + skipped < stretch.to) rest.push({ ...stretch, from: stretch.from + skipped })
+  }
+  return rest
+}
+
+/** Takes what is over out of a lock that was just made, and out of the queue: only its maker knows of the lock. */
+export function passOverLocked(
+  record: QueueRecord,
+  lockId: string,
+  { over, kept }: Pick<Found, 'over' | 'kept'>,
+  nowMs: number,
+): QueueRecord {
+  const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
+  const held = { ...record, locks: new Map(record.locks).set(lockId, lock) }
+  // Nobody waits for the end of a lock that held nothing: it ends as one that was acknowledged does.
+  const draft = kept.length > 0 ? held : endLock(held, lockId, 'acknowledged', nowMs)
+  return passOver(draft, over)
+}

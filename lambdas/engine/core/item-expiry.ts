@@ -1,0 +1,52 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { ITEM_TTL_SECONDS_MAX } from './limits.ts'
+import type { PushItem } from './push-request.ts'
+
+// The expiry that an item is pushed with.
+
+type Given = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
+
+/** Larger than any date. */
+const TIME_MS_MAX = 8_640_000_000_000_000
+
+/** Refuses what is no expiry, naming the field; `at`: where the item is in a request, `items[3].`. */
+export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string): void {
+  if (expiresInSeconds === undefined) {
+    if (expiresAtMs === undefined || isTime(expiresAtMs)) return
+    throw invalid(`${at}expires_at`, 'must be a time in epoch seconds')
+  }
+  if (expiresAtMs !== undefined) {
+    throw invalid(`${at}expires_at`, 'cannot be together with expires_in_seconds')
+  }
+  const isWhole = Number.isInteger(expiresInSeconds)
+  if (isWhole && expiresInSeconds >= 0 && expiresInSeconds <= ITEM_TTL_SECONDS_MAX) return
+  throw invalid(`${at}expires_in_seconds`, `must be an integer from 0 to ${ITEM_TTL_SECONDS_MAX}`)
+}
+
+const isTime = (ms: number): boolean => Number.isFinite(ms) && ms >= 0 && ms <= TIME_MS_MAX
+
+/** When it expires. A time in the past is now: it is stored, and nobody gets it. */
+export const expiresAtMsOf = (
+  { expiresInSeconds, expiresAtMs, sinceMs }: Given,
+  nowMs: number,
+): number | undefined =>
+  expiresInSeconds === undefined
+    ? expiresAtMs && Math.floor(expiresAtMs)
+    : (sinceMs ?? nowMs) + 1_000 * expiresInSeconds
+
+/** Refuses what is over before it is due: nobody could ever get it. */
+export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
+  const expiresAtMs = expiresAtMsOf(item, nowMs)
+  if (expiresAtMs === undefined || expiresAtMs > dueMs) return
+  const field = item.expiresInSeconds === undefined ? 'expires_at' : 'expires_in_seconds'
+  throw invalid(`${at}${field}`, 'must be later than the time at which the item is due')
+}
+
+/** As it was given: a push that is repeated says the same, however late it comes. */
+export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly string[] => [
+  ...(expiresInSeconds === undefined ? [] : [`expires in ${expiresInSeconds}`]),
+  ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),
+]
+
+const invalid = (field: string, problem: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', `${field} ${problem}`, { field })

@@ -1,0 +1,150 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import {
+  type Bounds,
+  type Found,
+  nothingFound,
+  passableIn,
+  passOver,
+  sortOut,
+  weightOf,
+  without,
+} from '../../core/expiry.ts'
+import { ANSWER_BYTES_MAX, LOOK_FURTHER_ITEMS } from '../../core/limits.ts'
+import { endExpired } from '../../core/locks.ts'
+import { choose, type PopCommand, type PopTake } from '../../core/pop.ts'
+import { itemsIn, type QueueRecord, type Stretch } from '../../core/record.ts'
+import { answerBytes } from '../../store/items.ts'
+import type { PopOutcome } from '../../verbs.ts'
+import { again, type Decision, done, refuse, type View } from '../attempts/decision.ts'
+import { changeOf, type Engine } from '../attempts/engine.ts'
+import { acknowledged } from './popped.ts'
+import { decideTake } from './take.ts'
+
+// A pop under the fence in a queue whose items may expire: it takes what is not over, and its write passes over
+// what is.
+
+/** Writes of one call that only pass over expired items, 500 each, before it answers that there is more behind. */
+const PASSES_MAX = 20
+/** Reads that one of them goes by: 100 items each, or as many as 4 MiB hold. */
+const LOOKS_PER_PASS = 8
+
+/** What a call knows of its way through expired items. */
+export type Passing = {
+  passes: number
+  /** It met some in a claim of its own: what follows is for the fence. */
+  metInClaim: boolean
+  /** That claim settled the lock before: an error may not say that nothing was changed. */
+  hasAcknowledged: boolean
+}
+
+export const startPassing = (): Passing => ({
+  passes: 0,
+  metInClaim: false,
+  hasAcknowledged: false,
+})
+
+type Popping = {
+  readonly engine: Engine
+  readonly record: QueueRecord
+  readonly plan: PopTake
+  readonly command: PopCommand
+  readonly view: View
+  readonly passing: Passing
+}
+
+/** What was read first may do. If some of it is over, it looks further for others in its place. */
+export const takeLiving = (popping: Popping, entries: readonly string[]): Decision<PopOutcome> =>
+  goOn(popping, nothingFound, popping.plan.picks, entries, 1)
+
+function goOn(
+  popping: Popping,
+  before: Found,
+  stretches: readonly Stretch[],
+  entries: readonly string[],
+  looks: number,
+): Decision<PopOutcome> {
+  const { plan, command, view } = popping
+  const read = { stretches, entries }
+  const found = sortOut(plan.draft, before, read, view.nowMs, boundsOf(plan))
+  if (found.over.length === 0) return takeThose(popping, found)
+  if (found.isFull || looks === LOOKS_PER_PASS) return passAndTake(popping, found)
+  const all = choose(plan.draft, found.looked + LOOK_FURTHER_ITEMS, command.oneLane ?? false)
+  const next = without(all, found.looked)
+  if (next.length === 0) return passAndTake(popping, found)
+  return {
+    kind: 'read',
+    stretches: next,
+    bytesMax: ANSWER_BYTES_MAX,
+    next: (more) => goOn(popping, found, next, more, looks + 1),
+  }
+}
+
+const boundsOf = ({ draft, picks }: PopTake): Bounds => ({
+  wanted: itemsIn(picks),
+  passable: passableIn(draft),
+  bytesMax: ANSWER_BYTES_MAX,
+  bytesOf: answerBytes,
+})
+
+/** Nothing to pass over, or no room to: what is dead must move first. */
+function takeThose(popping: Popping, { entries }: Found): Decision<PopOutcome> {
+  const { engine, record, plan, command, view, passing } = popping
+  if (entries.length > 0) return decideTake(engine, record, plan, entries, command, view)
+  return passing.passes > 0 ? stopHere(popping, []) : refuse(tooManyDead(record))
+}
+
+/** One write: what is over goes, what is not is taken. If all of it is over, the call goes on behind it. */
+function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision<PopOutcome> {
+  const { engine, record, plan, command, view, passing } = popping
+  if (kept.length > 0) {
+    const draft = passOver(plan.draft, over)
+    const inFlightFreed = plan.inFlightFreed - weightOf(plan.draft, over)
+    const passed = { ...plan, draft, picks: kept, inFlightFreed }
+    return counting(engine, over, decideTake(engine, record, passed, entries, command, view))
+  }
+  if (passing.passes === PASSES_MAX) return stopHere(popping, over)
+  const { nowMs } = view
+  // It leaves the lock that is to be acknowledged: if the call fails yet, nothing was changed.
+  const draft = passOver(endExpired(record, nowMs), over)
+  return counting(engine, over, {
+    kind: 'write',
+    change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
+    isExtra: true,
+    landed(after) {
+      passing.passes += 1
+      return again(after)
+    },
+  })
+}
+
+/** It has come far enough for one call: whoever asks again goes on from here. */
+function stopHere(
+  { engine, record, plan, view: { nowMs } }: Popping,
+  over: readonly Stretch[],
+): Decision<PopOutcome> {
+  const { itemsAcknowledged } = plan
+  const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
+  const change = changeOf(engine, record, passOver(plan.draft, over), { nowMs })
+  return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
+}
+
+function counting(
+  engine: Engine,
+  over: readonly Stretch[],
+  decision: Decision<PopOutcome>,
+): Decision<PopOutcome> {
+  if (decision.kind !== 'write') return decision
+  return {
+    ...decision,
+    landed(after) {
+      engine.onItemsExpired(itemsIn(over))
+      return decision.landed(after)
+    },
+  }
+}
+
+const tooManyDead = ({ queue }: QueueRecord): QueueError =>
+  new QueueError(
+    'TOO_MANY_LOCKS',
+    `Cannot pass over the expired items of queue "${queue}" because too many that are dead, or locked, are in its record; they wait to be moved to the dead letters`,
+  )

@@ -1,0 +1,78 @@
+import { nothingFound, passableIn, passOver, sortOut } from '../../core/expiry.ts'
+import { ANSWER_BYTES_MAX, LOOK_FURTHER_ITEMS } from '../../core/limits.ts'
+import { take } from '../../core/ranges.ts'
+import {
+  freeIn,
+  itemsIn,
+  type Lane,
+  type QueueRecord,
+  type Stretch,
+  stretchesOf,
+} from '../../core/record.ts'
+import { commit } from '../attempts/commit.ts'
+import { changeOf, type Engine } from '../attempts/engine.ts'
+import { buryDead } from '../moving/move-dead.ts'
+
+/** Lanes whose first items it looks at, others each time. */
+const LANES_LOOKED_AT = 4
+/** Transactions that move what became dead, a hundred items each: until then it takes its room. */
+const MOVES_MAX = 5
+
+/**
+ * Expired items take up the room of a bounded queue until somebody passes over them, and where consumers are away
+ * nobody does. So a push that finds no room takes out those that are at the front of a lane. Returns whether there
+ * may be room now. What goes wrong is reported: then the queue is full.
+ */
+export async function expireForRoom(engine: Engine, record: QueueRecord): Promise<boolean> {
+  if (!record.timed) return false
+  try {
+    const expired = await expireAtFront(engine, record)
+    const dead = record.configuration.expired === 'dead_letter'
+    if (expired === 0 || !dead) return expired > 0
+    const { moved } = await buryDead(engine, record.queue, { movesMax: MOVES_MAX, failuresMax: 1 })
+    return moved > 0
+  } catch (error) {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'expire' })
+    return false
+  }
+}
+
+/** How many it has taken out. If another writer was first, that one's record tells whether there is room. */
+async function expireAtFront(engine: Engine, record: QueueRecord): Promise<number> {
+  const nowMs = engine.clock.nowMs()
+  const lanes = [...record.lanes.values()].filter((lane) => freeIn(record, lane).length > 0)
+  const start = Math.floor(engine.random() * lanes.length)
+  const inTurn = [...lanes.slice(start), ...lanes.slice(0, start)].slice(0, LANES_LOOKED_AT)
+  for (const lane of inTurn) {
+    if ((await overAtFront(engine, record, lane, 1, nowMs)).length === 0) continue
+    const over = await overAtFront(engine, record, lane, LOOK_FURTHER_ITEMS, nowMs)
+    if (over.length === 0) continue
+    const draft = passOver(record, over)
+    // If the push is refused yet, the next one must be an event.
+    const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
+    const committed = await commit(engine, change)
+    if (committed.kind === 'committed') engine.onItemsExpired(itemsIn(over))
+    return itemsIn(over)
+  }
+  return 0
+}
+
+/** No further than to the first that is not over: the frontier moves past all that is returned. */
+async function overAtFront(
+  engine: Engine,
+  record: QueueRecord,
+  lane: Lane,
+  most: number,
+  nowMs: number,
+): Promise<readonly Stretch[]> {
+  const stretches = stretchesOf(lane.priority, take(freeIn(record, lane), most))
+  const read = await engine.items.read(record, stretches, ANSWER_BYTES_MAX)
+  if (read.kind === 'missing') return []
+  const { entries } = read
+  return sortOut(record, nothingFound, { stretches, entries }, nowMs, {
+    wanted: 0,
+    passable: passableIn(record),
+    bytesMax: 0,
+    bytesOf: () => 0,
+  }).over
+}
