@@ -15,6 +15,14 @@ import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
+import {
+  deleteSchedule,
+  pauseSchedule,
+  putSchedule,
+  resumeSchedule,
+} from './operations/scheduling/change-schedule.ts'
+import { schedule, schedules } from './operations/scheduling/read-schedule.ts'
+import { runSchedule } from './operations/scheduling/run-schedule.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
 import { extend } from './operations/settling/extend.ts'
 import { purge } from './operations/settling/purge.ts'
@@ -51,6 +59,13 @@ export function createQueues(options: QueuesOptions): Queues {
     patterns: () => queuePatterns(engine),
     configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
     deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
+    schedule: (queue, name) => schedule(engine, queue, name),
+    schedules: (queue) => schedules(engine, queue),
+    putSchedule: (queue, name, input, request) => putSchedule(engine, queue, name, input, request),
+    deleteSchedule: (queue, name, request) => deleteSchedule(engine, queue, name, request),
+    runSchedule: (queue, name) => runSchedule(engine, queue, name),
+    pauseSchedule: (queue, name) => pauseSchedule(engine, queue, name),
+    resumeSchedule: (queue, name) => resumeSchedule(engine, queue, name),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),

@@ -6,18 +6,20 @@ import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
+import type { SchedulingVerbs } from './scheduling-verbs.ts'
 
 // What callers of the engine ask for, and what they get.
 
 export type * from './applying-verbs.ts'
 export type * from './configuring-verbs.ts'
+export type * from './scheduling-verbs.ts'
 export type { LaneState, PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues extends ConfiguringVerbs, ApplyingVerbs {
+export interface Queues extends ConfiguringVerbs, ApplyingVerbs, SchedulingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
   flush(): Promise<void>
@@ -207,6 +209,8 @@ export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
+  /** Items that schedules pushed. */
+  readonly occurrencesPushed: number
   /**
    * How long the lock that waited longest had been over, of those that were ended; and of the queues
    * that were met and not served, how long the timer of the first has been.

@@ -1,6 +1,6 @@
 import type { Row } from '../../../foundation/dynamo.ts'
-import { CHECK_INDEX } from '../../../foundation/table.ts'
-import { patternsWalkKey, queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import { CHECK_INDEX, type Key } from '../../../foundation/table.ts'
+import { patternsWalkKey, queueOfRecordKey, queueOfSchedules } from '../../core/keys.ts'
 import type { Engine } from '../attempts/engine.ts'
 
 /** As many as one BatchGetItem reads. */
@@ -15,6 +15,13 @@ export type DueQueue = {
   /** As it is now; absent where it is gone. */
   readonly row: Row | undefined
 }
+/** Schedules of one queue whose time has come, as they are now. */
+export type DueSchedules = {
+  readonly kind: 'schedules'
+  readonly queue: string
+  readonly schedules: readonly DueSchedule[]
+}
+export type DueSchedule = { readonly dueMs: number; readonly row: Row | undefined }
 /** The patterns are to be applied to the queues that are there. */
 export type DuePatterns = { readonly kind: 'patterns' }
 export type Unreadable =
@@ -39,7 +46,7 @@ export async function* dueQueues(
   engine: Engine,
   shards: readonly number[],
   mayGoOn: () => boolean,
-): AsyncGenerator<DueQueue | DuePatterns | Unreadable> {
+): AsyncGenerator<DueQueue | DueSchedules | DuePatterns | Unreadable> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
     let from: Row | undefined
@@ -72,21 +79,32 @@ const duePage = (engine: Engine, shard: number, from: Row | undefined) =>
     ...(from !== undefined && { ExclusiveStartKey: from }),
   })
 
-async function readPage(engine: Engine, due: readonly Row[]): Promise<(DueQueue | Unreadable)[]> {
-  const queues = due.map(({ pk, checkAt }) => ({
-    queue: queueOfRecordKey(pk as string),
-    dueMs: checkAt as number,
-  }))
-  const { rows, unread } = await engine.dynamo.getReadable(
-    queues.map(({ queue }) => recordKey(queue)),
-    true,
-  )
-  const rowOf = new Map(rows.map((row) => [row.pk, row]))
-  const isUnread = new Set(unread?.keys.map(({ pk }) => pk))
-  return queues.map(({ queue, dueMs }) => {
-    const { pk } = recordKey(queue)
-    return isUnread.has(pk)
-      ? { kind: 'unread', queue, dueMs, error: unread?.error }
-      : { kind: 'queue', queue, dueMs, row: rowOf.get(pk) }
+async function readPage(
+  engine: Engine,
+  due: readonly Row[],
+): Promise<(DueQueue | DueSchedules | Unreadable)[]> {
+  const { rows, unread } = await engine.dynamo.getReadable(due.map(keyOf), true)
+  const rowAt = new Map(rows.map((row) => [placeOf(row), row]))
+  const isUnread = new Set(unread?.keys.map(placeOf))
+  const schedules = new Map<string, DueSchedule[]>()
+  const visits = due.flatMap((found): (DueQueue | Unreadable)[] => {
+    const { pk } = keyOf(found)
+    const scheduled = queueOfSchedules(pk)
+    const queue = scheduled ?? queueOfRecordKey(pk)
+    const dueMs = found.checkAt as number
+    const place = placeOf(found)
+    if (isUnread.has(place)) return [{ kind: 'unread', queue, dueMs, error: unread?.error }]
+    const row = rowAt.get(place)
+    if (scheduled === undefined) return [{ kind: 'queue', queue, dueMs, row }]
+    schedules.set(queue, [...(schedules.get(queue) ?? []), { dueMs, row }])
+    return []
   })
+  const grouped = [...schedules].map(
+    ([queue, of]): DueSchedules => ({ kind: 'schedules', queue, schedules: of }),
+  )
+  return [...visits, ...grouped]
 }
+
+const keyOf = ({ pk, sk }: Row): Key => ({ pk, sk }) as Key
+/** No key has a line break. */
+const placeOf = ({ pk, sk }: Row): string => `${pk}\n${sk}`

@@ -1,14 +1,22 @@
 import { isFormatUnknown, QueueError } from '../../../foundation/errors.ts'
 import { allShards } from '../../core/keys.ts'
 import { SHARDS } from '../../core/limits.ts'
-import type { SweepFailure, SweepReport, SweepRequest } from '../../verbs.ts'
+import type { SweepReport, SweepRequest } from '../../verbs.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { applyPatterns } from './apply-patterns.ts'
-import { type DuePatterns, type DueQueue, dueQueues, type Unreadable } from './due-queues.ts'
+import {
+  type DuePatterns,
+  type DueQueue,
+  type DueSchedules,
+  dueQueues,
+  type Unreadable,
+} from './due-queues.ts'
 import { forget } from './forget.ts'
 import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type Left, sweepQueue } from './sweep-queue.ts'
+import { failed, late, passOver, type Report } from './sweep-report.ts'
+import { sweepSchedules } from './sweep-schedules.ts'
 
 /**
  * Mostly a visit is one write, and waits for the store: at 5 ms an answer 32 of them keep a core busy,
@@ -25,9 +33,6 @@ const LEFT_MAX = 10_000
 /** Failures of one walk that a report names; each is a line in the log. */
 const WALK_FAILURES_MAX = 100
 
-type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
-  failed: SweepFailure[]
-}
 type LeftOver = { readonly queue: string; readonly left: 'housekeeping' | 'forgetting' }
 
 /**
@@ -47,6 +52,7 @@ export async function returnExpiredLocks(
     queues: 0,
     itemsReturned: 0,
     itemsDeadLettered: 0,
+    occurrencesPushed: 0,
     lagMs: 0,
     failed: [],
     more: false,
@@ -86,11 +92,14 @@ async function endLocks(
   const mayGoOn = (): boolean => report.queues < queuesMax && engine.clock.nowMs() < deadlineMs
   let isCut = false
   let patternsAreDue = false
-  const endLocksOf = async (due: DueQueue | DuePatterns | Unreadable): Promise<void> => {
+  const endLocksOf = async (
+    due: DueQueue | DueSchedules | DuePatterns | Unreadable,
+  ): Promise<void> => {
     if (due.kind === 'patterns') {
       patternsAreDue = true
       return
     }
+    if (due.kind === 'schedules') return sweepSchedules(bounded, due, report, deadlineMs)
     if (due.kind !== 'queue') {
       isCut ||= due.kind === 'cut'
       passOver(engine, due, report)
@@ -153,24 +162,6 @@ async function untilTimeIsUp(
   const ended = new AbortController()
   await Promise.race([work, clock.sleep(Math.max(0, untilMs - clock.nowMs()), ended.signal)])
   ended.abort()
-}
-
-/** Its timer stays due. Somebody may have waited for a lock since then. */
-function late(engine: Engine, dueMs: number, report: Report): void {
-  report.more = true
-  report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)
-}
-
-function passOver(engine: Engine, due: Unreadable, report: Report): void {
-  report.more = true
-  if (due.kind === 'cut') return
-  if (due.kind === 'shard-unread') {
-    report.failed.push({ shard: due.shard, error: due.error })
-    engine.onBackgroundError(due.error, { queue: '', step: `sweep-shard-${due.shard}` })
-    return
-  }
-  late(engine, due.dueMs, report)
-  failed(engine, due.queue, due.error, report)
 }
 
 async function visit(
@@ -236,11 +227,6 @@ async function tidyQueue(engine: Engine, queue: string, left: LeftOver['left']):
   const record = await readRecord(engine, queue)
   const { deadLettered } = await housekeepAll(engine, queue, record)
   return deadLettered
-}
-
-function failed(engine: Engine, queue: string, error: unknown, report: Report): void {
-  report.failed.push({ queue, error })
-  engine.onBackgroundError(error, { queue, step: 'sweep' })
 }
 
 function checkShards(shards: readonly number[]): void {
