@@ -79,7 +79,8 @@ async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Prom
     return write(engine, schedule, next(schedule, { retryAtMs: nowMs + FULL_RETRY_MS }))
   }
   const fits = withinRoom(due, record.room)
-  const addition = await additionOf(engine, schedule, item.text, fits.dues)
+  const entries = entriesOf(engine, item.text, fits.dues, nowMs)
+  const addition = await additionOf(engine, schedule, entries)
   return write(engine, schedule, movedOn(schedule, fits), addition)
 }
 
@@ -115,17 +116,21 @@ async function recordFor(
   return (await foldForRoom(engine, current)) ?? current
 }
 
-/** The items as entries: each knows when it was due. Large ones go by reference. */
+/** Each knows when it was due, and is pushed when that was looked at: not before, whatever the clock does. */
+const entriesOf = (
+  engine: Engine,
+  text: string,
+  dues: readonly number[],
+  pushedAtMs: number,
+): readonly string[] =>
+  dues.map((dueMs) => encodeItem({ text, pushedAtMs, dueMs }, randomText(engine.random, 4)))
+
+/** Large ones go by reference. */
 async function additionOf(
   engine: Engine,
   { queue, priority }: Schedule,
-  text: string,
-  dues: readonly number[],
+  entries: readonly string[],
 ): Promise<Append> {
-  const pushedAtMs = engine.clock.nowMs()
-  const entries = dues.map((dueMs) =>
-    encodeItem({ text, pushedAtMs, dueMs }, randomText(engine.random, 4)),
-  )
   const lanes = new Map([[priority, entries]])
   const inline = appendOf(lanes)
   return inline.bytes <= INLINE_BYTES_MAX ? inline : byReference(engine, queue, lanes)
