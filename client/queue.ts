@@ -1,5 +1,6 @@
 import type { Consumed, ConsumeOptions, Handler } from './consume/options.ts'
 import type { RawJson } from './raw-json.ts'
+import type { Schedules } from './schedules.ts'
 import type {
   AcknowledgeResult,
   Configuration,
@@ -143,6 +144,8 @@ export interface Queue<T = Json> {
   configure(change: ConfigurationChange, options?: MatchOptions): Promise<Configuration>
   /** Takes its own settings away; answers what applies then: those of its prefix, or the default. */
   unconfigure(options?: MatchOptions): Promise<Configuration>
+  /** What the queue gets by the clock. */
+  readonly schedules: Schedules<T>
   purge(
     options?: CallOptions & { readonly priority?: number | undefined },
   ): Promise<{ readonly itemsPurged: number }>

@@ -1,5 +1,6 @@
 import { batchingOf } from '../foundation/shared/linger/options.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
+import type { Engine } from './operations/attempts/engine.ts'
 import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
 import {
   configureQueuePatterns,
@@ -15,14 +16,6 @@ import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
-import {
-  deleteSchedule,
-  pauseSchedule,
-  putSchedule,
-  resumeSchedule,
-} from './operations/scheduling/change-schedule.ts'
-import { schedule, schedules } from './operations/scheduling/read-schedule.ts'
-import { runSchedule } from './operations/scheduling/run-schedule.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
 import { extend } from './operations/settling/extend.ts'
 import { purge } from './operations/settling/purge.ts'
@@ -31,6 +24,7 @@ import { announceWaiting } from './operations/sweeping/announce-waiting.ts'
 import { housekeep } from './operations/sweeping/housekeep.ts'
 import { startTimers } from './operations/sweeping/start-timers.ts'
 import { returnExpiredLocks } from './operations/sweeping/sweep.ts'
+import type { SchedulingVerbs } from './scheduling-verbs.ts'
 import type { Queues } from './verbs.ts'
 
 export type * from './verbs.ts'
@@ -59,13 +53,7 @@ export function createQueues(options: QueuesOptions): Queues {
     patterns: () => queuePatterns(engine),
     configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
     deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
-    schedule: (queue, name) => schedule(engine, queue, name),
-    schedules: (queue) => schedules(engine, queue),
-    putSchedule: (queue, name, input, request) => putSchedule(engine, queue, name, input, request),
-    deleteSchedule: (queue, name, request) => deleteSchedule(engine, queue, name, request),
-    runSchedule: (queue, name) => runSchedule(engine, queue, name),
-    pauseSchedule: (queue, name) => pauseSchedule(engine, queue, name),
-    resumeSchedule: (queue, name) => resumeSchedule(engine, queue, name),
+    ...lazySchedules(engine),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),
@@ -73,6 +61,21 @@ export function createQueues(options: QueuesOptions): Queues {
     returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
     announceWaiting: (request) => announceWaiting(engine, request),
     startTimers: (request) => startTimers(engine, request),
+  }
+}
+
+/** Loaded when somebody first asks for a schedule: no function's start pays for it. */
+function lazySchedules(engine: Engine): SchedulingVerbs {
+  const verbs = async () =>
+    (await import('./operations/scheduling/verbs.ts')).schedulingVerbs(engine)
+  return {
+    schedule: async (...given) => (await verbs()).schedule(...given),
+    schedules: async (...given) => (await verbs()).schedules(...given),
+    putSchedule: async (...given) => (await verbs()).putSchedule(...given),
+    deleteSchedule: async (...given) => (await verbs()).deleteSchedule(...given),
+    runSchedule: async (...given) => (await verbs()).runSchedule(...given),
+    pauseSchedule: async (...given) => (await verbs()).pauseSchedule(...given),
+    resumeSchedule: async (...given) => (await verbs()).resumeSchedule(...given),
   }
 }
 

@@ -160,7 +160,7 @@ export const TOKENS_PER_UPDATE = 200
 /** Schedules of one queue: a listing is one page, and what is due of them at one time takes about a second. */
 export const SCHEDULES_MAX = 100
 /**
- * The shortest interval. A schedule that runs each second would cost some $15 a month and is mostly a mistake in the
+ * The shortest interval. A schedule that runs each second would cost some $10 a month and is mostly a mistake in the
  * unit; a hundred of them would take a third of what one record can write.
  */
 export const EVERY_SECONDS_MIN = 10

@@ -12,6 +12,7 @@ import {
 import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
+import { scheduleEndpoints } from './schedules.ts'
 
 export const inspectEndpoints = (queues: Queues) => ({
   inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
@@ -36,6 +37,8 @@ export const inspectEndpoints = (queues: Queues) => ({
   configuration: endpoint(configurationCall, async ({ queue }) =>
     configurationAnswer(await queues.configuration(queue)),
   ),
+
+  ...scheduleEndpoints(queues),
 
   queuePatterns: endpoint(queuePatternsCall, async () =>
     queuePatternsAnswer(await queues.patterns()),

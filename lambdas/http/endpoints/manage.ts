@@ -12,6 +12,7 @@ import {
   redriveCall,
   unconfigureCall,
 } from '../schemas/manage.ts'
+import { changeScheduleEndpoints } from './change-schedules.ts'
 import { configurationAnswer, queuePatternsAnswer } from './configuration.ts'
 
 export const manageEndpoints = (queues: Queues) => ({
@@ -37,6 +38,8 @@ export const manageEndpoints = (queues: Queues) => ({
     }))
     return queuePatternsAnswer(await queues.configurePatterns(patterns, present({ ifMatch })))
   }),
+
+  ...changeScheduleEndpoints(queues),
 
   purge: endpoint(purgeCall, async ({ queue, body }) => {
     const { itemsPurged } = await queues.purge(queue, present(body))

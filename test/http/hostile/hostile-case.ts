@@ -32,6 +32,17 @@ export const calls = {
   configuration: { method: 'GET', suffix: '/config' },
   configure: { method: 'PUT', suffix: '/config', body: '{"capacity":100}' },
   unconfigure: { method: 'DELETE', suffix: '/config' },
+  schedules: { method: 'GET', suffix: '/schedules' },
+  schedule: { method: 'GET', suffix: '/schedules/s' },
+  putSchedule: {
+    method: 'PUT',
+    suffix: '/schedules/s',
+    body: '{"item":1,"cron":"0 9 * * 1"}',
+  },
+  deleteSchedule: { method: 'DELETE', suffix: '/schedules/s' },
+  runSchedule: { method: 'POST', suffix: '/schedules/s/run' },
+  pauseSchedule: { method: 'POST', suffix: '/schedules/s/pause' },
+  resumeSchedule: { method: 'POST', suffix: '/schedules/s/resume' },
   purge: { method: 'POST', suffix: '/purge', body: '{"priority":1}' },
   redrive: { method: 'POST', suffix: '/redrive' },
 } as const satisfies Readonly<Record<string, GoodCall>>

@@ -18,6 +18,7 @@ import { popMutants } from './pops.ts'
 import { queueLimitMutants } from './queue-limits.ts'
 import { rateMutants } from './rate.ts'
 import { reminderMutants } from './reminders.ts'
+import { scheduleMutants } from './schedules.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
 import { waitMutants } from './waits.ts'
@@ -54,6 +55,7 @@ export const mutants: readonly Mutant[] = [
   ...patternMutants,
   ...reminderMutants,
   ...sweepMutants,
+  ...scheduleMutants,
   ...inboxMutants,
   ...networkMutants,
   ...leanMutants,

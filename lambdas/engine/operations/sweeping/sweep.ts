@@ -16,7 +16,6 @@ import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
 import { type Left, sweepQueue } from './sweep-queue.ts'
 import { failed, late, passOver, type Report } from './sweep-report.ts'
-import { sweepSchedules } from './sweep-schedules.ts'
 
 /**
  * Mostly a visit is one write, and waits for the store: at 5 ms an answer 32 of them keep a core busy,
@@ -99,7 +98,11 @@ async function endLocks(
       patternsAreDue = true
       return
     }
-    if (due.kind === 'schedules') return sweepSchedules(bounded, due, report, deadlineMs)
+    if (due.kind === 'schedules') {
+      // Loaded by a sweeper that meets schedules.
+      const { sweepSchedules } = await import('./sweep-schedules.ts')
+      return sweepSchedules(bounded, due, report, deadlineMs)
+    }
     if (due.kind !== 'queue') {
       isCut ||= due.kind === 'cut'
       passOver(engine, due, report)
