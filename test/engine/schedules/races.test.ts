@@ -1,3 +1,4 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { onSimulated, type Stage } from '../stage.ts'
 import { bulky, drain, named, push, textsOf } from '../traffic.ts'
@@ -68,6 +69,31 @@ describe('An occurrence is pushed once', () => {
     await stage.engine().returnExpiredLocks()
     expect(await popped(stage)).toEqual(['"report"', '"report"'])
   })
+
+  it.each(['before', 'after'] as const)(
+    'when its sweeper dies at any of its requests, %s the store has carried it out.',
+    async (when) => {
+      for (const text of ['"report"', bulky('large', 4_000)]) {
+        let requests = 0
+        for (let isOver = false; !isOver; requests += 1) {
+          const { stage } = await due(text)
+          const died = Promise.withResolvers<boolean>()
+          const sweeper = stage.engine({
+            [when]: (_: unknown, number: number) => {
+              if (number <= requests) return undefined
+              died.resolve(false)
+              return new Promise(() => {})
+            },
+          })
+          const swept = sweeper.returnExpiredLocks().then(() => true)
+          isOver = await Promise.race([swept, died.promise])
+          await stage.engine().returnExpiredLocks()
+          expect(await popped(stage)).toEqual([text])
+        }
+        expect(requests).toBeGreaterThan(19)
+      }
+    },
+  )
 
   it('when two sweepers run it at the same time.', async () => {
     const { stage } = await due(bulky('large', 4_000))
@@ -162,6 +188,32 @@ describe('A change of a schedule whose answer is lost', () => {
     expect(await queues.schedule(QUEUE, NAME)).toMatchObject({ text: '"other"' })
     expect(await popped(stage)).toEqual(['"report"'])
   })
+})
+
+it('An occurrence of a schedule that was deleted and made again meanwhile is not pushed.', async () => {
+  const { stage, queues } = await due()
+  const frozen = freezeAtTransaction()
+  const late = stage.engine(frozen).returnExpiredLocks()
+  await frozen.reached
+  await queues.deleteSchedule(QUEUE, NAME)
+  // At the version that the sweeper has seen.
+  const again = await queues.putSchedule(QUEUE, NAME, { everySeconds: 3_600, text: '"again"' })
+  frozen.thaw()
+  await late
+  expect(await popped(stage)).toEqual([])
+  expect(await queues.schedule(QUEUE, NAME)).toEqual(again)
+})
+
+it('A schedule whose item somebody has deleted is reported, until it is put again.', async () => {
+  const { stage, queues } = await due()
+  const Key = { pk: `schedule-items#${QUEUE}`, sk: NAME }
+  await stage.store.dynamodb.send(
+    new DeleteCommand({ TableName: stage.store.tableName, Key }) as never,
+  )
+  const { failed } = await stage.engine().returnExpiredLocks()
+  expect(failed).toMatchObject([{ error: { message: expect.stringContaining('put it again') } }])
+  await queues.putSchedule(QUEUE, NAME, { everySeconds: 3_600, text: '"again"' })
+  expect(await stage.engine().returnExpiredLocks()).toMatchObject({ occurrencesPushed: 1 })
 })
 
 it('A sweep leaves a schedule alone that a newer PushPop has written, and runs the others.', async () => {

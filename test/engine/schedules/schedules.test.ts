@@ -129,6 +129,18 @@ describe('A schedule', () => {
     expect(await sweep()).toMatchObject({ occurrencesPushed: 1 })
   })
 
+  it('finds room in a queue that it remembers as full, and another process has emptied.', async () => {
+    const { queue, queues, clock } = scene()
+    await queues.configure(queue, { capacity: 1 })
+    await queues.putSchedule(queue, 'often', every(10))
+    const sweeper = stage.engine()
+    await push(sweeper, queue, named('a', 1))
+    await popItems(stage.engine(), queue)
+    clock.pass(10_000)
+    const report = await sweeper.returnExpiredLocks({ shards: [shardOf(queue)] })
+    expect(report).toMatchObject({ occurrencesPushed: 1 })
+  })
+
   it('is not counted under the push limit, nor is a run by hand.', async () => {
     const { queue, queues, clock, sweep } = scene()
     await queues.configure(queue, { pushLimit: { maxRequests: 1, windowMillis: 60_000 } })

@@ -66,8 +66,12 @@ type Step = {
 async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Promise<Step> {
   const item = await readScheduleItem(engine, schedule)
   if (item?.mark !== schedule.itemMark) {
+    const current = await reread(engine, schedule)
+    if (current?.tag === schedule.tag && current.version === schedule.version) {
+      throw withoutItem(schedule)
+    }
     // Somebody has put it anew since its row was read.
-    return { pushed: 0, schedule: await reread(engine, schedule), isLost: true }
+    return { pushed: 0, schedule: current, isLost: true }
   }
   const atOnce = Math.floor(PUSH_BYTES_MAX / Buffer.byteLength(item.text))
   const occurrencesMax = Math.min(OCCURRENCES_PER_PUSH, atOnce)
@@ -189,3 +193,9 @@ const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => 
 
 const reread = (engine: Engine, { queue, name }: Schedule): Promise<Schedule | undefined> =>
   readSchedule(engine, queue, name)
+
+/** Both rows are written together, so somebody has deleted one by hand. */
+const withoutItem = ({ queue, name }: Schedule): Error =>
+  new Error(
+    `Cannot run schedule "${name}" of queue "${queue}" because its item is gone; put it again`,
+  )
