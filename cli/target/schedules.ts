@@ -91,7 +91,7 @@ async function onStore(
   queue: string,
 ): Promise<SchedulesTarget> {
   const { changedAnswer, scheduleAnswer, scheduleBody } = await import(
-    '../../lambdas/http/endpoints/schedules.ts'
+    '../../lambdas/http/endpoints/schedule-answers.ts'
   )
   const answer = <B>(text: string): Answer<B> => ({ text, body: JSON.parse(text) as B })
   const of = <B>(body: object): Answer<B> => answer(JSON.stringify(body))

@@ -4,7 +4,7 @@ import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { tagFor } from '../if-match.ts'
 import { deleteScheduleCall, putScheduleCall, scheduleActionCall } from '../schemas/schedules.ts'
-import { changedAnswer, scheduleAnswer } from './schedules.ts'
+import { changedAnswer, scheduleAnswer } from './schedule-answers.ts'
 
 export const changeScheduleEndpoints = (queues: Queues) => {
   const matchOf = async (header: string | undefined, queue: string, name: string) =>
