@@ -16,6 +16,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   move: async () => erased((await import('./commands/move.ts')).move),
   redrive: async () => erased((await import('./commands/redrive.ts')).redrive),
   purge: async () => erased((await import('./commands/purge.ts')).purge),
+  schedules: async () => erased((await import('./commands/schedules.ts')).schedules),
   'queue-config': async () => erased((await import('./commands/queue-config.ts')).queueConfig),
   rate: async () => erased((await import('./commands/rate.ts')).rate),
   'rate-state': async () => erased((await import('./commands/rate-state.ts')).rateState),

@@ -16,8 +16,10 @@ export type ErrorBody = {
     | 'OVERRIDE_REFUSED'
     | 'LOCK_NOT_FOUND'
     | 'TICKET_NOT_FOUND'
+    | 'SCHEDULE_NOT_FOUND'
     | 'NOT_FOUND'
     | 'METHOD_NOT_ALLOWED'
+    | 'TOO_MANY_SCHEDULES'
     | 'LOCK_EXPIRED'
     | 'VERSION_MISMATCH'
     | 'ITEM_TOO_LARGE'
@@ -591,6 +593,136 @@ export type MoveAnswer = {
       }
   )[]
 }
+
+/** The schedules of a queue. */
+export type SchedulesAnswer = {
+  /** By name, without their items. */
+  readonly schedules: readonly {
+    readonly name: string
+    readonly cron?: string
+    /** Of `cron`. */
+    readonly time_zone?: string
+    /** The interval. */
+    readonly every_seconds?: number
+    /** 0 is served first. */
+    readonly priority: number
+    /** Not due before. Epoch seconds with a fraction. */
+    readonly starts_at?: number
+    /** Not due after. Epoch seconds with a fraction. */
+    readonly ends_at?: number
+    readonly missed: 'skip' | 'one' | 'all'
+    readonly paused: boolean
+    /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
+    readonly next_at?: number
+    /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
+    readonly last_at?: number
+    /** The queue had no room: the occurrence waits for it. */
+    readonly waiting?: 'queue_full'
+    /** For `If-Match`, as the header `ETag`. */
+    readonly etag: string
+  }[]
+}
+
+/** A schedule and its item. */
+export type ScheduleAnswer = {
+  readonly name: string
+  readonly cron?: string
+  /** Of `cron`. */
+  readonly time_zone?: string
+  /** The interval. */
+  readonly every_seconds?: number
+  /** 0 is served first. */
+  readonly priority: number
+  /** Not due before. Epoch seconds with a fraction. */
+  readonly starts_at?: number
+  /** Not due after. Epoch seconds with a fraction. */
+  readonly ends_at?: number
+  readonly missed: 'skip' | 'one' | 'all'
+  readonly paused: boolean
+  /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
+  readonly next_at?: number
+  /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
+  readonly last_at?: number
+  /** The queue had no room: the occurrence waits for it. */
+  readonly waiting?: 'queue_full'
+  /** For `If-Match`, as the header `ETag`. */
+  readonly etag: string
+  /** What is pushed, byte for byte. */
+  readonly item: unknown
+}
+
+export type PutScheduleBody = {
+  /** What is pushed: any JSON value, up to 256 KiB of text. */
+  readonly item: unknown
+  /** 0 is served first. Default 0. */
+  readonly priority?: number
+  /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `every_seconds`. */
+  readonly cron?: string
+  /** Of `cron`: an IANA name such as `Europe/Berlin`. Default `UTC`. */
+  readonly time_zone?: string
+  /** The interval, counted from `starts_at`, or from when it was first put. */
+  readonly every_seconds?: number
+  /** Not due before; epoch seconds. */
+  readonly starts_at?: number
+  /** Not due after; epoch seconds. */
+  readonly ends_at?: number
+  /** What happens to occurrences that were missed: left out, one for all, or each of the last 1,000. Default `one`. */
+  readonly missed?: 'skip' | 'one' | 'all'
+}
+
+/** Make a schedule, or replace it. */
+export type PutScheduleAnswer = ScheduleAnswer
+
+/** Delete a schedule. */
+export type DeleteScheduleAnswer = {
+  readonly success: true
+  /** Whether there was one. */
+  readonly deleted: boolean
+}
+
+export type RunScheduleBody = Record<never, never>
+
+/** Push a schedule’s item now. */
+export type RunScheduleAnswer = {
+  readonly success: true
+  /** How many items. */
+  readonly items_pushed: number
+  /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
+  readonly ids: readonly string[]
+}
+
+export type PauseScheduleBody = RunScheduleBody
+
+/** Pause a schedule. */
+export type PauseScheduleAnswer = {
+  readonly name: string
+  readonly cron?: string
+  /** Of `cron`. */
+  readonly time_zone?: string
+  /** The interval. */
+  readonly every_seconds?: number
+  /** 0 is served first. */
+  readonly priority: number
+  /** Not due before. Epoch seconds with a fraction. */
+  readonly starts_at?: number
+  /** Not due after. Epoch seconds with a fraction. */
+  readonly ends_at?: number
+  readonly missed: 'skip' | 'one' | 'all'
+  readonly paused: boolean
+  /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
+  readonly next_at?: number
+  /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
+  readonly last_at?: number
+  /** The queue had no room: the occurrence waits for it. */
+  readonly waiting?: 'queue_full'
+  /** For `If-Match`, as the header `ETag`. */
+  readonly etag: string
+}
+
+export type ResumeScheduleBody = RunScheduleBody
+
+/** Resume a schedule. */
+export type ResumeScheduleAnswer = PauseScheduleAnswer
 
 export type PurgeBody = {
   /** Only this priority. Default: all. */

@@ -9,9 +9,10 @@ import type { BatchHandler } from './consume/many.ts'
 import type { Consumed } from './consume/options.ts'
 import { pushCalls, pusherOf } from './pushing.ts'
 import type { CallOptions, Json, Queue } from './queue.ts'
-import { idsOf, queueCalls } from './queue-calls.ts'
+import { idsOf, pathOf, queueCalls } from './queue-calls.ts'
 import { type QueuePatternVerbs, queuePatternsOf } from './queue-patterns.ts'
 import { type RateLimit, type RatePatternVerbs, rateOf, ratePatternsOf } from './rate/limit.ts'
+import { schedulesOf } from './schedules.ts'
 import type { Send } from './transport.ts'
 import { viewOf } from './view-of.ts'
 import type { QueueSummary } from './views.ts'
@@ -65,7 +66,11 @@ export function createClient(options: ClientOptions): Client {
   return {
     url: String(base),
     queue: <T = Json>(id: string) =>
-      wholeQueue<T>({ ...queueCalls<T>(send, id), ...pushCalls<T>(pusher, id) }),
+      wholeQueue<T>({
+        ...queueCalls<T>(send, id),
+        ...pushCalls<T>(pusher, id),
+        schedules: schedulesOf<T>(send, pathOf(id)),
+      }),
     queues: (request = {}) => allQueues(send, request),
     consumeMany: async (which, handler, request) => {
       // The work repeats what is worth it, and looks at other queues meanwhile.
@@ -164,6 +169,7 @@ export type {
 export type { Waited, WaitOptions } from './rate/wait.ts'
 export { type RawJson, rawJson } from './raw-json.ts'
 export type { RetryOptions } from './retry.ts'
+export type { Schedule, ScheduleInput, Schedules } from './schedules.ts'
 export type { AwsCredentials } from './sigv4.ts'
 export type {
   AcknowledgeResult,

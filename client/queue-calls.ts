@@ -43,7 +43,7 @@ type Pushes = 'push' | 'pushMany'
 export function queueCalls<T>(
   send: Send,
   id: string,
-): Omit<Queue<T>, 'consume' | 'items' | Pushes> {
+): Omit<Queue<T>, 'consume' | 'items' | 'schedules' | Pushes> {
   const path = pathOf(id)
   const post = (verb: Verb, action: string, request: Request) =>
     send({ verb, method: 'POST', path: `${path}/${action}`, ...request })

@@ -1,5 +1,6 @@
 import type { Consumed, ConsumeOptions, Handler } from './consume/options.ts'
 import type { RawJson } from './raw-json.ts'
+import type { Schedules } from './schedules.ts'
 import type {
   AcknowledgeResult,
   CancelResult,
@@ -177,6 +178,8 @@ export interface Queue<T = Json> {
   cancel(ids: readonly string[], options?: CallOptions): Promise<readonly CancelResult[]>
   /** Moves up to 100 items that wait to the end of another lane, in their order; they get new ids. */
   move(ids: readonly string[], options: MoveOptions): Promise<readonly MoveResult[]>
+  /** What the queue gets by the clock. */
+  readonly schedules: Schedules<T>
   /** `ids`: these items and no others. */
   purge(
     options?: CallOptions & {

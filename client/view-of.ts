@@ -17,6 +17,10 @@ const times = {
   not_before: 'notBeforeMs',
   good_until: 'goodUntilMs',
   last_turn: 'lastTurnMs',
+  starts_at: 'startsAtMs',
+  ends_at: 'endsAtMs',
+  next_at: 'nextAtMs',
+  last_at: 'lastAtMs',
 } as const
 
 type Name<N> = N extends keyof typeof times ? (typeof times)[N] : CamelCase<N>

@@ -102,6 +102,7 @@ async function swept(queues: Queues): Promise<SweepReport> {
       queues: sum.queues + next.queues,
       itemsReturned: sum.itemsReturned + next.itemsReturned,
       itemsDeadLettered: sum.itemsDeadLettered + next.itemsDeadLettered,
+      occurrencesPushed: sum.occurrencesPushed + next.occurrencesPushed,
       lagMs: Math.max(sum.lagMs, next.lagMs),
       failed: [...sum.failed, ...next.failed],
       more: next.more,

@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { S3Client } from '@aws-sdk/client-s3'
 import { type Configuration, tagOf } from '../../lambdas/engine/core/configuration.ts'
 import { QUEUES_PER_PAGE_MAX } from '../../lambdas/engine/core/limits.ts'
-import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
+import { createQueues, type Queues, type SchedulingVerbs } from '../../lambdas/engine/queues.ts'
 import {
   createRequestHandler,
   type RequestHandler,
@@ -31,7 +31,7 @@ export const fromAfar = (): RequestHandler =>
 export function openStoreTarget(
   { table, bucket, asTyped }: Extract<Place, { kind: 'store' }>,
   aws: AwsSettings,
-): Target & Pick<Queues, 'patterns' | 'configurePatterns'> {
+): Target & Pick<Queues, 'patterns' | 'configurePatterns' | keyof SchedulingVerbs> {
   const { dynamodb, s3 } = storeClients(aws)
   const queues = createQueues({
     tableName: table,

@@ -1,5 +1,6 @@
 import { batchingOf } from '../foundation/shared/linger/options.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
+import type { Engine } from './operations/attempts/engine.ts'
 import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
 import {
   configureQueuePatterns,
@@ -26,6 +27,7 @@ import { housekeep } from './operations/sweeping/housekeep.ts'
 import { startTimers } from './operations/sweeping/start-timers.ts'
 import { returnExpiredLocks } from './operations/sweeping/sweep.ts'
 import { wake } from './operations/sweeping/wake.ts'
+import type { SchedulingVerbs } from './scheduling-verbs.ts'
 import type { Queues } from './verbs.ts'
 
 export type * from './verbs.ts'
@@ -56,6 +58,7 @@ export function createQueues(options: QueuesOptions): Queues {
     deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
     cancel: (queue, ids) => cancel(engine, queue, ids),
     move: (queue, request) => moveItems(engine, queue, request),
+    ...lazySchedules(engine),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: (queue, request) => redrive(engine, queue, request),
     list: (request) => list(engine, request),
@@ -64,6 +67,21 @@ export function createQueues(options: QueuesOptions): Queues {
     wake: (request) => wake(engine, request),
     announceWaiting: (request) => announceWaiting(engine, request),
     startTimers: (request) => startTimers(engine, request),
+  }
+}
+
+/** Loaded when somebody first asks for a schedule: no function's start pays for it. */
+function lazySchedules(engine: Engine): SchedulingVerbs {
+  const verbs = async () =>
+    (await import('./operations/scheduling/verbs.ts')).schedulingVerbs(engine)
+  return {
+    schedule: async (...given) => (await verbs()).schedule(...given),
+    schedules: async (...given) => (await verbs()).schedules(...given),
+    putSchedule: async (...given) => (await verbs()).putSchedule(...given),
+    deleteSchedule: async (...given) => (await verbs()).deleteSchedule(...given),
+    runSchedule: async (...given) => (await verbs()).runSchedule(...given),
+    pauseSchedule: async (...given) => (await verbs()).pauseSchedule(...given),
+    resumeSchedule: async (...given) => (await verbs()).resumeSchedule(...given),
   }
 }
 

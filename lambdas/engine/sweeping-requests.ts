@@ -15,6 +15,8 @@ export type SweepReport = {
   readonly queues: number
   readonly itemsReturned: number
   readonly itemsDeadLettered: number
+  /** Items that schedules pushed. */
+  readonly occurrencesPushed: number
   /**
    * How long the lock that waited longest had been over, of those that were ended; and of the queues
    * that were met and not served, how long the timer of the first has been.

@@ -7,6 +7,7 @@ import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
+import type { SchedulingVerbs } from './scheduling-verbs.ts'
 import type {
   AnnounceReport,
   AnnounceRequest,
@@ -22,6 +23,7 @@ import type { WakingVerbs } from './waking-verbs.ts'
 export type * from './applying-verbs.ts'
 export type * from './by-id-verbs.ts'
 export type * from './configuring-verbs.ts'
+export type * from './scheduling-verbs.ts'
 export type * from './sweeping-requests.ts'
 export type * from './waking-verbs.ts'
 export type { ItemState, LaneState, PopRequest, PushItem, PushRequest, TransactItem }
@@ -30,7 +32,12 @@ export type { ItemState, LaneState, PopRequest, PushItem, PushRequest, TransactI
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues extends ConfiguringVerbs, ApplyingVerbs, ByIdVerbs, WakingVerbs {
+export interface Queues
+  extends ConfiguringVerbs,
+    ApplyingVerbs,
+    ByIdVerbs,
+    SchedulingVerbs,
+    WakingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
   flush(): Promise<void>

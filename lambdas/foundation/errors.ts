@@ -9,6 +9,8 @@ const retryable = {
   INVALID_LOCK_ID: false,
   LOCK_NOT_FOUND: false,
   LOCK_EXPIRED: false,
+  SCHEDULE_NOT_FOUND: false,
+  TOO_MANY_SCHEDULES: false,
   VERSION_MISMATCH: false,
   ITEM_TOO_LARGE: false,
   BODY_TOO_LARGE: false,

@@ -8,6 +8,8 @@ export type CheckedRequest<C extends Call> = {
   /** The rate limit's key and its ticket. */
   readonly key: string
   readonly ticket: string
+  /** Its name. */
+  readonly schedule: string
   readonly requestId: string
   /** By the gateway's clock; absent where it is invoked by hand. */
   readonly receivedMs: number | undefined

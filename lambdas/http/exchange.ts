@@ -22,6 +22,8 @@ export type Exchange = {
   rateKey?: string
   /** The text in its place: nobody has checked yet whether it is a ticket. */
   ticket?: string
+  /** The text in the place of a schedule's name: the engine checks it. */
+  schedule?: string
   parameters?: Record<string, unknown>
   /** The body's text, then what it says. */
   text?: string

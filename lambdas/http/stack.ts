@@ -65,12 +65,13 @@ export function httpHandler(name: FunctionName, log: Log, endpoints: Endpoints):
 const ANSWER_BEFORE_END_MS = 1_000
 
 function checkedRequest(exchange: Exchange): CheckedRequest<Call> {
-  const { event, queue = '', rateKey = '', ticket = '', requestId, tally } = exchange
-  const { parameters = {}, body = {} } = exchange
+  const { event, queue = '', rateKey = '', ticket = '', schedule = '' } = exchange
+  const { requestId, tally, parameters = {}, body = {} } = exchange
   return {
     queue,
     key: rateKey,
     ticket,
+    schedule,
     requestId,
     receivedMs: event.requestContext?.timeEpoch,
     parameters: parameters as CheckedRequest<Call>['parameters'],

@@ -27,8 +27,8 @@ const moveItems = {
 
 /**
  * Every function's rights. A transaction has no action of its own: it needs those of the writes in it.
- * No function scans the table or lists the bucket, and only the sweeper, which forgets empty queues, may
- * delete a record. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
+ * No function scans the table or lists the bucket. The sweeper forgets empty queues and Manage deletes schedules:
+ * these alone may delete rows by their conditions. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
  */
 export const storageAccess = {
   Push: moveItems,
@@ -41,8 +41,8 @@ export const storageAccess = {
     indexes: [DIRECTORY_INDEX],
     objects: readObjects,
   },
-  /** Redrive moves items, as dead-lettering does. */
-  Manage: moveItems,
+  /** Redrive moves items, as dead-lettering does; a schedule is put and deleted. */
+  Manage: { ...moveItems, table: [...moveItems.table, 'dynamodb:DeleteItem'] },
   /** A key is one item, made by an update; the patterns and the secret of tickets are put. */
   Rate: { table: ['dynamodb:GetItem', ...change, 'dynamodb:PutItem'] },
   ReturnExpiredLocks: {

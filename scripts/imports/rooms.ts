@@ -59,7 +59,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'moving'),
   'lambdas/engine/operations/popping': operationsOn('attempts'),
   'lambdas/engine/operations/settling': operationsOn('attempts', 'moving'),
-  'lambdas/engine/operations/sweeping': operationsOn('attempts', 'lanes', 'moving', 'looking'),
+  'lambdas/engine/operations/scheduling': operationsOn('attempts', 'lanes', 'pushing'),
+  'lambdas/engine/operations/sweeping': operationsOn(
+    'attempts',
+    'lanes',
+    'moving',
+    'looking',
+    'scheduling',
+  ),
   'lambdas/engine/operations/configuring': operationsOn('attempts'),
   'lambdas/engine': ['lambdas/rate', 'lambdas/foundation'],
 

@@ -18,27 +18,21 @@ export function proofsOf(nowMs: number, share: number): readonly Proof[] {
   const from = String((Math.floor(nowMs / 86_400_000) % 10_000) * 100_000)
   const times = (count: number) => String(Math.max(1, Math.round(count * share)))
   const seeds = (count: number) => ['--from', from, '--seeds', times(count)]
+  const simulation = (name: string, count: number): Proof => ({
+    name,
+    command: [`test/proofs/${name}/main.ts`, ...seeds(count)],
+    figures: /^\d+ seeds in /,
+  })
   return [
     {
       name: 'simulation',
       command: ['test/proofs/simulation/main.ts', ...seeds(100_000)],
       figures: /seeds of .* operations in|Every invariant holds|VIOLATES/,
     },
-    {
-      name: 'rate-simulation',
-      command: ['test/proofs/rate-simulation/main.ts', ...seeds(50_000)],
-      figures: /^\d+ seeds in /,
-    },
-    {
-      name: 'consumer-simulation',
-      command: ['test/proofs/consumer-simulation/main.ts', ...seeds(20_000)],
-      figures: /^\d+ seeds in /,
-    },
-    {
-      name: 'many-simulation',
-      command: ['test/proofs/many-simulation/main.ts', ...seeds(20_000)],
-      figures: /^\d+ seeds in /,
-    },
+    simulation('rate-simulation', 50_000),
+    simulation('consumer-simulation', 20_000),
+    simulation('many-simulation', 20_000),
+    simulation('schedule-simulation', 2_000),
     {
       name: 'inbox-simulation',
       command: [

@@ -34,7 +34,12 @@ export function openApiDocument(): Json {
     components: {
       schemas: { Error: schemaOf(error) },
       responses,
-      parameters: { QueueId: queueId, RateKey: rateKey, Ticket: ticket },
+      parameters: {
+        QueueId: queueId,
+        RateKey: rateKey,
+        Ticket: ticket,
+        ScheduleName: scheduleName,
+      },
       headers: {
         RequestId: {
           description: 'Names this request in the logs.',
@@ -117,12 +122,22 @@ const ticket = {
   schema: { type: 'string' },
 }
 
+const scheduleName = {
+  name: 'name',
+  in: 'path',
+  required: true,
+  description:
+    'Which schedule of the queue: 1–100 characters A-Z a-z 0-9 . _ - and not `.` or `..`.',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,100}$' },
+}
+
 function operationOf({ path, duty, operationId }: Route): Json {
   const operation = operations[operationId as OperationId]
   const { tag, summary, description, call } = operation
   const parameters = [
     ...(path.includes('{id}') ? [{ $ref: '#/components/parameters/QueueId' }] : []),
     ...(path.includes('{key}') ? [{ $ref: '#/components/parameters/RateKey' }] : []),
+    ...(path.includes('{name}') ? [{ $ref: '#/components/parameters/ScheduleName' }] : []),
     ...(path.includes('{ticket}') ? [{ $ref: '#/components/parameters/Ticket' }] : []),
     ...queryParameters(call),
     ...(call.headers ?? []).map((name) => ({ in: 'header', ...headers[name] })),

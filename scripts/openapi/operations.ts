@@ -35,6 +35,14 @@ import {
   unconfigureRateCall,
 } from '../../lambdas/http/schemas/rate.ts'
 import * as rateAnswers from '../../lambdas/http/schemas/rate-answers.ts'
+import * as scheduleAnswers from '../../lambdas/http/schemas/schedule-answers.ts'
+import {
+  deleteScheduleCall,
+  putScheduleCall,
+  scheduleActionCall,
+  scheduleCall,
+  schedulesCall,
+} from '../../lambdas/http/schemas/schedules.ts'
 import {
   acknowledgeCall,
   deadLetterCall,
@@ -266,6 +274,76 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
       'TOO_MANY_LOCKS',
       'TOO_MANY_PRIORITIES',
     ],
+  },
+  schedules: {
+    tag: 'Inspection',
+    summary: 'The schedules of a queue',
+    description: 'All of them, by name: what they push, `GET` of one tells.',
+    call: schedulesCall,
+    answer: scheduleAnswers.schedules,
+    errors: queue,
+  },
+  schedule: {
+    tag: 'Inspection',
+    summary: 'A schedule and its item',
+    description: 'When it is due next, and when it was due last.',
+    call: scheduleCall,
+    answer: scheduleAnswers.schedule,
+    hasEtag: true,
+    errors: [...queue, 'SCHEDULE_NOT_FOUND'],
+  },
+  putSchedule: {
+    tag: 'Management',
+    summary: 'Make a schedule, or replace it',
+    description:
+      'The queue gets `item` each time that it is due, each occurrence once. What is put replaces the ' +
+      'schedule whole; times that stay the same go on, and the same, put again, changes nothing. ' +
+      'At most 100 a queue.',
+    call: putScheduleCall,
+    answer: scheduleAnswers.schedule,
+    hasEtag: true,
+    errors: [
+      ...queue,
+      'INVALID_ITEM',
+      'INVALID_PRIORITY',
+      'ITEM_TOO_LARGE',
+      'TOO_MANY_SCHEDULES',
+      'VERSION_MISMATCH',
+    ],
+  },
+  deleteSchedule: {
+    tag: 'Management',
+    summary: 'Delete a schedule',
+    description: 'What it has pushed stays. Deleting what is not there is no error.',
+    call: deleteScheduleCall,
+    answer: scheduleAnswers.scheduleDeleted,
+    errors: [...queue, 'VERSION_MISMATCH'],
+  },
+  runSchedule: {
+    tag: 'Management',
+    summary: 'Push a schedule’s item now',
+    description: 'Once, paused or not. Its times stay as they are.',
+    call: scheduleActionCall,
+    answer: answers.pushed,
+    errors: [...queue, ...segments, 'SCHEDULE_NOT_FOUND', 'QUEUE_FULL', 'TOO_MANY_PRIORITIES'],
+  },
+  pauseSchedule: {
+    tag: 'Management',
+    summary: 'Pause a schedule',
+    description: 'It pushes nothing until it is resumed.',
+    call: scheduleActionCall,
+    answer: scheduleAnswers.scheduleChanged,
+    hasEtag: true,
+    errors: [...queue, 'SCHEDULE_NOT_FOUND'],
+  },
+  resumeSchedule: {
+    tag: 'Management',
+    summary: 'Resume a schedule',
+    description: 'What was missed meanwhile goes by `missed`.',
+    call: scheduleActionCall,
+    answer: scheduleAnswers.scheduleChanged,
+    hasEtag: true,
+    errors: [...queue, 'SCHEDULE_NOT_FOUND'],
   },
   purge: {
     tag: 'Management',

@@ -8,6 +8,7 @@ const nothing: SweepReport = {
   queues: 0,
   itemsReturned: 0,
   itemsDeadLettered: 0,
+  occurrencesPushed: 0,
   lagMs: 0,
   failed: [],
   more: false,
@@ -67,6 +68,7 @@ const found: SweepReport = {
   queues: 3,
   itemsReturned: 5,
   itemsDeadLettered: 2,
+  occurrencesPushed: 4,
   lagMs: 61_500,
   failed: [{ queue: 'orders', error: new Error('gone') }],
 }
@@ -79,6 +81,7 @@ describe('A run of the sweeper', () => {
       queues: 3,
       items_returned: 5,
       items_dead_lettered: 2,
+      occurrences_pushed: 4,
       failed: 1,
       lag_seconds: 61.5,
       more: false,
@@ -115,6 +118,7 @@ describe('A run of the sweeper', () => {
     const { summary, tally } = await run({ every: 30, sweeps: [found] })
     await summary
     expect(Object.fromEntries(tally.metrics)).toEqual({
+      ItemsPushed: 8,
       ItemsReturned: 10,
       ItemsDeadLettered: 4,
       LockReturnLag: 61.5,

@@ -7,7 +7,7 @@ import { Tally } from '../../lambdas/runtime/tally.ts'
 
 const swept: SweepReport = {
   ...{ queues: 0, itemsReturned: 0, itemsDeadLettered: 0, lagMs: 0 },
-  ...{ failed: [], more: false },
+  ...{ occurrencesPushed: 0, failed: [], more: false },
 }
 
 /** A process of the sweeper that answers to the schedule; asking for timers ends as told, in turn. */

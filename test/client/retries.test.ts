@@ -54,6 +54,16 @@ const repeatedWhateverFails: Record<string, Row> = {
     'configureQueuePatterns',
     (c) => c.configureQueuePatterns([], { ifMatch: '"1"' }),
   ],
+  'put of a schedule with ifMatch': [
+    'putSchedule',
+    (c) => queue(c).schedules.put('s', { item: 1, everySeconds: 60 }, { ifMatch: '"1"' }),
+  ],
+  'delete of a schedule with ifMatch': [
+    'deleteSchedule',
+    (c) => queue(c).schedules.delete('s', { ifMatch: '"1"' }),
+  ],
+  'schedules, listed': ['schedules', (c) => queue(c).schedules.list()],
+  'a schedule': ['schedule', (c) => queue(c).schedules.get('s')],
   inspect: ['inspect', (c) => queue(c).inspect()],
   peek: ['peek', (c) => queue(c).peek()],
   items: ['peek', (c) => all(queue(c).items())],
@@ -90,6 +100,14 @@ const repeatedIfRefused: Record<string, Row> = {
   move: ['move', (c) => queue(c).move(['AAAAAAAA-0-0'], { priority: 1 })],
   purge: ['purge', (c) => queue(c).purge()],
   redrive: ['redrive', (c) => queue(c).redrive()],
+  'put of a schedule': [
+    'putSchedule',
+    (c) => queue(c).schedules.put('s', { item: 1, everySeconds: 60 }),
+  ],
+  'delete of a schedule': ['deleteSchedule', (c) => queue(c).schedules.delete('s')],
+  'run of a schedule': ['runSchedule', (c) => queue(c).schedules.run('s')],
+  'pause of a schedule': ['pauseSchedule', (c) => queue(c).schedules.pause('s')],
+  'resume of a schedule': ['resumeSchedule', (c) => queue(c).schedules.resume('s')],
   'decide, not to be repeated': ['decideRate', (c) => limit(c).decide({ repeatLost: false })],
   giveUp: ['giveUpTicket', (c) => limit(c).giveUp('t')],
   'configure of a rate limit': ['configureRate', (c) => limit(c).configure({ burst: 1 })],
@@ -108,6 +126,8 @@ const reads: readonly Verb[] = [
   'rateConfiguration',
   'ratePatterns',
   'rateState',
+  'schedule',
+  'schedules',
   'verifyTicket',
 ]
 

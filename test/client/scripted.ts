@@ -94,6 +94,8 @@ export const succeeds = answers(200, {
   ttl_seconds: 30,
   results: [],
   queues: [],
+  schedules: [],
+  deleted: true,
   status: 'ok',
   id: 'q',
   version: 1,

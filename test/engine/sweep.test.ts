@@ -38,6 +38,7 @@ describe('The sweeper', () => {
       queues: 30,
       itemsReturned: 30,
       itemsDeadLettered: 0,
+      occurrencesPushed: 0,
       lagMs: 0,
       failed: [],
       more: false,

@@ -62,6 +62,15 @@ export const freezeAtUpdate = (): Frozen => {
   })
 }
 
+/** The same for its first transaction. */
+export const freezeAtTransaction = (): Frozen => {
+  let transactions = 0
+  return freeze(({ name }) => {
+    if (name === 'TransactWriteCommand') transactions += 1
+    return name === 'TransactWriteCommand' && transactions === 1
+  })
+}
+
 type Frozen = Steering & { reached: Promise<void>; thaw(): void }
 
 function freeze(isIt: (request: Request, number: number) => boolean): Frozen {

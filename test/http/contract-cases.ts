@@ -8,6 +8,7 @@ import { popCases } from './cases/pop.ts'
 import { pushCases } from './cases/push.ts'
 import { rateCases } from './cases/rates.ts'
 import { requestCases } from './cases/requests.ts'
+import { scheduleCases } from './cases/schedules.ts'
 import { settleCases } from './cases/settle.ts'
 import { sourceCases } from './cases/sources.ts'
 
@@ -18,6 +19,7 @@ export const contractCases: Readonly<Record<string, Cases>> = {
   'Settling a lock': settleCases,
   'Looking at queues': inspectCases,
   'Managing queues': manageCases,
+  Schedules: scheduleCases,
   'Rate limits': rateCases,
   'Any request': requestCases,
 }

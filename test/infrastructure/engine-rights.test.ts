@@ -249,6 +249,22 @@ describe('Under the rights of its function, the engine', () => {
     expect((await as(stage, 'Inspect').list()).queues).toHaveLength(1)
   })
 
+  uses('puts, shows, runs and deletes schedules, and pushes what is due.', async () => {
+    const { stage, queue } = onSimulated()
+    const [manage, inspect] = [as(stage, 'Manage'), as(stage, 'Inspect')]
+    const schedule = { cron: '0 * * * *', text: bulky('large', 20_000), priority: 3 }
+    await manage.putSchedule(queue, 'hourly', schedule)
+    await manage.pauseSchedule(queue, 'hourly')
+    await manage.resumeSchedule(queue, 'hourly')
+    await manage.runSchedule(queue, 'hourly')
+    stage.clock.pass(3_600_000)
+    const swept = await as(stage, 'ReturnExpiredLocks').returnExpiredLocks()
+    expect(swept).toMatchObject({ occurrencesPushed: 1, failed: [] })
+    expect(await inspect.schedules(queue)).toHaveLength(1)
+    await inspect.schedule(queue, 'hourly')
+    await manage.deleteSchedule(queue, 'hourly')
+  })
+
   uses('configures, redrives and purges.', async () => {
     const stage = openSimulated()
     const queue = await deepQueue(stage)

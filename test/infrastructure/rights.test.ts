@@ -45,7 +45,7 @@ const rights: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:Query on StorageTable/index/directory',
     ...readObjects,
   ],
-  Manage: moveItems,
+  Manage: [...moveItems, 'dynamodb:DeleteItem on StorageTable'],
   Rate: ['dynamodb:GetItem on StorageTable', ...changeRecords, 'dynamodb:PutItem on StorageTable'],
   ReturnExpiredLocks: [
     ...moveItems,

@@ -18,6 +18,8 @@ export type SweepSummary = {
   readonly queues: number
   readonly items_returned: number
   readonly items_dead_lettered: number
+  /** Items that schedules pushed. */
+  readonly occurrences_pushed: number
   readonly failed: number
   /** How long the lock, or the queue that was not served, that waited longest had been due. */
   readonly lag_seconds: number
@@ -51,6 +53,7 @@ export async function sweepRun(
     queues: 0,
     items_returned: 0,
     items_dead_lettered: 0,
+    occurrences_pushed: 0,
     failed: 0,
     lag_seconds: 0,
   }
@@ -88,6 +91,7 @@ export async function sweepRun(
   }
   await waking
   if (total.sweeps === 0) throw lastError
+  tally.count('ItemsPushed', total.occurrences_pushed)
   tally.count('ItemsReturned', total.items_returned)
   tally.count('ItemsDeadLettered', total.items_dead_lettered)
   tally.count('SweepFailures', total.failed)
@@ -105,6 +109,7 @@ function add(
   total.queues += report.queues
   total.items_returned += report.itemsReturned
   total.items_dead_lettered += report.itemsDeadLettered
+  total.occurrences_pushed += report.occurrencesPushed
   total.failed += report.failed.length
   total.lag_seconds = Math.max(total.lag_seconds, report.lagMs / 1000)
 }

@@ -56,6 +56,22 @@ export const segmentObjectKey = (
 /** `orders/batch/Ax81kQz0`: a batch that lives in S3 from birth. */
 export const batchObjectKey = (queue: string, batch: string): string => `${queue}/batch/${batch}`
 
+/** `schedules#orders` / `weekly-report` */
+export const scheduleKey = (queue: string, name: string): Key => ({
+  pk: schedulesPartition(queue),
+  sk: name,
+})
+export const schedulesPartition = (queue: string): string => `${SCHEDULES}${queue}`
+const SCHEDULES = 'schedules#'
+/** Nothing if the partition has no schedules. */
+export const queueOfSchedules = (pk: string): string | undefined =>
+  pk.startsWith(SCHEDULES) ? pk.slice(SCHEDULES.length) : undefined
+/** `schedule-items#orders` / `weekly-report`: what the schedule pushes, which may be large. */
+export const scheduleItemKey = (queue: string, name: string): Key => ({
+  pk: `schedule-items#${queue}`,
+  sk: name,
+})
+
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 

@@ -182,3 +182,26 @@ export const TOKENS_KEPT_MIN = 32
 export const TOKENS_MAX = 256
 /** Tokens that one update forgets: eight bytes of expression each, of 4 KB. */
 export const TOKENS_PER_UPDATE = 200
+
+/** Schedules of one queue: a listing is one page, and what is due of them at one time takes about a second. */
+export const SCHEDULES_MAX = 100
+/**
+ * The shortest interval. A schedule that runs each second would cost some $10 a month and is mostly a mistake in the
+ * unit; a hundred of them would take a third of what one record can write.
+ */
+export const EVERY_SECONDS_MIN = 10
+/** Five years of 365.25 days. */
+export const EVERY_SECONDS_MAX = 157_766_400
+/** An expression of five fields, each a list of its own: far more than people write. */
+export const CRON_CHARACTERS_MAX = 256
+/**
+ * From then on an occurrence counts as missed. The sweeper comes once a minute, and works for some of it: one run
+ * that fails must not cost anybody an occurrence.
+ */
+export const MISSED_AFTER_MS = 3 * 60_000
+/** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
+export const MISSED_ALL_MAX = 1_000
+/** Occurrences of one transaction: what a pop takes. */
+export const OCCURRENCES_PER_PUSH = 100
+/** When a full queue is looked at again for an occurrence that waits: the sweeper's minute. */
+export const FULL_RETRY_MS = 60_000

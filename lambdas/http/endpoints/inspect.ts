@@ -12,6 +12,7 @@ import {
 import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
+import { scheduleEndpoints } from './schedules.ts'
 
 type BrowsedItem = BrowsePage['items'][number]
 
@@ -41,6 +42,8 @@ export const inspectEndpoints = (queues: Queues) => ({
   configuration: endpoint(configurationCall, async ({ queue }) =>
     configurationAnswer(await queues.configuration(queue)),
   ),
+
+  ...scheduleEndpoints(queues),
 
   queuePatterns: endpoint(queuePatternsCall, async () =>
     queuePatternsAnswer(await queues.patterns()),

@@ -14,6 +14,7 @@ import {
   redriveCall,
   unconfigureCall,
 } from '../schemas/manage.ts'
+import { changeScheduleEndpoints } from './change-schedules.ts'
 import { configurationAnswer, queuePatternsAnswer } from './configuration.ts'
 
 export const manageEndpoints = (queues: Queues) => ({
@@ -48,6 +49,7 @@ export const manageEndpoints = (queues: Queues) => ({
     const results = await queues.move(queue, present(body))
     return ok({ results: results.map(snakeCased) })
   }),
+  ...changeScheduleEndpoints(queues),
 
   purge: endpoint(purgeCall, async ({ queue, body }) => {
     const { itemsPurged } = await queues.purge(queue, present(body))

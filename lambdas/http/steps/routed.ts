@@ -15,13 +15,14 @@ export function routed(targets: ReadonlyMap<string, Target>): Step {
       exchange.target = target
       const { path } = target.route
       // The gateway has decoded them; once more would make another id of `%2541`.
-      const { id, key, ticket } = event.pathParameters ?? {}
+      const { id, key, ticket, name } = event.pathParameters ?? {}
       if (path.includes('{id}')) {
         checkQueueId(id)
         exchange.queue = id as string
       }
       if (path.includes('{key}')) exchange.rateKey = checkedKey(key)
       if (path.includes('{ticket}')) exchange.ticket = ticket ?? ''
+      if (path.includes('{name}')) exchange.schedule = name ?? ''
     },
   }
 }

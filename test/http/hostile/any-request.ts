@@ -175,7 +175,8 @@ const fieldNames = fc.constantFrom(
   ...words(`
     item items priority lock_id lock_ids ids ttl_seconds reason limit segment_size
     buffer_segments max_deliveries capacity push_limit pop_limit max_requests window_millis
-    algorithm burst shards allow_overrides patterns prefix __proto__
+    algorithm burst shards allow_overrides patterns prefix cron time_zone every_seconds
+    starts_at ends_at missed __proto__
   `),
 )
 const itemObjects = fc

@@ -34,6 +34,17 @@ export const calls = {
   unconfigure: { method: 'DELETE', suffix: '/config' },
   cancel: { method: 'POST', suffix: '/cancel', body: '{"ids":["AAAAAAAA-0-0"]}' },
   move: { method: 'POST', suffix: '/move', body: '{"ids":["AAAAAAAA-0-0"],"priority":1}' },
+  schedules: { method: 'GET', suffix: '/schedules' },
+  schedule: { method: 'GET', suffix: '/schedules/s' },
+  putSchedule: {
+    method: 'PUT',
+    suffix: '/schedules/s',
+    body: '{"item":1,"cron":"0 9 * * 1"}',
+  },
+  deleteSchedule: { method: 'DELETE', suffix: '/schedules/s' },
+  runSchedule: { method: 'POST', suffix: '/schedules/s/run' },
+  pauseSchedule: { method: 'POST', suffix: '/schedules/s/pause' },
+  resumeSchedule: { method: 'POST', suffix: '/schedules/s/resume' },
   purge: { method: 'POST', suffix: '/purge', body: '{"priority":1}' },
   redrive: { method: 'POST', suffix: '/redrive' },
 } as const satisfies Readonly<Record<string, GoodCall>>

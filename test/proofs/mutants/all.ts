@@ -21,6 +21,7 @@ import { queueLimitMutants } from './queue-limits.ts'
 import { rateMutants } from './rate.ts'
 import { reminderMutants } from './reminders.ts'
 import { retryMutants } from './retries.ts'
+import { scheduleMutants } from './schedules.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
 import { waitMutants } from './waits.ts'
@@ -62,6 +63,7 @@ export const mutants: readonly Mutant[] = [
   ...retryMutants,
   ...sweepMutants,
   ...wakeMutants,
+  ...scheduleMutants,
   ...inboxMutants,
   ...networkMutants,
   ...leanMutants,

@@ -64,7 +64,7 @@ export const sweepMutants: readonly Mutant[] = [
      'report.itemsDeadLettered += await tidyQueue(engine, queue, over)'],
     test('test/engine/dead-letter.test.ts', 'several queues at once')),
   mutant('lag-is-blind-to-what-is-not-served', 'the lag tells of every queue that was met',
-    [endLocks,
+    ['engine/operations/sweeping/sweep-report.ts',
      'report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)',
      'void [engine, dueMs]'], test(sweepTest)),
   mutant('visit-goes-on-when-the-time-is-up', 'a sweep ends in time',

@@ -1,6 +1,6 @@
 import type { Row } from '../../../foundation/dynamo.ts'
-import { CHECK_INDEX } from '../../../foundation/table.ts'
-import { patternsWalkKey, queueOfRecordKey, recordKey } from '../../core/keys.ts'
+import { CHECK_INDEX, type Key } from '../../../foundation/table.ts'
+import { patternsWalkKey, queueOfRecordKey, queueOfSchedules } from '../../core/keys.ts'
 import { isPatient, NEAR_MS } from '../../core/timers.ts'
 import type { Engine } from '../attempts/engine.ts'
 
@@ -18,6 +18,13 @@ export type DueQueue = {
 }
 /** Somebody waits for the first queue of a shard that is not due yet, but will be soon. */
 export type NextQueue = { readonly kind: 'next'; readonly atMs: number }
+/** Schedules of one queue whose time has come, as they are now. */
+export type DueSchedules = {
+  readonly kind: 'schedules'
+  readonly queue: string
+  readonly schedules: readonly DueSchedule[]
+}
+export type DueSchedule = { readonly dueMs: number; readonly row: Row | undefined }
 /** The patterns are to be applied to the queues that are there. */
 export type DuePatterns = { readonly kind: 'patterns' }
 export type Unreadable =
@@ -32,7 +39,7 @@ export type Unreadable =
   | { readonly kind: 'shard-unread'; readonly shard: number; readonly error: unknown }
   /** The time is up, and there may be more. */
   | { readonly kind: 'cut' }
-export type Found = DueQueue | NextQueue | DuePatterns | Unreadable
+export type Found = DueQueue | DueSchedules | NextQueue | DuePatterns | Unreadable
 
 /**
  * Shard by shard, the earliest timer of each first. It begins with another shard each time, so that a
@@ -61,7 +68,10 @@ export async function* dueQueues(
         if (queues.length < due.length) yield { kind: 'patterns' }
         const atMs = nextIn(rows.slice(due.length), next !== undefined)
         if (atMs !== undefined) yield { kind: 'next', atMs }
-        yield* await readPage(engine, queues.map(queueOf).filter(isWanted))
+        yield* await readPage(
+          engine,
+          queues.filter((timer) => isWanted(queueOf(timer))),
+        )
         // Timers are in order: behind one that is ahead nothing is due.
         from = due.length === rows.length ? next : undefined
       } catch (error) {
@@ -72,7 +82,7 @@ export async function* dueQueues(
   }
 }
 
-type Timer = { readonly pk: string; readonly dueMs: number }
+type Timer = Key & { readonly dueMs: number }
 export type Due = { readonly queue: string; readonly dueMs: number }
 
 /** What is due and, by the same request, what comes due soon. */
@@ -90,7 +100,7 @@ async function duePage(
     Limit: PAGE_QUEUES,
     ...(from !== undefined && { ExclusiveStartKey: from }),
   })
-  return { rows: rows.map((row) => ({ pk: row.pk as string, dueMs: row.checkAt as number })), next }
+  return { rows: rows.map(timerOf), next }
 }
 
 /** Of timers that are ahead. We read no further page for it: the last of this one counts, whatever it is. */
@@ -99,23 +109,41 @@ function nextIn(ahead: readonly Timer[], isCut: boolean): number | undefined {
   return (prompt ?? (isCut ? ahead.at(-1) : undefined))?.dueMs
 }
 
-const queueOf = ({ pk, dueMs }: Timer): Due => ({ queue: queueOfRecordKey(pk), dueMs })
+const timerOf = ({ pk, sk, checkAt }: Row): Timer => ({
+  pk: pk as string,
+  sk: sk as string,
+  dueMs: checkAt as number,
+})
+
+const queueOf = ({ pk, dueMs }: Timer): Due => ({
+  queue: queueOfSchedules(pk) ?? queueOfRecordKey(pk),
+  dueMs,
+})
 
 async function readPage(
   engine: Engine,
-  queues: readonly Due[],
-): Promise<(DueQueue | Unreadable)[]> {
-  if (queues.length === 0) return []
-  const { rows, unread } = await engine.dynamo.getReadable(
-    queues.map(({ queue }) => recordKey(queue)),
-    true,
-  )
-  const rowOf = new Map(rows.map((row) => [row.pk, row]))
-  const isUnread = new Set(unread?.keys.map(({ pk }) => pk))
-  return queues.map(({ queue, dueMs }) => {
-    const { pk } = recordKey(queue)
-    return isUnread.has(pk)
-      ? { kind: 'unread', queue, dueMs, error: unread?.error }
-      : { kind: 'queue', queue, dueMs, row: rowOf.get(pk) }
+  timers: readonly Timer[],
+): Promise<(DueQueue | DueSchedules | Unreadable)[]> {
+  if (timers.length === 0) return []
+  const keys = timers.map(({ pk, sk }) => ({ pk, sk }))
+  const { rows, unread } = await engine.dynamo.getReadable(keys, true)
+  const rowAt = new Map(rows.map((row) => [placeOf(row as Key), row]))
+  const isUnread = new Set(unread?.keys.map((key) => placeOf(key as Key)))
+  const schedules = new Map<string, DueSchedule[]>()
+  const visits = timers.flatMap((timer): (DueQueue | Unreadable)[] => {
+    const { queue, dueMs } = queueOf(timer)
+    const place = placeOf(timer)
+    if (isUnread.has(place)) return [{ kind: 'unread', queue, dueMs, error: unread?.error }]
+    const row = rowAt.get(place)
+    if (queueOfSchedules(timer.pk) === undefined) return [{ kind: 'queue', queue, dueMs, row }]
+    schedules.set(queue, [...(schedules.get(queue) ?? []), { dueMs, row }])
+    return []
   })
+  const grouped = [...schedules].map(
+    ([queue, of]): DueSchedules => ({ kind: 'schedules', queue, schedules: of }),
+  )
+  return [...visits, ...grouped]
 }
+
+/** No key has a line break. */
+const placeOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`

@@ -1,9 +1,9 @@
 import { isFormatUnknown } from '../../../foundation/errors.ts'
-import type { SweepFailure, SweepReport } from '../../verbs.ts'
 import { type Engine, seen } from '../attempts/engine.ts'
-import { type Due, type DueQueue, dueQueues, type Found, type Unreadable } from './due-queues.ts'
+import { type Due, type DueQueue, dueQueues, type Found } from './due-queues.ts'
 import { sideBySide } from './side-by-side.ts'
 import { comesDue, type Left, sweepQueue } from './sweep-queue.ts'
+import { failed, late, passOver, type Report } from './sweep-report.ts'
 
 /**
  * Mostly a visit is one write, and waits for the store: at 5 ms an answer 32 of them keep a core busy,
@@ -13,15 +13,13 @@ const VISITS_AT_ONCE = 32
 /** Left for later by one run; the timers of the others stay due, so a later run meets them again. */
 const LEFT_MAX = 10_000
 
-export type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
-  failed: SweepFailure[]
-}
 export type LeftOver = { readonly queue: string; readonly left: 'housekeeping' | 'forgetting' }
 
 export const nothingYet = (): Report => ({
   queues: 0,
   itemsReturned: 0,
   itemsDeadLettered: 0,
+  occurrencesPushed: 0,
   lagMs: 0,
   failed: [],
   more: false,
@@ -60,6 +58,11 @@ export async function endLocks(
       comesDue(report, due.atMs)
       return
     }
+    if (due.kind === 'schedules') {
+      // Loaded by a sweeper that meets schedules.
+      const { sweepSchedules } = await import('./sweep-schedules.ts')
+      return sweepSchedules(bounded, due, report, deadlineMs)
+    }
     if (due.kind !== 'queue') {
       isCut ||= due.kind === 'cut'
       passOver(engine, due, report)
@@ -82,24 +85,6 @@ export async function endLocks(
   return { left, patternsAreDue }
 }
 
-/** Its timer stays due. Somebody may have waited for a lock since then. */
-function late(engine: Engine, dueMs: number, report: Report): void {
-  report.more = true
-  report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)
-}
-
-function passOver(engine: Engine, due: Unreadable, report: Report): void {
-  report.more = true
-  if (due.kind === 'cut') return
-  if (due.kind === 'shard-unread') {
-    report.failed.push({ shard: due.shard, error: due.error })
-    engine.onBackgroundError(due.error, { queue: '', step: `sweep-shard-${due.shard}` })
-    return
-  }
-  late(engine, due.dueMs, report)
-  failed(engine, due.queue, due.error, report)
-}
-
 async function visit(
   engine: Engine,
   { queue, dueMs, row }: DueQueue,
@@ -115,9 +100,4 @@ async function visit(
     if (!isFormatUnknown(error)) late(engine, dueMs, report)
     return 'nothing'
   }
-}
-
-export function failed(engine: Engine, queue: string, error: unknown, report: Report): void {
-  report.failed.push({ queue, error })
-  engine.onBackgroundError(error, { queue, step: 'sweep' })
 }

@@ -4,10 +4,11 @@ import { SHARDS } from '../../core/limits.ts'
 import type { SweepReport, SweepRequest } from '../../verbs.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { applyPatterns } from './apply-patterns.ts'
-import { endLocks, failed, type LeftOver, nothingYet, type Report } from './end-locks.ts'
+import { endLocks, type LeftOver, nothingYet } from './end-locks.ts'
 import { forget } from './forget.ts'
 import { housekeepAll } from './housekeep.ts'
 import { sideBySide } from './side-by-side.ts'
+import { failed, type Report } from './sweep-report.ts'
 
 /** Each may hold a segment in memory, and keep four requests under way. */
 const TIDIED_AT_ONCE = 4

@@ -4,7 +4,8 @@ import type { WakeReport, WakeRequest } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { Watch } from './awake.ts'
 import type { Due } from './due-queues.ts'
-import { endLocks, nothingYet, type Report } from './end-locks.ts'
+import { endLocks, nothingYet } from './end-locks.ts'
+import type { Report } from './sweep-report.ts'
 
 /**
  * It knows when the next timer ends and comes just then. But a timer that is set anew may end before that,

@@ -1,0 +1,139 @@
+// What a queue gets by the clock.
+
+import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
+import type {
+  DeleteScheduleAnswer,
+  PauseScheduleAnswer,
+  RunScheduleAnswer,
+  ScheduleAnswer,
+  SchedulesAnswer,
+} from './api-types.ts'
+import { PushPopError } from './errors.ts'
+import { call } from './option-names.ts'
+import type { CallOptions, MatchOptions } from './queue.ts'
+import { isSegment, matchOf, shown } from './queue-calls.ts'
+import { type RawJson, textOf } from './raw-json.ts'
+import type { Answered, Send } from './transport.ts'
+import { type View, viewOf } from './view-of.ts'
+
+export type Schedule = View<SchedulesAnswer['schedules'][number]>
+
+/** Either `cron` or `everySeconds`. */
+export type ScheduleInput<T> = {
+  readonly item: T | RawJson
+  readonly priority?: number | undefined
+  /** Minute, hour, day of the month, month, day of the week. */
+  readonly cron?: string | undefined
+  /** Of `cron`: an IANA name. Default `UTC`. */
+  readonly timeZone?: string | undefined
+  /** From 10 on. */
+  readonly everySeconds?: number | undefined
+  readonly startsAtMs?: number | undefined
+  readonly endsAtMs?: number | undefined
+  /** What happens to occurrences that were missed. Default `one`. */
+  readonly missed?: 'skip' | 'one' | 'all' | undefined
+}
+
+export interface Schedules<T> {
+  /** All of them, by name, without their items. */
+  list(options?: CallOptions): Promise<readonly Schedule[]>
+  get(name: string, options?: CallOptions): Promise<Schedule & { readonly item: T }>
+  /** Makes it, or replaces it whole. */
+  put(
+    name: string,
+    schedule: ScheduleInput<T>,
+    options?: MatchOptions,
+  ): Promise<Schedule & { readonly item: T }>
+  /** Whether there was one. */
+  delete(name: string, options?: MatchOptions): Promise<{ readonly deleted: boolean }>
+  /** Pushes its item now, once. */
+  run(name: string, options?: CallOptions): Promise<{ readonly id: string }>
+  pause(name: string, options?: CallOptions): Promise<Schedule>
+  resume(name: string, options?: CallOptions): Promise<Schedule>
+}
+
+/** Answered in the API's own words. The command line prints these. */
+export function scheduleRequests(send: Send, queuePath: string) {
+  const all = `${queuePath}/schedules`
+  const pathOf = (name: string): string => {
+    if (isSegment(name)) return `${all}/${encodeURIComponent(name)}`
+    throw new PushPopError('INVALID_PARAMETER', `A schedule cannot be called ${shown(name)}`, {
+      field: 'name',
+    })
+  }
+  const read = <B>(verb: 'schedules' | 'schedule', path: string, options: CallOptions) => {
+    checkOptions(options, call)
+    return send({ verb, method: 'GET', path, signal: options.signal }) as Promise<Answered<B>>
+  }
+  const act =
+    <B>(action: 'run' | 'pause' | 'resume') =>
+    (name: string, options: CallOptions = {}) => {
+      checkOptions(options, call)
+      const path = `${pathOf(name)}/${action}`
+      const verb = `${action}Schedule` as const
+      return send({ verb, method: 'POST', path, signal: options.signal }) as Promise<Answered<B>>
+    }
+  return {
+    list: (options: CallOptions = {}) => read<SchedulesAnswer>('schedules', all, options),
+    get: (name: string, options: CallOptions = {}) =>
+      read<ScheduleAnswer>('schedule', pathOf(name), options),
+    put: (name: string, body: string, options: MatchOptions = {}) =>
+      send({
+        verb: 'putSchedule',
+        method: 'PUT',
+        path: pathOf(name),
+        body,
+        ...matchOf(options),
+      }) as Promise<Answered<ScheduleAnswer>>,
+    delete: (name: string, options: MatchOptions = {}) =>
+      send({
+        verb: 'deleteSchedule',
+        method: 'DELETE',
+        path: pathOf(name),
+        ...matchOf(options),
+      }) as Promise<Answered<DeleteScheduleAnswer>>,
+    run: act<RunScheduleAnswer>('run'),
+    pause: act<PauseScheduleAnswer>('pause'),
+    resume: act<PauseScheduleAnswer>('resume'),
+  }
+}
+
+export function schedulesOf<T>(send: Send, queuePath: string): Schedules<T> {
+  const requests = scheduleRequests(send, queuePath)
+  return {
+    list: async (options) => (await requests.list(options)).body.schedules.map(viewOf),
+    get: async (name, options) => whole(await requests.get(name, options)),
+    put: async (name, schedule, options) =>
+      whole(await requests.put(name, scheduleBodyOf(schedule), options)),
+    async delete(name, options) {
+      const { deleted } = (await requests.delete(name, options)).body
+      return { deleted }
+    },
+    run: async (name, options) => ({
+      id: (await requests.run(name, options)).body.ids[0] as string,
+    }),
+    pause: async (name, options) => viewOf((await requests.pause(name, options)).body),
+    resume: async (name, options) => viewOf((await requests.resume(name, options)).body),
+  }
+}
+
+/** What is in the item is not ours to rename. */
+function whole<T>({ body }: Answered<ScheduleAnswer>): Schedule & { readonly item: T } {
+  const { item, ...schedule } = body
+  return { ...viewOf(schedule), item: item as T }
+}
+
+export function scheduleBodyOf<T>({ item, ...schedule }: ScheduleInput<T>): string {
+  const { priority, cron, timeZone, everySeconds, startsAtMs, endsAtMs, missed } = schedule
+  const fields = {
+    priority,
+    cron,
+    time_zone: timeZone,
+    every_seconds: everySeconds,
+    starts_at: startsAtMs && startsAtMs / 1000,
+    ends_at: endsAtMs && endsAtMs / 1000,
+    missed,
+  }
+  const rest = JSON.stringify(fields).slice(1)
+  return `{"item":${textOf(item)}${rest === '}' ? '' : ','}${rest}`
+}

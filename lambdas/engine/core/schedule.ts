@@ -1,0 +1,151 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
+import { checkPush } from './push-request.ts'
+
+/** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
+export type Missed = 'skip' | 'one' | 'all'
+
+/** When a schedule is due: by the calendar of a time zone, or each so many seconds from `baseMs` on. */
+export type Timing =
+  | { readonly cron: string; readonly timeZone: string }
+  | { readonly everySeconds: number; readonly baseMs: number }
+
+/** What a caller put. */
+type Definition = {
+  readonly timing: Timing
+  readonly priority: number
+  readonly startsAtMs?: number | undefined
+  /** The last moment at which it may be due. */
+  readonly endsAtMs?: number | undefined
+  readonly missed: Missed
+}
+
+/** A schedule's row, decoded. Immutable: a decision makes the next one. */
+export type Schedule = Definition & {
+  readonly queue: string
+  readonly name: string
+  /** Random, and new with each change that a caller makes. */
+  readonly tag: string
+  /** One more with each write. */
+  readonly version: number
+  /** Tells which item belongs to it: that has a row of its own. */
+  readonly itemMark: string
+  readonly paused: boolean
+  /** The occurrence that has not been pushed; none when it has ended. */
+  readonly nextMs?: number | undefined
+  /** When the occurrence was due that was pushed last. */
+  readonly lastMs?: number | undefined
+  /** The queue was full: the occurrence waits, and this is when the sweeper looks again. */
+  readonly retryAtMs?: number | undefined
+}
+
+/** What the item row has beside the item. */
+export type ScheduleItem = { readonly mark: string; readonly text: string }
+
+export type ScheduleInput = {
+  readonly cron?: string | undefined
+  readonly timeZone?: string | undefined
+  readonly everySeconds?: number | undefined
+  /** The item as JSON text, pushed byte for byte. */
+  readonly text: string
+  readonly priority?: number | undefined
+  readonly startsAtMs?: number | undefined
+  readonly endsAtMs?: number | undefined
+  readonly missed?: Missed | undefined
+}
+
+const DEFAULT_ZONE = 'UTC'
+const nameForm = /^[A-Za-z0-9._-]{1,100}$/
+
+export function checkScheduleName(name: unknown): void {
+  if (typeof name === 'string' && nameForm.test(name) && name !== '.' && name !== '..') return
+  throw new QueueError(
+    'INVALID_PARAMETER',
+    'The name of a schedule must be 1 to 100 of the characters A-Z a-z 0-9 . _ - and not . or ..',
+    { field: 'name' },
+  )
+}
+
+/** Refuses what cannot be put, naming the field. The expression itself is read when its times are asked for. */
+export function checkScheduleInput(input: ScheduleInput): void {
+  const { cron, timeZone, everySeconds, startsAtMs, endsAtMs, missed = 'one' } = input
+  checkPush([{ text: input.text, priority: input.priority }])
+  if ((cron === undefined) === (everySeconds === undefined)) {
+    throw invalid(cron === undefined ? 'cron' : 'every_seconds', 'say either cron or every_seconds')
+  }
+  if (everySeconds !== undefined) {
+    if (timeZone !== undefined) throw invalid('time_zone', 'time_zone goes with cron alone')
+    const isInBounds = EVERY_SECONDS_MIN <= everySeconds && everySeconds <= EVERY_SECONDS_MAX
+    if (!Number.isInteger(everySeconds) || !isInBounds) {
+      const bounds = `${EVERY_SECONDS_MIN} to ${EVERY_SECONDS_MAX}`
+      throw invalid('every_seconds', `every_seconds must be an integer from ${bounds}`)
+    }
+  }
+  if (!['skip', 'one', 'all'].includes(missed)) {
+    throw invalid('missed', 'missed must be skip, one or all')
+  }
+  for (const [field, ms] of [
+    ['starts_at', startsAtMs],
+    ['ends_at', endsAtMs],
+  ] as const) {
+    if (ms === undefined || (Number.isInteger(ms / 1000) && ms >= 0)) continue
+    throw invalid(field, `${field} must be whole seconds since 1970`)
+  }
+  if (startsAtMs !== undefined && endsAtMs !== undefined && endsAtMs < startsAtMs) {
+    throw invalid('ends_at', 'ends_at must not be before starts_at')
+  }
+}
+
+export const invalid = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })
+
+/**
+ * What was put, as it applies from now on. An interval counts from `starts_at`, or from when it was first put with
+ * that length: put again, it goes on.
+ */
+export function definitionOf(
+  input: ScheduleInput,
+  before: Schedule | undefined,
+  nowMs: number,
+): Definition {
+  const { cron, timeZone = DEFAULT_ZONE, everySeconds, startsAtMs, endsAtMs } = input
+  const { priority = 0, missed = 'one' } = input
+  return {
+    timing:
+      everySeconds === undefined
+        ? { cron: (cron ?? '').trim().split(/\s+/).join(' '), timeZone }
+        : {
+            everySeconds,
+            baseMs: startsAtMs ?? baseOf(before, everySeconds) ?? wholeSecond(nowMs),
+          },
+    priority,
+    missed,
+    ...(startsAtMs !== undefined && { startsAtMs }),
+    ...(endsAtMs !== undefined && { endsAtMs }),
+  }
+}
+
+function baseOf(before: Schedule | undefined, everySeconds: number): number | undefined {
+  if (before === undefined || before.startsAtMs !== undefined) return undefined
+  const { timing } = before
+  return 'baseMs' in timing && timing.everySeconds === everySeconds ? timing.baseMs : undefined
+}
+
+const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
+
+/** Due at the same times. */
+export const isTimedAlike = (one: Definition, other: Definition): boolean =>
+  JSON.stringify(timesIn(one)) === JSON.stringify(timesIn(other))
+
+const timesIn = ({ timing, startsAtMs, endsAtMs }: Definition) => [
+  'cron' in timing ? [timing.cron, timing.timeZone] : [timing.everySeconds, timing.baseMs],
+  startsAtMs ?? null,
+  endsAtMs ?? null,
+]
+
+export const isDefinedAlike = (one: Definition, other: Definition): boolean =>
+  isTimedAlike(one, other) && one.priority === other.priority && one.missed === other.missed
+
+/** When the sweeper should come for it; never if there is nothing to come. */
+export const checkAtOf = ({ paused, nextMs, retryAtMs }: Schedule): number | undefined =>
+  paused || nextMs === undefined ? undefined : (retryAtMs ?? nextMs)

@@ -1,0 +1,97 @@
+import { QueueError } from '../../foundation/errors.ts'
+import { present } from '../../foundation/shared/present.ts'
+import type { Row } from '../../foundation/table.ts'
+import { queueOfSchedules, scheduleItemKey, scheduleKey, shardOf } from './keys.ts'
+import { checkAtOf, type Missed, type Schedule, type ScheduleItem } from './schedule.ts'
+
+type Stored = {
+  readonly pk: string
+  readonly sk: string
+  readonly shard: number
+  /** The tag, the version, and the mark of the item. */
+  readonly m: string
+  readonly v: number
+  readonly i: string
+  /** [expression, time zone], or [seconds, base] */
+  readonly t: readonly [string, string] | readonly [number, number]
+  readonly p: number
+  readonly w: Missed
+  readonly from?: number
+  readonly to?: number
+  readonly off?: 'y'
+  readonly next?: number
+  readonly last?: number
+  readonly retry?: number
+  readonly checkAt?: number
+  /** A format that is to come. */
+  readonly fm?: number
+}
+
+/** Every write of a schedule's row is this one: nothing else sets its `checkAt`. */
+export function encodeSchedule(schedule: Schedule): Row {
+  const { queue, name, timing } = schedule
+  return present({
+    ...scheduleKey(queue, name),
+    shard: shardOf(queue),
+    m: schedule.tag,
+    v: schedule.version,
+    i: schedule.itemMark,
+    t: 'cron' in timing ? [timing.cron, timing.timeZone] : [timing.everySeconds, timing.baseMs],
+    p: schedule.priority,
+    w: schedule.missed,
+    from: schedule.startsAtMs,
+    to: schedule.endsAtMs,
+    off: schedule.paused ? ('y' as const) : undefined,
+    next: schedule.nextMs,
+    last: schedule.lastMs,
+    retry: schedule.retryAtMs,
+    checkAt: checkAtOf(schedule),
+  } satisfies { [K in keyof Stored]: Stored[K] | undefined })
+}
+
+export function decodeSchedule(row: Row): Schedule {
+  const stored = row as Stored
+  const queue = queueOfSchedules(stored.pk) as string
+  const name = stored.sk
+  if (stored.fm !== undefined) throw unknownFormat(queue, name)
+  const [first, second] = stored.t
+  return {
+    queue,
+    name,
+    tag: stored.m,
+    version: stored.v,
+    itemMark: stored.i,
+    timing:
+      typeof first === 'string'
+        ? { cron: first, timeZone: second as string }
+        : { everySeconds: first, baseMs: second as number },
+    priority: stored.p,
+    missed: stored.w,
+    paused: stored.off !== undefined,
+    ...present({
+      startsAtMs: stored.from,
+      endsAtMs: stored.to,
+      nextMs: stored.next,
+      lastMs: stored.last,
+      retryAtMs: stored.retry,
+    }),
+  }
+}
+
+const unknownFormat = (queue: string, name: string): QueueError =>
+  new QueueError(
+    'FORMAT_UNKNOWN',
+    `Cannot use schedule "${name}" of queue "${queue}" because a newer PushPop has written it: deploy the newer version here as well`,
+  )
+
+export const encodeScheduleItem = (
+  queue: string,
+  name: string,
+  { mark, text }: ScheduleItem,
+): Row => ({ ...scheduleItemKey(queue, name), m: mark, d: text })
+
+export function decodeScheduleItem(row: Row | undefined): ScheduleItem | undefined {
+  if (row === undefined) return undefined
+  const { m, d } = row as { readonly m: string; readonly d: string }
+  return { mark: m, text: d }
+}

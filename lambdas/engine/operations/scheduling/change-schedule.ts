@@ -1,0 +1,233 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { SCHEDULES_MAX } from '../../core/limits.ts'
+import {
+  checkScheduleInput,
+  checkScheduleName,
+  definitionOf,
+  invalid,
+  isDefinedAlike,
+  isTimedAlike,
+  type Schedule,
+  type ScheduleInput,
+  type ScheduleItem,
+} from '../../core/schedule.ts'
+import { deletion, type RowWrite, replacement } from '../../store/schedule-rows.ts'
+import { busy, type Engine, newMark, pause } from '../attempts/engine.ts'
+import {
+  noSuchSchedule,
+  readSchedule,
+  readScheduleItem,
+  schedules,
+  type WholeSchedule,
+} from './read-schedule.ts'
+import { timesOf } from './times-of.ts'
+
+// What callers do to a schedule. Each change is one transaction on the condition that the row is as it was seen.
+
+/** The sweeper may move a schedule at any time, and rarely does. */
+const ATTEMPTS_MAX = 12
+
+type Match = { readonly ifMatch?: string | undefined }
+
+/** Makes the schedule, or replaces all that a caller can say of it. The same, put again, changes nothing. */
+export async function putSchedule(
+  engine: Engine,
+  queue: string,
+  name: string,
+  input: ScheduleInput,
+  { ifMatch }: Match = {},
+): Promise<WholeSchedule> {
+  checkQueueId(queue)
+  checkScheduleName(name)
+  checkScheduleInput(input)
+  const { text } = input
+  const tag = newMark(engine)
+  const after = await change(engine, queue, name, async (before) => {
+    checkMatch(queue, name, before, ifMatch)
+    const nowMs = engine.clock.nowMs()
+    const definition = definitionOf(input, before, nowMs)
+    const times = await timesOf(definition)
+    if (before === undefined) {
+      await checkCount(engine, queue)
+    } else if (isDefinedAlike(definition, before)) {
+      const item = await readScheduleItem(engine, before)
+      if (item?.mark === before.itemMark && item.text === text) return { kind: 'as-it-is' }
+    }
+    const isSameTimes = before !== undefined && isTimedAlike(definition, before)
+    const nextMs = isSameTimes ? before.nextMs : times.from(nowMs + 1)
+    if (nextMs === undefined && !isSameTimes) throw neverDue(input)
+    const put: Schedule = {
+      ...definition,
+      queue,
+      name,
+      tag,
+      itemMark: tag,
+      version: (before?.version ?? 0) + 1,
+      paused: before?.paused ?? false,
+      ...(nextMs !== undefined && { nextMs }),
+      ...(before?.lastMs !== undefined && { lastMs: before.lastMs }),
+      ...(isSameTimes && before.retryAtMs !== undefined && { retryAtMs: before.retryAtMs }),
+    }
+    return { kind: 'change', after: put, item: { mark: tag, text } }
+  })
+  return { ...(after as Schedule), text }
+}
+
+/** Whether there was one. */
+export async function deleteSchedule(
+  engine: Engine,
+  queue: string,
+  name: string,
+  { ifMatch }: Match = {},
+): Promise<boolean> {
+  checkQueueId(queue)
+  checkScheduleName(name)
+  let wasThere = false
+  await change(engine, queue, name, async (before) => {
+    checkMatch(queue, name, before, ifMatch)
+    if (before === undefined) return { kind: 'as-it-is' }
+    wasThere = true
+    return { kind: 'change', after: undefined }
+  })
+  return wasThere
+}
+
+/** Nothing is pushed until it is resumed. */
+export const pauseSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
+  changeThere(engine, queue, name, async (before) =>
+    before.paused ? undefined : { ...before, paused: true },
+  )
+
+/**
+ * It goes on. What was missed meanwhile goes by its rule; `skip` begins with the next occurrence from now on, and
+ * drops one that waited, too.
+ */
+export const resumeSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
+  changeThere(engine, queue, name, async (before) => {
+    if (!before.paused) return undefined
+    const { retryAtMs: _, nextMs, ...rest } = before
+    const nowMs = engine.clock.nowMs()
+    const skips = before.missed === 'skip' && nextMs !== undefined && nextMs <= nowMs
+    const resumedMs = skips ? (await timesOf(before)).from(nowMs + 1) : nextMs
+    return { ...rest, paused: false, ...(resumedMs !== undefined && { nextMs: resumedMs }) }
+  })
+
+async function changeThere(
+  engine: Engine,
+  queue: string,
+  name: string,
+  next: (before: Schedule) => Promise<Schedule | undefined>,
+): Promise<Schedule> {
+  checkQueueId(queue)
+  checkScheduleName(name)
+  const tag = newMark(engine)
+  const changed = await change(engine, queue, name, async (before) => {
+    if (before === undefined) throw noSuchSchedule(queue, name)
+    const after = await next(before)
+    if (after === undefined) return { kind: 'as-it-is' }
+    return { kind: 'change', after: { ...after, tag, version: before.version + 1 } }
+  })
+  return changed as Schedule
+}
+
+type Change =
+  | { readonly kind: 'as-it-is' }
+  /** No schedule after it: it is deleted. */
+  | { readonly kind: 'change'; readonly after: Schedule | undefined; readonly item?: ScheduleItem }
+
+type Sent = { readonly before: Schedule | undefined; readonly after: Schedule | undefined }
+
+/**
+ * Reads, decides and writes. Where an answer was lost, the row tells: our tag is in it, or the write can still land
+ * and is sent again, or the row has moved on without it.
+ */
+async function change(
+  engine: Engine,
+  queue: string,
+  name: string,
+  decide: (before: Schedule | undefined) => Promise<Change>,
+): Promise<Schedule | undefined> {
+  let open: (Sent & { readonly cause: unknown }) | undefined
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    try {
+      const before = await readSchedule(engine, queue, name)
+      if (open !== undefined) {
+        const fate = fateOf(open, before)
+        if (fate === 'landed') return before
+        if (fate === 'unknown') break
+        if (fate === 'never') open = undefined
+      }
+      const decided = await decide(before)
+      if (decided.kind === 'as-it-is') return before
+      const { after, item } = decided
+      const written = await write(engine, { before, after }, queue, name, item)
+      if (written.kind === 'done') return after
+      if (written.kind === 'unknown') open = { before, after, cause: written.cause }
+    } catch (error) {
+      if (open !== undefined) break
+      throw error
+    }
+    await pause(engine, attempt)
+  }
+  throw open === undefined ? busy(queue) : inDoubt(queue, name, open.cause)
+}
+
+function write(
+  engine: Engine,
+  { before, after }: Sent,
+  queue: string,
+  name: string,
+  item: ScheduleItem | undefined,
+) {
+  const table = engine.dynamo.tableName
+  const TransactItems: readonly RowWrite[] =
+    after === undefined
+      ? deletion(table, queue, name, before)
+      : replacement(table, before, after, item)
+  return engine.dynamo.transact({ TransactItems: [...TransactItems] as never })
+}
+
+/** What the row tells of a write whose answer was lost. */
+function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
+  if (now?.tag === sent.after?.tag) return 'landed'
+  if (now?.tag !== sent.before?.tag) return 'unknown'
+  // The sweeper has moved it: our write would find another version.
+  return now?.version === sent.before?.version ? 'open' : 'never'
+}
+
+const inDoubt = (queue: string, name: string, cause: unknown): QueueError =>
+  new QueueError(
+    'STORE_UNAVAILABLE',
+    `Cannot tell whether schedule "${name}" of queue "${queue}" was changed, because the store's answer was lost`,
+    { outcome: 'unknown', cause },
+  )
+
+/** Two who make their schedules at the same moment may pass it by one. */
+async function checkCount(engine: Engine, queue: string): Promise<void> {
+  if ((await schedules(engine, queue)).length < SCHEDULES_MAX) return
+  throw new QueueError(
+    'TOO_MANY_SCHEDULES',
+    `Cannot make another schedule for queue "${queue}" because it has ${SCHEDULES_MAX}`,
+  )
+}
+
+function neverDue({ cron, endsAtMs }: ScheduleInput): QueueError {
+  return endsAtMs === undefined
+    ? invalid('cron', `cron "${cron}" names no time that ever comes`)
+    : invalid('ends_at', 'ends_at must not be before the first time at which the schedule is due')
+}
+
+function checkMatch(
+  queue: string,
+  name: string,
+  before: Schedule | undefined,
+  ifMatch: string | undefined,
+): void {
+  if (ifMatch === undefined || ifMatch === before?.tag) return
+  throw new QueueError(
+    'VERSION_MISMATCH',
+    `Cannot change schedule "${name}" of queue "${queue}" because its tag is ${before?.tag ?? 'none'}, not ${ifMatch}`,
+    { field: 'If-Match' },
+  )
+}

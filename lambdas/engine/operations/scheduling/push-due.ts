@@ -1,0 +1,201 @@
+import { randomText } from '../../../foundation/random-text.ts'
+import { type Append, appendOf, obstacleTo } from '../../core/append.ts'
+import { type DueOccurrences, dueOccurrences, isDue } from '../../core/due-occurrences.ts'
+import { encodeItem } from '../../core/entry.ts'
+import { recordKey } from '../../core/keys.ts'
+import {
+  FULL_RETRY_MS,
+  INLINE_BYTES_MAX,
+  OCCURRENCES_PER_PUSH,
+  PUSH_BYTES_MAX,
+} from '../../core/limits.ts'
+import { doneLocks } from '../../core/locks.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import type { Schedule } from '../../core/schedule.ts'
+import { decodeSchedule } from '../../core/stored-schedule.ts'
+import { appendUpdate } from '../../store/append-update.ts'
+import { type RowWrite, replacement } from '../../store/schedule-rows.ts'
+import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
+import { foldForRoom } from '../attempts/fold.ts'
+import { byReference, discardBatches } from '../lanes/entries.ts'
+import { ensureLane } from '../lanes/lanes.ts'
+import { sealQuietly } from '../lanes/seal.ts'
+import { readSchedule, readScheduleItem } from './read-schedule.ts'
+import { timesOf } from './times-of.ts'
+
+/** Transactions of one visit: the thousand that `missed: all` may bring, and as many lost races. */
+const ROUNDS_MAX = 24
+
+export type DuePushed = {
+  readonly pushed: number
+  /** Something is left: its `checkAt` is still due. */
+  readonly more: boolean
+}
+
+/**
+ * Pushes what of this schedule is due. That is one transaction: the schedule's row moves on, on the condition that it
+ * is as it was seen, and the queue's record gets the items. So whoever else does the same at the same time, and
+ * whoever dies in the middle, each occurrence is pushed once.
+ */
+export async function pushDue(
+  engine: Engine,
+  first: Schedule,
+  deadlineMs: number,
+): Promise<DuePushed> {
+  let pushed = 0
+  let schedule: Schedule | undefined = first
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const nowMs = engine.clock.nowMs()
+    if (schedule === undefined || !isDue(schedule, nowMs)) return { pushed, more: false }
+    if (nowMs >= deadlineMs) break
+    const step = await pushOnce(engine, schedule, nowMs)
+    pushed += step.pushed
+    schedule = step.schedule
+    if (step.isLost) await pause(engine, round)
+  }
+  return { pushed, more: true }
+}
+
+/** What one round came to, and the schedule as it is then. */
+type Step = {
+  readonly pushed: number
+  readonly schedule: Schedule | undefined
+  readonly isLost?: boolean
+}
+
+async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Promise<Step> {
+  const item = await readScheduleItem(engine, schedule)
+  if (item?.mark !== schedule.itemMark) {
+    const current = await reread(engine, schedule)
+    if (current?.tag === schedule.tag && current.version === schedule.version) {
+      throw withoutItem(schedule)
+    }
+    // Somebody has put it anew since its row was read.
+    return { pushed: 0, schedule: current, isLost: true }
+  }
+  const atOnce = Math.floor(PUSH_BYTES_MAX / Buffer.byteLength(item.text))
+  const occurrencesMax = Math.min(OCCURRENCES_PER_PUSH, atOnce)
+  const due = dueOccurrences(schedule, await timesOf(schedule), nowMs, occurrencesMax)
+  if (due === undefined) return { pushed: 0, schedule }
+  if (due.dues.length === 0) return write(engine, schedule, movedOn(schedule, due))
+  const record = await recordFor(engine, schedule, due.dues.length)
+  if (record.room <= 0) {
+    return write(engine, schedule, next(schedule, { retryAtMs: nowMs + FULL_RETRY_MS }))
+  }
+  const fits = withinRoom(due, record.room)
+  const entries = entriesOf(engine, item.text, fits.dues, nowMs)
+  const addition = await additionOf(engine, schedule, entries)
+  return write(engine, schedule, movedOn(schedule, fits), addition)
+}
+
+/** The rest waits for room. */
+const withinRoom = ({ dues, nextMs }: DueOccurrences, room: number): DueOccurrences =>
+  room >= dues.length ? { dues, nextMs } : { dues: dues.slice(0, room), nextMs: dues[room] }
+
+const next = (schedule: Schedule, change: Partial<Schedule>): Schedule => ({
+  ...schedule,
+  ...change,
+  version: schedule.version + 1,
+})
+
+function movedOn(schedule: Schedule, { dues, nextMs }: DueOccurrences): Schedule {
+  return next(schedule, { nextMs, lastMs: dues.at(-1) ?? schedule.lastMs, retryAtMs: undefined })
+}
+
+/**
+ * The queue's record with the lane that the items go to. Only a record that was read just now says that there is no
+ * room (rule 7), and items that are acknowledged but not folded take none.
+ */
+async function recordFor(
+  engine: Engine,
+  { queue, priority }: Schedule,
+  items: number,
+): Promise<QueueRecord> {
+  const record = await ensureLane(engine, queue, priority)
+  if (record.room >= items) return record
+  const current = await readRecord(engine, queue)
+  if (current === undefined || current.room >= items || doneLocks(current) === 0) {
+    return current ?? record
+  }
+  return (await foldForRoom(engine, current)) ?? current
+}
+
+/** Each knows when it was due, and is pushed when that was looked at: not before, whatever the clock does. */
+const entriesOf = (
+  engine: Engine,
+  text: string,
+  dues: readonly number[],
+  pushedAtMs: number,
+): readonly string[] =>
+  dues.map((dueMs) => encodeItem({ text, pushedAtMs, dueMs }, randomText(engine.random, 4)))
+
+/** Large ones go by reference. */
+async function additionOf(
+  engine: Engine,
+  { queue, priority }: Schedule,
+  entries: readonly string[],
+): Promise<Append> {
+  const lanes = new Map([[priority, entries]])
+  const inline = appendOf(lanes)
+  return inline.bytes <= INLINE_BYTES_MAX ? inline : byReference(engine, queue, lanes)
+}
+
+/**
+ * The schedule's move and the append: both or neither. If the answer is lost, the row tells: it has moved on, or
+ * the same occurrence is tried again and finds it as it was.
+ */
+async function write(
+  engine: Engine,
+  before: Schedule,
+  after: Schedule,
+  addition?: Append,
+): Promise<Step> {
+  const { queue } = before
+  const limits = tailLimits(engine)
+  const TransactItems = [...replacement(engine.dynamo.tableName, before, after)]
+  if (addition !== undefined) TransactItems.push(appendTo(engine, queue, addition))
+  const written = await engine.dynamo.transact({ TransactItems: TransactItems as never })
+  if (addition !== undefined) engine.memory.delete(queue)
+  const pushed = addition?.items ?? 0
+  if (written.kind === 'done') return { pushed, schedule: after }
+  if (written.kind === 'unknown') {
+    const current = await reread(engine, before)
+    const hasMoved = current?.tag === before.tag && current.version > before.version
+    return { pushed: hasMoved ? pushed : 0, schedule: current, isLost: !hasMoved }
+  }
+  if (addition === undefined)
+    return { pushed: 0, schedule: await reread(engine, before), isLost: true }
+  // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
+  await discardBatches(engine, queue, addition)
+  const [own, target] = written.reasons
+  if (own?.failed) {
+    return { pushed: 0, schedule: own.row && decodeSchedule(own.row), isLost: true }
+  }
+  const record = seen(engine, queue, target?.row)
+  if (record !== undefined && obstacleTo(addition, record, limits).kind === 'tail-full') {
+    await sealQuietly(engine, record)
+  }
+  return { pushed: 0, schedule: before, isLost: true }
+}
+
+/** Capacity counts, as for a push; the push limit, which is for callers, does not. */
+const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => ({
+  Update: {
+    TableName: engine.dynamo.tableName,
+    Key: recordKey(queue),
+    ...appendUpdate(addition, tailLimits(engine), {
+      admitted: true,
+      remindAtMs: remindAtMs(engine),
+    }),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  },
+})
+
+const reread = (engine: Engine, { queue, name }: Schedule): Promise<Schedule | undefined> =>
+  readSchedule(engine, queue, name)
+
+/** Both rows are written together, so somebody has deleted one by hand. */
+const withoutItem = ({ queue, name }: Schedule): Error =>
+  new Error(
+    `Cannot run schedule "${name}" of queue "${queue}" because its item is gone; put it again`,
+  )

@@ -1,0 +1,86 @@
+import { MISSED_AFTER_MS } from '../../../lambdas/engine/core/limits.ts'
+import type { Planned, Stretch } from './plan.ts'
+
+/** The clocks of two processes are at most twice five seconds apart, and a request takes a while. */
+const SLACK_MS = 15_000
+
+/** An occurrence as it was found in a queue. */
+export type Found = {
+  readonly dueMs: number | undefined
+  readonly pushedAtMs: number
+  readonly text: string
+}
+
+export type Account = Planned & {
+  /** When it may first be due. */
+  readonly putMs: number
+  /** In the order of its lane. */
+  readonly found: Found[]
+  /** Items that it may push. */
+  readonly texts: Set<string>
+  readonly paused: Stretch[]
+  readonly runs: { made: number; unknown: number }
+  deletedMs: number | undefined
+}
+
+/** What is wrong with what one schedule pushed. `dues`: all times at which it should have been due. */
+export function wrongWith(account: Account, dues: readonly number[]): string[] {
+  const { name, found, runs, texts } = account
+  const violations: string[] = []
+  const wrong = (what: string): void => {
+    violations.push(`${account.queue}/${name}: ${what}`)
+  }
+  const occurrences = found.filter(({ dueMs }) => dueMs !== undefined) as (Found & {
+    readonly dueMs: number
+  })[]
+  const pushed = new Map<number, Found>()
+  let lastMs = Number.NEGATIVE_INFINITY
+  const expected = new Set(dues)
+  for (const occurrence of occurrences) {
+    const { dueMs, pushedAtMs, text } = occurrence
+    const when = iso(dueMs)
+    if (pushed.has(dueMs)) wrong(`doubled ${when}`)
+    if (!expected.has(dueMs)) wrong(`was never due at ${when}`)
+    if (pushedAtMs < dueMs) wrong(`pushed ${when} too early, at ${iso(pushedAtMs)}`)
+    if (dueMs > (account.deletedMs ?? Number.POSITIVE_INFINITY) + SLACK_MS) {
+      wrong(`pushed ${when} though it was deleted`)
+    }
+    if (dueMs <= lastMs) wrong(`pushed ${when} out of order`)
+    if (!texts.has(text)) wrong(`pushed another item at ${when}`)
+    pushed.set(dueMs, occurrence)
+    lastMs = dueMs
+  }
+  for (const dueMs of dues) {
+    if (pushed.has(dueMs) || mayBeMissing(account, dueMs, occurrences)) continue
+    wrong(`missed ${iso(dueMs)}`)
+  }
+  const byHand = found.length - occurrences.length
+  if (byHand < runs.made || byHand > runs.made + runs.unknown) {
+    wrong(`was run by hand ${runs.made} times and found ${byHand} times`)
+  }
+  return violations
+}
+
+/** Whether the rule for what is missed explains it: the next one was pushed when this one was minutes old. */
+function mayBeMissing(
+  { input, deletedMs, paused }: Account,
+  dueMs: number,
+  occurrences: readonly (Found & { readonly dueMs: number })[],
+): boolean {
+  const isPaused = paused.some(
+    ({ fromMs, toMs }) => fromMs - MISSED_AFTER_MS - SLACK_MS <= dueMs && dueMs <= toMs + SLACK_MS,
+  )
+  // Resumed, it begins with what comes next.
+  if (input.missed === 'skip' && isPaused) return true
+  const next = occurrences.find((occurrence) => occurrence.dueMs > dueMs)
+  // What had not been pushed by then never is.
+  if (next === undefined && deletedMs !== undefined) return true
+  if (input.missed === 'all') return false
+  // With `skip` the rest may be missing up to the end; with `one` the last is pushed for it.
+  if (next === undefined) return input.missed === 'skip'
+  const missedBeforeMs = next.pushedAtMs - MISSED_AFTER_MS
+  const isOld = dueMs < missedBeforeMs
+  return input.missed === 'skip' ? isOld : isOld && next.dueMs < missedBeforeMs
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString().slice(11, 19)
