@@ -9,6 +9,8 @@ const MINUTE_MS = 60_000
 export const START_MS = Date.UTC(2030, 2, 30, 22)
 /** Schedules are due for so long, and the rest is for what is late. */
 const DUE_FOR_MS = 180 * MINUTE_MS
+/** The last call begins within an hour, and a pause takes up to 40 minutes. */
+export const TOUCHED_UNTIL_MS = START_MS + 120 * MINUTE_MS
 export const CALM_FROM_MS = START_MS + 240 * MINUTE_MS
 export const END_MS = START_MS + 300 * MINUTE_MS
 
@@ -75,7 +77,7 @@ const calendar = [
 
 function drawSchedule(random: Random, queue: string, name: string): Planned {
   const times = random.chance(0.5)
-    ? { everySeconds: random.pick([10, 45, 60, 61, 300, 1_800]) }
+    ? { everySeconds: random.pick([15, 45, 60, 61, 300, 1_800]) }
     : random.pick(calendar)
   const startsAtMs = START_MS + random.between(-5, 20) * MINUTE_MS + random.integer(60) * SECOND_MS
   const input: ScheduleInput = {

@@ -1,6 +1,6 @@
 import { decodeItem } from '../../../lambdas/engine/core/entry.ts'
 import { numbersOf } from '../../../lambdas/engine/core/ranges.ts'
-import { stretchesOf, unsettledIn } from '../../../lambdas/engine/core/record.ts'
+import { type QueueRecord, stretchesOf, unsettledIn } from '../../../lambdas/engine/core/record.ts'
 import { definitionOf } from '../../../lambdas/engine/core/schedule.ts'
 // Loaded before the time begins: what is loaded later would come at some real time.
 import 'croner'
@@ -22,7 +22,15 @@ import { createVirtualTime } from '../../../testing/simulated/virtual-time.ts'
 import { faultyNetwork } from '../inbox-simulation/faulty-network.ts'
 import type { Account } from './ledger.ts'
 import { harsh } from './network.ts'
-import { CALM_FROM_MS, END_MS, type Plan, type Planned, START_MS, textOf } from './plan.ts'
+import {
+  CALM_FROM_MS,
+  END_MS,
+  type Plan,
+  type Planned,
+  START_MS,
+  TOUCHED_UNTIL_MS,
+  textOf,
+} from './plan.ts'
 
 const NAMES = { tableName: 'simulated', bucketName: 'simulated' }
 const MINUTE_MS = 60_000
@@ -196,6 +204,7 @@ export class World {
     const { queue, name, input, touch } = account
     if (touch === 'nothing') return
     for (let times = random.between(1, 4); times > 0; times -= 1) {
+      if (this.#nowMs() > TOUCHED_UNTIL_MS) return
       await this.#time.sleep(random.between(1, 60) * MINUTE_MS)
       if (touch === 'puts') {
         const text = random.chance(0.3) ? input.text : textOf(random, name, times)
@@ -250,13 +259,24 @@ export class World {
     }
   }
 
+  /** What is acknowledged was locked before the look: nothing goes unseen that came meanwhile. */
   async #take(queue: string): Promise<void> {
+    // Now and then only, so that queues with little room are full for a while.
+    const takes = this.#random.chance(0.5)
+    const popped = takes
+      ? await this.#well.pop(queue, { count: 100, requireAck: true, ttlSeconds: 300 })
+      : undefined
+    await this.#look(queue)
+    if (popped?.kind !== 'items' || popped.lock === undefined) return
+    await this.#well.acknowledge(queue, { lockId: popped.lock.id })
+  }
+
+  async #look(queue: string): Promise<void> {
     const record = await readRecord(this.#looker, queue)
-    if (record === undefined) return
-    for (const [priority, lane] of record.lanes) {
+    for (const [priority, lane] of record?.lanes ?? []) {
       const ranges = unsettledIn(lane)
       const stretches = stretchesOf(priority, ranges)
-      const read = await this.#looker.items.read(record, stretches, READ_BYTES)
+      const read = await this.#looker.items.read(record as QueueRecord, stretches, READ_BYTES)
       if (read.kind === 'missing') continue
       const numbers = [...numbersOf(ranges)]
       for (const [index, entry] of read.entries.entries()) {
@@ -266,17 +286,6 @@ export class World {
         this.#seen.add(id)
         this.#found(queue, entry, sequence)
       }
-    }
-    // Now and then only, so that queues with little room are full for a while.
-    if (this.#random.chance(0.5)) return
-    // What came since the look is left for the next.
-    let count = [...record.lanes.values()].reduce((sum, lane) => {
-      return sum + unsettledIn(lane).reduce((items, { from, to }) => items + to - from, 0)
-    }, 0)
-    while (count > 0) {
-      const popped = await this.#well.pop(queue, { count: Math.min(100, count) })
-      if (popped.kind !== 'items') return
-      count -= popped.items.length
     }
   }
 
