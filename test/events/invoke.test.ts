@@ -63,7 +63,7 @@ describe('npm run invoke', () => {
     const cases = [
       [
         ['Pusch', event('push')],
-        /^Cannot run Pusch because the stack has no such function; it has Push, /,
+        /^Cannot run Pusch because the stack has no such function; it has Wake, Push, /,
       ],
       [
         ['Push', 'events/nothing.json'],
