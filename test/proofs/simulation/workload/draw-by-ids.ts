@@ -14,7 +14,11 @@ export function drawByIds(
   const from =
     drawn === 'redriveByIds' && !isDeadLetterQueue(queue) ? deadLetterQueueOf(queue) : queue
   const ids = knowledge.someIds(random, from)
-  if (ids.length === 0) return drawPop(draw, queue, 'pop')
+  if (ids.length === 0) {
+    // Dead letters have ids that no push told.
+    if (drawn === 'redriveByIds') return { verb: 'browse', queue: from, request: { limit: 20 } }
+    return drawPop(draw, queue, 'pop')
+  }
   switch (drawn) {
     case 'cancel':
       return { verb: 'cancel', queue, request: ids }
