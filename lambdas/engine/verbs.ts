@@ -82,6 +82,9 @@ export type PoppedItem = DeadLetter & {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
+  /** Of an item that was pushed for later: its id while it was scheduled, and when it was due. */
+  readonly scheduledId?: string
+  readonly dueMs?: number
 }
 
 /** `waitedMs`: if it was to wait, and there was nothing at first, for how long it did. 0: too many others do. */
@@ -126,6 +129,10 @@ export type QueueState = {
   readonly lockedCount: number
   /** Items on their way to the dead-letter queue. */
   readonly deadCount: number
+  /** Items whose time has not come, or that have found no room since. */
+  readonly scheduledCount: number
+  /** When the first of them is due: in the past, if the queue has no room for it. */
+  readonly nextDueMs?: number
   /** There where the record itself tells, or it was asked for; absent too where nothing waits. */
   readonly oldestPushedAtMs?: number
   readonly lanes: readonly LaneState[]
@@ -165,7 +172,7 @@ export type QueueSummary = {
   readonly detail?: {
     readonly lockedCount: number
     readonly deadCount: number
-    /** Items whose time has not come: none, as long as nothing can be scheduled. */
+    /** Items whose time has not come, or that have found no room since. */
     readonly scheduledCount: number
     /** Those that hold items. */
     readonly lanes: readonly { readonly priority: number; readonly count: number }[]

@@ -54,12 +54,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // What every verb is made of, then what several verbs share, then the verbs.
   'lambdas/engine/operations/attempts': operationsOn(),
   'lambdas/engine/operations/lanes': operationsOn('attempts'),
+  'lambdas/engine/operations/later': operationsOn('attempts', 'lanes'),
   'lambdas/engine/operations/moving': operationsOn('attempts', 'lanes'),
   'lambdas/engine/operations/looking': operationsOn('attempts'),
-  'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'moving'),
-  'lambdas/engine/operations/popping': operationsOn('attempts'),
-  'lambdas/engine/operations/settling': operationsOn('attempts', 'moving'),
-  'lambdas/engine/operations/sweeping': operationsOn('attempts', 'lanes', 'moving', 'looking'),
+  'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'later', 'moving'),
+  'lambdas/engine/operations/popping': operationsOn('attempts', 'later'),
+  'lambdas/engine/operations/settling': operationsOn('attempts', 'later', 'moving'),
+  'lambdas/engine/operations/sweeping': operationsOn('attempts', 'lanes', 'later', 'moving', 'looking'),
   'lambdas/engine/operations/configuring': operationsOn('attempts'),
   'lambdas/engine': ['lambdas/rate', 'lambdas/foundation'],
 

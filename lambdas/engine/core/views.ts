@@ -54,12 +54,15 @@ export function detailOf(record: QueueRecord | undefined, nowMs: number) {
     lockedCount += countOf(lockedNow(record as QueueRecord, priority, visible, nowMs))
     deadCount += countOf(lane.dead)
   }
-  return { lockedCount, deadCount, scheduledCount: 0, lanes }
+  return { lockedCount, deadCount, scheduledCount: record?.scheduled.items ?? 0, lanes }
 }
 
 /** Changes whenever anything in the record does, claims and acknowledgements included. */
-export const etagOf = (record: QueueRecord): string =>
-  `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
+export function etagOf(record: QueueRecord): string {
+  const { born, version, appends, claims, scheduled } = record
+  const counts = [born, version, appends, claims, doneLocks(record)]
+  return `"${[...counts, ...(scheduled.changes > 0 ? [scheduled.changes] : [])].join('.')}"`
+}
 
 /** What is told of one priority. */
 export type LaneState = {

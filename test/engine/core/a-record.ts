@@ -3,6 +3,7 @@ import { defaultConfiguration } from '../../../lambdas/engine/core/configuration
 import { encodeItem, entryBytes } from '../../../lambdas/engine/core/entry.ts'
 import { ROOM_UNLIMITED } from '../../../lambdas/engine/core/limits.ts'
 import { noneMoved } from '../../../lambdas/engine/core/notes.ts'
+import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
 import { type Range, type Ranges, subtract, take } from '../../../lambdas/engine/core/ranges.ts'
 import {
   freeIn,
@@ -47,6 +48,7 @@ export function aRecord(
     moved: noneMoved,
     sequence: undefined,
     timed: false,
+    scheduled: noneScheduled,
     tailBytes: 0,
     appends: 3,
     claims: 2,

@@ -4,6 +4,7 @@ import { pushedAtMsOf } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import { countOf } from '../../core/ranges.ts'
 import { isLive, itemsIn, lanesInOrder, type QueueRecord } from '../../core/record.ts'
+import { earliestDue } from '../../core/scheduled.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import { etagOf, laneView, lockedNow, oldestInTails, visibleIn } from '../../core/views.ts'
 import type { InspectRequest, QueueState } from '../../verbs.ts'
@@ -37,6 +38,8 @@ export async function inspect(
     count: visible.reduce((sum, ranges) => sum + countOf(ranges), 0),
     lockedCount,
     deadCount: lanes.reduce((sum, [, lane]) => sum + countOf(lane.dead), 0),
+    scheduledCount: record.scheduled.items,
+    ...nextDue(record),
     ...(oldestPushedAtMs !== undefined && { oldestPushedAtMs }),
     lanes: lanes.map(([, lane]) => laneView(record, lane)),
     locks: [...record.locks.values()]
@@ -52,12 +55,18 @@ export async function inspect(
   }
 }
 
+function nextDue({ scheduled }: QueueRecord): { nextDueMs?: number } {
+  const due = earliestDue(scheduled)
+  return due === undefined ? {} : { nextDueMs: 1_000 * due }
+}
+
 const stateOfNothing = (queue: string, configuration: Configuration): QueueState => ({
   queue,
   version: 0,
   count: 0,
   lockedCount: 0,
   deadCount: 0,
+  scheduledCount: 0,
   lanes: [],
   locks: [],
   configuration,

@@ -24,6 +24,7 @@ import { changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDry, leaveDryQuietly } from '../attempts/leave-dry.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { decideClaim } from './claim.ts'
+import { joiningBefore } from './join-first.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 
 /** Lost races, each a round trip and a pause; far more than 64 contenders cost with the hold. */
@@ -55,11 +56,13 @@ export async function pop(
     holdsFrom: STARVING_FROM,
     limit,
   } as const
+  const joining = joiningBefore(engine)
   return attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
     const command = commandFor(engine, queue, request, checked, view.losses)
     if (record === undefined) return decideNoQueue(command)
     return (
+      joining(record, view.nowMs) ??
       decideClaim(engine, record, command, view, STARVING_FROM) ??
       decideFenced(engine, record, command, view)
     )

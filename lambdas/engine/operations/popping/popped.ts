@@ -1,4 +1,4 @@
-import { deadLetterOf, decodeItem } from '../../core/entry.ts'
+import { deadLetterOf, decodeItem, scheduledOf } from '../../core/entry.ts'
 import { itemId } from '../../core/keys.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../../core/record.ts'
 import type { PoppedItem } from '../../verbs.ts'
@@ -19,6 +19,7 @@ export function itemsOf(
         priority,
         pushedAtMs: item.pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + 1,
+        ...scheduledOf(item),
         ...deadLetterOf(item),
       })
     }

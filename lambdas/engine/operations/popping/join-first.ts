@@ -1,0 +1,26 @@
+import type { QueueRecord } from '../../core/record.ts'
+import { again, type Decision } from '../attempts/decision.ts'
+import type { Engine } from '../attempts/engine.ts'
+import { join, mayJoin } from '../later/join.ts'
+
+/**
+ * What is due by the clock of a pop joins its lanes before the pop chooses. What the queue has no room for waits, and
+ * the pop goes on. A record from memory will do: joining is a conditional write.
+ */
+export function joiningBefore(
+  engine: Engine,
+): (record: QueueRecord, nowMs: number) => Decision<never> | undefined {
+  let isStuck = false
+  return (record, nowMs) => {
+    if (isStuck || !mayJoin(record, nowMs)) return undefined
+    return {
+      kind: 'act',
+      isExtra: true,
+      async act() {
+        const joined = await join(engine, record, nowMs)
+        isStuck = joined.stuck
+        return again(joined.record)
+      },
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest'
+import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { openSimulated } from './stage.ts'
+import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
+
+// Items for later: in no pop before their time, in their lane from then on, once.
+
+const inSeconds = (text: string, delaySeconds: number, priority = 0): PushItem => ({
+  text: `"${text}"`,
+  delaySeconds,
+  priority,
+})
+
+const kindOf = async (queues: Queues, queue: string) => (await queues.pop(queue)).kind
+
+describe('An item for later', () => {
+  it('is in no pop until its second has begun, and then in the next.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding([inSeconds('a', 5)])
+    const dueMs = 1_000 * Math.ceil((stage.clock.nowMs() + 5_000) / 1_000)
+    expect(await kindOf(queues, queue)).toBe('empty')
+    stage.clock.pass(dueMs - stage.clock.nowMs() - 1)
+    expect(await kindOf(queues, queue)).toBe('empty')
+    expect(await kindOf(stage.engine(), queue)).toBe('empty')
+    stage.clock.pass(1)
+    const { items } = await popItems(queues, queue)
+    expect(items).toMatchObject([{ text: '"a"', dueMs, pushedAtMs: expect.any(Number) }])
+    expect(await kindOf(queues, queue)).toBe('empty')
+  })
+
+  it('has the id that its push answered as its scheduled id, once it is popped.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const { ids } = await push(queues, queue, [inSeconds('a', 5), ...named('b', 1)])
+    expect(ids[0]).toMatch(/^t-/)
+    expect(ids[1]).not.toMatch(/^t-/)
+    const pushedAtMs = stage.clock.nowMs()
+    stage.clock.pass(10_000)
+    const items = await drain(queues, queue)
+    expect(textsOf(items)).toEqual(['"b0"', '"a"'])
+    expect(items[1]).toMatchObject({ scheduledId: ids[0], pushedAtMs })
+  })
+
+  it('counts as scheduled, and not as waiting, and keeps an empty queue from being forgotten.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding([inSeconds('a', 3_600)])
+    expect(await queues.inspect(queue)).toMatchObject({ count: 0, scheduledCount: 1 })
+    stage.clock.pass(1_800_000)
+    await queues.returnExpiredLocks()
+    expect(await queues.inspect(queue)).toMatchObject({ count: 0, scheduledCount: 1 })
+    stage.clock.pass(1_800_001)
+    await queues.returnExpiredLocks()
+    expect(await queues.inspect(queue)).toMatchObject({ count: 1, scheduledCount: 0 })
+  })
+
+  it('is announced when the sweeper lets it join.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding([inSeconds('a', 60)])
+    await queues.pop(queue)
+    stage.announced.length = 0
+    stage.clock.pass(61_000)
+    await stage.engine().returnExpiredLocks()
+    expect(stage.announced).toEqual([`${queue}: items-available`])
+  })
+
+  it('whose time is past is pushed at once.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const deliverAtMs = stage.clock.nowMs() - 1
+    const { ids } = await push(queues, queue, [{ text: '1', deliverAtMs }, inSeconds('a', 0)])
+    expect(ids.every((id) => !id.startsWith('t-'))).toBe(true)
+    expect(textsOf((await popItems(queues, queue, { count: 2 })).items)).toEqual(['1', '"a"'])
+  })
+
+  it('joins behind what was pushed until then, before what is pushed after.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, [inSeconds('due', 2)])
+    await push(queues, queue, named('before', 1))
+    stage.clock.pass(3_000)
+    await queues.returnExpiredLocks()
+    await push(queues, queue, named('after', 1))
+    expect(textsOf(await drain(queues, queue))).toEqual(['"before0"', '"due"', '"after0"'])
+  })
+
+  it('of a better priority goes before what waits, also where a claim would pass it by.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, named('low', 5, 5))
+    await push(queues, queue, [inSeconds('high', 2, 1)])
+    const claim = { competing: true, requireAck: true } as const
+    expect(textsOf((await popItems(queues, queue, claim)).items)).toEqual(['"low0"'])
+    const other = stage.engine()
+    expect(textsOf((await popItems(other, queue, claim)).items)).toEqual(['"low1"'])
+    stage.clock.pass(3_000)
+    expect(textsOf((await popItems(other, queue, claim)).items)).toEqual(['"high"'])
+    expect(textsOf((await popItems(queues, queue, claim)).items)).toEqual(['"low2"'])
+  })
+})
+
+describe('Many items for later', () => {
+  it('come in the order of their times, and of their pushes where these are the same.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const wanted: string[][] = [[], [], []]
+    for (let n = 0; n < 90; n += 1) {
+      const group = n % 3
+      const text = bulky(`n${n}`, 100)
+      wanted[group]?.push(text)
+      await push(queues, queue, [{ text, delaySeconds: 100 + 10 * group }])
+    }
+    expect((await stage.store.rows()).some(({ pk }) => `${pk}`.startsWith(`t#${queue}#`))).toBe(
+      true,
+    )
+    expect(await queues.inspect(queue)).toMatchObject({ count: 0, scheduledCount: 90 })
+    stage.clock.pass(200_000)
+    expect(textsOf(await drain(queues, queue))).toEqual(wanted.flat())
+    expect(await queues.inspect(queue)).toMatchObject({ count: 0, scheduledCount: 0 })
+    expect((await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith('t#'))).toEqual([])
+    expect(stage.background).toEqual([])
+  })
+
+  it('go by reference in a bulk, and have their ids.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const items = Array.from({ length: 1_000 }, (_, n) => ({
+      text: bulky(`n${n}`, 100),
+      delaySeconds: 50,
+      priority: n % 2,
+    }))
+    const { ids } = await push(queues, queue, items)
+    expect(new Set(ids).size).toBe(1_000)
+    stage.clock.pass(51_000)
+    const popped = await drain(queues, queue)
+    expect(popped).toHaveLength(1_000)
+    const texts = new Map(items.map(({ text }, n) => [ids[n], text]))
+    for (const { scheduledId, text } of popped) expect(texts.get(scheduledId)).toBe(text)
+  })
+
+  it('wait while the queue is full, and join as far as there is room.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 30 })
+    for (let n = 0; n < 40; n += 1) {
+      await push(queues, queue, [{ text: bulky(`n${n}`, 100), delaySeconds: 10 }])
+    }
+    const bulk = Array.from({ length: 100 }, (_, n) => ({
+      text: bulky(`b${n}`, 100),
+      delaySeconds: 20,
+    }))
+    await push(queues, queue, bulk)
+    stage.clock.pass(30_000)
+    await queues.returnExpiredLocks()
+    expect(await queues.inspect(queue)).toMatchObject({ count: 30, scheduledCount: 110 })
+    const popped = await drain(queues, queue, 7)
+    expect(popped.map(({ text }) => text.slice(1, 4).replace(':', ''))).toEqual([
+      ...Array.from({ length: 40 }, (_, n) => `n${n}`),
+      ...Array.from({ length: 100 }, (_, n) => `b${n}`),
+    ])
+  })
+})
+
+describe('With an Idempotency-Key', () => {
+  const items: PushItem[] = [
+    inSeconds('a', 5),
+    ...named('b', 2),
+    inSeconds('c', 7, 3),
+    ...Array.from({ length: 30 }, (_, n) => ({ text: bulky(`d${n}`, 100), delaySeconds: 9 })),
+  ]
+
+  it('a repeated push answers the same ids, by its note and by its receipt, and changes nothing.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const first = await queues.push(queue, { items, idempotencyKey: 'k' })
+    expect(await queues.push(queue, { items, idempotencyKey: 'k' })).toEqual({
+      ids: first.ids,
+      repeated: true,
+    })
+    stage.clock.pass(2_000)
+    await push(queues, queue, [{ text: bulky('x', 900) }])
+    await push(queues, queue, [{ text: bulky('y', 900) }])
+    expect((await stage.rows(queue, 'i')).length).toBe(1)
+    stage.clock.pass(20_000)
+    expect(await stage.engine().push(queue, { items, idempotencyKey: 'k' })).toEqual({
+      ids: first.ids,
+      repeated: true,
+    })
+    const popped = await drain(queues, queue)
+    expect(popped).toHaveLength(items.length + 2)
+    const ids = popped.map(({ scheduledId, id }) => scheduledId ?? id)
+    expect(first.ids.every((id) => ids.includes(id))).toBe(true)
+  })
+
+  it('and another time for an item is another push.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.push(queue, { items: [inSeconds('a', 5)], idempotencyKey: 'k' })
+    const other = queues.push(queue, { items: [inSeconds('a', 6)], idempotencyKey: 'k' })
+    await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  })
+})
+
+describe('A push refuses', () => {
+  it.each([
+    [{ delaySeconds: 1, deliverAtMs: 1 }, 'deliver_at'],
+    [{ delaySeconds: -1 }, 'delay_seconds'],
+    [{ delaySeconds: 157_766_401 }, 'delay_seconds'],
+    [{ delaySeconds: Number.NaN }, 'delay_seconds'],
+    [{ deliverAtMs: 1e15 }, 'deliver_at'],
+  ])('a time such as %o, and names the field.', async (times, field) => {
+    const stage = openSimulated()
+    const pushed = push(stage.engine(), stage.queue(), [{ text: '1', ...times }])
+    await expect(pushed).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field })
+  })
+})
