@@ -64,6 +64,10 @@ export type PushBody =
       readonly item: unknown
       /** 0 is served first. Default 0. */
       readonly priority?: number
+      /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
+      readonly delay_seconds?: number
+      /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
+      readonly deliver_at?: number
     }
   | {
       /** All of them are pushed, or none. */
@@ -72,6 +76,10 @@ export type PushBody =
         readonly item: unknown
         /** 0 is served first. Default 0. */
         readonly priority?: number
+        /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
+        readonly delay_seconds?: number
+        /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
+        readonly deliver_at?: number
       }[]
     }
 
@@ -124,6 +132,10 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
+        /** Of an item for later: its id until it was due. */
+        readonly scheduled_id?: string
+        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+        readonly due_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -151,6 +163,10 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
+        /** Of an item for later: its id until it was due. */
+        readonly scheduled_id?: string
+        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+        readonly due_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -185,6 +201,10 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
+        /** Of an item for later: its id until it was due. */
+        readonly scheduled_id?: string
+        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+        readonly due_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -314,6 +334,10 @@ export type InspectAnswer = {
   readonly locked_count: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly dead_count: number
+  /** Items for later; not in `count`. */
+  readonly scheduled_count: number
+  /** When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it. Epoch seconds with a fraction. */
+  readonly next_due_at?: number
   readonly oldest_pushed_at?: number | null
   readonly priorities: readonly {
     /** 0 is served first. */
@@ -420,6 +444,10 @@ export type BrowseAnswer = {
     readonly pushed_at: number
     /** 1 the first time. */
     readonly deliveries: number
+    /** Of an item for later: its id until it was due. */
+    readonly scheduled_id?: string
+    /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+    readonly due_at?: number
     /** Why it was dead-lettered. */
     readonly reason?: string
     /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -427,6 +455,38 @@ export type BrowseAnswer = {
     /** How often it had been delivered when it was dead-lettered. */
     readonly prior_deliveries?: number
     readonly state: 'ready' | 'locked'
+  }[]
+  /** For the next page; absent on the last. */
+  readonly cursor?: string
+}
+
+export type ScheduledParameters = {
+  /** How many at most. Default 20. */
+  readonly limit?: number
+  /** Goes on where an earlier page ended. */
+  readonly cursor?: string
+  /** Only what is due from this time on: epoch seconds. */
+  readonly from?: number
+  /** Only what is due up to this time: epoch seconds. */
+  readonly to?: number
+}
+
+/** Items for later, in the order of time. */
+export type ScheduledAnswer = {
+  /** The items’ own JSON, byte for byte. */
+  readonly items: readonly unknown[]
+  /** How many items. */
+  readonly count: number
+  /** `details[i]` belongs to `items[i]`. */
+  readonly details: readonly {
+    /** As its push answered it. */
+    readonly id: string
+    /** 0 is served first. */
+    readonly priority: number
+    /** When it was pushed. Epoch seconds with a fraction. */
+    readonly pushed_at: number
+    /** When it joins its queue. Epoch seconds with a fraction. */
+    readonly due_at: number
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string

@@ -127,6 +127,7 @@ export type {
   AsyncOptions,
   CallOptions,
   ExtendedLock,
+  ItemOptions,
   Json,
   KeyOptions,
   MatchOptions,
@@ -135,6 +136,7 @@ export type {
   PushItem,
   PushOptions,
   Queue,
+  ScheduledOptions,
   SettleOptions,
 } from './queue.ts'
 export type {
@@ -175,5 +177,7 @@ export type {
   QueueLimit,
   QueueState,
   QueueSummary,
+  ScheduledItem,
+  ScheduledPage,
 } from './views.ts'
 export type { LingerOptions }

@@ -28,7 +28,7 @@ export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
 
 const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
-const push: Second<'push'> = { priority: 0, ...pushMany }
+const push: Second<'push'> = { priority: 0, delaySeconds: 0, deliverAt: 0, ...pushMany }
 const pop: First<'pop'> = {
   count: 0,
   requireAck: 0,
@@ -44,6 +44,7 @@ const pop: First<'pop'> = {
 const deadLetter: Second<'deadLetter'> = { reason: 0, ...settle }
 const inspect: First<'inspect'> = { consistent: 0, oldest: 0, ...call }
 const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, ...call }
+const scheduled: First<'scheduled'> = { limit: 0, cursor: 0, from: 0, to: 0, ...call }
 const purge: First<'purge'> = { priority: 0, ...call }
 const redrive: First<'redrive'> = { limit: 0, ...call }
 
@@ -59,6 +60,7 @@ export const optionNames = {
   deadLetter,
   inspect,
   peek,
+  scheduled,
   configuration: call,
   purge,
   redrive,

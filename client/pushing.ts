@@ -1,6 +1,7 @@
 // Pushes as HTTP calls: each by itself, or as many together as linger.
 
 import {
+  DELAY_SECONDS_MAX,
   ITEM_BYTES_MAX,
   ITEMS_PER_PUSH_MAX,
   PRIORITY_MAX,
@@ -15,7 +16,7 @@ import type { PushAnswer } from './api-types.ts'
 import { delay } from './delay.ts'
 import { PushPopError } from './errors.ts'
 import { optionNames } from './option-names.ts'
-import type { AsyncOptions, CallOptions, KeyOptions, Queue } from './queue.ts'
+import type { AsyncOptions, CallOptions, ItemOptions, KeyOptions, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { textOf } from './raw-json.ts'
 import { aborted, type Send } from './transport.ts'
@@ -23,7 +24,7 @@ import { aborted, type Send } from './transport.ts'
 type PushCall = {
   /** As one item, or as a list, which may hold one. */
   readonly verb: 'push' | 'pushMany'
-  readonly items: readonly { readonly item: unknown; readonly priority?: number | undefined }[]
+  readonly items: readonly (ItemOptions & { readonly item: unknown })[]
   readonly options: KeyOptions & AsyncOptions & CallOptions
 }
 
@@ -46,7 +47,8 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
   return {
     async push(item, options = {}) {
       checkOptions(options, optionNames.push)
-      const items = [{ item, priority: options.priority }]
+      const { priority, delaySeconds, deliverAt } = options
+      const items = [{ item, priority, delaySeconds, deliverAt }]
       const call = { verb: 'push', items, options } as const
       const { ids, isReplay, inInbox } = await pusher.push(path, call)
       if (inInbox !== undefined) return { messageId: inInbox.messageId }
@@ -104,9 +106,13 @@ function asText({ verb, items, options }: PushCall): TextCall {
   return { verb, texts: items.map(pushText), idempotent, key, respondAsync }
 }
 
-function pushText({ item, priority }: PushCall['items'][number]): string {
-  const rest = priority === undefined ? '' : `,"priority":${JSON.stringify(priority)}`
-  return `{"item":${textOf(item)}${rest}}`
+function pushText({ item, ...options }: PushCall['items'][number]): string {
+  const { priority, delaySeconds: delay_seconds, deliverAt } = options
+  const deliver_at = deliverAt === undefined ? undefined : Number(deliverAt) / 1_000
+  const fields = Object.entries({ priority, delay_seconds, deliver_at })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `,"${name}":${JSON.stringify(value)}`)
+  return `{"item":${textOf(item)}${fields.join('')}}`
 }
 
 /** One request for all of these calls. */
@@ -160,8 +166,13 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
     texts.length <= ITEMS_PER_PUSH_MAX &&
     bytes < PUSH_BYTES_MAX &&
     sizes.every((size) => size <= ITEM_BYTES_MAX) &&
-    items.every(({ priority = 0 }) => isPriority(priority))
+    items.every((item) => isPriority(item.priority ?? 0) && isTime(item))
   return { items: texts.length, bytes, alone: key !== undefined || respondAsync || !isFit }
+}
+
+function isTime({ delaySeconds, deliverAt }: ItemOptions): boolean {
+  if (delaySeconds === undefined) return deliverAt === undefined || Number(deliverAt) >= 0
+  return deliverAt === undefined && delaySeconds >= 0 && delaySeconds <= DELAY_SECONDS_MAX
 }
 
 const isPriority = (priority: unknown): boolean =>

@@ -14,6 +14,7 @@ import type {
   PurgeAnswer,
   RedriveAnswer,
   ReleaseAnswer,
+  ScheduledAnswer,
   UnconfigureAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
@@ -28,6 +29,7 @@ import {
   pageOf,
   poppedOf,
   resultsOf,
+  scheduledOf,
   stateOf,
 } from './views.ts'
 import { type Asked, waitForItems } from './wait-for-items.ts'
@@ -125,6 +127,13 @@ export function queueCalls<T>(
     async peek({ priority, limit, cursor, ...options } = {}) {
       const { body, text } = await get('peek', '/items', { priority, limit, cursor }, options)
       return pageOf<T>(body as BrowseAnswer, text)
+    },
+    async scheduled({ limit, cursor, from, to, ...options } = {}) {
+      const seconds = (time: Date | number | undefined) =>
+        time === undefined ? undefined : Math.round(Number(time) / 1_000)
+      const query = { limit, cursor, from: seconds(from), to: seconds(to) }
+      const { body, text } = await get('scheduled', '/scheduled', query, options)
+      return scheduledOf<T>(body as ScheduledAnswer, text)
     },
     async configuration(options = {}) {
       const { body, etag } = await get('configuration', '/config', {}, options)

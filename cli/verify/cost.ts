@@ -40,6 +40,7 @@ const unitsOf: Readonly<Record<Operation, Units>> = {
   configureRatePatterns: { write: 1, read: 1 },
   inspect: looks,
   browse: looks,
+  scheduled: looks,
   configuration: looks,
   list: looks,
   rateState: looks,

@@ -6,18 +6,20 @@ import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
+import type { LaterVerbs } from './later-verbs.ts'
 
 // What callers of the engine ask for, and what they get.
 
 export type * from './applying-verbs.ts'
 export type * from './configuring-verbs.ts'
+export type * from './later-verbs.ts'
 export type { LaneState, PopRequest, PushItem, PushRequest, TransactItem }
 
 /**
  * The engine's verbs. Expected outcomes are values; what a caller must act on is a `QueueError`
  * with a code from `foundation/errors.ts`; anything else that is thrown is a bug of ours.
  */
-export interface Queues extends ConfiguringVerbs, ApplyingVerbs {
+export interface Queues extends ConfiguringVerbs, ApplyingVerbs, LaterVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
   /** Sends the pushes that linger, and resolves when all of them have their answers; it never rejects. */
   flush(): Promise<void>

@@ -8,6 +8,8 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
   count: state.count,
   locked_count: state.lockedCount,
   dead_count: state.deadCount,
+  scheduled_count: state.scheduledCount,
+  next_due_at: state.nextDueMs === undefined ? undefined : seconds(state.nextDueMs),
   ...oldestField(state),
   priorities: state.lanes.map((lane) => ({
     priority: lane.priority,

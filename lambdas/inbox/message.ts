@@ -58,5 +58,12 @@ export function messageOf(
   return { queue, body, deduplicationId, idempotencyKey }
 }
 
-const itemText = ({ text, priority = 0 }: PushRequest['items'][number]): string =>
-  priority === 0 ? `{"item":${text}}` : `{"item":${text},"priority":${priority}}`
+function itemText(item: PushRequest['items'][number]): string {
+  const { text, priority = 0, delaySeconds, deliverAtMs } = item
+  const rest = { priority: priority === 0 ? undefined : priority, delay_seconds: delaySeconds }
+  const times = { deliver_at: deliverAtMs === undefined ? undefined : deliverAtMs / 1_000 }
+  const fields = Object.entries({ ...rest, ...times })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `,"${name}":${value}`)
+  return `{"item":${text}${fields.join('')}}`
+}

@@ -60,7 +60,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'later', 'moving'),
   'lambdas/engine/operations/popping': operationsOn('attempts', 'later'),
   'lambdas/engine/operations/settling': operationsOn('attempts', 'later', 'moving'),
-  'lambdas/engine/operations/sweeping': operationsOn('attempts', 'lanes', 'later', 'moving', 'looking'),
+  'lambdas/engine/operations/sweeping': operationsOn(
+    'attempts',
+    'lanes',
+    'later',
+    'moving',
+    'looking',
+  ),
   'lambdas/engine/operations/configuring': operationsOn('attempts'),
   'lambdas/engine': ['lambdas/rate', 'lambdas/foundation'],
 

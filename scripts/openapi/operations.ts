@@ -13,6 +13,7 @@ import {
   listCall,
   queuePatternsCall,
 } from '../../lambdas/http/schemas/inspect.ts'
+import { scheduledCall } from '../../lambdas/http/schemas/later.ts'
 import {
   configureCall,
   configureQueuePatternsCall,
@@ -180,6 +181,15 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     call: browseCall,
     answer: answers.page,
     errors: [...queue, ...segments, 'INVALID_PRIORITY'],
+  },
+  scheduled: {
+    tag: 'Inspection',
+    summary: 'Items for later, in the order of time',
+    description:
+      'What was pushed with `delay_seconds` or `deliver_at` and has not joined its queue yet.',
+    call: scheduledCall,
+    answer: answers.scheduledPage,
+    errors: [...queue, ...segments],
   },
   configuration: {
     tag: 'Inspection',

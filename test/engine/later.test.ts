@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
+import { freezeAtUpdate, timedOut } from './wire.ts'
 
 // Items for later: in no pop before their time, in their lane from then on, once.
 
@@ -211,5 +212,173 @@ describe('A push refuses', () => {
     const stage = openSimulated()
     const pushed = push(stage.engine(), stage.queue(), [{ text: '1', ...times }])
     await expect(pushed).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field })
+  })
+})
+
+describe('The list of what is scheduled', () => {
+  it('is in the order of time, page by page, over the record, rows and batches.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const pushed: { id: string | undefined; text: string; delaySeconds: number }[] = []
+    for (let n = 0; n < 60; n += 1) {
+      const one = { text: bulky(`n${n}`, 80), delaySeconds: 100 + ((n * 37) % 11) }
+      pushed.push({ ...one, id: (await push(queues, queue, [one])).ids[0] })
+    }
+    const bulk = Array.from({ length: 40 }, (_, n) => ({
+      text: bulky(`b${n}`, 80),
+      delaySeconds: 105,
+    }))
+    const { ids } = await push(queues, queue, bulk)
+    pushed.push(...bulk.map((item, n) => ({ ...item, id: ids[n] })))
+    const listed: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await queues.scheduled(queue, { limit: 7, ...(cursor && { cursor }) })
+      for (const { id, text, dueMs } of page.items) {
+        const one = pushed.find((other) => other.id === id)
+        expect(one?.text).toBe(text)
+        expect(dueMs).toBe(stage.clock.nowMs() + 1_000 * (one?.delaySeconds ?? 0))
+        listed.push(id)
+      }
+      ;({ cursor } = page)
+    } while (cursor !== undefined)
+    const wanted = pushed.toSorted((a, b) => a.delaySeconds - b.delaySeconds).map(({ id }) => id)
+    expect(listed).toEqual(wanted)
+    const second = stage.clock.nowMs() + 105_000
+    const { items } = await queues.scheduled(queue, { limit: 100, fromMs: second, toMs: second })
+    expect(items.map(({ id }) => id)).toEqual(
+      pushed.filter(({ delaySeconds }) => delaySeconds === 105).map(({ id }) => id),
+    )
+  })
+})
+
+describe('A purge', () => {
+  it('without a priority empties what is scheduled as well, in rows and batches too.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    for (let n = 0; n < 30; n += 1) {
+      await push(queues, queue, [{ text: bulky(`n${n}`, 100), delaySeconds: 10 + n }])
+    }
+    await push(
+      queues,
+      queue,
+      Array.from({ length: 50 }, (_, n) => inSeconds(`b${n}`, 20)),
+    )
+    await push(queues, queue, named('now', 2))
+    expect(await queues.purge(queue, { priority: 0 })).toEqual({ itemsPurged: 2 })
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 80 })
+    expect(await queues.purge(queue)).toEqual({ itemsPurged: 80 })
+    await push(queues, queue, [inSeconds('after', 5)])
+    stage.clock.pass(100_000)
+    expect(textsOf(await drain(queues, queue))).toEqual(['"after"'])
+    const rows = await stage.store.rows()
+    expect(rows.filter(({ pk }) => /^[tb]#/.test(`${pk}`))).toEqual([])
+  })
+})
+
+describe('Whoever joins what is due', () => {
+  const scheduledRows = async (queues: Queues, queue: string, count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      await push(queues, queue, [{ text: bulky(`n${n}`, 300), delaySeconds: 10 }])
+    }
+  }
+  const namesOf = (items: readonly { text: string }[]) =>
+    items.map(({ text }) => text.slice(1, text.indexOf(':')))
+
+  it('may die after the write that joins, before the rows are gone: nothing comes twice.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await scheduledRows(queues, queue, 20)
+    stage.clock.pass(11_000)
+    const dying = stage.engine({
+      before: ({ name }) => (name === 'BatchWriteCommand' ? new Promise(() => {}) : undefined),
+    })
+    void dying.returnExpiredLocks()
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0, count: 20 })
+    expect((await stage.store.rows()).some(({ pk }) => `${pk}`.startsWith('t#'))).toBe(true)
+    await scheduledRows(queues, queue, 1)
+    stage.clock.pass(60_000)
+    const popped = await drain(stage.engine(), queue)
+    expect(namesOf(popped)).toEqual([...Array.from({ length: 20 }, (_, n) => `n${n}`), 'n0'])
+  })
+
+  it('and was frozen while another did, changes nothing.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await scheduledRows(queues, queue, 9)
+    stage.clock.pass(11_000)
+    const frozen = freezeAtUpdate()
+    const late = stage.engine(frozen)
+    const popping = late.pop(queue, { count: 100 })
+    await frozen.reached
+    expect(namesOf(await drain(queues, queue))).toHaveLength(9)
+    frozen.thaw()
+    expect((await popping).kind).toBe('empty')
+  })
+
+  it('and lost the answer, goes by the record.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await scheduledRows(queues, queue, 9)
+    stage.clock.pass(11_000)
+    let updates = 0
+    const unlucky = stage.engine({
+      after({ name }) {
+        if (name === 'UpdateCommand' && ++updates === 1) throw timedOut()
+      },
+    })
+    expect(namesOf((await popItems(unlucky, queue, { count: 100 })).items)).toHaveLength(9)
+    expect(await kindOf(queues, queue)).toBe('empty')
+  })
+})
+
+describe('A push for later whose answer is lost', () => {
+  it('is found where it is.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, named('a', 1))
+    const unlucky = stage.engine({
+      after({ name }) {
+        if (name === 'UpdateCommand') throw timedOut()
+      },
+    })
+    const { ids } = await push(unlucky, queue, [inSeconds('b', 5)])
+    expect(ids[0]).toMatch(/^t-/)
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 1 })
+  })
+})
+
+describe('In other ways to push', () => {
+  it('items for later linger with others.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine({ linger: { waitMs: 5 } }), stage.queue()]
+    const pushes = Array.from({ length: 10 }, (_, n) =>
+      push(queues, queue, [n % 2 === 0 ? inSeconds(`a${n}`, 5) : { text: `"a${n}"` }]),
+    )
+    const ids = (await Promise.all(pushes)).flatMap((pushed) => pushed.ids)
+    expect(ids.filter((id) => id.startsWith('t-'))).toHaveLength(5)
+    stage.clock.pass(10_000)
+    expect(textsOf(await drain(queues, queue)).sort()).toEqual(
+      Array.from({ length: 10 }, (_, n) => `"a${n}"`),
+    )
+  })
+
+  it('they come with a transaction of the caller, or not at all.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const entry = await queues.pushTransactItem(queue, inSeconds('a', 5))
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0 })
+    const { TransactWriteCommand } = await import('@aws-sdk/lib-dynamodb')
+    const send = (TransactItems: never) =>
+      stage.store.dynamodb.send(new TransactWriteCommand({ TransactItems }) as never)
+    await send([entry] as never)
+    await queues.transact(queue, [inSeconds('b', 6), inSeconds('c', 0)], (entries) =>
+      send(entries as never),
+    )
+    expect(await queues.inspect(queue)).toMatchObject({ count: 1, scheduledCount: 2 })
+    stage.clock.pass(10_000)
+    await stage.engine().returnExpiredLocks()
+    expect(textsOf(await drain(queues, queue))).toEqual(['"c"', '"a"', '"b"'])
   })
 })

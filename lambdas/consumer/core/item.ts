@@ -8,6 +8,9 @@ export type Item<T = unknown> = {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
+  /** Of an item that was pushed for later: its id until it was due, and when that was. */
+  readonly scheduledId?: string
+  readonly dueMs?: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
   /** When it came to the dead-letter queue, and how often it had been delivered before that. */

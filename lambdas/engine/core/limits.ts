@@ -157,8 +157,6 @@ export const TOKENS_MAX = 256
 /** Tokens that one update forgets: eight bytes of expression each, of 4 KB. */
 export const TOKENS_PER_UPDATE = 200
 
-/** Five years: what `delay_seconds` and `deliver_at` may say. */
-export const DELAY_SECONDS_MAX = 157_766_400
 /**
  * Pairs of time and priority that one push may schedule items for: its entries must fit beside each other into the
  * record, for all of them come in one write.

@@ -67,10 +67,14 @@ export const itemTexts = (items: readonly PoppedItem[]): string =>
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
 export function detailFields(item: PoppedItem): string {
-  const { id, priority, pushedAtMs, deliveries, ...deadLetter } = item
+  const { id, priority, pushedAtMs, deliveries, scheduledId, dueMs, ...deadLetter } = item
   const { reason, deadLetteredAtMs, priorDeliveries } = deadLetter
   const pushedAt = secondsText(pushedAtMs)
-  const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
+  const always = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
+  const fields =
+    scheduledId === undefined || dueMs === undefined
+      ? always
+      : `${always},"scheduled_id":"${scheduledId}","due_at":${secondsText(dueMs)}`
   if (reason === undefined) return fields
   const why = `${fields},"reason":${JSON.stringify(reason)}`
   if (deadLetteredAtMs === undefined) return why

@@ -35,8 +35,18 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
   }),
 })
 
-type Item = { readonly item: unknown; readonly priority?: number | undefined }
+type Item = {
+  readonly item: unknown
+  readonly priority?: number | undefined
+  readonly delay_seconds?: number | undefined
+  readonly deliver_at?: number | undefined
+}
 
 /** The item is its text. */
-export const itemOf = ({ item, priority }: Item): PushItem =>
-  present({ text: item as string, priority })
+export const itemOf = ({ item, priority, delay_seconds, deliver_at }: Item): PushItem =>
+  present({
+    text: item as string,
+    priority,
+    delaySeconds: delay_seconds,
+    deliverAtMs: deliver_at === undefined ? undefined : Math.round(1_000 * deliver_at),
+  })

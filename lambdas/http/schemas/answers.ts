@@ -33,6 +33,8 @@ const detailEntries = {
   priority: count('0 is served first.'),
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
+  scheduled_id: v.optional(described(v.string(), 'Of an item for later: its id until it was due.')),
+  due_at: v.optional(time('When it was due, if it was pushed for later.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
   dead_lettered_at: v.optional(
     time('When it came to this dead-letter queue; absent where an older version moved it.'),
@@ -136,6 +138,12 @@ export const queueState = v.strictObject({
   count: count('Items stored and not settled, locked ones included.'),
   locked_count: count('Items in live locks.'),
   dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
+  scheduled_count: count('Items for later; not in `count`.'),
+  next_due_at: v.optional(
+    time(
+      'When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it.',
+    ),
+  ),
   oldest_pushed_at: v.optional(
     v.nullable(
       time(
@@ -162,6 +170,23 @@ export const page = v.strictObject({
   count: count('How many items.'),
   details: v.array(
     v.strictObject({ ...detailEntries, state: v.picklist(['ready', 'locked'] as const) }),
+  ),
+  cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
+})
+
+export const scheduledPage = v.strictObject({
+  items,
+  count: count('How many items.'),
+  details: described(
+    v.array(
+      v.strictObject({
+        id: described(v.string(), 'As its push answered it.'),
+        priority: count('0 is served first.'),
+        pushed_at: time('When it was pushed.'),
+        due_at: time('When it joins its queue.'),
+      }),
+    ),
+    '`details[i]` belongs to `items[i]`.',
   ),
   cursor: v.optional(described(v.string(), 'For the next page; absent on the last.')),
 })

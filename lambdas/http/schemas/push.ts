@@ -3,11 +3,12 @@ import { ITEMS_PER_PUSH_MAX } from '../../engine/core/limits.ts'
 import { PUSH_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { described, list, object, priority } from './fields.ts'
+import { laterFields } from './later.ts'
 
 /** Kept as its text: nothing here looks into it, so anything may be in it. */
 const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
 
-const one = object({ item: item(), priority: v.optional(priority()) })
+const one = object({ item: item(), priority: v.optional(priority()), ...laterFields() })
 
 const many = object({
   items: described(

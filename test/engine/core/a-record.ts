@@ -3,7 +3,6 @@ import { defaultConfiguration } from '../../../lambdas/engine/core/configuration
 import { encodeItem, entryBytes } from '../../../lambdas/engine/core/entry.ts'
 import { ROOM_UNLIMITED } from '../../../lambdas/engine/core/limits.ts'
 import { noneMoved } from '../../../lambdas/engine/core/notes.ts'
-import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
 import { type Range, type Ranges, subtract, take } from '../../../lambdas/engine/core/ranges.ts'
 import {
   freeIn,
@@ -14,6 +13,7 @@ import {
   type QueueRecord,
   type Stretch,
 } from '../../../lambdas/engine/core/record.ts'
+import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
 
 /** Records for tests of decisions: by hand, and at random. */
 
