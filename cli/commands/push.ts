@@ -1,4 +1,5 @@
-import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { DELAY_SECONDS_MAX, PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
@@ -25,6 +26,7 @@ export const push = command({
     file: text('F', 'read lines from F; - is stdin'),
     text: flag('each argument or line is a text, not JSON'),
     priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
+    delay: integer('S', 0, DELAY_SECONDS_MAX, 'seconds until the items join the queue'),
     async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
@@ -53,7 +55,10 @@ export const push = command({
       target: await target(),
       queue,
       source: lines.name,
-      items: itemsOf(lines.lines(), asItem, given.priority),
+      items: itemsOf(lines.lines(), asItem, {
+        priority: given.priority,
+        delaySeconds: given.delay,
+      }),
       bytes: lines.bytes,
       progress: progressBarOn(io.stderr, 'Pushing'),
       interrupt,
@@ -80,12 +85,11 @@ async function* linesOf(words: readonly string[]): AsyncGenerator<Line> {
 async function* itemsOf(
   lines: AsyncIterable<Line>,
   asItem: (line: Line) => string,
-  priority: number | undefined,
+  options: Pick<LineItem, 'priority' | 'delaySeconds'>,
 ): AsyncGenerator<LineItem> {
   for await (const line of lines) {
     const { number, offset } = line
-    const item = { text: asItem(line), line: number, offset }
-    yield priority === undefined ? item : { ...item, priority }
+    yield present({ text: asItem(line), line: number, offset, ...options })
   }
 }
 

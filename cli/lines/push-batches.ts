@@ -49,7 +49,9 @@ export async function pushBatches(run: PushRun): Promise<Account> {
     for await (const batch of batchesOf(run.items, run.idleMs)) {
       if (interrupt.aborted) break
       const idempotencyKey = run.keyOf(batch, index)
-      const items: PushItem[] = batch.items.map(({ text, priority }) => present({ text, priority }))
+      const items: PushItem[] = batch.items.map(({ text, priority, delaySeconds }) =>
+        present({ text, priority, delaySeconds }),
+      )
       const request = present({
         items,
         idempotencyKey,

@@ -31,7 +31,7 @@ export function openHttpTarget(
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
     push(queue, { items, idempotencyKey, respondAsync }) {
-      const entries = items.map(({ text, priority }) => ({ item: rawJson(text), priority }))
+      const entries = items.map(({ text, ...options }) => ({ item: rawJson(text), ...options }))
       return queueOf(queue).pushMany(entries, { idempotencyKey, respondAsync })
     },
     // Not with the signal: the service does not notice that we hang up, and would pop for nobody.

@@ -1,4 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { createEngine } from '../../lambdas/engine/create-engine.ts'
+import {
+  cancelScheduled,
+  rescheduled,
+} from '../../lambdas/engine/operations/later/cancel-scheduled.ts'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
@@ -380,5 +385,88 @@ describe('In other ways to push', () => {
     stage.clock.pass(10_000)
     await stage.engine().returnExpiredLocks()
     expect(textsOf(await drain(queues, queue))).toEqual(['"c"', '"a"', '"b"'])
+  })
+})
+
+describe('The timer of a queue', () => {
+  it('is not put off past what is scheduled while the sweeper decides.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, [inSeconds('a', 10), inSeconds('z', 3_600)])
+    stage.clock.pass(10_000)
+    await popItems(queues, queue)
+    const frozen = freezeAtUpdate()
+    const sweeping = stage.engine(frozen).returnExpiredLocks()
+    await frozen.reached
+    await push(queues, queue, [inSeconds('b', 60)])
+    frozen.thaw()
+    await sweeping
+    expect((await stage.record(queue)).checkAtMs).toBeLessThanOrEqual(stage.clock.nowMs() + 60_000)
+    stage.clock.pass(61_000)
+    await stage.engine().returnExpiredLocks()
+    expect(await queues.inspect(queue)).toMatchObject({ count: 1, scheduledCount: 1 })
+  })
+
+  it('is due again while there is more to join than one visit joined.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    for (let n = 0; n < 150; n += 1) {
+      await push(queues, queue, [{ text: bulky(`n${n}`, 280), delaySeconds: 10 + n }])
+    }
+    stage.clock.pass(5_000)
+    for (let second = 0; second < 200; second += 1) {
+      stage.clock.pass(1_000)
+      await queues.returnExpiredLocks()
+    }
+    expect(await queues.inspect(queue)).toMatchObject({ count: 150, scheduledCount: 0 })
+  })
+})
+
+describe('Scheduled items, by their ids,', () => {
+  const mixed = async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const { tableName, bucketName, dynamodb, s3 } = stage.store
+    const ports = { dynamodb: dynamodb as never, s3: s3 as never }
+    const engine = createEngine({ tableName, bucketName, ...ports, clock: stage.clock })
+    const ids: string[] = []
+    for (let n = 0; n < 22; n += 1) {
+      const item = { text: bulky(`n${n}`, 250), delaySeconds: 10 + (n % 3) }
+      ids.push(...(await push(queues, queue, [item])).ids)
+    }
+    const bulk = Array.from({ length: 20 }, (_, n) => inSeconds(`b${n}${'x'.repeat(90)}`, 10))
+    ids.push(...(await push(queues, queue, bulk)).ids)
+    return { stage, queues, queue, engine, ids }
+  }
+
+  it('can be cancelled, in the record, in rows and in batches, and are in no pop then.', async () => {
+    const { stage, queues, queue, engine, ids } = await mixed()
+    const some = ids.filter((_, n) => n % 3 === 0)
+    expect([...(await cancelScheduled(engine, queue, some))]).toEqual(some)
+    expect(await cancelScheduled(engine, queue, some)).toEqual(new Set())
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: ids.length - some.length })
+    stage.clock.pass(20_000)
+    const popped = await drain(queues, queue)
+    const left = new Set(ids.filter((id) => !some.includes(id)))
+    expect(new Set(popped.map(({ scheduledId }) => scheduledId))).toEqual(left)
+    expect(await cancelScheduled(engine, queue, ids)).toEqual(new Set())
+    await queues.housekeep(queue)
+    expect((await stage.store.rows()).filter(({ pk }) => /^t#/.test(`${pk}`))).toEqual([])
+  })
+
+  it('can have another time and priority, and have other ids then.', async () => {
+    const { stage, queues, queue, engine, ids } = await mixed()
+    const some = ids.filter((_, n) => n % 3 === 0)
+    const dueMs = stage.clock.nowMs() + 5_000
+    const newIds = await rescheduled(engine, queue, some, { dueMs, priority: 7 })
+    expect([...newIds.keys()]).toEqual(some)
+    stage.clock.pass(5_000)
+    const popped = await drain(queues, queue)
+    expect(popped.map(({ scheduledId }) => scheduledId)).toEqual([...newIds.values()])
+    expect(popped.every((item) => item.priority === 7 && item.dueMs === dueMs)).toBe(true)
+    const back = await rescheduled(engine, queue, ids, { dueMs: 0 })
+    expect(back.size).toBe(ids.length - some.length)
+    stage.clock.pass(1_000)
+    expect(await drain(queues, queue)).toHaveLength(back.size)
   })
 })

@@ -107,6 +107,20 @@ export class Account {
     }
   }
 
+  knows(id: string): boolean {
+    return this.#byId.has(id)
+  }
+
+  rescheduled(newIds: ReadonlyMap<string, string>, dueMs: number): void {
+    this.#note(`moved to ${dueMs % 10_000_000}: ${[...newIds].join(' ')}`)
+    for (const [id, newId] of newIds) {
+      const text = this.#byId.get(id) as string
+      const fate = this.#fates.get(text) as Fate
+      this.#byId.set(newId, text)
+      this.#fates.set(text, { ...fate, id: newId, earliestMs: dueMs })
+    }
+  }
+
   cancelled(ids: readonly string[]): void {
     this.#note(`cancelled ${ids.join()}`)
     for (const id of ids) {

@@ -1,5 +1,8 @@
 import { createEngine } from '../../../lambdas/engine/create-engine.ts'
-import { cancelScheduled } from '../../../lambdas/engine/operations/later/cancel-scheduled.ts'
+import {
+  cancelScheduled,
+  rescheduled,
+} from '../../../lambdas/engine/operations/later/cancel-scheduled.ts'
 import { createQueues, type PushItem, type Queues } from '../../../lambdas/engine/queues.ts'
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
 import { seeded } from '../../../testing/random.ts'
@@ -187,12 +190,19 @@ export async function runSeed(seed: number): Promise<SeedResult> {
         ids.push(...page.items.map(({ id }) => id))
         ;({ cursor } = page)
       } while (cursor !== undefined)
+      const moved = ids.filter((id) => account.knows(id) && random() < 0.1)
+      const dueMs = nowMs() + pick(60_000) - 5_000
+      const isBusy = (error: unknown) => {
+        if (error instanceof QueueError && error.code === 'BUSY') return new Map<string, string>()
+        throw error
+      }
+      const newIds = await rescheduled(engine, queue, moved, { dueMs }).catch(isBusy)
+      account.rescheduled(newIds, dueMs)
       const some = ids.filter(() => random() < 0.1)
       if (some.length === 0) continue
-      const cancelled = await cancelScheduled(engine, queue, some).catch((error: unknown) => {
-        if (error instanceof QueueError && error.code === 'BUSY') return new Set<string>()
-        throw error
-      })
+      const cancelled = await cancelScheduled(engine, queue, some).catch((error: unknown) =>
+        isBusy(error).keys(),
+      )
       account.cancelled([...cancelled])
     }
   }
