@@ -38,24 +38,21 @@ const items = (count: number, delaySeconds?: number): PushItem[] =>
 const oneByOne = (all: readonly PushItem[]): PushItem[][] => all.map((item) => [item])
 
 describe('An item for later costs', () => {
-  it('alone at most five write units more than one for now.', async () => {
+  it('alone at most six write units more than one for now, with the sweeper’s visit.', async () => {
     const more = (await unitsOf([items(1, 50)])) - (await unitsOf([items(1)]))
-    console.log('alone', more)
-    expect(more).toBeLessThanOrEqual(5)
+    expect(more).toBeLessThanOrEqual(6)
   })
 
   it('at fifty for one second at most two write units more, from one producer and from eight.', async () => {
     for (const producers of [1, 8]) {
       const [later, now] = [oneByOne(items(50, 50)), oneByOne(items(50))]
       const more = (await unitsOf(later, { producers })) - (await unitsOf(now, { producers }))
-      console.log('50 a tick', producers, more / 50)
       expect(more / 50).toBeLessThanOrEqual(2)
     }
   })
 
   it('in a bulk of a thousand for one time at most 0.3 write units more.', async () => {
     const more = (await unitsOf([items(1_000, 50)])) - (await unitsOf([items(1_000)]))
-    console.log('bulk', more / 1_000)
     expect(more / 1_000).toBeLessThanOrEqual(0.3)
   })
 })
@@ -79,10 +76,8 @@ describe('A queue with very many items for later', () => {
     await queues.returnExpiredLocks()
     expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 60_020 })
     expect((await stage.record(queue)).scheduled.entries).toEqual([])
-    console.log('record', bytes, await stage.recordBytes(queue))
     expect((await stage.recordBytes(queue)) - bytes).toBeLessThan(100)
     const units = await measure()
-    console.log('units', without, units)
     expect(units / without).toBeLessThanOrEqual(1.05)
   })
 })

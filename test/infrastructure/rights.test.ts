@@ -30,7 +30,7 @@ const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects,
 
 const rights: Readonly<Record<string, readonly string[]>> = {
   Push: [...moveItems, ...sendTo('Inbox')],
-  Pop: [...readItems, ...changeRecords, ...readObjects],
+  Pop: moveItems,
   Settle: moveItems,
   Inspect: [
     ...readItems,

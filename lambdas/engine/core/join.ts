@@ -6,6 +6,7 @@ import {
   encodeScheduled,
   indexesLeft,
   isDue,
+  joinedSeal,
   joinedSecond,
   type Scheduled,
   type ScheduledEntry,
@@ -133,7 +134,8 @@ function dueCandidates(
     const candidate = { due: entry.due, place, entries: [entry] }
     if (!isDue(entry.due, nowMs)) continue
     // From a row that came before all that are left.
-    if (entry.due <= joinedSecond(scheduled)) takenBack.push({ ...candidate, seals: entry.seals })
+    const isEarlier = entry.due <= joinedSecond(scheduled) && entry.seals < joinedSeal(scheduled)
+    if (isEarlier) takenBack.push({ ...candidate, seals: entry.seals })
     else inRecord.push(candidate)
   }
   takenBack.sort((a, b) => a.seals - b.seals)

@@ -148,6 +148,9 @@ export const scheduledBytes = (scheduled: string): number =>
 export const joinedSecond = ({ joinedTo }: Scheduled): number =>
   Number(joinedTo?.split('#')[0] ?? 0)
 
+/** The seal that wrote it: what was pushed after that comes after all its entries. */
+export const joinedSeal = ({ joinedTo }: Scheduled): number => Number(joinedTo?.split('#')[1] ?? 0)
+
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
 /** When the first of them is due, in the record or in rows. */

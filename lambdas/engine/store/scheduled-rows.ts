@@ -75,14 +75,14 @@ export async function scheduledRows(
   return { rows: rows.map(rowOf), more: next !== undefined }
 }
 
-/** The rows of one second in which an entry may be that was pushed when so many seals were known of. */
+/** The rows of one second that these seals wrote, the first and the last of them included. */
 export async function rowsOfSeals(
   dynamo: Dynamo,
   partition: string,
   due: number,
-  seals: readonly number[],
+  [first, last]: readonly [number, number],
 ): Promise<ScheduledRow[]> {
-  if (seals.length === 0) return []
-  const keys = seals.map((seal) => ({ pk: partition, sk: scheduledSortKey(due, seal) }))
-  return (await dynamo.getMany(keys, true)).map(rowOf)
+  if (last < first) return []
+  const [from, to] = [scheduledSortKey(due, first), scheduledSortKey(due, last)]
+  return (await scheduledRows(dynamo, partition, { from, to, limit: last - first + 1 })).rows
 }

@@ -10,8 +10,10 @@ import { recordUpdate } from './record-update.ts'
 
 /** Adds to what is scheduled: by a record that need not be the last. */
 export function schedule(update: Expression, later: Later, seen: QueueRecord): void {
-  const none = update.value([])
-  update.sets.push(`T=list_append(if_not_exists(T,${none}),${update.value(later.entries)})`)
+  // By a placeholder, for an update that is handed out has names in any case.
+  const [list, none] = [update.name('T'), update.value([])]
+  const entries = update.value(later.entries)
+  update.sets.push(`${list}=list_append(if_not_exists(${list},${none}),${entries})`)
   update.add('sc', later.items)
   update.add('tb', later.bytes)
   // It is being sealed.

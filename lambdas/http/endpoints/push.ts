@@ -1,5 +1,6 @@
 import { checkIdempotencyKey } from '../../engine/core/pop-request.ts'
 import { checkPush } from '../../engine/core/push-request.ts'
+import { isScheduledId } from '../../engine/core/scheduled.ts'
 import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { answer, ok } from '../answer.ts'
@@ -27,7 +28,10 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
     }
     const request = present({ items, idempotencyKey, receivedMs })
     const { ids, repeated } = await queues.push(queue, request)
-    if (!repeated) tally.count('ItemsPushed', items.length)
+    if (!repeated) {
+      tally.count('ItemsPushed', items.length)
+      tally.count('ItemsScheduled', ids.filter(isScheduledId).length)
+    }
     // A repeated push whose items are long gone has no ids any more; it happened anyway. A header tells
     // that it is one, because its body is that of the first answer.
     const headers = repeated ? { 'idempotency-replayed': 'true' } : {}

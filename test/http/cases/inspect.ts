@@ -41,6 +41,7 @@ export const inspectCases: Cases = {
       count: 3,
       locked_count: 1,
       dead_count: 0,
+      scheduled_count: 0,
       oldest_pushed_at: details[0].pushed_at,
       priorities: [
         {

@@ -24,10 +24,9 @@ export async function findScheduled(
   const { scheduled } = record
   const place = placeIn(scheduled.entries, wanted)
   if (place !== -1) return { place }
-  const seals: number[] = []
   const last = Math.min(scheduled.seals, wanted.seals + SEALS_MAX)
-  for (let seal = wanted.seals + 1; seal <= last; seal += 1) seals.push(seal)
-  const rows = await rowsOfSeals(engine.dynamo, partitionOf(record), wanted.due, seals)
+  const partition = partitionOf(record)
+  const rows = await rowsOfSeals(engine.dynamo, partition, wanted.due, [wanted.seals + 1, last])
   for (const row of rows) {
     if (scheduled.joinedTo !== undefined && row.sk <= scheduled.joinedTo) continue
     const at = placeIn(row.entries, wanted)

@@ -2,7 +2,6 @@ import { type FoundRows, type JoiningRow, nextDueAfter } from '../../core/join.t
 import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { scheduledBytes } from '../../core/scheduled.ts'
-import { partitionOf } from '../../store/scheduled-rows.ts'
 import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
@@ -25,16 +24,9 @@ export async function takeBack(
     const none = one.value([])
     one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(row.entries)})`)
   })
-  const { tableName } = engine.dynamo
-  const Key = { pk: partitionOf(record), sk: row.sk }
-  await engine.dynamo.transact({
-    TransactItems: [
-      { Update: { TableName: tableName, Key: recordKey(queue), ...update } },
-      { Delete: { TableName: tableName, Key } },
-    ],
-  })
-  // Done or not, by us or not: what counts is what is there now.
-  return readRecord(engine, queue)
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  // Done or not, by us or not: what counts is what is there now. The row itself goes with those that have joined.
+  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
 }
 
 /** No row is due: the record says so from now on. */

@@ -149,12 +149,10 @@ async function write(
   const transacted = await engine.dynamo.transact({
     TransactItems: [
       { Update: { TableName, Key: recordKey(queue), ...update } },
-      ...rows.map((row) =>
-        row.entries.length === 0
-          ? { Delete: { TableName, Key: { pk: partition, sk: row.sk } } }
-          : { Put: { TableName, Item: storedRow(partition, row) } },
-      ),
-      ...newRows.map((row) => ({ Put: { TableName, Item: storedRow(partition, row) } })),
+      // One that is empty stays until its second: then it joins, with nothing in it.
+      ...[...rows, ...newRows].map((row) => ({
+        Put: { TableName, Item: storedRow(partition, row) },
+      })),
     ],
   })
   if (transacted.kind === 'unknown') throw outcomeUnknown(queue, transacted.cause)
