@@ -8,6 +8,8 @@ export type Row = {
   readonly bar?: Bound
   readonly aim?: Bound
   readonly pass?: boolean
+  /** What it was measured of: rows that have one are shown as a matrix. */
+  readonly column?: string
   /** Where it belongs in the chart, if it does. */
   readonly point?: Point
 }
@@ -27,7 +29,7 @@ export const atMost = (limit: number): Bound => ({ atMost: limit })
 export const reaches = (value: number, bound: Bound): boolean =>
   'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost
 
-type Options = { readonly aim?: Bound; readonly point?: Point }
+type Options = { readonly aim?: Bound; readonly column?: string; readonly point?: Point }
 
 /** Rows of one scenario: `bar` makes one that can fail, `info` one that cannot, aim or not. */
 export function rowsOf(name: string) {

@@ -80,26 +80,7 @@ export type Configuration = View<ConfigurationAnswer> & {
 export type ConfigurationChange = CamelCased<ConfigureBody>
 
 /** One priority. Its items are numbered from 0 in the order of pushes. */
-export type LaneState = {
-  readonly priority: number
-  readonly count: number
-  readonly headSegment: number
-  readonly tailSegment: number
-  /** The longest stretch of whole segments in the middle that lies in S3, if any does. */
-  readonly headOffloadedSegment?: number
-  readonly tailOffloadedSegment?: number
-  readonly epoch: string
-  readonly segmentSize: number
-  /** The lowest number not settled, and the lowest never handed out. */
-  readonly head: number
-  readonly frontier: number
-  /** The numbers from here on are in the queue's record, or a reference to them is. */
-  readonly sealed: number
-  /** The number that the next item gets. */
-  readonly end: number
-  /** Where the numbers from head to end lie, 200 stretches at most; what the record does not know is left out. */
-  readonly stored: LaneAnswer['stored']
-}
+export type LaneState = View<Omit<LaneAnswer, 'end'>> & Pick<LaneAnswer, 'end'>
 
 type LaneAnswer = InspectAnswer['priorities'][number]
 

@@ -3,7 +3,7 @@
 
 import { load } from './packages.ts'
 import { type Addresses, AT_ONCE, countdown, type OnItem, type Peer } from './peer.ts'
-import { commitsOf, databaseUrl } from './postgres.ts'
+import { commitsOf, databaseUrl, vacuum } from './postgres.ts'
 
 type Payload = { readonly tenant: string; readonly text: string }
 type Runner = { stop(): Promise<void> }
@@ -12,7 +12,7 @@ type Utils = {
   migrate(): Promise<void>
   addJob(task: string, payload: Payload): Promise<unknown>
   addJobs(
-    jobs: readonly { identifier: string; payload: Payload; queueName?: string }[],
+    jobs: readonly { identifier: string; payload: Payload; queueName?: string; runAt?: Date }[],
   ): Promise<unknown>
   release(): Promise<void>
 }
@@ -21,6 +21,8 @@ type GraphileWorker = {
   run(options: Options): Promise<Runner>
   Logger: new (factory: () => () => void) => object
 }
+
+const AN_HOUR_MS = 3_600_000
 
 export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
   const connectionString = databaseUrl(postgres)
@@ -56,11 +58,17 @@ export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
     return all.durationsMs
   }
 
-  const specOf = (task: string, tenant: string, text: string) => ({
-    identifier: task,
-    payload: { tenant, text },
-    queueName: tenant,
-  })
+  /** It orders by the time alone, which jobs of one call share: these come due one after another. */
+  let dueMs = 0
+  const specOf = (task: string, tenant: string, text: string) => {
+    dueMs = Math.max(dueMs + 1, Date.now() - AN_HOUR_MS)
+    return {
+      identifier: task,
+      payload: { tenant, text },
+      queueName: tenant,
+      runAt: new Date(dueMs),
+    }
+  }
   const inBatches = (size: number) => ({ localQueue: { size }, completeJobBatchDelay: 0 })
 
   return {
@@ -80,13 +88,15 @@ export async function graphileWorker({ postgres }: Addresses): Promise<Peer> {
       await utils.addJobs(texts.map((text) => specOf('tenants', tenant, text)))
     },
     async drainTenants(_tenants, items, onItem) {
-      // A worker that finds every tenant at work sleeps for its poll interval; two seconds unless set.
-      await work('tenants', items, [AT_ONCE, { pollInterval: 100 }], onItem)
+      // A worker that looks for a job locks all tenants that are free. One that looks meanwhile finds none, and
+      // sleeps for its poll interval: two seconds, unless set. Waiting workers have that, these do not.
+      await work('tenants', items, [AT_ONCE, { pollInterval: 10 }], onItem)
     },
     async wait() {
       const runner = await start('tenants', AT_ONCE, {}, () => {})
       return () => runner.stop()
     },
+    tidy: () => vacuum(connectionString),
     requests: () => commitsOf(connectionString),
     stop: () => utils.release(),
   }

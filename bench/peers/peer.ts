@@ -15,10 +15,15 @@ export type Peer = {
   drainTenants(tenants: readonly string[], items: number, onItem: OnItem): Promise<void>
   /** Has consumers wait for items of every tenant, until it is ended. */
   wait(tenants: readonly string[]): Promise<() => Promise<void>>
+  /** Nobody waits for it: what the server does by itself every minute or so, and we do not run that long. */
+  tidy?(): Promise<void>
   /** Requests that reached its server so far. */
   requests(): Promise<number>
   stop(): Promise<void>
 }
+
+/** What is measured with one queue and single items alone. */
+export type SinglePeer = Pick<Peer, 'push' | 'drain' | 'tidy' | 'stop'>
 
 /** How many tenants are served at once, where the peer lets us choose. */
 export const AT_ONCE = 32

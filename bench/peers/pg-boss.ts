@@ -3,7 +3,7 @@
 
 import { load } from './packages.ts'
 import { type Addresses, AT_ONCE, countdown, type OnItem, type Peer } from './peer.ts'
-import { commitsOf, databaseUrl } from './postgres.ts'
+import { commitsOf, databaseUrl, vacuum } from './postgres.ts'
 
 type Job = {
   readonly id: string
@@ -100,6 +100,7 @@ export async function pgBoss({ postgres }: Addresses): Promise<Peer> {
       await boss.work(TENANTS, { batchSize: AT_ONCE }, async () => {})
       return () => boss.offWork(TENANTS)
     },
+    tidy: () => vacuum(connectionString),
     requests: () => commitsOf(connectionString),
     stop: () => boss.stop({ graceful: false }),
   }

@@ -5,7 +5,7 @@ import { prices } from '../../lib/prices.ts'
 import type { Bench, Scenario } from '../bench.ts'
 import { openFixture } from '../fixture.ts'
 import { createItems } from '../items.ts'
-import { each, total } from '../metering/meter.ts'
+import { each, type Tally, total } from '../metering/meter.ts'
 import { invocationDollars, storeDollars, writeUnitsWorth } from '../prices.ts'
 import { atMost, rowsOf } from '../rows.ts'
 
@@ -25,32 +25,38 @@ export const inbox: Scenario = {
     const { bar, info } = rowsOf(this.title)
     const full = await measure(bench, PER_BATCH, bench.count(10_000))
     const alone = await measure(bench, 1, bench.count(2_000))
-    const { applied, housekeeping } = full
-    const store = storeDollars(applied) + storeDollars(housekeeping)
     return [
-      bar('full batches: WRU a message', applied.writeUnits, atMost(0.45)),
+      bar('full batches: WRU a message', full.applied.writeUnits, atMost(0.45)),
       bar('alone: WRU a message', alone.applied.writeUnits, atMost(2.6)),
-      info('full batches: requests a message', applied.requests),
+      info('full batches: requests a message', full.applied.requests),
       info('alone: requests a message', alone.applied.requests),
-      info('full batches: RRU a message', applied.readUnits),
+      info('full batches: RRU a message', full.applied.readUnits),
       info('alone: RRU a message', alone.applied.readUnits),
-      info('housekeeping: worth of WRU a message', writeUnitsWorth(housekeeping)),
-      info('full batches: $ a million, from SQS on', million * (store + delivery(PER_BATCH))),
+      // Ten messages of 200 bytes are a batch, and batches stay where they were born.
       info(
-        'alone: $ a million, from SQS on',
-        million * (storeDollars(alone.applied) + delivery(1)),
+        'full batches: housekeeping, worth of WRU a message',
+        writeUnitsWorth(full.housekeeping),
       ),
+      info('alone: housekeeping, worth of WRU a message', writeUnitsWorth(alone.housekeeping)),
+      info('full batches: $ a million, from SQS on', dollars(full, PER_BATCH)),
+      info('alone: $ a million, from SQS on', dollars(alone, 1)),
       info('idle: $ a month', IDLE_POLLS_A_MONTH * prices.sqsFifoRequest),
     ]
   },
 }
+
+/** Of a million messages, until they are in the queue and it is tidy. */
+const dollars = ({ applied, housekeeping }: Measured, perBatch: number): number =>
+  million * (storeDollars(applied) + storeDollars(housekeeping) + delivery(perBatch))
 
 /** Each message is sent by itself; received, applied and deleted are as many as a batch has. */
 const delivery = (perBatch: number): number =>
   prices.sqsFifoRequest * (1 + 2 / perBatch) +
   invocationDollars(applyInboxSetting, RUN_MS) / perBatch
 
-async function measure(bench: Bench, perBatch: number, count: number) {
+type Measured = { readonly applied: Tally; readonly housekeeping: Tally }
+
+async function measure(bench: Bench, perBatch: number, count: number): Promise<Measured> {
   const { store, queues, housekeeper, housekeeping } = openFixture(bench)
   const queue = bench.queueName('inbox')
   const item = createItems(1)

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { type StoreEndpoints, startEmbedded } from '../../testing/embedded.ts'
 import { type Bench, type Scenario, tableName } from '../bench.ts'
 import { quantile } from '../load.ts'
-import { type Amounts, peers as known, type Measured, type Request } from '../peers/measure.ts'
+import { type Amounts, type Measured, peerNames, type Request } from '../peers/measure.ts'
 import { installPackages } from '../peers/packages.ts'
 import type { Addresses } from '../peers/peer.ts'
 import { findPrograms, type Programs, startServers } from '../peers/servers.ts'
@@ -49,7 +49,8 @@ async function measureAll(bench: Bench, programs: Programs): Promise<Turns> {
     singly: bench.count(1000),
     bulks: bench.count(100),
     tenants: bench.count(1000),
-    idleSeconds: bench.seconds(10),
+    // Two rounds of BullMQ's workers, which ask every 5 s.
+    idleSeconds: 10,
   }
   const directory = mkdtempSync(join(tmpdir(), 'pushpop-peers-stores-'))
   const servers = await startServers(programs)
@@ -72,7 +73,7 @@ async function measureAll(bench: Bench, programs: Programs): Promise<Turns> {
     }
     const measured = new Map<string, Measured[]>()
     for (let turn = 0; turn < (bench.quick ? 1 : TURNS); turn++) {
-      for (const name of Object.keys(known)) {
+      for (const name of peerNames) {
         bench.progress(`turn ${turn + 1}: ${name}`)
         const serverPid = serverPids[name]
         const request = { addresses, amounts, turn, ...(serverPid && { serverPid }) }
@@ -98,76 +99,59 @@ async function measureOne(name: string, request: Request): Promise<Measured> {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Measured
 }
 
-type Figure = (measured: Measured) => number
+type Figure = (measured: Measured) => number | undefined
 
+/** Not a number of a peer that is not measured in this way. */
 const median = (turns: Turns, name: string, figure: Figure): number =>
-  quantile((turns.get(name) ?? []).map(figure), 0.5)
+  quantile(
+    (turns.get(name) ?? []).map((measured) => figure(measured) ?? Number.NaN),
+    0.5,
+  )
+
+const pushSingly: Figure = ({ push }) => push.perSecond
+const popSingly: Figure = ({ take }) => take.perSecond
+const pushBulk: Figure = (measured) => measured.pushBulk?.perSecond
+const popBulk: Figure = ({ takeBulk }) => takeBulk?.perSecond
 
 function ratios(title: string, turns: Turns): Row[] {
   const { bar, info } = rowsOf(title)
-  const ours = (figure: Figure) => median(turns, 'PushPop', figure)
-  const ofPgBoss = (figure: Figure) => ours(figure) / median(turns, 'pg-boss', figure)
+  const of = (name: string, figure: Figure) => median(turns, name, figure)
+  const ofPgBoss = (name: string, figure: Figure) => of(name, figure) / of('pg-boss', figure)
+  const others = ['pg-boss', 'graphile-worker', 'BullMQ']
   const ofTheBest = (figure: Figure) =>
-    ours(figure) /
-    Math.max(...['pg-boss', 'graphile-worker', 'BullMQ'].map((name) => median(turns, name, figure)))
-  const inMemory = (figure: Figure) =>
-    median(turns, 'PushPop in memory', figure) / median(turns, 'pg-boss', figure)
+    of('PushPop', figure) / Math.max(...others.map((name) => of(name, figure)))
   const aim = { aim: atLeast(1.2) }
   return [
-    bar(
-      'push singly: times pg-boss',
-      ofPgBoss(({ push }) => push.perSecond),
-      atLeast(0.8),
-      aim,
-    ),
-    bar(
-      'pop singly: times pg-boss',
-      ofPgBoss(({ take }) => take.perSecond),
-      atLeast(1),
-      aim,
-    ),
-    bar(
-      'bulk of 100, push: times the best',
-      ofTheBest((m) => m.pushBulk.perSecond),
-      atLeast(1),
-      aim,
-    ),
-    bar(
-      'bulk of 100, pop: times the best',
-      ofTheBest((m) => m.takeBulk.perSecond),
-      atLeast(1),
-      aim,
-    ),
-    info(
-      'our store in memory, push singly: times pg-boss',
-      inMemory(({ push }) => push.perSecond),
-    ),
-    info(
-      'our store in memory, pop singly: times pg-boss',
-      inMemory(({ take }) => take.perSecond),
-    ),
+    bar('push singly: times pg-boss', ofPgBoss('PushPop', pushSingly), atLeast(0.8), aim),
+    bar('pop singly: times pg-boss', ofPgBoss('PushPop', popSingly), atLeast(1), aim),
+    bar('bulk of 100, push: times the best', ofTheBest(pushBulk), atLeast(1), aim),
+    bar('bulk of 100, pop: times the best', ofTheBest(popBulk), atLeast(1), aim),
+    ...['bare updates', 'PushPop in memory'].flatMap((name) => [
+      info(`${name}, push singly: times pg-boss`, ofPgBoss(name, pushSingly)),
+      info(`${name}, pop singly: times pg-boss`, ofPgBoss(name, popSingly)),
+    ]),
   ]
 }
 
 const shown: readonly (readonly [string, Figure])[] = [
-  ['push singly, items/s', ({ push }) => push.perSecond],
+  ['push singly, items/s', pushSingly],
   ['push singly: p50, ms', ({ push }) => push.p50Ms],
   ['push singly: p99, ms', ({ push }) => push.p99Ms],
-  ['take and settle singly, items/s', ({ take }) => take.perSecond],
+  ['take and settle singly, items/s', popSingly],
   ['take and settle singly: p50, ms', ({ take }) => take.p50Ms],
   ['take and settle singly: p99, ms', ({ take }) => take.p99Ms],
-  ['push 100 at once, items/s', ({ pushBulk }) => pushBulk.perSecond],
-  ['take and settle 100 at once, items/s', ({ takeBulk }) => takeBulk.perSecond],
-  ['1,000 tenants, push, items/s', ({ tenants }) => tenants.pushPerSecond],
-  ['1,000 tenants, take and settle, items/s', ({ tenants }) => tenants.takePerSecond],
-  ['1,000 idle tenants: requests/s', ({ idle }) => idle.requestsPerSecond],
-  ['1,000 idle tenants: CPU, ms/s', ({ idle }) => idle.cpuMsPerSecond],
-  ['1,000 idle tenants: memory of the client, MB', ({ idle }) => idle.megabytes],
+  ['push 100 at once, items/s', pushBulk],
+  ['take and settle 100 at once, items/s', popBulk],
+  ['many tenants, push, items/s', ({ tenants }) => tenants?.pushPerSecond],
+  ['many tenants, take and settle, items/s', ({ tenants }) => tenants?.takePerSecond],
+  ['many idle tenants: requests/s', ({ idle }) => idle?.requestsPerSecond],
+  ['many idle tenants: CPU, ms/s', ({ idle }) => idle?.cpuMsPerSecond],
+  ['many idle tenants: memory of the client, MB', ({ idle }) => idle?.megabytes],
 ]
 
 function figures(title: string, turns: Turns): Row[] {
   const { info } = rowsOf(title)
   return shown.flatMap(([metric, figure]) =>
-    [...turns.keys()].map((name) => info(`${name}: ${metric}`, median(turns, name, figure))),
+    [...turns.keys()].map((column) => info(metric, median(turns, column, figure), { column })),
   )
 }

@@ -372,7 +372,7 @@ const inTheWay = (cause: unknown): QueueError =>
     { cause },
   )
 
-const unavailable = (cause: unknown): QueueError =>
+export const unavailable = (cause: unknown): QueueError =>
   new QueueError('STORE_UNAVAILABLE', 'The store is busy or out of reach; try again in a moment', {
     cause,
   })

@@ -7,7 +7,7 @@ import { markOf } from '../../lambdas/engine/core/notes.ts'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
 import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
-import { freezeAt, freezeAtUpdate, timedOut } from './wire.ts'
+import { freezeAt, freezeAtUpdate, type Request, timedOut } from './wire.ts'
 
 const once = (stage: Stage, queue: string, items: readonly PushItem[], idempotencyKey = 'key') =>
   stage.engine().push(queue, { items, idempotencyKey })
@@ -93,6 +93,19 @@ describe('A push with an Idempotency-Key', () => {
     const second = await queues().push(queue, other)
     expect(second).not.toEqual(first)
     expect(await queues().push(queue, other)).toEqual({ ...second, repeated: true })
+  })
+
+  it('is told that the store is out of reach if the note in its way cannot become a receipt.', async () => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    const request = { items: named('a', 1), idempotencyKey: 'key' }
+    await stage.engine({ idempotencyTtlSeconds: 60 }).push(queue, request)
+    stage.clock.pass(61_000)
+    const losesPuts = ({ name }: Request) => {
+      if (name === 'PutCommand') throw timedOut()
+    }
+    const pushing = stage.engine({ after: losesPuts }).push(queue, request)
+    await expect(pushing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: undefined })
+    expect(await drain(stage.engine(), queue)).toHaveLength(1)
   })
 
   it('gets its first answer again when the queue is full by now, and a new one is refused.', async () => {

@@ -117,6 +117,50 @@ describe('Few more:', () => {
     ])
   })
 
+  it('a batch of 1,000 in S3 is read by one GET, however often it is popped, unless its parts are large.', async () => {
+    for (const [bytes, gets] of [
+      [50, 1],
+      [350, 5],
+      [1_500, 10],
+    ] as const) {
+      const { stage, queue, queues } = onSimulated()
+      const items = Array.from({ length: 1_000 }, (_, n) => ({ text: bulky(`n${n}`, bytes) }))
+      await push(queues, queue, items)
+      const popper = stage.engine()
+      const popped: string[] = []
+      const sent = await popper.wire.during(async () => {
+        for (let pop = 0; pop < 10; pop += 1) {
+          const { items: some } = await popItems(popper, queue, { count: 100 })
+          popped.push(...some.map(({ text }) => text))
+        }
+      })
+      expect(popped).toEqual(items.map(({ text }) => text))
+      expect(sent.filter((name) => name === 'GetObjectCommand')).toHaveLength(gets)
+    }
+  })
+
+  it.each(['one producer', 'many producers'])(
+    'a deep queue that bulk pushes of %s fill keeps four references in its record, and a short one does not seal.',
+    async (who) => {
+      const { stage, queue, queues } = onSimulated()
+      const [tails, sealed]: [number[], number[]] = [[], []]
+      for (let batch = 0; batch < 50; batch += 1) {
+        await push(
+          who === 'one producer' ? queues : stage.engine(),
+          queue,
+          Array.from({ length: 1_000 }, (_, n) => ({ text: bulky(`${batch} ${n}`, 20) })),
+        )
+        const lane = (await stage.record(queue)).lanes.get(0)
+        tails.push(lane?.tail.length ?? 0)
+        sealed.push(lane?.sealed ?? 0)
+      }
+      const deepFrom = sealed.findIndex((it) => it > 0)
+      expect(deepFrom).toBeGreaterThan(20)
+      expect(Math.max(...tails.slice(deepFrom))).toBeLessThan(6)
+      expect(await drain(stage.engine(), queue)).toHaveLength(50_000)
+    },
+  )
+
   it('a pop of 100 items of 25 KB reads each part of their batch once.', async () => {
     const { stage, queue, queues } = onSimulated()
     const items = Array.from({ length: 100 }, (_, n) => ({ text: bulky(`n${n}`, 25_000) }))

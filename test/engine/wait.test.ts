@@ -193,6 +193,20 @@ describe('A pop that waits', () => {
     expect(await place.in(waiting)).toMatchObject({ kind: 'empty', itemsAcknowledged: 1 })
   })
 
+  it('says what it has acknowledged if a limit that its queue got meanwhile refuses its last look.', async () => {
+    const place = new Place()
+    await place.pushTo(Q, 'a')
+    const acknowledge = await lockOn(place)
+    const waiting = wait(place.engine(), { requireAck: true, acknowledge, waitSeconds: 3 })
+    await place.pass(1_000)
+    const popLimit = { maxRequests: 1, windowMillis: 60_000 }
+    await place.in(place.queues.configure(Q, { popLimit }))
+    await place.in(place.queues.pop(Q))
+    const outcome = await place.in(waiting)
+    expect(outcome).toMatchObject({ kind: 'empty', itemsAcknowledged: 1 })
+    expect(outcome.waitedMs).toBeGreaterThan(2_900)
+  })
+
   it('and is sent again with its key gets the same items as soon as the first one has them.', async () => {
     const place = new Place()
     const request = { requireAck: true, idempotencyKey: 'k' }

@@ -221,7 +221,11 @@ describe('Under the rights of its function, the engine', () => {
     const { stage, queue } = onSimulated()
     const later = { delaySeconds: 5 }
     await as(stage, 'Manage').configure(queue, { capacity: 20 })
-    await push(as(stage, 'Push'), queue, large('a').map((item) => ({ ...item, ...later })))
+    await push(
+      as(stage, 'Push'),
+      queue,
+      large('a').map((item) => ({ ...item, ...later })),
+    )
     await pushOneByOne(
       as(stage, 'Push'),
       queue,

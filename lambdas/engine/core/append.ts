@@ -1,7 +1,8 @@
-import { entryBytes, isTimed, spanOf } from './entry.ts'
+import { entryBytes, isReference, isTimed, spanOf } from './entry.ts'
 import { itemId } from './keys.ts'
 import { type Later, scheduledBytesAllowed } from './later.ts'
 import {
+  BULK_TAIL_BYTES,
   LANES_MAX,
   LANES_PER_APPEND,
   LONE_TAIL_BYTES,
@@ -149,6 +150,22 @@ export function crossesSealLine(
 const stepOf = (tailBytes: number, stepBytes: number): number =>
   tailBytes < TAIL_SOFT_BYTES ? -1 : Math.floor((tailBytes - TAIL_SOFT_BYTES) / stepBytes)
 
+/** Whether this append carried a tail over the lower line of a queue that is deep, by bulk pushes. */
+const crossesBulkLine = (record: QueueRecord, bytes: number): boolean =>
+  record.tailBytes >= BULK_TAIL_BYTES &&
+  record.tailBytes - bytes < BULK_TAIL_BYTES &&
+  isDeepInBulk(record)
+
+/** Items are sealed that lie ahead of the tail, and the tail holds references alone. */
+export function isDeepInBulk({ lanes }: QueueRecord): boolean {
+  let isDeep = false
+  for (const { head, sealed, tail } of lanes.values()) {
+    if (!tail.every(isReference)) return false
+    isDeep ||= sealed > head
+  }
+  return isDeep
+}
+
 /** Between the two records lies one append, and no fenced write: its producer is alone. */
 export const isNext = (before: QueueRecord, after: QueueRecord): boolean =>
   after.born === before.born &&
@@ -165,7 +182,9 @@ export const sealsAfter = (
   limits: TailLimits,
   alone: boolean,
 ): boolean =>
-  alone ? record.tailBytes >= LONE_TAIL_BYTES : crossesSealLine(record.tailBytes, bytes, limits)
+  alone
+    ? record.tailBytes >= LONE_TAIL_BYTES
+    : crossesSealLine(record.tailBytes, bytes, limits) || crossesBulkLine(record, bytes)
 
 /** First sequence number that an append got in each lane, from the record right after it. */
 export function startsAfterAppend(append: Append, record: QueueRecord): Map<number, number> {

@@ -35,6 +35,11 @@ export const TAIL_SOFT_BYTES = 1_560
  */
 export const LONE_TAIL_BYTES = 1_770
 /**
+ * Both, where items are sealed that lie ahead and the tail holds nothing but references to batches: four of 1,000
+ * items each. They will be rows whenever it is sealed, and until then each pop of what lies ahead pays for them.
+ */
+export const BULK_TAIL_BYTES = 256
+/**
  * Appends are refused past the hard cap until someone has sealed: what bounds the record's size.
  * Past the soft cap, the append that crosses a further step seals too, should the first have died.
  * A seal takes two requests, in which a busy queue grows by 3 KB with 8 producers and 14 KB with 32:
@@ -145,6 +150,10 @@ export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
 export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
+/** What one GET brings of a batch: 1,000 ordinary items, which takes a millisecond more than 100 of them. */
+export const READ_AHEAD_BYTES = 64 * 1024
+/** The same of all batches, as far as nobody has asked for it yet. */
+export const REMEMBERED_AHEAD_BYTES_MAX = 1024 * 1024
 /**
  * Tokens of used transaction entries (8 bytes each). From `TOKENS_KEPT_MAX` on, making an entry forgets
  * all but `TOKENS_KEPT_MIN`: an entry that was handed out stays good while as many others are used. Many

@@ -1,6 +1,7 @@
-import type { Append } from './append.ts'
+import { type Append, isDeepInBulk } from './append.ts'
 import { entryBytes, spanOf } from './entry.ts'
 import {
+  BULK_TAIL_BYTES,
   ENTRIES_PER_SEAL,
   LONE_TAIL_BYTES,
   NOTE_MARKS_KEPT,
@@ -29,7 +30,8 @@ const LANES_PER_SEAL = 40
  */
 export function planSeal(
   record: QueueRecord,
-  fromBytes: number = TAIL_SOFT_BYTES,
+  capBytes: number = isDeepInBulk(record) ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES,
+  fromBytes: number = capBytes,
 ): Seal | undefined {
   if (record.tailBytes < fromBytes) return undefined
   const { notes = [] } = planNotes(record) ?? {}
@@ -43,7 +45,7 @@ export function planSeal(
   // What is not moved yet may get its number in the same write.
   let room = Math.max(1, ENTRIES_PER_SEAL - record.notes.size)
   for (const { lane, bytes } of lanes.slice(0, LANES_PER_SEAL)) {
-    if (left <= TAIL_SOFT_BYTES / 2 || room === 0) break
+    if (left <= capBytes / 2 || room === 0) break
     const entries = lane.tail.slice(0, room)
     tails.push({ lane, entries })
     left -= bytes
@@ -86,9 +88,11 @@ export function sealed(record: QueueRecord, { tails, notes }: Seal, alone: boole
  * its own would stay in the tail, because one write cannot both take from a list and add to it.
  */
 export function planSealBefore(record: QueueRecord, append: Append): Seal | undefined {
-  if (record.tailBytes + append.bytes < LONE_TAIL_BYTES) return undefined
-  if (record.room < append.items) return undefined
-  const seal = planSeal(record, 0)
+  const tailBytes = record.tailBytes + append.bytes
+  if (tailBytes < BULK_TAIL_BYTES || record.room < append.items) return undefined
+  const isBulk = isDeepInBulk(record)
+  if (!isBulk && tailBytes < LONE_TAIL_BYTES) return undefined
+  const seal = planSeal(record, isBulk ? BULK_TAIL_BYTES : TAIL_SOFT_BYTES, 0)
   if (seal === undefined) return undefined
   const emptied = new Map(
     seal.tails.map(({ lane, entries }) => [lane.priority, lane.tail.length === entries.length]),

@@ -4,7 +4,7 @@ import type { Objects } from '../../foundation/objects.ts'
 import { type BatchReference, encodeReference } from '../core/entry.ts'
 import { batchObjectKey, batchPartKey } from '../core/keys.ts'
 import { BATCH_PART_ITEMS, BATCH_TO_S3_BYTES, ROW_BYTES_MAX } from '../core/limits.ts'
-import { pack, unpack } from './codec.ts'
+import { pack } from './codec.ts'
 
 /** Items a part, largest first: a row must hold a whole part. */
 const PART_SIZES = [BATCH_PART_ITEMS, 50, 20, 10, 5, 2, 1]
@@ -70,24 +70,6 @@ async function writeRows(
     })
   }
   throw new Error('unreachable: a part of one item always fits a row')
-}
-
-/** The entries of one part; `undefined` when it is not there. */
-export async function readBatchPart(
-  stores: { readonly dynamo: Dynamo; readonly objects: Objects },
-  queue: string,
-  reference: BatchReference,
-  part: number,
-): Promise<string[] | undefined> {
-  if (reference.storage === 's3') {
-    const from = reference.partBytes.slice(0, part).reduce((sum, bytes) => sum + bytes, 0)
-    const to = from + (reference.partBytes[part] as number)
-    const body = await stores.objects.get(batchObjectKey(queue, reference.batch), { from, to })
-    return body && unpack(body)
-  }
-  const key = batchPartKey(queue, reference.batch, part)
-  const row = (await stores.dynamo.get(key, false)) ?? (await stores.dynamo.get(key, true))
-  return row && unpack(row.d as Uint8Array)
 }
 
 export const partsIn = (reference: BatchReference): number =>

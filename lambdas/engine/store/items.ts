@@ -12,7 +12,7 @@ import {
 import { segmentPartition } from '../core/keys.ts'
 import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
-import { readBatchPart } from './batches.ts'
+import { BatchParts } from './batch-parts.ts'
 import { PartialCache } from './partial-cache.ts'
 import { type SegmentWatch, unwatched } from './segment-watch.ts'
 import {
@@ -58,6 +58,7 @@ type Reading = Wanted & {
 export class ItemReader {
   readonly #stores: { readonly dynamo: Dynamo; readonly objects: Objects }
   readonly #watch: SegmentWatch
+  readonly #batches: BatchParts
   readonly #missed = new WeakMap<QueueRecord, number>()
   readonly #segments = new PartialCache<Fact>(REMEMBERED_ITEM_BYTES_MAX / 2)
   readonly #parts = new PartialCache<string>(REMEMBERED_ITEM_BYTES_MAX / 2)
@@ -65,6 +66,7 @@ export class ItemReader {
   constructor(dynamo: Dynamo, objects: Objects, watch: SegmentWatch = unwatched) {
     this.#stores = { dynamo, objects }
     this.#watch = watch
+    this.#batches = new BatchParts(this.#stores, watch)
   }
 
   /** This record is as it was when its items were missing: so S3 should have given them. */
@@ -165,11 +167,9 @@ export class ItemReader {
   }
 
   async #readPart({ held, queue }: Reading, { key, reference, part, at }: Part): Promise<void> {
-    const read = () => readBatchPart(this.#stores, queue, reference, part)
-    const isInS3 = reference.storage === 's3'
-    const entries = await (isInS3 ? this.#watch.load(queue, read) : read())
+    const entries = await this.#batches.read(queue, reference, part)
     if (entries === undefined) {
-      if (isInS3) held.missed += 1
+      if (reference.storage === 's3') held.missed += 1
       return
     }
     held.parts.set(key, entries)

@@ -4,6 +4,9 @@ const runs = 'engine/core/runs.ts'
 const storedIn = 'engine/core/stored-in.ts'
 const seal = 'engine/core/seal.ts'
 const runsTest = 'test/engine/core/runs.test.ts'
+const append = 'engine/core/append.ts'
+const batchParts = 'engine/store/batch-parts.ts'
+const requestsTest = 'test/engine/requests.test.ts'
 const housekeepTest = 'test/engine/housekeep.test.ts'
 
 /** Batches that stay where they were born, and what is told of where items lie. */
@@ -61,6 +64,20 @@ export const batchMutants: readonly Mutant[] = [
     ['engine/operations/attempts/missing-items.ts',
      'if (record !== undefined) engine.items.stillThere(record)',
      'if (record === undefined) return current'], test('test/engine/store/segment-watch.test.ts')),
+  mutant('each-part-of-a-batch-by-a-get-of-its-own', '0033 a GET brings the parts that follow',
+    [batchParts, 'if (end > to) this.#ahead.set(key, { from, bytes }, bytes.length)', ''],
+    test(requestsTest, 'read by one GET')),
+  mutant('a-part-ahead-read-from-where-the-first-began', '0033 a GET brings the parts that follow',
+    [batchParts, 'known.bytes.subarray(from - known.from, to - known.from)', 'known.bytes.subarray(0, to - from)'],
+    test(requestsTest, 'read by one GET')),
+  mutant('a-part-beyond-what-was-read-ahead', '0033 a GET brings the parts that follow',
+    [batchParts, '&& to <= known.from + known.bytes.length', ''], test(requestsTest, 'read by one GET')),
+  mutant('a-deep-queue-keeps-its-references', '0033 the tail of a deep queue holds few references',
+    [append, 'isDeep ||= sealed > head', 'isDeep = false'], test(requestsTest, 'four references')),
+  mutant('a-short-queue-seals-its-references', '0033 a short queue has no rows for what it holds',
+    [append, 'isDeep ||= sealed > head', 'isDeep = true'], test(requestsTest, 'four references')),
+  mutant('a-crowd-leaves-references-to-the-line-of-items', '0033 the tail of a deep queue holds few references',
+    [append, '|| crossesBulkLine(record, bytes)', ''], test(requestsTest, 'of many producers')),
   mutant('a-settled-batch-kept-in-s3', '0033 an object goes once all of its batch is settled',
     ['engine/operations/lanes/segment-work.ts',
      'await deleteBatchParts(engine, queue, reference, spent)',

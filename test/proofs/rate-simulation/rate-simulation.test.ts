@@ -3,7 +3,7 @@ import { type PoolResult, runSeeds } from '../simulation/pool.ts'
 import { runRateSeed } from './run-rate-seed.ts'
 
 /** Fewer when it tests a mutant; the first seeds are the same. */
-const seeds = Number(process.env.PUSHPOP_RATE_SEEDS ?? 8_000)
+const seeds = Number(process.env.PUSHPOP_RATE_SEEDS ?? 5_000)
 
 /** A run that met less than this in a thousand seeds proves nothing; it is about a tenth of the usual. */
 const perThousand: Readonly<Record<string, number>> = {

@@ -20,6 +20,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path died of deliveries': 5_000,
   'path extension': 1_000,
   'path fold': 180_000,
+  'path heard late of a lost answer': 900,
   'path hole': 3_200,
   'path lane forgotten': 10_000,
   'path lane made': 8_000,

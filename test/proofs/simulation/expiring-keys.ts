@@ -5,9 +5,10 @@ import type { Knowledge } from './workload/knowledge.ts'
 /** In some worlds the time of keys is over between two eras, and then the same keys come with other items. */
 export const keysExpire = (seed: number): boolean => seed % 4 === 1
 
-export const KEY_SECONDS = 30 * 60
+/** No era lasts as long, however often its processes freeze: the keys of one era are over between eras alone. */
+export const KEY_SECONDS = 2 * 60 * 60
 /** Their time, the hour by which clocks may differ, and the minutes that a request may be late. */
-const REST_MS = 2 * 60 * 60_000
+const REST_MS = (KEY_SECONDS + 90 * 60) * 1_000
 
 /** Some of their notes are receipts by then, and others are still in the record. */
 export async function letKeysExpire(

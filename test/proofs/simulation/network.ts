@@ -3,6 +3,7 @@ import { requestTimeout } from '../../../testing/simulated/faults.ts'
 import type { DocumentSender, ObjectSender } from '../../../testing/simulated/simulated-client.ts'
 import type { SimulatedRequest } from '../../../testing/simulated/simulated-store.ts'
 import { show } from './history.ts'
+import { hearsLate, lateMs } from './late-news.ts'
 import { currentOperation } from './operation.ts'
 import { isWrite, planRequest } from './request-plan.ts'
 import { type Intervention, inLife, type Life, type Sender, type World } from './world.ts'
@@ -59,6 +60,10 @@ export class Network {
     if (freezes) {
       statistics.count('fault pause')
       this.#life.pausedUntilMs = scheduler.nowMs + random.pick([500, 6_000, 40_000, 180_000])
+    }
+    if (plan.fault === 'answer-lost' && hearsLate(world.seed)) {
+      statistics.count('path heard late of a lost answer')
+      this.#life.pausedUntilMs = scheduler.nowMs + random.pick(lateMs)
     }
     this.#note(sender, request, plan.fault, dies, freezes)
     const departsMs = freezes && !left ? this.#life.pausedUntilMs : scheduler.nowMs

@@ -7,6 +7,7 @@ import { Driver } from './driver.ts'
 import { letKeysExpire } from './expiring-keys.ts'
 import { noFaults } from './faults.ts'
 import { type History, show } from './history.ts'
+import { oddsOf } from './late-news.ts'
 import { checkEnd } from './model/check-end.ts'
 import { checkAllReadable } from './model/observer.ts'
 import { drawProfile, type Profile } from './profile.ts'
@@ -58,7 +59,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
     await driver.call(drainer, { verb: 'configure', queue, request })
   }
 
-  world.odds = profile.faults
+  world.odds = profile.faultFree ? noFaults : oddsOf(world.seed, profile.faults)
   await work(built, driver, profile, random.fork(), options.operations)
   world.odds = noFaults
   world.history.add('', () => 'faults are off')

@@ -1,4 +1,4 @@
-import type { Row } from '../../../foundation/dynamo.ts'
+import { type Row, unavailable } from '../../../foundation/dynamo.ts'
 import { type Append, sealsAfter } from '../../core/append.ts'
 import { parseChunkSortKey } from '../../core/keys.ts'
 import { hasOldNotes } from '../../core/notes.ts'
@@ -177,7 +177,7 @@ async function putReceipt({ dynamo }: Engine, row: Receipt): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const written = await dynamo.put(putUnlessSucceeded(row))
     if (written.kind !== 'unknown') return
-    if (attempt === PUTS_MAX) throw written.cause
+    if (attempt === PUTS_MAX) throw unavailable(written.cause)
   }
 }
 

@@ -11,7 +11,8 @@ import {
 import type { Joining } from '../../core/join.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import { scheduledId } from '../../core/scheduled.ts'
-import { partsIn, readBatchPart, writeBatch } from '../../store/batches.ts'
+import { BatchParts } from '../../store/batch-parts.ts'
+import { partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
 
 /** About what a reference adds to the tail: what is smaller stays as it is. */
@@ -71,12 +72,13 @@ export async function entriesAt(
   entry: string,
   indexes: readonly number[],
 ): Promise<string[] | undefined> {
+  const batches = new BatchParts(engine, engine.segments)
   const reference = decodeReference(entry)
   const wanted = new Set(indexes.map((index) => Math.floor(index / reference.partItems)))
   const parts = new Map<number, readonly string[]>()
   for (let part = 0; part < partsIn(reference); part += 1) {
     if (!wanted.has(part)) continue
-    const read = await readBatchPart(engine, queue, reference, part)
+    const read = await batches.read(queue, reference, part)
     if (read === undefined) return undefined
     parts.set(part, read)
   }

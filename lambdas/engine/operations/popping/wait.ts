@@ -33,24 +33,41 @@ export async function popOrWait(
   const sinceMs = engine.clock.nowMs()
   try {
     const { acknowledge: _, ...again } = request
-    const last = await waitFor(engine, queue, again, limit, untilMs)
+    const waiting = waitFor(engine, queue, again, limit, untilMs)
+    const last = await (acknowledged === undefined
+      ? waiting
+      : afterAcknowledging(waiting, acknowledged))
     // However short: 0 says that it did not.
-    const waitedMs = Math.max(1, engine.clock.nowMs() - sinceMs)
-    return { ...withAcknowledged(last, acknowledged), waitedMs }
-  } catch (error) {
-    throw acknowledged === undefined ? error : changedAllTheSame(error)
+    return { ...last, waitedMs: Math.max(1, engine.clock.nowMs() - sinceMs) }
   } finally {
     await leaveSeat(engine, queue, seat)
   }
 }
 
-/** "Locked" says that nothing was changed; what was acknowledged before the wait was. */
-function withAcknowledged(outcome: PopOutcome, itemsAcknowledged: number | undefined): PopOutcome {
-  if (itemsAcknowledged === undefined) return outcome
-  return outcome.kind === 'locked'
-    ? { kind: 'empty', itemsAcknowledged }
-    : { ...outcome, itemsAcknowledged }
+/**
+ * "Locked", or a refusal, says that nothing was changed; what was acknowledged before the wait was. The next pop
+ * is told why this one got nothing, so the answer tells what only this one knows.
+ */
+async function afterAcknowledging(
+  waiting: Promise<PopOutcome>,
+  itemsAcknowledged: number,
+): Promise<PopOutcome> {
+  try {
+    const outcome = await waiting
+    return outcome.kind === 'locked'
+      ? { kind: 'empty', itemsAcknowledged }
+      : { ...outcome, itemsAcknowledged }
+  } catch (error) {
+    if (isTurnedAway(error)) return { kind: 'empty', itemsAcknowledged }
+    throw changedAllTheSame(error)
+  }
 }
+
+/** The queue lets nobody pop for the moment. If the store fails instead, nobody knows whether there was something. */
+const isTurnedAway = (error: unknown): boolean =>
+  error instanceof QueueError &&
+  error.outcome !== 'unknown' &&
+  (error.code === 'RATE_LIMITED' || error.code === 'BUSY')
 
 async function waitFor(
   engine: Engine,

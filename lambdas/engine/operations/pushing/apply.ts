@@ -64,7 +64,7 @@ async function applyRun(
   for (const [index, outcome] of outcomes.entries()) {
     const message = run[index] as InboxMessage
     if (outcome.kind === 'failed') {
-      const reason = await whyRefused(engine, queue, message, outcome.error)
+      const reason = whyRefused(message, outcome.error, engine.clock.nowMs())
       if (reason === undefined) throw outcome.error
       if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
       if (giveUp === undefined) throw outcome.error
@@ -113,29 +113,26 @@ async function bury(
 /** What a message may wait for, as long as somebody may still make room. */
 const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
 
+/** What shows only when the message is applied: another push had its key, or a time of its items is too far away. */
+const isWrong: ReadonlySet<string> = new Set(['IDEMPOTENCY_CONFLICT', 'INVALID_PARAMETER'])
+
 /** Why a message that could not be pushed never will be; nothing, if it has to come again. */
-async function whyRefused(
-  engine: Engine,
-  queue: string,
+function whyRefused(
   { waitsUntilMs, items }: InboxMessage,
   error: unknown,
-): Promise<string | undefined> {
+  nowMs: number,
+): string | undefined {
   if (!(error instanceof QueueError) || error.outcome === 'unknown') return undefined
   if (waitsFor.has(error.code)) {
     // However empty the queue is: waiting would only hold up what is behind.
-    if (error.code === 'QUEUE_FULL' && items.length > (await capacityOf(engine, queue))) {
+    if (!error.retryable) {
       return shortenedReason(`Its ${items.length} items never fit: ${error.message}`)
     }
-    return engine.clock.nowMs() < waitsUntilMs
+    return nowMs < waitsUntilMs
       ? undefined
       : shortenedReason(`It waited too long in the inbox: ${error.message}`)
   }
-  return error.code === 'IDEMPOTENCY_CONFLICT' ? shortenedReason(error.message) : undefined
-}
-
-async function capacityOf(engine: Engine, queue: string): Promise<number> {
-  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
-  return record?.configuration.capacity ?? Number.POSITIVE_INFINITY
+  return isWrong.has(error.code) ? shortenedReason(error.message) : undefined
 }
 
 async function notePassed(

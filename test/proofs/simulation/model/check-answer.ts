@@ -10,7 +10,7 @@ import {
   checkManyAcknowledged,
 } from './check-lock-answer.ts'
 import { checkLeftDry } from './check-marks.ts'
-import { checkPopped } from './check-popped.ts'
+import { checkPopped, isTurnedAway } from './check-popped.ts'
 import { checkPushed, checkRefusedKey } from './check-pushed.ts'
 import { checkBrowsed, checkInspected } from './check-read-answer.ts'
 import { checkSeatLeft, checkWaited } from './check-waiting.ts'
@@ -31,7 +31,10 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   pop: (answer) => {
     checkPopped(answer)
     checkWaited(answer)
-    checkLeftDry(answer, answer.value)
+    const { model, operation, value } = answer
+    const isAway = isTurnedAway(model.queue(operation.command.queue), operation, value)
+    // One that was turned away does not know whether there is anything.
+    checkLeftDry(answer, isAway ? undefined : value)
   },
   acknowledge: checkAcknowledged,
   acknowledgeMany: checkManyAcknowledged,

@@ -24,7 +24,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
       const settled = operation.effects.settledByLock.size
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
       checkLocked(queueModel, operation, say)
-    } else if (!maySayEmptyOfLocked(outcome) || !isLocked(queueModel, operation)) {
+    } else if (!isTurnedAway(queueModel, operation, outcome)) {
       checkEmpty(queueModel, operation, say)
     }
     return
@@ -108,9 +108,25 @@ function returnsAny({ current }: QueueModel, lockId: string): boolean {
   return false
 }
 
-/** It acknowledged a lock before it waited, and "locked" would say that nothing was changed. */
-const maySayEmptyOfLocked = ({ waitedMs = 0, ...outcome }: PopOutcome): boolean =>
+/** "Locked", or that the limit refuses it, would say that nothing was changed. */
+export const hasAcknowledgedAndWaited = ({ waitedMs = 0, ...outcome }: PopOutcome): boolean =>
   waitedMs > 0 && outcome.kind === 'empty' && outcome.itemsAcknowledged !== undefined
+
+/** The queue has a limit of pops, or may have had one while the pop ran. */
+export const mayBeLimited = (
+  { configuredAtCommit, current }: QueueModel,
+  { startedAtCommit }: Pop,
+): boolean =>
+  configuredAtCommit > startedAtCommit || current?.record.configuration.popLimit !== undefined
+
+/** It answered "empty" after its wait of a queue that let it have nothing, whatever is in there. */
+export const isTurnedAway = (
+  queueModel: QueueModel,
+  operation: Pop,
+  outcome: PopOutcome,
+): boolean =>
+  hasAcknowledgedAndWaited(outcome) &&
+  (isLocked(queueModel, operation) || mayBeLimited(queueModel, operation))
 
 function checkLocked(queueModel: QueueModel, operation: Pop, say: Say): void {
   if (operation.command.request.competing) say('competing pops pass by locks', queueModel.queue)

@@ -1,6 +1,7 @@
 import type { CommandOf } from '../command.ts'
 import type { Operation } from '../operation.ts'
 import type { Answer, Say } from './answer.ts'
+import { hasAcknowledgedAndWaited, mayBeLimited } from './check-popped.ts'
 import type { Model } from './model.ts'
 import { LATER_MS } from './seats.ts'
 
@@ -34,7 +35,8 @@ export function checkWaiter(model: Model, operation: Operation): void {
 /** How long it waited; that the answer is true at its end is for the rules of all pops. */
 export function checkWaited({ model, operation, value: outcome, say }: Answer<'pop'>): void {
   const { command, startedMs } = operation
-  const { waitSeconds, acknowledge } = command.request
+  const { queue, request } = command
+  const { waitSeconds, acknowledge } = request
   const { waitedMs, kind } = outcome
   const { world } = model
   if (waitSeconds === undefined) {
@@ -62,7 +64,13 @@ export function checkWaited({ model, operation, value: outcome, say }: Answer<'p
   if (isCancelled) count('wait cancelled')
   // A clock that is set anew while it runs may end the wait early; and clocks show whole milliseconds.
   const lengthMs = waitSeconds * 1_000
-  if (kind !== 'items' && !isCancelled && tookMs < lengthMs - 2 * world.skewMaxMs - 1) {
+  const isRefused = hasAcknowledgedAndWaited(outcome) && mayBeLimited(model.queue(queue), operation)
+  if (
+    kind !== 'items' &&
+    !isCancelled &&
+    !isRefused &&
+    tookMs < lengthMs - 2 * world.skewMaxMs - 1
+  ) {
     say('who waits in vain waits to the end', `${tookMs} of ${lengthMs} ms`)
   }
   const mostMs = Math.min(cancelAfterMs, lengthMs + 2 * world.skewMaxMs) + NOTICED_WITHIN_MS
