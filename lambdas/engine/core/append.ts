@@ -1,5 +1,4 @@
 import { entryBytes, isReference, isTimed, spanOf } from './entry.ts'
-import { itemId } from './keys.ts'
 import { type Later, scheduledBytesAllowed } from './later.ts'
 import {
   BULK_TAIL_BYTES,
@@ -18,7 +17,6 @@ import {
   type Places,
   placesOf,
 } from './notes.ts'
-import type { PushItem } from './push-request.ts'
 import { endOf, type Lane, type QueueRecord } from './record.ts'
 import { isApplied, type Sequence } from './sequence.ts'
 
@@ -262,22 +260,4 @@ function indexOfRun(tail: readonly string[], run: readonly string[]): number {
     if (run.every((entry, index) => tail[at + index] === entry)) return at
   }
   return -1
-}
-
-/** The items' ids in the order of the request, from where each lane's share was placed; `scheduled` ones have theirs. */
-export function idsOf(
-  items: readonly PushItem[],
-  placed: Placed,
-  scheduled: ReadonlyMap<number, string> = new Map(),
-): string[] {
-  const used = new Map<number, number>()
-  return items.map(({ priority = 0 }, index) => {
-    const scheduledId = scheduled.get(index)
-    if (scheduledId !== undefined) return scheduledId
-    const place = placed.get(priority)
-    if (place === undefined) throw new Error('A push was placed in none of its lanes')
-    const before = used.get(priority) ?? 0
-    used.set(priority, before + 1)
-    return itemId({ epoch: place.epoch, priority, sequence: place.start + before })
-  })
 }

@@ -1,6 +1,7 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
-import { goesByRecord, idsOf, type Placed, withGuards } from '../../core/append.ts'
+import { goesByRecord, type Placed, withGuards } from '../../core/append.ts'
+import { idsOf } from '../../core/item-ids.ts'
 import type { LaterSeed } from '../../core/later.ts'
 import {
   decodeNote,

@@ -1,5 +1,5 @@
 import { QueueError } from '../../../foundation/errors.ts'
-import { idsOf } from '../../core/append.ts'
+import { idsOf } from '../../core/item-ids.ts'
 import { receiptKey } from '../../core/keys.ts'
 import { laterIds, planLater } from '../../core/later.ts'
 import { decodeNote, isOver, type Note, type Places, placesOf } from '../../core/notes.ts'

@@ -1,5 +1,5 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import { idsOf } from '../../core/append.ts'
+import { idsOf } from '../../core/item-ids.ts'
 import { checkPush, mayBeLater, type PushRequest } from '../../core/push-request.ts'
 import type { Pushed } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
