@@ -5,9 +5,9 @@ import { remind } from '../../core/reminder.ts'
 import { isUntidy } from '../../core/scheduled.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, done } from '../attempts/decision.ts'
-import { changeOf, type Engine } from '../attempts/engine.ts'
+import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
-import { sealLater } from '../later/seal-later.ts'
+import { sealLaterQuietly } from '../later/seal-later.ts'
 import { isQuiet } from './forget.ts'
 
 /** 2,000 expired locks at 40 a write, and room for lost races. */
@@ -27,13 +27,8 @@ export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
 
 /**
  * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on.
- * It sends requests for the record and nothing else: what needs rows or S3 is left.
+ * What needs rows or S3 is left, but for items that have come due: these join once the locks are seen to.
  */
-async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
-  if (mayJoin(record, nowMs)) return join(engine, record, nowMs)
-  return { record: await sealLater(engine, record), stuck: true }
-}
-
 export async function sweepQueue(
   engine: Engine,
   seen: QueueRecord,
@@ -88,6 +83,13 @@ export async function sweepQueue(
       },
     }
   })
+}
+
+/** Brings what is due to its lanes, or takes what is not out of a record that is larger for it. */
+async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
+  if (mayJoin(record, nowMs)) return join(engine, record, nowMs)
+  await sealLaterQuietly(engine, record)
+  return { record: await readRecord(engine, record.queue), stuck: true }
 }
 
 function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs: number): void {
