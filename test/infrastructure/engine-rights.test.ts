@@ -236,6 +236,10 @@ describe('Under the rights of its function, the engine', () => {
     await popItems(as(stage, 'Pop'), queue)
     await as(stage, 'Manage').configure(queue, { capacity: 10_000 })
     expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(79)
+    const few = large('c', 5, 400).map((item) => ({ text: item.text, ...later }))
+    await pushOneByOne(as(stage, 'Push'), queue, few)
+    stage.clock.pass(6_000)
+    expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(5)
   })
 
   uses(
