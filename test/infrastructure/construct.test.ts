@@ -49,7 +49,7 @@ describe('The construct', () => {
     [
       'inspecting',
       (orders, caller) => orders.grantInspect(caller),
-      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queues GET/rate/*',
+      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queue/*/scheduled GET/queues GET/rate/*',
     ],
     [
       'managing',
@@ -60,7 +60,7 @@ describe('The construct', () => {
       'inspecting some queues, and then not the list of all',
       (orders, caller) => orders.grantInspect(caller, some),
       some
-        .flatMap((id) => ['', '/config', '/items'].map((end) => `GET/queue/${id}${end}`))
+        .flatMap((id) => ['', '/config', '/items', '/scheduled'].map((end) => `GET/queue/${id}${end}`))
         .join(' '),
     ],
     [
