@@ -60,7 +60,9 @@ describe('The construct', () => {
       'inspecting some queues, and then not the list of all',
       (orders, caller) => orders.grantInspect(caller, some),
       some
-        .flatMap((id) => ['', '/config', '/items', '/scheduled'].map((end) => `GET/queue/${id}${end}`))
+        .flatMap((id) =>
+          ['', '/config', '/items', '/scheduled'].map((end) => `GET/queue/${id}${end}`),
+        )
         .join(' '),
     ],
     [
