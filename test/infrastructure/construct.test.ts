@@ -49,7 +49,7 @@ describe('The construct', () => {
     [
       'inspecting',
       (orders, caller) => orders.grantInspect(caller),
-      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queue/*/schedules GET/queue/*/schedules/* GET/queues GET/rate/*',
+      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queue/*/scheduled GET/queue/*/schedules GET/queue/*/schedules/* GET/queues GET/rate/*',
     ],
     [
       'managing',
@@ -61,7 +61,7 @@ describe('The construct', () => {
       (orders, caller) => orders.grantInspect(caller, some),
       some
         .flatMap((id) =>
-          ['', '/config', '/items', '/schedules', '/schedules/*'].map(
+          ['', '/config', '/items', '/scheduled', '/schedules', '/schedules/*'].map(
             (end) => `GET/queue/${id}${end}`,
           ),
         )

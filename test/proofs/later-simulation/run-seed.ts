@@ -107,7 +107,11 @@ export async function runSeed(seed: number): Promise<SeedResult> {
           asked.catch((error: unknown) => error),
           time.sleep(20_000),
         ])
-        if (outcome === undefined) break
+        // The process died, and an earlier refusal says nothing of this sending.
+        if (outcome === undefined) {
+          account.refused(push, true)
+          break
+        }
         if (outcome instanceof Error) {
           if (!(outcome instanceof QueueError)) throw outcome
           account.refused(push, outcome.outcome === 'unknown')
