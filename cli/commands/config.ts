@@ -15,7 +15,7 @@ export const config = command({
     ...configurationOptions,
     'if-match': text(
       'ETAG',
-      'with set and remove: only if they are still those that get showed with this etag',
+      'with set and remove: only if they are still those of this etag',
     ),
   },
   notes: [
