@@ -83,7 +83,14 @@ describe('Wake is called', () => {
         nowMs += ms
       },
     }
-    const report = { queues: 0, itemsReturned: 0, itemsDeadLettered: 0, occurrencesPushed: 0, lagMs: 0, failed: [] }
+    const report = {
+      queues: 0,
+      itemsReturned: 0,
+      itemsDeadLettered: 0,
+      occurrencesPushed: 0,
+      lagMs: 0,
+      failed: [],
+    }
     const queues = {
       async returnExpiredLocks({ onNext }: SweepRequest = {}): Promise<SweepReport> {
         if (nowMs > 0) onNext?.(nowMs + 5_000)

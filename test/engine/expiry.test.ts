@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { PopRequest, PushItem } from '../../lambdas/engine/queues.ts'
+import { decodeItem } from '../../lambdas/engine/core/entry.ts'
+import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
 import { onSimulated } from './stage.ts'
 import {
   bulky,
+  drain,
   expectCode,
   lockItems,
   named,
@@ -294,6 +296,86 @@ describe('What expires where that is set goes to the dead letters', () => {
     stage.clock.pass(60_000)
     expect(await queues.pop(dead)).toEqual({ kind: 'empty' })
     expect(await queues.inspect(dead, { consistent: true })).toMatchObject({ count: 0 })
+  })
+})
+
+describe('What comes back from the dead letters', () => {
+  type Back = (queues: Queues, dead: string, ids: string[], queue: string) => Promise<unknown>
+  const waysBack: readonly (readonly [string, Back])[] = [
+    ['a redrive', (queues, dead) => queues.redrive(dead)],
+    ['a redrive by id', (queues, dead, ids) => queues.redrive(dead, { ids })],
+    ['a move by id', (queues, dead, ids, queue) => queues.move(dead, { ids, queue })],
+  ]
+
+  /** A dead letter that was pushed an hour ago. */
+  const deadFor = async (back: Back) => {
+    const { stage, queues, queue } = onSimulated()
+    const dead = deadLetterQueueOf(queue)
+    await push(queues, queue, named('a', 1))
+    const { lock } = await lockItems(queues, queue)
+    await queues.deadLetter(queue, { lockId: lock.id })
+    stage.clock.pass(3_600_000)
+    const ids = (await queues.browse(dead)).items.map(({ id }) => id)
+    return { stage, queues, queue, back: () => back(queues, dead, ids, queue) }
+  }
+
+  for (const [way, how] of waysBack) {
+    it(`by ${way} is not over by a setting that the process has not seen.`, async () => {
+      const { stage, queues, queue, back } = await deadFor(how)
+      await push(queues, queue, named('b', 1))
+      await stage.engine().configure(queue, { itemTtlSeconds: 60 })
+      await back()
+      expect(textsOf(await drain(stage.engine(), queue))).toEqual(['"b0"', '"a0"'])
+    })
+
+    it(`by ${way} is as new in a queue that was forgotten and expires by its prefix.`, async () => {
+      const { stage, queues, queue, back } = await deadFor(how)
+      await queues.returnExpiredLocks()
+      expect(await stage.stored(queue)).toBeUndefined()
+      await queues.configurePatterns([{ prefix: queue, settings: { itemTtlSeconds: 60 } }])
+      await back()
+      expect(textsOf(await drain(stage.engine(), queue))).toEqual(['"a0"'])
+    })
+
+    it(`by ${way} tells of no time at which it was due.`, async () => {
+      const { stage, queues, queue, back } = await deadFor(how)
+      await queues.configure(queue, { itemTtlSeconds: 60 })
+      await back()
+      const [entry = ''] = (await stage.record(queue)).lanes.get(0)?.tail ?? []
+      expect(decodeItem(entry)).toMatchObject({ redrivenMs: stage.clock.nowMs() })
+      expect(decodeItem(entry)).not.toHaveProperty('dueMs')
+    })
+
+    it(`by ${way} leaves no mark where nothing expires.`, async () => {
+      const { stage, queue, back } = await deadFor(how)
+      await back()
+      expect(await stage.stored(queue)).not.toHaveProperty('fm')
+    })
+  }
+})
+
+describe('An item that is moved by its id', () => {
+  it('keeps its expiry.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const other = stage.queue()
+    const { ids } = await push(queues, queue, short(named('a', 2)))
+    await queues.move(queue, { ids: ids.slice(0, 1), queue: other })
+    await queues.move(queue, { ids: ids.slice(1), priority: 3 })
+    expect(await stage.stored(other)).toMatchObject({ fm: 2 })
+    stage.clock.pass(10_000)
+    expect(await queues.pop(other)).toEqual({ kind: 'empty' })
+    expect(await queues.pop(queue)).toEqual({ kind: 'empty' })
+  })
+
+  it('has none among the dead letters, nor when it comes back.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const dead = deadLetterQueueOf(queue)
+    const { ids } = await push(queues, queue, short(named('a', 1)))
+    await queues.move(queue, { ids, queue: dead })
+    stage.clock.pass(10_000)
+    expect((await queues.browse(dead)).items).toMatchObject([{ state: 'ready', reason: 'moved' }])
+    await queues.redrive(dead)
+    expect(textsOf(await drain(queues, queue))).toEqual(['"a0"'])
   })
 })
 

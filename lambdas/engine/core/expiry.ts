@@ -18,12 +18,13 @@ const REASON = 'expired'
 
 /** When nobody gets the item any more: by its own time, or by the queue's, whichever comes first. */
 export function expiryOf(
-  { expiresAtMs, dueMs, pushedAtMs, moved }: Item,
+  { expiresAtMs, dueMs = 0, redrivenMs = 0, pushedAtMs, moved }: Item,
   { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
-  // A dead letter is as old as its death, and what was due joined its lane as if pushed then.
-  const sinceMs = moved?.death?.atMs ?? dueMs ?? pushedAtMs
+  // A dead letter is as old as its death, what came back from there as its redrive. What was due joined its lane as
+  // if pushed then, or later.
+  const sinceMs = moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 
