@@ -282,8 +282,51 @@ describe('What expires where that is set goes to the dead letters', () => {
     expect(await queues.pop(queue)).toEqual({ kind: 'empty', more: true })
     await expectCode(queues.pop(queue), 'TOO_MANY_LOCKS')
     expect(await queues.inspect(queue, { consistent: true })).toMatchObject({ deadCount: 1_000 })
+    stage.announced.length = 0
     await tidy(queues, queue)
+    // Consumers have gone home, and the queue was not dry: nothing else would bring one.
+    expect(stage.announced.filter((line) => line.startsWith(`${queue}:`))).toEqual([
+      `${queue}: items-available`,
+    ])
     expect(textsOf((await popItems(queues, queue)).items)).toEqual(['"new0"'])
+  })
+
+  /** So many items in locks, and then an old one before each new one. */
+  const locked = async (count: number) => {
+    const { stage, queues, queue } = await setUp()
+    await push(queues, queue, named('a', 1_000))
+    await push(queues, queue, named('b', count - 1_000))
+    const mixed = named('new', 10).flatMap((item) => [...short([{ text: '"old"' }]), item])
+    await push(queues, queue, mixed)
+    for (let left = count; left > 0; left -= 100) {
+      await lockItems(queues, queue, {
+        competing: true,
+        count: Math.min(100, left),
+        ttlSeconds: 300,
+      })
+    }
+    stage.clock.pass(10_000)
+    return { stage, queues: stage.engine(), queue }
+  }
+
+  for (const [way, request] of [
+    ['a pop that competes for a lock', competing],
+    ['a pop that competes without one', { competing: true }],
+    ['a large claim', { ...competing, count: 10 }],
+  ] satisfies readonly (readonly [string, PopRequest])[]) {
+    it(`beside 1,500 items in locks, by ${way}.`, async () => {
+      const { queues, queue } = await locked(1_500)
+      expect(textsOf((await popItems(queues, queue, request)).items)[0]).toBe('"new0"')
+    })
+  }
+
+  it('and with what the same pop locks they are no more than may be in flight.', async () => {
+    const { stage, queues, queue } = await locked(1_993)
+    const { items, more } = await popItems(queues, queue, { ...competing, count: 10 })
+    // An old one and a new one, three times; the seventh is old.
+    expect([textsOf(items), more]).toEqual([['"new0"', '"new1"', '"new2"'], true])
+    expect(await stage.record(queue)).toMatchObject({ inFlight: 2_000 })
+    await expectCode(queues.pop(queue, competing), 'TOO_MANY_LOCKS')
   })
 
   it('but never out of a dead-letter queue, which has none.', async () => {
