@@ -520,6 +520,22 @@ describe('A full queue', () => {
 })
 
 describe('Where nothing has expired,', () => {
+  it('a process that was refused by a full queue reads nothing to be refused again.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    for (let priority = 0; priority < 4; priority += 1) {
+      await pushOneByOne(queues, queue, short(named('a', 40, priority), 86_400))
+    }
+    await tidy(queues, queue)
+    await queues.configure(queue, { capacity: 160 })
+    const process = stage.engine()
+    const refused = () => expectCode(push(process, queue, named('b', 1)), 'QUEUE_FULL')
+    await refused()
+    const sent = await process.wire.during(async () => {
+      for (let pushes = 0; pushes < 10; pushes += 1) await refused()
+    })
+    expect(sent).toEqual(Array(10).fill('UpdateCommand'))
+  })
+
   const sentBy = async (items: readonly PushItem[]) => {
     const { stage, queues, queue } = onSimulated()
     await push(queues, queue, named('first', 1))
