@@ -120,7 +120,7 @@ export const CLAIM_BLIND_ITEMS = 8
 export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
 /** Lanes that those may be in: some 100 bytes of expression each at worst, beside what else the write does. */
 export const EXPIRED_LANES_PER_WRITE = 20
-/** Items in flight from which on no more expired ones become dead: the other half is left to locks. */
+/** Dead items from which on no more expired ones become dead: the other half of those in flight is left to locks. */
 export const EXPIRED_DEAD_MAX = IN_FLIGHT_MAX / 2
 /** What a pop reads at a time once it has met expired items: a segment, which comes whole anyway. */
 export const LOOK_FURTHER_ITEMS = 100

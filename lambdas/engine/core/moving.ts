@@ -1,6 +1,6 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
-import { decodeItem, encodeItem } from './entry.ts'
+import { decodeItem, encodeItem, type ItemTimes } from './entry.ts'
 import type { NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
@@ -16,10 +16,10 @@ export function entryFor(
   record: QueueRecord,
   { priority, sequence }: NamedItem,
   entry: string,
-  { nowMs, tag }: { readonly nowMs: number; readonly tag: string },
+  { nowMs, tag, redriven }: { nowMs: number; tag: string; redriven: ItemTimes },
 ): string {
   const { moved, ...item } = decodeItem(entry)
-  if (!isDeadLetterQueue(to)) return encodeItem(item, tag)
+  if (!isDeadLetterQueue(to)) return encodeItem({ ...item, ...(moved && redriven) }, tag)
   const deliveries = deliveriesOf(record.lanes.get(priority) as Lane, sequence)
   const dead = moved ?? { reason: MOVED_BY_HAND, death: { atMs: nowMs, deliveries } }
   return encodeItem({ ...item, moved: dead }, tag)

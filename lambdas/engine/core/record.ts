@@ -220,6 +220,13 @@ export function inFlightOf(record: QueueRecord): number {
   return weight
 }
 
+/** Those on their way to the dead-letter queue. */
+export function deadIn(record: QueueRecord): number {
+  let count = 0
+  for (const { dead } of record.lanes.values()) count += countOf(dead)
+  return count
+}
+
 /** The mark that moved the record from `version` to `version + 1`, if it is still remembered. */
 export function markAfter(record: QueueRecord, version: number): string | undefined {
   const back = record.version - (version + 1)

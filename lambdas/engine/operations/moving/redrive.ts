@@ -2,7 +2,7 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
-import { decodeItem, encodeItem, type Item, type ItemTimes } from '../../core/entry.ts'
+import { decodeItem, encodeItem, type Item } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
 import { type NamedItem, namedItems, numbersNamed, takeOut } from '../../core/named.ts'
 import {
@@ -25,10 +25,11 @@ import {
   unsettledIn,
 } from '../../core/record.ts'
 import type { RedriveRequest } from '../../verbs.ts'
-import { changedAllTheSame, changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { move } from './move.ts'
 import { type LanesMoved, moveLanes } from './move-lanes.ts'
+import { timesOfRedriven } from './times-of-redriven.ts'
 
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
@@ -120,7 +121,7 @@ async function moveSome(
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
   if (items.length === 0) return { moved: 0, record }
-  const times = await timesIn(engine, originOf(record.queue))
+  const times = await timesOfRedriven(engine, originOf(record.queue))
   const entries = items.map((item) =>
     encodeItem({ ...item, ...times }, randomText(engine.random, 4)),
   )
@@ -130,17 +131,6 @@ async function moveSome(
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }
     : undefined
-}
-
-/**
- * Where items expire some time after they were pushed, these come back as if pushed now: by their old time they
- * would be over at once.
- */
-async function timesIn(engine: Engine, to: string): Promise<ItemTimes> {
-  // The move looks at it as well, and then remembers it.
-  const record = engine.memory.get(to) ?? (await readRecord(engine, to))
-  const isOfUse = record?.configuration.itemTtlSeconds !== undefined
-  return isOfUse ? { dueMs: engine.clock.nowMs() } : {}
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {
