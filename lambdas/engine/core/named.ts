@@ -132,8 +132,13 @@ export function takeOut(record: QueueRecord, stretches: readonly Stretch[]): Que
   const isAhead = ({ priority, to }: Stretch): boolean =>
     to > (record.lanes.get(priority) as Lane).frontier
   const settled = settle(record, stretches)
-  return stretches.some(isAhead) ? { ...settled, returns: settled.returns + 1 } : settled
+  if (!stretches.some(isAhead)) return settled
+  const timed = record.timed || [...settled.lanes.values()].some(hasGapAhead)
+  return { ...settled, timed, returns: settled.returns + 1 }
 }
+
+/** Engines of format 1 claim numbers in a row to the end of a lane: they must leave such a record alone. */
+const hasGapAhead = ({ holes, frontier }: Lane): boolean => holes.some(({ to }) => to > frontier)
 
 /**
  * How heavy the record may be before a write that makes it heavier; nothing where that is too much already. A

@@ -49,7 +49,10 @@ export type QueueRecord = {
   readonly moved: NotesMoved
   /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
   readonly sequence: string | undefined
-  /** Some item had times of its own: engines that do not know of these must leave the record alone. */
+  /**
+   * Of format 2: some item had times of its own, or was taken out by its id ahead of the frontier. Engines that
+   * do not know of these must leave the record alone.
+   */
   readonly timed: boolean
   readonly checkAtMs: number | undefined
   /** The write that set the timer found it near, and has it told of (`timers.ts`). */

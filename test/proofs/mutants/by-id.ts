@@ -12,8 +12,14 @@ const moveTest = 'test/engine/move-items.test.ts'
 // biome-ignore format: a mutant is a row
 export const byIdMutants: readonly Mutant[] = [
   mutant('claim-passes-over-what-was-taken-out', '0037 a claim that has not seen a gap must fail',
-    [named, '{ ...settled, returns: settled.returns + 1 }', 'settled'],
+    [named, 'returns: settled.returns + 1', 'returns: settled.returns'],
     test(cancelTest), test('test/proofs/mutants/races.test.ts')),
+  mutant('gap-in-a-record-of-format-1', '0037 an engine that claims past gaps leaves the record alone',
+    [named, 'record.timed || [...settled.lanes.values()].some(hasGapAhead)', 'record.timed && hasGapAhead !== undefined'],
+    test('test/engine/formats.test.ts')),
+  mutant('redrive-leaves-gaps', '0037 a plain redrive is for engines of every age',
+    ['engine/operations/moving/redrive.ts', 'isNamed ? takeOut', 'isNamed || !isNamed ? takeOut'],
+    test('test/engine/formats.test.ts')),
   mutant('take-out-what-a-claim-has-locked', '0037 a claim that has come past the item has it',
     [fencedUpdate, "if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)", ''],
     test(cancelTest), simulation(300)),

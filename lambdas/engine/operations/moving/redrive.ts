@@ -5,6 +5,7 @@ import { checkLimit } from '../../core/check-limit.ts'
 import { decodeItem, encodeItem } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
 import { type NamedItem, namedItems, numbersNamed, takeOut } from '../../core/named.ts'
+import { passFrontier } from '../../core/pop.ts'
 import {
   countOf,
   intersect,
@@ -21,9 +22,11 @@ import {
   inFlightOf,
   lanesInOrder,
   type QueueRecord,
+  type Stretch,
   stretchesOf,
   unsettledIn,
 } from '../../core/record.ts'
+import { settle } from '../../core/settling.ts'
 import type { RedriveRequest } from '../../verbs.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
@@ -73,6 +76,7 @@ function moveBack(
 ): Promise<LanesMoved> {
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
+  const isNamed = named !== undefined
   return moveLanes(engine, queue, {
     to: originOf(queue),
     movesMax: MOVES_MAX,
@@ -88,20 +92,29 @@ function moveBack(
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
         if (isStuck(priority, lane, picks)) continue
-        return { priority, run: () => moveSome(engine, record, priority, picks, staying) }
+        return {
+          priority,
+          run: () => moveSome(engine, record, { priority, picks, staying, isNamed }),
+        }
       }
       return undefined
     },
   })
 }
 
+type Some = {
+  readonly priority: number
+  readonly picks: Ranges
+  readonly staying: Map<number, Ranges>
+  /** By their ids: what lies before them is not passed over. */
+  readonly isNamed: boolean
+}
+
 /** Those of the picks that came from there; the others are noted as staying. */
 async function moveSome(
   engine: Engine,
   record: QueueRecord,
-  priority: number,
-  picks: Ranges,
-  staying: Map<number, Ranges>,
+  { priority, picks, staying, isNamed }: Some,
 ) {
   const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
   if (read.kind === 'missing') return undefined
@@ -120,12 +133,19 @@ async function moveSome(
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
   if (entries.length === 0) return { moved: 0, record }
-  const draft = takeOut(record, stretchesOf(priority, normalised(moving)))
+  const stretches = stretchesOf(priority, normalised(moving))
+  const draft = isNamed ? takeOut(record, stretches) : takeFirst(record, stretches)
   const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }
     : undefined
+}
+
+/** Takes what comes first but for items that stay: claims that have not seen this must fail. */
+function takeFirst(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const settled = settle(passFrontier(record, stretches), stretches)
+  return { ...settled, returns: settled.returns + 1 }
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {
