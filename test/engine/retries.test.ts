@@ -307,6 +307,29 @@ describe('The events', () => {
     }
   })
 
+  it.each([true])(
+    'remind of what is pushed while a retry is a day away, overtaken or not (%s).',
+    async (overtake) => {
+      const simulated = openSimulated()
+      const queues = simulated.engine()
+      const sweep = async (minutes: number) => {
+        for (let minute = 0; minute < minutes; minute += 1) {
+          simulated.clock.pass(60 * SECOND_MS)
+          await queues.returnExpiredLocks()
+        }
+      }
+      await push(queues, 'orders', named('a', 1))
+      const { lock } = await lockItems(queues, 'orders', { competing: true, ttlSeconds: 30 })
+      const request = { lockId: lock.id, delaySeconds: 24 * HOUR_SECONDS, overtake }
+      await queues.release('orders', request)
+      await sweep(3)
+      await push(queues, 'orders', named('b', 1))
+      simulated.announced.length = 0
+      await sweep(15)
+      expect(simulated.announced).toEqual(['orders: items-available'])
+    },
+  )
+
   it('by hand end no retry early, whether or not consumers are gone.', async () => {
     const { simulated, queues } = await consumed(false)
     expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 0 })

@@ -17,6 +17,8 @@ export type Again = { readonly lockId: string; readonly dueMs: number }
 export const isRetry = (lockId: string): boolean =>
   lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
 
+export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
+
 /** Pops of an exclusive queue pass by it. */
 export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
 
