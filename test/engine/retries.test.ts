@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isRetry } from '../../lambdas/engine/core/retry.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated, useEmbedded } from './stage.ts'
 import {
@@ -263,6 +264,66 @@ describe('What waits for its retry', () => {
     stage.clock.pass(60 * SECOND_MS)
     await queues.returnExpiredLocks()
     expect(await queues.redrive(dead)).toEqual({ itemsRedriven: 1, itemsLeft: 0 })
+  })
+})
+
+describe('Where many items wait for their retry, one by one, they share locks', () => {
+  type Many = { every?: number; overtake?: (n: number) => boolean }
+
+  /** Fails `count` of as many items singly, a second apart. */
+  async function failed(count: number, how: Many = {}) {
+    const { every = 1, overtake = () => true } = how
+    const simulated = openSimulated()
+    const queues = simulated.engine()
+    for (let at = 0; at < count * every; at += 1_000) {
+      await push(queues, 'orders', named('a', Math.min(1_000, count * every - at), 0, at))
+    }
+    const locksOf = async () =>
+      [...(await simulated.record('orders')).locks].filter(([id]) => isRetry(id))
+    const due = new Map<number, number>()
+    for (let n = 0; n < count * every; n += 1) {
+      const { lock } = await lockItems(queues, 'orders', { competing: true, ttlSeconds: 300 })
+      if (n % every > 0) {
+        await queues.acknowledge('orders', { lockId: lock.id })
+        continue
+      }
+      const request = { lockId: lock.id, delaySeconds: 1_600, overtake: overtake(n) }
+      await queues.release('orders', request)
+      due.set(n, simulated.clock.nowMs() + 1_600 * SECOND_MS)
+      simulated.clock.pass(SECOND_MS / 4)
+    }
+    const waiting = (await locksOf()).flatMap(([id, { expiresAtMs, stretches }]) =>
+      stretches.flatMap(({ from, to }) =>
+        Array.from({ length: to - from }, (_, i) => ({ id, n: from + i, expiresAtMs })),
+      ),
+    )
+    expect(waiting.map(({ n }) => n).sort((a, b) => a - b)).toEqual([...due.keys()])
+    return { simulated, queues, due, waiting, locks: await locksOf() }
+  }
+
+  it('that are few, and a record that is small; none comes early, or much later.', async () => {
+    const { simulated, queues, due, waiting, locks } = await failed(1_000)
+    expect(locks.length).toBeLessThan(20)
+    expect(await simulated.recordBytes('orders')).toBeLessThan(4_000)
+    for (const { n, expiresAtMs } of waiting) {
+      const late = expiresAtMs - (due.get(n) as number)
+      expect(late).toBeGreaterThanOrEqual(0)
+      expect(late).toBeLessThanOrEqual(n < 16 ? 0 : 100 * SECOND_MS)
+    }
+    simulated.clock.pass(2 * HOUR_MS)
+    expect(await drain(queues, 'orders', 100)).toHaveLength(1_000)
+  })
+
+  it('of a hundred ranges at the most, which one write can end.', async () => {
+    const { locks } = await failed(300, { every: 2 })
+    expect(Math.max(...locks.map(([, { stretches }]) => stretches.length))).toBe(100)
+    expect(locks.length).toBeLessThan(22)
+  })
+
+  it('each with others of their kind: what may be overtaken keeps nobody waiting.', async () => {
+    const overtake = (n: number) => n % 3 > 0
+    const { waiting } = await failed(60, { overtake })
+    for (const { id, n } of waiting) expect(id.startsWith('!')).toBe(overtake(n))
   })
 })
 

@@ -36,7 +36,7 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
   if (bringsBack || deadIn(after) > deadIn(before)) return true
   return [...before.locks].some(
-    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, before, after),
+    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
   )
 }
 
@@ -44,15 +44,10 @@ export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: b
  * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place: in an
  * exclusive queue the others go on waiting behind that, and where they do not its holder is at work and pops again.
  */
-export const endsUnacknowledged = (
-  lockId: string,
-  lock: Lock,
-  before: QueueRecord,
-  after: QueueRecord,
-): boolean =>
+export const endsUnacknowledged = (lockId: string, lock: Lock, after: QueueRecord): boolean =>
   !after.locks.has(lockId) &&
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
-  !goesToRetry(lock, before, after)
+  !goesToRetry(lock, after)
 
 function deadIn(record: QueueRecord): number {
   let count = 0

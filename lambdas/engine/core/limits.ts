@@ -95,6 +95,10 @@ export const ENDED_KEPT = 16
 
 /** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
 export const LOCKS_PER_WRITE = 40
+/** Retry locks of some 40 bytes that a record has before releases share them: 1 KB, or a write unit. */
+export const RETRY_LOCKS_APART = 16
+/** Ranges of a retry lock that releases share: as many as a lock of a pop may have, all ended by one write. */
+export const RETRY_STRETCHES_MAX = 100
 /** Lanes that the locks of one fenced write may touch, beside what else it does; one lock always. */
 export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */

@@ -1,6 +1,14 @@
 import { OVERTAKEN_LOCK, RETRY_LOCK } from '../../foundation/random-text.ts'
+import { RETRY_LOCKS_APART, RETRY_STRETCHES_MAX } from './limits.ts'
 import { normalised, type Ranges, subtract } from './ranges.ts'
-import { isLive, type Lock, type QueueRecord, type Stretch, stretchesIn } from './record.ts'
+import {
+  isLive,
+  type Lock,
+  type QueueRecord,
+  type Stretch,
+  stretchesIn,
+  stretchesOf,
+} from './record.ts'
 import { giveBack, spentOf } from './settling.ts'
 
 /*
@@ -11,7 +19,19 @@ import { giveBack, spentOf } from './settling.ts'
  */
 
 /** Where items go that are released with a delay: the id of their lock, and when it ends. */
-export type Again = { readonly lockId: string; readonly dueMs: number }
+export type Again = {
+  readonly lockId: string
+  readonly dueMs: number
+  /** When it may end at the latest, where many wait and share their locks. */
+  readonly latestMs: number
+}
+
+/** For one that is put off by so much from now. Shared locks end up to a sixteenth of it later. */
+export const againAfter = (lockId: string, delayMs: number, nowMs: number): Again => ({
+  lockId,
+  dueMs: nowMs + delayMs,
+  latestMs: nowMs + Math.ceil((delayMs * 17) / 16),
+})
 
 /** As long as a lock is alive that is of this kind, nobody has its items, and they are not to be had either. */
 export const isRetry = (lockId: string): boolean =>
@@ -29,7 +49,7 @@ export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTA
 export function comeBackLater(
   record: QueueRecord,
   stretches: readonly Stretch[],
-  { lockId, dueMs }: Again,
+  again: Again,
 ): QueueRecord {
   const spent = spentOf(record, stretches)
   const waiting = stretches.flatMap(({ priority, from, to }) =>
@@ -37,15 +57,41 @@ export function comeBackLater(
   )
   const returned = spent.length > 0 ? giveBack(record, spent) : record
   if (waiting.length === 0) return returned
-  const lock: Lock = { expiresAtMs: dueMs, stretches: waiting }
-  return { ...returned, locks: new Map(returned.locks).set(lockId, lock) }
+  return { ...returned, locks: new Map(returned.locks).set(...lockFor(returned, waiting, again)) }
 }
 
+/**
+ * A lock of their own, which ends when they are due. Where a record has many of those, each write would pay for
+ * them until the last one is over: from then on they join one that ends soon after, and single items next to
+ * each other become one range.
+ */
+function lockFor(
+  record: QueueRecord,
+  waiting: readonly Stretch[],
+  { lockId, dueMs, latestMs }: Again,
+): [string, Lock] {
+  const retries = [...record.locks].filter(([id]) => isRetry(id))
+  if (retries.length < RETRY_LOCKS_APART) {
+    return [lockId, { expiresAtMs: dueMs, stretches: waiting }]
+  }
+  for (const [id, lock] of retries) {
+    if (isOvertaken(id) !== isOvertaken(lockId)) continue
+    if (lock.expiresAtMs < dueMs || lock.expiresAtMs > latestMs) continue
+    const stretches = joined([...lock.stretches, ...waiting])
+    if (stretches.length <= RETRY_STRETCHES_MAX) return [id, { ...lock, stretches }]
+  }
+  return [lockId, { expiresAtMs: latestMs, stretches: waiting }]
+}
+
+const joined = (stretches: readonly Stretch[]): Stretch[] =>
+  [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) =>
+    stretchesOf(priority, stretchesIn(stretches, priority)),
+  )
+
 /** Whether this write put items of the lock into a retry lock: then nothing is free yet because it ended. */
-export function goesToRetry(lock: Lock, before: QueueRecord, after: QueueRecord): boolean {
+export function goesToRetry(lock: Lock, after: QueueRecord): boolean {
   return [...after.locks].some(
-    ([id, { stretches }]) =>
-      isRetry(id) && !before.locks.has(id) && stretches.some((it) => holds(lock, it)),
+    ([id, { stretches }]) => isRetry(id) && stretches.some((it) => holds(lock, it)),
   )
 }
 

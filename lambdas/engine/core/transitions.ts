@@ -63,7 +63,7 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
   return [...before.locks].some(([lockId, lock]) => {
     if (isDone(lock)) return false
-    if (endsUnacknowledged(lockId, lock, before, after)) return true
+    if (endsUnacknowledged(lockId, lock, after)) return true
     return lock.stretches.some((stretch) => isFreeAgain(stretch, before, after))
   })
 }
