@@ -67,13 +67,13 @@ export function fenced(
 ): FencedChange {
   const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
   const pruned = withNumbers(before, withoutExpired(pruneTails(before, draft), nowMs))
-  const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
+  const isAppended = pruned.appends > before.appends
+  const bringsBack = isAppended || bringsSomethingBack(before, pruned)
   const becomesDry = setsDry && !before.dry && !hasFree(pruned)
   const counted = {
     ...pruned,
     dry: becomesDry || (before.dry && !bringsBack),
-    notable:
-      isNotable(before, pruned, bringsBack && begun === undefined) || isReminded(before, pruned),
+    notable: isNotable(before, pruned, bringsBack && !isAppended) || isReminded(before, pruned),
     inFlight: before.inFlight + inFlightOf(pruned) - inFlightOf(before),
     work: housekeepingDue(pruned),
     version: before.version + 1,

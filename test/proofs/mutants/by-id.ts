@@ -6,6 +6,7 @@ const fencedUpdate = 'engine/store/fenced-update.ts'
 const byId = 'engine/operations/attempts/by-id.ts'
 const cancelTest = 'test/engine/cancel.test.ts'
 const updateTest = 'test/engine/store/fenced-update.test.ts'
+const retriesTest = 'test/engine/by-id-retries.test.ts'
 const moveTest = 'test/engine/move-items.test.ts'
 
 /** Items that are taken out by their ids, wherever in their lanes they wait. */
@@ -32,7 +33,7 @@ export const byIdMutants: readonly Mutant[] = [
   mutant('head-passes-the-frontier', '§6.5 head ≤ frontier ≤ end',
     ['engine/core/settling.ts', 'frontier: Math.max(lane.frontier, head),', ''], simulation(300)),
   mutant('cancel-takes-what-is-locked', '§6.4 a live lock keeps its items',
-    [named, "else if (lock !== undefined && isLive(lock, nowMs)) others.set(item.id, 'locked')", ''],
+    [named, "else if (isHolding(found, nowMs)) others.set(item.id, 'locked')", ''],
     test(cancelTest)),
   mutant('cancel-from-memory', 'rule 7: memory says neither gone nor locked',
     [byId, "from: 'store',", "from: 'memory-or-store',"], test(cancelTest), simulation(300)),
@@ -59,7 +60,16 @@ export const byIdMutants: readonly Mutant[] = [
     ['engine/operations/moving/find-moved.ts',
      'reduce((end, entry) => end - spanOf(entry), endOf(lane))', 'reduce((end) => end, endOf(lane))'],
     test(moveTest)),
+  mutant('retry-counted-as-held', 'nobody holds what waits for its retry',
+    [named, 'isLive(found[1], nowMs) && !isRetry(found[0])', 'isLive(found[1], nowMs) && isRetry !== undefined'],
+    test(retriesTest)),
+  mutant('move-that-wakes-nobody', 'every append takes the mark back',
+    ['engine/core/fence.ts', 'const bringsBack = isAppended ||', 'const bringsBack = begun !== undefined ||'],
+    test(retriesTest, 'awake')),
+  mutant('too-many-locks-for-a-write', 'an expression has room for so many locks',
+    [named, '|| locks.size > LOCKS_PER_WRITE', '|| LOCKS_PER_WRITE < 0'],
+    test(retriesTest, 'room')),
   mutant('purged-item-stays-in-its-lock', 'a lock holds nothing that is settled',
-    ['engine/core/purge-named.ts', 'subtract([range], stretchesIn(stretches, priority))', '[range]'],
+    [named, 'subtract([range], stretchesIn(stretches, priority))', '[range]'],
     test(moveTest, 'purge by ids')),
 ]

@@ -66,14 +66,14 @@ export async function moveItems(
     ]
     taking.known(resultsOf(staying.map(({ id }) => [id, id])))
     if (leaving.length === 0) return answer(undefined)
-    const chosen = forOneWriteOf(leaving)
+    const chosen = forOneWriteOf(record, leaving)
     return {
       kind: 'read',
       stretches: stretchesOfNamed(chosen),
       bytesMax: PUSH_BYTES_MAX,
       next(read) {
         const items = chosen.slice(0, read.length)
-        const draft = takeOut(record, stretchesOfNamed(items))
+        const draft = takeOut(record, stretchesOfNamed(items), nowMs)
         const gaps = gapsOf(engine, record, draft, nowMs)
         if ('instead' in gaps) return gaps.instead
         const setsDry = engine.events && view.losses === 0

@@ -4,11 +4,16 @@ import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
 import { decodeItem, encodeItem } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
-import { type NamedItem, namedItems, numbersNamed, takeOut } from '../../core/named.ts'
+import {
+  type NamedItem,
+  namedItems,
+  standingOfEach,
+  stretchesOfNamed,
+  takeOut,
+} from '../../core/named.ts'
 import { passFrontier } from '../../core/pop.ts'
 import {
   countOf,
-  intersect,
   none,
   normalised,
   numbersOf,
@@ -20,9 +25,11 @@ import {
 import {
   freeIn,
   inFlightOf,
+  type Lane,
   lanesInOrder,
   type QueueRecord,
   type Stretch,
+  stretchesIn,
   stretchesOf,
   unsettledIn,
 } from '../../core/record.ts'
@@ -82,12 +89,11 @@ function moveBack(
     movesMax: MOVES_MAX,
     lossesMax: LOSSES_MAX,
     next(record, isStuck, moved) {
+      const nowMs = engine.clock.nowMs()
       if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
       for (const [priority, lane] of lanesInOrder(record)) {
         const stays = staying.get(priority) ?? none
-        const wanted = named
-          ? intersect(freeIn(record, lane), numbersNamed(lane, named))
-          : freeIn(record, lane)
+        const wanted = named ? waitingIn(record, lane, named, nowMs) : freeIn(record, lane)
         const free = subtract(wanted, stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
@@ -100,6 +106,17 @@ function moveBack(
       return undefined
     },
   })
+}
+
+/** Those that are free, or wait for their retry. */
+const waitingIn = (
+  record: QueueRecord,
+  { epoch, priority }: Lane,
+  named: readonly NamedItem[],
+  nowMs: number,
+): Ranges => {
+  const ofLane = named.filter((item) => item.priority === priority && item.epoch === epoch)
+  return stretchesIn(stretchesOfNamed(standingOfEach(record, ofLane, nowMs).waiting), priority)
 }
 
 type Some = {
@@ -134,8 +151,9 @@ async function moveSome(
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
   if (entries.length === 0) return { moved: 0, record }
   const stretches = stretchesOf(priority, normalised(moving))
-  const draft = isNamed ? takeOut(record, stretches) : takeFirst(record, stretches)
-  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
+  const nowMs = engine.clock.nowMs()
+  const draft = isNamed ? takeOut(record, stretches, nowMs) : takeFirst(record, stretches)
+  const change = changeOf(engine, record, draft, { nowMs })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }

@@ -1,5 +1,6 @@
 import { itemId } from '../../../../lambdas/engine/core/keys.ts'
 import { countOf, numbersOf, type Ranges } from '../../../../lambdas/engine/core/ranges.ts'
+import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { Operation } from '../operation.ts'
 import type { LaneChange } from './lane-change.ts'
 import type { LaneLog } from './lane-log.ts'
@@ -35,6 +36,11 @@ export function checkSettling(
     if (isPurgeOf(operation, queue, change.priority)) {
       purge(model, log, numbers)
       checkNamed(model, log, numbers)
+      continue
+    }
+    if (isRetry(lockId) && namedBy(operation) !== undefined) {
+      settleFree(model, queue, { ...change, settledFree: numbers }, log, operation)
+      model.noteEffect('items were taken from a retry')
       continue
     }
     const expiresAtMs = before.record.locks.get(lockId)?.expiresAtMs ?? 0
