@@ -87,6 +87,38 @@ describe('What waits for its retry, and nobody holds,', () => {
     expect(dead).toMatchObject({ reason: 'moved', priorDeliveries: 1 })
   })
 
+  it('leaves calls with ids the room for a thousand gaps, however much of it there is.', async () => {
+    const stage = openSimulated()
+    const queues = stage.engine()
+    for (let n = 0; n < 11; n += 1) await push(queues, 'orders', named('a', 100, 0, 100 * n))
+    const ids = await pushOneByOne(queues, 'orders', named('z', 4))
+    for (let n = 0; n < 11; n += 1) {
+      const { lock } = await lockItems(queues, 'orders', { count: 100 })
+      await queues.release('orders', { lockId: lock.id, delaySeconds: 86_400, overtake: true })
+    }
+    const [cancelled] = await queues.cancel('orders', ids.slice(1, 2))
+    const [moved] = await queues.move('orders', { ids: ids.slice(3), priority: 2 })
+    expect([cancelled?.result, moved?.result]).toEqual(['cancelled', 'moved'])
+  })
+
+  it('leaves no gap where the record is full, and says so.', async () => {
+    const stage = openSimulated()
+    const queues = stage.engine()
+    const { ids } = await push(queues, 'orders', named('a', 1_000))
+    await push(queues, 'orders', named('b', 1_000))
+    const { ids: end } = await push(queues, 'orders', named('z', 3))
+    for (let n = 0; n < 20; n += 1) {
+      const { lock } = await lockItems(queues, 'orders', { count: 100 })
+      await queues.release('orders', { lockId: lock.id, delaySeconds: 60, overtake: true })
+    }
+    const middle = end.slice(1, 2)
+    await expect(queues.cancel('orders', middle)).rejects.toThrow(
+      '0 gaps where items were taken out before, of 1000 at the most, and 2000 of these',
+    )
+    // One that waits leaves a gap in place of itself.
+    expect(await queues.cancel('orders', ids.slice(5, 6))).toMatchObject([{ result: 'cancelled' }])
+  })
+
   it('lets go of a hundred items, of more locks than a write has room for.', async () => {
     const stage = openSimulated()
     const queues = stage.engine()

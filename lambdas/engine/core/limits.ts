@@ -20,8 +20,8 @@ export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
  */
 export const IN_FLIGHT_MAX = 2_000
 
-/** The same beside what calls with ids take from the middle of a queue: the other half is left to locks. */
-export const BY_ID_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
+/** Gaps, until calls with ids leave no more of them: they stay, and the other half is for locks. */
+export const GAPS_MAX = IN_FLIGHT_MAX / 2
 
 /** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
 export const LANES_MAX = 1_000

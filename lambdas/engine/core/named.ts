@@ -1,6 +1,6 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
-import { BY_ID_IN_FLIGHT_MAX, LANES_PER_CALL_BY_ID, LOCKS_PER_WRITE } from './limits.ts'
+import { GAPS_MAX, IN_FLIGHT_MAX, LANES_PER_CALL_BY_ID, LOCKS_PER_WRITE } from './limits.ts'
 import { endLock } from './locks.ts'
 import { IDS_MAX } from './partial.ts'
 import { includes, normalised, type Range, subtract } from './ranges.ts'
@@ -182,22 +182,32 @@ const hasGapAhead = ({ holes, frontier }: Lane): boolean => holes.some(({ to }) 
 
 /**
  * How heavy the record may be before a write that makes it heavier; nothing where that is too much already. A
- * hole weighs as much as a locked item, and one ahead of the head stays until pops have come to it. So half of
- * what a record may hold is left to locks: a queue from which nothing could be popped would keep its holes.
+ * hole weighs as much as a locked item, and one ahead of the head stays until pops have come to it. So holes may
+ * be half of what a record holds: a queue from which nothing could be locked would keep them. Only fenced writes
+ * make holes, so their number needs no guard.
  */
 export function inFlightAllowed(
   record: QueueRecord,
   draft: QueueRecord,
 ): { readonly inFlightMax?: number } | undefined {
+  const gaps = gapsIn(draft)
+  if (gaps > GAPS_MAX && gaps > gapsIn(record)) return undefined
   const heavier = inFlightOf(draft) - inFlightOf(record)
   if (heavier <= 0) return {}
-  const inFlightMax = BY_ID_IN_FLIGHT_MAX - heavier
+  const inFlightMax = IN_FLIGHT_MAX - heavier
   return record.inFlight <= inFlightMax ? { inFlightMax } : undefined
 }
 
-export const tooManyGaps = ({ queue }: QueueRecord): QueueError =>
+function gapsIn({ lanes }: QueueRecord): number {
+  let gaps = 0
+  for (const { holes } of lanes.values()) gaps += holes.length
+  return gaps
+}
+
+export const tooManyGaps = (record: QueueRecord): QueueError =>
   new QueueError(
     'TOO_MANY_LOCKS',
-    `Cannot take more items from the middle of queue "${queue}" because it holds ${BY_ID_IN_FLIGHT_MAX} locked ` +
-      'items, dead items, and gaps where items were taken out before; it has room again as it is popped',
+    `Cannot take more items from the middle of queue "${record.queue}" because it has ${gapsIn(record)} gaps where ` +
+      `items were taken out before, of ${GAPS_MAX} at the most, and ${record.inFlight} of these, locked items, dead items ` +
+      `and items that wait for a retry together, of ${IN_FLIGHT_MAX}; pops that come to a gap close it`,
   )
