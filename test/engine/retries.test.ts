@@ -357,18 +357,7 @@ describe('The events', () => {
     }
   })
 
-  it('remind of items that others keep nobody from, and not of those behind a retry.', async () => {
-    for (const overtake of [false, true]) {
-      const { simulated, queues } = await consumed(overtake)
-      for (let minute = 0; minute < 30; minute += 1) {
-        simulated.clock.pass(60 * SECOND_MS)
-        await queues.returnExpiredLocks()
-      }
-      expect(simulated.announced.length > 0).toBe(overtake)
-    }
-  })
-
-  it.each([true])(
+  it.each([true, false])(
     'remind of what is pushed while a retry is a day away, overtaken or not (%s).',
     async (overtake) => {
       const simulated = openSimulated()
@@ -391,10 +380,11 @@ describe('The events', () => {
     },
   )
 
-  it('by hand end no retry early, whether or not consumers are gone.', async () => {
+  it('by hand end no retry early, and tell of the rest: competing consumers can take it.', async () => {
     const { simulated, queues } = await consumed(false)
-    expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 0 })
-    expect(simulated.announced).toEqual([])
+    expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 1 })
+    expect(simulated.announced).toEqual(['orders: items-available'])
     expect(await queues.pop('orders')).toMatchObject({ kind: 'locked' })
+    expect((await queues.pop('orders', { competing: true })).kind).toBe('items')
   })
 })
