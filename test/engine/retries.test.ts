@@ -81,6 +81,26 @@ describe('What is released with a delay', () => {
     expect(textsOf(await drain(queues, queue))).toEqual(['"a0"', '"a3"'])
   })
 
+  it('may be named again, after an answer that was lost, beside others or alone.', async () => {
+    const { queues, queue } = await stage.holding(named('a', 4))
+    const { lock, items } = await lockItems(queues, queue, { count: 3 })
+    const ids = idsOf(items)
+    const request = { lockId: lock.id, delaySeconds: 60, overtake: true }
+    const first = { ...request, ids: ids.slice(0, 1) }
+    expect(await queues.release(queue, first)).toEqual({ itemsReleased: 1 })
+    expect(await queues.release(queue, first)).toEqual({ itemsReleased: 1 })
+    const more = { ...request, ids: ids.slice(0, 2) }
+    expect(await queues.release(queue, more)).toEqual({ itemsReleased: 2 })
+    expect(await statesOf(queues, queue)).toEqual(['waiting', 'waiting', 'locked', 'ready'])
+    for (const other of [
+      queues.release(queue, { lockId: lock.id, ids: ids.slice(0, 1) }),
+      queues.acknowledge(queue, { lockId: lock.id, ids: ids.slice(0, 1) }),
+      queues.deadLetter(queue, { lockId: lock.id, ids: ids.slice(0, 1) }),
+    ]) {
+      await expectCode(other, 'INVALID_PARAMETER')
+    }
+  })
+
   it('is all of a lock, too, where its ids are named.', async () => {
     const { queues, queue } = await stage.holding(named('a', 2))
     const { lock, items } = await lockItems(queues, queue, { count: 2 })

@@ -98,6 +98,14 @@ export function goesToRetry(lock: Lock, after: QueueRecord): boolean {
 const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
   stretches.some((held) => held.priority === priority && held.from < to && from < held.to)
 
+/** Items of a lane that retry locks hold. */
+export const inRetry = ({ locks }: QueueRecord, priority: number): Ranges =>
+  normalised(
+    [...locks].flatMap(([id, { stretches }]) =>
+      isRetry(id) ? stretchesIn(stretches, priority) : [],
+    ),
+  )
+
 /** Items of a lane that wait for their retry, by when it comes. */
 export function retriesIn(
   record: QueueRecord,
