@@ -358,11 +358,32 @@ describe('The events', () => {
     return { simulated, queues }
   }
 
-  it('tell nothing of a release with a delay: nothing is free that was not.', async () => {
-    for (const overtake of [false, true]) {
-      const { simulated } = await consumed(overtake)
-      expect(simulated.announced).toEqual([])
-    }
+  it('tell nothing of a release with a delay behind which the others wait.', async () => {
+    const { simulated } = await consumed(false)
+    expect(simulated.announced).toEqual([])
+  })
+
+  it('tell of what the others may overtake: who saw them locked has gone home.', async () => {
+    const { simulated } = await consumed(true)
+    expect(simulated.announced).toEqual(['orders: items-available'])
+  })
+
+  it('tell nothing where somebody else has a lock, or nothing else is free.', async () => {
+    const simulated = openSimulated()
+    const queues = simulated.engine()
+    await push(queues, 'orders', named('a', 3))
+    const [one, two] = [
+      await lockItems(queues, 'orders', { competing: true }),
+      await lockItems(queues, 'orders', { competing: true }),
+    ]
+    simulated.announced.length = 0
+    const later = { delaySeconds: 60, overtake: true }
+    await queues.release('orders', { lockId: one.lock.id, ...later })
+    expect(simulated.announced).toEqual([])
+    await popItems(queues, 'orders', { competing: true })
+    simulated.announced.length = 0
+    await queues.release('orders', { lockId: two.lock.id, ...later })
+    expect(simulated.announced).toEqual([])
   })
 
   it('tell of a retry that comes due, and of no lock that expired.', async () => {

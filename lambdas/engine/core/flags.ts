@@ -41,8 +41,8 @@ export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: b
 }
 
 /**
- * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place: in an
- * exclusive queue the others go on waiting behind that, and where they do not its holder is at work and pops again.
+ * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place behind
+ * which the others go on waiting.
  */
 export const endsUnacknowledged = (lockId: string, lock: Lock, after: QueueRecord): boolean =>
   !after.locks.has(lockId) &&

@@ -2,6 +2,7 @@ import { OVERTAKEN_LOCK, RETRY_LOCK } from '../../foundation/random-text.ts'
 import { RETRY_LOCKS_APART, RETRY_STRETCHES_MAX } from './limits.ts'
 import { normalised, type Ranges, subtract } from './ranges.ts'
 import {
+  isDone,
   isLive,
   type Lock,
   type QueueRecord,
@@ -88,10 +89,17 @@ const joined = (stretches: readonly Stretch[]): Stretch[] =>
     stretchesOf(priority, stretchesIn(stretches, priority)),
   )
 
-/** Whether this write put items of the lock into a retry lock: then nothing is free yet because it ended. */
-export function goesToRetry(lock: Lock, after: QueueRecord): boolean {
-  return [...after.locks].some(
-    ([id, { stretches }]) => isRetry(id) && stretches.some((it) => holds(lock, it)),
+/**
+ * Whether a lock that has ended is no news to those behind it: a retry lock took its place, and they go on waiting
+ * behind that; or they may overtake it, and somebody else is at work. Its own holder may be gone.
+ */
+export function goesToRetry(lock: Lock, { locks }: QueueRecord): boolean {
+  const isWorkedOn = [...locks].some(([id, other]) => !isRetry(id) && !isDone(other))
+  return [...locks].some(
+    ([id, { stretches }]) =>
+      isRetry(id) &&
+      (isWorkedOn || !isOvertaken(id)) &&
+      stretches.some((stretch) => holds(lock, stretch)),
   )
 }
 
