@@ -59,7 +59,8 @@ export async function moveItems(
   const results = await eachById<MoveResult>(engine, queue, ids, (taking) => {
     const { record, view, taken } = taking
     const { nowMs } = view
-    const isThere = (item: NamedItem): boolean => to === queue && item.priority === priority
+    const isThere = (item: NamedItem): boolean =>
+      to === queue && item.priority === (priority ?? item.priority)
     const [staying, leaving] = [
       taking.waiting.filter(isThere),
       taking.waiting.filter((item) => !isThere(item)),
