@@ -60,6 +60,21 @@ describe('What waits for its retry, and nobody holds,', () => {
     expect(textsOf(await drain(queues, 'orders'))).toEqual(['"a1"'])
   })
 
+  it('is redriven like what a lock held whose time is over.', async () => {
+    const stage = openSimulated()
+    const queues = stage.engine()
+    await push(queues, 'orders', named('a', 3))
+    const { lock } = await lockItems(queues, 'orders', { count: 3 })
+    await queues.deadLetter('orders', { lockId: lock.id })
+    const dead = 'orders-deadletter'
+    const held = await lockItems(queues, dead, { count: 2, ttlSeconds: 5 })
+    const ids = idsOf(held.items).slice(0, 1)
+    expect(await queues.redrive(dead, { ids })).toEqual({ itemsRedriven: 0, itemsLeft: 3 })
+    stage.clock.pass(6_000)
+    expect(await queues.redrive(dead, { ids })).toEqual({ itemsRedriven: 1, itemsLeft: 2 })
+    expect(textsOf(await drain(queues, dead))).toEqual(['"a1"', '"a2"'])
+  })
+
   it('is awake where the only item left it for another priority: a consumer hears of it.', async () => {
     const { stage, queues, at } = await putOff(2, 2, { overtake: true })
     await push(queues, 'orders', named('b', 1, 5))
