@@ -44,10 +44,15 @@ export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: b
  * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place behind
  * which the others go on waiting.
  */
-export const endsUnacknowledged = (lockId: string, lock: Lock, after: QueueRecord): boolean =>
+export const endsUnacknowledged = (
+  lockId: string,
+  lock: Lock,
+  after: QueueRecord,
+  isWorkedOn = false,
+): boolean =>
   !after.locks.has(lockId) &&
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
-  !goesToRetry(lock, after)
+  !goesToRetry(lock, after, isWorkedOn)
 
 function deadIn(record: QueueRecord): number {
   let count = 0

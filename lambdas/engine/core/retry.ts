@@ -93,8 +93,7 @@ const joined = (stretches: readonly Stretch[]): Stretch[] =>
  * Whether a lock that has ended is no news to those behind it: a retry lock took its place, and they go on waiting
  * behind that; or they may overtake it, and somebody else is at work. Its own holder may be gone.
  */
-export function goesToRetry(lock: Lock, { locks }: QueueRecord): boolean {
-  const isWorkedOn = [...locks].some(([id, other]) => !isRetry(id) && !isDone(other))
+export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: boolean): boolean {
   return [...locks].some(
     ([id, { stretches }]) =>
       isRetry(id) &&
@@ -102,6 +101,10 @@ export function goesToRetry(lock: Lock, { locks }: QueueRecord): boolean {
       stretches.some((stretch) => holds(lock, stretch)),
   )
 }
+
+/** Somebody has a lock. It may be acknowledged beside the fence: only the images of a write tell for certain. */
+export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
+  [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
 
 const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
   stretches.some((held) => held.priority === priority && held.from < to && from < held.to)

@@ -33,7 +33,7 @@ export const retryMutants: readonly Mutant[] = [
   mutant('retry-told-as-an-expired-lock', 'of a retry that comes due nobody’s time ran out',
     ['engine/core/transitions.ts', 'isDone(lock) || isRetry(lockId) ||', 'isDone(lock) ||'], test(transitionsTest)),
   mutant('retry-told-when-it-begins', 'a release with a delay frees nothing',
-    ['engine/core/flags.ts', '&& !goesToRetry(lock, after)', '&& goesToRetry !== undefined'],
+    ['engine/core/flags.ts', '&& !goesToRetry(lock, after, isWorkedOn)', '&& goesToRetry !== undefined'],
     test(transitionsTest), test(retriesTest)),
   mutant('retry-counted-as-locked', 'what waits for its retry is locked by nobody',
     ['engine/core/views.ts', 'isLive(lock, nowMs) && !isRetry(lockId)', 'isLive(lock, nowMs)'], test(retriesTest)),
