@@ -37,7 +37,7 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
   if (bringsBack || deadIn(after) > deadIn(before) || letsExpireAgain(before, after)) return true
   return [...before.locks].some(
-    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, before, after),
+    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
   )
 }
 
@@ -48,15 +48,15 @@ export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolea
   deadIn(after) < EXPIRED_DEAD_MAX
 
 /**
- * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place: in an
- * exclusive queue the others go on waiting behind that, and where they do not its holder is at work and pops again.
+ * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place behind
+ * which the others go on waiting.
  */
 export const endsUnacknowledged = (
   lockId: string,
   lock: Lock,
-  before: QueueRecord,
   after: QueueRecord,
+  isWorkedOn = false,
 ): boolean =>
   !after.locks.has(lockId) &&
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
-  !goesToRetry(lock, before, after)
+  !goesToRetry(lock, after, isWorkedOn)

@@ -20,8 +20,8 @@ export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
  */
 export const IN_FLIGHT_MAX = 2_000
 
-/** The same beside what calls with ids take from the middle of a queue: the other half is left to locks. */
-export const BY_ID_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
+/** Gaps, until calls with ids leave no more of them: they stay, and the other half is for locks. */
+export const GAPS_MAX = IN_FLIGHT_MAX / 2
 
 /** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
 export const LANES_MAX = 1_000
@@ -95,6 +95,10 @@ export const ENDED_KEPT = 16
 
 /** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
 export const LOCKS_PER_WRITE = 40
+/** Retry locks of some 40 bytes that a record has before releases share them: 1 KB, or a write unit. */
+export const RETRY_LOCKS_APART = 16
+/** Ranges of a retry lock that releases share: as many as a lock of a pop may have, all ended by one write. */
+export const RETRY_STRETCHES_MAX = 100
 /** Lanes that the locks of one fenced write may touch, beside what else it does; one lock always. */
 export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */

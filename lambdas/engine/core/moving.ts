@@ -1,7 +1,7 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
 import { decodeItem, encodeItem, type ItemTimes } from './entry.ts'
-import type { NamedItem } from './named.ts'
+import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
 /** Said of items that were moved to a dead-letter queue by hand: a redrive takes them to where they belong. */
@@ -14,13 +14,17 @@ const MOVED_BY_HAND = 'moved'
 export function entryFor(
   to: string,
   record: QueueRecord,
-  { priority, sequence }: NamedItem,
+  named: NamedItem,
   entry: string,
   { nowMs, tag, redriven }: { nowMs: number; tag: string; redriven: ItemTimes },
 ): string {
+  const { priority, sequence } = named
   const { moved, ...item } = decodeItem(entry)
   if (!isDeadLetterQueue(to)) return encodeItem({ ...item, ...(moved && redriven) }, tag)
-  const deliveries = deliveriesOf(record.lanes.get(priority) as Lane, sequence)
+  // One that waits for its retry was delivered once more, which counts when it is back.
+  const isCounted = lockWith(record, named) === undefined
+  const deliveries =
+    deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
   const dead = moved ?? { reason: MOVED_BY_HAND, death: { atMs: nowMs, deliveries } }
   return encodeItem({ ...item, moved: dead }, tag)
 }

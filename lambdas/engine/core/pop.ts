@@ -227,6 +227,7 @@ function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
   return first
 }
 
+/** Those that it passes over stay free behind the frontier: only fenced pops take them. */
 export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const lanes = new Map(record.lanes)
   for (const { priority, to } of stretches) {

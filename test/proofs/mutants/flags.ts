@@ -51,7 +51,7 @@ export const flagMutants: readonly Mutant[] = [
      "if (append.items === 0) stored.dry = 'y'", 'if (append.items === 0) void 0'], simulation(200)),
   mutant('returned-items-are-not-notable', 'every transition wakes the stream',
     [fence,
-     'isNotable(before, pruned, bringsBack && begun === undefined)',
+     'isNotable(before, pruned, bringsBack && !isAppended)',
      'isNotable(before, pruned, false)'], simulation(600)),
   mutant('dead-items-are-not-notable', 'every transition wakes the stream',
     [marks,

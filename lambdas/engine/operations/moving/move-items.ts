@@ -60,21 +60,22 @@ export async function moveItems(
   const results = await eachById<MoveResult>(engine, queue, ids, (taking) => {
     const { record, view, taken } = taking
     const { nowMs } = view
-    const isThere = (item: NamedItem): boolean => to === queue && item.priority === priority
+    const isThere = (item: NamedItem): boolean =>
+      to === queue && item.priority === (priority ?? item.priority)
     const [staying, leaving] = [
       taking.waiting.filter(isThere),
       taking.waiting.filter((item) => !isThere(item)),
     ]
     taking.known(resultsOf(staying.map(({ id }) => [id, id])))
     if (leaving.length === 0) return answer(undefined)
-    const chosen = forOneWriteOf(leaving)
+    const chosen = forOneWriteOf(record, leaving)
     return {
       kind: 'read',
       stretches: stretchesOfNamed(chosen),
       bytesMax: PUSH_BYTES_MAX,
       next(read) {
         const items = chosen.slice(0, read.length)
-        const draft = takeOut(record, stretchesOfNamed(items))
+        const draft = takeOut(record, stretchesOfNamed(items), nowMs)
         const gaps = gapsOf(engine, record, draft, nowMs)
         if ('instead' in gaps) return gaps.instead
         const setsDry = engine.events && view.losses === 0

@@ -4,10 +4,16 @@ import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
 import { decodeItem, encodeItem, type Item } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
-import { type NamedItem, namedItems, numbersNamed, takeOut } from '../../core/named.ts'
+import {
+  type NamedItem,
+  namedItems,
+  standingOfEach,
+  stretchesOfNamed,
+  takeOut,
+} from '../../core/named.ts'
+import { passFrontier } from '../../core/pop.ts'
 import {
   countOf,
-  intersect,
   none,
   normalised,
   numbersOf,
@@ -19,11 +25,15 @@ import {
 import {
   freeIn,
   inFlightOf,
+  type Lane,
   lanesInOrder,
   type QueueRecord,
+  type Stretch,
+  stretchesIn,
   stretchesOf,
   unsettledIn,
 } from '../../core/record.ts'
+import { settle } from '../../core/settling.ts'
 import type { RedriveRequest } from '../../verbs.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
@@ -74,35 +84,55 @@ function moveBack(
 ): Promise<LanesMoved> {
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
+  const isNamed = named !== undefined
   return moveLanes(engine, queue, {
     to: originOf(queue),
     movesMax: MOVES_MAX,
     lossesMax: LOSSES_MAX,
     next(record, isStuck, moved) {
+      const nowMs = engine.clock.nowMs()
       if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
       for (const [priority, lane] of lanesInOrder(record)) {
         const stays = staying.get(priority) ?? none
-        const wanted = named
-          ? intersect(freeIn(record, lane), numbersNamed(lane, named))
-          : freeIn(record, lane)
+        const wanted = named ? waitingIn(record, lane, named, nowMs) : freeIn(record, lane)
         const free = subtract(wanted, stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
         if (isStuck(priority, lane, picks)) continue
-        return { priority, run: () => moveSome(engine, record, priority, picks, staying) }
+        return {
+          priority,
+          run: () => moveSome(engine, record, { priority, picks, staying, isNamed }),
+        }
       }
       return undefined
     },
   })
 }
 
+/** Those that are free, or wait for their retry. */
+const waitingIn = (
+  record: QueueRecord,
+  { epoch, priority }: Lane,
+  named: readonly NamedItem[],
+  nowMs: number,
+): Ranges => {
+  const ofLane = named.filter((item) => item.priority === priority && item.epoch === epoch)
+  return stretchesIn(stretchesOfNamed(standingOfEach(record, ofLane, nowMs).waiting), priority)
+}
+
+type Some = {
+  readonly priority: number
+  readonly picks: Ranges
+  readonly staying: Map<number, Ranges>
+  /** By their ids: what lies before them is not passed over. */
+  readonly isNamed: boolean
+}
+
 /** Those of the picks that came from there; the others are noted as staying. */
 async function moveSome(
   engine: Engine,
   record: QueueRecord,
-  priority: number,
-  picks: Ranges,
-  staying: Map<number, Ranges>,
+  { priority, picks, staying, isNamed }: Some,
 ) {
   const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
   if (read.kind === 'missing') return undefined
@@ -125,12 +155,20 @@ async function moveSome(
   const entries = items.map((item) =>
     encodeItem({ ...item, ...times }, randomText(engine.random, 4)),
   )
-  const draft = takeOut(record, stretchesOf(priority, normalised(moving)))
-  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
+  const stretches = stretchesOf(priority, normalised(moving))
+  const nowMs = engine.clock.nowMs()
+  const draft = isNamed ? takeOut(record, stretches, nowMs) : takeFirst(record, stretches)
+  const change = changeOf(engine, record, draft, { nowMs })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }
     : undefined
+}
+
+/** Takes what comes first but for items that stay: claims that have not seen this must fail. */
+function takeFirst(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const settled = settle(passFrontier(record, stretches), stretches)
+  return { ...settled, returns: settled.returns + 1 }
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {

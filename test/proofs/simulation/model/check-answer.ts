@@ -40,6 +40,8 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   acknowledge: checkAcknowledged,
   acknowledgeMany: checkManyAcknowledged,
   release: ({ operation: { command, effects }, value, say }) =>
+    // Of named items some may wait for their retry already: what another call did counts as done again.
+    (command.request.ids === undefined || command.request.delaySeconds === undefined) &&
     checkCount(effects.releasedByLock.get(command.request.lockId), value.itemsReleased, say),
   deadLetter: ({ operation: { command, effects }, value, say }) =>
     checkCount(effects.buriedByLock.get(command.request.lockId), value.itemsDeadLettered, say),
