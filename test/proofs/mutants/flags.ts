@@ -55,8 +55,8 @@ export const flagMutants: readonly Mutant[] = [
      'isNotable(before, pruned, false)'], simulation(600)),
   mutant('dead-items-are-not-notable', 'every transition wakes the stream',
     [marks,
-     'if (bringsBack || deadIn(after) > deadIn(before)) return true',
-     'if (bringsBack) return true'], simulation(600)),
+     'if (bringsBack || deadIn(after) > deadIn(before) ||',
+     'if (bringsBack ||'], simulation(600)),
   mutant('ended-locks-are-not-notable', 'every transition wakes the stream',
     [marks, "?.ending !== 'acknowledged'", '?.ending === undefined'], simulation(600)),
 ]
