@@ -22,8 +22,9 @@ export function expiryOf(
   { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
-  // A dead letter is as old as its death, and what was due joined its lane as if pushed then.
-  const sinceMs = moved?.death?.atMs ?? dueMs ?? pushedAtMs
+  // A dead letter is as old as its death. What was due later than it was pushed joined its lane then, and what came
+  // late, such as a missed occurrence of a schedule, joined when it was pushed.
+  const sinceMs = moved?.death?.atMs ?? Math.max(dueMs ?? 0, pushedAtMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 
