@@ -70,6 +70,10 @@ export type PushBody =
       readonly expires_in_seconds?: number
       /** The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all. */
       readonly expires_at?: number
+      /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
+      readonly delay_seconds?: number
+      /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
+      readonly deliver_at?: number
     }
   | {
       /** All of them are pushed, or none. */
@@ -82,6 +86,10 @@ export type PushBody =
         readonly expires_in_seconds?: number
         /** The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all. */
         readonly expires_at?: number
+        /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
+        readonly delay_seconds?: number
+        /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
+        readonly deliver_at?: number
       }[]
     }
 
@@ -136,6 +144,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Nobody gets it from then on. Epoch seconds with a fraction. */
         readonly expires_at?: number
+        /** Of an item for later: its id until it was due. */
+        readonly scheduled_id?: string
+        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+        readonly due_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -165,6 +177,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Nobody gets it from then on. Epoch seconds with a fraction. */
         readonly expires_at?: number
+        /** Of an item for later: its id until it was due. */
+        readonly scheduled_id?: string
+        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+        readonly due_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -201,6 +217,10 @@ export type PopAnswer =
         readonly deliveries: number
         /** Nobody gets it from then on. Epoch seconds with a fraction. */
         readonly expires_at?: number
+        /** Of an item for later: its id until it was due. */
+        readonly scheduled_id?: string
+        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+        readonly due_at?: number
         /** Why it was dead-lettered. */
         readonly reason?: string
         /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -338,6 +358,10 @@ export type InspectAnswer = {
   readonly blocked_until?: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly dead_count: number
+  /** Items for later; not in `count`. */
+  readonly scheduled_count: number
+  /** When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it. Epoch seconds with a fraction. */
+  readonly next_due_at?: number
   readonly oldest_pushed_at?: number | null
   readonly priorities: readonly {
     /** 0 is served first. */
@@ -453,6 +477,10 @@ export type BrowseAnswer = {
     readonly deliveries: number
     /** Nobody gets it from then on. Epoch seconds with a fraction. */
     readonly expires_at?: number
+    /** Of an item for later: its id until it was due. */
+    readonly scheduled_id?: string
+    /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+    readonly due_at?: number
     /** Why it was dead-lettered. */
     readonly reason?: string
     /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
@@ -462,6 +490,38 @@ export type BrowseAnswer = {
     readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
     /** Of one that waits: when it is back. Epoch seconds with a fraction. */
     readonly retry_at?: number
+  }[]
+  /** For the next page; absent on the last. */
+  readonly cursor?: string
+}
+
+export type ScheduledParameters = {
+  /** How many at most. Default 20. */
+  readonly limit?: number
+  /** Goes on where an earlier page ended. */
+  readonly cursor?: string
+  /** Only what is due from this time on: epoch seconds. */
+  readonly from?: number
+  /** Only what is due up to this time: epoch seconds. */
+  readonly to?: number
+}
+
+/** Items for later, in the order of time. */
+export type ScheduledAnswer = {
+  /** The items’ own JSON, byte for byte. */
+  readonly items: readonly unknown[]
+  /** How many items. */
+  readonly count: number
+  /** `details[i]` belongs to `items[i]`. */
+  readonly details: readonly {
+    /** As its push answered it. */
+    readonly id: string
+    /** 0 is served first. */
+    readonly priority: number
+    /** When it was pushed. Epoch seconds with a fraction. */
+    readonly pushed_at: number
+    /** When it joins its queue. Epoch seconds with a fraction. */
+    readonly due_at: number
   }[]
   /** For the next page; absent on the last. */
   readonly cursor?: string

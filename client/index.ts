@@ -133,6 +133,7 @@ export type {
   AsyncOptions,
   CallOptions,
   ExtendedLock,
+  ItemOptions,
   Json,
   KeyOptions,
   MatchOptions,
@@ -143,6 +144,7 @@ export type {
   PushOptions,
   Queue,
   ReleaseOptions,
+  ScheduledOptions,
   SettleOptions,
 } from './queue.ts'
 export type {
@@ -186,5 +188,7 @@ export type {
   QueueLimit,
   QueueState,
   QueueSummary,
+  ScheduledItem,
+  ScheduledPage,
 } from './views.ts'
 export type { LingerOptions }

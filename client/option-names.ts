@@ -29,7 +29,14 @@ export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
 
 const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
-const push: Second<'push'> = { priority: 0, expiresInSeconds: 0, expiresAt: 0, ...pushMany }
+const push: Second<'push'> = {
+  priority: 0,
+  expiresInSeconds: 0,
+  expiresAt: 0,
+  delaySeconds: 0,
+  deliverAt: 0,
+  ...pushMany,
+}
 const pop: First<'pop'> = {
   count: 0,
   requireAck: 0,
@@ -48,6 +55,7 @@ const peek: First<'peek'> = { priority: 0, limit: 0, cursor: 0, from: 0, order: 
 const move: Second<'move'> = { priority: 0, queue: 0, ...call }
 const purge: First<'purge'> = { priority: 0, ids: 0, ...call }
 const redrive: First<'redrive'> = { limit: 0, ids: 0, ...call }
+const scheduled: First<'scheduled'> = { limit: 0, cursor: 0, from: 0, to: 0, ...call }
 
 /** By verb. */
 export const optionNames = {
@@ -61,6 +69,7 @@ export const optionNames = {
   deadLetter,
   inspect,
   peek,
+  scheduled,
   configuration: call,
   cancel: call,
   move,

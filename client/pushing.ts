@@ -1,6 +1,7 @@
 // Pushes as HTTP calls: each by itself, or as many together as linger.
 
 import {
+  DELAY_SECONDS_MAX,
   ITEM_BYTES_MAX,
   ITEM_TTL_SECONDS_MAX,
   ITEMS_PER_PUSH_MAX,
@@ -47,8 +48,8 @@ export function pushCalls<T>(pusher: Pusher, id: string): Pick<Queue<T>, 'push' 
   return {
     async push(item, options = {}) {
       checkOptions(options, optionNames.push)
-      const { priority, expiresInSeconds, expiresAt } = options
-      const items = [{ item, priority, expiresInSeconds, expiresAt }]
+      const { priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt } = options
+      const items = [{ item, priority, expiresInSeconds, expiresAt, delaySeconds, deliverAt }]
       const call = { verb: 'push', items, options } as const
       const { ids, isReplay, inInbox } = await pusher.push(path, call)
       if (inInbox !== undefined) return { messageId: inInbox.messageId }
@@ -106,13 +107,17 @@ function asText({ verb, items, options }: PushCall): TextCall {
   return { verb, texts: items.map(pushText), idempotent, key, respondAsync }
 }
 
-function pushText({ item, priority, expiresInSeconds, expiresAt }: PushItem<unknown>): string {
-  const fields = {
-    priority,
-    expires_in_seconds: expiresInSeconds,
-    expires_at: expiresAt === undefined ? undefined : Number(expiresAt) / 1_000,
-  }
-  const rest = JSON.stringify(fields).slice(1)
+const inSeconds = (time: Date | number | undefined): number | undefined =>
+  time === undefined ? undefined : Number(time) / 1_000
+
+function pushText({ item, ...options }: PushItem<unknown>): string {
+  const rest = JSON.stringify({
+    priority: options.priority,
+    expires_in_seconds: options.expiresInSeconds,
+    expires_at: inSeconds(options.expiresAt),
+    delay_seconds: options.delaySeconds,
+    deliver_at: inSeconds(options.deliverAt),
+  }).slice(1)
   return `{"item":${textOf(item)}${rest === '}' ? '' : ','}${rest}`
 }
 
@@ -168,14 +173,22 @@ function loadOf({ texts, key, respondAsync }: TextCall, { items }: PushCall): Lo
     bytes < PUSH_BYTES_MAX &&
     sizes.every((size) => size <= ITEM_BYTES_MAX) &&
     items.every(({ priority = 0 }) => isPriority(priority)) &&
-    items.every((item) => isExpiry(item))
+    items.every(
+      ({ expiresInSeconds, expiresAt, delaySeconds, deliverAt }) =>
+        isTime(expiresInSeconds, expiresAt, ITEM_TTL_SECONDS_MAX) &&
+        isTime(delaySeconds, deliverAt, DELAY_SECONDS_MAX),
+    )
   return { items: texts.length, bytes, alone: key !== undefined || respondAsync || !isFit }
 }
 
-function isExpiry({ expiresInSeconds, expiresAt }: PushItem<unknown>): boolean {
-  if (expiresInSeconds === undefined) return expiresAt === undefined || Number(expiresAt) >= 0
-  const isOne = Number.isInteger(expiresInSeconds) && expiresInSeconds >= 0
-  return isOne && expiresInSeconds <= ITEM_TTL_SECONDS_MAX && expiresAt === undefined
+/** What the service takes: a number of seconds, or a time. */
+function isTime(
+  seconds: number | undefined,
+  at: Date | number | undefined,
+  secondsMax: number,
+): boolean {
+  if (seconds === undefined) return at === undefined || Number(at) >= 0
+  return at === undefined && Number.isInteger(seconds) && seconds >= 0 && seconds <= secondsMax
 }
 
 const isPriority = (priority: unknown): boolean =>

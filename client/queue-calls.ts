@@ -17,6 +17,7 @@ import type {
   PurgeAnswer,
   RedriveAnswer,
   ReleaseAnswer,
+  ScheduledAnswer,
   UnconfigureAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
@@ -31,6 +32,7 @@ import {
   pageOf,
   poppedOf,
   resultsOf,
+  scheduledOf,
   stateOf,
 } from './views.ts'
 import { type Asked, waitForItems } from './wait-for-items.ts'
@@ -130,6 +132,13 @@ export function queueCalls<T>(
       const query = { priority, limit, cursor, from, order }
       const { body, text } = await get('peek', '/items', query, options)
       return pageOf<T>(body as BrowseAnswer, text)
+    },
+    async scheduled({ limit, cursor, from, to, ...options } = {}) {
+      const seconds = (time: Date | number | undefined) =>
+        time === undefined ? undefined : Math.round(Number(time) / 1_000)
+      const query = { limit, cursor, from: seconds(from), to: seconds(to) }
+      const { body, text } = await get('scheduled', '/scheduled', query, options)
+      return scheduledOf<T>(body as ScheduledAnswer, text)
     },
     async configuration(options = {}) {
       const { body, etag } = await get('configuration', '/config', {}, options)

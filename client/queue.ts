@@ -12,6 +12,7 @@ import type {
   PeekedItem,
   Popped,
   QueueState,
+  ScheduledPage,
 } from './views.ts'
 
 /** Any JSON value: the type of a queue's items unless it is given. */
@@ -52,11 +53,23 @@ export type ItemOptions = {
   readonly expiresInSeconds?: number | undefined
   /** The same as a time; a number is in milliseconds, as `Date.now()` is. One of the two. */
   readonly expiresAt?: Date | number | undefined
+  /** It joins its queue so many seconds after the push: up to five years. */
+  readonly delaySeconds?: number | undefined
+  /** The same as a time, in milliseconds where it is a number; one that is past is now. */
+  readonly deliverAt?: Date | number | undefined
 }
 
 export type PushOptions = CallOptions & KeyOptions & AsyncOptions & ItemOptions
 
 export type PushItem<T> = ItemOptions & { readonly item: T | RawJson }
+
+/** What is scheduled, a page at a time; times in milliseconds where they are numbers. */
+export type ScheduledOptions = CallOptions & {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  readonly from?: Date | number | undefined
+  readonly to?: Date | number | undefined
+}
 
 export type PopOptions = CallOptions &
   /** Only with `ack`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */
@@ -165,6 +178,8 @@ export interface Queue<T = Json> {
   ): Promise<QueueState>
   /** A page of the next items, without taking them. */
   peek(options?: PeekOptions): Promise<Page<T>>
+  /** Items for later, in the order of time. */
+  scheduled(options?: ScheduledOptions): Promise<ScheduledPage<T>>
   /** All items, a page at a time, without taking them. */
   items(options?: PeekOptions): AsyncIterable<PeekedItem<T>>
   configuration(options?: CallOptions): Promise<Configuration>

@@ -55,6 +55,7 @@ export const afterLostAnswer = {
   deadLetter: 'always',
   inspect: 'always',
   peek: 'always',
+  scheduled: 'always',
   configuration: 'always',
   configure: 'with-if-match',
   unconfigure: 'with-if-match',

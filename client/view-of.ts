@@ -8,6 +8,8 @@ const times = {
   start: 'startMs',
   end: 'endMs',
   pushed_at: 'pushedAtMs',
+  due_at: 'dueMs',
+  next_due_at: 'nextDueMs',
   dead_lettered_at: 'deadLetteredAtMs',
   expires_at: 'expiresAtMs',
   oldest_pushed_at: 'oldestPushedAtMs',

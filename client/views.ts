@@ -14,6 +14,7 @@ import type {
   InspectAnswer,
   ListAnswer,
   PopAnswer,
+  ScheduledAnswer,
 } from './api-types.ts'
 import type { ServiceErrorCode } from './errors.ts'
 import { itemTexts } from './raw-json.ts'
@@ -45,6 +46,19 @@ export type Popped<T> = {
   readonly more: boolean
   /** Of the lock that `acknowledge` named. */
   readonly itemsAcknowledged?: number
+}
+
+/** An item for later, as long as it is that. */
+export type ScheduledItem<T> = Pick<
+  Item<T>,
+  'value' | 'text' | 'id' | 'priority' | 'pushedAtMs'
+> & {
+  readonly dueMs: number
+}
+
+export type ScheduledPage<T> = {
+  readonly items: readonly ScheduledItem<T>[]
+  readonly cursor?: string
 }
 
 export type Page<T> = { readonly items: readonly PeekedItem<T>[]; readonly cursor?: string }
@@ -101,6 +115,9 @@ export type QueueState = {
   readonly blockedUntilMs?: number
   /** Items on their way to the dead-letter queue; not in `count`. */
   readonly deadCount: number
+  readonly scheduledCount: number
+  /** When the first of them is due; in the past, if the queue has no room for it. */
+  readonly nextDueMs?: number
   /** There where the queue's record tells, or it was asked for; absent too where nothing waits. */
   readonly oldestPushedAtMs?: number
   readonly priorities: readonly LaneState[]
@@ -134,6 +151,12 @@ export const lockOf = (body: ExtendLockAnswer | Extract<PopAnswer, { locked: tru
 export const pageOf = <T>(body: BrowseAnswer, text: string): Page<T> =>
   present({
     items: itemsOf<T, BrowseAnswer['details'][number]>(body, text),
+    cursor: body.cursor,
+  })
+
+export const scheduledOf = <T>(body: ScheduledAnswer, text: string): ScheduledPage<T> =>
+  present({
+    items: itemsOf<T, ScheduledAnswer['details'][number]>(body, text),
     cursor: body.cursor,
   })
 

@@ -1,4 +1,8 @@
-import { ITEM_TTL_SECONDS_MAX, PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
+import {
+  DELAY_SECONDS_MAX,
+  ITEM_TTL_SECONDS_MAX,
+  PRIORITY_MAX,
+} from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import { flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
@@ -26,6 +30,7 @@ export const push = command({
     file: text('F', 'read lines from F; - is stdin'),
     text: flag('each argument or line is a text, not JSON'),
     priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
+    delay: integer('S', 0, DELAY_SECONDS_MAX, 'seconds until the items join the queue'),
     'expires-in': text('T', 'nobody gets it so long after the push: 90, 15m, 2h or 7d'),
     async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
@@ -58,6 +63,7 @@ export const push = command({
       items: itemsOf(lines.lines(), asItem, {
         priority: given.priority,
         expiresInSeconds: secondsIn(given['expires-in']),
+        delaySeconds: given.delay,
       }),
       bytes: lines.bytes,
       progress: progressBarOn(io.stderr, 'Pushing'),
@@ -85,11 +91,11 @@ async function* linesOf(words: readonly string[]): AsyncGenerator<Line> {
 async function* itemsOf(
   lines: AsyncIterable<Line>,
   asItem: (line: Line) => string,
-  options: Pick<LineItem, 'priority' | 'expiresInSeconds'>,
+  options: Pick<LineItem, 'priority' | 'delaySeconds' | 'expiresInSeconds'>,
 ): AsyncGenerator<LineItem> {
   for await (const line of lines) {
     const { number, offset } = line
-    yield { text: asItem(line), line: number, offset, ...present(options) }
+    yield present({ text: asItem(line), line: number, offset, ...options })
   }
 }
 

@@ -1,10 +1,13 @@
 // One look at a queue. What was written is looked at before the record, and what the record leads to
 // after it: whatever came in between is then known to one of them.
 
+import { isReference } from '../../lambdas/engine/core/entry.ts'
 import { countOf } from '../../lambdas/engine/core/ranges.ts'
 import { type QueueRecord, segmentOf, unsettledIn } from '../../lambdas/engine/core/record.ts'
+import { decodeScheduled } from '../../lambdas/engine/core/scheduled.ts'
 import { countIn } from '../../lambdas/engine/core/views.ts'
 import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
+import { partitionOf, scheduledRows } from '../../lambdas/engine/store/scheduled-rows.ts'
 import { segmentRows } from '../../lambdas/engine/store/segments.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import { checkItems } from './check-items.ts'
@@ -96,6 +99,21 @@ async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSign
       const rows = await segmentRows(engine.dynamo, record.queue, lane, segment, true)
       found.push(...rows.filter(({ b }) => b !== undefined))
     }
+  }
+  return [...found, ...(await rowsForLater(engine, record, interrupt))]
+}
+
+/** What is scheduled may refer to batches as well. */
+async function rowsForLater(engine: Engine, record: QueueRecord, interrupt: AbortSignal) {
+  const found: Row[] = []
+  const partition = partitionOf(record)
+  for (let from = ''; record.scheduled.nextDue !== undefined && !interrupt.aborted; ) {
+    const { rows, more } = await scheduledRows(engine.dynamo, partition, { from, limit: 100 })
+    const entries = rows.flatMap((row) => row.entries.map((entry) => decodeScheduled(entry).entry))
+    found.push(...entries.filter(isReference).map((b) => ({ b })))
+    if (!more) break
+    // The next possible key.
+    from = `${rows.at(-1)?.sk} `
   }
   return found
 }

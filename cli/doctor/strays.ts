@@ -4,6 +4,7 @@
 import { isReference } from '../../lambdas/engine/core/entry.ts'
 import { parseChunkSortKey } from '../../lambdas/engine/core/keys.ts'
 import type { Lane, QueueRecord } from '../../lambdas/engine/core/record.ts'
+import { decodeScheduled } from '../../lambdas/engine/core/scheduled.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import type { Stray } from './finding.ts'
 import type { FoundObject } from './surgery.ts'
@@ -43,7 +44,9 @@ export function straysOf(
 
 /** Batches that a tail or a row refers to, of any lane: more than need be, never fewer. */
 function referredTo(record: QueueRecord | undefined, rows: readonly Row[]): ReadonlySet<string> {
-  const entries = [...(record?.lanes.values() ?? [])].flatMap(({ tail }) => tail)
+  const tails = [...(record?.lanes.values() ?? [])].flatMap(({ tail }) => tail)
+  const later = record?.scheduled.entries.map((entry) => decodeScheduled(entry).entry) ?? []
+  const entries = [...tails, ...later]
   const inRows = rows.flatMap(({ b }) => (typeof b === 'string' ? [b] : []))
   return new Set([...entries.filter(isReference), ...inRows].map((entry) => entry.slice(2, 10)))
 }
@@ -82,10 +85,14 @@ function objectStray(
   const parts = key.slice(queue.length + 1).split('/')
   if (parts[0] === 'batch' && parts.length === 2) {
     if (known.has(parts[1] as string)) return []
-    const repairable = nowMs - modifiedMs > BATCH_SAFE_AGE_MS
+    // Items for later may have been pushed years ago, and may join their lane while this looks.
+    const isForLater = (record?.scheduled.items ?? 0) > 0
+    const repairable = !isForLater && nowMs - modifiedMs > BATCH_SAFE_AGE_MS
     const why = repairable
       ? 'nothing refers to it, and it is older than any push'
-      : 'nothing refers to it; it may be a push under way, for it is younger than a week'
+      : isForLater
+        ? 'nothing refers to it; it may be of items for later'
+        : 'nothing refers to it; it may be a push under way, for it is younger than a week'
     return [{ kind: 'stray-batch', at: key, why, repairable }]
   }
   const place = placeOf(parts)

@@ -49,8 +49,9 @@ export async function pushBatches(run: PushRun): Promise<Account> {
     for await (const batch of batchesOf(run.items, run.idleMs)) {
       if (interrupt.aborted) break
       const idempotencyKey = run.keyOf(batch, index)
-      const items: PushItem[] = batch.items.map(({ text, priority, expiresInSeconds }) =>
-        present({ text, priority, expiresInSeconds }),
+      const items: PushItem[] = batch.items.map(
+        ({ text, priority, expiresInSeconds, delaySeconds }) =>
+          present({ text, priority, expiresInSeconds, delaySeconds }),
       )
       const request = present({
         items,

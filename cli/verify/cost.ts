@@ -49,6 +49,7 @@ const unitsOf: Readonly<Record<Operation, Units>> = {
   schedules: looks,
   inspect: looks,
   browse: looks,
+  scheduled: looks,
   configuration: looks,
   list: looks,
   rateState: looks,

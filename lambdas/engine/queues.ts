@@ -7,6 +7,7 @@ import {
   deployQueuePatterns,
   queuePatterns,
 } from './operations/configuring/configure-patterns.ts'
+import { listScheduled } from './operations/later/list-scheduled.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
@@ -49,6 +50,7 @@ export function createQueues(options: QueuesOptions): Queues {
     release: (queue, request) => release(engine, queue, request),
     deadLetter: (queue, request) => deadLetter(engine, queue, request),
     inspect: (queue, request) => inspect(engine, queue, request),
+    scheduled: (queue, request) => listScheduled(engine, queue, request),
     browse: (queue, request) => browse(engine, queue, request),
     configuration: (queue) => configuration(engine, queue),
     configure: (queue, change, request) => configure(engine, queue, change, request),

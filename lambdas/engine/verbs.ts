@@ -7,6 +7,7 @@ import type { PopRequest } from './core/pop-request.ts'
 import type { PushItem, PushRequest } from './core/push-request.ts'
 import type { TransactItem } from './core/transact-item.ts'
 import type { LaneState } from './core/views.ts'
+import type { LaterVerbs } from './later-verbs.ts'
 import type { SchedulingVerbs } from './scheduling-verbs.ts'
 import type {
   AnnounceReport,
@@ -23,6 +24,7 @@ import type { WakingVerbs } from './waking-verbs.ts'
 export type * from './applying-verbs.ts'
 export type * from './by-id-verbs.ts'
 export type * from './configuring-verbs.ts'
+export type * from './later-verbs.ts'
 export type * from './scheduling-verbs.ts'
 export type * from './sweeping-requests.ts'
 export type * from './waking-verbs.ts'
@@ -36,6 +38,7 @@ export interface Queues
   extends ConfiguringVerbs,
     ApplyingVerbs,
     ByIdVerbs,
+    LaterVerbs,
     SchedulingVerbs,
     WakingVerbs {
   push(queue: string, request: PushRequest): Promise<Pushed>
@@ -96,6 +99,9 @@ export type PoppedItem = DeadLetter & {
   readonly deliveries: number
   /** Nobody gets it from then on. */
   readonly expiresAtMs?: number
+  /** Of an item that was pushed for later: its id while it was scheduled, and when it was due. */
+  readonly scheduledId?: string
+  readonly dueMs?: number
 }
 
 /** `waitedMs`: if it was to wait, and there was nothing at first, for how long it did. 0: too many others do. */
@@ -147,6 +153,10 @@ export type QueueState = Waiting & {
   readonly lockedCount: number
   /** Items on their way to the dead-letter queue. */
   readonly deadCount: number
+  /** Items whose time has not come, or that have found no room since. */
+  readonly scheduledCount: number
+  /** When the first of them is due: in the past, if the queue has no room for it. */
+  readonly nextDueMs?: number
   /** There where the record itself tells, or it was asked for; absent too where nothing waits. */
   readonly oldestPushedAtMs?: number
   readonly lanes: readonly LaneState[]
@@ -190,7 +200,7 @@ export type QueueSummary = {
   readonly detail?: Waiting & {
     readonly lockedCount: number
     readonly deadCount: number
-    /** Items whose time has not come: none, as long as nothing can be scheduled. */
+    /** Items whose time has not come, or that have found no room since. */
     readonly scheduledCount: number
     /** Those that hold items. */
     readonly lanes: readonly { readonly priority: number; readonly count: number }[]

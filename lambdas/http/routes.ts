@@ -34,6 +34,7 @@ export const routes = [
   route('deadLetter', 'POST', '/queue/{id}/dead-letter', 'Settle', 'pop'),
   route('inspect', 'GET', '/queue/{id}', 'Inspect', 'inspect'),
   route('browse', 'GET', '/queue/{id}/items', 'Inspect', 'inspect'),
+  route('scheduled', 'GET', '/queue/{id}/scheduled', 'Inspect', 'inspect'),
   route('configuration', 'GET', '/queue/{id}/config', 'Inspect', 'inspect'),
   route('configure', 'PUT', '/queue/{id}/config', 'Manage', 'manage'),
   route('unconfigure', 'DELETE', '/queue/{id}/config', 'Manage', 'manage'),

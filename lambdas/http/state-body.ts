@@ -10,6 +10,8 @@ export const stateBody = (state: Omit<QueueState, 'configuration' | 'etag'>) => 
   waiting_count: state.waitingCount,
   ...blockedField(state),
   dead_count: state.deadCount,
+  scheduled_count: state.scheduledCount,
+  next_due_at: state.nextDueMs === undefined ? undefined : seconds(state.nextDueMs),
   ...oldestField(state),
   priorities: state.lanes.map((lane) => ({
     priority: lane.priority,

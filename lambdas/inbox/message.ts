@@ -59,10 +59,16 @@ export function messageOf(
 }
 
 function itemText({ text, priority = 0, ...times }: PushRequest['items'][number]): string {
-  const { expiresInSeconds, expiresAtMs } = times
-  const fields = [`"item":${text}`]
-  if (priority !== 0) fields.push(`"priority":${priority}`)
-  if (expiresInSeconds !== undefined) fields.push(`"expires_in_seconds":${expiresInSeconds}`)
-  if (expiresAtMs !== undefined) fields.push(`"expires_at":${expiresAtMs / 1_000}`)
-  return `{${fields.join()}}`
+  const secondsOf = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000)
+  const rest = {
+    priority: priority === 0 ? undefined : priority,
+    expires_in_seconds: times.expiresInSeconds,
+    expires_at: secondsOf(times.expiresAtMs),
+    delay_seconds: times.delaySeconds,
+    deliver_at: secondsOf(times.deliverAtMs),
+  }
+  const fields = Object.entries(rest)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `,"${name}":${value}`)
+  return `{"item":${text}${fields.join('')}}`
 }

@@ -5,6 +5,7 @@ import type { Tally } from './tally.ts'
 export function countPopped(tally: Tally, outcome: PopOutcome): void {
   if (outcome.kind !== 'items') return
   tally.count('ItemsPopped', outcome.items.length)
-  const oldestMs = Math.min(...outcome.items.map(({ pushedAtMs }) => pushedAtMs))
+  // An item for later has waited since it was due.
+  const oldestMs = Math.min(...outcome.items.map(({ pushedAtMs, dueMs = pushedAtMs }) => dueMs))
   tally.most('OldestItemAge', Math.max(0, Date.now() - oldestMs) / 1000)
 }

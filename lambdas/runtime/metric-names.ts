@@ -10,6 +10,8 @@ type MetricUnit = 'Count' | 'Seconds' | 'Milliseconds'
 
 export const metrics = {
   ItemsPushed: 'Count',
+  /** Those of them that are for later. */
+  ItemsScheduled: 'Count',
   ItemsPopped: 'Count',
   ItemsAcknowledged: 'Count',
   /** Released by a consumer or returned by the sweeper; not items that a pop took from an expired lock. */

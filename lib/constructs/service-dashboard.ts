@@ -93,6 +93,7 @@ const calls = ({ api, functions, serviceName }: Watched): IWidget[] => [
 const items = ({ serviceName }: Watched): IWidget[] => [
   graph('Items', [
     serviceMetric(serviceName, 'ItemsPushed', { label: 'pushed' }),
+    serviceMetric(serviceName, 'ItemsScheduled', { label: 'of them for later' }),
     serviceMetric(serviceName, 'ItemsPopped', { label: 'popped' }),
     serviceMetric(serviceName, 'ItemsAcknowledged', { label: 'acknowledged' }),
   ]),

@@ -32,8 +32,8 @@ const moveItems = {
  */
 export const storageAccess = {
   Push: moveItems,
-  /** Only reads items and moves pointers in the record: what it took is trimmed by housekeeping. */
-  Pop: { table: [...readItems, ...change], objects: readObjects },
+  /** What is due joins before a pop, which is a push; what a pop took is trimmed by housekeeping. */
+  Pop: moveItems,
   /** Dead-lettering moves items to another queue, which is a push. */
   Settle: moveItems,
   Inspect: {

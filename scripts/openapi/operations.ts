@@ -14,6 +14,8 @@ import {
   listCall,
   queuePatternsCall,
 } from '../../lambdas/http/schemas/inspect.ts'
+import { scheduledCall } from '../../lambdas/http/schemas/later.ts'
+import * as laterAnswers from '../../lambdas/http/schemas/later-answers.ts'
 import {
   cancelCall,
   configureCall,
@@ -197,6 +199,15 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     call: browseCall,
     answer: answers.page,
     errors: [...queue, ...segments, 'INVALID_PRIORITY'],
+  },
+  scheduled: {
+    tag: 'Inspection',
+    summary: 'Items for later, in the order of time',
+    description:
+      'What was pushed with `delay_seconds` or `deliver_at` and has not joined its queue yet.',
+    call: scheduledCall,
+    answer: laterAnswers.scheduledPage,
+    errors: [...queue, ...segments],
   },
   configuration: {
     tag: 'Inspection',

@@ -3,6 +3,7 @@
 
 import type { Cases } from './cases/actions.ts'
 import { inspectCases } from './cases/inspect.ts'
+import { laterCases } from './cases/later.ts'
 import { manageCases } from './cases/manage.ts'
 import { popCases } from './cases/pop.ts'
 import { pushCases } from './cases/push.ts'
@@ -15,6 +16,7 @@ import { sourceCases } from './cases/sources.ts'
 export const contractCases: Readonly<Record<string, Cases>> = {
   'The sources': sourceCases,
   Push: pushCases,
+  'Items for later': laterCases,
   Pop: popCases,
   'Settling a lock': settleCases,
   'Looking at queues': inspectCases,

@@ -49,19 +49,19 @@ describe('The construct', () => {
     [
       'inspecting',
       (orders, caller) => orders.grantInspect(caller),
-      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queue/*/schedules GET/queue/*/schedules/* GET/queues GET/rate/*',
+      'GET/queue/* GET/queue/*/config GET/queue-config GET/queue/*/items GET/queue/*/scheduled GET/queue/*/schedules GET/queue/*/schedules/* GET/queues GET/rate/*',
     ],
     [
       'managing',
       (orders, caller) => orders.grantManage(caller),
-      'DELETE/queue/*/config DELETE/queue/*/schedules/* DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/purge POST/queue/*/redrive POST/queue/*/schedules/*/pause POST/queue/*/schedules/*/resume POST/queue/*/schedules/*/run PUT/queue-config PUT/queue/*/config PUT/queue/*/schedules/* PUT/rate-config PUT/rate/*/config',
+      'DELETE/queue/*/config DELETE/queue/*/schedules/* DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/cancel POST/queue/*/move POST/queue/*/purge POST/queue/*/redrive POST/queue/*/schedules/*/pause POST/queue/*/schedules/*/resume POST/queue/*/schedules/*/run PUT/queue-config PUT/queue/*/config PUT/queue/*/schedules/* PUT/rate-config PUT/rate/*/config',
     ],
     [
       'inspecting some queues, and then not the list of all',
       (orders, caller) => orders.grantInspect(caller, some),
       some
         .flatMap((id) =>
-          ['', '/config', '/items', '/schedules', '/schedules/*'].map(
+          ['', '/config', '/items', '/scheduled', '/schedules', '/schedules/*'].map(
             (end) => `GET/queue/${id}${end}`,
           ),
         )

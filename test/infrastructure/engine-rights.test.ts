@@ -218,6 +218,31 @@ describe('Under the rights of its function, the engine', () => {
     expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(110 - 5)
   })
 
+  uses('pops what has come due, also where the queue is too full for it.', async () => {
+    const { stage, queue } = onSimulated()
+    const later = { delaySeconds: 5 }
+    await as(stage, 'Manage').configure(queue, { capacity: 20 })
+    await push(
+      as(stage, 'Push'),
+      queue,
+      large('a').map((item) => ({ ...item, ...later })),
+    )
+    await pushOneByOne(
+      as(stage, 'Push'),
+      queue,
+      Array.from({ length: 50 }, (_, n) => ({ text: bulky(`b${n}`, 400), ...later })),
+    )
+    expect((await as(stage, 'Inspect').scheduled(queue)).items).toHaveLength(20)
+    stage.clock.pass(6_000)
+    await popItems(as(stage, 'Pop'), queue)
+    await as(stage, 'Manage').configure(queue, { capacity: 10_000 })
+    expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(79)
+    const few = large('c', 5, 400).map((item) => ({ text: item.text, ...later }))
+    await pushOneByOne(as(stage, 'Push'), queue, few)
+    stage.clock.pass(6_000)
+    expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(5)
+  })
+
   uses(
     'settles: acknowledges, extends, releases, and dead-letters what lies anywhere.',
     async () => {

@@ -38,7 +38,7 @@ const rights: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:Query on StorageTable/index/check',
   ],
   Push: [...moveItems, ...sendTo('Inbox')],
-  Pop: [...readItems, ...changeRecords, ...readObjects],
+  Pop: moveItems,
   Settle: moveItems,
   Inspect: [
     ...readItems,

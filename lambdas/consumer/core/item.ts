@@ -10,6 +10,9 @@ export type Item<T = unknown> = {
   readonly deliveries: number
   /** Nobody gets it from then on; whoever has it may go on with it. */
   readonly expiresAtMs?: number
+  /** Of an item that was pushed for later: its id until it was due, and when that was. */
+  readonly scheduledId?: string
+  readonly dueMs?: number
   /** Why it was dead-lettered, on a dead-letter queue. */
   readonly reason?: string
   /** When it came to the dead-letter queue, and how often it had been delivered before that. */

@@ -1,10 +1,11 @@
 import { entryBytes, isReference, isTimed, spanOf } from './entry.ts'
-import { itemId } from './keys.ts'
+import { type Later, scheduledBytesAllowed } from './later.ts'
 import {
   BULK_TAIL_BYTES,
   LANES_MAX,
   LANES_PER_APPEND,
   LONE_TAIL_BYTES,
+  SEALS_BEHIND_MAX,
   TAIL_SOFT_BYTES,
 } from './limits.ts'
 import {
@@ -16,7 +17,6 @@ import {
   type Places,
   placesOf,
 } from './notes.ts'
-import type { PushItem } from './push-request.ts'
 import { endOf, type Lane, type QueueRecord } from './record.ts'
 import { isApplied, type Sequence } from './sequence.ts'
 
@@ -33,21 +33,31 @@ export type Append = {
   readonly sequence?: { readonly first: Sequence; readonly last: string }
   /** There is an item with times of its own among them, also where a reference stands for it. */
   readonly timed?: true
+  /** What it schedules: in no lane yet, and not among its items. It goes by a record that is known. */
+  readonly later?: Later
 }
 
 /** Such an append has one effect, however often it is sent. */
 export const isRepeatable = ({ notes, sequence }: Append): boolean =>
   (notes !== undefined && notes.size > 0) || sequence !== undefined
 
-/** Whether its keys and its messages, which were new by an earlier record, are new by this one. */
+/** Whether it must go by a record that it knows. */
+export const goesByRecord = (append: Append): boolean =>
+  isRepeatable(append) || append.later !== undefined
+
+/**
+ * Whether its keys and its messages, which were new by an earlier record, are new by this one; and the ids of what
+ * it schedules still good.
+ */
 export function isNew(
-  { notes = new Map(), sequence }: Append,
+  { notes = new Map(), sequence, later }: Append,
   newBy: QueueRecord,
   record: QueueRecord,
 ): boolean {
   const hashes = [...notes.keys()]
   if (mayHaveLeft(hashes, newBy, record) || hashes.some((hash) => record.notes.has(hash)))
     return false
+  if (later !== undefined && record.scheduled.seals > later.seals + SEALS_BEHIND_MAX) return false
   return sequence === undefined || !isApplied(sequence.first, record)
 }
 
@@ -91,6 +101,8 @@ type Obstacle =
   | { readonly kind: 'no-lanes'; readonly missing: readonly number[] }
   | { readonly kind: 'full' }
   | { readonly kind: 'tail-full' }
+  /** The record's scheduled entries are being sealed. */
+  | { readonly kind: 'scheduled-full' }
   | { readonly kind: 'too-many-lanes' }
   /** More lanes than one expression can name: all are replaced under a full compare. */
   | { readonly kind: 'too-wide' }
@@ -108,6 +120,8 @@ export function obstacleTo(
   if (record.lanes.size + missing.length > LANES_MAX) return { kind: 'too-many-lanes' }
   if (append.bytes > 0 && record.tailBytes > tailBytesAllowed(append, limits))
     return { kind: 'tail-full' }
+  if (append.later && record.scheduled.bytes > scheduledBytesAllowed(append.later))
+    return { kind: 'scheduled-full' }
   if (append.lanes.size > LANES_PER_APPEND) return { kind: 'too-wide' }
   return missing.length > 0 ? { kind: 'no-lanes', missing } : { kind: 'none' }
 }
@@ -246,16 +260,4 @@ function indexOfRun(tail: readonly string[], run: readonly string[]): number {
     if (run.every((entry, index) => tail[at + index] === entry)) return at
   }
   return -1
-}
-
-/** The items' ids in the order of the request, from where each lane's share was placed. */
-export function idsOf(items: readonly PushItem[], placed: Placed): string[] {
-  const used = new Map<number, number>()
-  return items.map(({ priority = 0 }) => {
-    const place = placed.get(priority)
-    if (place === undefined) throw new Error('A push was placed in none of its lanes')
-    const index = used.get(priority) ?? 0
-    used.set(priority, index + 1)
-    return itemId({ epoch: place.epoch, priority, sequence: place.start + index })
-  })
 }

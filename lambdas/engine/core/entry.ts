@@ -137,6 +137,9 @@ export const deadLetterOf = ({ moved }: Item): DeadLetter =>
         priorDeliveries: moved.death?.deliveries,
       })
 
+/** What callers get to know of an item that was pushed for later. */
+export const scheduledOf = ({ scheduledId, dueMs }: Item) => present({ scheduledId, dueMs })
+
 export const pushedAtMsOf = (entry: string): number =>
   Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
 

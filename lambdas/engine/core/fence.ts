@@ -6,6 +6,7 @@ import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { withNumbers, withoutExpired } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
+import { scheduledCheckAtMs } from './scheduled.ts'
 import { neededUntilMs } from './sequence.ts'
 import { pruneTail } from './settling.ts'
 import { earliestOf, isNear, patiently } from './timers.ts'
@@ -20,6 +21,8 @@ export type Guards = {
   readonly claims?: boolean | undefined
   /** No append since: in place of the lanes ahead, when they are too many to name. */
   readonly appends?: boolean | undefined
+  /** Nothing was scheduled since, nor taken out of that: where the timer is put off. */
+  readonly scheduled?: boolean | undefined
   /** No lane was made since: it could be one ahead. */
   readonly lanesMade?: boolean | undefined
   /** Lanes ahead, whose tails must be as seen. */
@@ -90,6 +93,7 @@ export function fenced(
     guards: {
       ...options.guards,
       claims: refreshCheckAt || options.guards?.claims,
+      scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs,
       appends:
         becomesDry || (dropsTimer && before.checkAtMs !== undefined) || options.guards?.appends,
     },
@@ -149,6 +153,7 @@ function nextCheckAt(
   return earliestOf([
     refresh ? undefined : record.checkAtMs,
     earliestExpiryMs(record),
+    refresh ? scheduledCheckAtMs(record.scheduled, nowMs, record.room) : undefined,
     // One write folds only so many: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
     ...patient.map((time) => (time === undefined ? undefined : patiently(time))),
@@ -186,7 +191,7 @@ export const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
 /** Nothing in it, nothing set: the record can go once its ended locks are old news. */
 export function isForgettable(record: QueueRecord): boolean {
   if (record.configuration.revision !== defaultConfiguration.revision) return false
-  if (record.locks.size > 0) return false
+  if (record.locks.size > 0 || record.scheduled.items > 0) return false
   for (const lane of record.lanes.values()) if (lane.head < endOf(lane)) return false
   return true
 }

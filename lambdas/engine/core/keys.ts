@@ -39,6 +39,13 @@ export const batchPartKey = (queue: string, batch: string, part: number): Key =>
   sk: fixed(part),
 })
 
+/** `t#orders#Kx81mQz0#0`: the rows of what is scheduled; the last number counts purges. */
+export const scheduledPartition = (queue: string, born: string, era: number): string =>
+  `t#${queue}#${born}#${era}`
+/** `1900000000#00000003`: due in this second, copied out by the third seal. */
+export const scheduledSortKey = (due: number, seals: number): string =>
+  `${String(due).padStart(10, '0')}#${String(seals).padStart(8, '0')}`
+
 /** `i#orders#<hash>` / `receipt` */
 export const receiptKey = (queue: string, keyHash: string): Key => ({
   pk: `i#${queue}#${keyHash}`,

@@ -209,3 +209,33 @@ export const OCCURRENCES_PER_PUSH = 100
 export const FULL_RETRY_MS = 60_000
 /** And one that refuses it: that passes when somebody does something about it, and each look costs some 20 requests. */
 export const REFUSED_RETRY_MS = 10 * 60_000
+/**
+ * Pairs of time and priority that one push may schedule items for: its entries must fit beside each other into the
+ * record, for all of them come in one write.
+ */
+export const TIMES_PER_PUSH_MAX = 64
+/** What a scheduled entry counts for beyond its text: so 8,000 bytes are 97 at most, and their rows fit one transaction. */
+export const SCHEDULED_ENTRY_BYTES = 48
+/** The push that carries the scheduled entries of the record over this seals them. */
+export const SCHEDULED_SOFT_BYTES = 2_000
+/** Past this, pushes of scheduled items wait until somebody has sealed. */
+export const SCHEDULED_HARD_BYTES = 8_000
+/** Of scheduled entries that one append may bring, where it brings several pushes. */
+export const SCHEDULED_BYTES_PER_APPEND = 4_000
+/**
+ * Seals that may pass between a pusher's look at the record and its push: a scheduled item is looked for in the rows
+ * of as many, by their keys, and mostly in the first two.
+ */
+export const SEALS_BEHIND_MAX = 16
+/** Scheduled items from which on the record is to have none of their entries: a hundred rows. */
+export const SCHEDULED_LARGE = 500
+/** And how soon. */
+export const TIDY_SCHEDULED_MS = 60_000
+/** How long a full queue keeps what is due before the sweeper looks again. */
+export const JOIN_RETRY_MS = 60_000
+/** Rows that one join takes: some kilobytes each, in one query. */
+export const ROWS_PER_JOIN = 40
+/** Entries that one join takes out of the record or rows: each is some bytes of its expression, or of its batch. */
+export const ENTRIES_PER_JOIN = 200
+/** Priorities of one join: it may have to make the lanes of all of them. */
+export const LANES_PER_JOIN = 20

@@ -11,7 +11,7 @@ import type { Lane, QueueRecord } from './record.ts'
 /*
  * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute
  * of its own, under a dot and the hash of the key, so that an append can make it blindly:
- *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places> [! <seconds it is remembered>]
+ *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places> [! <seconds it is remembered>] [@ <seals>]
  * The tag is random: it tells an append whose answer was lost from another with the same key.
  * The places, with commas between, tell of each lane where the push's items begin:
  *   <priority> . <anchor> [. <offset>]    so many items after the append's first entry, which is in the tail
@@ -32,6 +32,8 @@ export type Note = {
   readonly tag: string
   readonly ttlSeconds: number
   readonly places: ReadonlyMap<number, Offset | Place>
+  /** Of a push that scheduled items: how many seals it knew of. It makes their ids. */
+  readonly seals?: number | undefined
 }
 
 /** Keys whose notes have left the record: for their receipts, or because their time was over. */
@@ -66,7 +68,8 @@ export const anchorOf = (entry: string): string =>
 
 const encodeTime = (ms: number): string => Math.max(0, ms).toString(36).padStart(TIME_DIGITS, '0')
 
-export function encodeNote({ bodyHash, pushedAtMs, tag, ttlSeconds, places }: Note): string {
+export function encodeNote(note: Note): string {
+  const { bodyHash, pushedAtMs, tag, ttlSeconds, places, seals } = note
   const time = encodeTime(pushedAtMs)
   const lanes = [...places].map(([priority, place]) => {
     const lane = priority.toString(36)
@@ -74,11 +77,13 @@ export function encodeNote({ bodyHash, pushedAtMs, tag, ttlSeconds, places }: No
     return `${lane}.${place.anchor}${place.offset === 0 ? '' : `.${place.offset.toString(36)}`}`
   })
   const ttl = ttlSeconds === IDEMPOTENCY_TTL_SECONDS ? '' : `!${ttlSeconds.toString(36)}`
-  return `${bodyHash}${time}${tag}${lanes.join()}${ttl}`
+  const scheduled = seals === undefined ? '' : `@${seals.toString(36)}`
+  return `${bodyHash}${time}${tag}${lanes.join()}${ttl}${scheduled}`
 }
 
 export function decodeNote(note: string): Note {
-  const [lanes = '', ttl] = note.slice(PLACES_AT).split('!')
+  const [before = '', seals] = note.slice(PLACES_AT).split('@')
+  const [lanes = '', ttl] = before.split('!')
   const places = lanes === '' ? [] : lanes.split(',').map(decodePlace)
   return {
     bodyHash: note.slice(0, HASH_CHARACTERS),
@@ -86,6 +91,7 @@ export function decodeNote(note: string): Note {
     tag: note.slice(TAG_AT, PLACES_AT),
     ttlSeconds: ttl === undefined ? IDEMPOTENCY_TTL_SECONDS : Number.parseInt(ttl, 36),
     places: new Map(places),
+    ...(seals !== undefined && { seals: Number.parseInt(seals, 36) }),
   }
 }
 

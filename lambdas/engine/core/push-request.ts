@@ -1,6 +1,12 @@
 import { QueueError } from '../../foundation/errors.ts'
-import { checkExpiry } from './item-expiry.ts'
-import { ITEM_BYTES_MAX, ITEMS_PER_PUSH_MAX, PRIORITY_MAX, PUSH_BYTES_MAX } from './limits.ts'
+import { checkExpiry, checkOutlasts } from './item-expiry.ts'
+import {
+  DELAY_SECONDS_MAX,
+  ITEM_BYTES_MAX,
+  ITEMS_PER_PUSH_MAX,
+  PRIORITY_MAX,
+  PUSH_BYTES_MAX,
+} from './limits.ts'
 
 export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
@@ -11,6 +17,10 @@ export type PushItem = {
   readonly expiresAtMs?: number | undefined
   /** When it was handed in, which is what relative times count from: when it is pushed, unless set. */
   readonly sinceMs?: number | undefined
+  /** It joins its lane so many seconds after the push; 0 is at once. */
+  readonly delaySeconds?: number | undefined
+  /** The same as a time; one that is past is now. */
+  readonly deliverAtMs?: number | undefined
 }
 
 export type PushRequest = {
@@ -35,6 +45,7 @@ export function checkPush(items: readonly PushItem[]): void {
     checkPriority(item.priority ?? 0, items.length === 1 ? 'priority' : `${field}.priority`)
     checkExpiry(item, items.length === 1 ? '' : `${field}.`)
     bytes += checkText(item.text, field)
+    checkTimes(item, items.length === 1 ? '' : `${field}.`)
   }
   if (bytes > PUSH_BYTES_MAX) {
     throw new QueueError(
@@ -61,6 +72,50 @@ export function checkPriority(priority: unknown, field: string): void {
     },
   )
 }
+
+/** When an item is to join its lane: a full second, never early. Nothing, if that is now. */
+export function dueSecondOf(
+  { delaySeconds, deliverAtMs }: PushItem,
+  pushedAtMs: number,
+): number | undefined {
+  const dueMs = deliverAtMs ?? pushedAtMs + 1_000 * (delaySeconds ?? 0)
+  return dueMs <= pushedAtMs ? undefined : Math.ceil(dueMs / 1_000)
+}
+
+export const mayBeLater = ({ delaySeconds, deliverAtMs }: PushItem): boolean =>
+  delaySeconds !== undefined || deliverAtMs !== undefined
+
+function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): void {
+  if (delaySeconds !== undefined && deliverAtMs !== undefined) {
+    const field = `${prefix}deliver_at`
+    throw wrongTime(field, `${field} cannot be given together with ${prefix}delay_seconds`)
+  }
+  if (delaySeconds !== undefined) {
+    const isOne = delaySeconds >= 0 && delaySeconds <= DELAY_SECONDS_MAX
+    const field = `${prefix}delay_seconds`
+    if (!isOne) throw wrongTime(field, `${field} must be a number from 0 to ${DELAY_SECONDS_MAX}`)
+  }
+  if (deliverAtMs !== undefined && !Number.isFinite(deliverAtMs)) {
+    const field = `${prefix}deliver_at`
+    throw wrongTime(field, `${field} must be a time in seconds since 1970`)
+  }
+}
+
+/** By the clock of who pushes. */
+export function checkDeliverAt(items: readonly PushItem[], nowMs: number): void {
+  for (const [index, item] of items.entries()) {
+    const { deliverAtMs = 0 } = item
+    const due = dueSecondOf(item, nowMs)
+    const at = items.length === 1 ? '' : `items[${index}].`
+    if (due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
+    if (deliverAtMs <= nowMs + 1_000 * DELAY_SECONDS_MAX) continue
+    const field = `${at}deliver_at`
+    throw wrongTime(field, `${field} must be within five years`)
+  }
+}
+
+const wrongTime = (field: string, message: string): QueueError =>
+  new QueueError('INVALID_PARAMETER', message, { field })
 
 function checkText(text: unknown, field: string): number {
   // A lone surrogate outside an escape has no UTF-8: it could not come back as it was.

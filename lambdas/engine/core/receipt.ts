@@ -13,4 +13,6 @@ export type Receipt = {
    * may lack them.
    */
   readonly places?: readonly (readonly [number, string, number])[]
+  /** Of a push that scheduled items: when it was, and how many seals it knew of. */
+  readonly later?: readonly [number, number]
 }

@@ -13,6 +13,7 @@ import {
   union,
 } from './ranges.ts'
 import type { Run } from './runs.ts'
+import type { Scheduled } from './scheduled.ts'
 
 /**
  * The queue record, decoded. Immutable: a decision makes a new one, and `store/fenced-update.ts`
@@ -51,6 +52,8 @@ export type QueueRecord = {
   readonly sequence: string | undefined
   /** Some item had times of its own, or all have: engines that do not know of these must leave the record alone. */
   readonly timed: boolean
+  /** Items whose time has not come: they are in no lane. */
+  readonly scheduled: Scheduled
   readonly checkAtMs: number | undefined
   /** The write that set the timer found it near, and has it told of (`timers.ts`). */
   readonly near: boolean

@@ -3,6 +3,7 @@ import { defaultConfiguration } from './configuration.ts'
 import { decodeEnded } from './ended-locks.ts'
 import { noneMoved } from './notes.ts'
 import type { Lane, Lock, QueueRecord, Reminder } from './record.ts'
+import { noneScheduled, type Scheduled } from './scheduled.ts'
 import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
 import { decodeLane, type StoredLane } from './stored-lane.ts'
 import { decodeLock, type StoredLock } from './stored-lock.ts'
@@ -36,6 +37,17 @@ export type StoredRecord = {
   kx?: number
   /** The sequence number of the last message of the inbox, of 40 digits. */
   sn?: string
+  /** Scheduled entries, and how many bytes they are; scheduled items in all. */
+  T?: string[]
+  tb?: number
+  sc?: number
+  /** Changes of what is scheduled, seals of it, and its purges. */
+  tv?: number
+  tg?: number
+  te?: number
+  /** Of its rows: the earliest due second, and the sort key up to which they have joined. */
+  nd?: number
+  tj?: string
   checkAt?: number
   /** `checkAt` was near when it was set (`timers.ts`): the stream tells of that. */
   wk?: string
@@ -97,6 +109,7 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
         : { marks: stored.km ?? '', forgotten: stored.kx ?? 0 },
     sequence: stored.sn,
     timed: format === TIMED_FORMAT,
+    scheduled: decodeScheduledPart(stored),
     checkAtMs: stored.checkAt,
     near: stored.wk !== undefined,
     reminder: stored.rm && { times: stored.rm[0], taken: stored.rm[1], sinceMs: stored.rm[2] },
@@ -104,6 +117,21 @@ export function decodeRecord(stored: StoredRecord): QueueRecord {
     dry: stored.dry !== undefined,
     notable: stored.ev !== undefined,
     holdUntilMs: stored.hold ?? 0,
+  }
+}
+
+/** Its counts stay when nothing is scheduled any more: old writes must not pass. */
+function decodeScheduledPart(stored: StoredRecord): Scheduled {
+  if (stored.sc === undefined) return noneScheduled
+  return {
+    entries: stored.T ?? [],
+    items: stored.sc,
+    bytes: stored.tb ?? 0,
+    changes: stored.tv ?? 0,
+    seals: stored.tg ?? 0,
+    nextDue: stored.nd,
+    joinedTo: stored.tj,
+    era: stored.te ?? 0,
   }
 }
 

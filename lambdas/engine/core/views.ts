@@ -77,13 +77,16 @@ export function detailOf(record: QueueRecord | undefined, nowMs: number) {
     waitingCount += countWaiting(record, priority, visible, nowMs)
     deadCount += countOf(lane.dead)
   }
-  const counts = { lockedCount, waitingCount, deadCount, scheduledCount: 0 }
+  const counts = { lockedCount, waitingCount, deadCount, scheduledCount: record.scheduled.items }
   return { ...counts, ...blockedField(record, nowMs), lanes }
 }
 
 /** Changes whenever anything in the record does, claims and acknowledgements included. */
-export const etagOf = (record: QueueRecord): string =>
-  `"${[record.born, record.version, record.appends, record.claims, doneLocks(record)].join('.')}"`
+export function etagOf(record: QueueRecord): string {
+  const { born, version, appends, claims, scheduled } = record
+  const counts = [born, version, appends, claims, doneLocks(record)]
+  return `"${[...counts, ...(scheduled.changes > 0 ? [scheduled.changes] : [])].join('.')}"`
+}
 
 /** What is told of one priority. */
 export type LaneState = {

@@ -2,6 +2,7 @@
 
 import { type PopCommand, planPop } from './pop.ts'
 import type { QueueRecord } from './record.ts'
+import { isSomethingDue } from './scheduled.ts'
 
 /**
  * An item waits half of this for a caller who waits for it. One look is half a read unit, so a call that is
@@ -23,6 +24,7 @@ export function hasSomethingFor(
   nowMs: number,
 ): boolean {
   if (record === undefined) return false
+  if (record.room > 0 && isSomethingDue(record.scheduled, nowMs)) return true
   const { kind } = planPop(record, command, nowMs)
   return kind !== 'empty' && kind !== 'locked'
 }

@@ -2,6 +2,7 @@ import type { Expression } from '../../foundation/expression.ts'
 import { type Append, type TailLimits, tailBytesAllowed } from '../core/append.ts'
 import { type Configuration, defaultConfiguration, roomOf } from '../core/configuration.ts'
 import { recordKey, shardOf } from '../core/keys.ts'
+import type { Later } from '../core/later.ts'
 import { LANES_MAX } from '../core/limits.ts'
 import { markOf, movedSoFar } from '../core/notes.ts'
 import type { Lane, QueueRecord } from '../core/record.ts'
@@ -10,7 +11,32 @@ import { encodeLane } from '../core/stored-lane.ts'
 import { noteName, type StoredRecord, TIMED_FORMAT } from '../core/stored-record.ts'
 import { type OnceOnly, passOnce } from './once-update.ts'
 import { recordUpdate } from './record-update.ts'
+import { lowerTimer, schedule } from './scheduled-updates.ts'
 import { comesAfter } from './sequence-update.ts'
+import { setCheckAt } from './timer-update.ts'
+
+type AppendOptions = {
+  /** Lanes that it makes, with its entries in them. */
+  readonly newLanes?: ReadonlyMap<number, Lane>
+  /** Capacity does not count: the items are in the system already. */
+  readonly anyway?: boolean
+  /** A slot of the queue's push limit was taken for it, if the queue has one. */
+  readonly admitted?: boolean
+  /** When the sweeper is to look whether somebody has come for it, where it has no other reason. */
+  readonly remindAtMs?: number | undefined
+  /** The update is handed out, and may be sent more often than it may be carried out. */
+  readonly once?: OnceOnly
+  /** The record by which its keys and its sequence are new, where it has any. */
+  readonly newBy?: QueueRecord
+  /** The record by which it schedules something. */
+  readonly seen?: QueueRecord | undefined
+  /** When the sweeper must look; `at once`: whatever the timer is by then. */
+  readonly timerAtMs?: number | { readonly atOnce: number } | undefined
+  /** By which that is near, or not. */
+  readonly nowMs?: number | undefined
+  /** What the same update does beside it. */
+  readonly beside?: (update: Expression) => void
+}
 
 /**
  * An append is blind: it names no version, because appends commute with each other and with every
@@ -27,20 +53,11 @@ export function appendUpdate(
     remindAtMs,
     once,
     newBy,
-  }: {
-    /** Lanes that it makes, with its entries in them. */
-    readonly newLanes?: ReadonlyMap<number, Lane>
-    /** Capacity does not count: the items are in the system already. */
-    readonly anyway?: boolean
-    /** A slot of the queue's push limit was taken for it, if the queue has one. */
-    readonly admitted?: boolean
-    /** When the sweeper is to look whether somebody has come for it, where it has no other reason. */
-    readonly remindAtMs?: number | undefined
-    /** The update is handed out, and may be sent more often than it may be carried out. */
-    readonly once?: OnceOnly
-    /** The record by which its keys and its sequence are new, where it has any. */
-    readonly newBy?: QueueRecord
-  } = {},
+    seen = newBy,
+    timerAtMs,
+    nowMs,
+    beside,
+  }: AppendOptions = {},
 ): ReturnType<Expression['build']> {
   const update = recordUpdate()
   for (const [priority, entries] of append.lanes) {
@@ -60,15 +77,17 @@ export function appendUpdate(
   }
   // The tail is being sealed, or the queue is full: both say so before anything is stored.
   if (append.bytes > 0) update.condition(`b<=${update.value(tailBytesAllowed(append, limits))}`)
-  if (!anyway) update.condition(`room>=${update.value(append.items)}`)
+  if (!anyway && append.items > 0) update.condition(`room>=${update.value(append.items)}`)
   // A process that has never read this queue does not know its limit; this condition tells it.
   if (!admitted) update.condition('attribute_not_exists(cfg.pl)')
   takeMarksBack(update, append)
-  startTimer(update, append, remindAtMs)
+  if (append.later === undefined || seen === undefined) startTimer(update, append, remindAtMs)
+  else scheduleBeside(update, append, append.later, { seen, timerAtMs, remindAtMs, nowMs })
   if (once !== undefined) passOnce(update, once)
   if (newBy !== undefined) passIfNew(update, append, newBy)
   setGuards(update, append)
   count(update, append)
+  beside?.(update)
   return update.build()
 }
 
@@ -80,7 +99,7 @@ export function wideAppendUpdate(
   append: Append,
   seen: QueueRecord,
   newLanes: ReadonlyMap<number, Lane>,
-  remindAtMs: number | undefined,
+  { remindAtMs, timerAtMs, nowMs }: Pick<AppendOptions, 'remindAtMs' | 'timerAtMs' | 'nowMs'>,
 ): ReturnType<Expression['build']> {
   const update = recordUpdate()
   update.condition(`v=${update.value(seen.version)}`)
@@ -88,7 +107,7 @@ export function wideAppendUpdate(
   update.condition(`a=${update.value(seen.appends)}`)
   update.condition(`c=${update.value(seen.claims)}`)
   update.condition(`n=${update.value(seen.lanesMade)}`)
-  update.condition(`room>=${update.value(append.items)}`)
+  if (append.items > 0) update.condition(`room>=${update.value(append.items)}`)
   const lanes: Record<string, unknown> = {}
   for (const [priority, lane] of seen.lanes) {
     const entries = append.lanes.get(priority) ?? []
@@ -96,7 +115,8 @@ export function wideAppendUpdate(
   }
   for (const [priority, lane] of newLanes) lanes[priority] = encodeLane(lane)
   takeMarksBack(update, append)
-  startTimer(update, append, remindAtMs)
+  if (append.later === undefined) startTimer(update, append, remindAtMs)
+  else scheduleBeside(update, append, append.later, { seen, timerAtMs, remindAtMs, nowMs })
   // No note can have come or left, nor a message been applied, where nothing else has changed.
   setGuards(update, append)
   update.set('L', lanes)
@@ -158,6 +178,27 @@ function takeMarksBack(update: Expression, append: Append): void {
 function startTimer(update: Expression, append: Append, atMs: number | undefined): void {
   if (append.items === 0 || atMs === undefined) return
   update.sets.push(`checkAt=if_not_exists(checkAt,${update.value(atMs)})`)
+}
+
+/** What is scheduled has its timer, in place of the one for what is free. */
+function scheduleBeside(
+  update: Expression,
+  append: Append,
+  later: Later,
+  {
+    seen,
+    timerAtMs = later.dueMs,
+    remindAtMs,
+    nowMs = later.dueMs,
+  }: Pick<AppendOptions, 'timerAtMs' | 'remindAtMs' | 'nowMs'> & { readonly seen: QueueRecord },
+): void {
+  schedule(update, later, seen)
+  if (typeof timerAtMs === 'object') setCheckAt(update, timerAtMs.atOnce, timerAtMs.atOnce)
+  else
+    lowerTimer(update, seen, timerAtMs, {
+      nowMs,
+      orAtMs: append.items > 0 ? remindAtMs : undefined,
+    })
 }
 
 /** A queue's first record. */

@@ -26,6 +26,7 @@ export function receiptRows(
       hash: note.bodyHash,
       tag: note.tag,
       ttl,
+      ...(note.seals !== undefined && { later: [note.pushedAtMs, note.seals] as const }),
       // Of some lanes alone nobody can make the ids of the push.
       places:
         places.length < note.places.size

@@ -1,4 +1,4 @@
-import type { BrowsePage, Queues } from '../../engine/queues.ts'
+import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
@@ -9,6 +9,7 @@ import {
   listCall,
   queuePatternsCall,
 } from '../schemas/inspect.ts'
+import { scheduledCall } from '../schemas/later.ts'
 import { stateBody, summaryBody } from '../state-body.ts'
 import { configurationAnswer, configurationBody, queuePatternsAnswer } from './configuration.ts'
 import { detailFields, itemTexts } from './pop.ts'
@@ -18,6 +19,14 @@ type BrowsedItem = BrowsePage['items'][number]
 
 const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
   `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
+
+const msOf = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : 1_000 * seconds
+
+function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): string {
+  const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]
+  return `{"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"due_at":${dueAt}}`
+}
 
 export const inspectEndpoints = (queues: Queues) => ({
   inspect: endpoint(inspectCall, async ({ queue, parameters }) => {
@@ -37,6 +46,16 @@ export const inspectEndpoints = (queues: Queues) => ({
     return ok(
       `{"items":${itemTexts(items)},"count":${items.length},"details":[${details.join(',')}]${next}}`,
     )
+  }),
+
+  scheduled: endpoint(scheduledCall, async ({ queue, parameters }) => {
+    const { from, to, ...request } = parameters
+    const times = { fromMs: msOf(from), toMs: msOf(to) }
+    const { items, cursor } = await queues.scheduled(queue, present({ ...request, ...times }))
+    const details = items.map(scheduledFields).join(',')
+    const next = cursor === undefined ? '' : `,"cursor":${JSON.stringify(cursor)}`
+    const texts = items.map(({ text }) => text).join(',')
+    return ok(`{"items":[${texts}],"count":${items.length},"details":[${details}]${next}}`)
   }),
 
   configuration: endpoint(configurationCall, async ({ queue }) =>

@@ -68,11 +68,14 @@ export const itemTexts = (items: readonly PoppedItem[]): string =>
 const detailsText = (item: PoppedItem): string => `{${detailFields(item)}}`
 
 export function detailFields(item: PoppedItem): string {
-  const { id, priority, pushedAtMs, deliveries, expiresAtMs, ...deadLetter } = item
-  const { reason, deadLetteredAtMs, priorDeliveries } = deadLetter
+  const { id, priority, pushedAtMs, deliveries, scheduledId, dueMs, expiresAtMs } = item
+  const { reason, deadLetteredAtMs, priorDeliveries } = item
   const pushedAt = secondsText(pushedAtMs)
+  const always = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}`
   const expiry = expiresAtMs === undefined ? '' : `,"expires_at":${secondsText(expiresAtMs)}`
-  const fields = `"id":"${id}","priority":${priority},"pushed_at":${pushedAt},"deliveries":${deliveries}${expiry}`
+  const scheduled = scheduledId === undefined ? '' : `,"scheduled_id":"${scheduledId}"`
+  const due = dueMs === undefined ? '' : `,"due_at":${secondsText(dueMs)}`
+  const fields = always + expiry + scheduled + due
   if (reason === undefined) return fields
   const why = `${fields},"reason":${JSON.stringify(reason)}`
   if (deadLetteredAtMs === undefined) return why

@@ -1,5 +1,6 @@
 import { checkIdempotencyKey } from '../../engine/core/pop-request.ts'
 import { checkPush } from '../../engine/core/push-request.ts'
+import { isScheduledId } from '../../engine/core/scheduled.ts'
 import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { answer, ok } from '../answer.ts'
@@ -27,7 +28,10 @@ export const pushEndpoints = (queues: Pick<Queues, 'push'>, inbox?: Inbox) => ({
     }
     const request = present({ items, idempotencyKey, receivedMs })
     const { ids, repeated } = await queues.push(queue, request)
-    if (!repeated) tally.count('ItemsPushed', items.length)
+    if (!repeated) {
+      tally.count('ItemsPushed', items.length)
+      tally.count('ItemsScheduled', ids.filter(isScheduledId).length)
+    }
     // A repeated push whose items are long gone has no ids any more; it happened anyway. A header tells
     // that it is one, because its body is that of the first answer.
     const headers = repeated ? { 'idempotency-replayed': 'true' } : {}
@@ -40,7 +44,12 @@ type Item = {
   readonly priority?: number | undefined
   readonly expires_in_seconds?: number | undefined
   readonly expires_at?: number | undefined
+  readonly delay_seconds?: number | undefined
+  readonly deliver_at?: number | undefined
 }
+
+const msOf = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : Math.round(1_000 * seconds)
 
 /** The item is its text. */
 export const itemOf = ({ item, priority, ...times }: Item): PushItem =>
@@ -48,5 +57,7 @@ export const itemOf = ({ item, priority, ...times }: Item): PushItem =>
     text: item as string,
     priority,
     expiresInSeconds: times.expires_in_seconds,
-    expiresAtMs: times.expires_at === undefined ? undefined : Math.round(1_000 * times.expires_at),
+    expiresAtMs: msOf(times.expires_at),
+    delaySeconds: times.delay_seconds,
+    deliverAtMs: msOf(times.deliver_at),
   })

@@ -3,7 +3,7 @@
 
 import * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../error-table.ts'
-import { count, time } from './answer-fields.ts'
+import { count, items as itemsField, time } from './answer-fields.ts'
 import { configurationAnswers, sourceAnswer } from './configuration.ts'
 import { described } from './fields.ts'
 import { laneState } from './lane-answer.ts'
@@ -34,6 +34,8 @@ const detailEntries = {
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
   expires_at: v.optional(time('Nobody gets it from then on.')),
+  scheduled_id: v.optional(described(v.string(), 'Of an item for later: its id until it was due.')),
+  due_at: v.optional(time('When it was due, if it was pushed for later.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
   dead_lettered_at: v.optional(
     time('When it came to this dead-letter queue; absent where an older version moved it.'),
@@ -41,7 +43,7 @@ const detailEntries = {
   prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
 }
 const details = v.strictObject(detailEntries)
-const items = described(v.array(v.any()), 'The items’ own JSON, byte for byte.')
+const items = itemsField()
 
 const popEntries = {
   items,
@@ -146,6 +148,12 @@ export const queueState = v.strictObject({
     time('How long these keep back the others from pops that do not compete, if they do.'),
   ),
   dead_count: count('Items on their way to the dead-letter queue; not in `count`.'),
+  scheduled_count: count('Items for later; not in `count`.'),
+  next_due_at: v.optional(
+    time(
+      'When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it.',
+    ),
+  ),
   oldest_pushed_at: v.optional(
     v.nullable(
       time(

@@ -3,6 +3,7 @@ import { ITEM_TTL_SECONDS_MAX, ITEMS_PER_PUSH_MAX } from '../../engine/core/limi
 import { PUSH_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
 import { described, epochSeconds, integer, list, object, optional, priority } from './fields.ts'
+import { laterFields } from './later.ts'
 
 /** Kept as its text: nothing here looks into it, so anything may be in it. */
 const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
@@ -18,6 +19,7 @@ const one = object({
     epochSeconds(),
     'The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all.',
   ),
+  ...laterFields(),
 })
 
 const many = object({

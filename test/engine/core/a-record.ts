@@ -13,6 +13,7 @@ import {
   type QueueRecord,
   type Stretch,
 } from '../../../lambdas/engine/core/record.ts'
+import { noneScheduled } from '../../../lambdas/engine/core/scheduled.ts'
 
 /** Records for tests of decisions: by hand, and at random. */
 
@@ -47,6 +48,7 @@ export function aRecord(
     moved: noneMoved,
     sequence: undefined,
     timed: false,
+    scheduled: noneScheduled,
     tailBytes: 0,
     appends: 3,
     claims: 2,

@@ -139,7 +139,7 @@ describe('An append to more lanes than it can name', () => {
     new Map([
       [3, newLane({ priority: 3, epoch: 'epoch_03', segmentSize: 50 }, [anEntry('"new"')])],
     ]),
-    later(300_000),
+    { remindAtMs: later(300_000) },
   )
 
   it('puts them all, and loses nothing of what was in them.', () => {

@@ -49,6 +49,7 @@ export const inspectCases: Cases = {
       locked_count: 1,
       waiting_count: 0,
       dead_count: 0,
+      scheduled_count: 0,
       oldest_pushed_at: details[0].pushed_at,
       priorities: [
         {

@@ -29,6 +29,7 @@ export const calls = {
   deadLetter: { method: 'POST', suffix: '/dead-letter', body: '{"lock_id":"AAAAAAAAAAA"}' },
   inspect: { method: 'GET', suffix: '' },
   browse: { method: 'GET', suffix: '/items' },
+  scheduled: { method: 'GET', suffix: '/scheduled' },
   configuration: { method: 'GET', suffix: '/config' },
   configure: { method: 'PUT', suffix: '/config', body: '{"capacity":100}' },
   unconfigure: { method: 'DELETE', suffix: '/config' },

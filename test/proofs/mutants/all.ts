@@ -8,6 +8,7 @@ import { flagMutants } from './flags.ts'
 import { housekeepingMutants } from './housekeeping.ts'
 import { inboxMutants } from './inbox.ts'
 import { keyMutants } from './keys.ts'
+import { laterMutants } from './later.ts'
 import { leanMutants } from './lean.ts'
 import { limitMutants } from './limits.ts'
 import { lingerMutants } from './linger.ts'
@@ -45,6 +46,7 @@ export const mutants: readonly Mutant[] = [
   ...fenceMutants,
   ...appendMutants,
   ...lingerMutants,
+  ...laterMutants,
   ...sealMutants,
   ...popMutants,
   ...waitMutants,

@@ -19,7 +19,7 @@ export const appendMutants: readonly Mutant[] = [
     test(capacityTest, 'never fit')),
   mutant('capacity-ignored', '§4 an append says that there is room',
     [appendUpdate,
-     'if (!anyway) update.condition(`room>=${update.value(append.items)}`)',
+     'if (!anyway && append.items > 0) update.condition(`room>=${update.value(append.items)}`)',
      'void anyway'], test(capacityTest, 'takes exactly as many')),
   mutant('full-tail-ignored', '§3 the hard cap of the tail',
     [appendUpdate,

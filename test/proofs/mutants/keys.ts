@@ -82,7 +82,7 @@ export const keyMutants: readonly Mutant[] = [
     [answers, '[...new Set(hashes)].map', 'hashes.map'],
     test(pushesTest, 'with one key to a full queue')),
   mutant('receipt-answers-another-body', rule,
-    [answers, 'if (bodyHash !== call.bodyHash) {', "if (bodyHash === '') {"],
+    [answers, 'if (first.bodyHash !== call.bodyHash) {', "if (first.bodyHash === '') {"],
     test(keyTest, 'conflicts with another body')),
   mutant('messages-applied-twice-by-their-last', '0005 a message of the inbox is applied once',
     [appendUpdate, 'comesAfter(update, sequence.first)', 'comesAfter(update, sequence.last)'],

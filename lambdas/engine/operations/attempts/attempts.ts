@@ -80,7 +80,7 @@ export async function attempts<T>(
         await passLimit(engine, limit, run.record)
       }
       const decision = step(viewOf(engine, run, limit, attempt))
-      const isExtra = decision.kind === 'write' && decision.isExtra === true
+      const isExtra = 'isExtra' in decision && decision.isExtra === true
       if (isExtra && ++run.extras > extrasMax) break
       const outcome = await carryOut(engine, queue, run, decision)
       if (outcome.kind === 'done') return outcome.answer

@@ -43,7 +43,12 @@ export type Decision<T> =
       /** Comes before the verb's own work: landed or lost, it is not an attempt, and has its own bound. */
       readonly isExtra?: boolean
     }
-  | { readonly kind: 'act'; readonly act: () => Promise<Outcome<T>> }
+  | {
+      readonly kind: 'act'
+      readonly act: () => Promise<Outcome<T>>
+      /** As of a write. */
+      readonly isExtra?: boolean
+    }
 
 /** What an attempt came to. */
 export type Outcome<T> =

@@ -85,6 +85,10 @@ export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord 
     throw outcomeUnknown(queue, error)
   })
 
+/** For what the record can only be taken to be, too: nobody concludes from memory. */
+export const remember = ({ memory }: Engine, record: QueueRecord): void =>
+  memory.set(record.queue, record, rememberedBytes(record))
+
 /** Decodes a record that DynamoDB handed over, and remembers it. */
 export function seen(engine: Engine, queue: string, row: Row | undefined): QueueRecord | undefined {
   if (row === undefined) {
@@ -92,7 +96,7 @@ export function seen(engine: Engine, queue: string, row: Row | undefined): Queue
     return undefined
   }
   const record = decodeRecord(row as StoredRecord)
-  engine.memory.set(queue, record, rememberedBytes(record))
+  remember(engine, record)
   if (isLimited(record.configuration)) engine.limitsSeenMs.set(record, engine.clock.nowMs())
   return record
 }

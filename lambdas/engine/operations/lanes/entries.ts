@@ -5,6 +5,7 @@ import { decodeReference, encodeItem, entryBytes, isReference, isTimed } from '.
 import { expiresAtMsOf } from '../../core/item-expiry.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import type { PushItem } from '../../core/push-request.ts'
+import { decodeScheduled } from '../../core/scheduled.ts'
 import { deleteBatchParts, partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
 
@@ -25,8 +26,8 @@ export async function prepare(
   engine: Engine,
   queue: string,
   items: readonly PushItem[],
+  nowMs: number = engine.clock.nowMs(),
 ): Promise<Prepared> {
-  const nowMs = engine.clock.nowMs()
   const lanes = new Map<number, string[]>()
   for (const item of items) {
     const { text, priority = 0 } = item
@@ -82,7 +83,8 @@ export async function discardBatches(
   queue: string,
   addition: Append,
 ): Promise<void> {
-  for (const entry of [...addition.lanes.values()].flat()) {
+  const later = addition.later?.entries.map((entry) => decodeScheduled(entry).entry) ?? []
+  for (const entry of [...addition.lanes.values(), later].flat()) {
     if (isReference(entry)) await discardBatch(engine, queue, entry)
   }
 }

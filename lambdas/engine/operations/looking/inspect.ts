@@ -6,6 +6,7 @@ import { liveLocks } from '../../core/locks.ts'
 import { countOf } from '../../core/ranges.ts'
 import { itemsIn, lanesInOrder, type QueueRecord } from '../../core/record.ts'
 import { isRetry } from '../../core/retry.ts'
+import { earliestDue } from '../../core/scheduled.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import {
   blockedField,
@@ -52,6 +53,8 @@ export async function inspect(
     ),
     ...blockedField(record, nowMs),
     deadCount: lanes.reduce((sum, [, lane]) => sum + countOf(lane.dead), 0),
+    scheduledCount: record.scheduled.items,
+    ...nextDue(record),
     ...(oldestPushedAtMs !== undefined && { oldestPushedAtMs }),
     lanes: lanes.map(([, lane]) => laneView(record, lane)),
     locks: liveLocks(record, nowMs)
@@ -68,6 +71,11 @@ export async function inspect(
   }
 }
 
+function nextDue({ scheduled }: QueueRecord): { nextDueMs?: number } {
+  const due = earliestDue(scheduled)
+  return due === undefined ? {} : { nextDueMs: 1_000 * due }
+}
+
 const stateOfNothing = (queue: string, configuration: Configuration): QueueState => ({
   queue,
   version: 0,
@@ -75,6 +83,7 @@ const stateOfNothing = (queue: string, configuration: Configuration): QueueState
   lockedCount: 0,
   waitingCount: 0,
   deadCount: 0,
+  scheduledCount: 0,
   lanes: [],
   locks: [],
   configuration,

@@ -22,6 +22,7 @@ import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { decideClaim } from './claim.ts'
+import { joiningBefore } from './join-first.ts'
 import { type Passing, startPassing, takeLiving } from './pass-over.ts'
 import { acknowledged, itemsOf, lockOf } from './popped.ts'
 import { decideEmpty, decideTake, STARVING_FROM } from './take.ts'
@@ -58,12 +59,17 @@ export async function pop(
     limit,
   } as const
   const passing = startPassing()
+  const joining = joiningBefore(engine)
   return attempts<PopOutcome>(engine, queue, course, (view) => {
     const { record } = view
     const command = commandFor(engine, queue, request, checked, view.losses)
     if (record === undefined) return decideNoQueue(command)
     const underFence = () => decideFenced(engine, record, command, view, passing)
-    return decideClaim(engine, record, command, view, { passing, underFence }) ?? underFence()
+    return (
+      joining(record, view.nowMs) ??
+      decideClaim(engine, record, command, view, { passing, underFence }) ??
+      underFence()
+    )
   }).catch((error: unknown) => {
     throw passing.hasAcknowledged ? changedAllTheSame(error) : error
   })

@@ -1,5 +1,5 @@
 import { present } from '../../../foundation/shared/present.ts'
-import { deadLetterOf, decodeItem } from '../../core/entry.ts'
+import { deadLetterOf, decodeItem, scheduledOf } from '../../core/entry.ts'
 import { expiryOf } from '../../core/expiry.ts'
 import { itemId } from '../../core/keys.ts'
 import { deliveriesOf, type Lane, type QueueRecord, type Stretch } from '../../core/record.ts'
@@ -21,6 +21,7 @@ export function itemsOf(
         priority,
         pushedAtMs: item.pushedAtMs,
         deliveries: deliveriesOf(lane, sequence) + 1,
+        ...scheduledOf(item),
         ...deadLetterOf(item),
         ...present({ expiresAtMs: expiryOf(item, record.configuration) }),
       })

@@ -1,7 +1,17 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import { idsOf, isRepeatable, type Placed, withGuards } from '../../core/append.ts'
-import { decodeNote, hasLostCount, isOver, type Place, ttlOf } from '../../core/notes.ts'
-import type { PushItem } from '../../core/push-request.ts'
+import { randomText } from '../../../foundation/random-text.ts'
+import { goesByRecord, type Placed, withGuards } from '../../core/append.ts'
+import { idsOf } from '../../core/item-ids.ts'
+import type { LaterSeed } from '../../core/later.ts'
+import {
+  decodeNote,
+  hasLostCount,
+  isOver,
+  NOTE_TAG_CHARACTERS,
+  type Place,
+  ttlOf,
+} from '../../core/notes.ts'
+import { dueSecondOf, mayBeLater, type PushItem } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appliedAt, type Sequence } from '../../core/sequence.ts'
 import { busy, type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
@@ -10,6 +20,7 @@ import { firstConfiguration } from '../attempts/patterns.ts'
 import { discardBatches, discardUnlessOpen, type Prepared, prepare } from '../lanes/entries.ts'
 import { makeEmpty } from '../lanes/lanes.ts'
 import { moveNotes } from '../lanes/seal.ts'
+import { prepareLater } from '../later/prepare-later.ts'
 import { append, appendNew } from './append.ts'
 import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
 import { fail, isTooMuch } from './failing.ts'
@@ -49,7 +60,7 @@ export async function appendPushes(
   { receivedMs }: { readonly receivedMs?: number | undefined } = {},
 ): Promise<readonly PushOutcome[]> {
   checkQueueId(queue)
-  const calls = callsOf(queue, pushes)
+  const calls = callsOf(engine, queue, pushes)
   let most = calls.length
   for (let group = groupOf(calls, most); group.length > 0; group = groupOf(calls, most)) {
     try {
@@ -98,13 +109,13 @@ async function appendGroup(
     await answerKnown(engine, queue, pending(group), newBy)
     const left = pending(group)
     if (left.length === 0) return
-    const prepared = await prepareAll(engine, queue, left)
+    const prepared = await prepareAll(engine, queue, left, newBy.scheduled.seals)
     const { addition } = prepared
     const appended = await orDiscard(
       engine,
       queue,
       prepared,
-      isRepeatable(addition)
+      goesByRecord(addition)
         ? appendNew(engine, queue, addition, { newBy, remembered }, limit)
         : append(engine, queue, addition, limit).then((placed) => ({
             kind: 'placed' as const,
@@ -149,13 +160,15 @@ async function prepareAll(
   engine: Engine,
   queue: string,
   calls: readonly Call[],
+  seals = 0,
 ): Promise<Prepared> {
-  const prepared = await prepare(
-    engine,
-    queue,
-    calls.flatMap(({ push }) => push.items),
-  )
-  const notes = notesOf(engine, calls, prepared)
+  const pushedAtMs = engine.clock.nowMs()
+  const tag = randomText(engine.random, NOTE_TAG_CHARACTERS)
+  const isNow = (item: PushItem) => dueSecondOf(item, pushedAtMs) === undefined
+  const now = calls.flatMap(({ push }) => push.items.filter(isNow))
+  const atOnce = await prepare(engine, queue, now, pushedAtMs)
+  const prepared = await withLater(engine, queue, calls, atOnce, { pushedAtMs, tag, seals })
+  const notes = notesOf(engine, calls, prepared, tag)
   const sequences = calls.flatMap(({ push: { sequence } }) => sequence ?? [])
   const [first, last = first] = [sequences[0], sequences.at(-1)]
   const sequence =
@@ -163,6 +176,26 @@ async function prepareAll(
       ? undefined
       : { first, last: appliedAt(last, prepared.pushedAtMs) }
   return { ...prepared, addition: withGuards(prepared.addition, notes, sequence) }
+}
+
+/** With what is scheduled of these, whose ids the calls get. */
+async function withLater(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+  prepared: Prepared,
+  seed: LaterSeed,
+): Promise<Prepared> {
+  if (calls.every(({ push }) => !push.items.some(mayBeLater))) return prepared
+  const pushes = calls.map(({ push: { items }, keyHash }) => ({
+    items,
+    keyHash: keyHash ?? randomText(engine.random, 8),
+  }))
+  const preparing = prepareLater(engine, queue, pushes, seed)
+  const { later, ids } = await orDiscard(engine, queue, prepared, preparing)
+  for (const [index, call] of calls.entries()) call.laterIds = ids[index] ?? new Map()
+  if (later === undefined) return prepared
+  return { ...prepared, addition: { ...prepared.addition, later, timed: true } }
 }
 
 async function orDiscard<T>(
@@ -182,11 +215,16 @@ function answer(queue: string, calls: readonly Call[], placed: Placed): void {
   const next = new Map(placed)
   for (const call of calls) {
     const { items } = call.push
-    const isThere = items.every(({ priority = 0 }) => next.has(priority))
+    const isThere = items.every(
+      ({ priority = 0 }, index) => call.laterIds.has(index) || next.has(priority),
+    )
     call.outcome = isThere
-      ? { kind: 'pushed', ids: idsOf(items, next) }
+      ? { kind: 'pushed', ids: idsOf(items, next, call.laterIds) }
       : { kind: 'failed', error: outcomeUnknown(queue, new Error('Its items are gone')) }
-    moveOn(next, items)
+    moveOn(
+      next,
+      items.filter((_, index) => !call.laterIds.has(index)),
+    )
   }
 }
 

@@ -1,7 +1,7 @@
 import {
   type Append,
-  findAppend,
   findNoted,
+  goesByRecord,
   isNew,
   isNext,
   isRepeatable,
@@ -14,6 +14,7 @@ import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate, wideAppendUpdate } from '../../store/append-update.ts'
+import { timersOf } from '../../store/scheduled-updates.ts'
 import { attempts } from '../attempts/attempts.ts'
 import {
   act,
@@ -36,16 +37,18 @@ import {
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
-import { appendSealing, sealAfter, sealQuietly } from '../lanes/seal.ts'
+import { appendSealing, sealAfter } from '../lanes/seal.ts'
+import { findAppended } from '../later/find-scheduled.ts'
+import { sealLaterAfter } from '../later/seal-later.ts'
 import { buryDead } from '../moving/move-dead.ts'
 import { makeRoom } from './make-room.ts'
+import { waitForRoom } from './wait-for-room.ts'
 
 /**
  * Most attempts only wait for a seal, 50–100 ms each: three seconds in all, after which the caller is
  * better served by an answer.
  */
 const ATTEMPTS_MAX = 40
-const FULL_WAIT_MS = 50
 /** Sendings of an append that can be repeated whose answers are lost: then the store is out of reach. */
 const LOST_ANSWERS_MAX = 4
 
@@ -110,7 +113,11 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
     const { record, attempt } = view
     const known = knownOf(appending, view)
     if (known !== undefined) return act(async () => done(known))
-    const isAlone = attempt === 1 && record !== undefined && engine.alone.has(record)
+    const isAlone =
+      attempt === 1 &&
+      addition.later === undefined &&
+      record !== undefined &&
+      engine.alone.has(record)
     return act(() => (isAlone ? sealFirst(appending, record) : sendBlind(appending, view)))
   })
 }
@@ -147,7 +154,8 @@ async function sendBlind(
     newLanes,
     admitted,
     remindAtMs: remindAtMs(engine),
-    ...(record !== undefined && isRepeatable(addition) && { newBy: record }),
+    ...(record !== undefined && goesByRecord(addition) && { newBy: record }),
+    ...timersOf(engine.clock.nowMs(), addition, record),
   })
   const written = await engine.dynamo.update(recordKey(queue), update)
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
@@ -156,6 +164,7 @@ async function sendBlind(
   // By a record that was read for this push, every producer would look alone.
   if (remembered !== undefined && isNext(remembered, after)) engine.alone.add(after)
   await sealAfter(engine, after, addition.bytes)
+  await sealLaterAfter(engine, after, addition.later)
   return done(placedIn(addition, after))
 }
 
@@ -183,12 +192,16 @@ function appendWide(appending: Appending, limit: LimitedCall): Promise<Appended>
 async function sendWide(appending: Appending, record: QueueRecord): Promise<Outcome<Appended>> {
   const { engine, queue, addition } = appending
   const newLanes = missingLanes(engine, addition, record)
-  const update = wideAppendUpdate(addition, record, newLanes, remindAtMs(engine))
+  const update = wideAppendUpdate(addition, record, newLanes, {
+    remindAtMs: remindAtMs(engine),
+    ...timersOf(engine.clock.nowMs(), addition, record),
+  })
   const written = await engine.dynamo.update(recordKey(queue), update)
   if (written.kind === 'unknown') return lookFor(appending, written.cause)
   const after = seen(engine, queue, written.row)
   if (written.kind === 'failed' || after === undefined) return lost(after)
   await sealAfter(engine, after, addition.bytes)
+  await sealLaterAfter(engine, after, addition.later)
   return done(placedIn(addition, after))
 }
 
@@ -213,7 +226,9 @@ async function clearTheWay(
     case 'too-many-lanes':
       return again(await makeRoomForLanes(engine, record, buryDead))
     case 'tail-full':
-      return again(await waitForRoom(appending, record))
+    case 'scheduled-full':
+      appending.waits += 1
+      return again(await waitForRoom(engine, record, obstacle.kind, appending.waits, addition))
     case 'too-wide':
     case 'no-record':
     case 'no-lanes':
@@ -224,19 +239,6 @@ async function clearTheWay(
   }
 }
 
-async function waitForRoom(
-  appending: Appending,
-  record: QueueRecord,
-): Promise<QueueRecord | undefined> {
-  const { engine, queue, addition } = appending
-  appending.waits += 1
-  await engine.clock.sleep(FULL_WAIT_MS * (1 + engine.random()))
-  // Still full after a wait: the process that was to seal it may have died.
-  if (appending.waits % 2 === 0) await sealQuietly(engine, record)
-  // The next blind append learns what the record is now; a wide one has to read it.
-  return addition.lanes.size > LANES_PER_APPEND ? readRecord(engine, queue) : record
-}
-
 /** Finds the append in the record, or says that nobody can tell. One that can be repeated is sent again. */
 function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
   const { engine, queue, addition } = appending
@@ -244,7 +246,7 @@ function lookFor(appending: Appending, cause: unknown): Outcome<Appended> {
     appending.lostAnswers += 1
     const current = await readRecord(engine, queue)
     if (isRepeatable(addition) && appending.lostAnswers < LOST_ANSWERS_MAX) return again(current)
-    const found = current && findAppend(addition, current)
+    const found = current && (await findAppended(engine, addition, current))
     if (current === undefined || found === undefined) throw outcomeUnknown(queue, cause)
     return done({ kind: 'placed', placed: placedAt(current, found) })
   })

@@ -113,6 +113,9 @@ async function bury(
 /** What a message may wait for, as long as somebody may still make room. */
 const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
 
+/** What shows only when the message is applied: another push had its key, or a time of its items is too far away. */
+const isWrong: ReadonlySet<string> = new Set(['IDEMPOTENCY_CONFLICT', 'INVALID_PARAMETER'])
+
 /** Why a message that could not be pushed never will be; nothing, if it has to come again. */
 function whyRefused(
   { waitsUntilMs, items }: InboxMessage,
@@ -129,7 +132,7 @@ function whyRefused(
       ? undefined
       : shortenedReason(`It waited too long in the inbox: ${error.message}`)
   }
-  return error.code === 'IDEMPOTENCY_CONFLICT' ? shortenedReason(error.message) : undefined
+  return isWrong.has(error.code) ? shortenedReason(error.message) : undefined
 }
 
 async function notePassed(

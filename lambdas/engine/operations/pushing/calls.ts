@@ -1,15 +1,16 @@
-import { randomText } from '../../../foundation/random-text.ts'
 import { hashOf } from '../../core/hash.ts'
 import { expiryText } from '../../core/item-expiry.ts'
+import { planLater } from '../../core/later.ts'
 import {
   ITEMS_PER_PUSH_MAX,
   KEYS_PER_APPEND,
   LANES_PER_APPEND,
   PUSH_BYTES_MAX,
+  SCHEDULED_BYTES_PER_APPEND,
 } from '../../core/limits.ts'
-import { anchorOf, encodeNote, NOTE_TAG_CHARACTERS, type Offset } from '../../core/notes.ts'
+import { anchorOf, encodeNote, type Offset } from '../../core/notes.ts'
 import { checkIdempotencyKey } from '../../core/pop-request.ts'
-import { checkPush, type PushItem } from '../../core/push-request.ts'
+import { checkDeliverAt, checkPush, mayBeLater, type PushItem } from '../../core/push-request.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Prepared } from '../lanes/entries.ts'
 import type { PushOfMany, PushOutcome } from './append-pushes.ts'
@@ -19,8 +20,12 @@ export type Call = {
   readonly push: PushOfMany
   readonly keyHash?: string
   readonly bodyHash: string
-  /** It has a key or a place in a sequence, so it may have happened already. */
+  /** It has a key or a place in a sequence, so it may have happened already; or it may schedule something. */
   readonly isGuarded: boolean
+  /** About what its delayed items add to what is scheduled. */
+  readonly laterBytes: number
+  /** The ids of its delayed items, by their place; what has none goes to its lane. */
+  laterIds: ReadonlyMap<number, string>
   outcome: PushOutcome | undefined
 }
 
@@ -34,18 +39,23 @@ export function pending(calls: readonly Call[]): Call[] {
 }
 
 /** What cannot be pushed has failed from the start. */
-export function callsOf(queue: string, pushes: readonly PushOfMany[]): Call[] {
+export function callsOf({ clock }: Engine, queue: string, pushes: readonly PushOfMany[]): Call[] {
+  const nowMs = clock.nowMs()
   return pushes.map((push) => {
     const { items, idempotencyKey, sequence } = push
     const call = {
       push,
       ...(idempotencyKey !== undefined && { keyHash: hashOf(queue, idempotencyKey) }),
-      isGuarded: idempotencyKey !== undefined || sequence !== undefined,
+      isGuarded: idempotencyKey !== undefined || sequence !== undefined || items.some(mayBeLater),
+      laterBytes: 0,
+      laterIds: none,
     }
     try {
       checkPush(items)
       if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
-      return { ...call, bodyHash: bodyHashOf(items), outcome: undefined }
+      checkDeliverAt(items, nowMs)
+      const laterBytes = laterBytesOf(items, nowMs)
+      return { ...call, laterBytes, bodyHash: bodyHashOf(items), outcome: undefined }
     } catch (error) {
       return { ...call, bodyHash: '', outcome: { kind: 'failed', error } }
     }
@@ -53,7 +63,32 @@ export function callsOf(queue: string, pushes: readonly PushOfMany[]): Call[] {
 }
 
 const bodyHashOf = (items: readonly PushItem[]): string =>
-  hashOf(...items.flatMap((item) => [item.text, String(item.priority ?? 0), ...expiryText(item)]))
+  hashOf(
+    ...items.flatMap((item) => [
+      item.text,
+      String(item.priority ?? 0),
+      ...expiryText(item),
+      // Not JSON, so no item is taken for it.
+      ...(item.delaySeconds === undefined ? [] : [`in ${item.delaySeconds}`]),
+      ...(item.deliverAtMs === undefined ? [] : [`at ${item.deliverAtMs}`]),
+    ]),
+  )
+
+const none: ReadonlyMap<number, string> = new Map()
+
+/** What does not fit into one push is refused here, before anything is stored. */
+function laterBytesOf(items: readonly PushItem[], nowMs: number): number {
+  if (!items.some(mayBeLater)) return 0
+  let bytes = 0
+  for (const entry of planLater(items, { pushedAtMs: nowMs, tag: '', seals: 0 }, '')) {
+    const text = entry.byReference ? '' : (items[entry.items[0] as number]?.text ?? '')
+    bytes += LATER_BYTES + Buffer.byteLength(text)
+  }
+  return bytes
+}
+
+/** Of a scheduled entry without an item's text, or with a reference. */
+const LATER_BYTES = 120
 
 /** It gets the other's answer, so it may stand aside; but a message keeps its place in the sequence. */
 export const isSameAs = ({ push, keyHash, bodyHash }: Call, other: Call | undefined): boolean =>
@@ -70,11 +105,12 @@ export function groupOf(calls: readonly Call[], most: number): Call[] {
   const group: Call[] = []
   const keys = new Map<string, Call>()
   const lanes = new Set<number>()
-  let [items, bytes] = [0, 0]
+  let [items, bytes, laterBytes] = [0, 0, 0]
   for (const call of pending(calls)) {
     const { push, keyHash } = call
     if (isSameAs(call, keys.get(keyHash ?? ''))) continue
     items += push.items.length
+    laterBytes += call.laterBytes
     for (const { text, priority = 0 } of push.items) {
       bytes += Buffer.byteLength(text)
       lanes.add(priority)
@@ -83,6 +119,7 @@ export function groupOf(calls: readonly Call[], most: number): Call[] {
       group.length < most &&
       items <= ITEMS_PER_PUSH_MAX &&
       bytes <= PUSH_BYTES_MAX &&
+      laterBytes <= SCHEDULED_BYTES_PER_APPEND &&
       lanes.size <= LANES_PER_APPEND &&
       !(keyHash !== undefined && (keys.has(keyHash) || keys.size >= KEYS_PER_APPEND))
     if (group.length > 0 && !fits) break
@@ -94,23 +131,25 @@ export function groupOf(calls: readonly Call[], most: number): Call[] {
 
 /** By the hash of each key, where its items are among all that go together. */
 export function notesOf(
-  { idempotencyTtlSeconds, random }: Engine,
+  { idempotencyTtlSeconds }: Engine,
   calls: readonly Call[],
   { addition, pushedAtMs }: Prepared,
+  tag: string,
 ): Map<string, string> {
   const notes = new Map<string, string>()
   const before = new Map<number, number>()
-  const tag = randomText(random, NOTE_TAG_CHARACTERS)
-  for (const { push, keyHash, bodyHash } of calls) {
+  for (const { push, keyHash, bodyHash, laterIds } of calls) {
     const places = new Map<number, Offset>()
-    for (const { priority = 0 } of push.items) {
+    for (const [index, { priority = 0 }] of push.items.entries()) {
+      if (laterIds.has(index)) continue
       const offset = before.get(priority) ?? 0
       const [first = ''] = addition.lanes.get(priority) ?? []
       if (!places.has(priority)) places.set(priority, { anchor: anchorOf(first), offset })
       before.set(priority, offset + 1)
     }
     if (keyHash === undefined) continue
-    const note = { bodyHash, pushedAtMs, tag, ttlSeconds: idempotencyTtlSeconds, places }
+    const seals = laterIds.size > 0 ? addition.later?.seals : undefined
+    const note = { bodyHash, pushedAtMs, tag, ttlSeconds: idempotencyTtlSeconds, places, seals }
     notes.set(keyHash, encodeNote(note))
   }
   return notes

@@ -1,7 +1,8 @@
 import { QueueError } from '../../../foundation/errors.ts'
-import { idsOf } from '../../core/append.ts'
+import { idsOf } from '../../core/item-ids.ts'
 import { receiptKey } from '../../core/keys.ts'
-import { decodeNote, isOver, type Places, placesOf } from '../../core/notes.ts'
+import { laterIds, planLater } from '../../core/later.ts'
+import { decodeNote, isOver, type Note, type Places, placesOf } from '../../core/notes.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isApplied } from '../../core/sequence.ts'
@@ -20,7 +21,7 @@ function answerByRecord(call: Call, record: QueueRecord): void {
   const noted = keyHash === undefined ? undefined : record.notes.get(keyHash)
   if (noted === undefined) return
   const note = decodeNote(noted)
-  answerAgain(call, note.bodyHash, placesOf(record, note))
+  answerAgain(call, note, placesOf(record, note))
 }
 
 /** By the record, and by the receipts of what is not in it. */
@@ -48,7 +49,7 @@ async function answersOfReceipts(
   const receipts = await receiptsOf(engine, queue, hashes)
   for (const call of calls) {
     const receipt = receipts.get(call.keyHash ?? '')
-    if (receipt !== undefined) answerAgain(call, receipt.hash, placesIn(receipt))
+    if (receipt !== undefined) answerAgain(call, firstOf(receipt), placesIn(receipt))
   }
 }
 
@@ -77,15 +78,35 @@ export async function receiptsOf(
 export const placesIn = ({ places = [] }: Receipt): Places =>
   new Map(places.map(([priority, epoch, start]) => [priority, { epoch, start }]))
 
+/** What is remembered of the first push: a note or a receipt. */
+type First = Pick<Note, 'bodyHash' | 'pushedAtMs' | 'tag' | 'seals'>
+
+function firstOf({ hash, tag = '', later }: Receipt): First {
+  const [pushedAtMs = 0, seals] = later ?? []
+  return { bodyHash: hash, tag, pushedAtMs, seals }
+}
+
+/** The ids of what it scheduled follow from the push and its time. */
+function scheduledBy(
+  { push: { items }, keyHash = '' }: Call,
+  { pushedAtMs, tag, seals }: First,
+): ReadonlyMap<number, string> {
+  if (seals === undefined) return new Map()
+  return laterIds(planLater(items, { pushedAtMs, tag, seals }, keyHash), seals)
+}
+
 /** Nobody can name the ids if an engine that knows no notes took the items off the tail. */
-function answerAgain(call: Call, bodyHash: string, places: Places): void {
+function answerAgain(call: Call, first: First, places: Places): void {
   const { items } = call.push
-  if (bodyHash !== call.bodyHash) {
+  if (first.bodyHash !== call.bodyHash) {
     call.outcome = { kind: 'failed', error: conflict() }
     return
   }
-  const isKnown = items.every(({ priority = 0 }) => places.has(priority))
-  const ids = isKnown ? idsOf(items, places) : []
+  const scheduled = scheduledBy(call, first)
+  const isKnown = items.every(
+    ({ priority = 0 }, index) => scheduled.has(index) || places.has(priority),
+  )
+  const ids = isKnown ? idsOf(items, places, scheduled) : []
   call.outcome = { kind: 'repeated', ids }
 }
 

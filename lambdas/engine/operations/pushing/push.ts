@@ -1,6 +1,6 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
-import { idsOf } from '../../core/append.ts'
-import { checkPush, type PushRequest } from '../../core/push-request.ts'
+import { idsOf } from '../../core/item-ids.ts'
+import { checkPush, mayBeLater, type PushRequest } from '../../core/push-request.ts'
 import type { Pushed } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { passKnownLimit } from '../attempts/pass-limit.ts'
@@ -10,7 +10,8 @@ import { appendPushes, type PushOutcome } from './append-pushes.ts'
 
 export async function push(engine: Engine, queue: string, request: PushRequest): Promise<Pushed> {
   const { idempotencyKey, receivedMs } = request
-  if (idempotencyKey !== undefined) return pushOnce(engine, queue, request)
+  if (idempotencyKey !== undefined || request.items.some(mayBeLater))
+    return pushOnce(engine, queue, request)
   checkQueueId(queue)
   checkPush(request.items)
   // Before any batch is stored: a caller far above the limit costs nothing.

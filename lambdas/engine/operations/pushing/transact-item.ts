@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
-import { obstacleTo } from '../../core/append.ts'
+import { type Append, obstacleTo } from '../../core/append.ts'
 import { recordKey } from '../../core/keys.ts'
 import {
   LANES_PER_APPEND,
@@ -10,7 +10,7 @@ import {
   TOKENS_MAX,
   TOKENS_PER_UPDATE,
 } from '../../core/limits.ts'
-import { checkPush } from '../../core/push-request.ts'
+import { checkDeliverAt, checkPush, dueSecondOf, mayBeLater } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../../store/once-update.ts'
@@ -21,6 +21,8 @@ import { prepare } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
+import { prepareLater } from '../later/prepare-later.ts'
+import { sealLaterQuietly } from '../later/seal-later.ts'
 import { makeRoom } from './make-room.ts'
 
 const TOKEN_CHARACTERS = 6
@@ -60,6 +62,7 @@ export async function makeEntry(
 ): Promise<Entry> {
   checkQueueId(queue)
   checkPush(items)
+  checkDeliverAt(items, engine.clock.nowMs())
   const priorities = new Set(items.map(({ priority = 0 }) => priority))
   if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
   // What is remembered of the queue may be of one that was forgotten since.
@@ -72,9 +75,13 @@ export async function makeEntry(
   if (record === undefined) throw busy(queue)
   if (record.room < items.length) throw queueFull(record, items.length)
   await passLimit(engine, limit, record)
-  const { addition } = await prepare(engine, queue, items)
+  const nowMs = engine.clock.nowMs()
+  const isNow = (item: PushItem) => dueSecondOf(item, nowMs) === undefined
+  const { addition: atOnce } = await prepare(engine, queue, items.filter(isNow), nowMs)
+  const addition = await withLater(engine, record, atOnce, items, nowMs)
   const obstacle = obstacleTo(addition, record, tailLimits(engine))
   if (obstacle.kind === 'tail-full') await sealQuietly(engine, record)
+  if (obstacle.kind === 'scheduled-full') await sealLaterQuietly(engine, record)
   const token = randomText(engine.random, TOKEN_CHARACTERS)
   const entry: TransactItem = {
     Update: {
@@ -85,11 +92,28 @@ export async function makeEntry(
         admitted: limit.hasSlot,
         remindAtMs: remindAtMs(engine),
         once: { token, seen: record },
+        seen: record,
+        // When it is sent, the timer may be another: the sweeper comes, and sets it right.
+        ...(addition.later && { timerAtMs: { atOnce: Math.min(addition.later.dueMs, nowMs) } }),
       }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
   }
   return { entry, token, seen: record }
+}
+
+async function withLater(
+  engine: Engine,
+  { queue, scheduled: { seals } }: QueueRecord,
+  addition: Append,
+  items: readonly PushItem[],
+  pushedAtMs: number,
+): Promise<Append> {
+  if (!items.some(mayBeLater)) return addition
+  const keyHash = randomText(engine.random, 8)
+  const seed = { pushedAtMs, tag: '', seals }
+  const { later } = await prepareLater(engine, queue, [{ items, keyHash }], seed)
+  return later === undefined ? addition : { ...addition, later, timed: true }
 }
 
 const tooManyPriorities = (count: number): QueueError =>

@@ -1,4 +1,4 @@
-import { idsOf } from '../../core/append.ts'
+import { idsOf } from '../../core/item-ids.ts'
 import type { Pushed } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { discardUnlessOpen, prepare } from '../lanes/entries.ts'

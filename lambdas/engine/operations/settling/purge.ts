@@ -3,9 +3,10 @@ import { purgeStep } from '../../core/purge.ts'
 import { checkPriority } from '../../core/push-request.ts'
 import type { PurgeRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { again, answer, done } from '../attempts/decision.ts'
+import { act, again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
+import { purgeScheduled } from '../later/purge-scheduled.ts'
 import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
@@ -21,9 +22,19 @@ export async function purge(
   if (ids !== undefined) return purgeNamed(engine, queue, ids, priority)
   if (priority !== undefined) checkPriority(priority, 'priority')
   let itemsPurged = 0
+  let isScheduledPurged = false
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
   return attempts(engine, queue, course, ({ record, nowMs, losses }) => {
     if (record === undefined) return answer({ itemsPurged })
+    if (priority === undefined && record.scheduled.items > 0 && !isScheduledPurged) {
+      return act(async () => {
+        const purged = await purgeScheduled(engine, record)
+        itemsPurged += purged.items
+        // What is scheduled meanwhile came after the purge.
+        isScheduledPurged = purged.items > 0
+        return again(purged.record)
+      })
+    }
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
     if (draft === record) return answer({ itemsPurged })
     const change = changeOf(engine, record, draft, {

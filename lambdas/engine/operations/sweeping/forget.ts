@@ -4,6 +4,7 @@ import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { moveNotes } from '../lanes/seal.ts'
+import { dropJoinedRows } from '../later/drop-rows.ts'
 import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
@@ -22,6 +23,7 @@ export async function forget(engine: Engine, queue: string): Promise<void> {
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
     await housekeepAll(engine, queue, record, { dropEmpty: true })
     await keepReceipts(engine, queue)
+    await dropJoinedRows(engine, record)
     if (await deleteRecord(engine, queue)) return
   }
 }

@@ -2,15 +2,20 @@ import { endExpired, foldDone } from '../../core/locks.ts'
 import { hasOldNotes } from '../../core/notes.ts'
 import { isDone, isExpired, itemsIn, type QueueRecord } from '../../core/record.ts'
 import { remind } from '../../core/reminder.ts'
+import { isUntidy } from '../../core/scheduled.ts'
 import { isNear } from '../../core/timers.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { again, answer, done } from '../attempts/decision.ts'
-import { changeOf, type Engine } from '../attempts/engine.ts'
+import { act, again, answer, done } from '../attempts/decision.ts'
+import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { join, mayJoin } from '../later/join.ts'
+import { sealLaterQuietly } from '../later/seal-later.ts'
 import { isQuiet } from './forget.ts'
 
 /** 2,000 expired locks at 40 a write, and room for lost races. */
 const ATTEMPTS_MAX = 80
 const HOLDS_FROM = 3
+/** Writes of a visit that bring what is due to its lanes, some hundred items each: the timer stays due for the rest. */
+const JOINS_MAX = 20
 
 type LocksEnded = {
   itemsReturned: number
@@ -25,7 +30,7 @@ export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
 
 /**
  * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on.
- * It sends requests for the record and nothing else: what needs rows or S3 is left.
+ * What needs rows or S3 is left, but for items that have come due: these join once the locks are seen to.
  */
 export async function sweepQueue(
   engine: Engine,
@@ -39,6 +44,7 @@ export async function sweepQueue(
     holdsFrom: HOLDS_FROM,
     untilMs: deadlineMs,
   }
+  let joins = 0
   return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
     if (record === undefined) return answer('nothing')
     if (nowMs >= deadlineMs) return answer('locks')
@@ -47,6 +53,19 @@ export async function sweepQueue(
     if (!isDue && (attempt === 1 || !hasEnded(record, nowMs))) {
       comesDueIn(ended, record, nowMs)
       return answer('nothing')
+    }
+    // Those who wait for a lock come first: what joins may need S3.
+    if (
+      !hasEnded(record, nowMs) &&
+      joins < JOINS_MAX &&
+      (mayJoin(record, nowMs) || isUntidy(record.scheduled))
+    ) {
+      joins += 1
+      return act(async () => {
+        const { record: left, stuck } = await seeToScheduled(engine, record, nowMs)
+        if (stuck) joins = JOINS_MAX
+        return again(left)
+      })
     }
     if (isQuiet(record, nowMs)) return answer('forgetting')
     const draft = sweptAt(engine, record, nowMs)
@@ -63,12 +82,19 @@ export async function sweepQueue(
         count(ended, record, draft, nowMs)
         comesDueIn(ended, after, nowMs)
         // One write ends only so many locks; another round where some are left.
-        if (hasEnded(after, nowMs)) return again(after)
+        if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(after, nowMs))) return again(after)
         const hasWork = change.after.work || hasOldNotes(after, nowMs)
         return done(hasWork ? 'housekeeping' : 'nothing')
       },
     }
   })
+}
+
+/** Brings what is due to its lanes, or takes what is not out of a record that is larger for it. */
+async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
+  if (mayJoin(record, nowMs)) return join(engine, record, nowMs)
+  await sealLaterQuietly(engine, record)
+  return { record: await readRecord(engine, record.queue), stuck: true }
 }
 
 function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs: number): void {

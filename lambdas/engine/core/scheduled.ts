@@ -1,0 +1,192 @@
+import { isReference, spanOf } from './entry.ts'
+import {
+  JOIN_RETRY_MS,
+  SCHEDULED_ENTRY_BYTES,
+  SCHEDULED_LARGE,
+  TIDY_SCHEDULED_MS,
+} from './limits.ts'
+import { normalised } from './ranges.ts'
+import { earliestOf, patiently } from './timers.ts'
+
+/*
+ * Items whose time has not come. Nothing of them is in a lane until somebody *joins* what is due: then it is as if
+ * they had been pushed at that moment. The record holds the last ones that came, its list `T`; a seal copies
+ * these out to rows, one for each second in which something is due, in the order of that second and of the seals.
+ *   <due second>.<seals that its pusher knew of>.<random: 8>.<priority>.<indexes that are gone>.<lane entry>
+ * All numbers are in base 36. The first three make the id. A lane entry is an item, or a reference to a batch:
+ * then an item's id ends with its index in the batch.
+ */
+
+/** What the record knows of them. */
+export type Scheduled = {
+  /** Those that are in the record itself, in the order in which they came. */
+  readonly entries: readonly string[]
+  /** Items, in the record and in rows. */
+  readonly items: number
+  /** Of the entries in the record; changed by adding alone, as `items` is. */
+  readonly bytes: number
+  /** Whatever takes an entry out of the record, or changes rows, raises this, and passes while it is as seen. */
+  readonly changes: number
+  /** Seals so far. */
+  readonly seals: number
+  /** The earliest due second of the rows: never later than that. */
+  readonly nextDue: number | undefined
+  /** Rows up to this sort key have joined: whoever meets one deletes it. */
+  readonly joinedTo: string | undefined
+  /** Which rows are of this queue: a purge begins anew. */
+  readonly era: number
+}
+
+export const noneScheduled: Scheduled = {
+  entries: [],
+  items: 0,
+  bytes: 0,
+  changes: 0,
+  seals: 0,
+  nextDue: undefined,
+  joinedTo: undefined,
+  era: 0,
+}
+
+export type ScheduledEntry = {
+  readonly due: number
+  /** How many seals its pusher knew of: it is in the rows of one of the next seals, or was in none. */
+  readonly seals: number
+  readonly random: string
+  readonly priority: number
+  /** Of a reference: indexes of items that were cancelled or have joined. */
+  readonly gone: readonly number[]
+  /** As it is in a lane; an item still lacks what `joining` adds to it. */
+  readonly entry: string
+}
+
+export type ScheduledId = Pick<ScheduledEntry, 'due' | 'seals' | 'random'> & {
+  readonly index?: number | undefined
+}
+
+const text = (n: number): string => n.toString(36)
+const number = (digits: string): number => Number.parseInt(digits, 36)
+
+export function encodeScheduled(scheduled: ScheduledEntry): string {
+  const { due, seals, random, priority, gone, entry } = scheduled
+  return [text(due), text(seals), random, text(priority), textOf(gone), entry].join('.')
+}
+
+const entryForm = /^([0-9a-z]+)\.([0-9a-z]+)\.([^.]+)\.([0-9a-z]+)\.([0-9a-z,-]*)\.(.*)$/s
+
+export function decodeScheduled(scheduled: string): ScheduledEntry {
+  const match = entryForm.exec(scheduled)
+  if (match === null) throw new Error('A scheduled entry has another form')
+  const [, due, seals, random, priority, gone, entry] = match as unknown as string[]
+  return {
+    due: number(due as string),
+    seals: number(seals as string),
+    random: random as string,
+    priority: number(priority as string),
+    gone: goneIn(gone as string),
+    entry: entry as string,
+  }
+}
+
+/** Indexes as ranges: `0-1z,5k`. */
+function textOf(gone: readonly number[]): string {
+  const ranges = normalised(gone.map((index) => ({ from: index, to: index + 1 })))
+  return ranges
+    .map(({ from, to }) => (to === from + 1 ? text(from) : `${text(from)}-${text(to - 1)}`))
+    .join()
+}
+
+function goneIn(ranges: string): number[] {
+  if (ranges === '') return []
+  return ranges.split(',').flatMap((range) => {
+    const [from = '', to = from] = range.split('-')
+    const first = number(from)
+    return Array.from({ length: number(to) - first + 1 }, (_, index) => first + index)
+  })
+}
+
+export const dueOf = (scheduled: string): number =>
+  number(scheduled.slice(0, scheduled.indexOf('.')))
+
+/** How many items an entry stands for. */
+export function itemsOf(scheduled: string): number {
+  const { gone, entry } = decodeScheduled(scheduled)
+  return spanOf(entry) - gone.length
+}
+
+export const scheduledId = ({ due, seals, random, index }: ScheduledId): string =>
+  `t-${text(due)}-${text(seals)}-${random}${index === undefined ? '' : `-${text(index)}`}`
+
+const idForm = /^t-([0-9a-z]{1,9})-([0-9a-z]{1,9})-([A-Za-z0-9_~]{8})(?:-([0-9a-z]{1,3}))?$/
+
+export function parseScheduledId(id: string): ScheduledId | undefined {
+  const match = idForm.exec(id)
+  if (match === null) return undefined
+  const [, due, seals, random, index] = match as unknown as string[]
+  const parsed = {
+    due: number(due as string),
+    seals: number(seals as string),
+    random: random as string,
+    index: index === undefined ? undefined : number(index),
+  }
+  // One id has one spelling.
+  return scheduledId(parsed) === id ? parsed : undefined
+}
+
+export const isScheduledId = (id: string): boolean => id.startsWith('t-')
+
+/** Indexes of the items that an entry still stands for; of a single item, none. */
+export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefined)[] {
+  if (!isReference(entry)) return [undefined]
+  return [...Array(spanOf(entry)).keys()].filter((index) => !gone.includes(index))
+}
+
+/** What an entry adds to `bytes`: more than its text, so that the cap bounds their number as well. */
+export const scheduledBytes = (scheduled: string): number =>
+  Buffer.byteLength(scheduled) + SCHEDULED_ENTRY_BYTES
+
+/** The second of the last row that has joined: what is due up to then stays in the record until it joins. */
+export const joinedSecond = ({ joinedTo }: Scheduled): number =>
+  Number(joinedTo?.split('#')[0] ?? 0)
+
+/** The seal that wrote it: what was pushed after that comes after all its entries. */
+export const joinedSeal = ({ joinedTo }: Scheduled): number => Number(joinedTo?.split('#')[1] ?? 0)
+
+export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
+
+/** When the first of them is due, in the record or in rows. */
+export function earliestDue({ entries, nextDue }: Scheduled): number | undefined {
+  let earliest = nextDue
+  for (const entry of entries) {
+    const due = dueOf(entry)
+    if (earliest === undefined || due < earliest) earliest = due
+  }
+  return earliest
+}
+
+/** Something is due by this clock, whether or not there is room for it. */
+export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
+  const due = earliestDue(scheduled)
+  return due !== undefined && isDue(due, nowMs)
+}
+
+/**
+ * When somebody is to look: Wake for what is due; the sweeper for what finds no room, because whoever pops makes room
+ * and joins, and for what makes the record larger than it need be.
+ */
+export function scheduledCheckAtMs(
+  scheduled: Scheduled,
+  nowMs: number,
+  room: number,
+): number | undefined {
+  const due = earliestDue(scheduled)
+  if (due === undefined) return undefined
+  return earliestOf([
+    isDue(due, nowMs) && room <= 0 ? patiently(nowMs + JOIN_RETRY_MS) : 1_000 * due,
+    isUntidy(scheduled) ? patiently(nowMs + TIDY_SCHEDULED_MS) : undefined,
+  ])
+}
+
+/** A queue with so many of them has none in its record, once it comes to rest. */
+export const isUntidy = ({ entries, items }: Scheduled): boolean =>
+  entries.length > 0 && items >= SCHEDULED_LARGE

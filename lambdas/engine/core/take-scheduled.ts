@@ -1,0 +1,94 @@
+import { isReference } from './entry.ts'
+import {
+  decodeScheduled,
+  encodeScheduled,
+  indexesLeft,
+  type Scheduled,
+  type ScheduledEntry,
+  type ScheduledId,
+  scheduledBytes,
+} from './scheduled.ts'
+
+// What the record and the rows are without some scheduled items.
+
+type Row = {
+  readonly sk: string
+  readonly due: number
+  readonly seals: number
+  readonly entries: readonly string[]
+}
+
+/** Where an item was found: a place in the record's list, or in that of a row. */
+export type Found = {
+  readonly id: string
+  readonly wanted: ScheduledId
+  readonly place: { readonly row?: Row; readonly place: number }
+}
+
+export type Removal = {
+  readonly items: readonly {
+    readonly id: string
+    readonly entry: ScheduledEntry
+    readonly index: number | undefined
+  }[]
+  readonly taken: {
+    readonly places: readonly number[]
+    readonly changed: ReadonlyMap<number, string>
+    readonly items: number
+    readonly bytes: number
+    readonly nextDue: number | undefined
+  }
+  /** As they are without the items. */
+  readonly rows: readonly Row[]
+  /** References of which nothing is left. */
+  readonly spent: readonly string[]
+}
+
+type List = { readonly row?: Row; readonly entries: (string | undefined)[] }
+
+export function removalOf(scheduled: Scheduled, found: readonly Found[]): Removal {
+  const items: Removal['items'][number][] = []
+  const spent: string[] = []
+  const lists = new Map<string, List>()
+  for (const { id, wanted, place } of found) {
+    const list = listOf(lists, scheduled, place.row)
+    const text = list.entries[place.place]
+    const entry = text === undefined ? undefined : decodeScheduled(text)
+    if (entry === undefined || !indexesLeft(entry).includes(wanted.index)) continue
+    items.push({ id, entry, index: wanted.index })
+    const left = { ...entry, gone: [...entry.gone, wanted.index ?? 0] }
+    const isGone = !isReference(entry.entry) || indexesLeft(left).length === 0
+    if (isGone && isReference(entry.entry)) spent.push(entry.entry)
+    list.entries[place.place] = isGone ? undefined : encodeScheduled(left)
+  }
+  const own = lists.get('')?.entries ?? scheduled.entries
+  const rows = [...lists.values()].flatMap(({ row, entries }) =>
+    row === undefined ? [] : [{ ...row, entries: entries.filter((one) => one !== undefined) }],
+  )
+  const { nextDue } = scheduled
+  const taken = { ...changesIn(scheduled.entries, own), items: items.length, nextDue }
+  return { items, taken, rows, spent }
+}
+
+function listOf(lists: Map<string, List>, scheduled: Scheduled, row: Row | undefined): List {
+  const key = row?.sk ?? ''
+  const known = lists.get(key)
+  if (known !== undefined) return known
+  const list = { ...(row && { row }), entries: [...(row?.entries ?? scheduled.entries)] }
+  lists.set(key, list)
+  return list
+}
+
+function changesIn(before: readonly string[], after: readonly (string | undefined)[]) {
+  const places: number[] = []
+  const changed = new Map<number, string>()
+  let bytes = 0
+  for (const [place, was] of before.entries()) {
+    const is = after[place]
+    if (is === was) continue
+    bytes += scheduledBytes(was) - (is === undefined ? 0 : scheduledBytes(is))
+    if (is === undefined) places.push(place)
+    else changed.set(place, is)
+  }
+  return { places, changed, bytes }
+}

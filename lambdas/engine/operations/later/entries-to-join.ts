@@ -1,0 +1,121 @@
+import { randomText } from '../../../foundation/random-text.ts'
+import { type Append, appendOf } from '../../core/append.ts'
+import {
+  decodeItem,
+  decodeReference,
+  encodeItem,
+  entryBytes,
+  isReference,
+  tagOf,
+} from '../../core/entry.ts'
+import type { Joining } from '../../core/join.ts'
+import { INLINE_BYTES_MAX } from '../../core/limits.ts'
+import { scheduledId } from '../../core/scheduled.ts'
+import { BatchParts } from '../../store/batch-parts.ts'
+import { partsIn, writeBatch } from '../../store/batches.ts'
+import type { Engine } from '../attempts/engine.ts'
+
+/** About what a reference adds to the tail: what is smaller stays as it is. */
+const REFERENCE_BYTES = 48
+
+export type ToJoin = {
+  readonly addition: Append
+  /** References to batches that were written for this, and are in no record yet. */
+  readonly written: readonly string[]
+  /** References whose items are elsewhere once this has joined. */
+  readonly spent: readonly string[]
+}
+
+/** What joins, as its lanes hold it. Nothing where a batch is gone. */
+export async function entriesToJoin(
+  engine: Engine,
+  queue: string,
+  joining: readonly Joining[],
+): Promise<ToJoin | undefined> {
+  const lanes = new Map<number, string[]>()
+  const spent: string[] = []
+  for (const one of joining) {
+    const entries = await laneEntries(engine, queue, one)
+    if (entries === undefined) return undefined
+    if (one.indexes !== undefined && one.isLast) spent.push(one.entry)
+    lanes.set(one.priority, [...(lanes.get(one.priority) ?? []), ...entries])
+  }
+  const written: string[] = []
+  const isSmall =
+    bytesOf([...lanes.values()].flat().filter((entry) => !isReference(entry))) <= INLINE_BYTES_MAX
+  if (!isSmall) {
+    for (const [priority, entries] of lanes) {
+      lanes.set(priority, await byReference(engine, queue, entries, written))
+    }
+  }
+  return { addition: { ...appendOf(lanes), timed: true }, written, spent }
+}
+
+async function laneEntries(
+  engine: Engine,
+  queue: string,
+  one: Joining,
+): Promise<readonly string[] | undefined> {
+  const { due, entry, indexes } = one
+  if (!isReference(entry)) {
+    const times = { dueMs: 1_000 * due, scheduledId: scheduledId(one) }
+    return [encodeItem({ ...decodeItem(entry), ...times }, tagOf(entry))]
+  }
+  if (indexes === undefined) return [entry]
+  return entriesAt(engine, queue, entry, indexes)
+}
+
+/** Some items of a batch. */
+export async function entriesAt(
+  engine: Engine,
+  queue: string,
+  entry: string,
+  indexes: readonly number[],
+): Promise<string[] | undefined> {
+  const batches = new BatchParts(engine, engine.segments)
+  const reference = decodeReference(entry)
+  const wanted = new Set(indexes.map((index) => Math.floor(index / reference.partItems)))
+  const parts = new Map<number, readonly string[]>()
+  for (let part = 0; part < partsIn(reference); part += 1) {
+    if (!wanted.has(part)) continue
+    const read = await batches.read(queue, reference, part)
+    if (read === undefined) return undefined
+    parts.set(part, read)
+  }
+  return indexes.map((index) => {
+    const part = parts.get(Math.floor(index / reference.partItems)) as readonly string[]
+    return part[index % reference.partItems] as string
+  })
+}
+
+/** Each run of items between references in a batch of its own, where that is smaller. */
+async function byReference(
+  engine: Engine,
+  queue: string,
+  entries: readonly string[],
+  written: string[],
+): Promise<string[]> {
+  const result: string[] = []
+  let run: string[] = []
+  const end = async (): Promise<void> => {
+    if (bytesOf(run) > REFERENCE_BYTES) {
+      const reference = await writeBatch(engine, queue, randomText(engine.random, 8), run)
+      written.push(reference)
+      result.push(reference)
+    } else result.push(...run)
+    run = []
+  }
+  for (const entry of entries) {
+    if (!isReference(entry)) {
+      run.push(entry)
+      continue
+    }
+    await end()
+    result.push(entry)
+  }
+  await end()
+  return result
+}
+
+const bytesOf = (entries: readonly string[]): number =>
+  entries.reduce((sum, entry) => sum + entryBytes(entry), 0)

@@ -1,0 +1,162 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { obstacleTo } from '../../core/append.ts'
+import { type FoundRows, type Join, planJoin } from '../../core/join.ts'
+import { recordKey } from '../../core/keys.ts'
+import { ROWS_PER_JOIN } from '../../core/limits.ts'
+import { doneLocks } from '../../core/locks.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { isDue, isSomethingDue } from '../../core/scheduled.ts'
+import { appendUpdate } from '../../store/append-update.ts'
+import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import { take } from '../../store/scheduled-updates.ts'
+import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
+import { foldForRoom } from '../attempts/fold.ts'
+import { discardBatch } from '../lanes/entries.ts'
+import { makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
+import { sealAfter, sealQuietly } from '../lanes/seal.ts'
+import { deleteTaken, dropBatches } from './drop-rows.ts'
+import { entriesToJoin, type ToJoin } from './entries-to-join.ts'
+import { lookLater, takeBack } from './take-back.ts'
+
+/** Races lost to others that join, and waits for a full tail. */
+const ATTEMPTS_MAX = 24
+
+/** `stuck`: something is due, and nothing of it can join now. */
+export type Joined = {
+  readonly record: QueueRecord | undefined
+  readonly items: number
+  readonly stuck: boolean
+}
+
+/** Something is due by this clock, and there may be room for it. */
+export const mayJoin = (record: QueueRecord, nowMs: number): boolean =>
+  isSomethingDue(record.scheduled, nowMs) && (record.room > 0 || doneLocks(record) > 0)
+
+/**
+ * Brings what is due to its lanes, as much as one write takes: from then on it is as if it had been pushed at that
+ * moment. The write is an append, so pushes and pops go on beside it; and it takes the entries out of what is scheduled,
+ * or notes up to where the rows have joined, on the condition that nobody else has taken any. So each joins once,
+ * whoever comes and wherever they die: rows that have joined are ignored by all, and deleted by who meets them.
+ */
+export async function join(engine: Engine, first: QueueRecord, nowMs: number): Promise<Joined> {
+  let record: QueueRecord | undefined = first
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    if (record === undefined || !isSomethingDue(record.scheduled, nowMs)) {
+      return { record, items: 0, stuck: false }
+    }
+    const tried: Tried = await joinOnce(engine, record, nowMs)
+    if (tried.kind === 'joined') return { record: tried.record, items: tried.items, stuck: false }
+    if (tried.kind === 'stuck') return { record: tried.record, items: 0, stuck: true }
+    record = tried.record
+    if (attempt > 2) await pause(engine, attempt)
+  }
+  return { record, items: 0, stuck: true }
+}
+
+type Tried =
+  | { readonly kind: 'joined'; readonly record: QueueRecord; readonly items: number }
+  | { readonly kind: 'again' | 'stuck'; readonly record: QueueRecord | undefined }
+
+async function joinOnce(engine: Engine, record: QueueRecord, nowMs: number): Promise<Tried> {
+  const { queue, scheduled } = record
+  const isRowDue = scheduled.nextDue !== undefined && isDue(scheduled.nextDue, nowMs)
+  const found = isRowDue ? await rowsToJoin(engine, record) : undefined
+  const planned = planJoin(record, found, nowMs)
+  if (planned === undefined) return makeWay(engine, record, found, nowMs)
+  const toJoin = await entriesToJoin(engine, queue, planned.joining)
+  // A batch that is gone has joined, by a record that is newer than ours.
+  if (toJoin === undefined) return { kind: 'again', record: await readRecord(engine, queue) }
+  const update = joinUpdate(engine, record, planned, toJoin)
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  // Whether or not it was, or still is to be: it passes while nothing has joined since, and so does the next.
+  if (written.kind === 'unknown') return { kind: 'again', record: await readRecord(engine, queue) }
+  const after = seen(engine, queue, written.row)
+  if (written.kind === 'failed' || after === undefined) {
+    for (const entry of toJoin.written) await discardBatch(engine, queue, entry)
+    return after === undefined
+      ? { kind: 'again', record: after }
+      : clearTheWay(engine, after, toJoin)
+  }
+  await deleteTaken(engine, record, planned.rows)
+  await dropBatches(engine, queue, toJoin.spent)
+  await sealAfter(engine, after, toJoin.addition.bytes)
+  return { kind: 'joined', record: after, items: planned.items }
+}
+
+function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
+  const { places, changed, items, bytes, nextDue, rows } = planned
+  return appendUpdate(addition, tailLimits(engine), {
+    newLanes: missingLanes(engine, addition, record),
+    // Its push took a slot of the limit.
+    admitted: true,
+    remindAtMs: remindAtMs(engine),
+    beside(update) {
+      update.condition(`born=${update.value(record.born)}`)
+      const joinedTo = rows.at(-1)?.sk
+      take(update, record.scheduled, { places, changed, items, bytes, nextDue, joinedTo })
+    },
+  })
+}
+
+/** The first rows that have not joined. Those that have, and are still there, go. */
+async function rowsToJoin(engine: Engine, record: QueueRecord): Promise<FoundRows> {
+  const { joinedTo = '' } = record.scheduled
+  for (;;) {
+    const found = await scheduledRows(engine.dynamo, partitionOf(record), { limit: ROWS_PER_JOIN })
+    const left = found.rows.filter(({ sk }) => sk > joinedTo)
+    const joined = found.rows.slice(0, found.rows.length - left.length)
+    if (joined.length > 0) await deleteTaken(engine, record, joined)
+    if (left.length > 0 || joined.length === 0) return { rows: left, more: found.more }
+  }
+}
+
+/**
+ * Nothing fits. Items of acknowledged locks may take up the room; or it is a row that has too many, and then its
+ * entries join one by one.
+ */
+async function makeWay(
+  engine: Engine,
+  record: QueueRecord,
+  found?: FoundRows,
+  nowMs = Number.NEGATIVE_INFINITY,
+): Promise<Tried> {
+  const first = found?.rows[0]
+  if (found !== undefined && (first === undefined || !isDue(first.due, nowMs))) {
+    return { kind: 'again', record: await lookLater(engine, record, found) }
+  }
+  if (record.room <= 0 && doneLocks(record) > 0) {
+    const folded = await foldForRoom(engine, record)
+    const isStuck = folded !== undefined && folded.room <= 0
+    return { kind: isStuck ? 'stuck' : 'again', record: folded }
+  }
+  if (record.room <= 0 || first === undefined) return { kind: 'stuck', record }
+  return { kind: 'again', record: await takeBack(engine, record, first, found as FoundRows) }
+}
+
+async function clearTheWay(
+  engine: Engine,
+  record: QueueRecord,
+  { addition }: ToJoin,
+): Promise<Tried> {
+  switch (obstacleTo(addition, record, tailLimits(engine)).kind) {
+    case 'full':
+      return makeWay(engine, record)
+    case 'tail-full':
+      await sealQuietly(engine, record)
+      return { kind: 'again', record: await readRecord(engine, record.queue) }
+    case 'too-many-lanes':
+      return makeRoom(engine, record)
+    default:
+      return { kind: 'again', record }
+  }
+}
+
+/** Where no lane can go, what is due waits for that. */
+async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried> {
+  try {
+    return { kind: 'again', record: await makeRoomForLanes(engine, record) }
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
+    return { kind: 'stuck', record }
+  }
+}

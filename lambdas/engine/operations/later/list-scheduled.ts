@@ -1,0 +1,145 @@
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { badCursor } from '../../core/browse-place.ts'
+import { checkLimit } from '../../core/check-limit.ts'
+import { decodeItem, escapedBytes, isReference } from '../../core/entry.ts'
+import { scheduledSortKey } from '../../core/keys.ts'
+import { ANSWER_BYTES_MAX, ITEMS_PER_POP_MAX, PAGE_DEFAULT } from '../../core/limits.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import {
+  decodeScheduled,
+  dueOf,
+  indexesLeft,
+  joinedSecond,
+  type ScheduledEntry,
+  scheduledId,
+} from '../../core/scheduled.ts'
+import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import type { ScheduledItem, ScheduledPage, ScheduledRequest } from '../../verbs.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
+import { entriesAt } from './entries-to-join.ts'
+
+/** Rows a query: about as many items as a page has by default, and more. */
+const ROWS_PER_QUERY = 25
+
+type Listed = { readonly sk: string; readonly entries: readonly string[] }
+/** Behind this item of this row. */
+type Place = { readonly sk: string; readonly id: string }
+
+/** What is scheduled, in the order of time. Nothing is taken, and nothing joins. */
+export async function listScheduled(
+  engine: Engine,
+  queue: string,
+  request: ScheduledRequest = {},
+): Promise<ScheduledPage> {
+  checkQueueId(queue)
+  const { limit = PAGE_DEFAULT, cursor } = request
+  checkLimit(limit, ITEMS_PER_POP_MAX)
+  const place = cursor === undefined ? undefined : placeIn(cursor)
+  const record = await readRecord(engine, queue)
+  if (record === undefined || record.scheduled.items === 0) return { items: [] }
+  const items: ScheduledItem[] = []
+  let bytes = ANSWER_BYTES_MAX
+  let last: Place | undefined
+  for await (const { sk, entries } of listed(engine, record, request, place)) {
+    for (const entry of entriesBehind(entries, sk === place?.sk ? place : undefined)) {
+      const left = entry.indexes.slice(0, limit - items.length + 1)
+      const texts = await textsOf(engine, queue, entry, left)
+      for (const [at, text] of (texts ?? []).entries()) {
+        const item = itemOf(entry, text, left[at])
+        bytes -= escapedBytes(item.text)
+        if (last !== undefined && (items.length === limit || bytes < 0)) {
+          return { items, cursor: cursorOf(last) }
+        }
+        items.push(item)
+        last = { sk, id: item.id }
+      }
+    }
+  }
+  return { items }
+}
+
+/** Rows and the record's entries, as the next seal would sort these in. */
+async function* listed(
+  engine: Engine,
+  record: QueueRecord,
+  { fromMs = 0, toMs }: ScheduledRequest,
+  place: Place | undefined,
+): AsyncGenerator<Listed> {
+  const { joinedTo = '' } = record.scheduled
+  const first = scheduledSortKey(Math.ceil(fromMs / 1_000), 0)
+  const to =
+    toMs === undefined ? '~' : `${scheduledSortKey(Math.floor(toMs / 1_000), 0).slice(0, 10)}#~`
+  let from = place !== undefined && place.sk > first ? place.sk : first
+  const inRecord = recordRows(record).filter(({ sk }) => sk >= from && sk <= to)
+  for (;;) {
+    const query = { from, to, limit: ROWS_PER_QUERY }
+    const { rows, more } = await scheduledRows(engine.dynamo, partitionOf(record), query)
+    const end = more ? (rows.at(-1)?.sk ?? from) : '~'
+    const ours = inRecord.splice(0, inRecord.filter(({ sk }) => sk <= end).length)
+    const known: Listed[] = [...rows.filter(({ sk }) => sk > joinedTo), ...ours]
+    yield* known.sort((a, b) => (a.sk < b.sk ? -1 : 1))
+    if (!more) return
+    // The next possible key.
+    from = `${end} `
+  }
+}
+
+function recordRows({ scheduled }: QueueRecord): { sk: string; entries: string[] }[] {
+  const rows = new Map<string, string[]>()
+  for (const entry of scheduled.entries) {
+    const due = dueOf(entry)
+    // Those that were put back come from the rows before all that are left.
+    const sk = scheduledSortKey(due, due <= joinedSecond(scheduled) ? 0 : scheduled.seals + 1)
+    rows.set(sk, [...(rows.get(sk) ?? []), entry])
+  }
+  return [...rows].map(([sk, entries]) => ({ sk, entries })).sort((a, b) => (a.sk < b.sk ? -1 : 1))
+}
+
+type Behind = ScheduledEntry & { readonly indexes: (number | undefined)[] }
+
+function entriesBehind(entries: readonly string[], place: Place | undefined): Behind[] {
+  const all = entries.map((text) => {
+    const entry = decodeScheduled(text)
+    return { ...entry, indexes: indexesLeft(entry) }
+  })
+  if (place === undefined) return all
+  const at = all.findIndex((entry) =>
+    place.id.startsWith(scheduledId({ ...entry, index: undefined })),
+  )
+  const entry = all[at]
+  // It was cancelled since.
+  if (entry === undefined) return all
+  const left = entry.indexes.filter((index) => isBehind({ ...entry, index }, place.id))
+  return [{ ...entry, indexes: left }, ...all.slice(at + 1)]
+}
+
+function isBehind(entry: ScheduledEntry & { index: number | undefined }, id: string): boolean {
+  if (entry.index === undefined) return false
+  return entry.index > Number.parseInt(id.slice(id.lastIndexOf('-') + 1), 36)
+}
+
+async function textsOf(
+  engine: Engine,
+  queue: string,
+  { entry }: ScheduledEntry,
+  indexes: readonly (number | undefined)[],
+): Promise<readonly string[] | undefined> {
+  if (!isReference(entry)) return indexes.length === 0 ? [] : [entry]
+  return entriesAt(engine, queue, entry, indexes as number[])
+}
+
+function itemOf(entry: ScheduledEntry, stored: string, index: number | undefined): ScheduledItem {
+  const { text, pushedAtMs } = decodeItem(stored)
+  const { due, priority } = entry
+  return { text, id: scheduledId({ ...entry, index }), priority, pushedAtMs, dueMs: 1_000 * due }
+}
+
+const cursorOf = ({ sk, id }: Place): string => Buffer.from(`${sk}.${id}`).toString('base64url')
+
+function placeIn(cursor: string): Place {
+  const [, sk, id] = cursorForm.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? []
+  if (sk === undefined || id === undefined) throw badCursor()
+  return { sk, id }
+}
+
+const cursorForm = /^(\d{10}#\d{8})\.(t-[A-Za-z0-9_~-]{1,40})$/

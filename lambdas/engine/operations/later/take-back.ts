@@ -1,0 +1,43 @@
+import { type FoundRows, type JoiningRow, nextDueAfter } from '../../core/join.ts'
+import { recordKey } from '../../core/keys.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { scheduledBytes } from '../../core/scheduled.ts'
+import { takeUpdate } from '../../store/scheduled-updates.ts'
+import { type Engine, readRecord, seen } from '../attempts/engine.ts'
+
+/**
+ * Puts the entries of the first row, for all of which a full queue has no room, back into the record, where each joins
+ * by itself. They count as joined for those who seal, so they stay there.
+ */
+export async function takeBack(
+  engine: Engine,
+  record: QueueRecord,
+  row: JoiningRow,
+  found: FoundRows,
+): Promise<QueueRecord | undefined> {
+  const { queue, scheduled } = record
+  let bytes = 0
+  for (const entry of row.entries) bytes += scheduledBytes(entry)
+  const nextDue = nextDueAfter(scheduled, found, 1)
+  const taken = { places: [], items: 0, bytes: -bytes, nextDue, joinedTo: row.sk }
+  const update = takeUpdate(record, taken, (one) => {
+    const none = one.value([])
+    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(row.entries)})`)
+  })
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  // Done or not, by us or not: what counts is what is there now. The row itself goes with those that have joined.
+  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+}
+
+/** No row is due: the record says so from now on. */
+export async function lookLater(
+  engine: Engine,
+  record: QueueRecord,
+  found: FoundRows,
+): Promise<QueueRecord | undefined> {
+  const { queue, scheduled } = record
+  const nextDue = nextDueAfter(scheduled, found, 0)
+  const update = takeUpdate(record, { places: [], items: 0, bytes: 0, nextDue })
+  const written = await engine.dynamo.update(recordKey(queue), update)
+  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+}

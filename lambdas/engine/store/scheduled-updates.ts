@@ -1,0 +1,110 @@
+import type { Expression } from '../../foundation/expression.ts'
+import type { Append } from '../core/append.ts'
+import { type Later, scheduledBytesAllowed } from '../core/later.ts'
+import { SEALS_BEHIND_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
+import type { QueueRecord } from '../core/record.ts'
+import { isUntidy, type Scheduled } from '../core/scheduled.ts'
+import { asPrompt } from '../core/timers.ts'
+import { recordUpdate } from './record-update.ts'
+import { lowerCheckAt, setCheckAt } from './timer-update.ts'
+
+// What writes do to the scheduled entries of a record. Pushes add at the end of the list, blindly; whatever takes
+// something out of it names its places, which hold because nobody else has taken any: `tv` is as seen.
+
+/** Adds to what is scheduled: by a record that need not be the last. */
+export function schedule(update: Expression, later: Later, seen: QueueRecord): void {
+  // By a placeholder, for an update that is handed out has names in any case.
+  const [list, none] = [update.name('T'), update.value([])]
+  const entries = update.value(later.entries)
+  update.sets.push(`${list}=list_append(if_not_exists(${list},${none}),${entries})`)
+  update.add('sc', later.items)
+  update.add('tb', later.bytes)
+  // It is being sealed.
+  const allowed = update.value(scheduledBytesAllowed(later))
+  update.condition(`(attribute_not_exists(tb) OR tb<=${allowed})`)
+  // Their ids say how many seals there were: not many more, or nobody finds them.
+  update.condition(`born=${update.value(seen.born)}`)
+  const sealsMax = update.value(later.seals + SEALS_BEHIND_MAX)
+  update.condition(`(attribute_not_exists(tg) OR tg<=${sealsMax})`)
+}
+
+/** When somebody must look for what is added: an append's options. */
+export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
+  timerAtMs: later && record && timerOf(later, record, nowMs),
+  nowMs,
+})
+
+const timerOf = (later: Later, { scheduled }: QueueRecord, nowMs: number): number =>
+  isUntidy({ ...scheduled, entries: later.entries })
+    ? Math.min(later.dueMs, nowMs + TIDY_SCHEDULED_MS)
+    : later.dueMs
+
+/**
+ * Lowers the queue's timer, unless it ends sooner. An update cannot take the lesser of two numbers, so it goes by the
+ * timer as seen; if that has moved, the record comes with the refusal. `orAtMs`: what sets the timer where there is none.
+ */
+export function lowerTimer(
+  update: Expression,
+  seen: QueueRecord,
+  atMs: number,
+  { nowMs, orAtMs = atMs }: { readonly nowMs: number; readonly orAtMs?: number | undefined },
+): void {
+  if (seen.checkAtMs !== undefined && seen.checkAtMs <= atMs) {
+    lowerCheckAt(update, seen, atMs, nowMs)
+    return
+  }
+  update.condition(`(attribute_not_exists(checkAt) OR checkAt>${update.value(atMs)})`)
+  setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)
+}
+
+/** Nothing was scheduled since, and nothing taken out of it. */
+export function asScheduled(update: Expression, { items, changes }: Scheduled): void {
+  if (items === 0 && changes === 0) {
+    update.condition(`(attribute_not_exists(sc) OR sc=${update.value(0)})`)
+  } else update.condition(`sc=${update.value(items)}`)
+  unchanged(update, changes)
+}
+
+/** No entry was taken out of the record, and no row changed. */
+export function unchanged(update: Expression, changes: number): void {
+  update.condition(changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`)
+}
+
+/** What a write takes out of what is scheduled. */
+export type Taken = {
+  /** Places in the record's list. */
+  readonly places: readonly number[]
+  /** Entries in the list that stay, and lack some items from now on. */
+  readonly changed?: ReadonlyMap<number, string>
+  readonly items: number
+  /** Fewer in the list. */
+  readonly bytes: number
+  readonly nextDue: number | undefined
+  readonly joinedTo?: string | undefined
+}
+
+export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {
+  unchanged(update, scheduled.changes)
+  for (const [place, entry] of taken.changed ?? []) update.set(`T[${place}]`, entry)
+  for (const place of taken.places) update.removes.push(`T[${place}]`)
+  update.add('sc', -taken.items)
+  update.add('tb', -taken.bytes)
+  update.add('tv', 1)
+  if (taken.nextDue === undefined) {
+    if (scheduled.nextDue !== undefined) update.removes.push('nd')
+  } else if (taken.nextDue !== scheduled.nextDue) update.set('nd', taken.nextDue)
+  if (taken.joinedTo !== undefined) update.set('tj', taken.joinedTo)
+}
+
+/** The same in a write of its own. */
+export function takeUpdate(
+  record: QueueRecord,
+  taken: Taken,
+  beside: (update: Expression) => void = () => {},
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(record.born)}`)
+  take(update, record.scheduled, taken)
+  beside(update)
+  return update.build()
+}

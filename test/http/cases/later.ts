@@ -1,0 +1,58 @@
+import { expect } from 'vitest'
+import { type Cases, expectError, expectOk, nowSeconds } from './actions.ts'
+
+export const laterCases: Cases = {
+  'an item for later is listed until its time, and then popped with its old id and its times':
+    async ({ q, pass }) => {
+      const soon = await q.push({ item: 'soon', delay_seconds: 1 })
+      const deliver_at = Math.ceil(nowSeconds()) + 3_600
+      const { ids } = await q.push({
+        items: [{ item: 'late', deliver_at, priority: 2 }, { item: 'now' }],
+      })
+      const state = await q.inspect()
+      expect(state).toMatchObject({ count: 1, scheduled_count: 2, next_due_at: expect.any(Number) })
+      const list = expectOk(await q.call('GET', 'scheduled'))
+      expect(list).toMatchObject({
+        items: ['soon', 'late'],
+        count: 2,
+        details: [
+          { id: soon.ids[0], priority: 0 },
+          { id: ids[0], priority: 2, due_at: deliver_at },
+        ],
+      })
+      const second = expectOk(await q.call('GET', 'scheduled', { query: `from=${deliver_at}` }))
+      expect(second.items).toEqual(['late'])
+      const page = expectOk(await q.call('GET', 'scheduled', { query: 'limit=1' }))
+      const rest = expectOk(await q.call('GET', 'scheduled', { query: `cursor=${page.cursor}` }))
+      expect([...page.items, ...rest.items]).toEqual(list.items)
+      expect((await q.pop('count=10')).items).toEqual(['now'])
+      await pass(2_000)
+      const popped = await q.pop('count=10')
+      expect(popped.items).toEqual(['soon'])
+      const [detail] = popped.details
+      expect(detail).toMatchObject({ scheduled_id: soon.ids[0], due_at: list.details[0].due_at })
+      expect(detail.due_at - detail.pushed_at).toBeGreaterThanOrEqual(1)
+      expect(expectOk(await q.post('purge'))).toMatchObject({ items_purged: 1 })
+    },
+
+  'a time in the past is now': async ({ q }) => {
+    const { ids } = await q.push({
+      items: [
+        { item: 1, deliver_at: 5 },
+        { item: 2, delay_seconds: 0 },
+      ],
+    })
+    expect(ids.some((id: string) => id.startsWith('t-'))).toBe(false)
+    expect((await q.pop('count=2')).items).toEqual([1, 2])
+  },
+
+  'two times for one item are refused, and name the field': async ({ q }) => {
+    const body = { items: [{ item: 1 }, { item: 2, delay_seconds: 5, deliver_at: 5 }] }
+    const refused = expectError(await q.post('push', body), 400, 'INVALID_PARAMETER')
+    expect(refused.field).toBe('items[1].deliver_at')
+    const far = { item: 1, deliver_at: Math.ceil(nowSeconds()) + 157_800_000 }
+    expect(expectError(await q.post('push', far), 400, 'INVALID_PARAMETER').field).toBe(
+      'deliver_at',
+    )
+  },
+}
