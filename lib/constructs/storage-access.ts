@@ -50,8 +50,11 @@ export const storageAccess = {
     indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
-  /** Ends locks, which is a matter of the record alone. */
-  Wake: { table: ['dynamodb:GetItem', 'dynamodb:BatchGetItem', ...change], indexes: [CHECK_INDEX] },
+  /** Ends locks, which is a matter of the record alone, and pushes what schedules bring. It never asks S3. */
+  Wake: {
+    table: [...readItems, ...change, ...writeRows, 'dynamodb:BatchGetItem'],
+    indexes: [CHECK_INDEX],
+  },
   Housekeep: moveItems,
   Health: undefined,
   /** A push, by another way: of several keys together it looks up the receipts together. */

@@ -31,9 +31,10 @@ const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects,
 
 const rights: Readonly<Record<string, readonly string[]>> = {
   Wake: [
-    'dynamodb:GetItem on StorageTable',
+    ...readItems,
     'dynamodb:BatchGetItem on StorageTable',
     ...changeRecords,
+    ...writeRows,
     'dynamodb:Query on StorageTable/index/check',
   ],
   Push: [...moveItems, ...sendTo('Inbox')],

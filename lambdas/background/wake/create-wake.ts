@@ -6,7 +6,10 @@ import type { Environment } from '../../runtime/environment.ts'
 import type { Log } from '../../runtime/log.ts'
 import { queuesOptions } from '../../runtime/queues-options.ts'
 
-/** Of the engine only what ends locks: it starts the sooner, and never asks S3. */
+/**
+ * Of the engine only what ends locks and runs schedules: it starts the sooner. It never asks S3: what is large goes
+ * into rows then, and the sweep makes room where that takes more.
+ */
 export function createWake(environment: Environment, log: Log): Pick<Queues, 'wake'> {
   const options = queuesOptions(environment, log, documentsFromEnvironment(), noObjects)
   const engine = createEngine(options)

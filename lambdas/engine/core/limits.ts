@@ -205,10 +205,14 @@ export const CRON_CHARACTERS_MAX = 256
 export const MISSED_AFTER_MS = 3 * 60_000
 /** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
 export const MISSED_ALL_MAX = 1_000
+/** The last second of the year 9999: later ones no calendar and no form of a date agrees on. */
+export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 /** Occurrences of one transaction: what a pop takes. */
 export const OCCURRENCES_PER_PUSH = 100
 /** When a full queue is looked at again for an occurrence that waits: the sweeper's minute. */
 export const FULL_RETRY_MS = 60_000
+/** And one that refuses it: that passes when somebody does something about it, and each look costs some 20 requests. */
+export const REFUSED_RETRY_MS = 10 * 60_000
 /**
  * Pairs of time and priority that one push may schedule items for: its entries must fit beside each other into the
  * record, for all of them come in one write.
