@@ -50,8 +50,12 @@ export const storageAccess = {
     indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
-  /** Ends locks, which is a matter of the record alone. */
-  Wake: { table: ['dynamodb:GetItem', 'dynamodb:BatchGetItem', ...change], indexes: [CHECK_INDEX] },
+  /** What is due joins, which is a push; it looks up the queues whose timers end together, as the sweeper does. */
+  Wake: {
+    table: [...moveItems.table, 'dynamodb:BatchGetItem'],
+    indexes: [CHECK_INDEX],
+    objects: moveItems.objects,
+  },
   Housekeep: moveItems,
   Health: undefined,
   /** A push, by another way: of several keys together it looks up the receipts together. */

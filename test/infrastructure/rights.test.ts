@@ -31,9 +31,8 @@ const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects,
 
 const rights: Readonly<Record<string, readonly string[]>> = {
   Wake: [
-    'dynamodb:GetItem on StorageTable',
+    ...moveItems,
     'dynamodb:BatchGetItem on StorageTable',
-    ...changeRecords,
     'dynamodb:Query on StorageTable/index/check',
   ],
   Push: [...moveItems, ...sendTo('Inbox')],
