@@ -1,6 +1,6 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
-import { decodeItem, encodeItem } from './entry.ts'
+import { decodeItem, encodeItem, type Item } from './entry.ts'
 import type { NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
@@ -18,11 +18,18 @@ export function entryFor(
   entry: string,
   { nowMs, tag }: { readonly nowMs: number; readonly tag: string },
 ): string {
-  const { moved, ...item } = decodeItem(entry)
-  if (!isDeadLetterQueue(to)) return encodeItem(item, tag)
   const deliveries = deliveriesOf(record.lanes.get(priority) as Lane, sequence)
-  const dead = moved ?? { reason: MOVED_BY_HAND, death: { atMs: nowMs, deliveries } }
-  return encodeItem({ ...item, moved: dead }, tag)
+  return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }), tag)
+}
+
+/** What an item is there; `death` is told of it if it becomes a dead letter by this. */
+export function itemFor(
+  to: string,
+  { moved, ...item }: Item,
+  death: { readonly atMs: number; readonly deliveries: number },
+): Item {
+  if (!isDeadLetterQueue(to)) return item
+  return { ...item, moved: moved ?? { reason: MOVED_BY_HAND, death } }
 }
 
 /** The record with these entries at the ends of lanes that it has; the update appends them where the ends are then. */
