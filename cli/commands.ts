@@ -7,6 +7,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   ack: async () => erased((await import('./commands/ack.ts')).ack),
   release: async () => erased((await import('./commands/release.ts')).release),
   peek: async () => erased((await import('./commands/peek.ts')).peek),
+  scheduled: async () => erased((await import('./commands/scheduled.ts')).scheduled),
   stats: async () => erased((await import('./commands/stats.ts')).stats),
   drain: async () => erased((await import('./commands/drain.ts')).drain),
   export: async () => erased((await import('./commands/export.ts')).exportItems),

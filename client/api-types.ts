@@ -610,7 +610,7 @@ export type ConfigureAnswer = ConfigurationAnswer
 export type UnconfigureAnswer = ConfigurationAnswer
 
 export type CancelBody = {
-  /** Of items that wait, as the push gave them. */
+  /** Of items that wait or are scheduled, as the push gave them. */
   readonly ids: readonly string[]
 }
 
@@ -620,18 +620,20 @@ export type CancelAnswer = {
   readonly results: readonly {
     /** As it was sent. */
     readonly id: string
-    /** `gone`: popped, settled, dead, moved, or never there. */
+    /** `gone`: popped, settled, dead, moved, or never there; of a scheduled item also that it has joined its queue, where it has another id. */
     readonly result: 'cancelled' | 'locked' | 'gone'
   }[]
 }
 
 export type MoveBody = {
-  /** Of items that wait, as the push gave them. */
+  /** Of items that wait or are scheduled, as the push gave them. */
   readonly ids: readonly string[]
   /** Where they go. Default: each keeps its own. */
   readonly priority?: number
   /** Where they go, with that priority or their own. Default: they stay in this queue. */
   readonly queue?: string
+  /** When they join: epoch seconds, within five years. A time in the past is now. Only if all ids are of scheduled items. Default: each keeps its own. */
+  readonly deliver_at?: number
 }
 
 /** Move up to 100 items that wait to another priority or queue. */
@@ -648,7 +650,7 @@ export type MoveAnswer = {
     | {
         /** As it was sent. */
         readonly id: string
-        /** `gone`: popped, settled, dead, moved, or never there. */
+        /** `gone`: popped, settled, dead, moved, or never there; of a scheduled item also that it has joined its queue, where it has another id. */
         readonly result: 'locked' | 'gone'
       }
   )[]

@@ -166,8 +166,10 @@ export function queueCalls<T>(
     async cancel(ids, options = {}) {
       return (await settle<CancelAnswer>('cancel', 'cancel', { ids }, options)).results
     },
-    async move(ids, { priority, queue, ...options }) {
-      const body = await settle<MoveAnswer>('move', 'move', { ids, priority, queue }, options)
+    async move(ids, { priority, queue, deliverAt, ...options }) {
+      const deliver_at = deliverAt === undefined ? undefined : Number(deliverAt) / 1_000
+      const request = { ids, priority, queue, deliver_at }
+      const body = await settle<MoveAnswer>('move', 'move', request, options)
       return camelCased(body.results)
     },
     async purge({ priority, ids, ...options } = {}) {

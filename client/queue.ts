@@ -123,6 +123,8 @@ export type PeekOptions = CallOptions & {
 export type MoveOptions = CallOptions & {
   readonly priority?: number | undefined
   readonly queue?: string | undefined
+  /** Of scheduled items alone: when they join. In milliseconds where it is a number. */
+  readonly deliverAt?: Date | number | undefined
 }
 
 /** An earlier call with the same idempotency key had pushed; this one changed nothing. */
@@ -187,11 +189,14 @@ export interface Queue<T = Json> {
   /** Takes its own settings away; answers what applies then: those of its prefix, or the default. */
   unconfigure(options?: MatchOptions): Promise<Configuration>
   /**
-   * Takes back up to 100 items that wait, in the order of the ids. After a lost answer another try says `gone`
+   * Takes back up to 100 items that wait or are scheduled, in the order of the ids. After a lost answer another try says `gone`
    * of those that the first has cancelled.
    */
   cancel(ids: readonly string[], options?: CallOptions): Promise<readonly CancelResult[]>
-  /** Moves up to 100 items that wait to the end of another lane, in their order; they get new ids. */
+  /**
+   * Moves up to 100 items that wait to the end of another lane, in their order, or changes where and when scheduled
+   * ones join; they get new ids.
+   */
   move(ids: readonly string[], options: MoveOptions): Promise<readonly MoveResult[]>
   /** What the queue gets by the clock. */
   readonly schedules: Schedules<T>

@@ -6,12 +6,12 @@ import { counted } from '../terminal/amounts.ts'
 
 export const cancel = command({
   name: 'cancel',
-  summary: 'Takes back items that wait, by their ids',
+  summary: 'Takes back items that wait or are scheduled, by their ids',
   words: [queueWord, { name: 'ID', kind: 'text', many: true }],
   options: {},
   notes: [
-    'push and peek show ids. Items that a consumer has locked stay; they are named, and so are those that\n' +
-      'are gone.',
+    'push, peek and scheduled show ids. Items that a consumer has locked stay; they are named, and so are\n' +
+      'those that are gone.',
   ],
   examples: ['pushpop cancel orders x7Gh2kQz-0-2s', 'pushpop cancel orders x7Gh2kQz-0-2s --json'],
   async run({ words, isJson, print, tell, target }) {

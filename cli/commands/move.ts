@@ -3,6 +3,7 @@ import { present } from '../../lambdas/foundation/shared/present.ts'
 import { byHundreds } from '../arguments/item-ids.ts'
 import { integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
+import { msIn } from '../arguments/time.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
@@ -10,11 +11,12 @@ import { counted } from '../terminal/amounts.ts'
 
 export const move = command({
   name: 'move',
-  summary: 'Moves items that wait to another priority or queue, by their ids',
+  summary: 'Moves items to another priority, queue or time, by their ids',
   words: [queueWord, { name: 'ID', kind: 'text', many: true }],
   options: {
     priority: integer('N', 0, PRIORITY_MAX, 'to the end of this priority'),
     to: text('QUEUE', 'to this queue'),
+    'deliver-at': text('TIME', 'of scheduled items: when they join, such as 2027-01-01T09:00Z'),
   },
   notes: [
     'It prints the new id of each item. Items that a consumer has locked stay; they are named, and so are\n' +
@@ -23,15 +25,19 @@ export const move = command({
   examples: [
     'pushpop move orders x7Gh2kQz-0-2s --priority 5',
     'pushpop move orders x7Gh2kQz-0-2s --to orders-slow',
+    'pushpop move orders t-uk7l2o-0-aB3xZ9kQ --deliver-at 2027-01-01T09:00Z',
   ],
   async run({ given, words, isJson, print, tell, target }) {
     const [queue = '', ...ids] = words
     const { priority, to } = given
-    if (priority === undefined && to === undefined) {
-      throw wrongUsage('Cannot move because --priority or --to is missing; see: pushpop help move')
+    const deliverAtMs = msIn('move', 'deliver-at', given['deliver-at'])
+    if (priority === undefined && to === undefined && deliverAtMs === undefined) {
+      throw wrongUsage(
+        'Cannot move because --priority, --to or --deliver-at is missing; see: pushpop help move',
+      )
     }
     const queues = await target()
-    const where = present({ priority, queue: to })
+    const where = present({ priority, queue: to, deliverAtMs })
     const results = await byHundreds(ids, (some) => queues.move(queue, { ids: some, ...where }))
     for (const one of results) {
       const newId = one.result === 'moved' ? one.newId : undefined

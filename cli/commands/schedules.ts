@@ -8,6 +8,7 @@ import {
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import { choice, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
+import { msIn, timeText } from '../arguments/time.ts'
 import { type Context, command } from '../command.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
@@ -95,7 +96,7 @@ const rowOf = (it: SchedulesAnswer['schedules'][number]): string[] => [
 ]
 
 const timeOf = (seconds: number | undefined): string =>
-  seconds === undefined ? '' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+  seconds === undefined ? '' : timeText(seconds * 1000)
 
 async function act(
   { given, isJson, print, tell }: Run,
@@ -137,15 +138,8 @@ function inputIn(given: Run['given']): ScheduleInput {
     timeZone: given['time-zone'],
     everySeconds: given.every,
     priority: given.priority,
-    startsAtMs: msIn('starts-at', given['starts-at']),
-    endsAtMs: msIn('ends-at', given['ends-at']),
+    startsAtMs: msIn('put a schedule', 'starts-at', given['starts-at']),
+    endsAtMs: msIn('put a schedule', 'ends-at', given['ends-at']),
     missed: given.missed,
   }) as ScheduleInput
-}
-
-function msIn(option: string, time: string | undefined): number | undefined {
-  if (time === undefined) return undefined
-  const ms = Date.parse(time)
-  if (!Number.isNaN(ms)) return ms
-  throw wrongUsage(`Cannot put a schedule because --${option} is no time: ${JSON.stringify(time)}`)
 }

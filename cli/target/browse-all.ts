@@ -1,5 +1,5 @@
 import { ITEMS_PER_POP_MAX } from '../../lambdas/engine/core/limits.ts'
-import type { BrowsePage } from '../../lambdas/engine/queues.ts'
+import type { BrowsePage, BrowseRequest } from '../../lambdas/engine/queues.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { Target } from './target.ts'
 
@@ -7,17 +7,14 @@ import type { Target } from './target.ts'
 export async function* pagesOf(
   target: Target,
   queue: string,
-  request: {
-    readonly priority?: number | undefined
-    readonly cursor?: string | undefined
-    readonly limit?: number | undefined
-  },
+  { limit: most = Number.POSITIVE_INFINITY, from, ...request }: BrowseRequest,
 ): AsyncGenerator<BrowsePage> {
-  let left = request.limit ?? Number.POSITIVE_INFINITY
+  let left = most
   let cursor = request.cursor
   while (left > 0) {
     const limit = Math.min(ITEMS_PER_POP_MAX, left)
-    const next = present({ limit, priority: request.priority, cursor })
+    // The pages behind the first begin where that ended.
+    const next = present({ ...request, limit, cursor, ...(cursor === undefined && { from }) })
     const page: BrowsePage = await target.browse(queue, next)
     yield page
     left -= page.items.length

@@ -67,7 +67,10 @@ export function openHttpTarget(
     release: (queue, { lockId, ...options }) => queueOf(queue).release(lockId, options),
     browse: (queue, request) => queueOf(queue).peek(request),
     cancel: (queue, ids) => queueOf(queue).cancel(ids),
-    move: (queue, { ids, ...where }) => queueOf(queue).move(ids, where),
+    scheduled: (queue, { fromMs, toMs, ...page } = {}) =>
+      queueOf(queue).scheduled({ ...page, from: fromMs, to: toMs }),
+    move: (queue, { ids, deliverAtMs, ...where }) =>
+      queueOf(queue).move(ids, { ...where, deliverAt: deliverAtMs }),
     purge: (queue, request) => queueOf(queue).purge(request),
     redrive: (queue, request) => queueOf(queue).redrive(request),
     configuration: async (queue) => configured(await queueOf(queue).configuration()),

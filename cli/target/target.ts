@@ -14,6 +14,7 @@ export type Target = Pick<
   | 'extend'
   | 'release'
   | 'browse'
+  | 'scheduled'
   | 'cancel'
   | 'move'
   | 'purge'

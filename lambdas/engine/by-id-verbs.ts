@@ -1,4 +1,4 @@
-// What can be done to items that wait, by their ids.
+// What can be done to items that wait or are scheduled, by their ids.
 
 export type CancelResult = {
   readonly id: string
@@ -7,9 +7,11 @@ export type CancelResult = {
 
 export type MoveRequest = {
   readonly ids: readonly string[]
-  /** Where they go: another priority, another queue, or both. Each keeps the one that is not named. */
+  /** Where they go: another priority, another queue, or both. Each keeps what is not named. */
   readonly priority?: number | undefined
   readonly queue?: string | undefined
+  /** When they join: of scheduled items alone. A time in the past is now. */
+  readonly deliverAtMs?: number | undefined
 }
 
 export type MoveResult =
@@ -34,9 +36,12 @@ export type RedriveRequest = {
 }
 
 export interface ByIdVerbs {
-  /** Takes items that wait out of the queue for good; those that are locked stay. In the order of the ids. */
+  /** Takes items that wait or are scheduled out for good; those that are locked stay. In the order of the ids. */
   cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
-  /** Puts items that wait at the end of another lane, in their order; those that are locked stay. */
+  /**
+   * Puts items that wait at the end of another lane, in their order, and scheduled ones where they are to join
+   * later; those that are locked stay.
+   */
   move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
   purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>
   redrive(

@@ -7,7 +7,6 @@ import {
   deployQueuePatterns,
   queuePatterns,
 } from './operations/configuring/configure-patterns.ts'
-import { listScheduled } from './operations/later/list-scheduled.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
@@ -17,7 +16,6 @@ import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
-import { cancel } from './operations/settling/cancel.ts'
 import { extend } from './operations/settling/extend.ts'
 import { purge } from './operations/settling/purge.ts'
 import { deadLetter, release } from './operations/settling/settle.ts'
@@ -34,6 +32,8 @@ export function createQueues(options: QueuesOptions): Queues {
   warnWithoutZstd()
   // Loaded when somebody first asks for them: no push and no pop starts with what it does not do.
   const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
+  const cancelling = () => import('./operations/settling/cancel.ts')
+  const listing = () => import('./operations/later/list-scheduled.ts')
   const sweeping = async () =>
     (await import('./operations/sweeping/verbs.ts')).sweepingVerbs(engine)
   return {
@@ -48,7 +48,7 @@ export function createQueues(options: QueuesOptions): Queues {
     release: (queue, request) => release(engine, queue, request),
     deadLetter: (queue, request) => deadLetter(engine, queue, request),
     inspect: (queue, request) => inspect(engine, queue, request),
-    scheduled: (queue, request) => listScheduled(engine, queue, request),
+    scheduled: async (queue, request) => (await listing()).listScheduled(engine, queue, request),
     browse: (queue, request) => browse(engine, queue, request),
     configuration: (queue) => configuration(engine, queue),
     configure: (queue, change, request) => configure(engine, queue, change, request),
@@ -56,7 +56,7 @@ export function createQueues(options: QueuesOptions): Queues {
     patterns: () => queuePatterns(engine),
     configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
     deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
-    cancel: (queue, ids) => cancel(engine, queue, ids),
+    cancel: async (queue, ids) => (await cancelling()).cancel(engine, queue, ids),
     move: async (queue, request) => (await moving()).move(queue, request),
     ...lazySchedules(engine),
     purge: (queue, request) => purge(engine, queue, request),

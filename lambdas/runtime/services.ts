@@ -1,12 +1,11 @@
 import { createQueues, type Queues } from '../engine/queues.ts'
 import type { DocumentPort } from '../foundation/dynamo.ts'
-import { answerTimeoutsMs } from '../foundation/network/answer-timeouts.ts'
-import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import type { ObjectPort } from '../foundation/objects.ts'
 import type { Clock } from '../foundation/system.ts'
 import { documentsFromEnvironment } from './dynamodb-client.ts'
 import type { Environment } from './environment.ts'
 import type { Log } from './log.ts'
+import { objectsWhenNeeded } from './objects-when-needed.ts'
 import { queuesOptions } from './queues-options.ts'
 
 /**
@@ -26,18 +25,3 @@ export const createQueuesOn = (
   objects: () => Promise<ObjectPort>,
   clock?: Clock,
 ): Queues => createQueues(queuesOptions(environment, log, documents, objects, clock))
-
-function objectsWhenNeeded(): () => Promise<ObjectPort> {
-  let made: Promise<ObjectPort> | undefined
-  return () => {
-    made ??= import('@aws-sdk/client-s3').then(({ S3Client }) => {
-      const requestHandler = createRequestHandler({ answerTimeoutMs: answerTimeoutsMs.s3 })
-      return new S3Client({ maxAttempts: 1, requestHandler }) as unknown as ObjectPort
-    })
-    // If the import failed, the next request that needs it tries again.
-    made.catch(() => {
-      made = undefined
-    })
-    return made
-  }
-}

@@ -50,10 +50,11 @@ export const storageAccess = {
     indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
-  /** Ends locks, which is a matter of the record alone, and pushes what schedules bring. It never asks S3. */
+  /** What is due joins, which is a push; it looks up the queues whose timers end together, as the sweeper does. */
   Wake: {
-    table: [...readItems, ...change, ...writeRows, 'dynamodb:BatchGetItem'],
+    table: [...moveItems.table, 'dynamodb:BatchGetItem'],
     indexes: [CHECK_INDEX],
+    objects: moveItems.objects,
   },
   Housekeep: moveItems,
   Health: undefined,

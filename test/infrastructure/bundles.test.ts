@@ -32,8 +32,7 @@ describe('A bundle', () => {
 
   it.each(all)('of %s loads S3 when it is first needed, if ever.', (name, made) => {
     const touchesS3 = objectsOf(name) !== undefined
-    // Wake builds the engine, which could, and does nothing that would.
-    expect(made.files.has('client-s3.mjs')).toBe(touchesS3 || name === 'Wake')
+    expect(made.files.has('client-s3.mjs')).toBe(touchesS3)
     expect([...made.inputsAtStart.keys()].filter((path) => path.includes('client-s3'))).toEqual([])
     if (touchesS3) expect(made.bytesLazy / KB).toBeGreaterThan(200)
   })

@@ -377,6 +377,37 @@ describe('Under the rights of its function, the engine', () => {
     expect(report).toMatchObject({ itemsReturned: 1, failed: 0, left: false })
   })
 
+  uses('stays awake for what comes due soon, and brings it to its lane.', async () => {
+    const { stage, queue } = onSimulated()
+    const later = { delaySeconds: 5 }
+    await as(stage, 'Manage').configure(queue, { capacity: 20 })
+    await push(
+      as(stage, 'Push'),
+      queue,
+      large('a').map((item) => ({ ...item, ...later })),
+    )
+    await pushOneByOne(
+      as(stage, 'Push'),
+      queue,
+      Array.from({ length: 50 }, (_, n) => ({ text: bulky(`b${n}`, 400), ...later })),
+    )
+    const wake = async () => {
+      const deadlineMs = stage.clock.nowMs() + 20_000
+      expect(await as(stage, 'Wake').wake({ deadlineMs })).toMatchObject({ failed: 0, left: false })
+    }
+    await wake()
+    expect((await as(stage, 'Inspect').inspect(queue)).count).toBe(20)
+    await as(stage, 'Manage').configure(queue, { capacity: 10_000 })
+    // With so many of them the record is to have none.
+    const farAway = named('d', 500).map((item) => ({ ...item, delaySeconds: 1_000 }))
+    await push(as(stage, 'Push'), queue, farAway)
+    const few = named('c', 5).map((item) => ({ ...item, ...later }))
+    await pushOneByOne(as(stage, 'Push'), queue, few)
+    await wake()
+    const { count, scheduledCount } = await as(stage, 'Inspect').inspect(queue)
+    expect({ count, scheduledCount }).toEqual({ count: 85, scheduledCount: 500 })
+  })
+
   uses('announces what waits, and starts timers of what was pushed without any.', async () => {
     const { stage, queue } = onSimulated()
     await push(stage.engine({ events: false }), queue, named('a', 3))

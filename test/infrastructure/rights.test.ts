@@ -31,10 +31,8 @@ const moveItems = [...readItems, ...changeRecords, ...writeRows, ...readObjects,
 
 const rights: Readonly<Record<string, readonly string[]>> = {
   Wake: [
-    ...readItems,
+    ...moveItems,
     'dynamodb:BatchGetItem on StorageTable',
-    ...changeRecords,
-    ...writeRows,
     'dynamodb:Query on StorageTable/index/check',
   ],
   Push: [...moveItems, ...sendTo('Inbox')],

@@ -1,6 +1,6 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
-import { decodeItem, encodeItem, type ItemTimes } from './entry.ts'
+import { decodeItem, encodeItem, type Item, type ItemTimes } from './entry.ts'
 import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
@@ -19,14 +19,24 @@ export function entryFor(
   { nowMs, tag, redriven }: { nowMs: number; tag: string; redriven: ItemTimes },
 ): string {
   const { priority, sequence } = named
-  const { moved, ...item } = decodeItem(entry)
-  if (!isDeadLetterQueue(to)) return encodeItem({ ...item, ...(moved && redriven) }, tag)
   // One that waits for its retry was delivered once more, which counts when it is back.
   const isCounted = lockWith(record, named) === undefined
   const deliveries =
     deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
-  const dead = moved ?? { reason: MOVED_BY_HAND, death: { atMs: nowMs, deliveries } }
-  return encodeItem({ ...item, moved: dead }, tag)
+  const item = decodeItem(entry)
+  const there = itemFor(to, item, { atMs: nowMs, deliveries })
+  const comesBack = item.moved !== undefined && there.moved === undefined
+  return encodeItem(comesBack ? { ...there, ...redriven } : there, tag)
+}
+
+/** What an item is there; `death` is told of it if it becomes a dead letter by this. */
+export function itemFor(
+  to: string,
+  { moved, ...item }: Item,
+  death: { readonly atMs: number; readonly deliveries: number },
+): Item {
+  if (!isDeadLetterQueue(to)) return item
+  return { ...item, moved: moved ?? { reason: MOVED_BY_HAND, death } }
 }
 
 /** The record with these entries at the ends of lanes that it has; the update appends them where the ends are then. */

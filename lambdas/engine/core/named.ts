@@ -19,6 +19,7 @@ import {
   unsettledIn,
 } from './record.ts'
 import { isRetry } from './retry.ts'
+import { parseScheduledId } from './scheduled.ts'
 import { settle } from './settling.ts'
 
 // Items that a call names by their ids. An id says where its item is, so nothing is looked for.
@@ -27,21 +28,38 @@ export type NamedItem = ItemPlace & { readonly id: string }
 
 /** The ids of a call, each once. One that none of ours can be is refused by its place in the list. */
 export function namedItems(ids: readonly string[]): NamedItem[] {
-  if (ids.length === 0 || ids.length > IDS_MAX) {
-    throw new QueueError('INVALID_PARAMETER', `ids must be 1 to ${IDS_MAX} item ids`, {
-      field: 'ids',
-    })
-  }
+  checkCount(ids)
   const named = new Map<string, NamedItem>()
   for (const [index, id] of ids.entries()) {
     const place = parseItemId(id)
-    if (place === undefined) {
-      const field = `ids[${index}]`
-      throw new QueueError('INVALID_PARAMETER', `${field} must be an item's id`, { field })
-    }
+    if (place === undefined) throw notAnId(index)
     named.set(id, { id, ...place })
   }
   return [...named.values()]
+}
+
+/** Those of items in their lanes, and those of scheduled items. */
+export function idsByForm(ids: readonly string[]) {
+  checkCount(ids)
+  const [waiting, scheduled]: [string[], string[]] = [[], []]
+  for (const [index, id] of ids.entries()) {
+    if (parseItemId(id) !== undefined) waiting.push(id)
+    else if (parseScheduledId(id) !== undefined) scheduled.push(id)
+    else throw notAnId(index)
+  }
+  return { waiting, scheduled }
+}
+
+function checkCount({ length }: readonly string[]): void {
+  if (length > 0 && length <= IDS_MAX) return
+  throw new QueueError('INVALID_PARAMETER', `ids must be 1 to ${IDS_MAX} item ids`, {
+    field: 'ids',
+  })
+}
+
+function notAnId(index: number): QueueError {
+  const field = `ids[${index}]`
+  return new QueueError('INVALID_PARAMETER', `${field} must be an item's id`, { field })
 }
 
 /**

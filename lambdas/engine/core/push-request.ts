@@ -108,8 +108,15 @@ export function checkDeliverAt(items: readonly PushItem[], nowMs: number): void 
     const due = dueSecondOf(item, nowMs)
     const at = items.length === 1 ? '' : `items[${index}].`
     if (due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
-    if (deliverAtMs <= nowMs + 1_000 * DELAY_SECONDS_MAX) continue
-    const field = `${at}deliver_at`
+    checkDueMs(deliverAtMs, nowMs, `${at}deliver_at`)
+  }
+}
+
+export function checkDueMs(dueMs: number, nowMs: number, field: string): void {
+  if (!Number.isFinite(dueMs)) {
+    throw wrongTime(field, `${field} must be a time in seconds since 1970`)
+  }
+  if (dueMs > nowMs + 1_000 * DELAY_SECONDS_MAX) {
     throw wrongTime(field, `${field} must be within five years`)
   }
 }

@@ -44,6 +44,17 @@ export type Removal = {
   readonly spent: readonly string[]
 }
 
+/** As they join: in the order of time, then of the rows, then of the pushes. */
+export function inOrderOfTime(a: Found, b: Found): number {
+  const row = ({ place }: Found): string => place.row?.sk ?? '~'
+  if (a.wanted.due !== b.wanted.due) return a.wanted.due - b.wanted.due
+  if (row(a) !== row(b)) return row(a) < row(b) ? -1 : 1
+  return a.place.place - b.place.place || (a.wanted.index ?? 0) - (b.wanted.index ?? 0)
+}
+
+export const entryOf = ({ entries }: Scheduled, { place }: Found): ScheduledEntry =>
+  decodeScheduled((place.row?.entries ?? entries)[place.place] as string)
+
 type List = { readonly row?: Row; readonly entries: (string | undefined)[] }
 
 export function removalOf(scheduled: Scheduled, found: readonly Found[]): Removal {

@@ -2,6 +2,7 @@ import type { BrowsePage, Queues, ScheduledItem } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { ok, secondsText } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
+import { msOf } from '../ms-of.ts'
 import {
   browseCall,
   configurationCall,
@@ -19,9 +20,6 @@ type BrowsedItem = BrowsePage['items'][number]
 
 const stateFields = ({ state, retryAtMs }: BrowsedItem): string =>
   `"state":"${state}"${retryAtMs === undefined ? '' : `,"retry_at":${secondsText(retryAtMs)}`}`
-
-const msOf = (seconds: number | undefined): number | undefined =>
-  seconds === undefined ? undefined : 1_000 * seconds
 
 function scheduledFields({ id, priority, pushedAtMs, dueMs }: ScheduledItem): string {
   const [pushedAt, dueAt] = [secondsText(pushedAtMs), secondsText(dueMs)]

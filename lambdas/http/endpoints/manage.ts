@@ -5,6 +5,7 @@ import { camelCased, snakeCased } from '../../foundation/shared/wire-names.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
 import { revisionFor, tagFor } from '../if-match.ts'
+import { msOf } from '../ms-of.ts'
 import {
   cancelCall,
   configureCall,
@@ -46,7 +47,9 @@ export const manageEndpoints = (queues: Queues) => ({
   ),
 
   move: endpoint(moveCall, async ({ queue, body }) => {
-    const results = await queues.move(queue, present(body))
+    const { deliver_at, ...where } = body
+    const request = present({ ...where, deliverAtMs: msOf(deliver_at) })
+    const results = await queues.move(queue, request)
     return ok({ results: results.map(snakeCased) })
   }),
   ...changeScheduleEndpoints(queues),

@@ -5,6 +5,7 @@ import type { PushItem, PushRequest, Queues } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { answer, ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
+import { msOf } from '../ms-of.ts'
 import { prefersAsync } from '../preference.ts'
 import { pushCall } from '../schemas/push.ts'
 
@@ -47,9 +48,6 @@ type Item = {
   readonly delay_seconds?: number | undefined
   readonly deliver_at?: number | undefined
 }
-
-const msOf = (seconds: number | undefined): number | undefined =>
-  seconds === undefined ? undefined : Math.round(1_000 * seconds)
 
 /** The item is its text. */
 export const itemOf = ({ item, priority, ...times }: Item): PushItem =>

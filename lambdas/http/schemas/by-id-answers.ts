@@ -6,7 +6,10 @@ import { described } from './fields.ts'
 const itemResult = (results: readonly [string, ...string[]]) =>
   v.strictObject({
     id: described(v.string(), 'As it was sent.'),
-    result: described(v.picklist(results), '`gone`: popped, settled, dead, moved, or never there.'),
+    result: described(
+      v.picklist(results),
+      '`gone`: popped, settled, dead, moved, or never there; of a scheduled item also that it has joined its queue, where it has another id.',
+    ),
   })
 
 export const cancelled = v.strictObject({

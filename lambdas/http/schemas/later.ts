@@ -8,7 +8,7 @@ const number = (min: number, max: number, sentence: string) =>
 
 /** The year 5138: what lies further away is no time in seconds. */
 const SECONDS_MAX = 99_999_999_999
-const time = () =>
+export const time = () =>
   number(0, SECONDS_MAX, `must be a time in seconds since 1970, up to ${SECONDS_MAX}`)
 
 const delay = () =>

@@ -14,6 +14,7 @@ import {
   QUEUE_ID_CHARACTERS_MAX,
   text,
 } from './fields.ts'
+import { time } from './later.ts'
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
 
@@ -68,7 +69,7 @@ export const cancelCall = {
   body: {
     ...small,
     kind: 'required',
-    schema: object({ ids: itemIds('Of items that wait, as the push gave them.') }),
+    schema: object({ ids: itemIds('Of items that wait or are scheduled, as the push gave them.') }),
   },
 } as const satisfies Call
 
@@ -77,11 +78,15 @@ export const moveCall = {
     ...small,
     kind: 'required',
     schema: object({
-      ids: itemIds('Of items that wait, as the push gave them.'),
+      ids: itemIds('Of items that wait or are scheduled, as the push gave them.'),
       priority: optional(priority(), 'Where they go. Default: each keeps its own.'),
       queue: optional(
         text(1, QUEUE_ID_CHARACTERS_MAX),
         'Where they go, with that priority or their own. Default: they stay in this queue.',
+      ),
+      deliver_at: optional(
+        time(),
+        'When they join: epoch seconds, within five years. A time in the past is now. Only if all ids are of scheduled items. Default: each keeps its own.',
       ),
     }),
   },

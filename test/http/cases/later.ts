@@ -55,4 +55,44 @@ export const laterCases: Cases = {
       'deliver_at',
     )
   },
+
+  'a cancel and a move take scheduled ids among others, and answer each': async ({
+    q,
+    id,
+    call,
+  }) => {
+    const deliver_at = Math.ceil(nowSeconds()) + 3_600
+    const { ids } = await q.push({
+      items: [{ item: 'a', deliver_at }, { item: 'b' }, { item: 'c', deliver_at }],
+    })
+    const cancelled = expectOk(await q.post('cancel', { ids: [ids[1], ids[0], ids[0]] }))
+    expect(cancelled.results).toEqual(
+      [ids[1], ids[0], ids[0]].map((one) => ({ id: one, result: 'cancelled' })),
+    )
+    const move = { ids: [ids[2], ids[0], ids[1]], queue: `${id}-2`, priority: 3 }
+    const { results } = expectOk(await q.post('move', move))
+    expect(results).toEqual([
+      { id: ids[2], result: 'moved', new_id: expect.stringMatching(/^t-/) },
+      { id: ids[0], result: 'gone' },
+      { id: ids[1], result: 'gone' },
+    ])
+    expect(expectOk(await q.call('GET', 'scheduled')).count).toBe(0)
+    const there = expectOk(await call('GET', `/queue/${id}-2/scheduled`))
+    const [{ new_id }] = results
+    expect(there.details).toMatchObject([{ id: new_id, priority: 3, due_at: deliver_at }])
+  },
+
+  'a move to another time is for scheduled items alone': async ({ q, pass }) => {
+    const deliver_at = Math.ceil(nowSeconds()) + 3_600
+    const { ids } = await q.push({ items: [{ item: 'a', deliver_at }, { item: 'b' }] })
+    const refused = await q.post('move', { ids, deliver_at })
+    expect(expectError(refused, 400, 'INVALID_PARAMETER').field).toBe('deliver_at')
+    const far = { ids: [ids[0]], deliver_at: deliver_at + 157_800_000 }
+    const tooFar = await q.post('move', far)
+    expect(expectError(tooFar, 400, 'INVALID_PARAMETER').field).toBe('deliver_at')
+    const { results } = expectOk(await q.post('move', { ids: [ids[0]], deliver_at: 5 }))
+    expect(results).toMatchObject([{ result: 'moved' }])
+    await pass(1_000)
+    expect((await q.pop('count=5')).items).toEqual(['b', 'a'])
+  },
 }

@@ -2,6 +2,7 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
 const later = 'test/engine/later.test.ts'
+const byIdTest = 'test/engine/later-by-id.test.ts'
 const laterSimulation = 'test/proofs/later-simulation/later-simulation.test.ts'
 const scheduled = 'engine/core/scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
@@ -28,7 +29,7 @@ export const laterMutants: readonly Mutant[] = [
     [seal, '...rows.map((row) =>', '...rows.slice(1).map((row) =>'],
     test(later, 'come in the order of their times')),
   mutant('later-timer-not-lowered', '0039 what is due has its timer',
-    [updates, 'setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)', 'void [setCheckAt, asPrompt, orAtMs]'],
+    [updates, 'setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)', ''],
     test(later, 'is announced when the sweeper')),
   mutant('later-timer-put-off-past-what-is-scheduled', '0039 what is due has its timer',
     ['engine/core/fence.ts', 'scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs', 'scheduled: false'],
@@ -46,6 +47,19 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-cancelled-item-stays-in-its-row', '0039 a cancelled item is in no pop',
     ['engine/core/take-scheduled.ts', 'list.entries[place.place] = isGone ? undefined : encodeScheduled(left)', ''],
     test(laterSimulation)),
+  mutant('later-gone-by-a-record-that-is-old', '0039 what was not found is not there',
+    ['engine/operations/later/take-scheduled.ts', 'if (await isStill(engine, record)) return results', 'return results'],
+    test(byIdTest, 'is not called gone while it goes back')),
+  mutant('later-moved-beside-a-join', '0039 nobody else has taken any',
+    [updates, 'export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {\n  unchanged(update, scheduled.changes)',
+     'export function take(update: Expression, _scheduled: Scheduled, taken: Taken): void {'],
+    test(byIdTest, 'agrees with a join')),
+  mutant('later-moved-to-a-queue-that-is-forgotten', '0039 never lost',
+    ['engine/operations/later/place-scheduled.ts', "update.add('a', 1)", ''],
+    test(byIdTest, 'keeps the other queue from being forgotten')),
+  mutant('later-cancelled-twice', '0039 each id is answered for itself',
+    ['engine/operations/later/take-scheduled.ts', '.filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))', ''],
+    test(byIdTest, 'that was cancelled is gone for a move to where it was')),
   mutant('later-seal-of-what-came-after-its-rows-joined', '0039 rows up to a mark have joined',
     ['engine/store/scheduled-rows.ts', 'if (due <= joined) continue', ''],
     test(later, 'by a clock that is ahead')),

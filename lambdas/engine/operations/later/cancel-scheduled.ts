@@ -1,5 +1,6 @@
 import type { Engine } from '../attempts/engine.ts'
-import { type NewPlace, takeScheduled } from './take-scheduled.ts'
+import type { NewPlace } from './place-scheduled.ts'
+import { takeScheduled } from './take-scheduled.ts'
 
 /**
  * Takes scheduled items out, by the ids that their push answered; returns those that it took. What has joined

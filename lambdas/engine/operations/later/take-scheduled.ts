@@ -1,27 +1,35 @@
-import { randomText } from '../../../foundation/random-text.ts'
-import { decodeItem, encodeItem, isReference, tagOf } from '../../core/entry.ts'
-import { recordKey, scheduledSortKey } from '../../core/keys.ts'
+import { isReference } from '../../core/entry.ts'
+import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
+import { indexesLeft, parseScheduledId } from '../../core/scheduled.ts'
 import {
-  encodeScheduled,
-  joinedSecond,
-  parseScheduledId,
-  type ScheduledEntry,
-  scheduledId,
-} from '../../core/scheduled.ts'
-import { type Found, type Removal, removalOf } from '../../core/take-scheduled.ts'
+  entryOf,
+  type Found,
+  inOrderOfTime,
+  type Removal,
+  removalOf,
+} from '../../core/take-scheduled.ts'
 import { partitionOf, storedRow } from '../../store/scheduled-rows.ts'
-import { lowerTimer, takeUpdate } from '../../store/scheduled-updates.ts'
-import { busy, type Engine, outcomeUnknown, pause, readRecord, seen } from '../attempts/engine.ts'
+import { takeUpdate } from '../../store/scheduled-updates.ts'
+import {
+  busy,
+  changedAllTheSame,
+  type Engine,
+  outcomeUnknown,
+  pause,
+  readRecord,
+  seen,
+} from '../attempts/engine.ts'
 import { dropBatches } from './drop-rows.ts'
-import { entriesAt } from './entries-to-join.ts'
 import { findScheduled } from './find-scheduled.ts'
-
-/** Where items go that are taken out of what is scheduled, and stay in it. */
-export type NewPlace = {
-  readonly dueMs?: number | undefined
-  readonly priority?: number | undefined
-}
+import {
+  idOfPlaced,
+  type NewPlace,
+  type Placing,
+  placedAnew,
+  placementOf,
+  targetOf,
+} from './place-scheduled.ts'
 
 /** Lost to others that seal, join or cancel. */
 const ATTEMPTS_MAX = 24
@@ -29,7 +37,7 @@ const ATTEMPTS_MAX = 24
 const IDS_PER_WRITE = 45
 
 /**
- * Takes scheduled items out, and puts them elsewhere if there is a place. Answers the ids of those that it took, and
+ * Takes scheduled items out, and puts them elsewhere if there is a place. Answers the ids of those that it found, and
  * their new ones. A join and this exclude each other for an item, because both pass while nothing has been taken out
  * of what is scheduled since they looked.
  */
@@ -40,12 +48,28 @@ export async function takeScheduled(
   place?: NewPlace,
 ): Promise<Map<string, string>> {
   const taken = new Map<string, string>()
-  const all = [...new Set(ids)]
+  const all = await inOrder(engine, queue, [...new Set(ids)], place)
   for (let at = 0; at < all.length; at += IDS_PER_WRITE) {
-    const some = await takeSome(engine, queue, all.slice(at, at + IDS_PER_WRITE), place)
+    const some = await takeSome(engine, queue, all.slice(at, at + IDS_PER_WRITE), place).catch(
+      (error: unknown) => {
+        throw taken.size > 0 ? changedAllTheSame(error) : error
+      },
+    )
     for (const [id, newId] of some) taken.set(id, newId)
   }
   return taken
+}
+
+/** Those of one write are in order in any case. */
+async function inOrder(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+  place: NewPlace | undefined,
+): Promise<readonly string[]> {
+  if (place === undefined || ids.length <= IDS_PER_WRITE) return ids
+  const record = await readRecord(engine, queue)
+  return record === undefined ? [] : (await findAll(engine, record, ids)).map(({ id }) => id)
 }
 
 async function takeSome(
@@ -57,14 +81,18 @@ async function takeSome(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const record = await readRecord(engine, queue)
     if (record === undefined) return new Map()
-    const removal = removalOf(record.scheduled, await findAll(engine, record, ids))
-    if (removal.items.length === 0) return new Map()
-    const placed = place && (await placedAnew(engine, record, removal, place))
-    const isWhole = placed === undefined || placed.length === removal.items.length
-    if (isWhole && (await write(engine, record, removal, placed ?? []))) {
-      await dropBatches(engine, queue, removal.spent)
-      const newIds = placed?.map((entry) => scheduledId(entry)) ?? []
-      return new Map(removal.items.map(({ id }, index) => [id, newIds[index] ?? id]))
+    const found = await findAll(engine, record, ids)
+    const staying = found.filter((one) => isThere(record, one, place))
+    const removal = removalOf(
+      record.scheduled,
+      found.filter((one) => !staying.includes(one)),
+    )
+    const results = new Map(staying.map(({ id }) => [id, id]))
+    if (removal.items.length === 0) {
+      if (await isStill(engine, record)) return results
+    } else {
+      const moved = await moveOut(engine, record, removal, place)
+      if (moved !== undefined) return new Map([...results, ...moved])
     }
     await pause(engine, attempt)
   }
@@ -83,64 +111,75 @@ async function findAll(
       return wanted && place && { id, wanted, place }
     }),
   )
-  return found.filter((one) => one !== undefined)
+  return found
+    .filter((one) => one !== undefined)
+    .filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))
+    .sort(inOrderOfTime)
 }
 
-/** The same items as entries of their own; fewer, where a batch is gone meanwhile. */
-async function placedAnew(
+/** It waits where it was to go, and keeps its id. */
+function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined): boolean {
+  if (place === undefined || (place.queue ?? record.queue) !== record.queue) return false
+  const { due, priority } = entryOf(record.scheduled, found)
+  const isThen = place.dueMs === undefined || Math.ceil(place.dueMs / 1_000) === due
+  return isThen && (place.priority ?? priority) === priority
+}
+
+/** What was not found is not there: nobody has moved anything between the record and the rows. */
+async function isStill(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<boolean> {
+  if (scheduled.items === 0) return true
+  const now = await readRecord(engine, queue)
+  return now?.born !== born || now.scheduled.changes === scheduled.changes
+}
+
+/** One write; nothing if it lost to another. */
+async function moveOut(
   engine: Engine,
-  { queue, scheduled }: QueueRecord,
-  { items }: Removal,
-  { dueMs, priority }: NewPlace,
-): Promise<ScheduledEntry[]> {
-  const placed: ScheduledEntry[] = []
-  // What is due in the second of the last row that joined would count as joined.
-  const earliest = joinedSecond(scheduled) + 1
-  for (const { entry, index } of items) {
-    const [stored] = isReference(entry.entry)
-      ? ((await entriesAt(engine, queue, entry.entry, [index ?? 0])) ?? [])
-      : [entry.entry]
-    if (stored === undefined) continue
-    const { dueMs: _, scheduledId: __, ...item } = decodeItem(stored)
-    placed.push({
-      due: Math.max(dueMs === undefined ? entry.due : Math.ceil(dueMs / 1_000), earliest),
-      seals: scheduled.seals,
-      random: randomText(engine.random, 8),
-      priority: priority ?? entry.priority,
-      gone: [],
-      entry: encodeItem(item, tagOf(stored)),
-    })
+  record: QueueRecord,
+  removal: Removal,
+  place: NewPlace | undefined,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  const placing = place && (await placedAnew(engine, record, removal, place))
+  const written = placing?.entries.map(({ entry }) => entry).filter(isReference) ?? []
+  const to = placing?.target.queue ?? record.queue
+  const isWhole = placing === undefined || placing.entries.length === removal.items.length
+  if (!isWhole || !(await write(engine, record, removal, placing))) {
+    await dropBatches(engine, to, written)
+    return undefined
   }
-  return placed
+  await dropBatches(engine, record.queue, removal.spent)
+  return new Map(
+    removal.items.map(({ id }, index) => {
+      const placed = placing?.entries[index]
+      return [id, placed === undefined ? id : idOfPlaced(placed)]
+    }),
+  )
 }
 
-/** The new rows are as those of a seal: under a key that no other write can have. */
 async function write(
   engine: Engine,
   record: QueueRecord,
   { taken, rows }: Removal,
-  placed: readonly ScheduledEntry[],
+  placing: Placing | undefined,
 ): Promise<boolean> {
-  const { queue, scheduled } = record
+  const { queue } = record
   const { tableName: TableName } = engine.dynamo
-  const partition = partitionOf(record)
-  const seals = scheduled.seals + 1
-  const newRows = [...Map.groupBy(placed, ({ due }) => due)].map(([due, entries]) => ({
-    sk: scheduledSortKey(due, seals),
-    due,
-    seals,
-    entries: entries.map(encodeScheduled),
-  }))
-  const dues = newRows.map(({ due }) => due)
-  if (taken.nextDue !== undefined) dues.push(taken.nextDue)
-  const nextDue = dues.length === 0 ? undefined : Math.min(...dues)
-  const items = taken.items - placed.length
-  const update = takeUpdate(record, { ...taken, items, nextDue }, (one) => {
-    if (nextDue === undefined || newRows.length === 0) return
-    one.set('tg', seals)
-    lowerTimer(one, record, 1_000 * nextDue, { nowMs: engine.clock.nowMs() })
-  })
-  if (rows.length + newRows.length === 0) {
+  const placement = placing && placementOf(engine, placing)
+  const isWithin = placing?.target.queue === queue
+  const update = takeUpdate(
+    record,
+    isWithin && placement
+      ? { ...taken, items: taken.items - placement.items, nextDue: placement.nextDue }
+      : taken,
+    isWithin ? placement?.beside : undefined,
+  )
+  const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined
+  const puts = [
+    // One that is empty stays until its second: then it joins, with nothing in it.
+    ...rows.map((row) => storedRow(partitionOf(record), row)),
+    ...(placement?.rows ?? []),
+  ]
+  if (puts.length === 0) {
     const written = await engine.dynamo.update(recordKey(queue), update)
     if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
     seen(engine, queue, written.row)
@@ -149,13 +188,12 @@ async function write(
   const transacted = await engine.dynamo.transact({
     TransactItems: [
       { Update: { TableName, Key: recordKey(queue), ...update } },
-      // One that is empty stays until its second: then it joins, with nothing in it.
-      ...[...rows, ...newRows].map((row) => ({
-        Put: { TableName, Item: storedRow(partition, row) },
-      })),
+      ...(target ? [{ Update: { TableName, ...target } }] : []),
+      ...puts.map((Item) => ({ Put: { TableName, Item } })),
     ],
   })
-  if (transacted.kind === 'unknown') throw outcomeUnknown(queue, transacted.cause)
   engine.memory.delete(queue)
+  if (placing !== undefined) engine.memory.delete(placing.target.queue)
+  if (transacted.kind === 'unknown') throw outcomeUnknown(queue, transacted.cause)
   return transacted.kind === 'done'
 }

@@ -1,110 +1,47 @@
 import { QueueError } from '../../../foundation/errors.ts'
-import { ID_RULE, isDeadLetterQueue, isQueueId, whyNot } from '../../../foundation/queue-id.ts'
-import { randomText } from '../../../foundation/random-text.ts'
-import { present } from '../../../foundation/shared/present.ts'
-import { type Append, appendOf, type Placed, tailBytesAllowed } from '../../core/append.ts'
-import type { Guards } from '../../core/fence.ts'
-import { itemId } from '../../core/keys.ts'
-import { INLINE_BYTES_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
-import { entryFor, withAppended } from '../../core/moving.ts'
-import { forOneWriteOf, type NamedItem, stretchesOfNamed, takeOut } from '../../core/named.ts'
-import { checkPriority } from '../../core/push-request.ts'
-import type { QueueRecord } from '../../core/record.ts'
+import { checkQueueId, ID_RULE, isQueueId, whyNot } from '../../../foundation/queue-id.ts'
+import { idsByForm } from '../../core/named.ts'
+import { checkDueMs, checkPriority } from '../../core/push-request.ts'
 import type { MoveRequest, MoveResult } from '../../verbs.ts'
-import { eachById, gapsOf } from '../attempts/by-id.ts'
-import { commit } from '../attempts/commit.ts'
-import { act, again, answer, lost } from '../attempts/decision.ts'
-import { changeOf, type Engine, readRecord, tailLimits } from '../attempts/engine.ts'
-import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
-import { ensureLane } from '../lanes/lanes.ts'
-import { seal, sealAfter } from '../lanes/seal.ts'
-import { findMoved } from './find-moved.ts'
-import { cannotMove, moveLanesBeside } from './move.ts'
-import { timesOfRedriven } from './times-of-redriven.ts'
+import { changedAllTheSame, type Engine } from '../attempts/engine.ts'
+import { rescheduled } from '../later/cancel-scheduled.ts'
+import { cannotMove } from './move.ts'
+import { moveWaiting } from './move-waiting.ts'
 
-/** Items that go together in one write. */
-type Moving = {
-  readonly record: QueueRecord
-  /** The record without them. */
-  readonly draft: QueueRecord
-  readonly options: {
-    readonly nowMs: number
-    readonly guards: Guards
-    readonly setsDry: boolean
-  }
-  readonly to: string
-  /** The lane they all go to; each keeps its own if it is not named. */
-  readonly priority: number | undefined
-  /** What they become there, by lane. */
-  readonly lanes: ReadonlyMap<number, readonly string[]>
-}
-
-type Moved =
-  | { readonly kind: 'moved'; readonly addition: Append; readonly after: QueueRecord }
-  | { readonly kind: 'lost'; readonly current: QueueRecord | undefined }
-  /** Something had to be done at the other place, or is in the way there. */
-  | { readonly kind: 'blocked' }
-
-/**
- * Moves items that wait to the end of another lane, in the order of pops. They are taken out and appended by one
- * write to the record, or by one transaction of two records: so each is in one place at any time. One write
- * takes 2.5 MiB and items of 40 lanes; what is more takes another.
- */
+/** Moves items by their ids, each for itself: those that wait in a lane stay waiting, and scheduled ones scheduled. */
 export async function moveItems(
   engine: Engine,
   queue: string,
   request: MoveRequest,
 ): Promise<MoveResult[]> {
-  const { ids, priority, queue: to = queue } = request
-  checkTarget(request)
-  const results = await eachById<MoveResult>(engine, queue, ids, (taking) => {
-    const { record, view, taken } = taking
-    const { nowMs } = view
-    const isThere = (item: NamedItem): boolean =>
-      to === queue && item.priority === (priority ?? item.priority)
-    const [staying, leaving] = [
-      taking.waiting.filter(isThere),
-      taking.waiting.filter((item) => !isThere(item)),
-    ]
-    taking.known(resultsOf(staying.map(({ id }) => [id, id])))
-    if (leaving.length === 0) return answer(undefined)
-    const chosen = forOneWriteOf(record, leaving)
-    return {
-      kind: 'read',
-      stretches: stretchesOfNamed(chosen),
-      bytesMax: PUSH_BYTES_MAX,
-      next(read) {
-        const items = chosen.slice(0, read.length)
-        const draft = takeOut(record, stretchesOfNamed(items), nowMs)
-        const gaps = gapsOf(engine, record, draft, nowMs)
-        if ('instead' in gaps) return gaps.instead
-        const setsDry = engine.events && view.losses === 0
-        const options = { nowMs, guards: gaps.guards, setsDry }
-        return act(async () => {
-          const lanes = await lanesOf(engine, record, items, read, { to, priority, nowMs })
-          const moving = { record, draft, options, to, priority, lanes }
-          const moved = await (to === queue ? moveWithin : moveAcross)(engine, moving)
-          if (moved.kind === 'lost') return lost(moved.current)
-          if (moved.kind === 'blocked') return again(await readRecord(engine, queue))
-          return taken(resultsOf(await newIds(engine, moving, items, moved)), moved.after)
-        })
+  checkQueueId(queue)
+  const { ids, priority, queue: to, deliverAtMs: dueMs } = request
+  const { waiting, scheduled } = idsByForm(ids)
+  checkTarget(engine, request, waiting)
+  const results = new Map<string, MoveResult>()
+  const place = { dueMs, priority, queue: to }
+  const newIds = await rescheduled(engine, queue, scheduled, place).catch((error: unknown) => {
+    throw to === undefined ? error : cannotMove('scheduled items', queue, to, error)
+  })
+  for (const [id, newId] of newIds) results.set(id, { id, result: 'moved', newId })
+  if (waiting.length > 0) {
+    const moved = await moveWaiting(engine, queue, { ...request, ids: waiting }).catch(
+      (error: unknown) => {
+        throw newIds.size > 0 ? changedAllTheSame(error) : error
       },
-    }
-  })
-  return ids.map((id, index) => {
-    const result = results[index] ?? 'gone'
-    return typeof result === 'string' ? { id, result } : result
-  })
+    )
+    for (const one of moved) results.set(one.id, one)
+  }
+  return ids.map((id) => results.get(id) ?? { id, result: 'gone' })
 }
 
-const resultsOf = (ids: readonly (readonly [string, string | undefined])[]) =>
-  new Map<string, MoveResult>(
-    ids.map(([id, newId]) => [id, { id, result: 'moved', ...present({ newId }) }]),
-  )
-
-function checkTarget({ priority, queue }: MoveRequest): void {
-  if (priority === undefined && queue === undefined) {
-    const message = 'priority or queue is missing: where the items are to go'
+function checkTarget(
+  { clock }: Engine,
+  { ids, priority, queue, deliverAtMs }: MoveRequest,
+  waiting: readonly string[],
+): void {
+  if (priority === undefined && queue === undefined && deliverAtMs === undefined) {
+    const message = 'priority, queue or deliver_at is missing: where the items are to go'
     throw new QueueError('INVALID_PARAMETER', message, { field: 'priority' })
   }
   if (priority !== undefined) checkPriority(priority, 'priority')
@@ -112,93 +49,11 @@ function checkTarget({ priority, queue }: MoveRequest): void {
     const message = `queue must be ${ID_RULE}${whyNot(queue)}`
     throw new QueueError('INVALID_QUEUE_ID', message, { field: 'queue' })
   }
-}
-
-/** What the items become at the other place, by lane. */
-async function lanesOf(
-  engine: Engine,
-  record: QueueRecord,
-  items: readonly NamedItem[],
-  read: readonly string[],
-  { to, priority, nowMs }: { to: string; priority: number | undefined; nowMs: number },
-): Promise<Map<number, string[]>> {
-  const comesBack = isDeadLetterQueue(record.queue) && !isDeadLetterQueue(to)
-  const redriven = comesBack ? await timesOfRedriven(engine, to) : {}
-  const lanes = new Map<number, string[]>()
-  for (const [index, item] of items.entries()) {
-    const tag = randomText(engine.random, 4)
-    const entry = entryFor(to, record, item, read[index] as string, { nowMs, tag, redriven })
-    const lane = priority ?? item.priority
-    const entries = lanes.get(lane)
-    if (entries === undefined) lanes.set(lane, [entry])
-    else entries.push(entry)
-  }
-  return lanes
-}
-
-/** To another lane of the queue: one fenced write that takes the items out and appends them. */
-async function moveWithin(engine: Engine, moving: Moving): Promise<Moved> {
-  const { record, draft, options, to: queue, lanes } = moving
-  for (const priority of lanes.keys()) {
-    if (record.lanes.has(priority)) continue
-    await ensureLane(engine, queue, priority)
-    return { kind: 'blocked' }
-  }
-  const inline = appendOf(lanes)
-  const addition =
-    inline.bytes <= INLINE_BYTES_MAX ? inline : await byReference(engine, queue, lanes)
-  const tailBytesMax = tailBytesAllowed(addition, tailLimits(engine))
-  if (record.tailBytes > tailBytesMax) {
-    await discardBatches(engine, queue, addition)
-    await seal(engine, record)
-    return { kind: 'blocked' }
-  }
-  const guards = { ...options.guards, tailBytesMax }
-  const change = changeOf(engine, record, withAppended(draft, addition), { ...options, guards })
-  const committed = await commit(engine, change).catch(async (error: unknown) => {
-    await discardUnlessOpen(engine, queue, addition, error)
-    throw error
-  })
-  if (committed.kind === 'lost') {
-    await discardBatches(engine, queue, addition)
-    return committed
-  }
-  await sealAfter(engine, committed.record, addition.bytes)
-  return { kind: 'moved', addition, after: committed.record }
-}
-
-/** To another queue: a transaction of two records. Its capacity counts, because the items are new there. */
-async function moveAcross(engine: Engine, moving: Moving): Promise<Moved> {
-  const { record, draft, options, to, lanes } = moving
-  const change = changeOf(engine, record, draft, options)
-  const committed = await moveLanesBeside(engine, change, to, lanes, {
-    capacityCounts: true,
-  }).catch((error: unknown) => {
-    throw cannotMove('items', record.queue, to, error)
-  })
-  if (committed.kind !== 'committed') return committed
-  return { kind: 'moved', addition: committed.addition, after: committed.record ?? change.after }
-}
-
-/** The move stands, whether or not anybody can tell where the items have come. */
-async function newIds(
-  engine: Engine,
-  { to, priority, lanes, record }: Moving,
-  items: readonly NamedItem[],
-  { addition, after }: Extract<Moved, { kind: 'moved' }>,
-): Promise<[string, string | undefined][]> {
-  const find = async () =>
-    findMoved(engine, addition, lanes, to === record.queue ? after : await readRecord(engine, to))
-  const placed = await find().catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue: to, step: 'find-moved' })
-    return new Map<number, never>() as Placed
-  })
-  const used = new Map<number, number>()
-  return items.map((item) => {
-    const lane = priority ?? item.priority
-    const index = used.get(lane) ?? 0
-    used.set(lane, index + 1)
-    const at = placed.get(lane)
-    return [item.id, at && itemId({ epoch: at.epoch, priority: lane, sequence: at.start + index })]
-  })
+  if (deliverAtMs === undefined) return
+  checkDueMs(deliverAtMs, clock.nowMs(), 'deliver_at')
+  const [first] = waiting
+  if (first === undefined) return
+  const which = `ids[${ids.indexOf(first)}]`
+  const message = `deliver_at is for scheduled items, and ${which} is one that joined its queue or was never scheduled`
+  throw new QueueError('INVALID_PARAMETER', message, { field: 'deliver_at' })
 }

@@ -1,15 +1,38 @@
-import { forOneWriteOf, stretchesOfNamed, takeOut } from '../../core/named.ts'
+import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { forOneWriteOf, idsByForm, stretchesOfNamed, takeOut } from '../../core/named.ts'
 import type { CancelResult } from '../../verbs.ts'
 import { eachById, gapsOf } from '../attempts/by-id.ts'
-import { changeOf, type Engine } from '../attempts/engine.ts'
+import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { cancelScheduled } from '../later/cancel-scheduled.ts'
 
-/** Takes items that wait out of the queue for good: one write, which reads nothing but the record. */
+/**
+ * Takes items that wait out of the queue for good: one write, which reads nothing but the record. Those that are
+ * scheduled go by another.
+ */
 export async function cancel(
   engine: Engine,
   queue: string,
   ids: readonly string[],
 ): Promise<CancelResult[]> {
-  const results = await eachById<'cancelled'>(engine, queue, ids, (taking) => {
+  checkQueueId(queue)
+  const { waiting, scheduled } = idsByForm(ids)
+  const results = new Map<string, CancelResult['result']>()
+  const isCancelled = await cancelScheduled(engine, queue, scheduled)
+  for (const id of isCancelled) results.set(id, 'cancelled')
+  const others = await cancelWaiting(engine, queue, waiting).catch((error: unknown) => {
+    throw isCancelled.size > 0 ? changedAllTheSame(error) : error
+  })
+  for (const [index, id] of waiting.entries()) results.set(id, others[index] ?? 'gone')
+  return ids.map((id) => ({ id, result: results.get(id) ?? 'gone' }))
+}
+
+async function cancelWaiting(
+  engine: Engine,
+  queue: string,
+  ids: readonly string[],
+): Promise<CancelResult['result'][]> {
+  if (ids.length === 0) return []
+  return eachById<'cancelled'>(engine, queue, ids, (taking) => {
     const { record, view } = taking
     const { nowMs } = view
     const items = forOneWriteOf(record, taking.waiting)
@@ -24,5 +47,4 @@ export async function cancel(
       landed: (after) => taking.taken(cancelled, after),
     }
   })
-  return ids.map((id, index) => ({ id, result: results[index] ?? 'gone' }))
 }
