@@ -678,8 +678,10 @@ export type SchedulesAnswer = {
     readonly next_at?: number
     /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
     readonly last_at?: number
-    /** The queue had no room: the occurrence waits for it. */
-    readonly waiting?: 'queue_full'
+    /** The queue had no room for the occurrence that is due, or refused it: it waits. */
+    readonly waiting?: 'queue_full' | 'refused'
+    /** Why the queue refused it. */
+    readonly refused?: string
     /** For `If-Match`, as the header `ETag`. */
     readonly etag: string
   }[]
@@ -705,8 +707,10 @@ export type ScheduleAnswer = {
   readonly next_at?: number
   /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
   readonly last_at?: number
-  /** The queue had no room: the occurrence waits for it. */
-  readonly waiting?: 'queue_full'
+  /** The queue had no room for the occurrence that is due, or refused it: it waits. */
+  readonly waiting?: 'queue_full' | 'refused'
+  /** Why the queue refused it. */
+  readonly refused?: string
   /** For `If-Match`, as the header `ETag`. */
   readonly etag: string
   /** What is pushed, byte for byte. */
@@ -775,8 +779,10 @@ export type PauseScheduleAnswer = {
   readonly next_at?: number
   /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
   readonly last_at?: number
-  /** The queue had no room: the occurrence waits for it. */
-  readonly waiting?: 'queue_full'
+  /** The queue had no room for the occurrence that is due, or refused it: it waits. */
+  readonly waiting?: 'queue_full' | 'refused'
+  /** Why the queue refused it. */
+  readonly refused?: string
   /** For `If-Match`, as the header `ETag`. */
   readonly etag: string
 }

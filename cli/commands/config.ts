@@ -13,10 +13,7 @@ export const config = command({
   words: [queueWord, { name: 'get|set|remove', kind: 'text', optional: true }],
   options: {
     ...configurationOptions,
-    'if-match': text(
-      'ETAG',
-      'with set and remove: only if they are still those that get showed with this etag',
-    ),
+    'if-match': text('ETAG', 'with set and remove: only if they are still those of this etag'),
   },
   notes: [
     'get is the default. set changes what you name, and nothing else; none takes a setting away. A\n' +

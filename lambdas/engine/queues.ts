@@ -11,8 +11,6 @@ import { listScheduled } from './operations/later/list-scheduled.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
-import { moveItems } from './operations/moving/move-items.ts'
-import { redrive } from './operations/moving/redrive.ts'
 import { popOrWait } from './operations/popping/wait.ts'
 import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
@@ -23,11 +21,7 @@ import { cancel } from './operations/settling/cancel.ts'
 import { extend } from './operations/settling/extend.ts'
 import { purge } from './operations/settling/purge.ts'
 import { deadLetter, release } from './operations/settling/settle.ts'
-import { announceWaiting } from './operations/sweeping/announce-waiting.ts'
 import { housekeep } from './operations/sweeping/housekeep.ts'
-import { startTimers } from './operations/sweeping/start-timers.ts'
-import { returnExpiredLocks } from './operations/sweeping/sweep.ts'
-import { wake } from './operations/sweeping/wake.ts'
 import type { SchedulingVerbs } from './scheduling-verbs.ts'
 import type { Queues } from './verbs.ts'
 
@@ -38,6 +32,10 @@ export type { QueuesOptions }
 export function createQueues(options: QueuesOptions): Queues {
   const engine = createEngine(options)
   warnWithoutZstd()
+  // Loaded when somebody first asks for them: no push and no pop starts with what it does not do.
+  const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
+  const sweeping = async () =>
+    (await import('./operations/sweeping/verbs.ts')).sweepingVerbs(engine)
   return {
     ...pushVerbs(engine, batchingOf(options.linger)),
     apply: (queue, messages, request) => apply(engine, queue, messages, request),
@@ -59,16 +57,16 @@ export function createQueues(options: QueuesOptions): Queues {
     configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
     deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
     cancel: (queue, ids) => cancel(engine, queue, ids),
-    move: (queue, request) => moveItems(engine, queue, request),
+    move: async (queue, request) => (await moving()).move(queue, request),
     ...lazySchedules(engine),
     purge: (queue, request) => purge(engine, queue, request),
-    redrive: (queue, request) => redrive(engine, queue, request),
+    redrive: async (queue, request) => (await moving()).redrive(queue, request),
     list: (request) => list(engine, request),
     housekeep: (queue, request) => housekeep(engine, queue, request),
-    returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
-    wake: (request) => wake(engine, request),
-    announceWaiting: (request) => announceWaiting(engine, request),
-    startTimers: (request) => startTimers(engine, request),
+    returnExpiredLocks: async (request) => (await sweeping()).returnExpiredLocks(request),
+    wake: async (request) => (await sweeping()).wake(request),
+    announceWaiting: async (request) => (await sweeping()).announceWaiting(request),
+    startTimers: async (request) => (await sweeping()).startTimers(request),
   }
 }
 

@@ -14,7 +14,10 @@ export type WakeRequest = {
   /** When the caller has to end. */
   readonly deadlineMs: number
 }
-export type WakeReport = Pick<SweepReport, 'queues' | 'itemsReturned' | 'lagMs'> & {
+export type WakeReport = Pick<
+  SweepReport,
+  'queues' | 'itemsReturned' | 'occurrencesPushed' | 'lagMs'
+> & {
   /** Another one is awake, and was told. */
   readonly left: boolean
   readonly looks: number

@@ -139,7 +139,8 @@ export const applyInboxSetting: FunctionSetting = {
 /** It is there unless turned off. While nothing comes due soon nobody calls it. */
 export const wakeSetting: FunctionSetting = {
   file: 'wake.ts',
-  description: 'PushPop: stays awake while locks end soon, and ends them to the second',
+  description:
+    'PushPop: stays awake while locks end or schedules are due soon, and comes to the second',
   // It mostly sleeps, and is paid for by its memory meanwhile. A page of 100 records that have grown far is
   // 10 MB, and five times that once it is read; half as much memory would not hold it.
   memoryMb: 256,

@@ -56,6 +56,13 @@ async function housekeep(records: readonly DynamoDBRecord[]) {
 }
 
 describe('Wake is called', () => {
+  it('for a schedule that comes due soon, and its queue is not visited for it.', async () => {
+    const { Keys: _, ...images } = written('', { wk: true, checkAt: 4_000 }).dynamodb ?? {}
+    const Keys = { pk: { S: 'schedules#orders' }, sk: { S: 'weekly' } }
+    const { called, visited } = await housekeep([{ dynamodb: { ...images, Keys } }])
+    expect({ called, visited }).toEqual({ called: [{ untilMs: 4_000 }], visited: [] })
+  })
+
   it('once for a batch of the stream, for the latest of the timers that became near.', async () => {
     const { called, visited } = await housekeep([
       written('a', { wk: true, checkAt: 1_000 }, {}),
@@ -116,7 +123,15 @@ describe('Wake is called', () => {
 })
 
 describe('A run of Wake', () => {
-  const report = { queues: 3, itemsReturned: 2, lagMs: 1_500, looks: 9, failed: 0, left: false }
+  const report = {
+    queues: 3,
+    itemsReturned: 2,
+    occurrencesPushed: 2,
+    lagMs: 1_500,
+    looks: 9,
+    failed: 0,
+    left: false,
+  }
 
   it('ends ten seconds before its time, and tells what it did.', async () => {
     const asked: WakeRequest[] = []
@@ -131,7 +146,13 @@ describe('A run of Wake', () => {
     const { answer } = await wakeRun(queues, { untilMs: 7_000 }, run, clock)
     await wakeRun(queues, undefined, aRun().run, clock)
     expect(asked).toEqual([{ untilMs: 7_000, deadlineMs: 291_000 }, { deadlineMs: 291_000 }])
-    expect(answer).toMatchObject({ items_returned: 2, lag_seconds: 1.5, left: false })
+    expect(answer).toMatchObject({
+      items_returned: 2,
+      occurrences_pushed: 2,
+      lag_seconds: 1.5,
+      left: false,
+    })
+    expect(run.tally.metrics.get('ItemsPushed')).toBe(2)
     expect(run.tally.metrics.get('LockReturnLag')).toBe(1.5)
   })
 

@@ -123,7 +123,7 @@ describe.each(places)('on $name', ({ start }) => {
     expect(stale).toMatchObject({ code: 4 })
     expect(JSON.parse(stale.stderr)).toMatchObject({ error_code: 'VERSION_MISMATCH' })
     const { stdout } = await pushpop(`config ${q}`)
-    expect(stdout).toContain('max_deliveries   5\n')
+    expect(stdout).toContain('max_deliveries    5\n')
     expect(stdout).toMatch(
       /push_limit +max_requests=7,window_millis=1000,algorithm=window,burst=1\n/,
     )

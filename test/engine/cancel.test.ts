@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BY_ID_IN_FLIGHT_MAX } from '../../lambdas/engine/core/limits.ts'
+import { GAPS_MAX } from '../../lambdas/engine/core/limits.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { onSimulated } from './stage.ts'
 import {
@@ -160,10 +160,10 @@ describe('A cancel', () => {
     const ids: string[] = []
     for (let i = 0; i < 3; i += 1) ids.push(...(await push(queues, queue, items)).ids)
     const everyOther = ids.filter((_, n) => n % 2 === 1)
-    for (let n = 0; n < BY_ID_IN_FLIGHT_MAX; n += 100) {
+    for (let n = 0; n < GAPS_MAX; n += 100) {
       await queues.cancel(queue, everyOther.slice(n, n + 100))
     }
-    const more = everyOther.slice(BY_ID_IN_FLIGHT_MAX, BY_ID_IN_FLIGHT_MAX + 10)
+    const more = everyOther.slice(GAPS_MAX, GAPS_MAX + 10)
     expect(await codeOf(queues.cancel(queue, more))).toBe('TOO_MANY_LOCKS')
     expect((await queues.inspect(queue)).count).toBe(2_000)
     // Those beside a gap make it wider, and weigh nothing.

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { PopRequest, PushItem } from '../../lambdas/engine/queues.ts'
+import { decodeItem } from '../../lambdas/engine/core/entry.ts'
+import type { PopRequest, PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { deadLetterQueueOf } from '../../lambdas/foundation/queue-id.ts'
 import { onSimulated } from './stage.ts'
 import {
   bulky,
+  drain,
   expectCode,
   lockItems,
   named,
@@ -280,8 +282,51 @@ describe('What expires where that is set goes to the dead letters', () => {
     expect(await queues.pop(queue)).toEqual({ kind: 'empty', more: true })
     await expectCode(queues.pop(queue), 'TOO_MANY_LOCKS')
     expect(await queues.inspect(queue, { consistent: true })).toMatchObject({ deadCount: 1_000 })
+    stage.announced.length = 0
     await tidy(queues, queue)
+    // Consumers have gone home, and the queue was not dry: nothing else would bring one.
+    expect(stage.announced.filter((line) => line.startsWith(`${queue}:`))).toEqual([
+      `${queue}: items-available`,
+    ])
     expect(textsOf((await popItems(queues, queue)).items)).toEqual(['"new0"'])
+  })
+
+  /** So many items in locks, and then an old one before each new one. */
+  const locked = async (count: number) => {
+    const { stage, queues, queue } = await setUp()
+    await push(queues, queue, named('a', 1_000))
+    await push(queues, queue, named('b', count - 1_000))
+    const mixed = named('new', 10).flatMap((item) => [...short([{ text: '"old"' }]), item])
+    await push(queues, queue, mixed)
+    for (let left = count; left > 0; left -= 100) {
+      await lockItems(queues, queue, {
+        competing: true,
+        count: Math.min(100, left),
+        ttlSeconds: 300,
+      })
+    }
+    stage.clock.pass(10_000)
+    return { stage, queues: stage.engine(), queue }
+  }
+
+  for (const [way, request] of [
+    ['a pop that competes for a lock', competing],
+    ['a pop that competes without one', { competing: true }],
+    ['a large claim', { ...competing, count: 10 }],
+  ] satisfies readonly (readonly [string, PopRequest])[]) {
+    it(`beside 1,500 items in locks, by ${way}.`, async () => {
+      const { queues, queue } = await locked(1_500)
+      expect(textsOf((await popItems(queues, queue, request)).items)[0]).toBe('"new0"')
+    })
+  }
+
+  it('and with what the same pop locks they are no more than may be in flight.', async () => {
+    const { stage, queues, queue } = await locked(1_993)
+    const { items, more } = await popItems(queues, queue, { ...competing, count: 10 })
+    // An old one and a new one, three times; the seventh is old.
+    expect([textsOf(items), more]).toEqual([['"new0"', '"new1"', '"new2"'], true])
+    expect(await stage.record(queue)).toMatchObject({ inFlight: 2_000 })
+    await expectCode(queues.pop(queue, competing), 'TOO_MANY_LOCKS')
   })
 
   it('but never out of a dead-letter queue, which has none.', async () => {
@@ -294,6 +339,86 @@ describe('What expires where that is set goes to the dead letters', () => {
     stage.clock.pass(60_000)
     expect(await queues.pop(dead)).toEqual({ kind: 'empty' })
     expect(await queues.inspect(dead, { consistent: true })).toMatchObject({ count: 0 })
+  })
+})
+
+describe('What comes back from the dead letters', () => {
+  type Back = (queues: Queues, dead: string, ids: string[], queue: string) => Promise<unknown>
+  const waysBack: readonly (readonly [string, Back])[] = [
+    ['a redrive', (queues, dead) => queues.redrive(dead)],
+    ['a redrive by id', (queues, dead, ids) => queues.redrive(dead, { ids })],
+    ['a move by id', (queues, dead, ids, queue) => queues.move(dead, { ids, queue })],
+  ]
+
+  /** A dead letter that was pushed an hour ago. */
+  const deadFor = async (back: Back) => {
+    const { stage, queues, queue } = onSimulated()
+    const dead = deadLetterQueueOf(queue)
+    await push(queues, queue, named('a', 1))
+    const { lock } = await lockItems(queues, queue)
+    await queues.deadLetter(queue, { lockId: lock.id })
+    stage.clock.pass(3_600_000)
+    const ids = (await queues.browse(dead)).items.map(({ id }) => id)
+    return { stage, queues, queue, back: () => back(queues, dead, ids, queue) }
+  }
+
+  for (const [way, how] of waysBack) {
+    it(`by ${way} is not over by a setting that the process has not seen.`, async () => {
+      const { stage, queues, queue, back } = await deadFor(how)
+      await push(queues, queue, named('b', 1))
+      await stage.engine().configure(queue, { itemTtlSeconds: 60 })
+      await back()
+      expect(textsOf(await drain(stage.engine(), queue))).toEqual(['"b0"', '"a0"'])
+    })
+
+    it(`by ${way} is as new in a queue that was forgotten and expires by its prefix.`, async () => {
+      const { stage, queues, queue, back } = await deadFor(how)
+      await queues.returnExpiredLocks()
+      expect(await stage.stored(queue)).toBeUndefined()
+      await queues.configurePatterns([{ prefix: queue, settings: { itemTtlSeconds: 60 } }])
+      await back()
+      expect(textsOf(await drain(stage.engine(), queue))).toEqual(['"a0"'])
+    })
+
+    it(`by ${way} tells of no time at which it was due.`, async () => {
+      const { stage, queues, queue, back } = await deadFor(how)
+      await queues.configure(queue, { itemTtlSeconds: 60 })
+      await back()
+      const [entry = ''] = (await stage.record(queue)).lanes.get(0)?.tail ?? []
+      expect(decodeItem(entry)).toMatchObject({ redrivenMs: stage.clock.nowMs() })
+      expect(decodeItem(entry)).not.toHaveProperty('dueMs')
+    })
+
+    it(`by ${way} leaves no mark where nothing expires.`, async () => {
+      const { stage, queue, back } = await deadFor(how)
+      await back()
+      expect(await stage.stored(queue)).not.toHaveProperty('fm')
+    })
+  }
+})
+
+describe('An item that is moved by its id', () => {
+  it('keeps its expiry.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const other = stage.queue()
+    const { ids } = await push(queues, queue, short(named('a', 2)))
+    await queues.move(queue, { ids: ids.slice(0, 1), queue: other })
+    await queues.move(queue, { ids: ids.slice(1), priority: 3 })
+    expect(await stage.stored(other)).toMatchObject({ fm: 2 })
+    stage.clock.pass(10_000)
+    expect(await queues.pop(other)).toEqual({ kind: 'empty' })
+    expect(await queues.pop(queue)).toEqual({ kind: 'empty' })
+  })
+
+  it('has none among the dead letters, nor when it comes back.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const dead = deadLetterQueueOf(queue)
+    const { ids } = await push(queues, queue, short(named('a', 1)))
+    await queues.move(queue, { ids, queue: dead })
+    stage.clock.pass(10_000)
+    expect((await queues.browse(dead)).items).toMatchObject([{ state: 'ready', reason: 'moved' }])
+    await queues.redrive(dead)
+    expect(textsOf(await drain(queues, queue))).toEqual(['"a0"'])
   })
 })
 
@@ -395,6 +520,22 @@ describe('A full queue', () => {
 })
 
 describe('Where nothing has expired,', () => {
+  it('a process that was refused by a full queue reads nothing to be refused again.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    for (let priority = 0; priority < 4; priority += 1) {
+      await pushOneByOne(queues, queue, short(named('a', 40, priority), 86_400))
+    }
+    await tidy(queues, queue)
+    await queues.configure(queue, { capacity: 160 })
+    const process = stage.engine()
+    const refused = () => expectCode(push(process, queue, named('b', 1)), 'QUEUE_FULL')
+    await refused()
+    const sent = await process.wire.during(async () => {
+      for (let pushes = 0; pushes < 10; pushes += 1) await refused()
+    })
+    expect(sent).toEqual(Array(10).fill('UpdateCommand'))
+  })
+
   const sentBy = async (items: readonly PushItem[]) => {
     const { stage, queues, queue } = onSimulated()
     await push(queues, queue, named('first', 1))

@@ -61,6 +61,16 @@ describe('A move to another priority', () => {
     expect(await other.wire.during(move)).toEqual(['GetCommand', 'UpdateCommand'])
   })
 
+  it('leaves what is there already, also where only the queue is named.', async () => {
+    for (const target of [{ priority: 0 }, { queue: true }, { queue: true, priority: 0 }]) {
+      const { queues, queue, ids, at } = await holding(3)
+      const request = { ...target, ...('queue' in target && { queue }), ids: [at(0)] }
+      const { results, newIds } = await moved(queues, queue, request as MoveRequest)
+      expect([results, newIds]).toEqual(['moved', [at(0)]])
+      expect((await queues.browse(queue)).items.map(({ id }) => id)).toEqual(ids)
+    }
+  })
+
   it('leaves what is there already where it is, and keeps the id.', async () => {
     const { queues, queue, at } = await holding(2)
     const [there = ''] = (await push(queues, queue, named('b', 1, 3))).ids

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isRetry } from '../../lambdas/engine/core/retry.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated, useEmbedded } from './stage.ts'
 import {
@@ -78,6 +79,26 @@ describe('What is released with a delay', () => {
     expect(await queues.acknowledge(queue, { lockId: lock.id })).toEqual({ itemsAcknowledged: 2 })
     stage.clock.pass(60 * SECOND_MS)
     expect(textsOf(await drain(queues, queue))).toEqual(['"a0"', '"a3"'])
+  })
+
+  it('may be named again, after an answer that was lost, beside others or alone.', async () => {
+    const { queues, queue } = await stage.holding(named('a', 4))
+    const { lock, items } = await lockItems(queues, queue, { count: 3 })
+    const ids = idsOf(items)
+    const request = { lockId: lock.id, delaySeconds: 60, overtake: true }
+    const first = { ...request, ids: ids.slice(0, 1) }
+    expect(await queues.release(queue, first)).toEqual({ itemsReleased: 1 })
+    expect(await queues.release(queue, first)).toEqual({ itemsReleased: 1 })
+    const more = { ...request, ids: ids.slice(0, 2) }
+    expect(await queues.release(queue, more)).toEqual({ itemsReleased: 2 })
+    expect(await statesOf(queues, queue)).toEqual(['waiting', 'waiting', 'locked', 'ready'])
+    for (const other of [
+      queues.release(queue, { lockId: lock.id, ids: ids.slice(0, 1) }),
+      queues.acknowledge(queue, { lockId: lock.id, ids: ids.slice(0, 1) }),
+      queues.deadLetter(queue, { lockId: lock.id, ids: ids.slice(0, 1) }),
+    ]) {
+      await expectCode(other, 'INVALID_PARAMETER')
+    }
   })
 
   it('is all of a lock, too, where its ids are named.', async () => {
@@ -266,6 +287,66 @@ describe('What waits for its retry', () => {
   })
 })
 
+describe('Where many items wait for their retry, one by one, they share locks', () => {
+  type Many = { every?: number; overtake?: (n: number) => boolean }
+
+  /** Fails `count` of as many items singly, a second apart. */
+  async function failed(count: number, how: Many = {}) {
+    const { every = 1, overtake = () => true } = how
+    const simulated = openSimulated()
+    const queues = simulated.engine()
+    for (let at = 0; at < count * every; at += 1_000) {
+      await push(queues, 'orders', named('a', Math.min(1_000, count * every - at), 0, at))
+    }
+    const locksOf = async () =>
+      [...(await simulated.record('orders')).locks].filter(([id]) => isRetry(id))
+    const due = new Map<number, number>()
+    for (let n = 0; n < count * every; n += 1) {
+      const { lock } = await lockItems(queues, 'orders', { competing: true, ttlSeconds: 300 })
+      if (n % every > 0) {
+        await queues.acknowledge('orders', { lockId: lock.id })
+        continue
+      }
+      const request = { lockId: lock.id, delaySeconds: 1_600, overtake: overtake(n) }
+      await queues.release('orders', request)
+      due.set(n, simulated.clock.nowMs() + 1_600 * SECOND_MS)
+      simulated.clock.pass(SECOND_MS / 4)
+    }
+    const waiting = (await locksOf()).flatMap(([id, { expiresAtMs, stretches }]) =>
+      stretches.flatMap(({ from, to }) =>
+        Array.from({ length: to - from }, (_, i) => ({ id, n: from + i, expiresAtMs })),
+      ),
+    )
+    expect(waiting.map(({ n }) => n).sort((a, b) => a - b)).toEqual([...due.keys()])
+    return { simulated, queues, due, waiting, locks: await locksOf() }
+  }
+
+  it('that are few, and a record that is small; none comes early, or much later.', async () => {
+    const { simulated, queues, due, waiting, locks } = await failed(1_000)
+    expect(locks.length).toBeLessThan(20)
+    expect(await simulated.recordBytes('orders')).toBeLessThan(4_000)
+    for (const { n, expiresAtMs } of waiting) {
+      const late = expiresAtMs - (due.get(n) as number)
+      expect(late).toBeGreaterThanOrEqual(0)
+      expect(late).toBeLessThanOrEqual(n < 16 ? 0 : 100 * SECOND_MS)
+    }
+    simulated.clock.pass(2 * HOUR_MS)
+    expect(await drain(queues, 'orders', 100)).toHaveLength(1_000)
+  })
+
+  it('of a hundred ranges at the most, which one write can end.', async () => {
+    const { locks } = await failed(300, { every: 2 })
+    expect(Math.max(...locks.map(([, { stretches }]) => stretches.length))).toBe(100)
+    expect(locks.length).toBeLessThan(22)
+  })
+
+  it('each with others of their kind: what may be overtaken keeps nobody waiting.', async () => {
+    const overtake = (n: number) => n % 3 > 0
+    const { waiting } = await failed(60, { overtake })
+    for (const { id, n } of waiting) expect(id.startsWith('!')).toBe(overtake(n))
+  })
+})
+
 describe('The events', () => {
   async function consumed(overtake: boolean) {
     const simulated = openSimulated()
@@ -277,11 +358,32 @@ describe('The events', () => {
     return { simulated, queues }
   }
 
-  it('tell nothing of a release with a delay: nothing is free that was not.', async () => {
-    for (const overtake of [false, true]) {
-      const { simulated } = await consumed(overtake)
-      expect(simulated.announced).toEqual([])
-    }
+  it('tell nothing of a release with a delay behind which the others wait.', async () => {
+    const { simulated } = await consumed(false)
+    expect(simulated.announced).toEqual([])
+  })
+
+  it('tell of what the others may overtake: who saw them locked has gone home.', async () => {
+    const { simulated } = await consumed(true)
+    expect(simulated.announced).toEqual(['orders: items-available'])
+  })
+
+  it('tell nothing where somebody else has a lock, or nothing else is free.', async () => {
+    const simulated = openSimulated()
+    const queues = simulated.engine()
+    await push(queues, 'orders', named('a', 3))
+    const [one, two] = [
+      await lockItems(queues, 'orders', { competing: true }),
+      await lockItems(queues, 'orders', { competing: true }),
+    ]
+    simulated.announced.length = 0
+    const later = { delaySeconds: 60, overtake: true }
+    await queues.release('orders', { lockId: one.lock.id, ...later })
+    expect(simulated.announced).toEqual([])
+    await popItems(queues, 'orders', { competing: true })
+    simulated.announced.length = 0
+    await queues.release('orders', { lockId: two.lock.id, ...later })
+    expect(simulated.announced).toEqual([])
   })
 
   it('tell of a retry that comes due, and of no lock that expired.', async () => {
@@ -296,21 +398,34 @@ describe('The events', () => {
     }
   })
 
-  it('remind of items that others keep nobody from, and not of those behind a retry.', async () => {
-    for (const overtake of [false, true]) {
-      const { simulated, queues } = await consumed(overtake)
-      for (let minute = 0; minute < 30; minute += 1) {
-        simulated.clock.pass(60 * SECOND_MS)
-        await queues.returnExpiredLocks()
+  it.each([true, false])(
+    'remind of what is pushed while a retry is a day away, overtaken or not (%s).',
+    async (overtake) => {
+      const simulated = openSimulated()
+      const queues = simulated.engine()
+      const sweep = async (minutes: number) => {
+        for (let minute = 0; minute < minutes; minute += 1) {
+          simulated.clock.pass(60 * SECOND_MS)
+          await queues.returnExpiredLocks()
+        }
       }
-      expect(simulated.announced.length > 0).toBe(overtake)
-    }
-  })
+      await push(queues, 'orders', named('a', 1))
+      const { lock } = await lockItems(queues, 'orders', { competing: true, ttlSeconds: 30 })
+      const request = { lockId: lock.id, delaySeconds: 24 * HOUR_SECONDS, overtake }
+      await queues.release('orders', request)
+      await sweep(3)
+      await push(queues, 'orders', named('b', 1))
+      simulated.announced.length = 0
+      await sweep(15)
+      expect(simulated.announced).toEqual(['orders: items-available'])
+    },
+  )
 
-  it('by hand end no retry early, whether or not consumers are gone.', async () => {
+  it('by hand end no retry early, and tell of the rest: competing consumers can take it.', async () => {
     const { simulated, queues } = await consumed(false)
-    expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 0 })
-    expect(simulated.announced).toEqual([])
+    expect(await queues.announceWaiting({ consumersAreGone: true })).toMatchObject({ announced: 1 })
+    expect(simulated.announced).toEqual(['orders: items-available'])
     expect(await queues.pop('orders')).toMatchObject({ kind: 'locked' })
+    expect((await queues.pop('orders', { competing: true })).kind).toBe('items')
   })
 })

@@ -1,5 +1,8 @@
 // A stack in virtual time: the minute's sweep, the stream with its delays, and Wake, on a store whose index lags.
 
+// Loaded before the time begins: what is loaded later would come at some real time.
+import '../../lambdas/engine/operations/scheduling/verbs.ts'
+import '../../lambdas/engine/operations/sweeping/sweep-schedules.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Random } from '../../lambdas/foundation/system.ts'
 import { seeded } from '../../testing/random.ts'
@@ -26,7 +29,7 @@ type WorldOptions = {
   readonly hears?: boolean
 }
 
-type Stored = { K?: Record<string, { x: number }>; wk?: string; checkAt?: number }
+type Stored = { K?: Record<string, { x: number }>; wk?: string; checkAt?: number; last?: number }
 
 export class WakeWorld {
   readonly time: VirtualTime = createVirtualTime(Date.UTC(2030, 0, 1))
@@ -35,6 +38,8 @@ export class WakeWorld {
   readonly queues: Queues
   /** How late each lock ended that nobody settled. */
   readonly lateMs: number[] = []
+  /** When the schedules' occurrences were pushed. */
+  readonly pushedMs: number[] = []
   /** Of Wake. */
   readonly runs: { readonly fromMs: number; toMs: number; left: boolean }[] = []
   requests = 0
@@ -103,8 +108,10 @@ export class WakeWorld {
   }
 
   #changed({ pk, oldItem, newItem }: Change): void {
-    if (!pk.startsWith('q#')) return
     const [before, after] = [oldItem as Stored | undefined, newItem as Stored | undefined]
+    const isSchedule = pk.startsWith('schedules#')
+    if (!isSchedule && !pk.startsWith('q#')) return
+    if (isSchedule && after?.last !== before?.last) this.pushedMs.push(this.time.nowMs())
     for (const [lockId, { x }] of Object.entries(before?.K ?? {})) {
       const isOver = x > 0 && x <= this.time.nowMs()
       if (isOver && after?.K?.[lockId] === undefined) this.lateMs.push(this.time.nowMs() - x)

@@ -199,6 +199,7 @@ export const expectedEvents: readonly Expected[] = [
   http('browse', 'Inspect', 200, {
     items: [{ order: 17, price: 9.5 }, 'first', 'urgent', { order: 19 }, { order: 18 }],
   }),
+  http('scheduled', 'Inspect', 200, { items: [], count: 0 }),
   refused(['browse', { query: 'cursor=forged' }], 'Inspect', 400, 'INVALID_PARAMETER'),
   http('list', 'Inspect', 200, { queues: [{ id: 'orders', count: 6 }] }),
   http('configure', 'Manage', 200, configuration),

@@ -50,7 +50,7 @@ describe('A name that is nearly right', () => {
       { item: 1, idempotencyKey: 'k' },
       'field "idempotencyKey": Idempotency-Key goes in a header',
     ],
-    ['purge', { prio: 5 }, 'field "prio": there is priority'],
+    ['purge', { prio: 5 }, 'field "prio": there are priority, ids'],
     ['purge', { Priority: 5 }, 'field "Priority": it is priority, in the body'],
     [
       'extend-lock',

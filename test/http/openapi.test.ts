@@ -76,7 +76,7 @@ describe('The handlers', () => {
       'ReturnExpiredLocks',
       'Housekeep',
       'Announce',
-      ...['ApplyInbox', 'PushInbox'],
+      ...['ApplyInbox', 'PushInbox', 'Wake'],
     ]
     const kebab = (name: string) => name.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase()
     expect(files.sort()).toEqual(functions.map(kebab).sort())

@@ -54,7 +54,7 @@ describe('The construct', () => {
     [
       'managing',
       (orders, caller) => orders.grantManage(caller),
-      'DELETE/queue/*/config DELETE/queue/*/schedules/* DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/purge POST/queue/*/redrive POST/queue/*/schedules/*/pause POST/queue/*/schedules/*/resume POST/queue/*/schedules/*/run PUT/queue-config PUT/queue/*/config PUT/queue/*/schedules/* PUT/rate-config PUT/rate/*/config',
+      'DELETE/queue/*/config DELETE/queue/*/schedules/* DELETE/rate/*/config GET/rate-config GET/rate/*/config POST/queue/*/cancel POST/queue/*/move POST/queue/*/purge POST/queue/*/redrive POST/queue/*/schedules/*/pause POST/queue/*/schedules/*/resume POST/queue/*/schedules/*/run PUT/queue-config PUT/queue/*/config PUT/queue/*/schedules/* PUT/rate-config PUT/rate/*/config',
     ],
     [
       'inspecting some queues, and then not the list of all',

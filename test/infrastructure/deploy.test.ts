@@ -114,7 +114,7 @@ describe.skipIf(!isMotoInstalled)('cdk deploy (skipped where moto_server is not 
     const { Functions } = (await moto.get('lambda', '/2015-03-31/functions/')) as {
       Functions: { Runtime: string; Environment: { Variables: Record<string, string> } }[]
     }
-    expect(Functions).toHaveLength(11)
+    expect(Functions).toHaveLength(12)
     const tables = Functions.map(({ Environment }) => Environment.Variables.PUSHPOP_TABLE)
     expect(tables.filter((name) => name === TableName)).toHaveLength(9)
 

@@ -340,6 +340,29 @@ describe('Under the rights of its function, the engine', () => {
     expect(await stage.stored(plain)).toBeUndefined()
   })
 
+  uses('runs schedules while it is awake, large ones too, and never asks S3.', async () => {
+    const { stage, queue } = onSimulated()
+    await as(stage, 'Manage').configure(queue, { capacity: 150 })
+    // Full of expired items, which lie in rows.
+    for (let push = 1; push <= 150; push += 1) {
+      const text = bulky('over', 1_500)
+      await as(stage, 'Push').push(queue, { items: [{ text, expiresInSeconds: 1 }] })
+    }
+    const schedule = { everySeconds: 10, text: bulky('large', 200_000) }
+    await as(stage, 'Manage').putSchedule(queue, 'often', schedule)
+    stage.clock.pass(60_000)
+    let isOvertaken = false
+    const wake = as(stage, 'Wake', async ({ service, input }) => {
+      if (service === 's3') throw new Error('Wake has no business with S3')
+      if (isOvertaken || !JSON.stringify(input).includes('"Put":')) return
+      isOvertaken = true
+      await stage.engine().returnExpiredLocks()
+    })
+    const report = await wake.wake({ deadlineMs: stage.clock.nowMs() + 15_000 })
+    expect(report).toMatchObject({ occurrencesPushed: 1, failed: 0 })
+    expect(await drain(stage.engine(), queue)).toHaveLength(7)
+  })
+
   uses('stays awake for a lock that ends soon, also where an answer gets lost.', async () => {
     const { stage, queue } = onSimulated()
     await push(as(stage, 'Push'), queue, named('a', 3))

@@ -13,6 +13,8 @@ export type WakeSummary = {
   readonly looks: number
   readonly queues: number
   readonly items_returned: number
+  /** Items that schedules pushed. */
+  readonly occurrences_pushed: number
   readonly failed: number
   readonly lag_seconds: number
 }
@@ -38,9 +40,11 @@ export async function wakeRun(
     looks: report.looks,
     queues: report.queues,
     items_returned: report.itemsReturned,
+    occurrences_pushed: report.occurrencesPushed,
     failed: report.failed,
     lag_seconds: report.lagMs / 1000,
   }
+  tally.count('ItemsPushed', answer.occurrences_pushed)
   tally.count('ItemsReturned', answer.items_returned)
   tally.count('SweepFailures', answer.failed)
   if (answer.items_returned > 0 || answer.lag_seconds > 0) {

@@ -23,7 +23,7 @@ export const noCounts = (): Counts => ({
  * - `locked`: another consumer works on the queue, and goes on until it is empty.
  * - `waiting`: items that failed come back later, which is an event, and keep back the others; or, where many
  *   queues are worked, the queue's limit is reached.
- * - `crowded`: too many items are in locks. When some come back, that is an event.
+ * - `crowded`: too many items are in locks, or dead. When some come back, or have moved, that is an event.
  * - `continued`: the time was over; when all workers have ended, we call the next run.
  */
 export const endings = ['empty', 'locked', 'waiting', 'crowded', 'continued'] as const

@@ -13,10 +13,9 @@ export const isDue = ({ paused, nextMs, retryAtMs }: Schedule, nowMs: number): b
   !paused && nextMs !== undefined && nextMs <= nowMs && (retryAtMs ?? nowMs) <= nowMs
 
 /**
- * What of a schedule is due, at most so many occurrences; nothing if nothing is. An occurrence that is late by a
- * few minutes is pushed as any other. What was missed before that goes by the schedule's own rule: `skip` drops it,
- * `one` pushes the last of it for all, `all` pushes each of the last thousand. An occurrence that a full queue kept
- * waiting was not missed.
+ * What of a schedule is due, at most so many occurrences; nothing if nothing is. An occurrence that waited (for room,
+ * mostly) was not missed, however old it is. What is late by a few minutes is pushed as any other. If the first is
+ * older than that, the schedule's own rule says where to go on.
  *
  * Every occurrence is later than the one before, whatever the clock says: so none is ever pushed twice.
  */
@@ -26,32 +25,41 @@ export function dueOccurrences(
   nowMs: number,
   occurrencesMax: number,
 ): DueOccurrences | undefined {
-  if (!isDue(schedule, nowMs)) return undefined
-  const missedBeforeMs = nowMs - MISSED_AFTER_MS
-  const after = (ms: number): number | undefined =>
-    times.from(schedule.missed === 'all' ? ms + 1 : Math.max(ms + 1, missedBeforeMs))
+  if (!isDue(schedule, nowMs) || schedule.nextMs === undefined) return undefined
   const dues: number[] = []
-  let next = firstOf(schedule, times, missedBeforeMs)
+  let next: number | undefined = schedule.nextMs
+  if (schedule.retryAtMs !== undefined) {
+    dues.push(next)
+    next = times.from(next + 1)
+  }
+  if (next !== undefined && next < nowMs - MISSED_AFTER_MS) {
+    next = firstKept(schedule, times, next, nowMs)
+  }
   while (next !== undefined && next <= nowMs && dues.length < occurrencesMax) {
     dues.push(next)
-    next = after(next)
+    next = times.from(next + 1)
   }
   return { dues, nextMs: next }
 }
 
-function firstOf(
-  { nextMs, missed, retryAtMs }: Schedule,
+/**
+ * Of this occurrence and those behind it. `skip` drops what was missed, `one` pushes the last of all that are due,
+ * `all` pushes each of the last thousand.
+ */
+function firstKept(
+  { missed }: Pick<Schedule, 'missed'>,
   times: Times,
-  missedBeforeMs: number,
+  missedMs: number,
+  nowMs: number,
 ): number | undefined {
-  if (nextMs === undefined || nextMs >= missedBeforeMs) return nextMs
+  const missedBeforeMs = nowMs - MISSED_AFTER_MS
   switch (missed) {
     case 'skip':
-      return retryAtMs === undefined ? times.from(missedBeforeMs) : nextMs
+      return times.from(missedBeforeMs)
     case 'one':
-      return Math.max(nextMs, ...times.before(missedBeforeMs, 1))
+      return Math.max(missedMs, ...times.before(nowMs + 1, 1))
     case 'all':
-      return Math.max(nextMs, ...times.before(missedBeforeMs, MISSED_ALL_MAX).slice(-1))
+      return Math.max(missedMs, ...times.before(missedBeforeMs, MISSED_ALL_MAX).slice(-1))
     default:
       throw missed satisfies never
   }

@@ -30,6 +30,8 @@ export type ItemTimes = {
   readonly scheduledId?: string | undefined
   /** Nobody gets it from then on. */
   readonly expiresAtMs?: number | undefined
+  /** When it came back from the dead letters to a queue whose items all expire. */
+  readonly redrivenMs?: number | undefined
 }
 
 /** On a dead-letter queue, of items that were not pushed there by hand. */
@@ -78,19 +80,20 @@ const lengthOf = (text: string): string => text.length.toString(36).padStart(2, 
 const ofTime = (letter: string, ms: number | undefined): string =>
   ms === undefined ? '' : `${letter}${ms.toString(36)},`
 
-/** `dmbq1k2c0,emc0x8q7k,s<scheduled id>`: what there is, the id last. */
-function encodeTimes({ dueMs, expiresAtMs, scheduledId }: ItemTimes): string {
+/** `dmbq1k2c0,emc0x8q7k,rmc11f0zz,s<scheduled id>`: what there is, the id last. */
+function encodeTimes({ dueMs, expiresAtMs, redrivenMs, scheduledId }: ItemTimes): string {
   const id = scheduledId === undefined ? '' : `s${scheduledId}`
-  return ofTime('d', dueMs) + ofTime('e', expiresAtMs) + id
+  return ofTime('d', dueMs) + ofTime('e', expiresAtMs) + ofTime('r', redrivenMs) + id
 }
 
-const timesForm = /^(?:d([0-9a-z]+),)?(?:e([0-9a-z]+),)?(?:s(.+))?$/
+const timesForm = /^(?:d([0-9a-z]+),)?(?:e([0-9a-z]+),)?(?:r([0-9a-z]+),)?(?:s(.+))?$/
 
 function decodeTimes(text: string): ItemTimes {
-  const [, due, expires, scheduledId] = timesForm.exec(text) ?? []
+  const [, due, expires, redriven, scheduledId] = timesForm.exec(text) ?? []
   const msOf = (digits: string | undefined) =>
     digits === undefined ? undefined : Number.parseInt(digits, 36)
-  return present({ dueMs: msOf(due), scheduledId, expiresAtMs: msOf(expires) })
+  const redrivenMs = msOf(redriven)
+  return present({ dueMs: msOf(due), scheduledId, expiresAtMs: msOf(expires), redrivenMs })
 }
 
 /** Engines that know format 1 alone must not meet it. */

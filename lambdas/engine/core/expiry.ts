@@ -3,8 +3,8 @@ import type { QueueSettings } from './configuration.ts'
 import { decodeItem, type Item } from './entry.ts'
 import { EXPIRED_DEAD_MAX, EXPIRED_LANES_PER_WRITE, EXPIRED_PER_WRITE } from './limits.ts'
 import { endLock } from './locks.ts'
-import { passFrontier } from './pop.ts'
-import { inFlightOf, itemsIn, type Lock, type QueueRecord, type Stretch } from './record.ts'
+import { passFrontier, roomIn } from './pop.ts'
+import { deadIn, itemsIn, type Lock, type QueueRecord, type Stretch } from './record.ts'
 import { bury, settle } from './settling.ts'
 
 /*
@@ -18,12 +18,13 @@ const REASON = 'expired'
 
 /** When nobody gets the item any more: by its own time, or by the queue's, whichever comes first. */
 export function expiryOf(
-  { expiresAtMs, dueMs, pushedAtMs, moved }: Item,
+  { expiresAtMs, dueMs = 0, redrivenMs = 0, pushedAtMs, moved }: Item,
   { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
-  // A dead letter is as old as its death, and what was due joined its lane as if pushed then.
-  const sinceMs = moved?.death?.atMs ?? dueMs ?? pushedAtMs
+  // A dead letter is as old as its death, what came back from there as its redrive. What was due joined its lane as
+  // if pushed then, or later.
+  const sinceMs = moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 
@@ -46,11 +47,19 @@ export function passOver(record: QueueRecord, over: readonly Stretch[]): QueueRe
 export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
   isDeadLettered(record) ? itemsIn(over) : 0
 
-/** How many one write may pass over. */
+/** How many one write may pass over. Only those that are dead count against the bound of these. */
 export const passableIn = (record: QueueRecord): number =>
   isDeadLettered(record)
-    ? Math.max(0, Math.min(EXPIRED_PER_WRITE.dead, EXPIRED_DEAD_MAX - inFlightOf(record)))
+    ? Math.min(
+        EXPIRED_PER_WRITE.dead,
+        Math.max(0, EXPIRED_DEAD_MAX - deadIn(record)),
+        roomIn(record),
+      )
     : EXPIRED_PER_WRITE.discarded
+
+/** How many a write may pass over and lock, both together: what is dead and what is locked weigh the same. */
+export const togetherIn = (record: QueueRecord): number =>
+  isDeadLettered(record) ? roomIn(record) : Number.POSITIVE_INFINITY
 
 /** What a pop found on its way, in the order in which it would take them. */
 export type Found = {
@@ -69,6 +78,8 @@ export const nothingFound: Found = { over: [], kept: [], entries: [], looked: 0,
 export type Bounds = {
   readonly wanted: number
   readonly passable: number
+  /** Of both. */
+  readonly together?: number | undefined
   /** What the answer has left for it, in bytes; at least one item fits always. */
   readonly bytesMax: number
   readonly bytesOf: (entry: string) => number
@@ -80,32 +91,33 @@ export function sortOut(
   found: Found,
   read: { readonly stretches: readonly Stretch[]; readonly entries: readonly string[] },
   nowMs: number,
-  { wanted, passable, bytesMax, bytesOf }: Bounds,
+  { wanted, passable, together = Number.POSITIVE_INFINITY, bytesMax, bytesOf }: Bounds,
 ): Found {
   const [over, kept, entries] = [[...found.over], [...found.kept], [...found.entries]]
   let bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
   let [passed, looked] = [itemsIn(over), 0]
+  const sorted = (isFull: boolean): Found => {
+    return { over, kept, entries, looked: found.looked + looked, isFull }
+  }
   for (const { priority, from, to } of read.stretches) {
     for (let sequence = from; sequence < to && looked < read.entries.length; sequence += 1) {
       const entry = read.entries[looked] as string
+      if (passed + entries.length === together) return sorted(true)
       if (isOver(entry, record, nowMs)) {
-        if (passed === passable || touchesTooMany(over, priority)) {
-          return { over, kept, entries, looked: found.looked + looked, isFull: true }
-        }
+        if (passed === passable || touchesTooMany(over, priority)) return sorted(true)
         put(over, priority, sequence)
         passed += 1
       } else {
         bytes += bytesOf(entry)
-        if (entries.length === wanted || (entries.length > 0 && bytes > bytesMax)) {
-          return { over, kept, entries, looked: found.looked + looked, isFull: true }
-        }
+        if (entries.length === wanted) return sorted(true)
+        if (entries.length > 0 && bytes > bytesMax) return sorted(true)
         put(kept, priority, sequence)
         entries.push(entry)
       }
       looked += 1
     }
   }
-  return { over, kept, entries, looked: found.looked + looked, isFull: entries.length === wanted }
+  return sorted(entries.length === wanted)
 }
 
 /** Everything that was read is sorted: nothing has to fit. */

@@ -6,6 +6,7 @@ import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { withNumbers, withoutExpired } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
+import { hasRetry } from './retry.ts'
 import { scheduledCheckAtMs } from './scheduled.ts'
 import { neededUntilMs } from './sequence.ts'
 import { pruneTail } from './settling.ts'
@@ -69,13 +70,13 @@ export function fenced(
 ): FencedChange {
   const { nowMs, mark, begun, refreshCheckAt = false, setsDry = false, remindAfterMs } = options
   const pruned = withNumbers(before, withoutExpired(pruneTails(before, draft), nowMs))
-  const bringsBack = begun !== undefined || bringsSomethingBack(before, pruned)
+  const isAppended = pruned.appends > before.appends
+  const bringsBack = isAppended || bringsSomethingBack(before, pruned)
   const becomesDry = setsDry && !before.dry && !hasFree(pruned)
   const counted = {
     ...pruned,
     dry: becomesDry || (before.dry && !bringsBack),
-    notable:
-      isNotable(before, pruned, bringsBack && begun === undefined) || isReminded(before, pruned),
+    notable: isNotable(before, pruned, bringsBack && !isAppended) || isReminded(before, pruned),
     inFlight: before.inFlight + inFlightOf(pruned) - inFlightOf(before),
     work: housekeepingDue(pruned),
     version: before.version + 1,
@@ -162,9 +163,9 @@ function nextCheckAt(
 
 /**
  * A record with free items always has a timer; appends see to that, because nobody else may come. How soon
- * it ends matters only to the sweeper, so any timer will do. The exception is one that the sweeper has put
- * off for up to an hour because nobody came: once a consumer has come, what is pushed next, and goes unheard,
- * would wait for all of that hour.
+ * it ends matters only to the sweeper, so any timer will do that is not far away. Two may be: one that the
+ * sweeper has put off for up to an hour because nobody came, which a consumer's coming ends; and that of a
+ * retry, a day at most, beside which the sweeper goes on looking.
  */
 function remindAt(
   record: QueueRecord,
@@ -177,7 +178,7 @@ function remindAt(
     const isMissing = record.checkAtMs === undefined && hasFree(record)
     return isMissing || isTakenSince(record) ? nowMs + afterMs : undefined
   }
-  if (!waitsForSomebody(record)) return undefined
+  if (!waitsForSomebody(record)) return hasRetry(record) ? nowMs + afterMs : undefined
   return record.reminder === undefined ? nowMs + afterMs : dueMs(record.reminder, afterMs)
 }
 

@@ -1,5 +1,6 @@
-import { countOf, subtract } from './ranges.ts'
-import { endOf, freeIn, isDone, type Lock, type QueueRecord } from './record.ts'
+import { EXPIRED_DEAD_MAX } from './limits.ts'
+import { subtract } from './ranges.ts'
+import { deadIn, endOf, freeIn, isDone, type Lock, type QueueRecord } from './record.ts'
 import { goesToRetry } from './retry.ts'
 
 /*
@@ -7,7 +8,7 @@ import { goesToRetry } from './retry.ts'
  * was before. So two flags in the record say which writes to look at:
  *   dry      nothing is free to pop. The pop that takes the last item sets it, every append removes it.
  *   notable  this write made the queue with items in it, ended locks otherwise than by acknowledging,
- *            made items dead, or announces the queue again.
+ *            made items dead, moved so many of them away that more can expire, or announces the queue again.
  */
 
 export function hasFree(record: QueueRecord): boolean {
@@ -34,28 +35,28 @@ export function bringsSomethingBack(before: QueueRecord, after: QueueRecord): bo
 }
 
 export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: boolean): boolean {
-  if (bringsBack || deadIn(after) > deadIn(before)) return true
+  if (bringsBack || deadIn(after) > deadIn(before) || letsExpireAgain(before, after)) return true
   return [...before.locks].some(
-    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, before, after),
+    ([id, lock]) => !isDone(lock) && endsUnacknowledged(id, lock, after),
   )
 }
 
+/** So many were dead that pops could pass over no more expired items, and were refused. Now they can. */
+export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolean =>
+  after.configuration.expired === 'dead_letter' &&
+  deadIn(before) >= EXPIRED_DEAD_MAX &&
+  deadIn(after) < EXPIRED_DEAD_MAX
+
 /**
- * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place: in an
- * exclusive queue the others go on waiting behind that, and where they do not its holder is at work and pops again.
+ * A lock that was live or expired before is gone, was not acknowledged, and no retry lock took its place behind
+ * which the others go on waiting.
  */
 export const endsUnacknowledged = (
   lockId: string,
   lock: Lock,
-  before: QueueRecord,
   after: QueueRecord,
+  isWorkedOn = false,
 ): boolean =>
   !after.locks.has(lockId) &&
   after.ended.findLast((ended) => ended.lockId === lockId)?.ending !== 'acknowledged' &&
-  !goesToRetry(lock, before, after)
-
-function deadIn(record: QueueRecord): number {
-  let count = 0
-  for (const { dead } of record.lanes.values()) count += countOf(dead)
-  return count
-}
+  !goesToRetry(lock, after, isWorkedOn)

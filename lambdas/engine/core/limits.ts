@@ -20,8 +20,8 @@ export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
  */
 export const IN_FLIGHT_MAX = 2_000
 
-/** The same beside what calls with ids take from the middle of a queue: the other half is left to locks. */
-export const BY_ID_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
+/** Gaps, until calls with ids leave no more of them: they stay, and the other half is for locks. */
+export const GAPS_MAX = IN_FLIGHT_MAX / 2
 
 /** Each lane costs the record about 80 bytes: 1,000 of them 80 KB, and every write pays for it. */
 export const LANES_MAX = 1_000
@@ -95,6 +95,10 @@ export const ENDED_KEPT = 16
 
 /** Locks that one fenced write ends or folds: what its expressions hold within 4 KB. */
 export const LOCKS_PER_WRITE = 40
+/** Retry locks of some 40 bytes that a record has before releases share them: 1 KB, or a write unit. */
+export const RETRY_LOCKS_APART = 16
+/** Ranges of a retry lock that releases share: as many as a lock of a pop may have, all ended by one write. */
+export const RETRY_STRETCHES_MAX = 100
 /** Lanes that the locks of one fenced write may touch, beside what else it does; one lock always. */
 export const LOCK_LANES_PER_WRITE = 50
 /** Lanes ahead that one condition can name; with more, a pop compares the count of appends. */
@@ -120,7 +124,7 @@ export const CLAIM_BLIND_ITEMS = 8
 export const EXPIRED_PER_WRITE = { discarded: 500, dead: 100 }
 /** Lanes that those may be in: some 100 bytes of expression each at worst, beside what else the write does. */
 export const EXPIRED_LANES_PER_WRITE = 20
-/** Items in flight from which on no more expired ones become dead: the other half is left to locks. */
+/** Dead items from which on no more expired ones become dead: the other half of those in flight is left to locks. */
 export const EXPIRED_DEAD_MAX = IN_FLIGHT_MAX / 2
 /** What a pop reads at a time once it has met expired items: a segment, which comes whole anyway. */
 export const LOOK_FURTHER_ITEMS = 100
@@ -201,10 +205,14 @@ export const CRON_CHARACTERS_MAX = 256
 export const MISSED_AFTER_MS = 3 * 60_000
 /** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
 export const MISSED_ALL_MAX = 1_000
+/** The last second of the year 9999: later ones no calendar and no form of a date agrees on. */
+export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 /** Occurrences of one transaction: what a pop takes. */
 export const OCCURRENCES_PER_PUSH = 100
 /** When a full queue is looked at again for an occurrence that waits: the sweeper's minute. */
 export const FULL_RETRY_MS = 60_000
+/** And one that refuses it: that passes when somebody does something about it, and each look costs some 20 requests. */
+export const REFUSED_RETRY_MS = 10 * 60_000
 /**
  * Pairs of time and priority that one push may schedule items for: its entries must fit beside each other into the
  * record, for all of them come in one write.

@@ -1,7 +1,7 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
-import { decodeItem, encodeItem, type Item } from './entry.ts'
-import type { NamedItem } from './named.ts'
+import { decodeItem, encodeItem, type Item, type ItemTimes } from './entry.ts'
+import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
 /** Said of items that were moved to a dead-letter queue by hand: a redrive takes them to where they belong. */
@@ -14,12 +14,16 @@ const MOVED_BY_HAND = 'moved'
 export function entryFor(
   to: string,
   record: QueueRecord,
-  { priority, sequence }: NamedItem,
+  named: NamedItem,
   entry: string,
-  { nowMs, tag }: { readonly nowMs: number; readonly tag: string },
+  { nowMs, tag, redriven }: { nowMs: number; tag: string; redriven: ItemTimes },
 ): string {
-  const deliveries = deliveriesOf(record.lanes.get(priority) as Lane, sequence)
-  return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }), tag)
+  const { priority, sequence } = named
+  // One that waits for its retry was delivered once more, which counts when it is back.
+  const isCounted = lockWith(record, named) === undefined
+  const deliveries =
+    deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
+  return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven), tag)
 }
 
 /** What an item is there; `death` is told of it if it becomes a dead letter by this. */
@@ -27,8 +31,9 @@ export function itemFor(
   to: string,
   { moved, ...item }: Item,
   death: { readonly atMs: number; readonly deliveries: number },
+  redriven: ItemTimes = {},
 ): Item {
-  if (!isDeadLetterQueue(to)) return item
+  if (!isDeadLetterQueue(to)) return { ...item, ...(moved && redriven) }
   return { ...item, moved: moved ?? { reason: MOVED_BY_HAND, death } }
 }
 

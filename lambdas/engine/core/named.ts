@@ -1,13 +1,15 @@
 import { QueueError } from '../../foundation/errors.ts'
 import { type ItemPlace, parseItemId } from './keys.ts'
-import { BY_ID_IN_FLIGHT_MAX, LANES_PER_CALL_BY_ID } from './limits.ts'
+import { GAPS_MAX, IN_FLIGHT_MAX, LANES_PER_CALL_BY_ID, LOCKS_PER_WRITE } from './limits.ts'
+import { endLock } from './locks.ts'
 import { IDS_MAX } from './partial.ts'
-import { includes, normalised, type Range } from './ranges.ts'
+import { includes, normalised, type Range, subtract } from './ranges.ts'
 import {
   inFlightOf,
   isDone,
   isExpired,
   isLive,
+  itemsIn,
   type Lane,
   type Lock,
   type QueueRecord,
@@ -16,6 +18,7 @@ import {
   stretchesOf,
   unsettledIn,
 } from './record.ts'
+import { isRetry } from './retry.ts'
 import { parseScheduledId } from './scheduled.ts'
 import { settle } from './settling.ts'
 
@@ -60,7 +63,7 @@ function notAnId(index: number): QueueError {
 }
 
 /**
- * `waiting`: free, or in a lock whose time is over. `gone`: settled, on its way to the dead letters, never
+ * `waiting`: free, or in a retry lock, or in one whose time is over. `gone`: settled, on its way to the dead letters, never
  * there, or of a lane that was made anew since.
  */
 export type Standing = 'waiting' | 'locked' | 'gone'
@@ -75,13 +78,18 @@ export function standingOfEach(
   const others = new Map<string, 'locked' | 'gone'>()
   const isThere = unsettledItems(record)
   for (const item of named) {
-    const lock = lockWith(record, item)?.[1]
+    const found = lockWith(record, item)
+    const lock = found?.[1]
     if (!isThere(item) || (lock !== undefined && isDone(lock))) others.set(item.id, 'gone')
-    else if (lock !== undefined && isLive(lock, nowMs)) others.set(item.id, 'locked')
+    else if (isHolding(found, nowMs)) others.set(item.id, 'locked')
     else waiting.push(item)
   }
   return { waiting: waiting.sort(inPopOrder), others }
 }
+
+/** Somebody holds it: a retry lock is nobody's. */
+const isHolding = (found: [string, Lock] | undefined, nowMs: number): boolean =>
+  found !== undefined && isLive(found[1], nowMs) && !isRetry(found[0])
 
 /** Those that are in the queue, free or locked, in the order of pops. */
 export function namedIn(record: QueueRecord, named: readonly NamedItem[]): NamedItem[] {
@@ -124,10 +132,18 @@ export const overWith =
   (lock: Lock): boolean =>
     isExpired(lock, nowMs) && named.some((item) => holds(lock, item))
 
-/** Of items in the order of pops, as many as one write's expression has room for. */
-export function forOneWriteOf(items: readonly NamedItem[], lanesMax = LANES_PER_CALL_BY_ID) {
+/** Of items in the order of pops, as many as one write's expression has room for: by their lanes, and their locks. */
+export function forOneWriteOf(
+  record: QueueRecord,
+  items: readonly NamedItem[],
+): readonly NamedItem[] {
   const lanes = new Set<number>()
-  const fit = items.findIndex(({ priority }) => lanes.add(priority).size > lanesMax)
+  const locks = new Set<string>()
+  const fit = items.findIndex((item) => {
+    const lockId = lockWith(record, item)?.[0]
+    if (lockId !== undefined) locks.add(lockId)
+    return lanes.add(item.priority).size > LANES_PER_CALL_BY_ID || locks.size > LOCKS_PER_WRITE
+  })
   return fit === -1 ? items : items.slice(0, fit)
 }
 
@@ -142,39 +158,74 @@ export function stretchesOfNamed(items: readonly ItemPlace[]): Stretch[] {
 }
 
 /**
- * Settles free items, wherever in their lanes they are. Those ahead of the frontier become holes there, and a
+ * Settles items, wherever in their lanes they are, and takes them out of the locks that hold them: for their retry,
+ * mostly; for somebody, if they are purged. Those ahead of the frontier become holes there, and a
  * claim takes numbers in a row from the frontier on: so all claims that have not seen these must fail, by the
  * count of returns, and the write fails if a claim has come past the first of them (`fenced-update.ts`).
  */
-export function takeOut(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+export function takeOut(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  nowMs: number,
+): QueueRecord {
   const isAhead = ({ priority, to }: Stretch): boolean =>
     to > (record.lanes.get(priority) as Lane).frontier
-  const settled = settle(record, stretches)
-  return stretches.some(isAhead) ? { ...settled, returns: settled.returns + 1 } : settled
+  const settled = settle(outOfLocks(record, stretches, nowMs), stretches)
+  if (!stretches.some(isAhead)) return settled
+  const timed = record.timed || [...settled.lanes.values()].some(hasGapAhead)
+  return { ...settled, timed, returns: settled.returns + 1 }
 }
+
+function outOfLocks(
+  record: QueueRecord,
+  stretches: readonly Stretch[],
+  nowMs: number,
+): QueueRecord {
+  let draft = record
+  for (const [lockId, lock] of record.locks) {
+    const rest = lock.stretches.flatMap(({ priority, ...range }) =>
+      stretchesOf(priority, subtract([range], stretchesIn(stretches, priority))),
+    )
+    if (itemsIn(rest) === itemsIn(lock.stretches)) continue
+    draft =
+      rest.length > 0
+        ? { ...draft, locks: new Map(draft.locks).set(lockId, { ...lock, stretches: rest }) }
+        : endLock(draft, lockId, 'purged', nowMs)
+  }
+  return draft
+}
+
+/** Engines of format 1 claim numbers in a row to the end of a lane: they must leave such a record alone. */
+const hasGapAhead = ({ holes, frontier }: Lane): boolean => holes.some(({ to }) => to > frontier)
 
 /**
  * How heavy the record may be before a write that makes it heavier; nothing where that is too much already. A
- * hole weighs as much as a locked item, and one ahead of the head stays until pops have come to it. So half of
- * what a record may hold is left to locks: a queue from which nothing could be popped would keep its holes.
+ * hole weighs as much as a locked item, and one ahead of the head stays until pops have come to it. So holes may
+ * be half of what a record holds: a queue from which nothing could be locked would keep them. Only fenced writes
+ * make holes, so their number needs no guard.
  */
 export function inFlightAllowed(
   record: QueueRecord,
   draft: QueueRecord,
 ): { readonly inFlightMax?: number } | undefined {
+  const gaps = gapsIn(draft)
+  if (gaps > GAPS_MAX && gaps > gapsIn(record)) return undefined
   const heavier = inFlightOf(draft) - inFlightOf(record)
   if (heavier <= 0) return {}
-  const inFlightMax = BY_ID_IN_FLIGHT_MAX - heavier
+  const inFlightMax = IN_FLIGHT_MAX - heavier
   return record.inFlight <= inFlightMax ? { inFlightMax } : undefined
 }
 
-export const tooManyGaps = ({ queue }: QueueRecord): QueueError =>
+function gapsIn({ lanes }: QueueRecord): number {
+  let gaps = 0
+  for (const { holes } of lanes.values()) gaps += holes.length
+  return gaps
+}
+
+export const tooManyGaps = (record: QueueRecord): QueueError =>
   new QueueError(
     'TOO_MANY_LOCKS',
-    `Cannot take more items from the middle of queue "${queue}" because it holds ${BY_ID_IN_FLIGHT_MAX} locked ` +
-      'items, dead items, and gaps where items were taken out before; it has room again as it is popped',
+    `Cannot take more items from the middle of queue "${record.queue}" because it has ${gapsIn(record)} gaps where ` +
+      `items were taken out before, of ${GAPS_MAX} at the most, and ${record.inFlight} of these, locked items, dead items ` +
+      `and items that wait for a retry together, of ${IN_FLIGHT_MAX}; pops that come to a gap close it`,
   )
-
-/** Numbers of a lane that these items name. */
-export const numbersNamed = (lane: Lane, items: readonly NamedItem[]) =>
-  stretchesIn(stretchesOfNamed(items.filter(({ epoch }) => epoch === lane.epoch)), lane.priority)

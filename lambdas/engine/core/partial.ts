@@ -20,7 +20,7 @@ import {
   stretchesOf,
   unsettledIn,
 } from './record.ts'
-import { type Again, comeBackLater } from './retry.ts'
+import { type Again, comeBackLater, inRetry } from './retry.ts'
 import { bury, giveBack, settle } from './settling.ts'
 
 export type PartialEnding = Extract<Ending, 'acknowledged' | 'released' | 'dead-lettered'>
@@ -39,8 +39,8 @@ export const IDS_MAX = 100
 
 /**
  * Ends a lock for some of its items; the rest stay locked. Ids say where their items are, so this
- * reads nothing. An item of the list that is settled already counts as acknowledged again: its
- * first answer may have been lost.
+ * reads nothing. An item of the list that is settled already counts as acknowledged again, and one that
+ * waits for its retry as released with a delay again: the first answer may have been lost.
  */
 export function endPart(
   record: QueueRecord,
@@ -57,7 +57,10 @@ export function endPart(
   for (const [priority, ranges] of wanted) {
     const held = stretchesIn(lock.stretches, priority)
     part.push(...stretchesOf(priority, intersect(ranges, held)))
-    repeated += settledAlready(record, priority, subtract(ranges, held), ending)
+    const others = subtract(ranges, held)
+    const putOff = again === undefined ? [] : intersect(others, inRetry(record, priority))
+    repeated += countOf(putOff)
+    repeated += settledAlready(record, priority, subtract(others, putOff), ending)
   }
   for (const priority of new Set(lock.stretches.map((stretch) => stretch.priority))) {
     const held = stretchesIn(lock.stretches, priority)

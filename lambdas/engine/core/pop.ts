@@ -11,6 +11,7 @@ import { standingOf } from './lock-standing.ts'
 import { endExpired, endLock, expiredLocks, foldDone, liveLocks } from './locks.ts'
 import { countOf, take } from './ranges.ts'
 import {
+  deadIn,
   freeIn,
   inFlightOf,
   itemsIn,
@@ -92,7 +93,7 @@ export function planPop(record: QueueRecord, command: PopCommand, nowMs: number)
   // Folding can wait where other locks have used up the expression already.
   const draft = returned === acknowledged.draft ? foldDone(returned, nowMs) : returned
 
-  const limit = command.lock === undefined ? command.count : roomForLock(draft, command.count)
+  const limit = command.lock === undefined ? command.count : Math.min(command.count, roomIn(draft))
   const picks = choose(draft, Math.max(limit, 1), command.oneLane ?? false)
   if (picks.length === 0) {
     if (itemsAcknowledged !== undefined) return { kind: 'empty', draft, itemsAcknowledged }
@@ -200,12 +201,14 @@ export function choose(record: QueueRecord, count: number, oneLane: boolean): re
   return picks
 }
 
-const roomForLock = (record: QueueRecord, count: number): number =>
-  Math.max(0, Math.min(count, IN_FLIGHT_MAX - inFlightOf(record)))
+/** By how much it may become heavier. */
+export const roomIn = (record: QueueRecord): number =>
+  Math.max(0, IN_FLIGHT_MAX - inFlightOf(record))
 
-function tooManyInFlight({ queue, lanes }: QueueRecord): QueueError {
-  const dead = [...lanes.values()].reduce((sum, lane) => sum + countOf(lane.dead), 0)
-  const waiting = `; ${dead} of them are dead and wait to be moved to "${deadLetterQueueOf(queue)}"`
+function tooManyInFlight(record: QueueRecord): QueueError {
+  const dead = deadIn(record)
+  const to = deadLetterQueueOf(record.queue)
+  const waiting = `; ${dead} of them are dead and wait to be moved to "${to}"`
   return new QueueError(
     'TOO_MANY_LOCKS',
     `Cannot lock more items because ${IN_FLIGHT_MAX} are in flight; acknowledge or release some${dead > 0 ? waiting : ''}`,
@@ -224,6 +227,7 @@ function firstItems(picks: readonly Stretch[], count: number): Stretch[] {
   return first
 }
 
+/** Those that it passes over stay free behind the frontier: only fenced pops take them. */
 export function passFrontier(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
   const lanes = new Map(record.lanes)
   for (const { priority, to } of stretches) {

@@ -50,7 +50,10 @@ export type QueueRecord = {
   readonly moved: NotesMoved
   /** The last message of the inbox that was applied: a queue that has none was never pushed to by it. */
   readonly sequence: string | undefined
-  /** Some item had times of its own, or all have: engines that do not know of these must leave the record alone. */
+  /**
+   * Of format 2: some item had times of its own, or all have, or one was taken out by its id ahead of the frontier. Engines that
+   * do not know of these must leave the record alone.
+   */
   readonly timed: boolean
   /** Items whose time has not come: they are in no lane. */
   readonly scheduled: Scheduled
@@ -218,6 +221,13 @@ export function inFlightOf(record: QueueRecord): number {
   for (const lock of record.locks.values()) weight += itemsIn(lock.stretches)
   for (const lane of record.lanes.values()) weight += lane.holes.length + countOf(lane.dead)
   return weight
+}
+
+/** Those on their way to the dead-letter queue. */
+export function deadIn(record: QueueRecord): number {
+  let count = 0
+  for (const { dead } of record.lanes.values()) count += countOf(dead)
+  return count
 }
 
 /** The mark that moved the record from `version` to `version + 1`, if it is still remembered. */

@@ -1,6 +1,6 @@
 import { hasFree } from './flags.ts'
 import { isDone, type QueueRecord, type Reminder } from './record.ts'
-import { isOvertaken } from './retry.ts'
+import { isRetry } from './retry.ts'
 
 /*
  * Events tell of changes, and a change can pass unheard: the consumer was deployed later, events were
@@ -42,11 +42,12 @@ export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
   (after.reminder?.times ?? 0) > 0 && after.reminder?.sinceMs !== before.reminder?.sinceMs
 
 /**
- * A lock that has not ended stands for somebody: for its holder, or for the event of its end. One that is
- * overtaken keeps nobody from the other items, so it stands for nobody who would take those.
+ * A lock that has not ended stands for somebody: for its holder, or for the event of its end. A retry lock does
+ * not, though it may keep the others back: competing consumers pass by each, so that the event of what they could
+ * take may have been lost, and it lives for up to a day. In an exclusive queue we announce for nothing, then.
  */
 export const waitsForSomebody = (record: QueueRecord): boolean =>
-  hasFree(record) && [...record.locks].every(([id, lock]) => isDone(lock) || isOvertaken(id))
+  hasFree(record) && [...record.locks].every(([id, lock]) => isDone(lock) || isRetry(id))
 
 /** Somebody came after all: when the queue was to be announced next says nothing any more. */
 export const isTakenSince = ({ reminder, lanes }: QueueRecord): boolean =>

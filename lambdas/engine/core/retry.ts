@@ -1,6 +1,15 @@
 import { OVERTAKEN_LOCK, RETRY_LOCK } from '../../foundation/random-text.ts'
+import { RETRY_LOCKS_APART, RETRY_STRETCHES_MAX } from './limits.ts'
 import { normalised, type Ranges, subtract } from './ranges.ts'
-import { isLive, type Lock, type QueueRecord, type Stretch, stretchesIn } from './record.ts'
+import {
+  isDone,
+  isLive,
+  type Lock,
+  type QueueRecord,
+  type Stretch,
+  stretchesIn,
+  stretchesOf,
+} from './record.ts'
 import { giveBack, spentOf } from './settling.ts'
 
 /*
@@ -11,11 +20,25 @@ import { giveBack, spentOf } from './settling.ts'
  */
 
 /** Where items go that are released with a delay: the id of their lock, and when it ends. */
-export type Again = { readonly lockId: string; readonly dueMs: number }
+export type Again = {
+  readonly lockId: string
+  readonly dueMs: number
+  /** When it may end at the latest, where many wait and share their locks. */
+  readonly latestMs: number
+}
+
+/** For one that is put off by so much from now. Shared locks end up to a sixteenth of it later. */
+export const againAfter = (lockId: string, delayMs: number, nowMs: number): Again => ({
+  lockId,
+  dueMs: nowMs + delayMs,
+  latestMs: nowMs + Math.ceil((delayMs * 17) / 16),
+})
 
 /** As long as a lock is alive that is of this kind, nobody has its items, and they are not to be had either. */
 export const isRetry = (lockId: string): boolean =>
   lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
+
+export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].some(isRetry)
 
 /** Pops of an exclusive queue pass by it. */
 export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
@@ -27,7 +50,7 @@ export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTA
 export function comeBackLater(
   record: QueueRecord,
   stretches: readonly Stretch[],
-  { lockId, dueMs }: Again,
+  again: Again,
 ): QueueRecord {
   const spent = spentOf(record, stretches)
   const waiting = stretches.flatMap(({ priority, from, to }) =>
@@ -35,20 +58,64 @@ export function comeBackLater(
   )
   const returned = spent.length > 0 ? giveBack(record, spent) : record
   if (waiting.length === 0) return returned
-  const lock: Lock = { expiresAtMs: dueMs, stretches: waiting }
-  return { ...returned, locks: new Map(returned.locks).set(lockId, lock) }
+  return { ...returned, locks: new Map(returned.locks).set(...lockFor(returned, waiting, again)) }
 }
 
-/** Whether this write put items of the lock into a retry lock: then nothing is free yet because it ended. */
-export function goesToRetry(lock: Lock, before: QueueRecord, after: QueueRecord): boolean {
-  return [...after.locks].some(
+/**
+ * A lock of their own, which ends when they are due. Where a record has many of those, each write would pay for
+ * them until the last one is over: from then on they join one that ends soon after, and single items next to
+ * each other become one range.
+ */
+function lockFor(
+  record: QueueRecord,
+  waiting: readonly Stretch[],
+  { lockId, dueMs, latestMs }: Again,
+): [string, Lock] {
+  const retries = [...record.locks].filter(([id]) => isRetry(id))
+  if (retries.length < RETRY_LOCKS_APART) {
+    return [lockId, { expiresAtMs: dueMs, stretches: waiting }]
+  }
+  for (const [id, lock] of retries) {
+    if (isOvertaken(id) !== isOvertaken(lockId)) continue
+    if (lock.expiresAtMs < dueMs || lock.expiresAtMs > latestMs) continue
+    const stretches = joined([...lock.stretches, ...waiting])
+    if (stretches.length <= RETRY_STRETCHES_MAX) return [id, { ...lock, stretches }]
+  }
+  return [lockId, { expiresAtMs: latestMs, stretches: waiting }]
+}
+
+const joined = (stretches: readonly Stretch[]): Stretch[] =>
+  [...new Set(stretches.map(({ priority }) => priority))].flatMap((priority) =>
+    stretchesOf(priority, stretchesIn(stretches, priority)),
+  )
+
+/**
+ * Whether a lock that has ended is no news to those behind it: a retry lock took its place, and they go on waiting
+ * behind that; or they may overtake it, and somebody else is at work. Its own holder may be gone.
+ */
+export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: boolean): boolean {
+  return [...locks].some(
     ([id, { stretches }]) =>
-      isRetry(id) && !before.locks.has(id) && stretches.some((it) => holds(lock, it)),
+      isRetry(id) &&
+      (isWorkedOn || !isOvertaken(id)) &&
+      stretches.some((stretch) => holds(lock, stretch)),
   )
 }
 
+/** Somebody has a lock. It may be acknowledged beside the fence: only the images of a write tell for certain. */
+export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
+  [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
+
 const holds = ({ stretches }: Lock, { priority, from, to }: Stretch): boolean =>
   stretches.some((held) => held.priority === priority && held.from < to && from < held.to)
+
+/** Items of a lane that retry locks hold. */
+export const inRetry = ({ locks }: QueueRecord, priority: number): Ranges =>
+  normalised(
+    [...locks].flatMap(([id, { stretches }]) =>
+      isRetry(id) ? stretchesIn(stretches, priority) : [],
+    ),
+  )
 
 /** Items of a lane that wait for their retry, by when it comes. */
 export function retriesIn(

@@ -1,5 +1,5 @@
 import { QueueError } from '../../foundation/errors.ts'
-import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN } from './limits.ts'
+import { EVERY_SECONDS_MAX, EVERY_SECONDS_MIN, SCHEDULED_UNTIL_MS } from './limits.ts'
 import { checkPush } from './push-request.ts'
 
 /** What happens to occurrences that were missed, because the stack was down or the schedule paused. */
@@ -35,8 +35,10 @@ export type Schedule = Definition & {
   readonly nextMs?: number | undefined
   /** When the occurrence was due that was pushed last. */
   readonly lastMs?: number | undefined
-  /** The queue was full: the occurrence waits, and this is when the sweeper looks again. */
+  /** The queue had no room, or refused it: the occurrence waits, and this is when the sweeper looks again. */
   readonly retryAtMs?: number | undefined
+  /** Why the queue refused the occurrence that waits; it waits for room if it did not. */
+  readonly refused?: string | undefined
 }
 
 /** What the item row has beside the item. */
@@ -88,8 +90,10 @@ export function checkScheduleInput(input: ScheduleInput): void {
     ['starts_at', startsAtMs],
     ['ends_at', endsAtMs],
   ] as const) {
-    if (ms === undefined || (Number.isInteger(ms / 1000) && ms >= 0)) continue
-    throw invalid(field, `${field} must be whole seconds since 1970`)
+    if (ms === undefined) continue
+    if (Number.isInteger(ms / 1000) && 0 <= ms && ms <= SCHEDULED_UNTIL_MS) continue
+    const most = SCHEDULED_UNTIL_MS / 1000
+    throw invalid(field, `${field} must be whole seconds since 1970, up to ${most} (the year 9999)`)
   }
   if (startsAtMs !== undefined && endsAtMs !== undefined && endsAtMs < startsAtMs) {
     throw invalid('ends_at', 'ends_at must not be before starts_at')

@@ -68,7 +68,7 @@ export type StoredRecord = {
 export type NoteName = `.${string}`
 export const noteName = (keyHash: string): NoteName => `.${keyHash}`
 
-/** Of records with items that have times of their own; without `fm` it is 1. */
+/** Of records that hold, or held, items with times of their own or gaps ahead of a frontier; without `fm` it is 1. */
 export const TIMED_FORMAT = 2
 
 export function decodeRecord(stored: StoredRecord): QueueRecord {

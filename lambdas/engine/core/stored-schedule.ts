@@ -3,6 +3,7 @@ import { present } from '../../foundation/shared/present.ts'
 import type { Row } from '../../foundation/table.ts'
 import { queueOfSchedules, scheduleItemKey, scheduleKey, shardOf } from './keys.ts'
 import { checkAtOf, type Missed, type Schedule, type ScheduleItem } from './schedule.ts'
+import { isNear } from './timers.ts'
 
 type Stored = {
   readonly pk: string
@@ -22,14 +23,18 @@ type Stored = {
   readonly next?: number
   readonly last?: number
   readonly retry?: number
+  readonly why?: string
   readonly checkAt?: number
+  /** Somebody has to be told of `checkAt`, because it is near. */
+  readonly wk?: 'y'
   /** A format that is to come. */
   readonly fm?: number
 }
 
 /** Every write of a schedule's row is this one: nothing else sets its `checkAt`. */
-export function encodeSchedule(schedule: Schedule): Row {
+export function encodeSchedule(schedule: Schedule, nowMs: number): Row {
   const { queue, name, timing } = schedule
+  const checkAt = checkAtOf(schedule)
   return present({
     ...scheduleKey(queue, name),
     shard: shardOf(queue),
@@ -45,7 +50,9 @@ export function encodeSchedule(schedule: Schedule): Row {
     next: schedule.nextMs,
     last: schedule.lastMs,
     retry: schedule.retryAtMs,
-    checkAt: checkAtOf(schedule),
+    why: schedule.refused,
+    checkAt,
+    wk: isNear(checkAt, nowMs) ? ('y' as const) : undefined,
   } satisfies { [K in keyof Stored]: Stored[K] | undefined })
 }
 
@@ -74,6 +81,7 @@ export function decodeSchedule(row: Row): Schedule {
       nextMs: stored.next,
       lastMs: stored.last,
       retryAtMs: stored.retry,
+      refused: stored.why,
     }),
   }
 }

@@ -1,4 +1,4 @@
-import { endsUnacknowledged, hasFree } from './flags.ts'
+import { endsUnacknowledged, hasFree, letsExpireAgain } from './flags.ts'
 import { countOf, intersect, normalised, subtract } from './ranges.ts'
 import {
   freeIn,
@@ -10,7 +10,7 @@ import {
   type Stretch,
 } from './record.ts'
 import { isReminded } from './reminder.ts'
-import { isRetry } from './retry.ts'
+import { isRetry, isWorkedOn } from './retry.ts'
 import { countIn } from './views.ts'
 
 /** What a write did to a queue that others may want to know. */
@@ -51,7 +51,7 @@ export function transitionsOf(before: QueueRecord | undefined, after: QueueRecor
 function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): boolean {
   if (!hasFree(after)) return false
   if (before === undefined || before.dry || !hasFree(before)) return true
-  return freesTheRest(before, after) || isReminded(before, after)
+  return freesTheRest(before, after) || letsExpireAgain(before, after) || isReminded(before, after)
 }
 
 /**
@@ -63,7 +63,7 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
 function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
   return [...before.locks].some(([lockId, lock]) => {
     if (isDone(lock)) return false
-    if (endsUnacknowledged(lockId, lock, before, after)) return true
+    if (endsUnacknowledged(lockId, lock, after, isWorkedOn(after))) return true
     return lock.stretches.some((stretch) => isFreeAgain(stretch, before, after))
   })
 }

@@ -14,9 +14,10 @@ export function replacement(
   TableName: string,
   before: Schedule | undefined,
   after: Schedule,
+  nowMs: number,
   item?: ScheduleItem,
 ): readonly RowWrite[] {
-  const own = { Put: { TableName, Item: encodeSchedule(after), ...asSeen(before) } }
+  const own = { Put: { TableName, Item: encodeSchedule(after, nowMs), ...asSeen(before) } }
   if (item === undefined) return [own]
   return [own, { Put: { TableName, Item: encodeScheduleItem(after.queue, after.name, item) } }]
 }

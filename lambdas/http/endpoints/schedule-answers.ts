@@ -8,6 +8,11 @@ const etagOf = ({ tag }: Schedule): string => `"${tag}"`
 
 const secondsIf = (ms: number | undefined): unknown => (ms === undefined ? undefined : seconds(ms))
 
+function waitingFor({ retryAtMs, refused }: Schedule): 'queue_full' | 'refused' | undefined {
+  if (retryAtMs === undefined) return undefined
+  return refused === undefined ? 'queue_full' : 'refused'
+}
+
 export const scheduleBody = (schedule: Schedule) => {
   const { timing, paused, nextMs } = schedule
   return present({
@@ -22,7 +27,8 @@ export const scheduleBody = (schedule: Schedule) => {
     paused,
     next_at: paused ? undefined : secondsIf(nextMs),
     last_at: secondsIf(schedule.lastMs),
-    waiting: schedule.retryAtMs === undefined ? undefined : 'queue_full',
+    waiting: waitingFor(schedule),
+    refused: schedule.refused,
     etag: etagOf(schedule),
   })
 }

@@ -21,8 +21,12 @@ const scheduleEntries = {
   ),
   last_at: v.optional(time('When the occurrence was due that was pushed last.')),
   waiting: v.optional(
-    described(v.literal('queue_full'), 'The queue had no room: the occurrence waits for it.'),
+    described(
+      v.picklist(['queue_full', 'refused']),
+      'The queue had no room for the occurrence that is due, or refused it: it waits.',
+    ),
   ),
+  refused: v.optional(described(v.string(), 'Why the queue refused it.')),
   etag: described(v.string(), 'For `If-Match`, as the header `ETag`.'),
 }
 

@@ -38,16 +38,30 @@ describe('An item’s entry', () => {
     const ms = fc.option(fc.nat(2 ** 42), { nil: undefined })
     const id = fc.option(fc.stringMatching(/^[A-Za-z0-9_~-]{1,60}$/), { nil: undefined })
     fc.assert(
-      fc.property(texts, times, tags, ms, ms, id, (text, pushedAtMs, tag, due, expires, id) => {
-        const told = present({ dueMs: due, expiresAtMs: expires, scheduledId: id })
-        const entry = encodeItem({ text, pushedAtMs, ...told }, tag)
-        expect(decodeItem(entry)).toEqual({ text, pushedAtMs, ...told })
-        expect(isTimed(entry)).toBe(Object.keys(told).length > 0)
-        expect([pushedAtMsOf(entry), tagOf(entry), spanOf(entry)]).toEqual([pushedAtMs, tag, 1])
-        const moved = { reason: 'rotten' }
-        const dead = encodeItem({ text, pushedAtMs, ...told, moved }, tag)
-        expect(decodeItem(dead)).toEqual({ text, pushedAtMs, moved })
-      }),
+      fc.property(
+        texts,
+        times,
+        tags,
+        ms,
+        ms,
+        ms,
+        id,
+        (text, pushedAtMs, tag, due, expires, back, id) => {
+          const told = present({
+            dueMs: due,
+            expiresAtMs: expires,
+            redrivenMs: back,
+            scheduledId: id,
+          })
+          const entry = encodeItem({ text, pushedAtMs, ...told }, tag)
+          expect(decodeItem(entry)).toEqual({ text, pushedAtMs, ...told })
+          expect(isTimed(entry)).toBe(Object.keys(told).length > 0)
+          expect([pushedAtMsOf(entry), tagOf(entry), spanOf(entry)]).toEqual([pushedAtMs, tag, 1])
+          const moved = { reason: 'rotten' }
+          const dead = encodeItem({ text, pushedAtMs, ...told, moved }, tag)
+          expect(decodeItem(dead)).toEqual({ text, pushedAtMs, moved })
+        },
+      ),
     )
   })
 

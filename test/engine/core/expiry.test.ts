@@ -28,6 +28,13 @@ describe('An item expires', () => {
     ['at its own time', { ...pushed, expiresAtMs: 1_005_000 }, undefined, 1_005_000],
     ['its queue’s time after its push', pushed, 60, 1_060_000],
     ['its queue’s time after it was due', { ...pushed, dueMs: 2_000_000 }, 60, 2_060_000],
+    [
+      'its queue’s time after its push, where it was due before',
+      { ...pushed, dueMs: 1 },
+      60,
+      1_060_000,
+    ],
+    ['its queue’s time after its redrive', { ...pushed, redrivenMs: 2_000_000 }, 60, 2_060_000],
     ['its queue’s time after its death', { ...pushed, moved: deathAt(3_000_000) }, 60, 3_060_000],
     [
       'after its push, where its death has no time',

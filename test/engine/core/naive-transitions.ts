@@ -73,7 +73,8 @@ function itemsBack(before: QueueRecord, after: QueueRecord): number {
 
 /** Locks that were in somebody's way, and whose holders did not say that the work is done. */
 function locksGivenUp(before: QueueRecord, after: QueueRecord): number {
-  const waiting = [...after.locks].filter(([id]) => isRetryLock(id) && !before.locks.has(id))
+  const isHeld = [...after.locks].some(([id, lock]) => !isRetryLock(id) && lock.expiresAtMs !== 0)
+  const waiting = [...after.locks].filter(([id]) => (isHeld ? isRetryLock(id) : id[0] === '~'))
   const waitsFrom = (stretches: readonly Stretch[]): boolean =>
     waiting
       .flatMap(([, lock]) => lock.stretches)

@@ -10,6 +10,7 @@ import {
   withLane,
 } from '../../../lambdas/engine/core/record.ts'
 import { announced, remind } from '../../../lambdas/engine/core/reminder.ts'
+import { againAfter } from '../../../lambdas/engine/core/retry.ts'
 import { bury, settle } from '../../../lambdas/engine/core/settling.ts'
 import { type Transition, transitionsOf } from '../../../lambdas/engine/core/transitions.ts'
 import { aLane, aLock, anyRecord, aRecord, at, later, nowMs, range, tailOf } from './a-record.ts'
@@ -135,10 +136,14 @@ const cases: readonly [string, QueueRecord | undefined, QueueRecord, readonly Tr
   [
     'Items released for later are not there yet, nor is what they keep back.',
     locked(4, ['one', aLock(later(9), at(0, 0, 2))]),
-    endLock(locked(4, ['one', aLock(later(9), at(0, 0, 2))]), 'one', 'released', nowMs, '', {
-      lockId: '~0123456789',
-      dueMs: later(99),
-    }),
+    endLock(
+      locked(4, ['one', aLock(later(9), at(0, 0, 2))]),
+      'one',
+      'released',
+      nowMs,
+      '',
+      againAfter('~0123456789', 99, nowMs),
+    ),
     [],
   ],
   [
@@ -332,7 +337,7 @@ const anyWrite: fc.Arbitrary<(record: QueueRecord) => QueueRecord> = fc.oneof(
     }),
   fc.tuple(fc.nat(5), fc.boolean()).map(([index, overtake]) => (record: QueueRecord) => {
     const lockId = [...record.locks.keys()][index % Math.max(1, record.locks.size)] ?? ''
-    const again = { lockId: `${overtake ? '!' : '~'}0123456${record.locks.size}`, dueMs: later(9) }
+    const again = againAfter(`${overtake ? '!' : '~'}0123456${record.locks.size}`, 9, nowMs)
     return endLock(record, lockId, 'released', nowMs, '', again)
   }),
   fc.constant((record: QueueRecord) => {

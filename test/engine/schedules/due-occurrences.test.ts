@@ -59,7 +59,8 @@ describe('What of a schedule is due', () => {
   })
 
   it('is one for all that was missed, with one: the last of them.', () => {
-    expect(dueAt(30, { missed: 'one' })).toEqual({ dues: [26, 27, 28, 29, 30], next: 31 })
+    expect(dueAt(30, { missed: 'one' })).toEqual({ dues: [30], next: 31 })
+    expect(dueAt(30, { missed: 'one', endsAtMs: 20 * MINUTE_MS })).toMatchObject({ dues: [20] })
   })
 
   it('is all that was missed, with all, in parts where that is too much for one push.', () => {
@@ -79,6 +80,12 @@ describe('What of a schedule is due', () => {
   it('keeps an occurrence that waited for room, even with skip, and skips those behind it.', () => {
     const waiting = { missed: 'skip', retryAtMs: 29 * MINUTE_MS } as const
     expect(dueAt(30, waiting)).toEqual({ dues: [10, 27, 28, 29, 30], next: 31 })
+    expect(dueAt(30, { ...waiting, missed: 'one' })).toEqual({ dues: [10, 30], next: 31 })
+    expect(dueAt(12, { ...waiting, retryAtMs: 0 })).toEqual({ dues: [10, 11, 12], next: 13 })
+    expect(dueAt(5_000, { ...waiting, missed: 'all' })).toMatchObject({ next: 5_001 })
+    expect(dueAt(5_000, { ...waiting, missed: 'all' }, 2)).toMatchObject({
+      dues: [10, 5_000 - GRACE - MISSED_ALL_MAX],
+    })
   })
 
   it('ends with the last occurrence before the end.', () => {

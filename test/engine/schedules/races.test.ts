@@ -142,9 +142,10 @@ describe('A change of a schedule whose answer is lost', () => {
       ...('before' in fault && { before: once(fault.before) }),
       ...('after' in fault && { after: once(fault.after) }),
     })
-    left = 1
     const put = await queues.putSchedule(QUEUE, NAME, { everySeconds: 60, text: '1' })
-    expect(await queues.schedule(QUEUE, NAME)).toEqual(put)
+    left = 1
+    const again = await queues.putSchedule(QUEUE, NAME, { everySeconds: 60, text: '2' })
+    expect(await queues.schedule(QUEUE, NAME)).toEqual({ ...put, ...again, text: '2' })
     left = 1
     const paused = await queues.pauseSchedule(QUEUE, NAME)
     expect(paused).toMatchObject({ paused: true })
@@ -171,6 +172,23 @@ describe('A change of a schedule whose answer is lost', () => {
       code: 'STORE_UNAVAILABLE',
       outcome: 'unknown',
     })
+  })
+
+  it('is not known if it made the schedule and somebody else has deleted it since, and is not made again.', async () => {
+    const { stage } = onSimulated()
+    const other = stage.engine()
+    let left = 1
+    const queues = stage.engine({
+      async after({ name }) {
+        if (name !== 'TransactWriteCommand' || left === 0) return
+        left -= 1
+        expect(await other.deleteSchedule(QUEUE, NAME)).toBe(true)
+        throw timedOut()
+      },
+    })
+    const put = queues.putSchedule(QUEUE, NAME, { everySeconds: 60, text: '1' })
+    await expect(put).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+    expect(await other.schedules(QUEUE)).toEqual([])
   })
 
   it('is tried again if the sweeper has moved the schedule meanwhile.', async () => {
@@ -204,14 +222,18 @@ it('An occurrence of a schedule that was deleted and made again meanwhile is not
   expect(await queues.schedule(QUEUE, NAME)).toEqual(again)
 })
 
-it('A schedule whose item somebody has deleted is reported, until it is put again.', async () => {
+it('A schedule whose item somebody has deleted says so, until it is put again.', async () => {
   const { stage, queues } = await due()
   const Key = { pk: `schedule-items#${QUEUE}`, sk: NAME }
   await stage.store.dynamodb.send(
     new DeleteCommand({ TableName: stage.store.tableName, Key }) as never,
   )
-  const { failed } = await stage.engine().returnExpiredLocks()
-  expect(failed).toMatchObject([{ error: { message: expect.stringContaining('put it again') } }])
+  expect(await stage.engine().returnExpiredLocks()).toMatchObject({
+    occurrencesPushed: 0,
+    lagMs: 0,
+  })
+  const refused = expect.stringContaining('put it again')
+  expect(await queues.schedules(QUEUE)).toMatchObject([{ refused }])
   await queues.putSchedule(QUEUE, NAME, { everySeconds: 3_600, text: '"again"' })
   expect(await stage.engine().returnExpiredLocks()).toMatchObject({ occurrencesPushed: 1 })
 })

@@ -80,7 +80,7 @@ describe('A fenced write', () => {
 
   it('that takes an item out ahead of the frontier fails if a claim has come past it.', () => {
     const record = around([])
-    const built = updateOf(record, takeOut(record, [at(0, 5, 7)]))
+    const built = updateOf(record, takeOut(record, [at(0, 5, 7)], nowMs))
     const [before, past] = [storedOf(record), storedOf(record)]
     Object.assign(before.L[0] as object, { f: 5 })
     expect(applied(before, built).L[0]).toMatchObject({ f: 5, k: [5, 7] })

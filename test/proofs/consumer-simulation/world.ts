@@ -198,7 +198,9 @@ export class World {
     const kinds = announcementsOf(change).map(({ kind }) => kind)
     if (!kinds.includes('items-available')) return
     const isReminder = before !== undefined && isReminded(before, after)
-    if (isReminder) this.reminders += 1
+    // Behind a retry that keeps the others back a reminder is for nothing: its end is the event.
+    const isBlocked = [...after.locks.keys()].some((id) => isRetry(id) && !isOvertaken(id))
+    if (isReminder && !isBlocked) this.reminders += 1
     this.note(isReminder ? 'Items Available, again' : 'Items Available')
     if (this.#random.chance(this.#odds.dropped)) this.note('the event is dropped')
     else this.#event({ failures: 0 })

@@ -3,6 +3,9 @@ import { type Mutant, mutant, simulation, test } from './mutant.ts'
 const expiryTest = 'test/engine/expiry.test.ts'
 const core = 'engine/core/expiry.ts'
 const passOver = 'engine/operations/popping/pass-over.ts'
+const timesOfRedriven = 'engine/operations/moving/times-of-redriven.ts'
+const moveDead = 'engine/operations/moving/move-dead.ts'
+const pieces = 'test/engine/dead-in-pieces.test.ts'
 const forRoom = 'engine/operations/pushing/expire-for-room.ts'
 
 /** Items that expire: never handed out after that, never lost before. */
@@ -43,8 +46,38 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('room-made-behind-what-lives', '§6.3 a pop never passes over a visible item',
     [forRoom, 'wanted: 0, passable', 'wanted: 100, passable'], test(expiryTest, 'lies behind an item')),
   mutant('redriven-is-over-at-once', '0040 a redriven item is as new',
-    ['engine/operations/moving/redrive.ts', 'isOfUse ? { dueMs: engine.clock.nowMs() } : {}', '{}'],
+    [timesOfRedriven, '? {} : { redrivenMs: engine.clock.nowMs() }', '? {} : {}'],
     test(expiryTest, 'as if pushed then')),
+  mutant('redriven-by-remembered-settings', '0040 a redriven item is as new, whoever has set the time',
+    [timesOfRedriven, 'const record = await readRecord(', 'const record = engine.memory.get(to) ?? await readRecord('],
+    test(expiryTest, 'has not seen')),
+  mutant('redriven-to-a-new-queue-is-over', '0040 a redriven item is as new, also by its prefix',
+    [timesOfRedriven, 'record?.configuration ?? (await firstConfiguration(engine, to))', 'record?.configuration ?? {}'],
+    test(expiryTest, 'expires by its prefix')),
+  mutant('moved-out-of-the-dead-is-over', '0040 a move out of the dead letters is as a redrive',
+    ['engine/core/moving.ts', '...(moved && redriven)', ''], test(expiryTest, 'a move by id is')),
+  mutant('everything-redriven-is-marked', '§11 who does not use it does not pay',
+    [timesOfRedriven, 'itemTtlSeconds === undefined ? {}', 'itemTtlSeconds === 0 ? {}'],
+    test(expiryTest, 'leaves no mark')),
+  mutant('locks-keep-the-expired-from-dying', '0040 only the dead count against their bound',
+    [core, 'EXPIRED_DEAD_MAX - deadIn(record)', 'EXPIRED_DEAD_MAX - (2_000 - roomIn(record))'],
+    test(expiryTest, 'beside 1,500')),
+  mutant('more-in-flight-than-may-be', '§8 a record stays below its bound',
+    [core, 'if (passed + entries.length === together) return sorted(true)', ''], test(expiryTest, 'than may be in flight')),
+  mutant('sleeps-beside-expired-items', '0040 the move that lets pops go on is an event',
+    ['engine/core/flags.ts', '|| letsExpireAgain(before, after)', ''], test(expiryTest, 'room for the dead')),
+  mutant('announces-no-way-past-the-dead', '0040 the move that lets pops go on is an event',
+    ['engine/core/transitions.ts', 'letsExpireAgain(before, after) ||', ''], test(expiryTest, 'room for the dead')),
+  mutant('dead-one-stretch-a-transaction', '0040 housekeeping comes to an end',
+    [moveDead, 'take([first, ...(end < 0 ? others : others.slice(0, end))]', 'take([first]'],
+    test(pieces, 'go together')),
+  mutant('dead-with-the-first-reason', '0040 each dead item keeps its reason',
+    [moveDead, 'from <= sequence && sequence < to', 'from <= sequence || sequence < to'], test(pieces, 'own reasons')),
+  mutant('dead-in-rows-wait-for-s3', '0040 what is out of reach keeps nobody else',
+    [[moveDead, 'isInS3(lane, range) !== place', 'range === undefined'],
+      [moveDead, 'read(picks.slice(0, 1))', 'read(picks)']], test(pieces, 'move out of rows')),
+  mutant('dead-wait-for-the-next-object', '0040 what is out of reach keeps nobody else',
+    [moveDead, 'read(picks.slice(0, 1))', 'read(picks)'], test(pieces, 'out of one object')),
   mutant('queue-time-without-the-mark', 'formats: an engine that does not know leaves it alone',
     ['engine/core/record.ts', 'timed: record.timed || configuration.itemTtlSeconds !== undefined,', ''],
     test(expiryTest, 'marks its record')),

@@ -51,7 +51,7 @@ export function wrongWith(account: Account, dues: readonly number[]): string[] {
     lastMs = dueMs
   }
   for (const dueMs of dues) {
-    if (pushed.has(dueMs) || mayBeMissing(account, dueMs, occurrences)) continue
+    if (pushed.has(dueMs) || mayBeMissing(account, dueMs, dues, occurrences)) continue
     wrong(`missed ${iso(dueMs)}`)
   }
   const byHand = found.length - occurrences.length
@@ -65,6 +65,7 @@ export function wrongWith(account: Account, dues: readonly number[]): string[] {
 function mayBeMissing(
   { input, deletedMs, paused }: Account,
   dueMs: number,
+  dues: readonly number[],
   occurrences: readonly (Found & { readonly dueMs: number })[],
 ): boolean {
   const isPaused = paused.some(
@@ -72,15 +73,21 @@ function mayBeMissing(
   )
   // Resumed, it begins with what comes next.
   if (input.missed === 'skip' && isPaused) return true
-  const next = occurrences.find((occurrence) => occurrence.dueMs > dueMs)
+  const at = occurrences.findIndex((occurrence) => occurrence.dueMs > dueMs)
+  const next = occurrences[at]
   // What had not been pushed by then never is.
   if (next === undefined && deletedMs !== undefined) return true
   if (input.missed === 'all') return false
+  // Resumed, it begins with the last that was due.
+  if (input.missed === 'one' && isPaused) return next !== undefined
   // With `skip` the rest may be missing up to the end; with `one` the last is pushed for it.
   if (next === undefined) return input.missed === 'skip'
   const missedBeforeMs = next.pushedAtMs - MISSED_AFTER_MS
-  const isOld = dueMs < missedBeforeMs
-  return input.missed === 'skip' ? isOld : isOld && next.dueMs < missedBeforeMs
+  if (input.missed === 'skip') return dueMs < missedBeforeMs
+  // The first of those that were left out was too old, so the last was pushed for all.
+  const lastMs = occurrences[at - 1]?.dueMs ?? Number.NEGATIVE_INFINITY
+  const firstMs = dues.find((one) => one > lastMs) ?? dueMs
+  return firstMs < missedBeforeMs
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString().slice(11, 19)

@@ -21,7 +21,7 @@ const leastOf5000: Readonly<Record<string, number>> = {
   'path died of deliveries': 5_000,
   'path expired, died by pop': 15_000,
   'path expired, discarded by pop': 35_000,
-  'path expired, discarded by push': 400,
+  'path expired, discarded by push': 250,
   'path extension': 1_000,
   'path fold': 180_000,
   'path heard late of a lost answer': 900,

@@ -2,7 +2,7 @@ import { deadLetterQueueOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { decodeItem, encodeItem } from '../../core/entry.ts'
 import { PUSH_BYTES_MAX } from '../../core/limits.ts'
-import { take } from '../../core/ranges.ts'
+import { numbersOf, type Ranges, take } from '../../core/ranges.ts'
 import {
   type Dead,
   deliveriesOf,
@@ -11,6 +11,7 @@ import {
   stretchesOf,
 } from '../../core/record.ts'
 import { settle } from '../../core/settling.ts'
+import { isInS3 } from '../../core/stored-in.ts'
 import { changeOf, type Engine } from '../attempts/engine.ts'
 import { move } from './move.ts'
 import { type LanesMoved, moveLanes } from './move-lanes.ts'
@@ -52,31 +53,55 @@ export function buryDead(
       const from = Math.floor(start * all.length)
       for (const priority of [...first, ...all.slice(from), ...all.slice(0, from)]) {
         const lane = record.lanes.get(priority)
-        const dead = lane?.dead[0]
-        if (lane === undefined || dead === undefined) continue
-        if (isStuck(priority, lane, take([dead], ITEMS_PER_MOVE))) continue
-        return { priority, run: () => moveDead(engine, record, priority, dead) }
+        if (lane === undefined || lane.dead.length === 0) continue
+        const picks = firstDead(lane)
+        if (isStuck(priority, lane, picks)) continue
+        return { priority, run: () => moveDead(engine, record, lane, picks) }
       }
       return undefined
     },
   })
 }
 
-async function moveDead(engine: Engine, record: QueueRecord, priority: number, dead: Dead) {
-  const { queue } = record
-  const stretches = stretchesOf(priority, take([dead], ITEMS_PER_MOVE))
-  const read = await engine.items.read(record, stretches, PUSH_BYTES_MAX)
-  if (read.kind === 'missing') return undefined
+/** Several stretches go together, but not those in S3 with others: these must not wait until S3 can be reached. */
+function firstDead(lane: Lane): Ranges {
+  const [first, ...others] = lane.dead as readonly [Dead, ...Dead[]]
+  const place = isInS3(lane, first)
+  const end = others.findIndex((range) => isInS3(lane, range) !== place)
+  return take([first, ...(end < 0 ? others : others.slice(0, end))], ITEMS_PER_MOVE)
+}
+
+async function moveDead(engine: Engine, record: QueueRecord, lane: Lane, picks: Ranges) {
+  const { priority } = lane
+  const to = deadLetterQueueOf(record.queue)
+  const read = await readDead(engine, record, priority, picks)
+  if (read?.kind !== 'read') return undefined
   const moved = read.entries.length
-  const draft = settle(record, stretchesOf(priority, take([dead], moved)))
+  const draft = settle(record, stretchesOf(priority, take(picks, moved)))
   const nowMs = engine.clock.nowMs()
-  const change = changeOf(engine, record, draft, { nowMs })
-  const lane = record.lanes.get(priority) as Lane
+  const numbers = [...numbersOf(picks)]
   const entries = read.entries.map((entry, index) => {
-    const death = { atMs: nowMs, deliveries: deliveriesOf(lane, dead.from + index) }
-    const item = { ...decodeItem(entry), moved: { reason: dead.reason, death } }
+    const sequence = numbers[index] as number
+    const death = { atMs: nowMs, deliveries: deliveriesOf(lane, sequence) }
+    const item = { ...decodeItem(entry), moved: { reason: reasonOf(lane, sequence), death } }
     return encodeItem(item, randomText(engine.random, 4))
   })
-  const committed = await move(engine, change, deadLetterQueueOf(queue), priority, entries)
+  const change = changeOf(engine, record, draft, { nowMs })
+  const committed = await move(engine, change, to, priority, entries)
   return committed.kind === 'committed' ? { moved, record: committed.record } : undefined
 }
+
+/** What is lost, or out of reach, must not keep the stretch before it. */
+async function readDead(engine: Engine, record: QueueRecord, priority: number, picks: Ranges) {
+  const read = (ranges: Ranges) =>
+    engine.items.read(record, stretchesOf(priority, ranges), PUSH_BYTES_MAX)
+  const isAlone = picks.length === 1
+  const all = await read(picks).catch((error: unknown) => {
+    if (isAlone) throw error
+    return undefined
+  })
+  return all?.kind === 'read' || isAlone ? all : read(picks.slice(0, 1))
+}
+
+const reasonOf = ({ dead }: Lane, sequence: number): string =>
+  (dead.find(({ from, to }) => from <= sequence && sequence < to) as Dead).reason

@@ -1,3 +1,4 @@
+import { isDeadLetterQueue } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { present } from '../../../foundation/shared/present.ts'
 import { type Append, appendOf, type Placed, tailBytesAllowed } from '../../core/append.ts'
@@ -17,6 +18,7 @@ import { ensureLane } from '../lanes/lanes.ts'
 import { seal, sealAfter } from '../lanes/seal.ts'
 import { findMoved } from './find-moved.ts'
 import { cannotMove, moveLanesBeside } from './move.ts'
+import { timesOfRedriven } from './times-of-redriven.ts'
 
 /** Items that go together in one write. */
 type Moving = {
@@ -55,28 +57,29 @@ export async function moveWaiting(
   const results = await eachById<MoveResult>(engine, queue, ids, (taking) => {
     const { record, view, taken } = taking
     const { nowMs } = view
-    const isThere = (item: NamedItem): boolean => to === queue && item.priority === priority
+    const isThere = (item: NamedItem): boolean =>
+      to === queue && item.priority === (priority ?? item.priority)
     const [staying, leaving] = [
       taking.waiting.filter(isThere),
       taking.waiting.filter((item) => !isThere(item)),
     ]
     taking.known(resultsOf(staying.map(({ id }) => [id, id])))
     if (leaving.length === 0) return answer(undefined)
-    const chosen = forOneWriteOf(leaving)
+    const chosen = forOneWriteOf(record, leaving)
     return {
       kind: 'read',
       stretches: stretchesOfNamed(chosen),
       bytesMax: PUSH_BYTES_MAX,
       next(read) {
         const items = chosen.slice(0, read.length)
-        const draft = takeOut(record, stretchesOfNamed(items))
+        const draft = takeOut(record, stretchesOfNamed(items), nowMs)
         const gaps = gapsOf(engine, record, draft, nowMs)
         if ('instead' in gaps) return gaps.instead
         const setsDry = engine.events && view.losses === 0
         const options = { nowMs, guards: gaps.guards, setsDry }
-        const lanes = lanesOf(engine, record, items, read, { to, priority, nowMs })
-        const moving = { record, draft, options, to, priority, lanes }
         return act(async () => {
+          const lanes = await lanesOf(engine, record, items, read, { to, priority, nowMs })
+          const moving = { record, draft, options, to, priority, lanes }
           const moved = await (to === queue ? moveWithin : moveAcross)(engine, moving)
           if (moved.kind === 'lost') return lost(moved.current)
           if (moved.kind === 'blocked') return again(await readRecord(engine, queue))
@@ -97,17 +100,19 @@ const resultsOf = (ids: readonly (readonly [string, string | undefined])[]) =>
   )
 
 /** What the items become at the other place, by lane. */
-function lanesOf(
+async function lanesOf(
   engine: Engine,
   record: QueueRecord,
   items: readonly NamedItem[],
   read: readonly string[],
   { to, priority, nowMs }: { to: string; priority: number | undefined; nowMs: number },
-): Map<number, string[]> {
+): Promise<Map<number, string[]>> {
+  const comesBack = isDeadLetterQueue(record.queue) && !isDeadLetterQueue(to)
+  const redriven = comesBack ? await timesOfRedriven(engine, to) : {}
   const lanes = new Map<number, string[]>()
   for (const [index, item] of items.entries()) {
     const tag = randomText(engine.random, 4)
-    const entry = entryFor(to, record, item, read[index] as string, { nowMs, tag })
+    const entry = entryFor(to, record, item, read[index] as string, { nowMs, tag, redriven })
     const lane = priority ?? item.priority
     const entries = lanes.get(lane)
     if (entries === undefined) lanes.set(lane, [entry])

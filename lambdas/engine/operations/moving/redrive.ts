@@ -2,12 +2,18 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, isDeadLetterQueue, originOf } from '../../../foundation/queue-id.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { checkLimit } from '../../core/check-limit.ts'
-import { decodeItem, encodeItem, type Item, type ItemTimes } from '../../core/entry.ts'
+import { decodeItem, encodeItem, type Item } from '../../core/entry.ts'
 import { IN_FLIGHT_MAX, ITEMS_PER_REDRIVE_MAX, PUSH_BYTES_MAX } from '../../core/limits.ts'
-import { type NamedItem, namedItems, numbersNamed, takeOut } from '../../core/named.ts'
+import {
+  type NamedItem,
+  namedItems,
+  standingOfEach,
+  stretchesOfNamed,
+  takeOut,
+} from '../../core/named.ts'
+import { passFrontier } from '../../core/pop.ts'
 import {
   countOf,
-  intersect,
   none,
   normalised,
   numbersOf,
@@ -19,16 +25,21 @@ import {
 import {
   freeIn,
   inFlightOf,
+  type Lane,
   lanesInOrder,
   type QueueRecord,
+  type Stretch,
+  stretchesIn,
   stretchesOf,
   unsettledIn,
 } from '../../core/record.ts'
+import { settle } from '../../core/settling.ts'
 import type { RedriveRequest } from '../../verbs.ts'
-import { changedAllTheSame, changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
 import { move } from './move.ts'
 import { type LanesMoved, moveLanes } from './move-lanes.ts'
+import { timesOfRedriven } from './times-of-redriven.ts'
 
 const ITEMS_PER_MOVE = 100
 const LOSSES_MAX = 24
@@ -73,35 +84,55 @@ function moveBack(
 ): Promise<LanesMoved> {
   // Items that stay, by lane, so that each is read once.
   const staying = new Map<number, Ranges>()
+  const isNamed = named !== undefined
   return moveLanes(engine, queue, {
     to: originOf(queue),
     movesMax: MOVES_MAX,
     lossesMax: LOSSES_MAX,
     next(record, isStuck, moved) {
+      const nowMs = engine.clock.nowMs()
       if (moved >= limit || inFlightOf(record) > IN_FLIGHT_MAX - ITEMS_PER_MOVE) return undefined
       for (const [priority, lane] of lanesInOrder(record)) {
         const stays = staying.get(priority) ?? none
-        const wanted = named
-          ? intersect(freeIn(record, lane), numbersNamed(lane, named))
-          : freeIn(record, lane)
+        const wanted = named ? waitingIn(record, lane, named, nowMs) : freeIn(record, lane)
         const free = subtract(wanted, stays)
         if (free.length === 0 || countOf(stays) >= STAYING_MAX) continue
         const picks = take(free, Math.min(ITEMS_PER_MOVE, limit - moved))
         if (isStuck(priority, lane, picks)) continue
-        return { priority, run: () => moveSome(engine, record, priority, picks, staying) }
+        return {
+          priority,
+          run: () => moveSome(engine, record, { priority, picks, staying, isNamed }),
+        }
       }
       return undefined
     },
   })
 }
 
+/** Those that are free, or wait for their retry. */
+const waitingIn = (
+  record: QueueRecord,
+  { epoch, priority }: Lane,
+  named: readonly NamedItem[],
+  nowMs: number,
+): Ranges => {
+  const ofLane = named.filter((item) => item.priority === priority && item.epoch === epoch)
+  return stretchesIn(stretchesOfNamed(standingOfEach(record, ofLane, nowMs).waiting), priority)
+}
+
+type Some = {
+  readonly priority: number
+  readonly picks: Ranges
+  readonly staying: Map<number, Ranges>
+  /** By their ids: what lies before them is not passed over. */
+  readonly isNamed: boolean
+}
+
 /** Those of the picks that came from there; the others are noted as staying. */
 async function moveSome(
   engine: Engine,
   record: QueueRecord,
-  priority: number,
-  picks: Ranges,
-  staying: Map<number, Ranges>,
+  { priority, picks, staying, isNamed }: Some,
 ) {
   const read = await engine.items.read(record, stretchesOf(priority, picks), PUSH_BYTES_MAX)
   if (read.kind === 'missing') return undefined
@@ -120,27 +151,24 @@ async function moveSome(
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))
   if (items.length === 0) return { moved: 0, record }
-  const times = await timesIn(engine, originOf(record.queue))
+  const times = await timesOfRedriven(engine, originOf(record.queue))
   const entries = items.map((item) =>
     encodeItem({ ...item, ...times }, randomText(engine.random, 4)),
   )
-  const draft = takeOut(record, stretchesOf(priority, normalised(moving)))
-  const change = changeOf(engine, record, draft, { nowMs: engine.clock.nowMs() })
+  const stretches = stretchesOf(priority, normalised(moving))
+  const nowMs = engine.clock.nowMs()
+  const draft = isNamed ? takeOut(record, stretches, nowMs) : takeFirst(record, stretches)
+  const change = changeOf(engine, record, draft, { nowMs })
   const committed = await move(engine, change, originOf(record.queue), priority, entries)
   return committed.kind === 'committed'
     ? { moved: entries.length, record: committed.record }
     : undefined
 }
 
-/**
- * Where items expire some time after they were pushed, these come back as if pushed now: by their old time they
- * would be over at once.
- */
-async function timesIn(engine: Engine, to: string): Promise<ItemTimes> {
-  // The move looks at it as well, and then remembers it.
-  const record = engine.memory.get(to) ?? (await readRecord(engine, to))
-  const isOfUse = record?.configuration.itemTtlSeconds !== undefined
-  return isOfUse ? { dueMs: engine.clock.nowMs() } : {}
+/** Takes what comes first but for items that stay: claims that have not seen this must fail. */
+function takeFirst(record: QueueRecord, stretches: readonly Stretch[]): QueueRecord {
+  const settled = settle(passFrontier(record, stretches), stretches)
+  return { ...settled, returns: settled.returns + 1 }
 }
 
 function itemsLeftIn(record: QueueRecord | undefined): number {

@@ -6,6 +6,7 @@ import {
   passableIn,
   passOver,
   sortOut,
+  togetherIn,
   weightOf,
   without,
 } from '../../core/expiry.ts'
@@ -65,7 +66,7 @@ function goOn(
 ): Decision<PopOutcome> {
   const { plan, command, view } = popping
   const read = { stretches, entries }
-  const found = sortOut(plan.draft, before, read, view.nowMs, boundsOf(plan))
+  const found = sortOut(plan.draft, before, read, view.nowMs, boundsOf(popping))
   if (found.over.length === 0) return takeThose(popping, found)
   if (found.isFull || looks === LOOKS_PER_PASS) return passAndTake(popping, found)
   const all = choose(plan.draft, found.looked + LOOK_FURTHER_ITEMS, command.oneLane ?? false)
@@ -79,9 +80,10 @@ function goOn(
   }
 }
 
-const boundsOf = ({ draft, picks }: PopTake): Bounds => ({
+const boundsOf = ({ plan: { draft, picks }, command }: Popping): Bounds => ({
   wanted: itemsIn(picks),
   passable: passableIn(draft),
+  together: command.lock && togetherIn(draft),
   bytesMax: ANSWER_BYTES_MAX,
   bytesOf: answerBytes,
 })

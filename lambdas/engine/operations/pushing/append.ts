@@ -12,7 +12,6 @@ import {
 } from '../../core/append.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_PER_APPEND } from '../../core/limits.ts'
-import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate, wideAppendUpdate } from '../../store/append-update.ts'
 import { timersOf } from '../../store/scheduled-updates.ts'
@@ -35,7 +34,6 @@ import {
   seen,
   tailLimits,
 } from '../attempts/engine.ts'
-import { foldForRoom } from '../attempts/fold.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { makeRecord, makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
@@ -43,7 +41,7 @@ import { appendSealing, sealAfter } from '../lanes/seal.ts'
 import { findAppended } from '../later/find-scheduled.ts'
 import { sealLaterAfter } from '../later/seal-later.ts'
 import { buryDead } from '../moving/move-dead.ts'
-import { expireForRoom } from './expire-for-room.ts'
+import { makeRoom } from './make-room.ts'
 import { waitForRoom } from './wait-for-room.ts'
 
 /**
@@ -220,10 +218,11 @@ async function clearTheWay(
     return makeRecord(engine, queue, addition, (made) => placedIn(addition, made))
   }
   switch (obstacle.kind) {
-    case 'full':
-      if (doneLocks(record) > 0) return again(await foldForRoom(engine, record))
-      if (!(await expireForRoom(engine, record))) throw queueFull(record, addition.items)
-      return again(await readRecord(engine, queue))
+    case 'full': {
+      const now = await makeRoom(engine, record, addition.items)
+      if (now !== undefined && now.room < addition.items) throw queueFull(now, addition.items)
+      return again(now)
+    }
     case 'too-many-lanes':
       return again(await makeRoomForLanes(engine, record, buryDead))
     case 'tail-full':

@@ -10,14 +10,12 @@ import {
   TOKENS_MAX,
   TOKENS_PER_UPDATE,
 } from '../../core/limits.ts'
-import { doneLocks } from '../../core/locks.ts'
 import { checkDeliverAt, checkPush, dueSecondOf, mayBeLater } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../../store/once-update.ts'
 import type { PushItem, TransactItem } from '../../verbs.ts'
 import { busy, type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
-import { foldForRoom } from '../attempts/fold.ts'
 import { type LimitedCall, passLimit } from '../attempts/pass-limit.ts'
 import { prepare } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
@@ -25,7 +23,7 @@ import { queueFull } from '../lanes/queue-full.ts'
 import { sealQuietly } from '../lanes/seal.ts'
 import { prepareLater } from '../later/prepare-later.ts'
 import { sealLaterQuietly } from '../later/seal-later.ts'
-import { expireForRoom } from './expire-for-room.ts'
+import { makeRoom } from './make-room.ts'
 
 const TOKEN_CHARACTERS = 6
 /** 4,800 tokens, or as many races lost to others who forget some. */
@@ -71,12 +69,7 @@ export async function makeEntry(
   engine.memory.delete(queue)
   for (const priority of priorities) await ensureLane(engine, queue, priority)
   let record = await readRecord(engine, queue)
-  if (record !== undefined && record.room < items.length && doneLocks(record) > 0) {
-    record = await foldForRoom(engine, record)
-  }
-  if (record !== undefined && record.room < items.length && (await expireForRoom(engine, record))) {
-    record = await readRecord(engine, queue)
-  }
+  if (record !== undefined) record = await makeRoom(engine, record, items.length)
   if (record !== undefined) record = await forgetTokens(engine, record)
   // Forgotten since the lane was made: it was empty for long.
   if (record === undefined) throw busy(queue)

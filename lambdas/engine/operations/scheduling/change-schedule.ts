@@ -12,6 +12,7 @@ import {
   type ScheduleInput,
   type ScheduleItem,
 } from '../../core/schedule.ts'
+import type { Times } from '../../core/schedule-times.ts'
 import { deletion, type RowWrite, replacement } from '../../store/schedule-rows.ts'
 import { busy, type Engine, newMark, pause } from '../attempts/engine.ts'
 import {
@@ -54,9 +55,10 @@ export async function putSchedule(
       const item = await readScheduleItem(engine, before)
       if (item?.mark === before.itemMark && item.text === text) return { kind: 'as-it-is' }
     }
-    const isSameTimes = before !== undefined && isTimedAlike(definition, before)
-    const nextMs = isSameTimes ? before.nextMs : times.from(nowMs + 1)
-    if (nextMs === undefined && !isSameTimes) throw neverDue(input)
+    const goesOn = before !== undefined && isGoingOn(definition, before, times, nowMs)
+    // Another's clock, which may be ahead, has said that the last one was due.
+    const nextMs = goesOn ? before.nextMs : times.from(Math.max(nowMs, before?.lastMs ?? 0) + 1)
+    if (nextMs === undefined && !goesOn) throw neverDue(input)
     const put: Schedule = {
       ...definition,
       queue,
@@ -67,12 +69,25 @@ export async function putSchedule(
       paused: before?.paused ?? false,
       ...(nextMs !== undefined && { nextMs }),
       ...(before?.lastMs !== undefined && { lastMs: before.lastMs }),
-      ...(isSameTimes && before.retryAtMs !== undefined && { retryAtMs: before.retryAtMs }),
+      // What it waits for may have changed with it.
+      ...(goesOn && before.retryAtMs !== undefined && { retryAtMs: nowMs }),
     }
     return { kind: 'change', after: put, item: { mark: tag, text } }
   })
   return { ...(after as Schedule), text }
 }
+
+/** The times stay, or only later ones change: the occurrence that is due and not yet pushed is in both. */
+const isGoingOn = (
+  definition: Pick<Schedule, 'timing' | 'startsAtMs' | 'endsAtMs' | 'priority' | 'missed'>,
+  before: Schedule,
+  times: Times,
+  nowMs: number,
+): boolean =>
+  isTimedAlike(definition, before) ||
+  (before.nextMs !== undefined &&
+    before.nextMs <= nowMs &&
+    times.from(before.nextMs) === before.nextMs)
 
 /** Whether there was one. */
 export async function deleteSchedule(
@@ -100,18 +115,22 @@ export const pauseSchedule = (engine: Engine, queue: string, name: string): Prom
   )
 
 /**
- * It goes on. What was missed meanwhile goes by its rule; `skip` begins with the next occurrence from now on, and
- * drops one that waited, too.
+ * It goes on. What was missed meanwhile goes by its rule, however short the pause was: `skip` begins with the next
+ * occurrence from now on, and `one` with the last that was due, for all. An occurrence that waited counts as missed.
  */
 export const resumeSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
   changeThere(engine, queue, name, async (before) => {
     if (!before.paused) return undefined
-    const { retryAtMs: _, nextMs, ...rest } = before
-    const nowMs = engine.clock.nowMs()
-    const skips = before.missed === 'skip' && nextMs !== undefined && nextMs <= nowMs
-    const resumedMs = skips ? (await timesOf(before)).from(nowMs + 1) : nextMs
-    return { ...rest, paused: false, ...(resumedMs !== undefined && { nextMs: resumedMs }) }
+    const nextMs = await resumedAt(before, engine.clock.nowMs())
+    return { ...before, paused: false, nextMs, retryAtMs: undefined, refused: undefined }
   })
+
+async function resumedAt(before: Schedule, nowMs: number): Promise<number | undefined> {
+  const { nextMs, missed } = before
+  if (nextMs === undefined || nextMs > nowMs || missed === 'all') return nextMs
+  const times = await timesOf(before)
+  return missed === 'skip' ? times.from(nowMs + 1) : Math.max(nextMs, ...times.before(nowMs + 1, 1))
+}
 
 async function changeThere(
   engine: Engine,
@@ -184,13 +203,15 @@ function write(
   const TransactItems: readonly RowWrite[] =
     after === undefined
       ? deletion(table, queue, name, before)
-      : replacement(table, before, after, item)
+      : replacement(table, before, after, engine.clock.nowMs(), item)
   return engine.dynamo.transact({ TransactItems: [...TransactItems] as never })
 }
 
 /** What the row tells of a write whose answer was lost. */
 function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
   if (now?.tag === sent.after?.tag) return 'landed'
+  // It may have been made, and deleted since: made again, it would outlive that.
+  if (now === undefined) return 'unknown'
   if (now?.tag !== sent.before?.tag) return 'unknown'
   // The sweeper has moved it: our write would find another version.
   return now?.version === sent.before?.version ? 'open' : 'never'
@@ -203,7 +224,7 @@ const inDoubt = (queue: string, name: string, cause: unknown): QueueError =>
     { outcome: 'unknown', cause },
   )
 
-/** Two who make their schedules at the same moment may pass it by one. */
+/** Those who make schedules at the same moment may pass it together. */
 async function checkCount(engine: Engine, queue: string): Promise<void> {
   if ((await schedules(engine, queue)).length < SCHEDULES_MAX) return
   throw new QueueError(

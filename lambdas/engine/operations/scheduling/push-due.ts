@@ -1,3 +1,4 @@
+import { type ErrorCode, QueueError } from '../../../foundation/errors.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import { type Append, appendOf, obstacleTo } from '../../core/append.ts'
 import { type DueOccurrences, dueOccurrences, isDue } from '../../core/due-occurrences.ts'
@@ -8,18 +9,19 @@ import {
   INLINE_BYTES_MAX,
   OCCURRENCES_PER_PUSH,
   PUSH_BYTES_MAX,
+  REFUSED_RETRY_MS,
 } from '../../core/limits.ts'
-import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import type { Schedule } from '../../core/schedule.ts'
+import { checkAtOf, type Schedule } from '../../core/schedule.ts'
 import { decodeSchedule } from '../../core/stored-schedule.ts'
+import { patiently } from '../../core/timers.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { type RowWrite, replacement } from '../../store/schedule-rows.ts'
 import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
-import { foldForRoom } from '../attempts/fold.ts'
 import { byReference, discardBatches } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { sealQuietly } from '../lanes/seal.ts'
+import { makeRoom } from '../pushing/make-room.ts'
 import { readSchedule, readScheduleItem } from './read-schedule.ts'
 import { timesOf } from './times-of.ts'
 
@@ -30,6 +32,8 @@ export type DuePushed = {
   readonly pushed: number
   /** Something is left: its `checkAt` is still due. */
   readonly more: boolean
+  /** When somebody should come next; left out if more is left, or nothing ever comes. */
+  readonly nextAtMs?: number | undefined
 }
 
 /**
@@ -46,9 +50,14 @@ export async function pushDue(
   let schedule: Schedule | undefined = first
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const nowMs = engine.clock.nowMs()
-    if (schedule === undefined || !isDue(schedule, nowMs)) return { pushed, more: false }
+    if (schedule === undefined || !isDue(schedule, nowMs)) {
+      return { pushed, more: false, nextAtMs: schedule && checkAtOf(schedule) }
+    }
     if (nowMs >= deadlineMs) break
-    const step = await pushOnce(engine, schedule, nowMs)
+    const seen: Schedule = schedule
+    const step = await pushOnce(engine, seen, nowMs).catch((error: unknown) =>
+      putOff(engine, seen, nowMs, error),
+    )
     pushed += step.pushed
     schedule = step.schedule
     if (step.isLost) await pause(engine, round)
@@ -78,19 +87,41 @@ async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Prom
   const due = dueOccurrences(schedule, await timesOf(schedule), nowMs, occurrencesMax)
   if (due === undefined) return { pushed: 0, schedule }
   if (due.dues.length === 0) return write(engine, schedule, movedOn(schedule, due))
-  const record = await recordFor(engine, schedule, due.dues.length)
-  if (record.room <= 0) {
-    return write(engine, schedule, next(schedule, { retryAtMs: nowMs + FULL_RETRY_MS }))
-  }
-  const fits = withinRoom(due, record.room)
-  const entries = entriesOf(engine, item.text, fits.dues, nowMs)
-  const addition = await additionOf(engine, schedule, entries)
-  return write(engine, schedule, movedOn(schedule, fits), addition)
+  const { room } = await recordFor(engine, schedule, due.dues.length)
+  const dues = due.dues.slice(0, Math.max(0, room))
+  const after =
+    dues.length === due.dues.length
+      ? movedOn(schedule, due)
+      : // The rest waits for room.
+        {
+          ...movedOn(schedule, { dues, nextMs: due.dues[dues.length] }),
+          retryAtMs: patiently(nowMs + FULL_RETRY_MS),
+        }
+  if (dues.length === 0) return write(engine, schedule, after)
+  const entries = entriesOf(engine, item.text, dues, nowMs)
+  return write(engine, schedule, after, await additionOf(engine, schedule, entries))
 }
 
-/** The rest waits for room. */
-const withinRoom = ({ dues, nextMs }: DueOccurrences, room: number): DueOccurrences =>
-  room >= dues.length ? { dues, nextMs } : { dues: dues.slice(0, room), nextMs: dues[room] }
+/** These pass by themselves, or with a deployment: the next sweep tries again. */
+const passing: readonly ErrorCode[] = [
+  'FORMAT_UNKNOWN',
+  'BUSY',
+  'STORE_UNAVAILABLE',
+  'SEGMENT_UNAVAILABLE',
+]
+
+/**
+ * Refused for a reason that its owner must see to: the schedule says why, and waits. To the sweep it is done, or it
+ * would be tried each minute and raise an alarm for as long as its owner does nothing.
+ */
+function putOff(engine: Engine, schedule: Schedule, nowMs: number, error: unknown): Promise<Step> {
+  const isRefused =
+    error instanceof QueueError && error.outcome !== 'unknown' && !passing.includes(error.code)
+  if (!isRefused) throw error
+  engine.onBackgroundError(error, { queue: schedule.queue, step: 'schedule' })
+  const retryAtMs = patiently(nowMs + REFUSED_RETRY_MS)
+  return write(engine, schedule, next(schedule, { retryAtMs, refused: error.message }))
+}
 
 const next = (schedule: Schedule, change: Partial<Schedule>): Schedule => ({
   ...schedule,
@@ -99,12 +130,13 @@ const next = (schedule: Schedule, change: Partial<Schedule>): Schedule => ({
 })
 
 function movedOn(schedule: Schedule, { dues, nextMs }: DueOccurrences): Schedule {
-  return next(schedule, { nextMs, lastMs: dues.at(-1) ?? schedule.lastMs, retryAtMs: undefined })
+  const lastMs = dues.at(-1) ?? schedule.lastMs
+  return next(schedule, { nextMs, lastMs, retryAtMs: undefined, refused: undefined })
 }
 
 /**
  * The queue's record with the lane that the items go to. Only a record that was read just now says that there is no
- * room (rule 7), and items that are acknowledged but not folded take none.
+ * room (rule 7).
  */
 async function recordFor(
   engine: Engine,
@@ -114,10 +146,7 @@ async function recordFor(
   const record = await ensureLane(engine, queue, priority)
   if (record.room >= items) return record
   const current = await readRecord(engine, queue)
-  if (current === undefined || current.room >= items || doneLocks(current) === 0) {
-    return current ?? record
-  }
-  return (await foldForRoom(engine, current)) ?? current
+  return (current && (await makeRoom(engine, current, items))) ?? record
 }
 
 /** Each knows when it was due, and is pushed when that was looked at: not before, whatever the clock does. */
@@ -152,7 +181,9 @@ async function write(
 ): Promise<Step> {
   const { queue } = before
   const limits = tailLimits(engine)
-  const TransactItems = [...replacement(engine.dynamo.tableName, before, after)]
+  const TransactItems = [
+    ...replacement(engine.dynamo.tableName, before, after, engine.clock.nowMs()),
+  ]
   if (addition !== undefined) TransactItems.push(appendTo(engine, queue, addition))
   const written = await engine.dynamo.transact({ TransactItems: TransactItems as never })
   if (addition !== undefined) engine.memory.delete(queue)
@@ -195,7 +226,8 @@ const reread = (engine: Engine, { queue, name }: Schedule): Promise<Schedule | u
   readSchedule(engine, queue, name)
 
 /** Both rows are written together, so somebody has deleted one by hand. */
-const withoutItem = ({ queue, name }: Schedule): Error =>
-  new Error(
+const withoutItem = ({ queue, name }: Schedule): QueueError =>
+  new QueueError(
+    'SCHEDULE_NOT_FOUND',
     `Cannot run schedule "${name}" of queue "${queue}" because its item is gone; put it again`,
   )

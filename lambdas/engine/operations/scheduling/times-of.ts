@@ -38,11 +38,16 @@ function readCron(
     return new Calendar(cron, { timezone: timeZone, mode: '5-part', paused: true })
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^Cron\w*: /, '') : String(error)
-    throw invalid('cron', `cron "${cron}" cannot be read: ${reason}`)
+    // It counts some fields from zero, and would name another value than the caller's.
+    throw invalid(
+      'cron',
+      `cron "${cron}" cannot be read: ${reason.replace(/(?<=^Invalid value for \w+): .*/, '')}`,
+    )
   }
 }
 
-const fieldForm = /^[0-9A-Za-z*,/#-]+$/
+/** A `#` without the number of the week would be taken as each week. */
+const fieldForm = /^(?:[0-9A-Za-z*,/-]|#(?=[1-5L]))+$/
 
 function checkCron(cron: string): void {
   const fields = cron.split(' ')

@@ -35,8 +35,8 @@ async function cancelWaiting(
   return eachById<'cancelled'>(engine, queue, ids, (taking) => {
     const { record, view } = taking
     const { nowMs } = view
-    const items = forOneWriteOf(taking.waiting)
-    const draft = takeOut(record, stretchesOfNamed(items))
+    const items = forOneWriteOf(record, taking.waiting)
+    const draft = takeOut(record, stretchesOfNamed(items), nowMs)
     const gaps = gapsOf(engine, record, draft, nowMs)
     if ('instead' in gaps) return gaps.instead
     const setsDry = engine.events && view.losses === 0

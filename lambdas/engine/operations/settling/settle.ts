@@ -12,7 +12,7 @@ import { acknowledgedAlready, standingOf } from '../../core/lock-standing.ts'
 import { endLock } from '../../core/locks.ts'
 import { endPart, IDS_MAX, type PartialEnding } from '../../core/partial.ts'
 import { itemsIn, type QueueRecord } from '../../core/record.ts'
-import type { Again } from '../../core/retry.ts'
+import { type Again, againAfter } from '../../core/retry.ts'
 import type { ReleaseRequest, SettleRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { answer, done, refuse } from '../attempts/decision.ts'
@@ -49,7 +49,7 @@ export async function release(
     again(nowMs) {
       if (delaySeconds === 0) return undefined
       const lockId = randomRetryLockId(engine.random, overtake)
-      return { lockId, dueMs: nowMs + delaySeconds * 1_000 }
+      return againAfter(lockId, delaySeconds * 1_000, nowMs)
     },
   })
   return { itemsReleased: items }

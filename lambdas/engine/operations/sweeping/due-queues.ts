@@ -50,7 +50,7 @@ export async function* dueQueues(
   engine: Engine,
   shards: readonly number[],
   mayGoOn: () => boolean,
-  isWanted: (due: Due) => boolean = () => true,
+  isWanted: (due: Timer) => boolean = () => true,
 ): AsyncGenerator<Found> {
   const first = Math.floor(engine.random() * shards.length)
   for (const shard of [...shards.slice(first), ...shards.slice(0, first)]) {
@@ -68,10 +68,7 @@ export async function* dueQueues(
         if (queues.length < due.length) yield { kind: 'patterns' }
         const atMs = nextIn(rows.slice(due.length), next !== undefined)
         if (atMs !== undefined) yield { kind: 'next', atMs }
-        yield* await readPage(
-          engine,
-          queues.filter((timer) => isWanted(queueOf(timer))),
-        )
+        yield* await readPage(engine, queues.filter(isWanted))
         // Timers are in order: behind one that is ahead nothing is due.
         from = due.length === rows.length ? next : undefined
       } catch (error) {
@@ -82,8 +79,7 @@ export async function* dueQueues(
   }
 }
 
-type Timer = Key & { readonly dueMs: number }
-export type Due = { readonly queue: string; readonly dueMs: number }
+export type Timer = Key & { readonly dueMs: number }
 
 /** What is due and, by the same request, what comes due soon. */
 async function duePage(
@@ -115,7 +111,7 @@ const timerOf = ({ pk, sk, checkAt }: Row): Timer => ({
   dueMs: checkAt as number,
 })
 
-const queueOf = ({ pk, dueMs }: Timer): Due => ({
+const queueOf = ({ pk, dueMs }: Timer) => ({
   queue: queueOfSchedules(pk) ?? queueOfRecordKey(pk),
   dueMs,
 })
@@ -146,4 +142,4 @@ async function readPage(
 }
 
 /** No key has a line break. */
-const placeOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`
+export const placeOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`

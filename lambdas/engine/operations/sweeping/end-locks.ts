@@ -1,6 +1,6 @@
 import { isFormatUnknown } from '../../../foundation/errors.ts'
 import { type Engine, seen } from '../attempts/engine.ts'
-import { type Due, type DueQueue, dueQueues, type Found } from './due-queues.ts'
+import { type DueQueue, dueQueues, type Found, type Timer } from './due-queues.ts'
 import { sideBySide } from './side-by-side.ts'
 import { comesDue, type Left, sweepQueue } from './sweep-queue.ts'
 import { failed, late, passOver, type Report } from './sweep-report.ts'
@@ -29,8 +29,8 @@ type Bounds = {
   readonly deadlineMs: number
   readonly queuesMax: number
   readonly shards: readonly number[]
-  /** Of the queues that are due, those to be visited; all unless set. */
-  readonly isWanted?: ((due: Due) => boolean) | undefined
+  /** Of what is due, what is to be visited; all unless set. */
+  readonly isWanted?: ((due: Timer) => boolean) | undefined
 }
 
 type Ended = {

@@ -1,15 +1,18 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import { isFormatUnknown } from '../../../foundation/errors.ts'
 import { isDue } from '../../core/due-occurrences.ts'
+import { checkAtOf } from '../../core/schedule.ts'
 import { decodeSchedule } from '../../core/stored-schedule.ts'
+import { isNear } from '../../core/timers.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { type DuePushed, pushDue } from '../scheduling/push-due.ts'
 import type { DueSchedules } from './due-queues.ts'
-import { failed, late, type Report } from './sweep-report.ts'
+import { comesDue } from './sweep-queue.ts'
+import { failed, type Report } from './sweep-report.ts'
 
 /**
- * Runs what is due of one queue's schedules, one after the other: side by side they would only be in each other's
- * way, because all of them write the queue's record. One that fails holds up no other.
+ * Runs what is due of one queue's schedules in one page of the index, one after the other: side by side they would
+ * only be in each other's way, because all of them write the queue's record. One that fails holds up no other.
  */
 export async function sweepSchedules(
   engine: Engine,
@@ -17,15 +20,18 @@ export async function sweepSchedules(
   report: Report,
   deadlineMs: number,
 ): Promise<void> {
-  for (const { row, dueMs } of schedules) {
+  for (const { row } of schedules) {
     try {
-      const { pushed, more } = await runDue(engine, row, deadlineMs)
+      const { pushed, more, nextAtMs } = await runDue(engine, row, deadlineMs)
       report.occurrencesPushed += pushed
-      if (more) late(engine, dueMs, report)
+      if (more) report.more = true
+      if (nextAtMs !== undefined && isNear(nextAtMs, engine.clock.nowMs())) {
+        comesDue(report, nextAtMs)
+      }
     } catch (error) {
       failed(engine, queue, error, report)
-      // One that this engine cannot read would be late for ever, and hide the lag of all others.
-      if (!isFormatUnknown(error)) late(engine, dueMs, report)
+      // That is no lag of locks, and would hide theirs. One that this engine cannot read is left for ever.
+      if (!isFormatUnknown(error)) report.more = true
     }
   }
 }
@@ -38,7 +44,7 @@ async function runDue(
 ): Promise<DuePushed> {
   const schedule = row && decodeSchedule(row)
   if (schedule === undefined || !isDue(schedule, engine.clock.nowMs())) {
-    return { pushed: 0, more: false }
+    return { pushed: 0, more: false, nextAtMs: schedule && checkAtOf(schedule) }
   }
   return pushDue(engine, schedule, deadlineMs)
 }

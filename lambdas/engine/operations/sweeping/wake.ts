@@ -3,7 +3,7 @@ import { isPatient, NEAR_MS } from '../../core/timers.ts'
 import type { WakeReport, WakeRequest } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { Watch } from './awake.ts'
-import type { Due } from './due-queues.ts'
+import { placeOf, type Timer } from './due-queues.ts'
 import { endLocks, nothingYet } from './end-locks.ts'
 import type { Report } from './sweep-report.ts'
 
@@ -22,11 +22,12 @@ const VISITS_REMEMBERED = 10_000
 
 /**
  * Comes for what somebody waits for, within a second or so, while there is such a thing within the next minute
- * and a half. It ends locks and nothing else: what it leaves is told by the stream, or left to the sweep.
+ * and a half. It ends locks and runs schedules, and nothing else: what it leaves is told by the stream, or left to
+ * the sweep.
  */
 export async function wake(engine: Engine, request: WakeRequest): Promise<WakeReport> {
   const { clock } = engine
-  const total = { queues: 0, itemsReturned: 0, lagMs: 0, looks: 0, failed: 0 }
+  const total = { queues: 0, itemsReturned: 0, occurrencesPushed: 0, lagMs: 0, looks: 0, failed: 0 }
   let stayMs = stayUntil(request.untilMs, clock.nowMs())
   const watch = await Watch.begin(engine, stayMs)
   if (watch === undefined) return { ...total, left: true }
@@ -55,16 +56,18 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
 const stayUntil = (untilMs: number | undefined, nowMs: number): number =>
   Math.min(Math.max(untilMs ?? nowMs, nowMs), nowMs + NEAR_MS) + INDEX_BEHIND_MS
 
-/** Of the queues that are due, those for which somebody waits, and each only now and then while it stays due. */
-function notAgainAtOnce({ clock }: Engine): (due: Due) => boolean {
+/** Of what is due, that for which somebody waits, and each only now and then while it stays due. */
+function notAgainAtOnce({ clock }: Engine): (due: Timer) => boolean {
   const visited = new Map<string, { readonly dueMs: number; readonly atMs: number }>()
-  return ({ queue, dueMs }) => {
+  return (timer) => {
+    const { dueMs } = timer
     if (isPatient(dueMs)) return false
     const atMs = clock.nowMs()
-    const last = visited.get(queue)
+    const place = placeOf(timer)
+    const last = visited.get(place)
     if (last?.dueMs === dueMs && atMs < last.atMs + VISIT_AGAIN_MS) return false
     if (visited.size >= VISITS_REMEMBERED) visited.clear()
-    visited.set(queue, { dueMs, atMs })
+    visited.set(place, { dueMs, atMs })
     return true
   }
 }
@@ -81,6 +84,7 @@ function add(total: Total, report: Report): void {
   total.looks += 1
   total.queues += report.queues
   total.itemsReturned += report.itemsReturned
+  total.occurrencesPushed += report.occurrencesPushed
   total.failed += report.failed.length
   total.lagMs = Math.max(total.lagMs, report.lagMs)
 }

@@ -40,6 +40,8 @@ const checks: { readonly [V in Verb]?: (answer: Answer<V>) => void } = {
   acknowledge: checkAcknowledged,
   acknowledgeMany: checkManyAcknowledged,
   release: ({ operation: { command, effects }, value, say }) =>
+    // Of named items some may wait for their retry already: what another call did counts as done again.
+    (command.request.ids === undefined || command.request.delaySeconds === undefined) &&
     checkCount(effects.releasedByLock.get(command.request.lockId), value.itemsReleased, say),
   deadLetter: ({ operation: { command, effects }, value, say }) =>
     checkCount(effects.buriedByLock.get(command.request.lockId), value.itemsDeadLettered, say),
@@ -102,7 +104,7 @@ export function checkAnswer(model: Model, operation: Operation): void {
     model.world.violated(rule, `${explanation} (answer of #${operation.id} ${command.verb})`)
   checkSeatLeft(model, operation, say)
   if (outcome.kind === 'unknown') {
-    if (model.world.faultFree && !hasPurgedTake(model, operation)) {
+    if (model.world.faultFree && !hasLostTake(model, operation)) {
       say('without faults every outcome is known', String(outcome.error))
     }
     return
@@ -124,9 +126,14 @@ export function checkAnswer(model: Model, operation: Operation): void {
   check?.({ model, operation, value: outcome.value as Answer['value'], say })
 }
 
-/** A claim took its items, and a purge took them before it could read them. */
-function hasPurgedTake(model: Model, { command, effects }: Operation): boolean {
+/** A claim took its items, and before it could read them a purge took them, or its lock was over by another's clock. */
+function hasLostTake(model: Model, { command, effects }: Operation): boolean {
   if (command.verb !== 'pop') return false
+  const { locks } = model.queue(command.queue)
+  const hasEnded = effects.takes.some(
+    ({ lockId = '' }) => locks.get(lockId)?.endedAtCommit !== undefined,
+  )
+  if (hasEnded) return true
   return effects.takes
     .flatMap(({ stretches }) => stretches)
     .some(({ epoch, priority, from, to }) => {

@@ -147,7 +147,9 @@ function appendItem(model: Model, log: LaneLog, entry: string): void {
     if (owner !== operation) model.world.statistics.count('path push with others')
   } else {
     model.moved.add(record)
-    if (operation !== undefined && pushedBy.operations.includes(operation)) {
+    // A push that finds no room may bury what it has just appended, where that was over from the start.
+    const isBuried = item.moved !== undefined
+    if (operation !== undefined && pushedBy.operations.includes(operation) && !isBuried) {
       model.violated('a push is carried out once', `${item.text} once more at ${at}`)
     }
     if (operation?.command.verb === 'move') noteMoved(model, log, operation, item.text)

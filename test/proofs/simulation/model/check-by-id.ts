@@ -33,7 +33,8 @@ export function checkMoved({ model, operation, value, say }: Answer<'move'>): vo
     }
     const { newId } = one
     if (!isTaken) {
-      const isThere = to === queue && parseItemId(one.id)?.priority === request.priority
+      const isKept = [undefined, parseItemId(one.id)?.priority].includes(request.priority)
+      const isThere = to === queue && isKept
       if (!isThere || newId !== one.id) say('a move tells what it did', `${one.id} ${newId}`)
       continue
     }

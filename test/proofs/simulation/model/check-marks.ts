@@ -1,4 +1,4 @@
-import { isOvertaken } from '../../../../lambdas/engine/core/retry.ts'
+import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import { transitionsOf } from '../../../../lambdas/engine/core/transitions.ts'
 import type { PopOutcome } from '../../../../lambdas/engine/queues.ts'
 import type { Answer } from './answer.ts'
@@ -57,7 +57,7 @@ function checkReminder(
   model.world.statistics.count('path announced again')
   if (!hasFree) model.violated('what is announced again is there', record.queue)
   const held = [...record.locks].some(
-    ([lockId, { expiresAtMs }]) => expiresAtMs !== 0 && !isOvertaken(lockId),
+    ([lockId, { expiresAtMs }]) => expiresAtMs !== 0 && !isRetry(lockId),
   )
   if (held) model.violated('a queue at work is not announced again', record.queue)
   const isByHand = model.operation?.command.verb === 'announceWaiting'

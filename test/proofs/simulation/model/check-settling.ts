@@ -6,6 +6,7 @@ import {
   type Ranges,
   subtract,
 } from '../../../../lambdas/engine/core/ranges.ts'
+import { isRetry } from '../../../../lambdas/engine/core/retry.ts'
 import type { Operation } from '../operation.ts'
 import { isOwnClaim, mayBeOver, passedOver, takeBack } from './expiry.ts'
 import type { LaneChange } from './lane-change.ts'
@@ -57,6 +58,11 @@ export function checkSettling(write: Write, change: LaneChange, log: LaneLog): v
     if (isPurgeOf(operation, queue, change.priority)) {
       purge(model, log, numbers)
       checkNamed(model, log, numbers)
+      continue
+    }
+    if (isRetry(lockId) && namedBy(operation) !== undefined) {
+      settleFree(model, queue, { ...change, settledFree: numbers }, log, operation)
+      model.noteEffect('items were taken from a retry')
       continue
     }
     const expiresAtMs = before.record.locks.get(lockId)?.expiresAtMs ?? 0

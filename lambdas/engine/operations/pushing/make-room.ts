@@ -1,0 +1,27 @@
+import { doneLocks } from '../../core/locks.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
+import { foldForRoom } from '../attempts/fold.ts'
+import { expireForRoom } from './expire-for-room.ts'
+
+/** Each takes out what is over at the front of a lane: for a push of a thousand, some lanes. */
+const ROUNDS_MAX = 20
+
+/**
+ * Makes room for so many items where something takes room that nobody needs: acknowledged items that are not folded,
+ * and expired ones. Returns the record as it is then, which may be as full as before.
+ */
+export async function makeRoom(
+  engine: Engine,
+  record: QueueRecord,
+  items: number,
+): Promise<QueueRecord | undefined> {
+  let current: QueueRecord | undefined = record
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    if (current === undefined || current.room >= items) return current
+    if (doneLocks(current) > 0) current = await foldForRoom(engine, current)
+    else if (await expireForRoom(engine, current)) current = await readRecord(engine, record.queue)
+    else return current
+  }
+  return current
+}
