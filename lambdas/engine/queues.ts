@@ -2,11 +2,6 @@ import { batchingOf } from '../foundation/shared/linger/options.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
 import type { Engine } from './operations/attempts/engine.ts'
 import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
-import {
-  configureQueuePatterns,
-  deployQueuePatterns,
-  queuePatterns,
-} from './operations/configuring/configure-patterns.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
 import { list } from './operations/looking/list.ts'
@@ -32,6 +27,7 @@ export function createQueues(options: QueuesOptions): Queues {
   warnWithoutZstd()
   // Loaded when somebody first asks for them: no push and no pop starts with what it does not do.
   const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
+  const patterns = () => import('./operations/configuring/configure-patterns.ts')
   const cancelling = () => import('./operations/settling/cancel.ts')
   const listing = () => import('./operations/later/list-scheduled.ts')
   const sweeping = async () =>
@@ -53,9 +49,11 @@ export function createQueues(options: QueuesOptions): Queues {
     configuration: (queue) => configuration(engine, queue),
     configure: (queue, change, request) => configure(engine, queue, change, request),
     unconfigure: (queue, request) => unconfigure(engine, queue, request),
-    patterns: () => queuePatterns(engine),
-    configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
-    deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
+    patterns: async () => (await patterns()).queuePatterns(engine),
+    configurePatterns: async (patterns, request) =>
+      (await patterns()).configureQueuePatterns(engine, patterns, request),
+    deployPatterns: async (patterns, hash) =>
+      (await patterns()).deployQueuePatterns(engine, patterns, hash),
     cancel: async (queue, ids) => (await cancelling()).cancel(engine, queue, ids),
     move: async (queue, request) => (await moving()).move(queue, request),
     ...lazySchedules(engine),

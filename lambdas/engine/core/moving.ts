@@ -23,10 +23,14 @@ export function entryFor(
   const isCounted = lockWith(record, named) === undefined
   const deliveries =
     deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
+<<<<<<< HEAD
   const item = decodeItem(entry)
   const there = itemFor(to, item, { atMs: nowMs, deliveries })
   const comesBack = item.moved !== undefined && there.moved === undefined
   return encodeItem(comesBack ? { ...there, ...redriven } : there, tag)
+=======
+  return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven), tag)
+>>>>>>> join-later
 }
 
 /** What an item is there; `death` is told of it if it becomes a dead letter by this. */
@@ -34,8 +38,9 @@ export function itemFor(
   to: string,
   { moved, ...item }: Item,
   death: { readonly atMs: number; readonly deliveries: number },
+  redriven: ItemTimes = {},
 ): Item {
-  if (!isDeadLetterQueue(to)) return item
+  if (!isDeadLetterQueue(to)) return { ...item, ...(moved && redriven) }
   return { ...item, moved: moved ?? { reason: MOVED_BY_HAND, death } }
 }
 
