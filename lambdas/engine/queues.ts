@@ -4,7 +4,6 @@ import type { Engine } from './operations/attempts/engine.ts'
 import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
-import { list } from './operations/looking/list.ts'
 import { popOrWait } from './operations/popping/wait.ts'
 import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
@@ -27,8 +26,9 @@ export function createQueues(options: QueuesOptions): Queues {
   warnWithoutZstd()
   // Loaded when somebody first asks for them: no push and no pop starts with what it does not do.
   const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
-  const patterns = () => import('./operations/configuring/configure-patterns.ts')
+  const configuring = () => import('./operations/configuring/configure-patterns.ts')
   const cancelling = () => import('./operations/settling/cancel.ts')
+  const directory = () => import('./operations/looking/list.ts')
   const listing = () => import('./operations/later/list-scheduled.ts')
   const sweeping = async () =>
     (await import('./operations/sweeping/verbs.ts')).sweepingVerbs(engine)
@@ -49,17 +49,17 @@ export function createQueues(options: QueuesOptions): Queues {
     configuration: (queue) => configuration(engine, queue),
     configure: (queue, change, request) => configure(engine, queue, change, request),
     unconfigure: (queue, request) => unconfigure(engine, queue, request),
-    patterns: async () => (await patterns()).queuePatterns(engine),
+    patterns: async () => (await configuring()).queuePatterns(engine),
     configurePatterns: async (patterns, request) =>
-      (await patterns()).configureQueuePatterns(engine, patterns, request),
+      (await configuring()).configureQueuePatterns(engine, patterns, request),
     deployPatterns: async (patterns, hash) =>
-      (await patterns()).deployQueuePatterns(engine, patterns, hash),
+      (await configuring()).deployQueuePatterns(engine, patterns, hash),
     cancel: async (queue, ids) => (await cancelling()).cancel(engine, queue, ids),
     move: async (queue, request) => (await moving()).move(queue, request),
     ...lazySchedules(engine),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: async (queue, request) => (await moving()).redrive(queue, request),
-    list: (request) => list(engine, request),
+    list: async (request) => (await directory()).list(engine, request),
     housekeep: (queue, request) => housekeep(engine, queue, request),
     returnExpiredLocks: async (request) => (await sweeping()).returnExpiredLocks(request),
     wake: async (request) => (await sweeping()).wake(request),
