@@ -55,7 +55,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'lambdas/engine/operations/attempts': operationsOn(),
   'lambdas/engine/operations/lanes': operationsOn('attempts'),
   'lambdas/engine/operations/later': operationsOn('attempts', 'lanes'),
-  'lambdas/engine/operations/moving': operationsOn('attempts', 'lanes'),
+  'lambdas/engine/operations/moving': operationsOn('attempts', 'lanes', 'later'),
   'lambdas/engine/operations/looking': operationsOn('attempts'),
   'lambdas/engine/operations/pushing': operationsOn('attempts', 'lanes', 'later', 'moving'),
   'lambdas/engine/operations/popping': operationsOn('attempts', 'later'),
