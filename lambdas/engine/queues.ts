@@ -2,22 +2,14 @@ import { batchingOf } from '../foundation/shared/linger/options.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
 import type { Engine } from './operations/attempts/engine.ts'
 import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
-import {
-  configureQueuePatterns,
-  deployQueuePatterns,
-  queuePatterns,
-} from './operations/configuring/configure-patterns.ts'
-import { listScheduled } from './operations/later/list-scheduled.ts'
 import { browse } from './operations/looking/browse.ts'
 import { inspect } from './operations/looking/inspect.ts'
-import { list } from './operations/looking/list.ts'
 import { popOrWait } from './operations/popping/wait.ts'
 import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
 import { transact } from './operations/pushing/transact.ts'
 import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
-import { cancel } from './operations/settling/cancel.ts'
 import { extend } from './operations/settling/extend.ts'
 import { purge } from './operations/settling/purge.ts'
 import { deadLetter, release } from './operations/settling/settle.ts'
@@ -34,6 +26,10 @@ export function createQueues(options: QueuesOptions): Queues {
   warnWithoutZstd()
   // Loaded when somebody first asks for them: no push and no pop starts with what it does not do.
   const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
+  const configuring = () => import('./operations/configuring/configure-patterns.ts')
+  const cancelling = () => import('./operations/settling/cancel.ts')
+  const directory = () => import('./operations/looking/list.ts')
+  const listing = () => import('./operations/later/list-scheduled.ts')
   const sweeping = async () =>
     (await import('./operations/sweeping/verbs.ts')).sweepingVerbs(engine)
   return {
@@ -48,20 +44,22 @@ export function createQueues(options: QueuesOptions): Queues {
     release: (queue, request) => release(engine, queue, request),
     deadLetter: (queue, request) => deadLetter(engine, queue, request),
     inspect: (queue, request) => inspect(engine, queue, request),
-    scheduled: (queue, request) => listScheduled(engine, queue, request),
+    scheduled: async (queue, request) => (await listing()).listScheduled(engine, queue, request),
     browse: (queue, request) => browse(engine, queue, request),
     configuration: (queue) => configuration(engine, queue),
     configure: (queue, change, request) => configure(engine, queue, change, request),
     unconfigure: (queue, request) => unconfigure(engine, queue, request),
-    patterns: () => queuePatterns(engine),
-    configurePatterns: (patterns, request) => configureQueuePatterns(engine, patterns, request),
-    deployPatterns: (patterns, hash) => deployQueuePatterns(engine, patterns, hash),
-    cancel: (queue, ids) => cancel(engine, queue, ids),
+    patterns: async () => (await configuring()).queuePatterns(engine),
+    configurePatterns: async (patterns, request) =>
+      (await configuring()).configureQueuePatterns(engine, patterns, request),
+    deployPatterns: async (patterns, hash) =>
+      (await configuring()).deployQueuePatterns(engine, patterns, hash),
+    cancel: async (queue, ids) => (await cancelling()).cancel(engine, queue, ids),
     move: async (queue, request) => (await moving()).move(queue, request),
     ...lazySchedules(engine),
     purge: (queue, request) => purge(engine, queue, request),
     redrive: async (queue, request) => (await moving()).redrive(queue, request),
-    list: (request) => list(engine, request),
+    list: async (request) => (await directory()).list(engine, request),
     housekeep: (queue, request) => housekeep(engine, queue, request),
     returnExpiredLocks: async (request) => (await sweeping()).returnExpiredLocks(request),
     wake: async (request) => (await sweeping()).wake(request),

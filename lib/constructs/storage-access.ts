@@ -50,7 +50,11 @@ export const storageAccess = {
     indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
+<<<<<<< HEAD
+  /** What is due joins, which is a push; it looks up the queues whose timers end together, as the sweeper does. */
+=======
   /** What is due joins, and schedules push; it looks up the queues whose timers end together, as the sweeper does. */
+>>>>>>> join-later
   Wake: {
     table: [...moveItems.table, 'dynamodb:BatchGetItem'],
     indexes: [CHECK_INDEX],

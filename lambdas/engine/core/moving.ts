@@ -23,7 +23,14 @@ export function entryFor(
   const isCounted = lockWith(record, named) === undefined
   const deliveries =
     deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
+<<<<<<< HEAD
+  const item = decodeItem(entry)
+  const there = itemFor(to, item, { atMs: nowMs, deliveries })
+  const comesBack = item.moved !== undefined && there.moved === undefined
+  return encodeItem(comesBack ? { ...there, ...redriven } : there, tag)
+=======
   return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven), tag)
+>>>>>>> join-later
 }
 
 /** What an item is there; `death` is told of it if it becomes a dead letter by this. */

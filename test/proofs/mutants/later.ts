@@ -29,7 +29,7 @@ export const laterMutants: readonly Mutant[] = [
     [seal, '...rows.map((row) =>', '...rows.slice(1).map((row) =>'],
     test(later, 'come in the order of their times')),
   mutant('later-timer-not-lowered', '0039 what is due has its timer',
-    [updates, 'setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)', 'void [setCheckAt, asPrompt, orAtMs]'],
+    [updates, 'setCheckAt(update, asPrompt(Math.min(atMs, orAtMs)), nowMs)', ''],
     test(later, 'is announced when the sweeper')),
   mutant('later-timer-put-off-past-what-is-scheduled', '0039 what is due has its timer',
     ['engine/core/fence.ts', 'scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs', 'scheduled: false'],
