@@ -147,6 +147,23 @@ describe.each(places)('on $name', ({ start }) => {
     expect((await pushpop(`peek ${queue()}`)).code).toBe(3)
   })
 
+  test('scheduled shows what is for later, and cancel and move take its ids', async () => {
+    const q = queue()
+    expect((await pushpop(`scheduled ${q}`)).code).toBe(3)
+    await pushpop(`push ${q} --delay 600 1 2`)
+    const shown = async () => jsonLines((await pushpop(`scheduled ${q} --json`)).stdout)
+    const [first, second] = await shown()
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+    expect(first).toMatchObject({ item: 1, priority: 0, due_at: expect.any(Number) })
+    expect((await pushpop(`scheduled ${q} --limit 1`)).stdout).toMatch(/DUE .*\n.*t-/)
+    expect((await pushpop(`cancel ${q} ${first?.id}`)).code).toBe(0)
+    const moved = await pushpop(`move ${q} ${second?.id} --deliver-at ${tomorrow} --priority 3`)
+    expect(moved.stdout).toMatch(/^t-\S+ t-\S+\n$/)
+    expect(await shown()).toMatchObject([{ item: 2, priority: 3 }])
+    expect((await pushpop(`move ${q} ${second?.id} --deliver-at soon`)).code).toBe(2)
+    expect((await pushpop(`scheduled ${q} --to 2020-01-01T00:00Z`)).code).toBe(3)
+  })
+
   test('release gives back now, or later, and peek shows what waits', async () => {
     const q = queue()
     await pushpop(`push ${q} 1 2 3`)
