@@ -116,7 +116,7 @@ describe.skipIf(!isMotoInstalled)('cdk deploy (skipped where moto_server is not 
     }
     expect(Functions).toHaveLength(12)
     const tables = Functions.map(({ Environment }) => Environment.Variables.PUSHPOP_TABLE)
-    expect(tables.filter((name) => name === TableName)).toHaveLength(9)
+    expect(tables.filter((name) => name === TableName)).toHaveLength(10)
 
     expect(deploy()).toContain('(no changes)')
     expect(await made()).toEqual(resources)
