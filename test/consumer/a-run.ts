@@ -1,7 +1,6 @@
 // One run on the real engine and the simulated store, in time that passes only when all wait.
 
-// In virtual time nobody waits for a file: this is what the engine loads when somebody first lists.
-import '../../lambdas/engine/operations/looking/list.ts'
+import '../support/engine-loaded.ts'
 import { standingOf } from '../../lambdas/consumer/consume-many.ts'
 import type { Handler } from '../../lambdas/consumer/core/handler.ts'
 import { lookerOf } from '../../lambdas/consumer/core/look.ts'

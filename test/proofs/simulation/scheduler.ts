@@ -1,3 +1,4 @@
+import '../../support/engine-loaded.ts'
 import { Heap } from '../../../testing/simulated/heap.ts'
 
 /**
