@@ -60,12 +60,11 @@ export function planJoin(
   found: FoundRows | undefined,
   nowMs: number,
 ): Join | undefined {
-  const { rows = [] } = found ?? {}
   const taken: Candidate[] = []
   const priorities = new Set<number>()
   let [entries, items] = [0, 0]
   let part: { place: number; entry: ScheduledEntry; indexes: number[] } | undefined
-  for (const candidate of dueCandidates(record.scheduled, rows, nowMs)) {
+  for (const candidate of dueCandidates(record.scheduled, found, nowMs)) {
     const count = itemsIn(candidate)
     const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
@@ -80,8 +79,10 @@ export function planJoin(
     items += count
   }
   if (part !== undefined) items += part.indexes.length
-  if (items === 0) return undefined
   const rowsTaken = taken.flatMap(({ row }) => row ?? [])
+  // Rows that cancels have emptied are passed, or what is due behind them would wait.
+  const passesEmptied = taken.some(({ entries: of }) => of.length === 0)
+  if (items === 0 && !(passesEmptied && entries === 0)) return undefined
   const joining: Joining[] = taken.flatMap((candidate) => candidate.entries.map(whole))
   const changed = new Map<number, string>()
   let bytes = 0
@@ -121,9 +122,12 @@ function partOf({ entries, place }: Candidate, room: number) {
 
 function dueCandidates(
   scheduled: Scheduled,
-  rows: readonly JoiningRow[],
+  found: FoundRows | undefined,
   nowMs: number,
 ): Candidate[] {
+  const { rows, more } = found ?? { rows: [], more: false }
+  // There are more rows, which may be due before an entry of the record that is due later than these.
+  const until = more ? (rows.at(-1)?.due ?? 0) : Number.POSITIVE_INFINITY
   const inRows: Candidate[] = rows
     .filter(({ due }) => isDue(due, nowMs))
     .map((row) => ({ due: row.due, row, entries: row.entries.map(decodeScheduled) }))
@@ -136,7 +140,7 @@ function dueCandidates(
     // From a row that came before all that are left.
     const isEarlier = entry.due <= joinedSecond(scheduled) && entry.seals < joinedSeal(scheduled)
     if (isEarlier) takenBack.push({ ...candidate, seals: entry.seals })
-    else inRecord.push(candidate)
+    else if (entry.due < until) inRecord.push(candidate)
   }
   takenBack.sort((a, b) => a.seals - b.seals)
   return [...takenBack, ...inRows, ...inRecord].sort((a, b) => a.due - b.due)

@@ -75,6 +75,9 @@ export async function scheduledRows(
   return { rows: rows.map(rowOf), more: next !== undefined }
 }
 
+/** The first place after this sort key: no key has a space. */
+export const behind = (sk: string): string => `${sk} `
+
 /** The rows of one second that these seals wrote, the first and the last of them included. */
 export async function rowsOfSeals(
   dynamo: Dynamo,

@@ -1,5 +1,5 @@
 import type { QueueRecord } from '../../core/record.ts'
-import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import { behind, partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { discardBatch } from '../lanes/entries.ts'
 
@@ -28,14 +28,21 @@ export async function dropBatches(
 
 /** Rows a query. */
 const PAGE = 100
+/** 20,000 rows, as a purge deletes. */
+const PAGES_MAX = 200
 
 /** Of a queue that is forgotten: rows that have joined, and were left behind. */
 export async function dropJoinedRows(engine: Engine, record: QueueRecord): Promise<void> {
   if (record.scheduled.joinedTo === undefined) return
   const to = record.scheduled.joinedTo
-  for (;;) {
-    const { rows } = await scheduledRows(engine.dynamo, partitionOf(record), { to, limit: PAGE })
-    if (rows.length === 0) return
+  let from = ''
+  for (let page = 1; page <= PAGES_MAX; page += 1) {
+    const range = { from, to, limit: PAGE }
+    const { rows } = await scheduledRows(engine.dynamo, partitionOf(record), range)
+    const last = rows.at(-1)
+    if (last === undefined) return
     await deleteTaken(engine, record, rows)
+    // Further on, whether or not they could be deleted.
+    from = behind(last.sk)
   }
 }

@@ -7,7 +7,7 @@ import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isDue, isSomethingDue } from '../../core/scheduled.ts'
 import { appendUpdate } from '../../store/append-update.ts'
-import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import { behind, partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
 import { take } from '../../store/scheduled-updates.ts'
 import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
@@ -101,13 +101,16 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
 /** The first rows that have not joined. Those that have, and are still there, go. */
 async function rowsToJoin(engine: Engine, record: QueueRecord): Promise<FoundRows> {
   const { joinedTo = '' } = record.scheduled
-  for (;;) {
-    const found = await scheduledRows(engine.dynamo, partitionOf(record), { limit: ROWS_PER_JOIN })
-    const left = found.rows.filter(({ sk }) => sk > joinedTo)
-    const joined = found.rows.slice(0, found.rows.length - left.length)
-    if (joined.length > 0) await deleteTaken(engine, record, joined)
-    if (left.length > 0 || joined.length === 0) return { rows: left, more: found.more }
-  }
+  const found = await scheduledRows(engine.dynamo, partitionOf(record), { limit: ROWS_PER_JOIN })
+  const left = found.rows.filter(({ sk }) => sk > joinedTo)
+  const joined = found.rows.slice(0, found.rows.length - left.length)
+  if (joined.length === 0) return { rows: left, more: found.more }
+  await deleteTaken(engine, record, joined)
+  if (left.length > 0) return { rows: left, more: found.more }
+  // Behind them, whether or not they could be deleted.
+  const page = { from: behind(joinedTo), limit: ROWS_PER_JOIN }
+  const { rows, more } = await scheduledRows(engine.dynamo, partitionOf(record), page)
+  return { rows, more }
 }
 
 /**
