@@ -72,6 +72,17 @@ function roleOf(name: RoleName): Role {
   return role
 }
 
+const later = { delaySeconds: 5 }
+
+/** A batch and rows, due in five seconds, for a queue that has room for 20 items. */
+async function pushMoreThanFits(stage: Stage, queue: string): Promise<void> {
+  await as(stage, 'Manage').configure(queue, { capacity: 20 })
+  const batch = large('a').map((item) => ({ ...item, ...later }))
+  const rows = Array.from({ length: 50 }, (_, n) => ({ text: bulky(`b${n}`, 400), ...later }))
+  await push(as(stage, 'Push'), queue, batch)
+  await pushOneByOne(as(stage, 'Push'), queue, rows)
+}
+
 /** An engine in a fresh environment of this function. */
 function as(stage: Stage, name: RoleName, before?: Steering['before']): EngineOnWire {
   const { granted, used } = roleOf(name)
@@ -220,18 +231,7 @@ describe('Under the rights of its function, the engine', () => {
 
   uses('pops what has come due, also where the queue is too full for it.', async () => {
     const { stage, queue } = onSimulated()
-    const later = { delaySeconds: 5 }
-    await as(stage, 'Manage').configure(queue, { capacity: 20 })
-    await push(
-      as(stage, 'Push'),
-      queue,
-      large('a').map((item) => ({ ...item, ...later })),
-    )
-    await pushOneByOne(
-      as(stage, 'Push'),
-      queue,
-      Array.from({ length: 50 }, (_, n) => ({ text: bulky(`b${n}`, 400), ...later })),
-    )
+    await pushMoreThanFits(stage, queue)
     expect((await as(stage, 'Inspect').scheduled(queue)).items).toHaveLength(20)
     stage.clock.pass(6_000)
     await popItems(as(stage, 'Pop'), queue)
@@ -379,18 +379,7 @@ describe('Under the rights of its function, the engine', () => {
 
   uses('stays awake for what comes due soon, and brings it to its lane.', async () => {
     const { stage, queue } = onSimulated()
-    const later = { delaySeconds: 5 }
-    await as(stage, 'Manage').configure(queue, { capacity: 20 })
-    await push(
-      as(stage, 'Push'),
-      queue,
-      large('a').map((item) => ({ ...item, ...later })),
-    )
-    await pushOneByOne(
-      as(stage, 'Push'),
-      queue,
-      Array.from({ length: 50 }, (_, n) => ({ text: bulky(`b${n}`, 400), ...later })),
-    )
+    await pushMoreThanFits(stage, queue)
     const wake = async () => {
       const deadlineMs = stage.clock.nowMs() + 20_000
       expect(await as(stage, 'Wake').wake({ deadlineMs })).toMatchObject({ failed: 0, left: false })
