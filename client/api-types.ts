@@ -66,9 +66,9 @@ export type PushBody =
       readonly item: unknown
       /** 0 is served first. Default 0. */
       readonly priority?: number
-      /** Nobody gets it so long after the push. Up to five years. */
+      /** No pop returns it this long after the push. Up to five years. */
       readonly expires_in_seconds?: number
-      /** The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all. */
+      /** The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all. */
       readonly expires_at?: number
       /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
       readonly delay_seconds?: number
@@ -82,9 +82,9 @@ export type PushBody =
         readonly item: unknown
         /** 0 is served first. Default 0. */
         readonly priority?: number
-        /** Nobody gets it so long after the push. Up to five years. */
+        /** No pop returns it this long after the push. Up to five years. */
         readonly expires_in_seconds?: number
-        /** The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all. */
+        /** The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all. */
         readonly expires_at?: number
         /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
         readonly delay_seconds?: number
@@ -142,7 +142,7 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
-        /** Nobody gets it from then on. Epoch seconds with a fraction. */
+        /** No pop returns it from then on. Epoch seconds with a fraction. */
         readonly expires_at?: number
         /** Of an item for later: its id until it was due. */
         readonly scheduled_id?: string
@@ -175,7 +175,7 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
-        /** Nobody gets it from then on. Epoch seconds with a fraction. */
+        /** No pop returns it from then on. Epoch seconds with a fraction. */
         readonly expires_at?: number
         /** Of an item for later: its id until it was due. */
         readonly scheduled_id?: string
@@ -215,7 +215,7 @@ export type PopAnswer =
         readonly pushed_at: number
         /** 1 the first time. */
         readonly deliveries: number
-        /** Nobody gets it from then on. Epoch seconds with a fraction. */
+        /** No pop returns it from then on. Epoch seconds with a fraction. */
         readonly expires_at?: number
         /** Of an item for later: its id until it was due. */
         readonly scheduled_id?: string
@@ -475,7 +475,7 @@ export type BrowseAnswer = {
     readonly pushed_at: number
     /** 1 the first time. */
     readonly deliveries: number
-    /** Nobody gets it from then on. Epoch seconds with a fraction. */
+    /** No pop returns it from then on. Epoch seconds with a fraction. */
     readonly expires_at?: number
     /** Of an item for later: its id until it was due. */
     readonly scheduled_id?: string
@@ -644,7 +644,7 @@ export type MoveAnswer = {
         /** As it was sent. */
         readonly id: string
         readonly result: 'moved'
-        /** Its id from now on; left out if it was taken before anybody could see where it had come. */
+        /** Its id from now on; left out if a consumer took it before its new place was known. */
         readonly new_id?: string
       }
     | {

@@ -131,8 +131,8 @@ async function sendPushes(
   const [first] = calls as readonly [TextCall]
   const isLone = calls.length === 1
   const texts = calls.flatMap((call) => call.texts)
-  // A call with its caller's own key goes alone. A key that we make serves all calls: those that asked for none
-  // lose nothing by it.
+  // A call with its caller's own key goes alone. A key that we make serves all calls, and does not harm those that
+  // asked for none.
   const key = first.key ?? (calls.some(({ idempotent }) => idempotent) ? newKey() : undefined)
   const { body, isReplay } = await send({
     verb: isLone ? first.verb : 'pushMany',

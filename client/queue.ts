@@ -49,13 +49,13 @@ export type AsyncOptions = {
 /** What an item is pushed with. */
 export type ItemOptions = {
   readonly priority?: number | undefined
-  /** Nobody gets it so long after the push: an integer, up to five years. */
+  /** No pop returns it once this many seconds have passed since the push: an integer, up to five years. */
   readonly expiresInSeconds?: number | undefined
   /** The same as a time; a number is in milliseconds, as `Date.now()` is. One of the two. */
   readonly expiresAt?: Date | number | undefined
   /** It joins its queue so many seconds after the push: up to five years. */
   readonly delaySeconds?: number | undefined
-  /** The same as a time, in milliseconds where it is a number; one that is past is now. */
+  /** The same as a time, in milliseconds where it is a number; a time in the past means now. */
   readonly deliverAt?: Date | number | undefined
 }
 
@@ -100,7 +100,7 @@ export type PopOptions = CallOptions &
 /** `ids`: some of the lock's items. Default all. */
 export type SettleOptions = CallOptions & { readonly ids?: readonly string[] | undefined }
 
-/** What is released comes back at once, unless it is to wait. */
+/** Released items come back at once, unless they are to wait. */
 export type ReleaseOptions = SettleOptions & {
   /** How long the items wait: 0, the default, to 86,400. In an exclusive queue the others wait behind them. */
   readonly delaySeconds?: number | undefined
@@ -115,7 +115,7 @@ export type PeekOptions = CallOptions & {
   readonly cursor?: string | undefined
   /** The id of an item: the first page begins with it, or where it was. */
   readonly from?: string | undefined
-  /** `newest` begins at the end and goes against the order of pops. Default `oldest`. */
+  /** `newest` begins at the end and goes backwards. Default `oldest`. */
   readonly order?: 'oldest' | 'newest' | undefined
 }
 
@@ -198,7 +198,7 @@ export interface Queue<T = Json> {
    * ones join; they get new ids.
    */
   move(ids: readonly string[], options: MoveOptions): Promise<readonly MoveResult[]>
-  /** What the queue gets by the clock. */
+  /** What PushPop pushes to the queue by the clock. */
   readonly schedules: Schedules<T>
   /** `ids`: these items and no others. */
   purge(

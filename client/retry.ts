@@ -41,7 +41,7 @@ export const retryPolicy = (options: RetryOptions = {}): RetryPolicy => {
  * - `if-asked`: a second copy takes another slot of a rate limit, and the first stays empty. Nobody goes
  *   twice, so that is the caller's to choose.
  * - `never`: a second copy would take what came in between (other items, pushed or dead-lettered), or
- *   be told what is not true of the first (a place in line that was given up, an item that is gone because
+ *   get an answer that is not true of the first (a place in line that was given up, an item that is gone because
  *   the first has cancelled or moved it).
  */
 export const afterLostAnswer = {

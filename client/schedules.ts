@@ -1,4 +1,4 @@
-// What a queue gets by the clock.
+// What PushPop pushes to a queue by the clock.
 
 import { checkOptions } from '../lambdas/foundation/shared/known-options.ts'
 import type {

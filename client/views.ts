@@ -82,7 +82,7 @@ export type MoveResult =
   | {
       readonly id: string
       readonly result: 'moved'
-      /** Absent if the item was taken before anybody could see where it had come. */
+      /** Absent if a consumer took the item before PushPop could look up its new place. */
       readonly newId?: string
     }
   | { readonly id: string; readonly result: 'locked' | 'gone' }

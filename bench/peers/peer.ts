@@ -15,7 +15,7 @@ export type Peer = {
   drainTenants(tenants: readonly string[], items: number, onItem: OnItem): Promise<void>
   /** Has consumers wait for items of every tenant, until it is ended. */
   wait(tenants: readonly string[]): Promise<() => Promise<void>>
-  /** Nobody waits for it: what the server does by itself every minute or so, and we do not run that long. */
+  /** What the server does by itself every minute or so. No caller waits for it, and we do not run that long. */
   tidy?(): Promise<void>
   /** Requests that reached its server so far. */
   requests(): Promise<number>

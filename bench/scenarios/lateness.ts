@@ -1,5 +1,5 @@
-// How late what is due happens on the stack on this machine, when nobody asks for it. Nobody pops meanwhile,
-// because a pop ends an expired lock at once.
+// How late the stack on this machine does what is due. No consumer pops meanwhile, because a pop ends an expired
+// lock at once.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench, Scenario } from '../bench.ts'
@@ -9,7 +9,7 @@ import { startStack } from '../stack.ts'
 
 const COUNT = 120
 const SECONDS_MAX = 180
-/** The finest that is told here; the stack's functions need the cores too. */
+/** We measure no finer than this, because the stack's functions need the cores too. */
 const LOOK_EVERY_MS = 50
 
 export const lateness: Scenario = {

@@ -31,7 +31,7 @@ export const push = command({
     text: flag('each argument or line is a text, not JSON'),
     priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
     delay: integer('S', 0, DELAY_SECONDS_MAX, 'seconds until the items join the queue'),
-    'expires-in': text('T', 'nobody gets it so long after the push: 90, 15m, 2h or 7d'),
+    'expires-in': text('T', 'no pop returns it this long after the push: 90, 15m, 2h or 7d'),
     async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },

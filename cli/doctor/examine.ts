@@ -103,7 +103,7 @@ async function ownRows(engine: Engine, record: QueueRecord, interrupt: AbortSign
   return [...found, ...(await rowsForLater(engine, record, interrupt))]
 }
 
-/** What is scheduled may refer to batches as well. */
+/** Scheduled entries may refer to batches as well. */
 async function rowsForLater(engine: Engine, record: QueueRecord, interrupt: AbortSignal) {
   const found: Row[] = []
   const partition = partitionOf(record)

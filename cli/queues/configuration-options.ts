@@ -21,7 +21,7 @@ const help: Readonly<Record<ConfigurationName, string>> = {
   bufferSegments: 'segments kept near the head before others go to S3',
   maxDeliveries: 'an item that comes back this often is dead-lettered',
   capacity: 'items that the queue may hold',
-  itemTtlSeconds: 'nobody gets an item so long after it was pushed',
+  itemTtlSeconds: 'no pop returns an item this long after its push',
   expired: 'what becomes of items that expire',
   pushLimit: 'how many calls a second may push; more: max_requests=10,window_millis=60000',
   popLimit: 'how many calls a second may pop, likewise',

@@ -57,7 +57,7 @@ const segmentCells = (lane: LaneState): [string, string, string] => [
   placesOf(lane),
 ]
 
-/** What the record does not know is left out of the stretches, and named here. */
+/** The stretches leave out what the record does not know; this line names it. */
 export function placesOf({
   stored,
   head,

@@ -3,7 +3,9 @@ import type { Names } from '../../lambdas/foundation/shared/known-options.ts'
 import type { PushPopError } from '../errors.ts'
 import type { Item } from '../views.ts'
 
-/** Does the work for one item. What it throws gives the item back to the queue, with `retry` for later. */
+/**
+ * Does the work for one item. If it throws, the item goes back to the queue, and with `retry` it comes again later.
+ */
 export type Handler<T> = (item: Item<T>, context: HandlerContext) => unknown
 
 export type HandlerContext = {
@@ -25,7 +27,7 @@ export type ConsumeOptions<T = unknown> = {
   readonly batch?: number | undefined
   /** @deprecated An older name of `lockTtlSeconds`. */
   readonly ttlSeconds?: number | undefined
-  /** Give back later what failed. Default: at once, with pauses between failures. */
+  /** Release failed items with a delay. Default: at once, with pauses between failures. */
   readonly retry?: AgainOptions | undefined
   /** Share the queue with other consumers. Default: whether `concurrency` is more than one. */
   readonly competing?: boolean | undefined

@@ -21,7 +21,7 @@ export type ConsumerOptions = {
    * never.
    */
   readonly maxDeliveries?: number | undefined
-  /** When what failed comes again. Default: after 1, 2, 4 … seconds, up to five minutes. */
+  /** When failed items come again. Default: after 1, 2, 4 … seconds, up to five minutes. */
   readonly retry?: AgainOptions | undefined
   /** Locks at once in one run. More than one needs competing consumers, and keeps no order. Default 1. */
   readonly locks?: number | undefined

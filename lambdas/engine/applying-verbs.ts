@@ -16,7 +16,7 @@ export type InboxMessage = {
 export type Applied = {
   /** So many messages, the first ones, need not come again. */
   readonly settled: number
-  /** Of these: pushed now, pushed before, and gone to the dead letters, or given up. */
+  /** How many of them it pushed now, had pushed before, and sent to the dead letters or gave up. */
   readonly pushed: number
   readonly repeated: number
   readonly refused: number

@@ -18,7 +18,7 @@ export type MoveResult =
   | {
       readonly id: string
       readonly result: 'moved'
-      /** Not known if others had taken the item, and settled it, before this call could see where it had come. */
+      /** Absent if a consumer had taken and settled the item before this call could look up its new place. */
       readonly newId?: string
     }
   | { readonly id: string; readonly result: 'locked' | 'gone' }

@@ -44,7 +44,10 @@ export type QueuesOptions = {
   readonly linger?: boolean | LingerOptions | undefined
   /** Work that no answer waits for has failed; by default the engine writes it to the console. */
   readonly onBackgroundError?: Engine['onBackgroundError'] | undefined
-  /** Told how many expired items a call has taken out of a queue, discarded or on their way to the dead letters. */
+  /**
+   * Called with the number of expired items that a call has taken out of a queue, discarded or on their way to the
+   * dead letters.
+   */
   readonly onItemsExpired?: Engine['onItemsExpired'] | undefined
   /** Told of each segment that goes to S3, and of each read from there: how long it took, and if it failed. */
   readonly onSegmentMoved?: ((moved: SegmentMoved) => void) | undefined

@@ -24,7 +24,7 @@ export type { QueuesOptions }
 export function createQueues(options: QueuesOptions): Queues {
   const engine = createEngine(options)
   warnWithoutZstd()
-  // Loaded when somebody first asks for them: no push and no pop starts with what it does not do.
+  // Loaded by the first call that needs them: no push and no pop loads at its start what it does not do.
   const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
   const configuring = () => import('./operations/configuring/configure-patterns.ts')
   const cancelling = () => import('./operations/settling/cancel.ts')
@@ -68,7 +68,7 @@ export function createQueues(options: QueuesOptions): Queues {
   }
 }
 
-/** Loaded when somebody first asks for a schedule: no function's start pays for it. */
+/** Loaded by the first call about a schedule: no function's start pays for it. */
 function lazySchedules(engine: Engine): SchedulingVerbs {
   const verbs = async () =>
     (await import('./operations/scheduling/verbs.ts')).schedulingVerbs(engine)

@@ -5,7 +5,7 @@ export type { Missed, Schedule, ScheduleInput }
 
 type IfMatch = { readonly ifMatch?: string | undefined }
 
-/** The verbs about schedules: what a queue gets by the clock. */
+/** The verbs about schedules, which push to a queue by the clock. */
 export interface SchedulingVerbs {
   /** With its item. */
   schedule(queue: string, name: string): Promise<Schedule & { readonly text: string }>

@@ -8,7 +8,7 @@ export type SweepRequest = {
   readonly tidyUntilMs?: number | undefined
   /** Of the 16 that queues are spread over, those that this call looks at; all unless set. */
   readonly shards?: readonly number[] | undefined
-  /** Told `nextDueMs`, where there is one, before the sweep begins what may take long. */
+  /** Called with `nextDueMs`, if there is one, before the sweep begins work that may take long. */
   readonly onNext?: ((dueMs: number) => void) | undefined
 }
 export type SweepReport = {
@@ -25,11 +25,11 @@ export type SweepReport = {
   readonly failed: readonly SweepFailure[]
   /** Something was left for the next run. */
   readonly more: boolean
-  /** When the first queue comes due for which somebody waits, where that is within a minute and a half. */
+  /** When the first prompt timer ends, if that is within a minute and a half. */
   readonly nextDueMs?: number
 }
 
-/** A queue that could not be served, or a shard of which nobody could tell what is due in it. */
+/** A queue that the sweep could not serve, or a shard whose timers it could not read. */
 export type SweepFailure = {
   readonly queue?: string
   readonly shard?: number
@@ -63,6 +63,6 @@ export type StartTimersReport = {
   readonly started: number
   /** Passed, because their records could not be read or written; a later walk comes to them again. */
   readonly failed: number
-  /** No further walk is needed, or it would not help. */
+  /** No further walk is needed, or none would help. */
   readonly finished: boolean
 }

@@ -97,7 +97,7 @@ export type PoppedItem = DeadLetter & {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** Nobody gets it from then on. */
+  /** No pop returns it from then on. */
   readonly expiresAtMs?: number
   /** Of an item that was pushed for later: its id while it was scheduled, and when it was due. */
   readonly scheduledId?: string
@@ -175,7 +175,7 @@ export type BrowseRequest = {
   readonly cursor?: string | undefined
   /** Begins at this item, or where it was. */
   readonly from?: string | undefined
-  /** `newest`: from the end, against the order of pops. */
+  /** `newest`: backwards, from the end. */
   readonly order?: 'oldest' | 'newest' | undefined
 }
 export type BrowsePage = {

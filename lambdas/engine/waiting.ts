@@ -1,4 +1,4 @@
-// What callers say and are told of items that were released with a delay.
+// What callers ask about items that were released with a delay, and what they are answered.
 
 export type Delay = {
   /** How long the items wait until they are back: 0, the default, to 86,400. Others wait behind them. */
@@ -11,13 +11,13 @@ export type Delay = {
 export type Waiting = {
   /** Items that were released with a delay which is not over. */
   readonly waitingCount: number
-  /** How long such items keep back the others from pops that do not compete, where they do. */
+  /** Until when such items hold back the others from pops that do not compete, if they do. */
   readonly blockedUntilMs?: number
 }
 
 /** Of an item. */
 export type ItemState = {
-  /** `expired`: still stored, and nobody gets it. */
+  /** `expired`: still stored, but no pop returns it. */
   readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
   /** Of one that waits: when it is back. */
   readonly retryAtMs?: number

@@ -2,8 +2,8 @@ import type { SweepReport } from './verbs.ts'
 
 export interface WakingVerbs {
   /**
-   * Stays awake and ends locks to the second for as long as some end soon; one caller at a time does so, and
-   * what others ask for meanwhile is left to that one.
+   * Stays awake and ends locks to the second for as long as some end soon. One caller at a time does so; what
+   * others ask for meanwhile, they leave to that one.
    */
   wake(request: WakeRequest): Promise<WakeReport>
 }
@@ -18,7 +18,7 @@ export type WakeReport = Pick<
   SweepReport,
   'queues' | 'itemsReturned' | 'occurrencesPushed' | 'lagMs'
 > & {
-  /** Another one is awake, and was told. */
+  /** Another run is awake, and has our note. */
   readonly left: boolean
   readonly looks: number
   readonly failed: number

@@ -34,7 +34,7 @@ export type ErrorDetails = {
   readonly outcome?: 'unknown' | undefined
   /** When it is worth another try, where that is known. */
   readonly retryAfterMs?: number | undefined
-  /** No repetition helps, though the code is one of those that pass. */
+  /** Trying again does not help, though this code usually passes. */
   readonly isFinal?: true
   readonly cause?: unknown
 }

@@ -40,7 +40,7 @@ export function readMessage(inbox: string, record: SQSRecord, nowMs: number): In
   }
 }
 
-/** What an item says of its time counts from when it was sent, however long it has been in the inbox. */
+/** An item's `expires_in_seconds` counts from when the message was sent, however long it has been in the inbox. */
 function itemsIn(text: string, sentAtMs: number): PushItem[] {
   const { schema, or, raw } = pushCall.body
   const fields = readBody(text, raw)

@@ -6,10 +6,10 @@ import { createRequestHandler } from '../foundation/network/request-handler.ts'
 import { type Clock, systemClock } from '../foundation/system.ts'
 import { type Environment, required } from './environment.ts'
 
-/** Has a function called with an event, and does not wait for what it does. */
+/** Makes Lambda call a function with an event, and does not wait for its work. */
 export type Invoke = (event: object) => Promise<void>
 
-/** Lambda throttles these calls for moments. The event may then come twice: for one of ours that is no matter. */
+/** Lambda may throttle these calls for a moment. The event may then come twice, which does no harm here. */
 const ATTEMPTS_MAX = 3
 const PAUSE_FIRST_MS = 100
 

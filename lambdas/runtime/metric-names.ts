@@ -25,7 +25,9 @@ export const metrics = {
   InboxApplied: 'Count',
   /** Messages of the inbox that could not be pushed, and went to dead letters. */
   InboxRefused: 'Count',
-  /** How long the message that waited longest has been in the inbox: SQS does not count what it gave out often. */
+  /**
+   * How long the message that waited longest has been in the inbox: SQS leaves out messages that it gave out often.
+   */
   InboxWaiting: 'Seconds',
   /** Conditions that did not hold and transactions that met another: lost races, mostly. */
   Conflicts: 'Count',

@@ -46,7 +46,7 @@ function countSegment({ kind, ms, failed }: Moved): void {
   if (failed) tally?.count(kind === 'load' ? 'SegmentLoadFailures' : 'SegmentOffloadFailures', 1)
 }
 
-/** Half of what a new account can run at once: who has more says so. */
+/** Half of what a new account can run at once; an account that can run more sets this higher. */
 const WAITING_POPS = 5
 
 /** Zero is a number here: no pop is held then. */

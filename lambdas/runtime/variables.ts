@@ -15,7 +15,7 @@ export const variables = {
   idempotencyTtlSeconds: 'PUSHPOP_IDEMPOTENCY_TTL_SECONDS',
   remindAfterSeconds: 'PUSHPOP_REMIND_AFTER_SECONDS',
   sweepEverySeconds: 'PUSHPOP_SWEEP_EVERY_SECONDS',
-  /** The name of the function that comes to the second, for those that call it. */
+  /** The name of Wake, for the functions that call it. */
   wake: 'PUSHPOP_WAKE',
   /** Patterns that the deployment brings, for the sweeper. */
   queueConfig: 'PUSHPOP_QUEUE_CONFIG',

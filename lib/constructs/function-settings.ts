@@ -136,7 +136,7 @@ export const applyInboxSetting: FunctionSetting = {
   timeoutSeconds: 30,
 }
 
-/** It is there unless turned off. While nothing comes due soon nobody calls it. */
+/** It is there unless turned off. While nothing comes due soon, nothing calls it. */
 export const wakeSetting: FunctionSetting = {
   file: 'wake.ts',
   description:
@@ -144,7 +144,7 @@ export const wakeSetting: FunctionSetting = {
   // It mostly sleeps, and is paid for by its memory meanwhile. A page of 100 records that have grown far is
   // 10 MB, and five times that once it is read; half as much memory would not hold it.
   memoryMb: 256,
-  // Somebody takes over after two minutes; three calls may get lost before there is a gap.
+  // Another run takes over after two minutes; three calls may get lost before there is a gap.
   timeoutSeconds: 300,
 }
 

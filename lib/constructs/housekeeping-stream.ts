@@ -14,11 +14,11 @@ import { allowReading, makeFailureQueue } from './stream-reader.ts'
 type HousekeepingStreamProps = {
   readonly table: Table
   readonly housekeeper: LambdaFunction
-  /** Tell the housekeeper of timers that have become near, too: it calls Wake. */
+  /** Also pass on timers that have become near: Housekeep then calls Wake. */
   readonly wakes: boolean
 }
 
-/** A queue's timer has become near (`wk` in lambdas/engine/core/timers.ts), and was not, or told of, before. */
+/** A queue's timer has become near (`wk` in lambdas/engine/core/timers.ts): the flag is new in this write. */
 const becomesNear = FilterCriteria.filter({
   dynamodb: {
     NewImage: { wk: { S: FilterRule.exists() } },

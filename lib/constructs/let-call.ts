@@ -4,8 +4,8 @@ import { Duration } from 'aws-cdk-lib/core'
 import { acceptFindings } from './accept-findings.ts'
 
 /**
- * Lets these functions call Wake, and nobody else. A call that is late or fails is dropped: the minute's sweep
- * calls again, or does the work itself.
+ * Lets these functions call Wake, and no other. A call that is late or fails is dropped: the minute's sweep calls
+ * again, or does the work itself.
  */
 export function letCall(wake: LambdaFunction, callers: readonly LambdaFunction[]): void {
   for (const caller of callers) {

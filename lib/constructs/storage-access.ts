@@ -32,7 +32,7 @@ const moveItems = {
  */
 export const storageAccess = {
   Push: moveItems,
-  /** What is due joins before a pop, which is a push; what a pop took is trimmed by housekeeping. */
+  /** A pop joins due items first, which is a push; housekeeping trims what a pop took. */
   Pop: moveItems,
   /** Dead-lettering moves items to another queue, which is a push. */
   Settle: moveItems,
@@ -50,7 +50,10 @@ export const storageAccess = {
     indexes: [CHECK_INDEX, DIRECTORY_INDEX],
     objects: moveItems.objects,
   },
-  /** What is due joins, and schedules push; it looks up the queues whose timers end together, as the sweeper does. */
+  /**
+   * It joins due items and pushes for schedules, and looks up the queues whose timers end together, as the sweeper
+   * does.
+   */
   Wake: {
     table: [...moveItems.table, 'dynamodb:BatchGetItem'],
     indexes: [CHECK_INDEX],

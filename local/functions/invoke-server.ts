@@ -1,4 +1,4 @@
-// Where a function of the stack calls another: Lambda's Invoke, for events that nobody waits for.
+// Where a function of the stack calls another: Lambda's Invoke, for events whose sender does not wait.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'

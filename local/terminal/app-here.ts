@@ -1,4 +1,4 @@
-// Who starts PushPop in the folder of a CDK app most likely means that app.
+// A user who starts PushPop in the folder of a CDK app most likely means that app.
 
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -203,7 +203,7 @@ function requestBody({ kind, schema, or }: BodyCall): Json {
 const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
 function accepted(operation: Operation, { says, answer, header }: Accepted): Json {
-  // Only a push that was done can tell that it had been done before.
+  // Only a push that succeeded can say that it had succeeded before.
   const { hasReplays: _, ...onlyAccepted } = operation
   const made = success(onlyAccepted, answer)
   const headers = made.headers as Json

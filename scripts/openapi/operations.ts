@@ -166,7 +166,7 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
     summary: 'Give items back, at once or later',
     description:
       'To the front, in their order, at their priority, with `deliveries` one higher. With `delay_seconds` ' +
-      'they come back then: until that time nobody can have them, and `GET …/items` shows them as `waiting` ' +
+      'they come back then: until that time no pop returns them, and `GET …/items` shows them as `waiting` ' +
       'with `retry_at`. In an exclusive queue the others wait behind them (423, with `lock_expires_at`), ' +
       'unless `overtake` is true; competing consumers never wait. An item that has been delivered as often ' +
       'as `max_deliveries` allows does not wait: it goes to the dead-letter queue at once.',

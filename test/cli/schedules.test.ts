@@ -30,7 +30,7 @@ describe.each(places)('on $name', ({ start }) => {
     expect(JSON.parse((await pushpop(`schedules ${q} --json`)).stdout)).toEqual({ schedules: [] })
   })
 
-  test('what is wrong is told before anything is sent', async () => {
+  test('wrong arguments are refused before anything is sent', async () => {
     const q = queue()
     expect(await pushpop(`schedules ${q} put weekly --every 60`)).toMatchObject({ code: 2 })
     expect(await pushpop(`schedules ${q} pause`)).toMatchObject({ code: 2 })

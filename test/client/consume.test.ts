@@ -257,7 +257,7 @@ describe('a handler that fails', () => {
     expect(queue.acknowledged).toEqual(['a', 'b'])
   })
 
-  test('gives the item back for later, if it is told when, and takes the next at once', async () => {
+  test('gives the item back for later, if it has a retry, and takes the next at once', async () => {
     const queue = fakeQueue('a', 'b', 'c')
     const seen: string[] = []
     const handler: Handler<string> = ({ value, deliveries }) => {
@@ -294,7 +294,7 @@ describe('a handler that fails', () => {
     }
   })
 
-  test('cannot be told to wait for what is no time', async () => {
+  test('refuses a retry with an invalid time', async () => {
     const run = start(fakeQueue('a'), () => {}, { retry: { delays: ['soon' as never] } })
     expect(await run.over).toMatchObject({ message: expect.stringContaining('retry.delays') })
   })

@@ -80,7 +80,7 @@ describe('A rota', () => {
     expect(longestMs).toBeLessThan(61_000)
   })
 
-  it('puts a queue off for as long as it is told.', () => {
+  it('puts a queue off for the given time.', () => {
     const rota = new Rota({ competing: true })
     rota.seen([has('a')], 0)
     rota.next()

@@ -28,7 +28,7 @@ it('Several pushes go in one append, each with its own answer.', async () => {
   expect(ids).toEqual([0, 1, 2, 3, 5].map((index) => left[index]?.id))
 })
 
-it('Two pushes with one key to a full queue are told that it is full.', async () => {
+it('Two pushes with one key to a full queue both fail because it is full.', async () => {
   const [stage, queue] = [openSimulated(), 'queue']
   await stage.engine().configure(queue, { capacity: 1 })
   await push(stage.engine(), queue, named('first', 1))

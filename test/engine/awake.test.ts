@@ -136,7 +136,7 @@ async function play({ processes, faultsMax, leaseEnds }: Rules, trail: Trail) {
     if (died.has(process)) continue
     expect(ends.has(process), `process ${process} never ends`).toBe(true)
   }
-  // Whoever died takes what it knew along: the minute's sweep is for that.
+  // A dead run takes its knowledge along: the minute's sweep makes up for that.
   if (died.size === 0) {
     const stays = [...ends.values()].map((end) => (end.kind === 'home' ? end.stayMs : 0))
     for (const [process, { kind }] of ends) {
@@ -151,14 +151,14 @@ async function play({ processes, faultsMax, leaseEnds }: Rules, trail: Trail) {
   return wereTwo
 }
 
-describe('Who is awake', () => {
+describe('The run that is awake', () => {
   it('is one of three that are called at once, and knows what the others were called for.', async () => {
     const { runs, twoAwake } = await explore({ processes: 3, faultsMax: 0, leaseEnds: false })
     expect(runs).toBeGreaterThan(200)
     expect(twoAwake).toBe(0)
   })
 
-  it('loses nothing that it was told, whichever answers get lost and whoever dies.', async () => {
+  it('loses no note, whichever answers get lost and whichever runs die.', async () => {
     const { runs } = await explore({ processes: 2, faultsMax: 2, leaseEnds: false })
     expect(runs).toBeGreaterThan(200)
   })

@@ -86,7 +86,7 @@ describe('What waits for its retry, and nobody holds,', () => {
     expect(stage.announced).toEqual(['orders: items-available'])
   })
 
-  it('frees those behind it, who hear of that, where it is the last of its lock.', async () => {
+  it('frees the items behind it, with an event, if it is the last of its lock.', async () => {
     const { stage, queues, ids } = await putOff(3, 2)
     await queues.cancel('orders', ids.slice(0, 1))
     expect(stage.announced).toEqual([])

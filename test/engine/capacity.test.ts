@@ -40,7 +40,7 @@ it('A bulk push that would not fit as a whole stores nothing, no batch either.',
   expect((await queues.inspect(queue, { consistent: true })).count).toBe(100)
 })
 
-it('A push of more items than the capacity is told that it can never fit; one that fits later is not.', async () => {
+it('A push of more items than the capacity says that it can never fit; one that may fit later does not.', async () => {
   const [queues, queue] = [stage.engine(), stage.queue()]
   await queues.configure(queue, { capacity: 3 })
   await push(queues, queue, named('a', 1))

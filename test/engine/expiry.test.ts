@@ -41,7 +41,7 @@ const beginClaims = async (queues: Parameters<typeof push>[0], queue: string) =>
 
 describe('An item is not handed out after its expiry', () => {
   for (const [way, request] of ways) {
-    it(`by ${way}: it gets what lies behind, and who asks again gets the rest.`, async () => {
+    it(`by ${way}: it gets what lies behind, and the next call gets the rest.`, async () => {
       const { stage, queues, queue } = onSimulated()
       if (request.competing) await beginClaims(queues, queue)
       await push(queues, queue, short(named('old', 5)))
@@ -81,7 +81,7 @@ describe('An item is not handed out after its expiry', () => {
     expect((await popItems(queues, queue)).items[0]).toMatchObject({ text: '1', expiresAtMs })
   })
 
-  it('by the clock of whoever pops.', async () => {
+  it('by the clock of the process that pops.', async () => {
     const { stage, queues, queue } = onSimulated()
     await push(queues, queue, short(named('a', 1)))
     const ahead = stage.engine({ clock: stage.clock.skewed(10_000) })

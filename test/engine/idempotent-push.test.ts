@@ -95,7 +95,7 @@ describe('A push with an Idempotency-Key', () => {
     expect(await queues().push(queue, other)).toEqual({ ...second, repeated: true })
   })
 
-  it('is told that the store is out of reach if the note in its way cannot become a receipt.', async () => {
+  it('fails because the store is out of reach if the note in its way cannot become a receipt.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const request = { items: named('a', 1), idempotencyKey: 'key' }
     await stage.engine({ idempotencyTtlSeconds: 60 }).push(queue, request)

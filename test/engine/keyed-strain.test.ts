@@ -51,7 +51,7 @@ describe('A thousand pushes with keys that linger', () => {
     expect(sent.length).toBeLessThan(10)
   })
 
-  it('are told for certain that nothing changed where only those ahead of them were sent.', async () => {
+  it('fail for certain with nothing changed, if only those ahead of them were sent.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const engine = stage.engine({ linger: true })
     await engine.push(queue, { items: named('a', 1) })

@@ -281,7 +281,7 @@ describe('A purge', () => {
   })
 })
 
-describe('Whoever joins what is due', () => {
+describe('A process that joins what is due', () => {
   const scheduledRows = async (queues: Queues, queue: string, count: number) => {
     for (let n = 0; n < count; n += 1) {
       await push(queues, queue, [{ text: bulky(`n${n}`, 300), delaySeconds: 10 }])
@@ -302,7 +302,7 @@ describe('Whoever joins what is due', () => {
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 0, count: 20 })
     expect((await stage.store.rows()).some(({ pk }) => `${pk}`.startsWith('t#'))).toBe(true)
-    // More rows, so that whoever joins these meets the ones that were left behind.
+    // More rows, so that the process that joins these meets the ones that were left behind.
     await scheduledRows(queues, queue, 20)
     stage.clock.pass(60_000)
     const names = Array.from({ length: 20 }, (_, n) => `n${n}`)

@@ -208,7 +208,7 @@ describe('A move to another queue', () => {
     expect(stage.announced).toContain('other: items-available')
   })
 
-  it('says that an item is moved where nobody can tell its new id any more.', async () => {
+  it('says that an item is moved even if its new id can no longer be found.', async () => {
     const { stage, queues, queue, at } = await holding(2)
     const other = stage.engine({
       after: async ({ name }) => {

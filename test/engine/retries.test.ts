@@ -60,7 +60,7 @@ describe('What is released with a delay', () => {
     expect([two?.text, three?.text]).toEqual(['"a2"', '"a3"'])
   })
 
-  it('keeps nobody waiting if the others may overtake it, until a lock of theirs does.', async () => {
+  it('keeps no pop waiting if the others may overtake it, until a lock of theirs does.', async () => {
     const { queues, queue } = await released({ overtake: true })
     const { items, lock } = await lockItems(queues, queue, { count: 9 })
     expect(textsOf(items)).toEqual(['"a2"', '"a3"', '"a4"', '"a5"'])
@@ -146,7 +146,7 @@ describe('The lock of what was released with a delay', () => {
     expect(await statesOf(queues, queue)).toContain('waiting')
   })
 
-  it('is followed by one that nobody can settle, not even who reads its id in the table.', async () => {
+  it('is followed by one that no caller can settle, even with its id from the table.', async () => {
     const { queues, queue } = await released()
     const [lockId = ''] = Object.keys((await stage.stored(queue))?.K ?? {})
     expect(lockId).toHaveLength(11)
@@ -224,7 +224,7 @@ describe('A delivery that ends in a release with a delay', () => {
   })
 })
 
-describe('Who looks at the queue', () => {
+describe('A caller that looks at the queue', () => {
   it('sees what waits and when it is back, and nothing locked.', async () => {
     const { queues, queue, dueMs } = await released()
     const { items } = await queues.browse(queue, { limit: 3 })
@@ -252,7 +252,7 @@ describe('Who looks at the queue', () => {
 })
 
 describe('What waits for its retry', () => {
-  it('takes up room, and a purge frees it and whoever waited behind it.', async () => {
+  it('takes up room, and a purge frees that room and the items that waited behind it.', async () => {
     const { queues, queue } = await released()
     await queues.configure(queue, { capacity: 6 })
     await expectCode(push(queues, queue, named('b', 1)), 'QUEUE_FULL')
@@ -363,12 +363,12 @@ describe('The events', () => {
     expect(simulated.announced).toEqual([])
   })
 
-  it('tell of what the others may overtake: who saw them locked has gone home.', async () => {
+  it('tell of items that others may overtake: the consumers that saw the queue locked have ended.', async () => {
     const { simulated } = await consumed(true)
     expect(simulated.announced).toEqual(['orders: items-available'])
   })
 
-  it('tell nothing where somebody else has a lock, or nothing else is free.', async () => {
+  it('tell nothing if another consumer has a lock, or nothing else is free.', async () => {
     const simulated = openSimulated()
     const queues = simulated.engine()
     await push(queues, 'orders', named('a', 3))

@@ -49,7 +49,7 @@ describe('While Wake is there', () => {
     expect(Math.max(...long.map(({ fromMs, toMs }) => toMs - fromMs))).toBeLessThan(4 * MINUTE_MS)
   })
 
-  it('what it was told of counts, and not the index alone, which may be behind.', async () => {
+  it('it goes by the notes of its callers, and not by the index alone, which may be behind.', async () => {
     const world = new WakeWorld({ behindMs: 4_000 })
     world.sweepFor(3)
     world.at(1_000, () => leave(world, 'orders', 8))
@@ -58,7 +58,7 @@ describe('While Wake is there', () => {
     expect(world.lateMs[0]).toBeLessThanOrEqual(4 * SECOND_MS)
   })
 
-  it('it runs only while something is near: a minute after the last lock everybody is asleep.', async () => {
+  it('it runs only while something is near: a minute after the last lock no run is awake.', async () => {
     const world = new WakeWorld()
     world.sweepFor(60)
     world.at(1_000, () => leave(world, 'orders', 40))
@@ -83,7 +83,7 @@ describe('While Wake is there', () => {
     expect(waiting.runs).toEqual([])
   })
 
-  it('a run that dies, and all that nobody hears of, is made up for by the sweep of the next minute.', async () => {
+  it('the next minute’s sweep makes up for a run that dies, and for timers that no run hears of.', async () => {
     const world = new WakeWorld({ dies: (run) => (run === 0 ? 3_000 : undefined) })
     world.sweepFor(5)
     world.at(1_000, () => leave(world, 'a', 20))

@@ -1,9 +1,9 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 
-// A write that sets a queue's timer near says so by the attribute `wk` (`core/timers.ts`): the filter of the
-// stream lets it through when it appears, and Wake is called. There is nothing else to do for such a record.
+// A write that sets a queue's timer near also sets the attribute `wk` (`core/timers.ts`). When that appears, the
+// stream's filter lets the record through, and Housekeep calls Wake. It does nothing else for such a record.
 
-/** The latest time at which a queue of these comes due whose timer has become near. */
+/** The latest due time among the queues of this batch whose timers have become near. */
 export function latestIn(records: readonly DynamoDBRecord[]): number | undefined {
   let latest: number | undefined
   for (const { dynamodb } of records) {

@@ -31,7 +31,7 @@ type Beat = {
   readonly everySeconds: number
   /** All of them unless set: several runs may sweep side by side. */
   readonly shards?: readonly number[] | undefined
-  /** Called once in a run, if somebody waits for what comes due soon: then it stays awake by itself. */
+  /** A run calls this at most once, if a prompt timer ends soon: after that Wake stays awake by itself. */
   readonly wake?: Waker | undefined
 }
 

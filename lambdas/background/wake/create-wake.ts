@@ -8,8 +8,8 @@ import { objectsWhenNeeded } from '../../runtime/objects-when-needed.ts'
 import { queuesOptions } from '../../runtime/queues-options.ts'
 
 /**
- * Of the engine only what ends locks, runs schedules, and lets items join: it starts the sooner. S3 is loaded when
- * what joins first needs it.
+ * Loads only the parts of the engine that end locks, run schedules and join items, so it starts sooner. It loads S3
+ * when a join first needs it.
  */
 export function createWake(environment: Environment, log: Log): Pick<Queues, 'wake'> {
   const options = queuesOptions(environment, log, documentsFromEnvironment(), objectsWhenNeeded())

@@ -5,7 +5,7 @@ import type { Fields } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
 import type { WakeEvent } from './waker.ts'
 
-/** As the sweeper: the last request may take 3 s, and then there is the line in the log. */
+/** As for the sweeper: the last request may take 3 s, and then it writes its line to the log. */
 const LEAVE_MS = 10_000
 
 export type WakeSummary = {
@@ -19,7 +19,10 @@ export type WakeSummary = {
   readonly lag_seconds: number
 }
 
-/** One run of Wake: it is awake until nothing comes due soon, or has told who is. */
+/**
+ * One run of Wake: it stays awake until nothing comes due soon. If another run is awake, it leaves a note for that
+ * one and ends.
+ */
 export async function wakeRun(
   queues: Pick<Queues, 'wake'>,
   event: WakeEvent | undefined,

@@ -3,10 +3,10 @@ import { invokeFunction } from '../../runtime/invoke-function.ts'
 import { describeError, type Log } from '../../runtime/log.ts'
 import { variables } from '../../runtime/variables.ts'
 
-/** Something comes due at `untilMs`: whoever is awake then must stay until it has. */
+/** Something comes due at `untilMs`: the run of Wake that is awake must stay until then. */
 export type WakeEvent = { readonly untilMs?: number }
 
-/** Calls Wake, and says in the log if that fails: the minute's sweep comes all the same. */
+/** Calls Wake. If that fails it says so in the log: the minute's sweep comes all the same. */
 export type Waker = (event: WakeEvent, log: Log) => Promise<void>
 
 /** None where the stack has no Wake. */

@@ -8,7 +8,7 @@ export type Item<T = unknown> = {
   readonly pushedAtMs: number
   /** 1 the first time. */
   readonly deliveries: number
-  /** Nobody gets it from then on; whoever has it may go on with it. */
+  /** No pop returns it from then on; a consumer that has it may finish its work. */
   readonly expiresAtMs?: number
   /** Of an item that was pushed for later: its id until it was due, and when that was. */
   readonly scheduledId?: string

@@ -47,7 +47,7 @@ export async function workLot(run: Run, { items, lock }: Lot): Promise<Verdicts>
   }
   const verdicts: Verdicts[] = []
   for (const part of partsOf(items)) {
-    // Behind an item that failed, nobody goes on where order is kept.
+    // Where order is kept, nothing behind a failed item goes on.
     const isHeldUp = !passesBy(settings) && verdicts.some(({ back }) => back.length > 0)
     const mayBegin =
       verdicts.length === 0 ||

@@ -21,7 +21,7 @@ export type ManyOptions = {
   readonly lockTtlSeconds?: number | undefined
   /** Dead-letter an item after this many failures. Default: the queue's own `max_deliveries`. */
   readonly maxDeliveries?: number | undefined
-  /** When what failed comes again. Default: after 1, 2, 4 … seconds, up to five minutes. */
+  /** When failed items come again. Default: after 1, 2, 4 … seconds, up to five minutes. */
   readonly retry?: AgainOptions | undefined
   /** Share queues with other consumers. Otherwise one works a queue at a time, in order: the default. */
   readonly competing?: boolean | undefined

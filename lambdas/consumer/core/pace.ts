@@ -17,7 +17,7 @@ export function mayTakeMore(remainingMs: number, longestMs: number): boolean {
 /** We pay for each millisecond of this wait; for a longer one an event calls the next run. */
 const WAIT_MS_MAX = 5_000
 
-/** Whether a run waits itself for what failed to come back: an event may be a few seconds late. */
+/** Whether the run itself waits for failed items to come back: an event may be a few seconds late. */
 export const sitsOut = (delayMs: number, remainingMs: number): boolean =>
   delayMs <= WAIT_MS_MAX && mayTakeMore(remainingMs, delayMs)
 

@@ -1,4 +1,4 @@
-// When what failed comes again. Pure: what was asked for is read once, and randomness is an argument.
+// When failed items come again. Pure: it reads the options once, and randomness is an argument.
 
 import { RELEASE_DELAY_SECONDS_MAX } from '../../foundation/shared/bounds.ts'
 import { checkOptions, type Names } from '../../foundation/shared/known-options.ts'
@@ -7,7 +7,7 @@ import { checkOptions, type Names } from '../../foundation/shared/known-options.
 export type Duration = number | `${number}${'s' | 'm' | 'h' | 'd'}`
 
 export type AgainOptions = {
-  /** After the first delivery, the second, and so on; the last one also after all that follow. */
+  /** The delay after the first delivery, the second, and so on; the last one also holds for all later deliveries. */
   readonly delays?: readonly Duration[] | undefined
   /** Or: `first`, and `factor` times as long after each further delivery, up to `most`. Default 1s, 2, 5m. */
   readonly backoff?:
@@ -17,9 +17,12 @@ export type AgainOptions = {
         readonly most?: Duration | undefined
       }
     | undefined
-  /** So much of a delay is left to chance, from 0 to 1; it only gets shorter. Default 0.25, and 0 with `delays`. */
+  /**
+   * The part of a delay that is left to chance, from 0 to 1; it only makes the delay shorter. Default 0.25, and 0
+   * with `delays`.
+   */
   readonly jitter?: number | undefined
-  /** In an exclusive queue, too, others pass by what failed: it keeps no order. Default false. */
+  /** Other items may pass a failed one in an exclusive queue too, which then keeps no order. Default false. */
   readonly overtake?: boolean | undefined
 }
 
@@ -35,7 +38,7 @@ const backoffNames: Names<NonNullable<AgainOptions['backoff']>> = { first: 0, fa
 
 /** A day after the first second, doubled each time, is reached with the eighteenth; by a smaller factor later. */
 const STEPS_MAX = 100
-/** What failed together must not come back together. */
+/** Items that failed together must not all come back together. */
 const JITTER_DEFAULT = 0.25
 const FACTOR_MAX = 100
 

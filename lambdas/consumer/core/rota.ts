@@ -4,7 +4,8 @@
 //    ▲                                                       └──nothing more to do──▶ idle, or put off
 //    └──put off: until a time nobody looks, because it is locked, failing or at its limit
 //
-// What failed waits in the queue itself: the list tells when something else may be had, or that is back.
+// Failed items wait in the queue itself: the list shows when they are back, or whether other items can be popped
+// meanwhile.
 
 import type { Ending } from './run.ts'
 
@@ -14,7 +15,7 @@ export type Standing = {
   readonly count?: number | undefined
   readonly lockedCount?: number | undefined
   readonly waitingCount?: number | undefined
-  /** Items that wait keep back the others of an exclusive queue. */
+  /** Waiting items hold back the others of an exclusive queue. */
   readonly isBlocked?: boolean | undefined
 }
 
@@ -70,7 +71,7 @@ export class Rota {
     return queue
   }
 
-  /** It is not to be looked at before then. */
+  /** We do not look at it before then. */
   putOff(queue: string, untilMs: number): void {
     this.#placeOf(queue).notBeforeMs = untilMs
   }

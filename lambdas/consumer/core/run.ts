@@ -21,7 +21,7 @@ export const noCounts = (): Counts => ({
  * How a worker ended, from the least that is left to do to the most:
  * - `empty`: nothing was left to pop, and the record says so, so the next push is an event.
  * - `locked`: another consumer works on the queue, and goes on until it is empty.
- * - `waiting`: items that failed come back later, which is an event, and keep back the others; or, where many
+ * - `waiting`: failed items come back later, which is an event, and hold back the others; or, where many
  *   queues are worked, the queue's limit is reached.
  * - `crowded`: too many items are in locks, or dead. When some come back, or have moved, that is an event.
  * - `continued`: the time was over; when all workers have ended, we call the next run.
@@ -46,6 +46,6 @@ export type Run = {
   mayTakeMore(inDoubt: boolean): boolean
   /** There seems to be enough for one more worker. */
   foundPlenty(): void
-  /** For one that works many queues, and has no time to wait for this one: it is to come back after so long. */
+  /** For a run that works many queues and has no time to wait for this one: it should come back after this long. */
   readonly comeBack?: (afterMs: number) => void
 }

@@ -1,6 +1,6 @@
 import type { Retry } from './retry.ts'
 
-/** Whether the others go on while what failed waits. */
+/** Whether other items go on while failed ones wait. */
 export const passesBy = ({ competing, retry }: Settings): boolean => competing || retry.overtake
 
 /** How a worker works. */

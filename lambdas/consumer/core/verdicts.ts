@@ -18,7 +18,7 @@ export type Verdicts = {
   readonly dead: ReadonlyMap<string, readonly string[]>
   /** To be handed out again. */
   readonly back: readonly Item[]
-  /** Those of them that failed, and come later; nobody has tried the others. */
+  /** Those of them that failed and come later; the handler has not tried the others. */
   readonly failed: readonly Item[]
 }
 

@@ -27,7 +27,7 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
   let finished: Lot | undefined
   let held: Lot | undefined
   let alone = comesBack
-  /** When what this worker released is back, while others pass by it. */
+  /** When the items that this worker released are back, while others pass by them. */
   let retriesMs: number[] = []
   try {
     for (;;) {
@@ -51,7 +51,7 @@ export async function work(run: Run, comesBack: boolean): Promise<Ending> {
         const backMs = await comeAgain(run, lot, verdicts)
         if (backMs === undefined) continue
         if (passesBy(run.settings)) retriesMs.push(backMs)
-        // Nobody gets what lies behind it.
+        // No pop returns what lies behind it.
         else if (!(await sitOut(run, backMs))) return 'waiting'
       }
     }
@@ -173,7 +173,10 @@ async function lotOf(
   return { items, lock: heldLock(edge, queue, popped.lock.id, { ttlSeconds, sinceMs }) }
 }
 
-/** Releases what is to come again: later what failed, and what keeps its order behind it. Returns when that is. */
+/**
+ * Releases the items that should come again: the failed ones, and those that must stay behind them, with a delay.
+ * Returns when they are back.
+ */
 async function comeAgain(
   run: Run,
   lot: Lot,
@@ -191,7 +194,7 @@ async function comeAgain(
     insist(edge, () => queues.release(queue, { lockId: lock.id, ...how }), run.timeOver)
   try {
     if (overtake && 0 < failed.length && failed.length < back.length) {
-      // Those that nobody has tried should not be overtaken.
+      // Other items should not overtake those that were not tried.
       await release({ ids: failed.map(({ id }) => id), ...later })
       await release({})
     } else await release(later)
@@ -206,7 +209,10 @@ async function comeAgain(
   return delaySeconds === 0 ? undefined : clock.nowMs() + delaySeconds * 1_000
 }
 
-/** Waits until then, if that is soon. Of many queues nobody waits for one: the list tells when it is ready. */
+/**
+ * Waits until then, if that is soon. A run of many queues does not wait for one of them: the list shows when it is
+ * ready.
+ */
 async function sitOut(run: Run, untilMs: number): Promise<boolean> {
   const { clock } = run.edge
   const delayMs = Math.max(0, untilMs - clock.nowMs())

@@ -46,8 +46,8 @@ export const goesByRecord = (append: Append): boolean =>
   isRepeatable(append) || append.later !== undefined
 
 /**
- * Whether its keys and its messages, which were new by an earlier record, are new by this one; and the ids of what
- * it schedules still good.
+ * Whether its keys and messages, which were new by an earlier record, are new by this one too, and whether the ids
+ * of its scheduled items still hold.
  */
 export function isNew(
   { notes = new Map(), sequence, later }: Append,

@@ -43,7 +43,7 @@ export function planClaim(
   // `checkAt` is at most the earliest expiry: while it is ahead, no lock can have expired.
   if (record.checkAtMs === undefined) return undefined
   if (record.checkAtMs <= nowMs || record.checkAtMs > expiresAtMs) return undefined
-  // Nobody hurries to such a timer, and the end of this lock would be hidden behind it.
+  // Wake does not come for such a timer, which would hide the end of this lock.
   if (isPatient(record.checkAtMs)) return undefined
   if (acknowledge !== undefined && standingOf(record, acknowledge, nowMs).kind !== 'live') {
     return undefined

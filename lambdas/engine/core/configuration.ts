@@ -24,9 +24,9 @@ export type QueueSettings = {
   readonly maxDeliveries?: number
   /** Items the queue may hold. */
   readonly capacity?: number
-  /** Nobody gets an item this long after it was pushed, or was due. */
+  /** No pop returns an item once this much time has passed since it was pushed, or was due. */
   readonly itemTtlSeconds?: number
-  /** What becomes of items that expire, by that or by a time of their own; discarded unless set. */
+  /** What becomes of items that expire, by this setting or by a time of their own; discarded unless set. */
   readonly expired?: Expired
   /** Calls that push; those that pop. */
   readonly pushLimit?: GuardLimit

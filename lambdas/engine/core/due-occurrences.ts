@@ -3,7 +3,7 @@ import type { Schedule } from './schedule.ts'
 import type { Times } from './schedule-times.ts'
 
 export type DueOccurrences = {
-  /** What is to be pushed now, in order; none where all that was due is skipped. */
+  /** The occurrences to push now, in order; none if all that were due are skipped. */
   readonly dues: readonly number[]
   /** The occurrence behind them; none if they are the last. */
   readonly nextMs: number | undefined
@@ -13,9 +13,9 @@ export const isDue = ({ paused, nextMs, retryAtMs }: Schedule, nowMs: number): b
   !paused && nextMs !== undefined && nextMs <= nowMs && (retryAtMs ?? nowMs) <= nowMs
 
 /**
- * What of a schedule is due, at most so many occurrences; nothing if nothing is. An occurrence that waited (for room,
- * mostly) was not missed, however old it is. What is late by a few minutes is pushed as any other. If the first is
- * older than that, the schedule's own rule says where to go on.
+ * The due occurrences of a schedule, at most so many; nothing if none is due. An occurrence that waited (for room,
+ * mostly) was not missed, however old it is. One that is a few minutes late is pushed like any other. If the first
+ * is older than that, the schedule's own rule says where to go on.
  *
  * Every occurrence is later than the one before, whatever the clock says: so none is ever pushed twice.
  */

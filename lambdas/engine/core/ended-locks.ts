@@ -11,7 +11,7 @@ const endings = Object.fromEntries(
   Object.entries(endingCodes).map(([ending, code]) => [code, ending as Ending]),
 )
 
-/** Of a consumer's lock the id begins with the sign that stands between two locks as well. */
+/** The id of a consumer's lock begins with the same sign that separates two locks. */
 const form = /(?:^|\.)(\.?[^.]{11})([axrdp])([0-9a-z]+)(?=\.|$)/g
 
 /** `aB3dE5gH7jKa2s.…`: lock id, how it ended, and its items in base 36. */

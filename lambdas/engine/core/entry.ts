@@ -28,7 +28,7 @@ export type ItemTimes = {
   readonly dueMs?: number | undefined
   /** Its id while it waited for that. */
   readonly scheduledId?: string | undefined
-  /** Nobody gets it from then on. */
+  /** No pop returns it from then on. */
   readonly expiresAtMs?: number | undefined
   /** When it came back from the dead letters to a queue whose items all expire. */
   readonly redrivenMs?: number | undefined
@@ -140,7 +140,7 @@ export const deadLetterOf = ({ moved }: Item): DeadLetter =>
         priorDeliveries: moved.death?.deliveries,
       })
 
-/** What callers get to know of an item that was pushed for later. */
+/** What callers see of an item that was pushed for later. */
 export const scheduledOf = ({ scheduledId, dueMs }: Item) => present({ scheduledId, dueMs })
 
 export const pushedAtMsOf = (entry: string): number =>

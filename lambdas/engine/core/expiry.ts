@@ -8,22 +8,23 @@ import { deadIn, itemsIn, type Lock, type QueueRecord, type Stretch } from './re
 import { bury, settle } from './settling.ts'
 
 /*
- * An item is over when its time has come: nobody gets it from then on. Its entry tells, so whoever hands items
- * out reads them first, and takes those that are over out of the queue in the same write. Nobody does before:
- * nothing runs for an item that expires. A record that is not `timed` holds none, and nobody looks.
+ * An item is over when its expiry has come: no pop hands it out from then on. The expiry is in its entry, so a pop
+ * reads the entries before it hands items out, and takes those that are over out of the queue in the same write.
+ * Nothing takes them out earlier: nothing runs for an item that expires. A record that is not `timed` holds no
+ * such item, and pops do not look.
  */
 
-/** What those are dead-lettered with that are. */
+/** The reason of items that are dead-lettered because they are over. */
 const REASON = 'expired'
 
-/** When nobody gets the item any more: by its own time, or by the queue's, whichever comes first. */
+/** When pops stop returning the item: by its own expiry or by the queue's, whichever comes first. */
 export function expiryOf(
   { expiresAtMs, dueMs = 0, redrivenMs = 0, pushedAtMs, moved }: Item,
   { itemTtlSeconds }: Pick<QueueSettings, 'itemTtlSeconds'>,
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
-  // A dead letter is as old as its death, what came back from there as its redrive. What was due joined its lane as
-  // if pushed then, or later.
+  // The time counts from the death of a dead letter, and from the redrive of an item that came back. A scheduled
+  // item joined its lane as if pushed when it was due, or later.
   const sinceMs = moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
@@ -47,7 +48,7 @@ export function passOver(record: QueueRecord, over: readonly Stretch[]): QueueRe
 export const weightOf = (record: QueueRecord, over: readonly Stretch[]): number =>
   isDeadLettered(record) ? itemsIn(over) : 0
 
-/** How many one write may pass over. Only those that are dead count against the bound of these. */
+/** How many items one write may pass over. Only those that become dead count against the bound of dead items. */
 export const passableIn = (record: QueueRecord): number =>
   isDeadLettered(record)
     ? Math.min(
@@ -80,7 +81,7 @@ export type Bounds = {
   readonly passable: number
   /** Of both. */
   readonly together?: number | undefined
-  /** What the answer has left for it, in bytes; at least one item fits always. */
+  /** The bytes that the answer has left for it; at least one item always fits. */
   readonly bytesMax: number
   readonly bytesOf: (entry: string) => number
 }
@@ -170,7 +171,7 @@ export function passOverLocked(
 ): QueueRecord {
   const lock = { ...(record.locks.get(lockId) as Lock), stretches: kept }
   const held = { ...record, locks: new Map(record.locks).set(lockId, lock) }
-  // Nobody waits for the end of a lock that held nothing: it ends as one that was acknowledged does.
+  // No consumer waits for the end of a lock that held nothing: it ends like one that was acknowledged.
   const draft = kept.length > 0 ? held : endLock(held, lockId, 'acknowledged', nowMs)
   return passOver(draft, over)
 }

@@ -22,7 +22,7 @@ export type Guards = {
   readonly claims?: boolean | undefined
   /** No append since: in place of the lanes ahead, when they are too many to name. */
   readonly appends?: boolean | undefined
-  /** Nothing was scheduled since, nor taken out of that: where the timer is put off. */
+  /** Nothing was scheduled since, and no scheduled item taken out: for a write that puts the timer off. */
   readonly scheduled?: boolean | undefined
   /** No lane was made since: it could be one ahead. */
   readonly lanesMade?: boolean | undefined
@@ -162,10 +162,10 @@ function nextCheckAt(
 }
 
 /**
- * A record with free items always has a timer; appends see to that, because nobody else may come. How soon
- * it ends matters only to the sweeper, so any timer will do that is not far away. Two may be: one that the
- * sweeper has put off for up to an hour because nobody came, which a consumer's coming ends; and that of a
- * retry, a day at most, beside which the sweeper goes on looking.
+ * A record with free items always has a timer; appends see to that, because nobody else may come. How soon it ends
+ * matters only to the sweeper, so any timer will do that is not far away. Two may be: one that the sweeper has put
+ * off for up to an hour because no consumer came, until one comes; and that of a retry, a day at most, during which
+ * the sweeper goes on looking.
  */
 function remindAt(
   record: QueueRecord,

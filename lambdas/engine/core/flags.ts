@@ -41,7 +41,7 @@ export function isNotable(before: QueueRecord, after: QueueRecord, bringsBack: b
   )
 }
 
-/** So many were dead that pops could pass over no more expired items, and were refused. Now they can. */
+/** So many items were dead that pops could pass over no more expired ones, and were refused. Now they can again. */
 export const letsExpireAgain = (before: QueueRecord, after: QueueRecord): boolean =>
   after.configuration.expired === 'dead_letter' &&
   deadIn(before) >= EXPIRED_DEAD_MAX &&

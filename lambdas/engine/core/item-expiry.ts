@@ -9,7 +9,7 @@ type Given = Pick<PushItem, 'expiresInSeconds' | 'expiresAtMs' | 'sinceMs'>
 /** Larger than any date. */
 const TIME_MS_MAX = 8_640_000_000_000_000
 
-/** Refuses what is no expiry, naming the field; `at`: where the item is in a request, `items[3].`. */
+/** Refuses an invalid expiry, naming the field; `at`: where the item is in a request, `items[3].`. */
 export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string): void {
   if (expiresInSeconds === undefined) {
     if (expiresAtMs === undefined || isTime(expiresAtMs)) return
@@ -25,7 +25,7 @@ export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string
 
 const isTime = (ms: number): boolean => Number.isFinite(ms) && ms >= 0 && ms <= TIME_MS_MAX
 
-/** When it expires. A time in the past is now: it is stored, and nobody gets it. */
+/** When it expires. A time in the past means now: the item is stored, and no pop returns it. */
 export const expiresAtMsOf = (
   { expiresInSeconds, expiresAtMs, sinceMs }: Given,
   nowMs: number,
@@ -34,7 +34,7 @@ export const expiresAtMsOf = (
     ? expiresAtMs && Math.floor(expiresAtMs)
     : (sinceMs ?? nowMs) + 1_000 * expiresInSeconds
 
-/** Refuses what is over before it is due: nobody could ever get it. */
+/** Refuses an item that is over before it is due: no pop could ever return it. */
 export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
   const expiresAtMs = expiresAtMsOf(item, nowMs)
   if (expiresAtMs === undefined || expiresAtMs > dueMs) return
@@ -42,7 +42,7 @@ export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: str
   throw invalid(`${at}${field}`, 'must be later than the time at which the item is due')
 }
 
-/** As it was given: a push that is repeated says the same, however late it comes. */
+/** As the caller gave it, so that a repeated push says the same, however late it comes. */
 export const expiryText = ({ expiresInSeconds, expiresAtMs }: Given): readonly string[] => [
   ...(expiresInSeconds === undefined ? [] : [`expires in ${expiresInSeconds}`]),
   ...(expiresAtMs === undefined ? [] : [`expires at ${expiresAtMs}`]),

@@ -82,7 +82,7 @@ export const scheduleItemKey = (queue: string, name: string): Key => ({
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 
-/** `timers` / `awake`: who is awake for what comes due soon, and for how long at least. */
+/** `timers` / `awake`: which run of Wake is awake for what comes due soon, and until when at least. */
 export const awakeKey: Key = { pk: 'timers', sk: 'awake' }
 
 /** `patterns` / `queues`: the settings of prefixes, all in one row. */

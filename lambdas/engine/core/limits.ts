@@ -69,8 +69,8 @@ export const NOTES_OLD_MS = 60 * 60_000
  */
 export const NOTE_MARKS_KEPT = 64
 /**
- * How far the clocks of two processes may be apart where a key's time ends: far more than they ever are, and still
- * little of a key's day.
+ * How far the clocks of two processes may differ about the end of a key's time: far more than they ever do, and
+ * still little of a key's day.
  */
 export const CLOCKS_APART_SECONDS = 60 * 60
 /** What an entry costs the tail beyond its text, so that the byte cap bounds the count as well. */
@@ -173,7 +173,7 @@ export const STUCK_QUEUES_REMEMBERED = 1_000
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
 /** What one GET brings of a batch: 1,000 ordinary items, which takes a millisecond more than 100 of them. */
 export const READ_AHEAD_BYTES = 64 * 1024
-/** The same of all batches, as far as nobody has asked for it yet. */
+/** The same for all batches, as far as no call has asked for it yet. */
 export const REMEMBERED_AHEAD_BYTES_MAX = 1024 * 1024
 /**
  * Tokens of used transaction entries (8 bytes each). From `TOKENS_KEPT_MAX` on, making an entry forgets
@@ -199,8 +199,8 @@ export const EVERY_SECONDS_MAX = 157_766_400
 /** An expression of five fields, each a list of its own: far more than people write. */
 export const CRON_CHARACTERS_MAX = 256
 /**
- * From then on an occurrence counts as missed. The sweeper comes once a minute, and works for some of it: one run
- * that fails must not cost anybody an occurrence.
+ * From then on an occurrence counts as missed. The sweeper comes once a minute, and works for part of it: one
+ * failed run must not cost an occurrence.
  */
 export const MISSED_AFTER_MS = 3 * 60_000
 /** Missed occurrences that `missed: all` pushes, the newest: as many as one push has, in ten transactions. */
@@ -211,7 +211,7 @@ export const SCHEDULED_UNTIL_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 export const OCCURRENCES_PER_PUSH = 100
 /** When a full queue is looked at again for an occurrence that waits: the sweeper's minute. */
 export const FULL_RETRY_MS = 60_000
-/** And one that refuses it: that passes when somebody does something about it, and each look costs some 20 requests. */
+/** And a queue that refuses it: that passes only when its owner acts, and each look costs some 20 requests. */
 export const REFUSED_RETRY_MS = 10 * 60_000
 /**
  * Pairs of time and priority that one push may schedule items for: its entries must fit beside each other into the
@@ -222,7 +222,7 @@ export const TIMES_PER_PUSH_MAX = 64
 export const SCHEDULED_ENTRY_BYTES = 48
 /** The push that carries the scheduled entries of the record over this seals them. */
 export const SCHEDULED_SOFT_BYTES = 2_000
-/** Past this, pushes of scheduled items wait until somebody has sealed. */
+/** Past this, pushes of scheduled items wait until a process has sealed. */
 export const SCHEDULED_HARD_BYTES = 8_000
 /** Of scheduled entries that one append may bring, where it brings several pushes. */
 export const SCHEDULED_BYTES_PER_APPEND = 4_000

@@ -23,7 +23,7 @@ export function standingOf(
     kind: 'refused',
     error: new QueueError(code, `Cannot settle lock "${lockId}" because ${reason}`, { field }),
   })
-  // Not even somebody who knows its id, from the table itself, can settle a retry lock.
+  // Even a caller who has read its id in the table cannot settle a retry lock.
   const lock = isRetry(lockId) ? undefined : record?.locks.get(lockId)
   if (lock !== undefined) {
     if (isDone(lock)) return { kind: 'acknowledged', items: itemsIn(lock.stretches) }

@@ -19,7 +19,7 @@ import { bury, giveBack, settle } from './settling.ts'
  *   expired    its time is over and nobody has written so yet
  *   ended      gone from the record; the last 16 are remembered with how they ended
  * live → done → ended (acknowledged), live → ended (any), live → expired → ended (expired, purged).
- * A retry lock (`retry.ts`) lives in place of one that was released with a delay, and expires: nobody can settle it.
+ * A retry lock (`retry.ts`) lives in place of one that was released with a delay, and expires: no call can settle it.
  */
 
 /** Ends a lock under the fence; what happens to its items depends on how. */
@@ -38,7 +38,7 @@ export function endLock(
   locks.delete(lockId)
   const released = { ...record, locks, lastEndedMs: nowMs }
   const ended = [...record.ended, { lockId, ending, items: itemsIn(lock.stretches) }]
-  // Nobody asks for a retry lock, so it takes the place of none that somebody may ask for.
+  // No caller asks for a retry lock, so it does not push out one that a caller may ask for.
   const remembered = isRetry(lockId) ? released : { ...released, ended: ended.slice(-ENDED_KEPT) }
   switch (ending) {
     case 'acknowledged':
@@ -122,7 +122,7 @@ export function liveLocks(record: QueueRecord, nowMs: number): [string, Lock][] 
   return [...record.locks].filter(([, lock]) => isLive(lock, nowMs))
 }
 
-/** Somebody has items of this queue: a lock lives that is no retry's. */
+/** A consumer has items of this queue: there is a live lock that is not a retry's. */
 export const isHeld = (record: QueueRecord, nowMs: number): boolean =>
   liveLocks(record, nowMs).some(([lockId]) => !isRetry(lockId))
 

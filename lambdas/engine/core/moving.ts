@@ -4,7 +4,9 @@ import { decodeItem, encodeItem, type Item, type ItemTimes } from './entry.ts'
 import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
-/** Said of items that were moved to a dead-letter queue by hand: a redrive takes them to where they belong. */
+/**
+ * The reason of items that a caller moved to a dead-letter queue: a redrive puts them into the queue it belongs to.
+ */
 const MOVED_BY_HAND = 'moved'
 
 /**
@@ -26,7 +28,7 @@ export function entryFor(
   return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven), tag)
 }
 
-/** What an item is there; `death` is told of it if it becomes a dead letter by this. */
+/** What the item is in its new place; `death` is what it gets if this makes it a dead letter. */
 export function itemFor(
   to: string,
   { moved, ...item }: Item,

@@ -26,7 +26,7 @@ import { settle } from './settling.ts'
 
 export type NamedItem = ItemPlace & { readonly id: string }
 
-/** The ids of a call, each once. One that none of ours can be is refused by its place in the list. */
+/** The ids of a call, each once. Refuses one that cannot be an id of ours, by its place in the list. */
 export function namedItems(ids: readonly string[]): NamedItem[] {
   checkCount(ids)
   const named = new Map<string, NamedItem>()
@@ -87,7 +87,7 @@ export function standingOfEach(
   return { waiting: waiting.sort(inPopOrder), others }
 }
 
-/** Somebody holds it: a retry lock is nobody's. */
+/** A consumer holds it: nobody holds a retry lock. */
 const isHolding = (found: [string, Lock] | undefined, nowMs: number): boolean =>
   found !== undefined && isLive(found[1], nowMs) && !isRetry(found[0])
 
@@ -126,7 +126,7 @@ const holds = ({ stretches }: Lock, { priority, sequence }: ItemPlace): boolean 
 export const lockWith = ({ locks }: QueueRecord, item: ItemPlace): [string, Lock] | undefined =>
   [...locks].find(([, lock]) => holds(lock, item))
 
-/** Locks to end before these items are free: their time is over, and nobody has written so yet. */
+/** Locks to end before these items are free: their time is over, but no write has ended them yet. */
 export const overWith =
   (named: readonly NamedItem[], nowMs: number) =>
   (lock: Lock): boolean =>
@@ -158,10 +158,10 @@ export function stretchesOfNamed(items: readonly ItemPlace[]): Stretch[] {
 }
 
 /**
- * Settles items, wherever in their lanes they are, and takes them out of the locks that hold them: for their retry,
- * mostly; for somebody, if they are purged. Those ahead of the frontier become holes there, and a
- * claim takes numbers in a row from the frontier on: so all claims that have not seen these must fail, by the
- * count of returns, and the write fails if a claim has come past the first of them (`fenced-update.ts`).
+ * Settles items, wherever in their lanes they are, and takes them out of the locks that hold them: mostly retry
+ * locks; a consumer's, if they are purged. Those ahead of the frontier become holes there, and a claim takes
+ * numbers in a row from the frontier on: so all claims that have not seen these must fail, by the count of returns,
+ * and the write fails if a claim has come past the first of them (`fenced-update.ts`).
  */
 export function takeOut(
   record: QueueRecord,

@@ -9,11 +9,11 @@ import {
 import type { Lane, QueueRecord } from './record.ts'
 
 /*
- * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute
- * of its own, under a dot and the hash of the key, so that an append can make it blindly:
+ * What the record remembers of a push with a key, until its receipt is written. Each note is an attribute of its
+ * own, under a dot and the hash of the key, so that an append can make it blindly:
  *   <hash of the body: 22> <pushed at: 8 base-36 digits of ms> <tag: 4> <places> [! <seconds it is remembered>] [@ <seals>]
- * The tag is random: it tells an append whose answer was lost from another with the same key.
- * The places, with commas between, tell of each lane where the push's items begin:
+ * The tag is random: it tells an append whose answer was lost from another with the same key. The places, with
+ * commas between, tell of each lane where the push's items begin:
  *   <priority> . <anchor> [. <offset>]    so many items after the append's first entry, which is in the tail
  *   <priority> : <epoch: 8> <number>      the number itself, once that entry is no longer in the tail
  * An append cannot know the number. A fenced write that takes the entry off the tail does, and says it.
@@ -215,7 +215,7 @@ export function mayHaveLeft(
   return [...keyHashes].some((hash) => since.includes(markOf(hash)))
 }
 
-/** Of some notes that have left since, the record no longer tells whose they were. */
+/** Some notes have left since, and the record no longer says whose they were. */
 export const hasLostCount = (seen: QueueRecord, now: QueueRecord): boolean =>
   now.born === seen.born && now.moved.forgotten > movedSoFar(seen.moved)
 
@@ -241,7 +241,7 @@ export function withoutNotes(
   return { ...record, notes, tailBytes, moved: { forgotten, marks } }
 }
 
-/** A fenced write takes notes along whose time was over long ago: their keys are new, and need no receipt. */
+/** A fenced write also removes notes whose time was over long ago: their keys are new again, and need no receipt. */
 export function withoutExpired(record: QueueRecord, nowMs: number): QueueRecord {
   if (!hasOldNotes(record, nowMs)) return record
   const expired = [...record.notes].filter(([, note]) => isLongOver(decodeNote(note), nowMs))

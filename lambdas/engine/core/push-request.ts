@@ -12,14 +12,14 @@ export type PushItem = {
   /** The item as JSON text; stored and returned byte for byte. */
   readonly text: string
   readonly priority?: number | undefined
-  /** Nobody gets it so long after it was pushed, or from this time on: one of the two. */
+  /** No pop returns it once this long has passed since its push, or from this time on: one of the two. */
   readonly expiresInSeconds?: number | undefined
   readonly expiresAtMs?: number | undefined
   /** When it was handed in, which is what relative times count from: when it is pushed, unless set. */
   readonly sinceMs?: number | undefined
   /** It joins its lane so many seconds after the push; 0 is at once. */
   readonly delaySeconds?: number | undefined
-  /** The same as a time; one that is past is now. */
+  /** The same as a time; a time in the past means now. */
   readonly deliverAtMs?: number | undefined
 }
 
@@ -73,7 +73,7 @@ export function checkPriority(priority: unknown, field: string): void {
   )
 }
 
-/** When an item is to join its lane: a full second, never early. Nothing, if that is now. */
+/** When an item is to join its lane: a full second, never early. `undefined` means now. */
 export function dueSecondOf(
   { delaySeconds, deliverAtMs }: PushItem,
   pushedAtMs: number,
@@ -101,7 +101,7 @@ function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): vo
   }
 }
 
-/** By the clock of who pushes. */
+/** By the clock of the process that pushes. */
 export function checkDeliverAt(items: readonly PushItem[], nowMs: number): void {
   for (const [index, item] of items.entries()) {
     const { deliverAtMs = 0 } = item

@@ -58,7 +58,7 @@ export type QueueRecord = {
   /** Items whose time has not come: they are in no lane. */
   readonly scheduled: Scheduled
   readonly checkAtMs: number | undefined
-  /** The write that set the timer found it near, and has it told of (`timers.ts`). */
+  /** The write that set the timer found it near, so the stream announces it (`timers.ts`). */
   readonly near: boolean
   /** The sweeper's note on items that nobody takes. */
   readonly reminder: Reminder | undefined

@@ -42,9 +42,10 @@ export const isReminded = (before: QueueRecord, after: QueueRecord): boolean =>
   (after.reminder?.times ?? 0) > 0 && after.reminder?.sinceMs !== before.reminder?.sinceMs
 
 /**
- * A lock that has not ended stands for somebody: for its holder, or for the event of its end. A retry lock does
- * not, though it may keep the others back: competing consumers pass by each, so that the event of what they could
- * take may have been lost, and it lives for up to a day. In an exclusive queue we announce for nothing, then.
+ * A lock that has not ended shows that a consumer is at work, or that the event of its end will come. A retry lock
+ * shows neither, though it may hold back the other items. Competing consumers pass by it, and the event of the
+ * items that they could take may have been lost; and it lives for up to a day. In an exclusive queue we then
+ * announce for nothing.
  */
 export const waitsForSomebody = (record: QueueRecord): boolean =>
   hasFree(record) && [...record.locks].every(([id, lock]) => isDone(lock) || isRetry(id))

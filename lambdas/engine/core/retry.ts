@@ -13,28 +13,28 @@ import {
 import { giveBack, spentOf } from './settling.ts'
 
 /*
- * Items that were released with a delay wait in a *retry lock*: a lock that nobody holds and whose id nobody
- * knows. When its time is over it ends as any other lock does, so they keep their places and their counts. It
- * is its id that says what it is: an engine that does not know of retries keeps that, whatever it does to the
- * lock, and takes it for one of somebody who never settles.
+ * Items that were released with a delay wait in a *retry lock*: a lock without a holder, whose id no caller knows.
+ * When its time is over it ends as any other lock does, so the items keep their places and their counts. Its id
+ * marks it: an engine that does not know of retries keeps the id, whatever it does to the lock, and treats it as a
+ * lock that is never settled.
  */
 
 /** Where items go that are released with a delay: the id of their lock, and when it ends. */
 export type Again = {
   readonly lockId: string
   readonly dueMs: number
-  /** When it may end at the latest, where many wait and share their locks. */
+  /** The latest time at which it may end, when many items wait and share locks. */
   readonly latestMs: number
 }
 
-/** For one that is put off by so much from now. Shared locks end up to a sixteenth of it later. */
+/** For a release with this delay, from now. Shared locks end up to a sixteenth of it later. */
 export const againAfter = (lockId: string, delayMs: number, nowMs: number): Again => ({
   lockId,
   dueMs: nowMs + delayMs,
   latestMs: nowMs + Math.ceil((delayMs * 17) / 16),
 })
 
-/** As long as a lock is alive that is of this kind, nobody has its items, and they are not to be had either. */
+/** While a retry lock is live, no consumer has its items, and no pop returns them. */
 export const isRetry = (lockId: string): boolean =>
   lockId.startsWith(RETRY_LOCK) || isOvertaken(lockId)
 
@@ -44,8 +44,8 @@ export const hasRetry = ({ locks }: QueueRecord): boolean => [...locks.keys()].s
 export const isOvertaken = (lockId: string): boolean => lockId.startsWith(OVERTAKEN_LOCK)
 
 /**
- * Puts items of a lock that has ended into a retry lock. Those that have been delivered as often as they may do
- * not wait: in an exclusive queue others would wait with them, for nothing.
+ * Puts items of a lock that has ended into a retry lock. Items that have had their last delivery do not wait: in an
+ * exclusive queue others would wait with them, for nothing.
  */
 export function comeBackLater(
   record: QueueRecord,
@@ -62,9 +62,9 @@ export function comeBackLater(
 }
 
 /**
- * A lock of their own, which ends when they are due. Where a record has many of those, each write would pay for
- * them until the last one is over: from then on they join one that ends soon after, and single items next to
- * each other become one range.
+ * A lock of their own, which ends when they are due. If a record had many of those, each write would pay for them
+ * until the last one is over: from then on they join one that ends soon after, and single items next to each other
+ * become one range.
  */
 function lockFor(
   record: QueueRecord,
@@ -90,8 +90,8 @@ const joined = (stretches: readonly Stretch[]): Stretch[] =>
   )
 
 /**
- * Whether a lock that has ended is no news to those behind it: a retry lock took its place, and they go on waiting
- * behind that; or they may overtake it, and somebody else is at work. Its own holder may be gone.
+ * Whether the end of a lock is no news for the items behind it: a retry lock took its place, and they go on waiting
+ * behind that; or they may overtake it, and another consumer is at work. The lock's own holder may be gone.
  */
 export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: boolean): boolean {
   return [...locks].some(
@@ -102,7 +102,7 @@ export function goesToRetry(lock: Lock, { locks }: QueueRecord, isWorkedOn: bool
   )
 }
 
-/** Somebody has a lock. It may be acknowledged beside the fence: only the images of a write tell for certain. */
+/** A consumer has a lock. It may acknowledge outside the fence: only the images of a write tell for certain. */
 export const isWorkedOn = ({ locks }: QueueRecord): boolean =>
   [...locks].some(([id, lock]) => !isRetry(id) && !isDone(lock))
 

@@ -9,8 +9,9 @@ import type { Lane } from './record.ts'
 export type SealedPlace = 'rows' | 'batch-rows' | 'batch-s3'
 
 /**
- * Of two kinds nothing is told. `unknown`: an engine sealed it that did not note where, or it was joined, and
- * is worth offloading. `batches`: joined, and better left: some of it lies in batches in S3, or most in batches.
+ * Answers leave two kinds out. `unknown`: an older engine sealed the run and did not note where, or it was joined
+ * and is worth offloading. `batches`: a joined run that is better left in place: some of it lies in batches in S3,
+ * or most of it in batches.
  */
 export type Run = Range & { readonly in: SealedPlace | 'unknown' | 'batches' }
 
@@ -29,7 +30,7 @@ export const runsLeft = (others: number): number =>
 /** The lane's runs, `max` at most, once these entries are sealed. Those that the head has passed are forgotten. */
 export function runsAfter(lane: Lane, entries: readonly string[], max = LANE_RUNS_MAX): Run[] {
   if (max === 0) return []
-  // A record that somebody wrote by hand may know of more than was sealed.
+  // A record that a person wrote by hand may list more than was sealed.
   const runs = runsAhead(lane).filter(({ to }) => to <= lane.sealed)
   const from = Math.max(runs.at(-1)?.to ?? 0, lane.head)
   if (from < lane.sealed) join(runs, { from, to: lane.sealed, in: 'unknown' })
@@ -78,7 +79,10 @@ function joinShortest(runs: Run[]): void {
   runs.splice(least, 2, { from: one.from, to: other.to, in: placeOfBoth(one, other) })
 }
 
-/** What is not offloaded costs its storage alone; what is, several requests. So a batch in S3 decides. */
+/**
+ * A run that is not offloaded costs only its storage; offloading it costs several requests. So a batch in S3
+ * decides.
+ */
 function placeOfBoth(one: Run, other: Run): Run['in'] {
   if (one.in === other.in) return one.in
   if (isLeft(one) || isLeft(other)) return 'batches'

@@ -33,7 +33,7 @@ export type Schedule = Definition & {
   readonly paused: boolean
   /** The occurrence that has not been pushed; none when it has ended. */
   readonly nextMs?: number | undefined
-  /** When the occurrence was due that was pushed last. */
+  /** When the last pushed occurrence was due. */
   readonly lastMs?: number | undefined
   /** The queue had no room, or refused it: the occurrence waits, and this is when the sweeper looks again. */
   readonly retryAtMs?: number | undefined
@@ -68,7 +68,7 @@ export function checkScheduleName(name: unknown): void {
   )
 }
 
-/** Refuses what cannot be put, naming the field. The expression itself is read when its times are asked for. */
+/** Refuses an invalid put, naming the field. The expression itself is checked when its times are first needed. */
 export function checkScheduleInput(input: ScheduleInput): void {
   const { cron, timeZone, everySeconds, startsAtMs, endsAtMs, missed = 'one' } = input
   checkPush([{ text: input.text, priority: input.priority }])
@@ -104,8 +104,8 @@ export const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
 
 /**
- * What was put, as it applies from now on. An interval counts from `starts_at`, or from when it was first put with
- * that length: put again, it goes on.
+ * The schedule that a caller put, as it applies from now on. An interval counts from `starts_at`, or from when it
+ * was first put with that length; another put does not restart it.
  */
 export function definitionOf(
   input: ScheduleInput,
@@ -150,6 +150,6 @@ const timesIn = ({ timing, startsAtMs, endsAtMs }: Definition) => [
 export const isDefinedAlike = (one: Definition, other: Definition): boolean =>
   isTimedAlike(one, other) && one.priority === other.priority && one.missed === other.missed
 
-/** When the sweeper should come for it; never if there is nothing to come. */
+/** When the sweeper should come for it; never if no occurrence is to come. */
 export const checkAtOf = ({ paused, nextMs, retryAtMs }: Schedule): number | undefined =>
   paused || nextMs === undefined ? undefined : (retryAtMs ?? nextMs)

@@ -70,7 +70,7 @@ export function spentOf(record: QueueRecord, stretches: readonly Stretch[]): Str
   })
 }
 
-/** Marks items as on their way to the dead-letter queue; `deliveredNow`: 0 where nobody had them. */
+/** Marks items as on their way to the dead-letter queue; `deliveredNow`: 0 if no consumer had them. */
 export function bury(
   record: QueueRecord,
   stretches: readonly Stretch[],

@@ -49,7 +49,7 @@ export type StoredRecord = {
   nd?: number
   tj?: string
   checkAt?: number
-  /** `checkAt` was near when it was set (`timers.ts`): the stream tells of that. */
+  /** `checkAt` was near when it was set (`timers.ts`): the stream announces it. */
   wk?: string
   /** [announcements, taken, since] */
   rm?: [number, number, number]

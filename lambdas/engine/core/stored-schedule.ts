@@ -25,7 +25,7 @@ type Stored = {
   readonly retry?: number
   readonly why?: string
   readonly checkAt?: number
-  /** Somebody has to be told of `checkAt`, because it is near. */
+  /** The stream must announce `checkAt`, because it is near. */
   readonly wk?: 'y'
   /** A format that is to come. */
   readonly fm?: number

@@ -1,22 +1,22 @@
 /*
- * A record has one timer, `checkAt`. Somebody may wait for it (a lock that ends): then it is *prompt*, and
- * `Wake` comes for it within a second or so. Or nobody does (a reminder, an empty queue that can go): then it
- * is *patient*, it keeps nobody awake, and the minute's sweep comes for it. Times are whole milliseconds, so
- * half a millisecond says which it is: in the index, without an attribute there, and to engines of any age.
+ * A record has one timer, `checkAt`. If a consumer may wait for it (a lock that ends), it is *prompt*, and `Wake`
+ * comes for it within a second or so. If none does (a reminder, an empty queue that can go), it is *patient*: Wake
+ * does not stay awake for it, and the minute's sweep comes for it. Times are whole milliseconds, so half a
+ * millisecond says which it is: in the index, without an attribute there, and to engines of any age.
  */
 
 /**
- * A prompt timer that ends sooner than this has to be told of: the minute's sweep looks as far ahead and comes
- * every minute, so it knows of all others in time, even if it starts half a minute late.
+ * The stream must announce a prompt timer that ends sooner than this. The sweep looks this far ahead and comes
+ * every minute, so it sees all others in time, even if it starts half a minute late.
  */
 export const NEAR_MS = 90_000
 
-/** As a time that nobody waits for: half a millisecond before it. */
+/** Makes a time patient: half a millisecond before it. */
 export const patiently = (atMs: number): number => Math.ceil(atMs) - 0.5
 
 export const isPatient = (atMs: number): boolean => atMs % 1 === 0.5
 
-/** Whether it has to be told of (the record's flag `wk`). */
+/** Whether the stream must announce it (the record's flag `wk`). */
 export const isNear = (atMs: number | undefined, nowMs: number): boolean =>
   atMs !== undefined && !isPatient(atMs) && atMs < nowMs + NEAR_MS
 

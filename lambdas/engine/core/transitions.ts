@@ -82,7 +82,7 @@ function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord):
 function expiredLocks(before: QueueRecord, after: QueueRecord): Transition[] {
   const endings = new Map(after.ended.map(({ lockId, ending }) => [lockId, ending]))
   const isOver = (lockId: string, lock: Lock): boolean => {
-    // Of a retry that comes due nobody's time ran out.
+    // When a retry comes due, no consumer ran out of time.
     if (isDone(lock) || isRetry(lockId) || after.locks.has(lockId)) return false
     const ending = endings.get(lockId)
     return ending === undefined ? lock.expiresAtMs <= after.lastEndedMs : ending === 'expired'

@@ -36,7 +36,7 @@ export function lockedNow(
   return held.length === 0 ? none : intersect(normalised(held), visible)
 }
 
-/** Items that wait for their retry; nobody has them. */
+/** Items that wait for their retry; no consumer has them. */
 export const waitingNow = (
   record: QueueRecord,
   priority: number,
@@ -51,7 +51,7 @@ export const waitingNow = (
 export const countWaiting = (...lane: Parameters<typeof waitingNow>): number =>
   waitingNow(...lane).reduce((sum, { ranges }) => sum + countOf(ranges), 0)
 
-/** Where items that wait keep back the others, how long; left out otherwise. */
+/** Until when waiting items hold back the others; left out if they do not. */
 export function blockedField(record: QueueRecord, nowMs: number): { blockedUntilMs?: number } {
   const untilMs = blockedUntilMs(record, nowMs)
   return untilMs === undefined ? {} : { blockedUntilMs: untilMs }

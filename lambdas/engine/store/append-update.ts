@@ -22,7 +22,7 @@ type AppendOptions = {
   readonly anyway?: boolean
   /** A slot of the queue's push limit was taken for it, if the queue has one. */
   readonly admitted?: boolean
-  /** When the sweeper is to look whether somebody has come for it, where it has no other reason. */
+  /** When the sweeper is to look whether a consumer has come for it, where it has no other reason. */
   readonly remindAtMs?: number | undefined
   /** The update is handed out, and may be sent more often than it may be carried out. */
   readonly once?: OnceOnly

@@ -1,10 +1,10 @@
 import type { Row } from '../../foundation/dynamo.ts'
 import { Expression } from '../../foundation/expression.ts'
 
-// The row says who is awake (`h`), since when (`s`), until when that counts if nothing more is heard (`e`),
-// and until when it must stay (`u`). Of two who ask at once, one gets the row and the other leaves a note in
-// `u`. Who goes home clears the row on the condition that the note is as seen. So a note is either read, or
-// comes too late: then its writer finds nobody awake, and is so itself.
+// The row says which run of Wake is awake (`h`), since when (`s`), until when that counts unless it renews its
+// lease (`e`), and until when it must stay (`u`). If two runs ask at once, one gets the row and the other leaves a
+// note in `u`. A run that ends clears the row on the condition that the note is as it saw it. So either it reads
+// the note, or the note comes too late: then the writer of the note finds no run awake, and stays awake itself.
 
 export type Awake = { readonly holder: string; readonly stayMs: number | undefined }
 
@@ -12,8 +12,8 @@ export type Awake = { readonly holder: string; readonly stayMs: number | undefin
 export const LEASE_MS = 30_000
 export const RENEW_MS = 10_000
 /**
- * Whoever is called later than this takes over: the minute's sweep calls while something is near, so a run
- * ends long before its time is up, by a hand-over without a gap, and tells of its work every few minutes.
+ * A run that is called later than this takes over. The minute's sweep calls while something is near, so a run hands
+ * over long before its time is up, without a gap, and reports its work every few minutes.
  */
 export const TERM_MS = 120_000
 
@@ -27,7 +27,7 @@ type Update = ReturnType<Expression['build']>
 export function takeUpdate(me: string, nowMs: number): Update {
   const update = new Expression()
   const [mine, now] = [update.value(me), update.value(nowMs)]
-  // An end that is further away than any lease is that of a clock that goes wrong.
+  // An end that is further away than any lease comes from a wrong clock.
   const lives = `e BETWEEN ${now} AND ${update.value(nowMs + 2 * LEASE_MS)}`
   const isOld = `s<=${update.value(nowMs - TERM_MS)}`
   update.condition(`(attribute_not_exists(h) OR h=${mine} OR NOT ${lives} OR ${isOld})`)
@@ -43,7 +43,7 @@ export function renewUpdate(me: string, nowMs: number): Update {
   return update.build()
 }
 
-/** For whoever holds it: stay until then. */
+/** A note for the run that holds the row: stay until then. */
 export function noteUpdate(holder: string, stayMs: number): Update {
   const update = new Expression()
   const stay = update.value(stayMs)
@@ -53,7 +53,7 @@ export function noteUpdate(holder: string, stayMs: number): Update {
   return update.build()
 }
 
-/** Goes home, unless there is another note than the one that was seen. The row stays, empty. */
+/** Ends this run's turn, unless the note has changed since it was read. The row stays, empty. */
 export function homeUpdate({ holder, stayMs }: Awake): Update {
   const update = new Expression()
   update.condition(`h=${update.value(holder)}`)

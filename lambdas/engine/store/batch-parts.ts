@@ -13,7 +13,7 @@ type Ahead = { readonly from: number; readonly bytes: Uint8Array }
 
 /**
  * Reads batches part by part. A GET from S3 costs the same however much it brings, so it brings the parts that
- * follow as well: whoever takes this one takes those next.
+ * follow as well: the pops that come next need those.
  */
 export class BatchParts {
   readonly #stores: Stores

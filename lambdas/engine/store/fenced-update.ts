@@ -171,7 +171,7 @@ function changeLane(update: Expression, before: Lane, after: Lane, begun: boolea
   if (after.head !== before.head) update.set(path('h'), after.head)
   if (after.frontier !== before.frontier) update.set(path('f'), after.frontier)
   const takenOut = after.frontier === before.frontier ? firstTakenOut(before, after) : undefined
-  // A claim that has come past it has locked it.
+  // A claim that has come past it has locked the item.
   if (takenOut !== undefined) update.condition(`${path('f')}<=${update.value(takenOut)}`)
   if (after.sealed !== before.sealed) update.set(path('s'), after.sealed)
   if (begun) {

@@ -7,8 +7,8 @@ import type { QueueRecord } from '../core/record.ts'
 
 /**
  * What the record notes of these keys, as rows of their own. They are true as soon as the notes are: whether the
- * notes leave the record after that, and who takes them out, does not matter. A key whose time was over long ago
- * gets none; but our clock may be ahead of those that ask for it.
+ * notes leave the record after that, and which process takes them out, does not matter. A key whose time was over
+ * long ago gets none; but our clock may be ahead of those that ask for it.
  */
 export function receiptRows(
   record: QueueRecord,

@@ -7,7 +7,7 @@ export type RowWrite =
   Readonly<Record<'Put' | 'Delete' | 'Update', object>> extends infer W ? Partial<W> : never
 
 /**
- * The schedule's row, on the condition that it is as it was seen: nobody has put, paused or deleted it since, and
+ * The schedule's row, on the condition that it is as we saw it: no caller has put, paused or deleted it since, and
  * no other sweeper has pushed its occurrence.
  */
 export function replacement(

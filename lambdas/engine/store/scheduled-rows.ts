@@ -16,8 +16,9 @@ export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
   scheduledPartition(queue, born, scheduled.era)
 
 /**
- * The rows that the next seal of this record writes, and what it takes for them: all but what came so late that rows
- * which were due after it have joined. Nobody would look for it there; it joins from the record, and soon.
+ * The rows that the next seal of this record writes, and what it takes for them: all entries but those that came so
+ * late that rows due after them have joined. A join would not look for them there; they join from the record, and
+ * soon.
  */
 export function rowsToSeal({ scheduled }: QueueRecord): {
   readonly rows: readonly ScheduledRow[]

@@ -8,8 +8,8 @@ import { asPrompt } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt } from './timer-update.ts'
 
-// What writes do to the scheduled entries of a record. Pushes add at the end of the list, blindly; whatever takes
-// something out of it names its places, which hold because nobody else has taken any: `tv` is as seen.
+// What writes do to the scheduled entries of a record. Pushes add at the end of the list, blindly. A write that
+// takes entries out names their places, which hold because no other write has taken any out: `tv` is as seen.
 
 /** Adds to what is scheduled: by a record that need not be the last. */
 export function schedule(update: Expression, later: Later, seen: QueueRecord): void {
@@ -22,13 +22,13 @@ export function schedule(update: Expression, later: Later, seen: QueueRecord): v
   // It is being sealed.
   const allowed = update.value(scheduledBytesAllowed(later))
   update.condition(`(attribute_not_exists(tb) OR tb<=${allowed})`)
-  // Their ids say how many seals there were: not many more, or nobody finds them.
+  // Their ids say how many seals there were: with many more, a call could not find them.
   update.condition(`born=${update.value(seen.born)}`)
   const sealsMax = update.value(later.seals + SEALS_BEHIND_MAX)
   update.condition(`(attribute_not_exists(tg) OR tg<=${sealsMax})`)
 }
 
-/** When somebody must look for what is added: an append's options. */
+/** When the sweeper must come for what is added: an append's options. */
 export const timersOf = (nowMs: number, { later }: Append, record: QueueRecord | undefined) => ({
   timerAtMs: later && record && timerOf(later, record, nowMs),
   nowMs,

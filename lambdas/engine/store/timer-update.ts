@@ -3,8 +3,8 @@ import type { QueueRecord } from '../core/record.ts'
 import { asPrompt, isNear, isPatient } from '../core/timers.ts'
 
 /**
- * Sees to it, beside the fence, that somebody comes at this time: the timer must be no later. What was seen
- * decides what the update does, and its conditions that this was right.
+ * Makes sure, outside the fence, that the sweeper or Wake comes by this time: the timer must be no later. The
+ * update goes by the record as seen, and its conditions check that this still holds.
  */
 export function lowerCheckAt(
   update: Expression,
@@ -23,11 +23,11 @@ export function lowerCheckAt(
     return
   }
   update.condition(`checkAt=${update.value(checkAtMs)}`)
-  // Nobody hurries to a patient timer, and a prompt one would be hidden behind it.
+  // Wake does not come for a patient timer, which would hide a prompt one.
   setCheckAt(update, isEarlier ? asPrompt(checkAtMs) : atMs, nowMs)
 }
 
-/** With the flag that has it told of where it is near, and without it where it is not. */
+/** With the flag that makes the stream announce it if it is near, and without the flag if not. */
 export function setCheckAt(update: Expression, atMs: number, nowMs: number): void {
   update.set('checkAt', atMs)
   if (isNear(atMs, nowMs)) update.set('wk', 'y')

@@ -2,7 +2,7 @@ import type { Schedule } from '../../engine/queues.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { type Answer, ok, seconds } from '../answer.ts'
 
-// What is answered of a schedule. The command line makes its answers by this too.
+// What calls about schedules answer. The command line uses this too.
 
 const etagOf = ({ tag }: Schedule): string => `"${tag}"`
 

@@ -33,7 +33,7 @@ const detailEntries = {
   priority: count('0 is served first.'),
   pushed_at: time('When it was pushed.'),
   deliveries: count('1 the first time.'),
-  expires_at: v.optional(time('Nobody gets it from then on.')),
+  expires_at: v.optional(time('No pop returns it from then on.')),
   scheduled_id: v.optional(described(v.string(), 'Of an item for later: its id until it was due.')),
   due_at: v.optional(time('When it was due, if it was pushed for later.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),

@@ -1,4 +1,4 @@
-// What the calls answer that name items by their ids; as in `answers.ts`, no function loads this.
+// The answers of calls that name items by their ids. As with `answers.ts`, no function loads this.
 
 import * as v from 'valibot'
 import { described } from './fields.ts'
@@ -29,7 +29,7 @@ export const moved = v.strictObject({
           new_id: v.optional(
             described(
               v.string(),
-              'Its id from now on; left out if it was taken before anybody could see where it had come.',
+              'Its id from now on; left out if a consumer took it before its new place was known.',
             ),
           ),
         }),

@@ -18,7 +18,7 @@ const docs: Readonly<Record<ConfigurationName, readonly [string, string]>> = {
   maxDeliveries: ['An item that comes back this often is dead-lettered.', '`null`: never.'],
   capacity: ['Items the queue may hold.', '`null`: no limit.'],
   itemTtlSeconds: [
-    'Nobody gets an item so long after it was pushed, or was due.',
+    'No pop returns an item this long after it was pushed, or was due.',
     'Counts from the moment it is set, for all items. `null`: they stay.',
   ],
   expired: [

@@ -15,7 +15,7 @@ export const integer = (min: number, max: number) => {
   )
 }
 
-/** Far above any time that somebody means, and exact as a number of milliseconds. */
+/** Far above any time that a caller can mean, and exact as a number of milliseconds. */
 const EPOCH_SECONDS_MAX = 8_640_000_000_000
 
 export const epochSeconds = () => {

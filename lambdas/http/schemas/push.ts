@@ -13,11 +13,11 @@ const one = object({
   priority: v.optional(priority()),
   expires_in_seconds: optional(
     integer(0, ITEM_TTL_SECONDS_MAX),
-    'Nobody gets it so long after the push. Up to five years.',
+    'No pop returns it this long after the push. Up to five years.',
   ),
   expires_at: optional(
     epochSeconds(),
-    'The same as a time, in epoch seconds. A time in the past is now: nobody gets it at all.',
+    'The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all.',
   ),
   ...laterFields(),
 })

@@ -22,7 +22,8 @@ const QUEUES_MAX = 1_000
 
 /**
  * Twenty digits, as on AWS, with room above. A queue begins by the time, with a million numbers for each
- * millisecond: one that is made again under its name counts on above, for readers who know how far they have come.
+ * millisecond: a queue that is made again under its name counts on from there, so that readers which remember a
+ * number still work.
  */
 const firstSequence = (nowMs: number): bigint =>
   18_850_000_000_000_000_000n + BigInt(Math.floor(nowMs)) * 1_048_576n

@@ -79,7 +79,7 @@ describe('The timer', () => {
     expect(write(record, record, refresh).checkAtMs).toBe(expected)
   })
 
-  it('is told of where it becomes near, and no more once it is far or gone.', () => {
+  it('is announced when it becomes near, and no longer once it is far or gone.', () => {
     const near = later(NEAR_MS - 1)
     expect(write(locked(near), locked(near))).toMatchObject({ checkAtMs: near, near: true })
     expect(write(locked(later(NEAR_MS)), locked(later(NEAR_MS))).near).toBe(false)

@@ -71,7 +71,7 @@ describe('A seal notes', () => {
     ])
   })
 
-  it('a bounded number of runs: the shortest neighbours become one of which nothing is told.', () => {
+  it('a bounded number of runs: the shortest neighbours become one, which answers leave out.', () => {
     const entries = Array.from({ length: 90 }, (_, n) => [anEntry(), batch('s3', 50 + n)])
     const lane = sealing(aLane(), [batch('rows', 5_000)], ...entries)
     const { runs } = lane

@@ -34,8 +34,8 @@ const minuteOf = (ms: number): number => ms / MINUTE_MS
 /** From this many minutes on an occurrence counts as missed. */
 const GRACE = MISSED_AFTER_MS / MINUTE_MS
 
-describe('What of a schedule is due', () => {
-  it('is nothing before its time, while it is paused, when it has ended and while it waits.', () => {
+describe('The due occurrences of a schedule', () => {
+  it('are none before its time, while it is paused, when it has ended and while it waits.', () => {
     expect(dueAt(9.999)).toBe('nothing')
     expect(dueAt(11, { paused: true })).toBe('nothing')
     expect(dueAt(11, { nextMs: undefined })).toBe('nothing')
@@ -50,7 +50,7 @@ describe('What of a schedule is due', () => {
     },
   )
 
-  it('leaves out what was missed, with skip.', () => {
+  it('leave out missed ones, with skip.', () => {
     expect(dueAt(30, { missed: 'skip' })).toEqual({ dues: [27, 28, 29, 30], next: 31 })
     const times = { ...intervalTimes(0, 3_600) }
     const hourly = { ...each, missed: 'skip', nextMs: 60 * MINUTE_MS } as const
@@ -58,17 +58,17 @@ describe('What of a schedule is due', () => {
     expect(due).toEqual({ dues: [], nextMs: 120 * MINUTE_MS })
   })
 
-  it('is one for all that was missed, with one: the last of them.', () => {
+  it('are one for all missed ones, with one: the last of them.', () => {
     expect(dueAt(30, { missed: 'one' })).toEqual({ dues: [30], next: 31 })
     expect(dueAt(30, { missed: 'one', endsAtMs: 20 * MINUTE_MS })).toMatchObject({ dues: [20] })
   })
 
-  it('is all that was missed, with all, in parts where that is too much for one push.', () => {
+  it('are all missed ones, with all, in parts if they are too many for one push.', () => {
     expect(dueAt(14, { missed: 'all' })).toEqual({ dues: [10, 11, 12, 13, 14], next: 15 })
     expect(dueAt(14, { missed: 'all' }, 2)).toEqual({ dues: [10, 11], next: 12 })
   })
 
-  it('is the last thousand, with all, where more were missed.', () => {
+  it('are the last thousand, with all, if more were missed.', () => {
     const now = 5_000
     const due = dueAt(now, { missed: 'all' })
     const first = now - GRACE - MISSED_ALL_MAX
@@ -77,7 +77,7 @@ describe('What of a schedule is due', () => {
     expect((due as { dues: number[] }).dues).toHaveLength(MISSED_ALL_MAX + GRACE + 1)
   })
 
-  it('keeps an occurrence that waited for room, even with skip, and skips those behind it.', () => {
+  it('include one that waited for room, even with skip, and leave out those behind it.', () => {
     const waiting = { missed: 'skip', retryAtMs: 29 * MINUTE_MS } as const
     expect(dueAt(30, waiting)).toEqual({ dues: [10, 27, 28, 29, 30], next: 31 })
     expect(dueAt(30, { ...waiting, missed: 'one' })).toEqual({ dues: [10, 30], next: 31 })
@@ -88,7 +88,7 @@ describe('What of a schedule is due', () => {
     })
   })
 
-  it('ends with the last occurrence before the end.', () => {
+  it('end with the last one before the end.', () => {
     expect(dueAt(12, { endsAtMs: 11 * MINUTE_MS })).toEqual({ dues: [10, 11], next: 'never' })
     expect(dueAt(40, { endsAtMs: 11 * MINUTE_MS, missed: 'skip' })).toEqual({
       dues: [],

@@ -4,7 +4,7 @@ import { onSimulated, type Stage } from '../stage.ts'
 import { bulky, drain, named, push, textsOf } from '../traffic.ts'
 import { freezeAtTransaction, timedOut } from '../wire.ts'
 
-// Each occurrence once, whoever else is at work and whatever is lost.
+// Each occurrence once, even with other processes at work and answers lost.
 
 const MINUTE_MS = 60_000
 const QUEUE = 'orders'
@@ -57,7 +57,7 @@ describe('An occurrence is pushed once', () => {
     }
   })
 
-  it('when a transaction that nobody waits for any more comes after the next one.', async () => {
+  it('when an abandoned transaction arrives after the next one.', async () => {
     const { stage } = await due()
     const frozen = freezeAtTransaction()
     const late = stage.engine(frozen).returnExpiredLocks()
@@ -102,7 +102,7 @@ describe('An occurrence is pushed once', () => {
     expect(await stage.rows(QUEUE, 'b')).toHaveLength(1)
   })
 
-  it('by clocks that are five seconds apart, and not before its time by the clock of who pushes.', async () => {
+  it('by clocks that are five seconds apart, and not before its time by the clock of the sweeper that pushes it.', async () => {
     const { stage } = await due()
     stage.clock.pass(-3_000)
     const { clock } = stage
@@ -155,7 +155,7 @@ describe('A change of a schedule whose answer is lost', () => {
     expect(left).toBe(0)
   })
 
-  it('is not known if somebody else has changed it since.', async () => {
+  it('has an unknown outcome if another caller has changed it since.', async () => {
     const { stage } = onSimulated()
     const other = stage.engine()
     await other.putSchedule(QUEUE, NAME, { everySeconds: 60, text: '1' })
@@ -174,7 +174,7 @@ describe('A change of a schedule whose answer is lost', () => {
     })
   })
 
-  it('is not known if it made the schedule and somebody else has deleted it since, and is not made again.', async () => {
+  it('has an unknown outcome if another caller has deleted the new schedule since, and does not make it again.', async () => {
     const { stage } = onSimulated()
     const other = stage.engine()
     let left = 1
@@ -222,7 +222,7 @@ it('An occurrence of a schedule that was deleted and made again meanwhile is not
   expect(await queues.schedule(QUEUE, NAME)).toEqual(again)
 })
 
-it('A schedule whose item somebody has deleted says so, until it is put again.', async () => {
+it('A schedule whose item was deleted by hand says so, until it is put again.', async () => {
   const { stage, queues } = await due()
   const Key = { pk: `schedule-items#${QUEUE}`, sk: NAME }
   await stage.store.dynamodb.send(

@@ -182,7 +182,7 @@ describe('A schedule', () => {
     expect(slower.nextMs).toBe(clock.nowMs() + 600_000)
   })
 
-  it('starts and ends when it was told to, and then has no next time.', async () => {
+  it('starts and ends at the given times, and then has no next time.', async () => {
     const { queue, queues, clock, sweep } = scene()
     const startsAtMs = clock.nowMs() + 5 * MINUTE_MS
     const bounds = { startsAtMs, endsAtMs: startsAtMs + MINUTE_MS }
@@ -214,7 +214,7 @@ describe('A schedule', () => {
     for (const { nextMs } of await queues.schedules(queue)) expect(nextMs).toBe(next)
   })
 
-  it('is paused and resumed as often as somebody likes, and changes once.', async () => {
+  it('can be paused and resumed again and again, and changes only once.', async () => {
     const { queue, queues } = scene()
     const { tag } = await queues.putSchedule(queue, 'often', every(60))
     expect((await queues.resumeSchedule(queue, 'often')).tag).toBe(tag)
@@ -224,7 +224,7 @@ describe('A schedule', () => {
     expect(await queues.putSchedule(queue, 'often', every(30))).toMatchObject({ paused: true })
   })
 
-  it('runs at once when told to, paused or not, and keeps its times.', async () => {
+  it('runs at once when a caller asks for it, paused or not, and keeps its times.', async () => {
     const { queue, queues } = scene()
     await queues.putSchedule(queue, 'often', { ...every(60), priority: 4 })
     const paused = await queues.pauseSchedule(queue, 'often')
@@ -233,7 +233,7 @@ describe('A schedule', () => {
     expect(await queues.schedule(queue, 'often')).toMatchObject(paused)
   })
 
-  it('is changed and deleted by who has seen it as it is.', async () => {
+  it('is changed and deleted only by a caller that has seen its newest state.', async () => {
     const { queue, queues, clock, sweep } = scene()
     const { tag } = await queues.putSchedule(queue, 'often', every(60))
     const ifMatch = tag

@@ -44,7 +44,7 @@ describe('Wake runs schedules', () => {
     }
   })
 
-  it('and nobody stays awake for one that is due in an hour, nor for one that waits for room.', async () => {
+  it('and does not stay awake for one that is due in an hour, nor for one that waits for room.', async () => {
     const world = new WakeWorld()
     world.sweepFor(30)
     world.at(SECOND_MS, async () => {

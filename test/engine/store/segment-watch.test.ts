@@ -41,7 +41,7 @@ it('A read from S3 tells how long it took, and whether it failed.', async () => 
   ])
 })
 
-it('What S3 does not give although it is there is told as loads that failed, without a time.', async () => {
+it('A segment that is there but that S3 does not give counts as a failed load, without a time.', async () => {
   const stage = openSimulated()
   const items = Array.from({ length: 20 }, (_, n) => ({ text: bulky(`a${n}:`, 4_000) }))
   await push(stage.engine(), QUEUE, items)
@@ -59,7 +59,7 @@ it('What S3 does not give although it is there is told as loads that failed, wit
   expect(denied.moved).toEqual(Array.from({ length: loads }, () => failed))
 })
 
-it('A batch that is gone because others have popped all of it is no load that failed.', async () => {
+it('A batch that is gone because others have popped all of it is not a failed load.', async () => {
   const stage = openSimulated()
   let loads = 0
   const late = watched(stage, async (name) => {

@@ -27,9 +27,9 @@ describe('A timer that is lowered beside the fence', () => {
   const far = 200_000
   it.each([
     ['is set where there is none', undefined, false, later(5), later(5), true],
-    ['is set far off without being told of', undefined, false, later(far), later(far), false],
+    ['is set far off without an announcement', undefined, false, later(far), later(far), false],
     ['is lowered', later(9), true, later(5), later(5), true],
-    ['is lowered to one that is near, and told of', later(far), false, later(5), later(5), true],
+    ['is lowered to one that is near, and announced', later(far), false, later(5), later(5), true],
     ['stays where it comes sooner', later(3), true, later(5), later(3), true],
     [
       'becomes prompt where a patient one comes sooner',
@@ -48,7 +48,7 @@ describe('A timer that is lowered beside the fence', () => {
       false,
     ],
     [
-      'is lowered to a patient one, and not told of',
+      'is lowered to a patient one, and not announced',
       later(9),
       true,
       patiently(later(5)),
@@ -69,7 +69,7 @@ describe('A timer that is lowered beside the fence', () => {
     })
   })
 
-  it('takes the flag away where it is set anew for a time that nobody waits for.', () => {
+  it('takes the flag away if it is set anew for a patient time.', () => {
     const stored = storedOf(recordWith(later(900_000), true))
     const after = applied(stored, checkAtUpdate(patiently(later(60_000)), nowMs))
     expect(after).not.toHaveProperty('wk')

@@ -62,7 +62,7 @@ export const scheduleCases: Cases = {
     expect(resumed).toMatchObject({ paused: false, next_at: before.next_at })
     expectError(await q.post('schedules/a/run', { now: true }), 400, 'UNKNOWN_FIELD')
   },
-  'a schedule starts and ends when it was told to': async ({ q }) => {
+  'a schedule starts and ends at the given times': async ({ q }) => {
     const startsAt = Math.ceil(nowSeconds()) + 3_600
     const bounds = { starts_at: startsAt, ends_at: startsAt + 60 }
     const body = expectOk(await put(q, 'a', { every_seconds: 60, item: null, ...bounds }))

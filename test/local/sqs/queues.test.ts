@@ -87,7 +87,7 @@ test('An attempt gets nothing of what another receive has meanwhile.', () => {
   expect(queues.receive('q.fifo', attempt)).toEqual([])
 })
 
-test('A queue that is deleted and made again under its name counts on above.', () => {
+test('A queue that is deleted and made again under its name counts on from there.', () => {
   const { clock, queues, send } = open()
   for (let n = 0; n < 200; n++) {
     const before = send('q.fifo', `a${n}`, 'g').sequence

@@ -28,7 +28,7 @@ describe('A start of PushPop alone in the folder of a CDK app', () => {
     )
   })
 
-  it('says so even if nobody can read the cdk.json.', () => {
+  it('says so even if it cannot read the cdk.json.', () => {
     expect(appHere(folderWith('{'), 'pushpop start')).toContain('--app FILE')
   })
 

@@ -118,7 +118,7 @@ export class World {
     const stored = this.store.item(`q#${QUEUE}`, 'queue')
     if (stored === undefined) return false
     const { locks } = decodeRecord(stored as unknown as StoredRecord)
-    // What waits for its retry while others pass by it stands for nobody who would take those.
+    // An item that waits for its retry while others pass by it is no sign of a consumer that would take those.
     return [...locks].some(([id, lock]) => !isOvertaken(id) && isLive(lock, this.scheduler.nowMs))
   }
 

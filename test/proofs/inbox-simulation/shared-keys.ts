@@ -1,6 +1,6 @@
 import { laneOf, type Sent, textOf } from './expect.ts'
 
-// Keys under which somebody pushes beside the inbox: who comes first is open, but one body has its items in the
+// Keys under which a producer pushes beside the inbox: either may come first, but one body has its items in the
 // queue, once, and every message with another goes to the dead letters.
 
 type Lanes = ReadonlyMap<string, readonly string[]>

@@ -1,6 +1,6 @@
 import type { PoppedItem, PushItem, ScheduledItem } from '../../../lambdas/engine/queues.ts'
 
-// What must have come of everything, by the account of those who called. The engine's records are not looked at.
+// What must have become of everything, by the callers' own account. It does not look at the engine's records.
 
 type Fate = {
   readonly queue: string
@@ -26,7 +26,7 @@ export class Account {
 
   readonly #apartMs: number
 
-  /** `apartMs`: how far two clocks may be apart, because an item joins by the clock of whoever comes first. */
+  /** `apartMs`: how far two clocks may be apart, because an item joins by the clock of the process that comes first. */
   constructor(nowMs: () => number, apartMs: number) {
     this.#nowMs = nowMs
     this.#apartMs = apartMs
@@ -70,7 +70,7 @@ export class Account {
     push.outcome = isUnknown ? 'unknown' : 'refused'
   }
 
-  /** By whom and whatever became of it: handed out by this clock. */
+  /** A pop handed it out at this time, by its own clock, whatever became of it then. */
   seen(items: readonly PoppedItem[], clockMs: number): void {
     for (const { text, dueMs = 0, scheduledId } of items) {
       const fate = this.#fates.get(text)

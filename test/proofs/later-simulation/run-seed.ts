@@ -32,7 +32,7 @@ export type SeedResult = {
 
 /**
  * Producers that push for later, consumers that die, lose answers and have wrong clocks, somebody who cancels, and the
- * sweeper, from one seed. No item may be handed out before its time by the clock of who pops; and in the end each was
+ * sweeper, from one seed. No pop may hand out an item before its time by its own clock; and in the end each was
  * taken once, if it was pushed and not cancelled.
  */
 export async function runSeed(seed: number): Promise<SeedResult> {

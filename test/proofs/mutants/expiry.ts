@@ -11,14 +11,14 @@ const forRoom = 'engine/operations/pushing/expire-for-room.ts'
 /** Items that expire: never handed out after that, never lost before. */
 // biome-ignore format: a mutant is a row
 export const expiryMutants: readonly Mutant[] = [
-  mutant('expired-handed-out-by-a-pop', '0040 whoever hands items out looks',
+  mutant('expired-handed-out-by-a-pop', '0040 every pop that hands items out looks',
     ['engine/operations/popping/pop.ts', 'record.timed ?', 'record.timed === undefined ?'],
     test(expiryTest, 'by a pop'), simulation(300, 'expiring')),
   mutant('expired-handed-out-by-a-claim', '0040 a claim takes expired items out before it answers',
     ['engine/operations/popping/claim.ts', 'now.timed ? sortAll', 'now.timed === undefined ? sortAll'],
     test(expiryTest, 'by a claim')),
   mutant('expires-a-moment-late', '0040 from that moment on nobody gets it',
-    [core, 'expiresAtMs <= nowMs', 'expiresAtMs < nowMs'], test(expiryTest, 'of whoever pops')),
+    [core, 'expiresAtMs <= nowMs', 'expiresAtMs < nowMs'], test(expiryTest, 'of the process that pops')),
   mutant('queue-time-later-than-the-item', '0040 the earlier of two times counts',
     [core, 'return Math.min(expiresAtMs', 'return Math.max(expiresAtMs'], test(expiryTest, 'own expiry')),
   mutant('passed-over-beyond-the-frontier', '§6.5 head ≤ frontier ≤ end',

@@ -9,9 +9,9 @@ const lostWakeup = 'test/proofs/consumer-simulation/lost-wakeup.test.ts'
 /** What was released with a delay. */
 // biome-ignore format: a mutant is a row
 export const retryMutants: readonly Mutant[] = [
-  mutant('retry-settled-by-its-id', 'nobody can settle a retry lock',
+  mutant('retry-settled-by-its-id', 'no call can settle a retry lock',
     ['engine/core/lock-standing.ts', 'isRetry(lockId) ? undefined : record?.locks.get(lockId)',
-     'record?.locks.get(lockId)'], test(retriesTest, 'nobody can settle')),
+     'record?.locks.get(lockId)'], test(retriesTest, 'no caller can settle')),
   mutant('retry-that-nobody-overtakes', 'an exclusive pop passes by what may be overtaken',
     ['engine/core/pop.ts', '.filter(([lockId]) => !isOvertaken(lockId))', '.filter(() => isOvertaken !== undefined)'],
     test(retriesTest)),
@@ -63,10 +63,10 @@ export const retryMutants: readonly Mutant[] = [
     ['engine/core/partial.ts', 'again === undefined ? [] :', 'again === null ? [] :'],
     test(retriesTest, 'named again')),
   mutant('overtaken-retry-untold', 'what a lock kept back is told when it ends',
-    [retry, '(isWorkedOn || !isOvertaken(id)) &&', ''], test(retriesTest, 'gone home')),
+    [retry, '(isWorkedOn || !isOvertaken(id)) &&', ''], test(retriesTest, 'have ended')),
   mutant('overtaken-retry-told-beside-others', 'a queue at work is not announced again',
     [retry, '(isWorkedOn || !isOvertaken(id)) &&', '!isOvertaken(id) && isWorkedOn !== undefined &&'],
-    test(retriesTest, 'somebody else')),
+    test(retriesTest, 'another consumer')),
   mutant('consumers-lock-forgotten', 'a settlement that is repeated gets its answer again',
     ['engine/core/ended-locks.ts', '(\\.?[^.]{11})', '([^.]{11})'], test('test/engine/core/record.test.ts')),
   mutant('consumer-delays-what-nobody-tried', 'what nobody has tried is back at once',

@@ -14,7 +14,7 @@ const fenceTest = 'test/engine/core/fence.test.ts'
 const timerTest = 'test/engine/store/timer-update.test.ts'
 const rule = '0035 what somebody waits for comes in time'
 
-/** Who is awake, for what, and until when. */
+/** Which run is awake, for what, and until when. */
 // biome-ignore format: a mutant is a row
 export const wakeMutants: readonly Mutant[] = [
   mutant('wake-goes-home-with-a-note-unread', rule,

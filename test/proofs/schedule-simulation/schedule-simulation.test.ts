@@ -1,4 +1,5 @@
-// Schedules: whoever dies, whatever is lost or late, each occurrence is pushed once, in order and not before its time.
+// Schedules: although processes die and answers are lost or late, each occurrence is pushed once, in order and not
+// before its time.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runSeed } from './run-seed.ts'

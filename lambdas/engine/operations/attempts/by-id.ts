@@ -37,13 +37,13 @@ type Taking<R> = {
   readonly view: View
   /** Some of them have been taken out, by a write that left the record so. */
   readonly taken: (results: ReadonlyMap<string, R>, after: QueueRecord) => Promise<Outcome<void>>
-  /** Nothing had to be done about these. */
+  /** These needed no write. */
   readonly known: (results: ReadonlyMap<string, R>) => void
 }
 
 /**
- * Asks a verb what to do with the items that wait, until all are answered; in the order of the ids. Each is
- * answered for itself: by the record as this call read it, or by its write.
+ * Asks a verb what to do with the items that wait, until each id has its answer, in the order of the ids. An answer
+ * goes by the record as this call read it, or by its write.
  */
 export async function eachById<R>(
   engine: Engine,

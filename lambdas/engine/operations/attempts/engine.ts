@@ -85,7 +85,7 @@ export const readInDoubt = (engine: Engine, queue: string): Promise<QueueRecord 
     throw outcomeUnknown(queue, error)
   })
 
-/** For what the record can only be taken to be, too: nobody concludes from memory. */
+/** Also takes a record that we only assume to be right: no call draws conclusions from memory. */
 export const remember = ({ memory }: Engine, record: QueueRecord): void =>
   memory.set(record.queue, record, rememberedBytes(record))
 

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import type { QueueRecord } from '../../core/record.ts'
 
-/** What is more than the whole capacity never fits, however long its caller waits. */
+/** A push larger than the whole capacity never fits, however long its caller waits. */
 export function queueFull(
   { queue, configuration: { capacity } }: QueueRecord,
   items: number,

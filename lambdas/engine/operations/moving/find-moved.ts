@@ -8,9 +8,9 @@ import type { Engine } from '../attempts/engine.ts'
 const LOOKED_THROUGH_MAX = 500
 
 /**
- * Where entries that were certainly appended have come. Nobody knows the end of a lane before a blind append, and
- * a transaction hands over no record; but the last entry of each lane names them all, by its tag. It is in the
- * tail, unless somebody sealed it meanwhile; once it was taken and settled, it is not found.
+ * Finds the places of entries that were certainly appended. A blind append does not know the end of a lane, and a
+ * transaction returns no record; but the last entry of each lane identifies them all, by its tag. It is in the
+ * tail, unless a seal has moved it meanwhile; once it was taken and settled, we do not find it.
  */
 export async function findMoved(
   engine: Engine,

@@ -91,7 +91,7 @@ async function moveDead(engine: Engine, record: QueueRecord, lane: Lane, picks: 
   return committed.kind === 'committed' ? { moved, record: committed.record } : undefined
 }
 
-/** What is lost, or out of reach, must not keep the stretch before it. */
+/** A lost or unreachable stretch must not hold back the one before it. */
 async function readDead(engine: Engine, record: QueueRecord, priority: number, picks: Ranges) {
   const read = (ranges: Ranges) =>
     engine.items.read(record, stretchesOf(priority, ranges), PUSH_BYTES_MAX)

@@ -165,7 +165,7 @@ async function moveAcross(engine: Engine, moving: Moving): Promise<Moved> {
   return { kind: 'moved', addition: committed.addition, after: committed.record ?? change.after }
 }
 
-/** The move stands, whether or not anybody can tell where the items have come. */
+/** The move stands, whether or not we can find the new places of the items. */
 async function newIds(
   engine: Engine,
   { to, priority, lanes, record }: Moving,

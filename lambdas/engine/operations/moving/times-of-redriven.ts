@@ -3,9 +3,9 @@ import { type Engine, readRecord } from '../attempts/engine.ts'
 import { firstConfiguration } from '../attempts/patterns.ts'
 
 /**
- * Where items expire some time after they were pushed, what comes back from the dead letters is as new: by its old
- * time it would be over at once. Another engine may have set that a moment ago, and then it would be lost for good,
- * so what this one remembers will not do. The move remembers what is read here.
+ * If a queue's items expire some time after their push, an item that comes back from the dead letters counts as
+ * new: by its old time it would be over at once. Another engine may have changed that setting a moment ago, and
+ * then the item would be lost for good, so this one must not go by memory. The move remembers what we read here.
  */
 export async function timesOfRedriven(engine: Engine, to: string): Promise<ItemTimes> {
   const record = await readRecord(engine, to)

@@ -120,7 +120,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   const { queue } = record
   const { lockId } = claim
   const { stretches } = record.locks.get(lockId) as Lock
-  // Only where items may expire is there a write, whose race can be lost.
+  // Only a queue whose items may expire needs this write, and it can lose a race.
   const racing = record.timed && { pausesFrom: 2, holdsFrom: STARVING_FROM }
   const course = { ...readingCourse(queue), ...racing, from: { record } }
   return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
@@ -138,7 +138,7 @@ function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promis
   })
 }
 
-/** It took them blindly: before it answers it passes over those that are over. */
+/** It took items blindly: before it answers it takes out those that are over. */
 function withoutExpired(
   engine: Engine,
   now: QueueRecord,

@@ -3,12 +3,12 @@ import { again, type Decision } from '../attempts/decision.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
 
-/** Writes of one pop, some hundred items each: what is left then was due later. */
+/** Writes of one pop, some hundred items each: the items left then were due later. */
 const JOINS_MAX = 10
 
 /**
- * What is due by the clock of a pop joins its lanes before the pop chooses. What the queue has no room for waits, and
- * the pop goes on. A record from memory will do: joining is a conditional write.
+ * Items that are due by the pop's clock join their lanes before the pop chooses. Those that the queue has no room
+ * for wait, and the pop goes on. A record from memory will do: joining is a conditional write.
  */
 export function joiningBefore(
   engine: Engine,

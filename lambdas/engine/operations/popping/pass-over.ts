@@ -119,7 +119,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
   })
 }
 
-/** It has come far enough for one call: whoever asks again goes on from here. */
+/** It has come far enough for one call: the next pop goes on from here. */
 function stopHere(
   { engine, record, plan, view: { nowMs } }: Popping,
   over: readonly Stretch[],

@@ -14,7 +14,7 @@ const TRIES_MAX = 3
 const LEAVES_MAX = 2
 /** The last pop comes after the wait. */
 const LATER_MS = 5_000
-/** The time when it expires is also whose seat it is: two that come in one moment must not have the same. */
+/** A seat is known by the time when it expires: two pops that come in the same moment must not get the same time. */
 const APART_MS = 1_000
 /**
  * For so long a process asks for no seat once all are taken. Each asking is a write, and one row takes 1,000

@@ -29,7 +29,7 @@ export function decideTake(
     guards: taken.guards,
     // Claims need a `checkAt` that is ahead of them; someone has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
-    // If a pop without a lock dies before it has set the flag, nobody else sets it.
+    // If a pop without a lock dies before it has set the flag, nothing else sets it.
     setsDry: engine.events && losses < (command.lock === undefined ? STARVING_FROM : 1),
   })
   return {

@@ -45,8 +45,9 @@ export async function popOrWait(
 }
 
 /**
- * "Locked", or a refusal, says that nothing was changed; what was acknowledged before the wait was. The next pop
- * is told why this one got nothing, so the answer tells what only this one knows.
+ * "Locked", or a refusal, would say that the call changed nothing, but it acknowledged items before the wait. So
+ * the answer says what it acknowledged, which only this call knows; the next pop gets the reason why this one got
+ * nothing.
  */
 async function afterAcknowledging(
   waiting: Promise<PopOutcome>,
@@ -63,7 +64,7 @@ async function afterAcknowledging(
   }
 }
 
-/** The queue lets nobody pop for the moment. If the store fails instead, nobody knows whether there was something. */
+/** The queue refuses pops for the moment. If the store fails instead, we do not know whether there was an item. */
 const isTurnedAway = (error: unknown): boolean =>
   error instanceof QueueError &&
   error.outcome !== 'unknown' &&

@@ -69,7 +69,7 @@ async function applyRun(
       if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
       if (giveUp === undefined) throw outcome.error
       await giveUp(message, reason)
-      // Only then: what the record has passed comes to nobody any more.
+      // Only then: once the record has passed a message, no run applies it any more.
       await notePassed(engine, queue, message)
       counts.settled += 1
       counts.refused += 1
@@ -116,7 +116,7 @@ const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TO
 /** What shows only when the message is applied: another push had its key, or a time of its items is too far away. */
 const isWrong: ReadonlySet<string> = new Set(['IDEMPOTENCY_CONFLICT', 'INVALID_PARAMETER'])
 
-/** Why a message that could not be pushed never will be; nothing, if it has to come again. */
+/** Why a message that could not be pushed never will be; `undefined` if it has to come again. */
 function whyRefused(
   { waitsUntilMs, items }: InboxMessage,
   error: unknown,
@@ -124,7 +124,7 @@ function whyRefused(
 ): string | undefined {
   if (!(error instanceof QueueError) || error.outcome === 'unknown') return undefined
   if (waitsFor.has(error.code)) {
-    // However empty the queue is: waiting would only hold up what is behind.
+    // However empty the queue is: waiting would only hold up the messages behind it.
     if (!error.retryable) {
       return shortenedReason(`Its ${items.length} items never fit: ${error.message}`)
     }

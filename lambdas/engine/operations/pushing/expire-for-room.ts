@@ -19,9 +19,9 @@ const LANES_LOOKED_AT = 4
 const MOVES_MAX = 5
 
 /**
- * Expired items take up the room of a bounded queue until somebody passes over them, and where consumers are away
- * nobody does. So a push that finds no room takes out those that are at the front of a lane. Returns whether there
- * may be room now. What goes wrong is reported: then the queue is full.
+ * Expired items take up the room of a bounded queue until a pop passes over them, and while consumers are away no
+ * pop does. So a push that finds no room takes out the expired items at the front of a lane. Returns whether there
+ * may be room now. If something goes wrong, it reports that, and the queue counts as full.
  */
 export async function expireForRoom(engine: Engine, record: QueueRecord): Promise<boolean> {
   if (!record.timed) return false

@@ -26,12 +26,12 @@ export async function fail(
     if (error.code === 'QUEUE_FULL') await failAlike(engine, queue, calls, failed, error)
     return
   }
-  // It is no one push's: the store is away, say, and each group would find that out for itself.
+  // The error belongs to no single push: the store is away, say, and each group would run into that by itself.
   const behind: PushOutcome = { kind: 'failed', error: unsent(error) }
   for (const call of pending(calls)) call.outcome = behind
 }
 
-/** What is behind a push that nobody can tell about has not been sent. */
+/** What is behind a push with an unknown outcome has not been sent. */
 const unsent = (error: QueueError): QueueError =>
   error.outcome === 'unknown'
     ? new QueueError(error.code, 'The store is busy or out of reach; try again in a moment', {
@@ -39,7 +39,7 @@ const unsent = (error: QueueError): QueueError =>
       })
     : error
 
-/** Where there is no room for it there is none for as many, unless a key says that they are in already. */
+/** If there is no room for it, there is none for as many items, unless a key says that they are in already. */
 async function failAlike(
   engine: Engine,
   queue: string,

@@ -5,8 +5,8 @@ import { type Engine, outcomeUnknown } from '../attempts/engine.ts'
 import { placesIn, receiptsOf } from './first-answers.ts'
 
 /**
- * Where an append is whose answer was lost, and which the record does not note any more: its receipts tell. If they
- * are not its own, it has not landed, and no copy of it can any more.
+ * Finds an append whose answer was lost, and which the record no longer notes, by its receipts. If the receipts are
+ * another's, the append has not landed, and no copy of it can any more.
  */
 export async function landedAs(
   engine: Engine,

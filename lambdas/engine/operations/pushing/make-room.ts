@@ -8,8 +8,8 @@ import { expireForRoom } from './expire-for-room.ts'
 const ROUNDS_MAX = 20
 
 /**
- * Makes room for so many items where something takes room that nobody needs: acknowledged items that are not folded,
- * and expired ones. Returns the record as it is then, which may be as full as before.
+ * Makes room for so many items by removing what nobody needs: acknowledged items that are not folded, and expired
+ * ones. Returns the record as it is then, which may be as full as before.
  */
 export async function makeRoom(
   engine: Engine,

@@ -31,7 +31,7 @@ const ATTEMPTS_MAX = 12
 
 type Match = { readonly ifMatch?: string | undefined }
 
-/** Makes the schedule, or replaces all that a caller can say of it. The same, put again, changes nothing. */
+/** Makes the schedule, or replaces everything that a caller can set. Putting the same again changes nothing. */
 export async function putSchedule(
   engine: Engine,
   queue: string,
@@ -56,7 +56,7 @@ export async function putSchedule(
       if (item?.mark === before.itemMark && item.text === text) return { kind: 'as-it-is' }
     }
     const goesOn = before !== undefined && isGoingOn(definition, before, times, nowMs)
-    // Another's clock, which may be ahead, has said that the last one was due.
+    // Another process, whose clock may be ahead, has found that the last one was due.
     const nextMs = goesOn ? before.nextMs : times.from(Math.max(nowMs, before?.lastMs ?? 0) + 1)
     if (nextMs === undefined && !goesOn) throw neverDue(input)
     const put: Schedule = {
@@ -69,7 +69,7 @@ export async function putSchedule(
       paused: before?.paused ?? false,
       ...(nextMs !== undefined && { nextMs }),
       ...(before?.lastMs !== undefined && { lastMs: before.lastMs }),
-      // What it waits for may have changed with it.
+      // The change may be what it waits for.
       ...(goesOn && before.retryAtMs !== undefined && { retryAtMs: nowMs }),
     }
     return { kind: 'change', after: put, item: { mark: tag, text } }
@@ -115,8 +115,9 @@ export const pauseSchedule = (engine: Engine, queue: string, name: string): Prom
   )
 
 /**
- * It goes on. What was missed meanwhile goes by its rule, however short the pause was: `skip` begins with the next
- * occurrence from now on, and `one` with the last that was due, for all. An occurrence that waited counts as missed.
+ * The schedule goes on. Its rule decides about the occurrences missed meanwhile, however short the pause was:
+ * `skip` begins with the next occurrence from now on, and `one` with the last that was due, for all. An occurrence
+ * that waited counts as missed.
  */
 export const resumeSchedule = (engine: Engine, queue: string, name: string): Promise<Schedule> =>
   changeThere(engine, queue, name, async (before) => {
@@ -152,14 +153,14 @@ async function changeThere(
 
 type Change =
   | { readonly kind: 'as-it-is' }
-  /** No schedule after it: it is deleted. */
+  /** No schedule after it: this deletes it. */
   | { readonly kind: 'change'; readonly after: Schedule | undefined; readonly item?: ScheduleItem }
 
 type Sent = { readonly before: Schedule | undefined; readonly after: Schedule | undefined }
 
 /**
- * Reads, decides and writes. Where an answer was lost, the row tells: our tag is in it, or the write can still land
- * and is sent again, or the row has moved on without it.
+ * Reads, decides and writes. After a lost answer we read the row: it has our tag; or the write can still land, and
+ * we send it again; or the row has moved on without it.
  */
 async function change(
   engine: Engine,
@@ -207,10 +208,10 @@ function write(
   return engine.dynamo.transact({ TransactItems: [...TransactItems] as never })
 }
 
-/** What the row tells of a write whose answer was lost. */
+/** What the row says about a write whose answer was lost. */
 function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
   if (now?.tag === sent.after?.tag) return 'landed'
-  // It may have been made, and deleted since: made again, it would outlive that.
+  // Our write may have made it, and another caller may have deleted it since: made again, it would outlive that.
   if (now === undefined) return 'unknown'
   if (now?.tag !== sent.before?.tag) return 'unknown'
   // The sweeper has moved it: our write would find another version.
@@ -224,7 +225,7 @@ const inDoubt = (queue: string, name: string, cause: unknown): QueueError =>
     { outcome: 'unknown', cause },
   )
 
-/** Those who make schedules at the same moment may pass it together. */
+/** Callers that make schedules at the same moment may exceed it together. */
 async function checkCount(engine: Engine, queue: string): Promise<void> {
   if ((await schedules(engine, queue)).length < SCHEDULES_MAX) return
   throw new QueueError(

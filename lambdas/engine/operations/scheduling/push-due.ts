@@ -32,14 +32,14 @@ export type DuePushed = {
   readonly pushed: number
   /** Something is left: its `checkAt` is still due. */
   readonly more: boolean
-  /** When somebody should come next; left out if more is left, or nothing ever comes. */
+  /** When the sweeper or Wake should come next; left out if more is due now, or nothing ever comes. */
   readonly nextAtMs?: number | undefined
 }
 
 /**
- * Pushes what of this schedule is due. That is one transaction: the schedule's row moves on, on the condition that it
- * is as it was seen, and the queue's record gets the items. So whoever else does the same at the same time, and
- * whoever dies in the middle, each occurrence is pushed once.
+ * Pushes the due occurrences of this schedule in one transaction: the schedule's row moves on, on the condition
+ * that it is as we saw it, and the queue's record gets the items. So each occurrence is pushed once, even if other
+ * processes do the same at the same time, or one dies in the middle.
  */
 export async function pushDue(
   engine: Engine,
@@ -65,7 +65,7 @@ export async function pushDue(
   return { pushed, more: true }
 }
 
-/** What one round came to, and the schedule as it is then. */
+/** The outcome of one round, and the schedule as it is then. */
 type Step = {
   readonly pushed: number
   readonly schedule: Schedule | undefined
@@ -79,7 +79,7 @@ async function pushOnce(engine: Engine, schedule: Schedule, nowMs: number): Prom
     if (current?.tag === schedule.tag && current.version === schedule.version) {
       throw withoutItem(schedule)
     }
-    // Somebody has put it anew since its row was read.
+    // A caller has put it anew since we read its row.
     return { pushed: 0, schedule: current, isLost: true }
   }
   const atOnce = Math.floor(PUSH_BYTES_MAX / Buffer.byteLength(item.text))
@@ -111,8 +111,8 @@ const passing: readonly ErrorCode[] = [
 ]
 
 /**
- * Refused for a reason that its owner must see to: the schedule says why, and waits. To the sweep it is done, or it
- * would be tried each minute and raise an alarm for as long as its owner does nothing.
+ * The queue refused it for a reason that its owner must fix: the schedule says why, and waits. For the sweep it is
+ * done; otherwise the sweep would try each minute and raise an alarm until the owner acts.
  */
 function putOff(engine: Engine, schedule: Schedule, nowMs: number, error: unknown): Promise<Step> {
   const isRefused =
@@ -149,7 +149,10 @@ async function recordFor(
   return (current && (await makeRoom(engine, current, items))) ?? record
 }
 
-/** Each knows when it was due, and is pushed when that was looked at: not before, whatever the clock does. */
+/**
+ * Each keeps the time it was due, and its push has the time at which we looked: never before, whatever the clock
+ * does.
+ */
 const entriesOf = (
   engine: Engine,
   text: string,
@@ -170,8 +173,8 @@ async function additionOf(
 }
 
 /**
- * The schedule's move and the append: both or neither. If the answer is lost, the row tells: it has moved on, or
- * the same occurrence is tried again and finds it as it was.
+ * The schedule's move and the append: both or neither. After a lost answer we read the row: either it has moved on,
+ * or we try the same occurrence again and find the row as it was.
  */
 async function write(
   engine: Engine,
@@ -196,7 +199,7 @@ async function write(
   }
   if (addition === undefined)
     return { pushed: 0, schedule: await reread(engine, before), isLost: true }
-  // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.
+  // The refusal is certain, and the batch's id is ours alone: nothing will ever refer to it.
   await discardBatches(engine, queue, addition)
   const [own, target] = written.reasons
   if (own?.failed) {
@@ -225,7 +228,7 @@ const appendTo = (engine: Engine, queue: string, addition: Append): RowWrite => 
 const reread = (engine: Engine, { queue, name }: Schedule): Promise<Schedule | undefined> =>
   readSchedule(engine, queue, name)
 
-/** Both rows are written together, so somebody has deleted one by hand. */
+/** We write both rows together, so a person has deleted one by hand. */
 const withoutItem = ({ queue, name }: Schedule): QueueError =>
   new QueueError(
     'SCHEDULE_NOT_FOUND',

@@ -4,8 +4,8 @@ import { invalid, type Schedule, type Timing } from '../../core/schedule.ts'
 import { intervalTimes, type Times, withinBounds } from '../../core/schedule-times.ts'
 
 /**
- * The calendar is loaded when somebody first needs it: who has no cron schedule never loads it. It takes all times
- * from its caller, and none from a clock.
+ * Loads the calendar when a cron schedule first needs it: a process without one never does. It takes all times from
+ * its caller, and none from a clock.
  */
 export async function timesOf({
   timing,
@@ -24,7 +24,7 @@ async function cronTimes(timing: Extract<Timing, { cron: string }>): Promise<Tim
   const cron = readCron(Cron, timing)
   return {
     from: (ms) => cron.nextRun(new Date(ms - 1))?.getTime(),
-    // It looks before whole seconds.
+    // The calendar looks before whole seconds.
     before: (ms, count) =>
       cron.previousRuns(count, new Date(Math.ceil(ms / 1000) * 1000)).map((date) => date.getTime()),
   }

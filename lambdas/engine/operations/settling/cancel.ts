@@ -6,8 +6,8 @@ import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { cancelScheduled } from '../later/cancel-scheduled.ts'
 
 /**
- * Takes items that wait out of the queue for good: one write, which reads nothing but the record. Those that are
- * scheduled go by another.
+ * Takes waiting items out of the queue for good, by one write that reads nothing but the record. Another write
+ * takes out scheduled ones.
  */
 export async function cancel(
   engine: Engine,

@@ -30,7 +30,7 @@ export async function purge(
       return act(async () => {
         const purged = await purgeScheduled(engine, record)
         itemsPurged += purged.items
-        // What is scheduled meanwhile came after the purge.
+        // Items scheduled meanwhile came after the purge.
         isScheduledPurged = purged.items > 0
         return again(purged.record)
       })

@@ -131,7 +131,7 @@ const buryQuietly = (
 
 type How = {
   readonly reason?: string
-  /** The retry lock in which the items wait, a new one each time; nothing where they come back at once. */
+  /** The retry lock in which the items wait, a new one each time; `undefined` if they come back at once. */
   readonly again?: (nowMs: number) => Again | undefined
 }
 

@@ -14,13 +14,13 @@ import type { Engine } from '../attempts/engine.ts'
 
 type Place = Pick<Engine, 'dynamo' | 'clock' | 'random'>
 
-/** The row goes from one to another meanwhile, or answers get lost. */
+/** Meanwhile another run may take the row, or answers may get lost. */
 const ATTEMPTS_MAX = 10
 const HOLDER_CHARACTERS = 8
-/** Nobody is told of what is further away than half of that: a note beyond it is of a clock that goes wrong. */
+/** No caller notes a time further away than half of this: a note beyond it comes from a wrong clock. */
 const STAY_MS_MAX = 2 * NEAR_MS
 
-/** Of those that are called while somebody is awake, each has its time noted, and only one stays. */
+/** One run of Wake stays awake; a run that is called meanwhile leaves its time as a note, and ends. */
 export class Watch {
   readonly #place: Place
   #awake: Awake
@@ -32,7 +32,7 @@ export class Watch {
     this.#renewAtMs = place.clock.nowMs() + RENEW_MS
   }
 
-  /** Nothing if another is awake, who has been told. */
+  /** `undefined` if another run is awake, which has our note. */
   static async begin(place: Place, stayMs: number): Promise<Watch | undefined> {
     const { dynamo, clock, random } = place
     const me = randomText(random, HOLDER_CHARACTERS)
@@ -45,7 +45,7 @@ export class Watch {
       if (await isTold(place, awake, stayMs)) return undefined
     }
     throw new Error(
-      'Cannot tell who is awake: the row changed, or its answers were lost, too often',
+      'Cannot tell which run is awake: the row changed, or its answers were lost, too often',
     )
   }
 
@@ -55,7 +55,7 @@ export class Watch {
     return stayMs <= this.#place.clock.nowMs() + STAY_MS_MAX ? stayMs : Number.NEGATIVE_INFINITY
   }
 
-  /** Whether it still is the one. */
+  /** Whether it is still the one that is awake. */
   async goOn(): Promise<boolean> {
     const nowMs = this.#place.clock.nowMs()
     if (nowMs < this.#renewAtMs) return true
@@ -69,7 +69,7 @@ export class Watch {
     return true
   }
 
-  /** Not if somebody has left a note meanwhile. */
+  /** Ends this run's turn, unless another run has left a note meanwhile. */
   async goHome(): Promise<boolean> {
     const gone = await this.#place.dynamo.update(awakeKey, homeUpdate(this.#awake))
     if (gone.kind === 'done') return true

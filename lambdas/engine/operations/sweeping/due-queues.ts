@@ -16,7 +16,7 @@ export type DueQueue = {
   /** As it is now; absent where it is gone. */
   readonly row: Row | undefined
 }
-/** Somebody waits for the first queue of a shard that is not due yet, but will be soon. */
+/** The first prompt timer of a shard that is not due yet, but will be soon. */
 export type NextQueue = { readonly kind: 'next'; readonly atMs: number }
 /** Schedules of one queue whose time has come, as they are now. */
 export type DueSchedules = {

@@ -14,14 +14,14 @@ import { isQuiet } from './forget.ts'
 /** 2,000 expired locks at 40 a write, and room for lost races. */
 const ATTEMPTS_MAX = 80
 const HOLDS_FROM = 3
-/** Writes of a visit that bring what is due to its lanes, some hundred items each: the timer stays due for the rest. */
+/** Writes of a visit that join due items, some hundred each: the timer stays due for the rest. */
 const JOINS_MAX = 20
 
 type LocksEnded = {
   itemsReturned: number
   /** Of the locks ended so far, how long the one that waited longest had been over. */
   lagMs: number
-  /** When the first queue comes due for which somebody waits, of those seen to come due soon. */
+  /** When the first prompt timer ends, of those seen to end soon. */
   nextDueMs?: number
 }
 
@@ -29,8 +29,8 @@ type LocksEnded = {
 export type Left = 'nothing' | 'locks' | 'housekeeping' | 'forgetting'
 
 /**
- * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on.
- * What needs rows or S3 is left, but for items that have come due: these join once the locks are seen to.
+ * Ends expired locks, folds done ones, announces items that nobody takes, and moves the queue's timer on. It leaves
+ * work that needs rows or S3, except for items that have come due: these join after the locks.
  */
 export async function sweepQueue(
   engine: Engine,
@@ -54,7 +54,7 @@ export async function sweepQueue(
       comesDueIn(ended, record, nowMs)
       return answer('nothing')
     }
-    // Those who wait for a lock come first: what joins may need S3.
+    // Locks come first, because consumers wait for them: a join may need S3.
     if (
       !hasEnded(record, nowMs) &&
       joins < JOINS_MAX &&
@@ -90,7 +90,7 @@ export async function sweepQueue(
   })
 }
 
-/** Brings what is due to its lanes, or takes what is not out of a record that is larger for it. */
+/** Joins due items, or moves those that are not due out of a record that they make larger. */
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
   if (mayJoin(record, nowMs)) return join(engine, record, nowMs)
   await sealLaterQuietly(engine, record)

@@ -2,12 +2,12 @@ import type { SweepFailure, SweepReport } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Unreadable } from './due-queues.ts'
 
-/** What a sweep has come to so far. */
+/** What a sweep has done so far. */
 export type Report = { -readonly [K in keyof SweepReport]: SweepReport[K] } & {
   failed: SweepFailure[]
 }
 
-/** Its timer stays due. Somebody may have waited for a lock since then. */
+/** Its timer stays due. A consumer may have waited for a lock since then. */
 export function late(engine: Engine, dueMs: number, report: Report): void {
   report.more = true
   report.lagMs = Math.max(report.lagMs, engine.clock.nowMs() - dueMs)

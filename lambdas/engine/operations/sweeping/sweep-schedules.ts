@@ -11,8 +11,9 @@ import { comesDue } from './sweep-queue.ts'
 import { failed, type Report } from './sweep-report.ts'
 
 /**
- * Runs what is due of one queue's schedules in one page of the index, one after the other: side by side they would
- * only be in each other's way, because all of them write the queue's record. One that fails holds up no other.
+ * Runs the due schedules of one queue in one page of the index, one after the other: in parallel they would only
+ * get in each other's way, because all of them write the queue's record. One that fails does not hold up the
+ * others.
  */
 export async function sweepSchedules(
   engine: Engine,
@@ -30,7 +31,7 @@ export async function sweepSchedules(
       }
     } catch (error) {
       failed(engine, queue, error, report)
-      // That is no lag of locks, and would hide theirs. One that this engine cannot read is left for ever.
+      // This is no lag of locks, and would hide theirs. The sweep leaves a schedule that this engine cannot read.
       if (!isFormatUnknown(error)) report.more = true
     }
   }

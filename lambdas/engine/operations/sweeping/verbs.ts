@@ -7,7 +7,7 @@ import { wake } from './wake.ts'
 
 type SweepingVerbs = Pick<Queues, 'returnExpiredLocks' | 'wake' | 'announceWaiting' | 'startTimers'>
 
-/** What goes through the queues, and no caller waits for. */
+/** Work that goes through the queues, and that no caller waits for. */
 export const sweepingVerbs = (engine: Engine): SweepingVerbs => ({
   returnExpiredLocks: (request) => returnExpiredLocks(engine, request),
   wake: (request) => wake(engine, request),

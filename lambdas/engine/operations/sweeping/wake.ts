@@ -14,16 +14,15 @@ import type { Report } from './sweep-report.ts'
 const LOOK_EVERY_MS = 1_000
 /** A timer that has just ended may show up again, because the index is behind. */
 const PAUSE_MS_MIN = 50
-/** How far the index may be behind a timer that we were told of. Then the minute's sweep comes for it. */
+/** How far the index may be behind a timer that a caller has noted. After that the minute's sweep comes for it. */
 const INDEX_BEHIND_MS = 3_000
 /** A queue whose timer stays due is not visited at each look: it is in trouble, or the index is behind. */
 const VISIT_AGAIN_MS = 5_000
 const VISITS_REMEMBERED = 10_000
 
 /**
- * Comes for what somebody waits for, within a second or so, while there is such a thing within the next minute
- * and a half. It ends locks and runs schedules, and nothing else: what it leaves is told by the stream, or left to
- * the sweep.
+ * Comes for prompt timers within a second or so, as long as one ends within the next minute and a half. It ends
+ * locks, runs schedules and joins due items, and nothing else: it leaves the rest to the stream or the sweep.
  */
 export async function wake(engine: Engine, request: WakeRequest): Promise<WakeReport> {
   const { clock } = engine
@@ -41,7 +40,7 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
     throwIfBlind(report)
     const nowMs = clock.nowMs()
     const { nextDueMs, more } = report
-    // Told by the visit itself, where the index does not show yet what that has set.
+    // The visit itself says so, because the index may not yet show the timer that it has set.
     if (nextDueMs !== undefined) stayMs = Math.max(stayMs, nextDueMs + INDEX_BEHIND_MS)
     const isOver = nextDueMs === undefined && !more && nowMs >= Math.max(stayMs, watch.stayMs)
     const mustGo = nowMs >= deadlineMs
@@ -52,11 +51,11 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
   return { ...total, left: false }
 }
 
-/** Neither the times of others nor their clocks keep us awake for long. */
+/** Neither the notes of others nor their clocks can keep us awake for long. */
 const stayUntil = (untilMs: number | undefined, nowMs: number): number =>
   Math.min(Math.max(untilMs ?? nowMs, nowMs), nowMs + NEAR_MS) + INDEX_BEHIND_MS
 
-/** Of what is due, that for which somebody waits, and each only now and then while it stays due. */
+/** The prompt ones of the due timers, and each only now and then while it stays due. */
 function notAgainAtOnce({ clock }: Engine): (due: Timer) => boolean {
   const visited = new Map<string, { readonly dueMs: number; readonly atMs: number }>()
   return (timer) => {
@@ -72,7 +71,7 @@ function notAgainAtOnce({ clock }: Engine): (due: Timer) => boolean {
   }
 }
 
-/** Whoever sees nothing is of no use, and its failure raises an alarm; the minute's sweep tries again. */
+/** A run that can read nothing is of no use, so it fails, which raises an alarm; the minute's sweep tries again. */
 function throwIfBlind({ failed }: Report): void {
   const unread = failed.filter(({ shard }) => shard !== undefined)
   if (unread.length === allShards.length) throw unread[0]?.error

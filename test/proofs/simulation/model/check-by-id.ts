@@ -4,7 +4,7 @@ import type { Answer, Say } from './answer.ts'
 import type { Place } from './lane-log.ts'
 import type { Model } from './model.ts'
 
-/** What was cancelled is told as cancelled, and nothing else is; what is told as gone is gone. */
+/** A call answers `cancelled` for exactly the items that it cancelled, and `gone` only for items that are gone. */
 export function checkCancelled({ model, operation, value, say }: Answer<'cancel'>): void {
   const { command, effects } = operation
   if (value.map(({ id }) => id).join() !== command.request.join()) {

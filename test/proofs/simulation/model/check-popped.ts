@@ -32,7 +32,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
       if (settled > 0) say('a definite error changed nothing', 'locked, and a lock was settled')
       checkLocked(queueModel, operation, say)
     } else if (outcome.more) {
-      if (operation.effects.passedOver === 0) say('who says that there is more has met some', queue)
+      if (operation.effects.passedOver === 0) say('a pop that says “more” has met some', queue)
     } else if (!isTurnedAway(queueModel, operation, outcome)) {
       checkEmpty(queueModel, operation, say)
     }
