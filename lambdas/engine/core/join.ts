@@ -1,4 +1,5 @@
 import { isReference, spanOf } from './entry.ts'
+import { hasLanesFor, mayPassBy } from './joinable.ts'
 import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
 import type { QueueRecord } from './record.ts'
 import {
@@ -67,6 +68,12 @@ export function planJoin(
   for (const candidate of dueCandidates(record.scheduled, found, nowMs)) {
     const count = itemsIn(candidate)
     const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
+    if (!hasLanesFor(record, lanes)) {
+      // In the record it waits, and others pass by it. A row goes back there first.
+      if (candidate.row === undefined) continue
+      break
+    }
+    if (candidate.row !== undefined && !mayPassBy(record, candidate.row, nowMs)) break
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
     if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
     if (items + count > record.room) {

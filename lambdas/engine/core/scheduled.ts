@@ -1,12 +1,6 @@
 import { isReference, spanOf } from './entry.ts'
-import {
-  JOIN_RETRY_MS,
-  SCHEDULED_ENTRY_BYTES,
-  SCHEDULED_LARGE,
-  TIDY_SCHEDULED_MS,
-} from './limits.ts'
+import { SCHEDULED_ENTRY_BYTES, SCHEDULED_LARGE } from './limits.ts'
 import { normalised } from './ranges.ts'
-import { earliestOf, patiently } from './timers.ts'
 
 /*
  * Items whose time has not come. Nothing of them is in a lane until somebody *joins* what is due: then it is as if
@@ -35,6 +29,8 @@ export type Scheduled = {
   readonly joinedTo: string | undefined
   /** Which rows are of this queue: a purge begins anew. */
   readonly era: number
+  /** Purges whose rows are not all deleted yet, the earliest first. */
+  readonly purged: readonly string[]
 }
 
 export const noneScheduled: Scheduled = {
@@ -46,6 +42,7 @@ export const noneScheduled: Scheduled = {
   nextDue: undefined,
   joinedTo: undefined,
   era: 0,
+  purged: [],
 }
 
 export type ScheduledEntry = {
@@ -152,6 +149,14 @@ export const joinedSecond = ({ joinedTo }: Scheduled): number =>
 /** The seal that wrote it: what was pushed after that comes after all its entries. */
 export const joinedSeal = ({ joinedTo }: Scheduled): number => Number(joinedTo?.split('#')[1] ?? 0)
 
+/** `<era>#<rows up to this sort key have joined>`, of what a purge takes out. */
+export const purgedMark = ({ era, joinedTo = '' }: Scheduled): string => `${era}#${joinedTo}`
+
+export function purgedEra(mark: string): { readonly era: number; readonly joinedTo: string } {
+  const at = mark.indexOf('#')
+  return { era: Number(mark.slice(0, at)), joinedTo: mark.slice(at + 1) }
+}
+
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
 /** When the first of them is due, in the record or in rows. */
@@ -168,23 +173,6 @@ export function earliestDue({ entries, nextDue }: Scheduled): number | undefined
 export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
   const due = earliestDue(scheduled)
   return due !== undefined && isDue(due, nowMs)
-}
-
-/**
- * When somebody is to look: Wake for what is due; the sweeper for what finds no room, because whoever pops makes room
- * and joins, and for what makes the record larger than it need be.
- */
-export function scheduledCheckAtMs(
-  scheduled: Scheduled,
-  nowMs: number,
-  room: number,
-): number | undefined {
-  const due = earliestDue(scheduled)
-  if (due === undefined) return undefined
-  return earliestOf([
-    isDue(due, nowMs) && room <= 0 ? patiently(nowMs + JOIN_RETRY_MS) : 1_000 * due,
-    isUntidy(scheduled) ? patiently(nowMs + TIDY_SCHEDULED_MS) : undefined,
-  ])
 }
 
 /** A queue with so many of them has none in its record, once it comes to rest. */

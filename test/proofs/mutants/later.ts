@@ -9,6 +9,11 @@ const updates = 'engine/store/scheduled-updates.ts'
 const coreJoin = 'engine/core/join.ts'
 const join = 'engine/operations/later/join.ts'
 const seal = 'engine/operations/later/seal-later.ts'
+const repeatedTest = 'test/engine/later-repeated.test.ts'
+const withoutLaneTest = 'test/engine/later-without-lane.test.ts'
+const purgeTest = 'test/engine/later-purge.test.ts'
+const joinable = 'engine/core/joinable.ts'
+const dropPurged = 'engine/operations/later/drop-purged.ts'
 
 /** Items for later: never early, never lost, never twice. */
 // biome-ignore format: a mutant is a row
@@ -63,4 +68,52 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-seal-of-what-came-after-its-rows-joined', '0039 rows up to a mark have joined',
     ['engine/store/scheduled-rows.ts', 'if (due <= joined) continue', ''],
     test(later, 'by a clock that is ahead')),
+  mutant('later-repetition-refused-for-its-times', 'one key has one answer',
+    ['engine/operations/pushing/calls.ts', 'const mayHaveHappened = idempotencyKey !== undefined || sequence !== undefined', 'const mayHaveHappened = false'],
+    test(repeatedTest, 'is answered with the first answer'), test(repeatedTest, 'is passed where it was applied')),
+  mutant('later-pushed-with-times-that-do-not-pass', 'an item that nobody could get is refused',
+    ['engine/operations/pushing/append-pushes.ts', 'await failUntimely(engine, queue, calls)', ''],
+    test(repeatedTest, 'is refused as the first of its key')),
+  mutant('later-answered-by-a-note-that-is-over', 'past its time a key counts as new',
+    ['engine/operations/pushing/first-answers.ts', 'if (isOver(ttlOf(note), nowMs)) return', ''],
+    test(repeatedTest, 'once the time of its key is over')),
+  mutant('later-one-without-a-lane-stops-all', '0039 others pass by what has no lane',
+    [coreJoin, 'if (candidate.row === undefined) continue', ''],
+    test(withoutLaneTest, 'stops none that has one')),
+  mutant('later-row-without-a-lane-stops-all', '0039 others pass by what has no lane',
+    [joinable, '<=\n  WAITING_BYTES_MAX', '<=\n  0'],
+    test(withoutLaneTest, 'stops none that has one')),
+  mutant('later-all-without-a-lane-come-to-the-record', '0039 the record keeps so much of what has no lane',
+    [joinable, '<=\n  WAITING_BYTES_MAX', '<=\n  1_000_000'],
+    test(withoutLaneTest, 'waits where it is if there are very many')),
+  mutant('later-without-a-lane-keeps-wake-awake', '0039 what finds no lane has a patient timer',
+    [joinable, 'room <= 0 || isStuck || !isSomethingJoinable(record, nowMs)', 'room <= 0 || isStuck'],
+    test(withoutLaneTest, 'keeps nobody awake')),
+  mutant('later-rows-without-a-lane-keep-wake-awake', '0039 what finds no lane has a patient timer',
+    ['engine/operations/sweeping/sweep-queue.ts', 'isStuck: record === stuckBy', 'isStuck: false'],
+    test(withoutLaneTest, 'without haste')),
+  mutant('later-without-a-lane-hides-what-is-due-soon', '0039 what is due has its timer',
+    [joinable, 'return nextMs < laterMs + NEAR_MS ? nextMs : patiently(laterMs)', 'return patiently(laterMs)'],
+    test(withoutLaneTest, 'does not put off the timer')),
+  mutant('later-each-pop-tries-to-join-without-a-lane', '0039 a pop pays nothing for what has no lane',
+    [joinable, 'if (!isCrowded(record) || hasEmptyLane(record)) return true', 'return true'],
+    test(withoutLaneTest, 'keeps nobody awake')),
+  mutant('later-purge-forgets-its-rows', '0039 the record names a purge until its rows are gone',
+    ['engine/operations/later/purge-scheduled.ts', 'scheduled.seals > 0 ? purgedMark(scheduled) : undefined', 'undefined'],
+    test(purgeTest, 'the sweeper deletes the rows')),
+  mutant('later-purge-deletes-rows-for-ever', '0039 a purge answers in time',
+    [dropPurged, 'if (engine.clock.nowMs() >= untilMs) return false', ''],
+    test(purgeTest, 'A purge answers in time')),
+  mutant('later-purge-leaves-no-timer', '0039 the record names a purge until its rows are gone',
+    [updates, 'lowerCheckAt(update, record, atMs, nowMs)\n  })', '})'],
+    test(purgeTest, 'died before its timer')),
+  mutant('later-purged-queue-forgotten-with-its-rows', '0039 the record names a purge until its rows are gone',
+    ['engine/core/fence.ts', 'if (record.scheduled.purged.length > 0) return false', ''],
+    test(purgeTest, 'is not forgotten before')),
+  mutant('later-repeated-purge-leaves-rows', '0039 the record names a purge until its rows are gone',
+    ['engine/operations/settling/purge.ts', 'if (priority === undefined) await dropPurgedQuietly(engine, last)', ''],
+    test(purgeTest, 'is ended by a repetition')),
+  mutant('later-second-purge-hides-the-first', '0039 the record names a purge until its rows are gone',
+    [updates, 'td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})', 'td=${update.value([mark])}'],
+    test(purgeTest, 'Purges one after another')),
 ]

@@ -1,8 +1,9 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { obstacleTo } from '../../core/append.ts'
 import { type FoundRows, type Join, planJoin } from '../../core/join.ts'
+import { hasEmptyLane, isSomethingJoinable, mayPassBy } from '../../core/joinable.ts'
 import { recordKey } from '../../core/keys.ts'
-import { ROWS_PER_JOIN } from '../../core/limits.ts'
+import { LANES_MAX, ROWS_PER_JOIN } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isDue, isSomethingDue } from '../../core/scheduled.ts'
@@ -21,16 +22,16 @@ import { lookLater, takeBack } from './take-back.ts'
 /** Races lost to others that join, and waits for a full tail. */
 const ATTEMPTS_MAX = 24
 
-/** `stuck`: something is due, and nothing of it can join now. */
+/** `stuck`: something is due, and nothing of it can join now. `lost`: it may, but others were first too often. */
 export type Joined = {
+  readonly kind: 'joined' | 'stuck' | 'lost'
   readonly record: QueueRecord | undefined
   readonly items: number
-  readonly stuck: boolean
 }
 
-/** Something is due by this clock, and there may be room for it. */
+/** Something is due by this clock, and there may be room and a lane for it. */
 export const mayJoin = (record: QueueRecord, nowMs: number): boolean =>
-  isSomethingDue(record.scheduled, nowMs) && (record.room > 0 || doneLocks(record) > 0)
+  isSomethingJoinable(record, nowMs) && (record.room > 0 || doneLocks(record) > 0)
 
 /**
  * Brings what is due to its lanes, as much as one write takes: from then on it is as if it had been pushed at that
@@ -42,15 +43,15 @@ export async function join(engine: Engine, first: QueueRecord, nowMs: number): P
   let record: QueueRecord | undefined = first
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record === undefined || !isSomethingDue(record.scheduled, nowMs)) {
-      return { record, items: 0, stuck: false }
+      return { kind: 'joined', record, items: 0 }
     }
     const tried: Tried = await joinOnce(engine, record, nowMs)
-    if (tried.kind === 'joined') return { record: tried.record, items: tried.items, stuck: false }
-    if (tried.kind === 'stuck') return { record: tried.record, items: 0, stuck: true }
+    if (tried.kind === 'joined') return tried
+    if (tried.kind === 'stuck') return { kind: 'stuck', record: tried.record, items: 0 }
     record = tried.record
     if (attempt > 2) await pause(engine, attempt)
   }
-  return { record, items: 0, stuck: true }
+  return { kind: 'lost', record, items: 0 }
 }
 
 type Tried =
@@ -114,8 +115,8 @@ async function rowsToJoin(engine: Engine, record: QueueRecord): Promise<FoundRow
 }
 
 /**
- * Nothing fits. Items of acknowledged locks may take up the room; or it is a row that has too many, and then its
- * entries join one by one.
+ * Nothing fits. Items of acknowledged locks may take up the room, or empty lanes the place of others; or it is a row
+ * that has too many, or one without a lane, and then its entries join one by one.
  */
 async function makeWay(
   engine: Engine,
@@ -132,7 +133,12 @@ async function makeWay(
     const isStuck = folded !== undefined && folded.room <= 0
     return { kind: isStuck ? 'stuck' : 'again', record: folded }
   }
-  if (record.room <= 0 || first === undefined) return { kind: 'stuck', record }
+  if (record.room <= 0) return { kind: 'stuck', record }
+  if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {
+    const made = await makeRoom(engine, record)
+    if (made !== undefined) return made
+  }
+  if (first === undefined || !mayPassBy(record, first, nowMs)) return { kind: 'stuck', record }
   return { kind: 'again', record: await takeBack(engine, record, first, found as FoundRows) }
 }
 
@@ -143,23 +149,21 @@ async function clearTheWay(
 ): Promise<Tried> {
   switch (obstacleTo(addition, record, tailLimits(engine)).kind) {
     case 'full':
-      return makeWay(engine, record)
+      return record.room > 0 ? { kind: 'again', record } : makeWay(engine, record)
     case 'tail-full':
       await sealQuietly(engine, record)
       return { kind: 'again', record: await readRecord(engine, record.queue) }
-    case 'too-many-lanes':
-      return makeRoom(engine, record)
     default:
       return { kind: 'again', record }
   }
 }
 
-/** Where no lane can go, what is due waits for that. */
-async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried> {
+/** Nothing, where no lane can go. */
+async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
   try {
     return { kind: 'again', record: await makeRoomForLanes(engine, record) }
   } catch (error) {
     if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    return { kind: 'stuck', record }
+    return undefined
   }
 }
