@@ -3,11 +3,15 @@ import { type Mutant, mutant, test } from './mutant.ts'
 
 const later = 'test/engine/later.test.ts'
 const byIdTest = 'test/engine/later-by-id.test.ts'
+const rowsTest = 'test/engine/later-rows.test.ts'
+const manyRowsTest = 'test/engine/later-many-rows.test.ts'
 const laterSimulation = 'test/proofs/later-simulation/later-simulation.test.ts'
 const scheduled = 'engine/core/scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const coreJoin = 'engine/core/join.ts'
 const join = 'engine/operations/later/join.ts'
+const takeScheduled = 'engine/operations/later/take-scheduled.ts'
+const listing = 'engine/operations/later/list-scheduled.ts'
 const seal = 'engine/operations/later/seal-later.ts'
 const repeatedTest = 'test/engine/later-repeated.test.ts'
 const withoutLaneTest = 'test/engine/later-without-lane.test.ts'
@@ -54,7 +58,7 @@ export const laterMutants: readonly Mutant[] = [
     test(laterSimulation)),
   mutant('later-gone-by-a-record-that-is-old', '0039 what was not found is not there',
     ['engine/operations/later/take-scheduled.ts', 'if (await isStill(engine, record)) return results', 'return results'],
-    test(byIdTest, 'is not called gone while it goes back')),
+    test(byIdTest, 'does not say gone while the item goes back')),
   mutant('later-moved-beside-a-join', '0039 nobody else has taken any',
     [updates, 'export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {\n  unchanged(update, scheduled.changes)',
      'export function take(update: Expression, _scheduled: Scheduled, taken: Taken): void {'],
@@ -116,4 +120,50 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-second-purge-hides-the-first', '0039 the record names a purge until its rows are gone',
     [updates, 'td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})', 'td=${update.value([mark])}'],
     test(purgeTest, 'Purges one after another')),
+  mutant('later-move-passes-by-what-must-be-sealed', '0039 an item is in the record or in one of 18 rows',
+    [takeScheduled, 'if (target !== undefined && mustSeal(target.scheduled)) {', 'if (target !== undefined && mustSeal(target.scheduled) && Date.now() < 0) {'],
+    test(rowsTest, 'can still be cancelled by its id')),
+  mutant('later-emptied-row-stays', '0039 a row with nothing in it is deleted',
+    [[takeScheduled, 'const left = rows.filter(({ entries }) => entries.length > 0)', 'const left = rows'],
+     [takeScheduled, 'const emptied = rows.filter(({ entries }) => entries.length === 0)', 'const emptied: typeof rows = []']],
+    test(rowsTest, 'of which a cancel takes everything')),
+  mutant('later-emptied-rows-hold-up-what-is-behind', '0039 a row with nothing in it is deleted',
+    [coreJoin, 'if (taken.length === 0 && part === undefined) return undefined', 'if (items === 0 && part === undefined) return undefined'],
+    test(rowsTest, 'does not hold up what is due behind it')),
+  mutant('later-rest-of-a-row-is-not-written', '0039 each joins once',
+    [join, 'if (rest === undefined) return dynamo.update(key, update)', 'if (rest !== undefined) return dynamo.update(key, update)'],
+    test(rowsTest, 'joins a part of a row')),
+  mutant('later-rest-of-a-row-is-lost', '0039 never lost',
+    [coreJoin, 'rest: part?.of.row && { ...part.of.row, entries: part.left }', 'rest: part?.of.row && { ...part.of.row, entries: part.left.slice(1) }'],
+    test(rowsTest, 'joins a part of a row')),
+  mutant('later-row-goes-back-to-a-full-queue', '0039 a full queue keeps it waiting',
+    [coreJoin, 'part = partOf(candidate, record.room - items)', 'part = candidate.row ? undefined : partOf(candidate, record.room - items)'],
+    test(rowsTest, 'joins a part of a row')),
+  mutant('later-moved-items-make-large-rows', '0039 a row of a move is small',
+    ['engine/operations/later/place-scheduled.ts', 'const isSmall = bytes <= INLINE_BYTES_MAX', 'const isSmall = bytes <= 1_000_000'],
+    test(rowsTest, 'that were moved to one time is small')),
+  mutant('later-forgotten-queue-leaves-rows', '0039 forgetting deletes its rows',
+    ['engine/operations/sweeping/forget.ts', 'await dropAllRows(engine, record)\n', ''],
+    test(rowsTest, 'leaves no rows behind')),
+  mutant('later-rows-deleted-before-their-queue', '0039 never lost',
+    ['engine/operations/sweeping/forget.ts', 'await dropJoinedRows(engine, record)', 'await dropAllRows(engine, record)'],
+    test(rowsTest, 'if rows come while it is being forgotten')),
+  mutant('later-forgetting-asks-for-the-same-rows-again', '0039 nobody asks twice for rows that cannot be deleted',
+    ['engine/operations/later/drop-rows.ts', 'from = behind(last.sk)', "from = ''"],
+    test(rowsTest, 'asks for each page of them once')),
+  mutant('later-forgetting-asks-behind-the-last-row', '0039 forgetting deletes its rows',
+    ['engine/operations/later/drop-rows.ts', 'page <= PAGES_MAX && from <= to', 'page <= PAGES_MAX'],
+    test(rowsTest, 'asks for each page of them once')),
+  mutant('later-join-asks-for-the-same-rows-again', '0039 nobody asks twice for rows that cannot be deleted',
+    [join, 'const page = { from: behind(joinedTo), limit: ROWS_PER_JOIN }', 'const page = { limit: ROWS_PER_JOIN }'],
+    test(manyRowsTest, 'whose deletes all fail')),
+  mutant('later-record-goes-before-rows-not-read', '0039 in the order of time',
+    [coreJoin, 'else if (entry.due < until) inRecord.push', 'else inRecord.push'],
+    test(manyRowsTest, 'come in the order of their times')),
+  mutant('later-list-without-end', '0039 a list ends its page',
+    [listing, 'if (queries === QUERIES_MAX)', 'if (queries === 1_000_000)'],
+    test(rowsTest, 'ends a page after so many rows')),
+  mutant('later-list-of-what-has-joined', '0039 rows up to a mark have joined',
+    [listing, 'start > joinedTo ? start : behind(joinedTo)', 'start'],
+    test(rowsTest, 'begins behind rows that have joined')),
 ]
