@@ -73,6 +73,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     watch: false,
+    // Node runs the tests as it runs the code, and nothing is transformed before.
+    experimental: { viteModuleRunner: false },
     globalSetup: 'test/support/folder-of-the-run.ts',
     sequence: { sequencer: LongestFirst },
   },
