@@ -42,6 +42,9 @@ type Held = {
   missed: number
   readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
   readonly parts: BoundedCache<readonly string[]>
+  /** Those of the number before: its neighbours are in the same. */
+  segment?: { readonly lane: Lane; readonly number: number; readonly key: string }
+  part?: BatchPart & { readonly text: string }
 }
 
 /** A number that a read has come to, and how far it goes on in its lane. */
@@ -95,8 +98,16 @@ export class ItemReader {
       if (lane === undefined) return { kind: 'missing', priority, sequence: from }
       const tail = tailFacts(lane, from, to)
       for (let sequence = from; sequence < to; sequence += 1) {
-        const reading = { held, queue: record.queue, lane, from: sequence, to }
-        const entry = await this.#entry({ ...reading, bytesMax: bytesMax - bytes }, tail)
+        const reading = {
+          held,
+          queue: record.queue,
+          lane,
+          from: sequence,
+          to,
+          bytesMax: bytesMax - bytes,
+        }
+        // A promise for each of a hundred items takes longer than the items.
+        const entry = this.#known(reading, tail) ?? (await this.#entry(reading, tail))
         if (entry === undefined) {
           this.#missed.set(record, (this.#missed.get(record) ?? 0) + held.missed)
           return { kind: 'missing', priority, sequence }
@@ -109,6 +120,13 @@ export class ItemReader {
     return { kind: 'read', entries, more: false }
   }
 
+  /** The entry, if it takes no request. */
+  #known(reading: Reading, tail: ReadonlyMap<number, Fact>): string | undefined {
+    const fact = this.#factAt(reading, tail, reading.from)
+    if (fact === undefined || typeof fact === 'string') return fact
+    return this.#inPart(reading, partOf(reading, fact))
+  }
+
   async #entry(reading: Reading, tail: ReadonlyMap<number, Fact>): Promise<string | undefined> {
     const { held, lane, from } = reading
     const fact = this.#factAt(reading, tail, from)
@@ -116,7 +134,7 @@ export class ItemReader {
     const known = await this.#resolve(reading, tail, fact)
     if (known !== undefined) return known
     // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
-    const key = segmentKey(reading)
+    const key = segmentKey(reading, from)
     if (fact !== undefined) this.#segments.forget(key)
     const fresh = await this.#fetch(reading)
     if (fresh === undefined) return undefined
@@ -128,7 +146,7 @@ export class ItemReader {
   /** What is known of a number without a request. */
   #factAt(reading: Reading, tail: ReadonlyMap<number, Fact>, sequence: number): Fact | undefined {
     if (sequence >= reading.lane.sealed) return tail.get(sequence)
-    const key = segmentKey({ ...reading, from: sequence })
+    const key = segmentKey(reading, sequence)
     return reading.held.segments.get(key)?.get(sequence) ?? this.#segments.get(key, sequence)
   }
 
@@ -201,23 +219,33 @@ export class ItemReader {
   }
 }
 
-/** Where in a batch an item is. */
-type Part = {
+type BatchPart = {
   readonly key: string
   readonly reference: BatchReference
   readonly part: number
-  readonly at: number
 }
+/** Where in a batch an item is. */
+type Part = BatchPart & { readonly at: number }
 
-function partOf({ queue }: Reading, fact: Exclude<Fact, string>): Part {
-  const reference = decodeReference(fact.reference)
-  const part = Math.floor(fact.index / reference.partItems)
+function partOf({ held, queue }: Reading, { reference: text, index }: Exclude<Fact, string>): Part {
+  const before = held.part?.text === text ? held.part : undefined
+  const reference = before?.reference ?? decodeReference(text)
+  const part = Math.floor(index / reference.partItems)
+  const at = index % reference.partItems
+  if (before?.part === part) return { key: before.key, reference, part, at }
   const key = `${queue}/${reference.batch}/${part}`
-  return { key, reference, part, at: fact.index % reference.partItems }
+  held.part = { text, key, reference, part }
+  return { key, reference, part, at }
 }
 
-const segmentKey = ({ queue, lane, from }: Reading): string =>
-  `${queue}/${lane.epoch}/${lane.priority}/${segmentOf(lane, from)}`
+function segmentKey({ held, queue, lane }: Reading, sequence: number): string {
+  const number = segmentOf(lane, sequence)
+  const before = held.segment
+  if (before?.lane === lane && before.number === number) return before.key
+  const key = `${queue}/${lane.epoch}/${lane.priority}/${number}`
+  held.segment = { lane, number, key }
+  return key
+}
 
 function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   const facts = new Map<number, Fact>()
