@@ -76,7 +76,6 @@ export function startHousekeeping(stores: Stores): HousekeepingProcess {
     },
     async stop() {
       await this.idle()
-      whenIdle.promise.catch(() => {})
       child.disconnect()
       await ended
     },

@@ -40,7 +40,10 @@ export function unpack(packed: Uint8Array): string[] {
   for (let at = 0; at < bytes.length; ) {
     let length = 0
     let colon = at
-    for (let byte = bytes[colon]; isDigit(byte); byte = bytes[++colon]) length = 10 * length + byte - ZERO
+    for (let byte = bytes[at]; isDigit(byte); byte = bytes[colon]) {
+      length = 10 * length + byte - ZERO
+      colon += 1
+    }
     const digits = colon - at
     const from = colon + 1
     const to = from + length

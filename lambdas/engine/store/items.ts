@@ -1,19 +1,13 @@
 import { BoundedCache } from '../../foundation/bounded-cache.ts'
 import type { Dynamo } from '../../foundation/dynamo.ts'
 import type { Objects } from '../../foundation/objects.ts'
-import {
-  type BatchReference,
-  decodeItem,
-  decodeReference,
-  escapedBytes,
-  isReference,
-  spanOf,
-} from '../core/entry.ts'
+import { decodeItem, escapedBytes, isReference, spanOf } from '../core/entry.ts'
 import { segmentPartition } from '../core/keys.ts'
 import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
 import { BatchParts } from './batch-parts.ts'
 import { PartialCache } from './partial-cache.ts'
+import { type Part, Places } from './places.ts'
 import { type SegmentWatch, unwatched } from './segment-watch.ts'
 import {
   type Fact,
@@ -40,11 +34,9 @@ export type ItemsRead =
 type Held = {
   /** Loads from S3 that found nothing. */
   missed: number
+  readonly places: Places
   readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
   readonly parts: BoundedCache<readonly string[]>
-  /** Those of the number before: its neighbours are in the same. */
-  segment?: { readonly lane: Lane; readonly number: number; readonly key: string }
-  part?: BatchPart & { readonly text: string }
 }
 
 /** A number that a read has come to, and how far it goes on in its lane. */
@@ -89,6 +81,7 @@ export class ItemReader {
     // once for each item; two of each, because a batch reaches over a segment's end.
     const held: Held = {
       missed: 0,
+      places: new Places(record.queue),
       segments: new BoundedCache(2),
       parts: new BoundedCache(1 + PARTS_AT_ONCE),
     }
@@ -124,7 +117,7 @@ export class ItemReader {
   #known(reading: Reading, tail: ReadonlyMap<number, Fact>): string | undefined {
     const fact = this.#factAt(reading, tail, reading.from)
     if (fact === undefined || typeof fact === 'string') return fact
-    return this.#inPart(reading, partOf(reading, fact))
+    return this.#inPart(reading, reading.held.places.partOf(fact))
   }
 
   async #entry(reading: Reading, tail: ReadonlyMap<number, Fact>): Promise<string | undefined> {
@@ -134,7 +127,7 @@ export class ItemReader {
     const known = await this.#resolve(reading, tail, fact)
     if (known !== undefined) return known
     // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
-    const key = segmentKey(reading, from)
+    const key = held.places.segmentKey(lane, from)
     if (fact !== undefined) this.#segments.forget(key)
     const fresh = await this.#fetch(reading)
     if (fresh === undefined) return undefined
@@ -146,7 +139,7 @@ export class ItemReader {
   /** What is known of a number without a request. */
   #factAt(reading: Reading, tail: ReadonlyMap<number, Fact>, sequence: number): Fact | undefined {
     if (sequence >= reading.lane.sealed) return tail.get(sequence)
-    const key = segmentKey(reading, sequence)
+    const key = reading.held.places.segmentKey(reading.lane, sequence)
     return reading.held.segments.get(key)?.get(sequence) ?? this.#segments.get(key, sequence)
   }
 
@@ -156,11 +149,11 @@ export class ItemReader {
     fact: Fact | undefined,
   ): Promise<string | undefined> {
     if (fact === undefined || typeof fact === 'string') return fact
-    const known = this.#inPart(reading, partOf(reading, fact))
+    const known = this.#inPart(reading, reading.held.places.partOf(fact))
     if (known !== undefined) return known
     const parts = this.#partsAhead(reading, tail, fact)
     await Promise.all(parts.map((part) => this.#readPart(reading, part)))
-    return this.#inPart(reading, partOf(reading, fact))
+    return this.#inPart(reading, reading.held.places.partOf(fact))
   }
 
   #inPart({ held }: Reading, { key, at }: Part): string | undefined {
@@ -175,7 +168,7 @@ export class ItemReader {
       const next = n === reading.from ? fact : this.#factAt(reading, tail, n)
       if (next === undefined) break
       if (typeof next === 'string') continue
-      const part = partOf(reading, next)
+      const part = reading.held.places.partOf(next)
       if (parts.has(part.key) || this.#inPart(reading, part) !== undefined) continue
       bytes += part.reference.partBytes[part.part] ?? 0
       if (parts.size > 0 && bytes > reading.bytesMax) break
@@ -217,34 +210,6 @@ export class ItemReader {
     }
     return undefined
   }
-}
-
-type BatchPart = {
-  readonly key: string
-  readonly reference: BatchReference
-  readonly part: number
-}
-/** Where in a batch an item is. */
-type Part = BatchPart & { readonly at: number }
-
-function partOf({ held, queue }: Reading, { reference: text, index }: Exclude<Fact, string>): Part {
-  const before = held.part?.text === text ? held.part : undefined
-  const reference = before?.reference ?? decodeReference(text)
-  const part = Math.floor(index / reference.partItems)
-  const at = index % reference.partItems
-  if (before?.part === part) return { key: before.key, reference, part, at }
-  const key = `${queue}/${reference.batch}/${part}`
-  held.part = { text, key, reference, part }
-  return { key, reference, part, at }
-}
-
-function segmentKey({ held, queue, lane }: Reading, sequence: number): string {
-  const number = segmentOf(lane, sequence)
-  const before = held.segment
-  if (before?.lane === lane && before.number === number) return before.key
-  const key = `${queue}/${lane.epoch}/${lane.priority}/${number}`
-  held.segment = { lane, number, key }
-  return key
 }
 
 function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
