@@ -80,6 +80,7 @@ function lazySchedules(engine: Engine): SchedulingVerbs {
     runSchedule: async (...given) => (await verbs()).runSchedule(...given),
     pauseSchedule: async (...given) => (await verbs()).pauseSchedule(...given),
     resumeSchedule: async (...given) => (await verbs()).resumeSchedule(...given),
+    deploySchedules: async (...given) => (await verbs()).deploySchedules(...given),
   }
 }
 

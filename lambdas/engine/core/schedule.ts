@@ -31,6 +31,8 @@ export type Schedule = Definition & {
   /** Tells which item belongs to it: that has a row of its own. */
   readonly itemMark: string
   readonly paused: boolean
+  /** A deployment has put it, and no caller has changed it since. */
+  readonly deployed?: true | undefined
   /** The occurrence that has not been pushed; none when it has ended. */
   readonly nextMs?: number | undefined
   /** When the occurrence was due that was pushed last. */
@@ -102,6 +104,12 @@ export function checkScheduleInput(input: ScheduleInput): void {
 
 export const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
+
+export function neverDue({ cron, endsAtMs }: ScheduleInput): QueueError {
+  return endsAtMs === undefined
+    ? invalid('cron', `cron "${cron}" names no time that ever comes`)
+    : invalid('ends_at', 'ends_at must not be before the first time at which the schedule is due')
+}
 
 /**
  * What was put, as it applies from now on. An interval counts from `starts_at`, or from when it was first put with

@@ -1,6 +1,7 @@
 import type { SchedulingVerbs } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { deleteSchedule, pauseSchedule, putSchedule, resumeSchedule } from './change-schedule.ts'
+import { deploySchedules } from './deploy-schedules.ts'
 import { schedule, schedules } from './read-schedule.ts'
 import { runSchedule } from './run-schedule.ts'
 
@@ -12,4 +13,5 @@ export const schedulingVerbs = (engine: Engine): SchedulingVerbs => ({
   runSchedule: (queue, name) => runSchedule(engine, queue, name),
   pauseSchedule: (queue, name) => pauseSchedule(engine, queue, name),
   resumeSchedule: (queue, name) => resumeSchedule(engine, queue, name),
+  deploySchedules: (schedules, hash, request) => deploySchedules(engine, schedules, hash, request),
 })
