@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { DeployedResult, DeployedSchedule, Queues } from '../../engine/queues.ts'
+import { inputOf, type ScheduleInCode } from '../../engine/core/schedule.ts'
+import type { DeployedResult, Queues } from '../../engine/queues.ts'
 import type { Environment } from '../../runtime/environment.ts'
 import { describeError, type Fields, type Log } from '../../runtime/log.ts'
 import { variables } from '../../runtime/variables.ts'
 
 /** Schedules that a deployment brings. Where it brings none there may be some of an earlier one, to be deleted. */
 export type SchedulesInCode = { readonly text: string; readonly hash: string }
-
-/** Each as an entry of the list, its item as a value. */
-export type ScheduleInCode = Omit<DeployedSchedule, 'text'> & { readonly item: unknown }
 
 export function schedulesIn(environment: Environment): SchedulesInCode {
   const text = environment[variables.schedules] ?? '[]'
@@ -30,8 +28,8 @@ export async function deploySchedules(
 ): Promise<Deployed> {
   try {
     const list = JSON.parse(text) as readonly ScheduleInCode[]
-    const schedules = list.map(({ item, ...rest }) => ({ ...rest, text: JSON.stringify(item) }))
-    const { isNew, more, results } = await queues.deploySchedules(schedules, hash, { deadlineMs })
+    const request = { deadlineMs }
+    const { isNew, more, results } = await queues.deploySchedules(list.map(inputOf), hash, request)
     if (isNew) log.write(levelOf(results), 'schedules deployed', fieldsOf(results))
     const failed = results.filter(({ result }) => result === 'failed').length
     return { failed, state: more ? 'left' : isNew ? 'new' : 'as-it-was' }

@@ -58,6 +58,18 @@ export type ScheduleInput = {
   readonly missed?: Missed | undefined
 }
 
+/** As a deployment brings it: its item is a value. */
+export type ScheduleInCode = Omit<ScheduleInput, 'text'> & {
+  readonly queue: string
+  readonly name: string
+  readonly item: unknown
+}
+
+export const inputOf = ({ item, ...rest }: ScheduleInCode) => ({
+  ...rest,
+  text: JSON.stringify(item),
+})
+
 const DEFAULT_ZONE = 'UTC'
 const nameForm = /^[A-Za-z0-9._-]{1,100}$/
 
