@@ -244,6 +244,21 @@ describe('A deployment of schedules', () => {
     expect(await deploy(stage.engine(), 'new', ...wanted)).toEqual(nothing)
   })
 
+  it('that begins while another does loses nothing of what that one puts.', async () => {
+    const { stage } = onSimulated()
+    await deploy(stage.engine(), 'one', a)
+    let isFirst = true
+    const overtaken = stage.engine({
+      async before({ name }) {
+        if (name !== 'PutCommand' || !isFirst) return
+        isFirst = false
+        await deploy(stage.engine(), 'old', b)
+      },
+    })
+    expect(await deploy(overtaken, 'new', c)).toMatchObject({ b: 'deleted', c: 'put' })
+    expect(await names(stage)).toEqual(['c'])
+  })
+
   it('that an older one has come after is applied again when it looks again.', async () => {
     const { stage } = onSimulated()
     await deploy(stage.engine(), 'new', a)
