@@ -209,6 +209,8 @@ export type Schedule = {
   readonly last_at?: number
   /** The queue had no room for the occurrence that is due, or refused it: it waits. */
   readonly waiting?: 'queue_full' | 'refused'
+  /** A deployment has put it (`PushPopSchedule`), and no call has replaced it since. */
+  readonly deployed?: true
   /** Why the queue refused it. */
   readonly refused?: string
   /** For `If-Match`, as the header `ETag`. */

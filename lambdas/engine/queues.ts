@@ -71,6 +71,7 @@ export function createQueues(options: QueuesOptions): Queues {
 function lazySchedules(engine: Engine): SchedulingVerbs {
   const verbs = async () =>
     (await import('./operations/scheduling/verbs.ts')).schedulingVerbs(engine)
+  const deploying = () => import('./operations/scheduling/deploy-schedules.ts')
   return {
     schedule: async (...given) => (await verbs()).schedule(...given),
     schedules: async (...given) => (await verbs()).schedules(...given),
@@ -79,6 +80,7 @@ function lazySchedules(engine: Engine): SchedulingVerbs {
     runSchedule: async (...given) => (await verbs()).runSchedule(...given),
     pauseSchedule: async (...given) => (await verbs()).pauseSchedule(...given),
     resumeSchedule: async (...given) => (await verbs()).resumeSchedule(...given),
+    deploySchedules: async (...given) => (await deploying()).deploySchedules(engine, ...given),
   }
 }
 
