@@ -4,8 +4,7 @@ import { type QueueRecord, stretchesOf, unsettledIn } from '../../../lambdas/eng
 import { definitionOf } from '../../../lambdas/engine/core/schedule.ts'
 // Loaded before the time begins: what is loaded later would come at some real time.
 import 'croner'
-import '../../../lambdas/engine/operations/scheduling/verbs.ts'
-import '../../../lambdas/engine/operations/sweeping/sweep-schedules.ts'
+import '../../support/engine-loaded.ts'
 import { createEngine } from '../../../lambdas/engine/create-engine.ts'
 import { type Engine, readRecord } from '../../../lambdas/engine/operations/attempts/engine.ts'
 import { timesOf } from '../../../lambdas/engine/operations/scheduling/times-of.ts'
