@@ -15,7 +15,7 @@ export type Peer = {
   drainTenants(tenants: readonly string[], items: number, onItem: OnItem): Promise<void>
   /** Has consumers wait for items of every tenant, until it is ended. */
   wait(tenants: readonly string[]): Promise<() => Promise<void>>
-  /** Nobody waits for it: what the server does by itself every minute or so, and we do not run that long. */
+  /** Not measured: what the part before left to do, and what the server does by itself every minute or so. */
   tidy?(): Promise<void>
   /** Requests that reached its server so far. */
   requests(): Promise<number>

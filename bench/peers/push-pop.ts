@@ -52,6 +52,7 @@ async function engineOn(stores: Addresses['stores']): Promise<Peer> {
       await queues.returnExpiredLocks()
       return async () => clearInterval(timer)
     },
+    tidy: () => housekeeper.idle(),
     requests: async () => counted.requests(),
     async stop() {
       await housekeeper.idle()
