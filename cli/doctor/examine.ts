@@ -122,7 +122,7 @@ async function rowsForLater(engine: Engine, record: QueueRecord, interrupt: Abor
 async function stillThere(engine: Engine, strays: readonly Stray[]): Promise<Stray[]> {
   const found: Stray[] = []
   for (const stray of strays) {
-    const isRow = /^[sb]#/.test(stray.at)
+    const isRow = /^[sbt]#/.test(stray.at)
     const isThere = isRow
       ? (await rowsOf(engine, stray.at)).length > 0
       : (await engine.objects.get(stray.at)) !== undefined

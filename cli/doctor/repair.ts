@@ -4,7 +4,7 @@ import { type Engine, readRecord } from '../../lambdas/engine/operations/attempt
 import { deleteRows } from '../../lambdas/engine/operations/lanes/segment-work.ts'
 import type { Stray } from './finding.ts'
 import { rowsOf } from './rows-of.ts'
-import { placeOf, type SegmentPlace } from './strays.ts'
+import { isOfRecord, placeOf, type SegmentPlace } from './strays.ts'
 
 /**
  * Deletes strays that nothing can ever ask for again. The licence is read once more for each
@@ -22,6 +22,12 @@ export async function repair(engine: Engine, queue: string, strays: readonly Str
 }
 
 async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promise<void> {
+  if (pk.startsWith('t#')) {
+    if (isOfRecord(pk, await readRecord(engine, queue))) return
+    const rows = await rowsOf(engine, pk)
+    await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk, sk: sk as string })))
+    return
+  }
   const place = placeOf(pk.slice(`s#${queue}#`.length).split('#'))
   if (place === undefined) return
   const rows = await rowsOf(engine, pk)

@@ -2,9 +2,9 @@
 // record that was read after the row or object was seen.
 
 import { isReference } from '../../lambdas/engine/core/entry.ts'
-import { parseChunkSortKey } from '../../lambdas/engine/core/keys.ts'
+import { parseChunkSortKey, scheduledPartition } from '../../lambdas/engine/core/keys.ts'
 import type { Lane, QueueRecord } from '../../lambdas/engine/core/record.ts'
-import { decodeScheduled } from '../../lambdas/engine/core/scheduled.ts'
+import { decodeScheduled, purgedEra } from '../../lambdas/engine/core/scheduled.ts'
 import type { Row } from '../../lambdas/foundation/dynamo.ts'
 import type { Stray } from './finding.ts'
 import type { FoundObject } from './surgery.ts'
@@ -68,6 +68,12 @@ function rowStrays(
       strays.set(at, { kind: 'stray-batch', at, why, repairable: false })
       continue
     }
+    if (at.startsWith(`t#${queue}#`)) {
+      if (isOfRecord(at, record)) continue
+      const why = 'its scheduled items were purged, or their queue was forgotten'
+      strays.set(at, { kind: 'stray-rows', at, why, repairable: true })
+      continue
+    }
     const place = placeOf(at.slice(`s#${queue}#`.length).split('#'))
     const why = place && whyStray(place, record, parseChunkSortKey(row.sk as string).to)
     if (why) strays.set(at, { kind: 'stray-rows', at, why, repairable: true })
@@ -98,6 +104,17 @@ function objectStray(
   const place = placeOf(parts)
   const why = place && whyStray(place, record, 0)
   return why ? [{ kind: 'stray-object', at: key, why, repairable: true }] : []
+}
+
+/**
+ * Rows of scheduled items that the record knows, or of a purge that is still at work. A queue that was made again
+ * has its rows elsewhere, and so has one that was purged.
+ */
+export function isOfRecord(partition: string, record: QueueRecord | undefined): boolean {
+  if (record === undefined) return false
+  const { queue, born, scheduled } = record
+  const eras = [scheduled.era, ...scheduled.purged.map((mark) => purgedEra(mark).era)]
+  return eras.some((era) => partition === scheduledPartition(queue, born, era))
 }
 
 export function placeOf(parts: readonly string[]): SegmentPlace | undefined {

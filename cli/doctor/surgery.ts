@@ -15,7 +15,7 @@ export type Surgery = {
   readonly engine: Engine
   /** All objects of a queue. */
   objects(queue: string): AsyncIterable<FoundObject>
-  /** Keys of all chunk and batch rows of a queue; reads, and pays for, the whole table. */
+  /** Keys of all chunk and batch rows of a queue, and of rows of its scheduled items; reads, and pays for, the whole table. */
   rows(queue: string, onRead: (rows: number) => void): AsyncIterable<Row>
   close(): void
 }
@@ -62,8 +62,12 @@ export function openSurgery(
             TableName: table,
             ConsistentRead: true,
             ProjectionExpression: 'pk, sk, b',
-            FilterExpression: 'begins_with(pk, :s) OR begins_with(pk, :b)',
-            ExpressionAttributeValues: { ':s': `s#${queue}#`, ':b': `b#${queue}#` },
+            FilterExpression: 'begins_with(pk, :s) OR begins_with(pk, :b) OR begins_with(pk, :t)',
+            ExpressionAttributeValues: {
+              ':s': `s#${queue}#`,
+              ':b': `b#${queue}#`,
+              ':t': `t#${queue}#`,
+            },
             ...(from !== undefined && { ExclusiveStartKey: from }),
           }),
         )

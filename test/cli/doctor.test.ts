@@ -103,6 +103,19 @@ describe('the doctor', () => {
     ])
   })
 
+  test('takes rows of items that are scheduled for no strays', async () => {
+    const queue = newQueue()
+    const text = JSON.stringify('x'.repeat(200))
+    for (let n = 0; n < 20; n += 1) {
+      await queues.push(queue, { items: [{ text, delaySeconds: 5_000 }] })
+    }
+    expect(await rowsOf(`t#${queue}#`)).not.toEqual([])
+    expect(await examine(queue, '--scan', '--repair')).toMatchObject({
+      code: 0,
+      examination: { findings: [] },
+    })
+  })
+
   test('deletes strays when asked, and those alone', async () => {
     const queue = await longQueue()
     const neighbour = await longQueue()
@@ -112,7 +125,10 @@ describe('the doctor', () => {
       sk: '000000000030-000000000040',
       d: Buffer.from('1:x'),
     }
-    await documents.send(new PutCommand({ TableName: 'cli', Item: stray }))
+    const purged = { ...stray, pk: `t#${queue}#aaaaaaaa#0`, sk: '1900000000#00000001' }
+    for (const Item of [stray, purged]) {
+      await documents.send(new PutCommand({ TableName: 'cli', Item }))
+    }
     const { s3 } = place().store
     for (const Key of [`${queue}/aaaaaaaa/0/3`, `${queue}/batch/aaaaaaaa`]) {
       await s3.send(new PutObjectCommand({ Bucket: 'cli', Key, Body: '1:x' }))
@@ -123,6 +139,7 @@ describe('the doctor', () => {
       examination: {
         findings: expect.arrayContaining([
           expect.objectContaining({ kind: 'stray-rows', at: stray.pk, repairable: true }),
+          expect.objectContaining({ kind: 'stray-rows', at: purged.pk, repairable: true }),
           expect.objectContaining({ kind: 'stray-object', at: `${queue}/aaaaaaaa/0/3` }),
           // It may be a push under way.
           expect.objectContaining({ kind: 'stray-batch', repairable: false }),
@@ -131,7 +148,7 @@ describe('the doctor', () => {
     })
     expect(await examine(queue, '--scan', '--repair')).toMatchObject({
       code: 0,
-      examination: { repaired: 2 },
+      examination: { repaired: 3 },
     })
     expect(await rowsOf('')).toEqual(before)
     expect(await examine(queue, '--scan')).toMatchObject({

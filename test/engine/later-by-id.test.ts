@@ -84,7 +84,7 @@ describe('A cancel of scheduled items', () => {
     expect((await popping).kind).toBe('empty')
   })
 
-  it('is not called gone while it goes back from its row to the record of a full queue.', async () => {
+  it('takes what is left in a row of which a full queue joins a part meanwhile.', async () => {
     const { stage, queues, queue } = onSimulated()
     const later = (delaySeconds: number) =>
       Array.from({ length: 6 }, (_, n) => ({ text: bulky(`${n}`, 450), delaySeconds }))
@@ -111,6 +111,31 @@ describe('A cancel of scheduled items', () => {
     items.push(...(await drain(queues, queue)))
     const isThere = items.some(({ scheduledId }) => scheduledId === last)
     expect({ result, isThere }).toEqual({ result: 'cancelled', isThere: false })
+  })
+})
+
+describe('A cancel of an item that can have no lane', () => {
+  it('does not say gone while the item goes back from its row to the record.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const soon = Array.from({ length: 20 }, (_, n) => ({
+      text: bulky(`${n}`, 100),
+      delaySeconds: 5,
+      priority: 5_000,
+    }))
+    const ids = await pushOneByOne(queues, queue, soon)
+    const lanes = Array.from({ length: 1_000 }, (_, priority) => ({ text: '0', priority }))
+    await push(queues, queue, lanes)
+    stage.clock.pass(8_000)
+    let done = false
+    const slow = stage.engine({
+      async before({ name }) {
+        if (done || name !== 'QueryCommand') return
+        done = true
+        await stage.engine().returnExpiredLocks()
+      },
+    })
+    expect(await cancelled(slow, queue, [ids[0] as string])).toBe('cancelled')
+    expect((await queues.inspect(queue)).scheduledCount).toBe(19)
   })
 })
 

@@ -1,13 +1,13 @@
 import { defaultConfiguration } from './configuration.ts'
 import { bringsSomethingBack, hasFree, isNotable } from './flags.ts'
 import { housekeepingDue } from './housekeeping.ts'
+import { scheduledCheckAtMs } from './joinable.ts'
 import { FORGET_AFTER_MS, HOUSEKEEPING_RETRY_MS, MARKS_KEPT } from './limits.ts'
 import { doneLocks, earliestExpiryMs } from './locks.ts'
 import { withNumbers, withoutExpired } from './notes.ts'
 import { endOf, inFlightOf, type Lane, MARK_CHARACTERS, type QueueRecord } from './record.ts'
 import { dueMs, isReminded, isTakenSince, waitsForSomebody } from './reminder.ts'
 import { hasRetry } from './retry.ts'
-import { scheduledCheckAtMs } from './scheduled.ts'
 import { neededUntilMs } from './sequence.ts'
 import { pruneTail } from './settling.ts'
 import { earliestOf, isNear, patiently } from './timers.ts'
@@ -56,6 +56,8 @@ export type FenceOptions = {
   readonly begun?: ReadonlySet<number> | undefined
   /** Set `checkAt` anew, later too; needs that no claim came between. */
   readonly refreshCheckAt?: boolean
+  /** A join has just found that nothing of what is due can have its lane. */
+  readonly isStuck?: boolean
   /** Set `dry` if nothing is left to pop; needs that no append came between. */
   readonly setsDry?: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
@@ -83,7 +85,7 @@ export function fenced(
     marks: (before.marks + mark).slice(-MARKS_KEPT * MARK_CHARACTERS),
     holdUntilMs: 0,
   }
-  const checkAtMs = nextCheckAt(counted, nowMs, refreshCheckAt, remindAfterMs)
+  const checkAtMs = nextCheckAt(counted, nowMs, refreshCheckAt, options)
   const near = checkAtMs === before.checkAtMs ? before.near : isNear(checkAtMs, nowMs)
   const after = { ...counted, checkAtMs, near }
   // An append that came between found the timer set, and relies on it.
@@ -144,17 +146,19 @@ function nextCheckAt(
   record: QueueRecord,
   nowMs: number,
   refresh: boolean,
-  remindAfterMs: number | undefined,
+  { remindAfterMs, isStuck = false }: Pick<FenceOptions, 'remindAfterMs' | 'isStuck'>,
 ): number | undefined {
   const patient = [
-    refresh && record.work ? nowMs + HOUSEKEEPING_RETRY_MS : undefined,
+    refresh && (record.work || record.scheduled.purged.length > 0)
+      ? nowMs + HOUSEKEEPING_RETRY_MS
+      : undefined,
     remindAt(record, nowMs, refresh, remindAfterMs),
     isForgettable(record) ? forgettableAtMs(record, nowMs) : undefined,
   ]
   return earliestOf([
     refresh ? undefined : record.checkAtMs,
     earliestExpiryMs(record),
-    refresh ? scheduledCheckAtMs(record.scheduled, nowMs, record.room) : undefined,
+    refresh ? scheduledCheckAtMs(record, nowMs, isStuck) : undefined,
     // One write folds only so many: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,
     ...patient.map((time) => (time === undefined ? undefined : patiently(time))),
@@ -193,6 +197,8 @@ export const forgettableAtMs = (record: QueueRecord, nowMs = 0): number =>
 export function isForgettable(record: QueueRecord): boolean {
   if (record.configuration.revision !== defaultConfiguration.revision) return false
   if (record.locks.size > 0 || record.scheduled.items > 0) return false
+  // Nobody else would know of their rows.
+  if (record.scheduled.purged.length > 0) return false
   for (const lane of record.lanes.values()) if (lane.head < endOf(lane)) return false
   return true
 }

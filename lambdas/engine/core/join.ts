@@ -1,4 +1,5 @@
-import { isReference, spanOf } from './entry.ts'
+import { spanOf } from './entry.ts'
+import { hasLanesFor, mayPassBy } from './joinable.ts'
 import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
 import type { QueueRecord } from './record.ts'
 import {
@@ -34,6 +35,8 @@ export type Join = {
   readonly bytes: number
   /** Rows that join, in their order. */
   readonly rows: readonly JoiningRow[]
+  /** A row of which only some entries join: as it is without them. */
+  readonly rest: JoiningRow | undefined
   readonly nextDue: number | undefined
 }
 
@@ -50,10 +53,18 @@ type Candidate = {
   readonly row?: JoiningRow
 }
 
+/** What there is room for of a candidate that does not fit, and the entries that stay where they are. */
+type Part = {
+  readonly of: Candidate
+  readonly joining: readonly Joining[]
+  readonly left: readonly string[]
+  readonly items: number
+}
+
 /**
  * The first of what is due, in the order of time and then of the pushes, as far as there is room and one write can
- * take it. Rows hold what was pushed before the record's entries. A row joins as a whole. `rows`: the first that have
- * not joined, if any are due.
+ * take it. Rows hold what was pushed before the record's entries. `rows`: the first that have not joined, if any are
+ * due.
  */
 export function planJoin(
   record: QueueRecord,
@@ -63,10 +74,16 @@ export function planJoin(
   const taken: Candidate[] = []
   const priorities = new Set<number>()
   let [entries, items] = [0, 0]
-  let part: { place: number; entry: ScheduledEntry; indexes: number[] } | undefined
+  let part: Part | undefined
   for (const candidate of dueCandidates(record.scheduled, found, nowMs)) {
     const count = itemsIn(candidate)
     const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
+    if (!hasLanesFor(record, lanes)) {
+      // In the record it waits, and others pass by it. A row goes back there first.
+      if (candidate.row === undefined) continue
+      break
+    }
+    if (candidate.row !== undefined && !mayPassBy(record, candidate.row, nowMs)) break
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
     if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
     if (items + count > record.room) {
@@ -78,33 +95,33 @@ export function planJoin(
     entries += candidate.entries.length
     items += count
   }
-  if (part !== undefined) items += part.indexes.length
-  const rowsTaken = taken.flatMap(({ row }) => row ?? [])
-  // Rows that cancels have emptied are passed, or what is due behind them would wait.
-  const passesEmptied = taken.some(({ entries: of }) => of.length === 0)
-  if (items === 0 && !(passesEmptied && entries === 0)) return undefined
-  const joining: Joining[] = taken.flatMap((candidate) => candidate.entries.map(whole))
-  const changed = new Map<number, string>()
-  let bytes = 0
-  for (const { place } of taken) {
-    if (place !== undefined) bytes += scheduledBytes(record.scheduled.entries[place] as string)
-  }
-  if (part !== undefined) {
-    const { entry, indexes, place } = part
-    joining.push({ ...entry, indexes, isLast: false })
-    const left = encodeScheduled({ ...entry, gone: [...entry.gone, ...indexes] })
-    changed.set(place, left)
-    bytes += scheduledBytes(record.scheduled.entries[place] as string) - scheduledBytes(left)
-  }
+  if (taken.length === 0 && part === undefined) return undefined
+  const rows = taken.flatMap(({ row }) => row ?? [])
   return {
-    joining,
-    items,
-    places: taken.flatMap(({ place }) => place ?? []).sort((a, b) => a - b),
-    changed,
-    bytes,
-    rows: rowsTaken,
-    nextDue: nextDueAfter(record.scheduled, found, rowsTaken.length),
+    joining: [
+      ...taken.flatMap((candidate) => candidate.entries.map(whole)),
+      ...(part?.joining ?? []),
+    ],
+    items: items + (part?.items ?? 0),
+    ...inRecordOf(record.scheduled, taken, part),
+    rows,
+    rest: part?.of.row && { ...part.of.row, entries: part.left },
+    nextDue: nextDueAfter(record.scheduled, found, rows.length),
   }
+}
+
+/** What the record's list loses. */
+function inRecordOf({ entries }: Scheduled, taken: readonly Candidate[], part: Part | undefined) {
+  const places = taken.flatMap(({ place }) => place ?? []).sort((a, b) => a - b)
+  let bytes = 0
+  for (const place of places) bytes += scheduledBytes(entries[place] as string)
+  const changed = new Map<number, string>()
+  const [left] = part?.left ?? []
+  if (part?.of.place !== undefined && left !== undefined) {
+    changed.set(part.of.place, left)
+    bytes += scheduledBytes(entries[part.of.place] as string) - scheduledBytes(left)
+  }
+  return { places, changed, bytes }
 }
 
 const whole = (entry: ScheduledEntry): Joining =>
@@ -112,12 +129,28 @@ const whole = (entry: ScheduledEntry): Joining =>
     ? { ...entry, isLast: true }
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
 
-/** As many of a reference's items as there is room for: in a queue smaller than the push it could never join. */
-function partOf({ entries, place }: Candidate, room: number) {
-  const [entry] = entries
-  if (room <= 0 || entry === undefined || place === undefined || !isReference(entry.entry))
-    return undefined
-  return { place, entry, indexes: (indexesLeft(entry) as number[]).slice(0, room) }
+/**
+ * As many items as there is room for, of a reference too: in a queue whose capacity is smaller, the whole could never
+ * join.
+ */
+function partOf(of: Candidate, room: number): Part | undefined {
+  if (room <= 0) return undefined
+  const joining: Joining[] = []
+  const left: string[] = []
+  let items = 0
+  for (const entry of of.entries) {
+    const indexes = indexesLeft(entry)
+    const some = indexes.slice(0, room - items)
+    items += some.length
+    if (some.length === indexes.length) joining.push(whole(entry))
+    else {
+      if (some.length > 0) {
+        joining.push({ ...entry, indexes: some as number[], isLast: false })
+      }
+      left.push(encodeScheduled({ ...entry, gone: [...entry.gone, ...(some as number[])] }))
+    }
+  }
+  return { of, joining, left, items }
 }
 
 function dueCandidates(

@@ -10,10 +10,10 @@ import {
 import { dueSecondOf, type PushItem } from './push-request.ts'
 import { scheduledId } from './scheduled.ts'
 
-// What a push schedules. It follows from the items, the time of the push and a seed, so that a repetition with the
-// same key gets the same ids, and nothing has to be stored of them.
+// The items that a push schedules. Their entries follow from the items, the time of the push and a seed, so that a
+// repetition with the same key gets the same ids, and nothing has to be stored of them.
 
-/** What an append adds to what is scheduled. */
+/** The scheduled entries that an append adds to the record. */
 export type Later = {
   readonly entries: readonly string[]
   readonly items: number
@@ -40,7 +40,7 @@ export type PlannedEntry = {
   readonly byReference: boolean
 }
 
-/** About what a reference adds: what is smaller stays as it is. */
+/** A reference adds about so much: smaller groups of items go without a batch. */
 const REFERENCE_BYTES = 48
 /** Of an entry without its text. */
 const ENTRY_BYTES = 13 + ENTRY_OVERHEAD_BYTES

@@ -1,12 +1,6 @@
 import { isReference, spanOf } from './entry.ts'
-import {
-  JOIN_RETRY_MS,
-  SCHEDULED_ENTRY_BYTES,
-  SCHEDULED_LARGE,
-  TIDY_SCHEDULED_MS,
-} from './limits.ts'
+import { SCHEDULED_ENTRY_BYTES, SCHEDULED_LARGE, SEALS_BEHIND_MAX } from './limits.ts'
 import { normalised } from './ranges.ts'
-import { earliestOf, patiently } from './timers.ts'
 
 /*
  * Items whose time has not come. Nothing of them is in a lane until somebody *joins* what is due: then it is as if
@@ -25,16 +19,18 @@ export type Scheduled = {
   readonly items: number
   /** Of the entries in the record; changed by adding alone, as `items` is. */
   readonly bytes: number
-  /** Whatever takes an entry out of the record, or changes rows, raises this, and passes while it is as seen. */
+  /** Every write that takes an entry out of the record, or changes rows, raises this, if it is still as seen. */
   readonly changes: number
   /** Seals so far. */
   readonly seals: number
   /** The earliest due second of the rows: never later than that. */
   readonly nextDue: number | undefined
-  /** Rows up to this sort key have joined: whoever meets one deletes it. */
+  /** Rows up to this sort key have joined: a join that reads one deletes it. */
   readonly joinedTo: string | undefined
   /** Which rows are of this queue: a purge begins anew. */
   readonly era: number
+  /** Purges whose rows are not all deleted yet, the earliest first. */
+  readonly purged: readonly string[]
 }
 
 export const noneScheduled: Scheduled = {
@@ -46,6 +42,7 @@ export const noneScheduled: Scheduled = {
   nextDue: undefined,
   joinedTo: undefined,
   era: 0,
+  purged: [],
 }
 
 export type ScheduledEntry = {
@@ -145,12 +142,30 @@ export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefine
 export const scheduledBytes = (scheduled: string): number =>
   Buffer.byteLength(scheduled) + SCHEDULED_ENTRY_BYTES
 
-/** The second of the last row that has joined: what is due up to then stays in the record until it joins. */
-export const joinedSecond = ({ joinedTo }: Scheduled): number =>
+/** The second of the last row that has joined. An entry that is due by then stays in the record until it joins. */
+export const joinedSecond = ({ joinedTo }: Pick<Scheduled, 'joinedTo'>): number =>
   Number(joinedTo?.split('#')[0] ?? 0)
 
-/** The seal that wrote it: what was pushed after that comes after all its entries. */
+/** The seal that wrote that row. Its entries were pushed before those of later seals. */
 export const joinedSeal = ({ joinedTo }: Scheduled): number => Number(joinedTo?.split('#')[1] ?? 0)
+
+/**
+ * An entry of the record has been there for so many seals that the next must take it: nobody looks for it in the rows
+ * of later ones. A move takes the number of a seal too, and leaves such an entry in the record.
+ */
+export const mustSeal = ({ entries, seals, joinedTo }: Scheduled): boolean =>
+  entries.some((text) => {
+    const entry = decodeScheduled(text)
+    return entry.due > joinedSecond({ joinedTo }) && seals - entry.seals >= SEALS_BEHIND_MAX
+  })
+
+/** `<era>#<rows up to this sort key have joined>`, of what a purge takes out. */
+export const purgedMark = ({ era, joinedTo = '' }: Scheduled): string => `${era}#${joinedTo}`
+
+export function purgedEra(mark: string): { readonly era: number; readonly joinedTo: string } {
+  const at = mark.indexOf('#')
+  return { era: Number(mark.slice(0, at)), joinedTo: mark.slice(at + 1) }
+}
 
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs
 
@@ -168,23 +183,6 @@ export function earliestDue({ entries, nextDue }: Scheduled): number | undefined
 export function isSomethingDue(scheduled: Scheduled, nowMs: number): boolean {
   const due = earliestDue(scheduled)
   return due !== undefined && isDue(due, nowMs)
-}
-
-/**
- * When somebody is to look: Wake for what is due; the sweeper for what finds no room, because whoever pops makes room
- * and joins, and for what makes the record larger than it need be.
- */
-export function scheduledCheckAtMs(
-  scheduled: Scheduled,
-  nowMs: number,
-  room: number,
-): number | undefined {
-  const due = earliestDue(scheduled)
-  if (due === undefined) return undefined
-  return earliestOf([
-    isDue(due, nowMs) && room <= 0 ? patiently(nowMs + JOIN_RETRY_MS) : 1_000 * due,
-    isUntidy(scheduled) ? patiently(nowMs + TIDY_SCHEDULED_MS) : undefined,
-  ])
 }
 
 /** A queue with so many of them has none in its record, once it comes to rest. */

@@ -48,6 +48,8 @@ export type StoredRecord = {
   /** Of its rows: the earliest due second, and the sort key up to which they have joined. */
   nd?: number
   tj?: string
+  /** Purges of what was scheduled whose rows are not all deleted yet. */
+  td?: string[]
   checkAt?: number
   /** `checkAt` was near when it was set (`timers.ts`): the stream announces it. */
   wk?: string
@@ -132,6 +134,7 @@ function decodeScheduledPart(stored: StoredRecord): Scheduled {
     nextDue: stored.nd,
     joinedTo: stored.tj,
     era: stored.te ?? 0,
+    purged: stored.td ?? [],
   }
 }
 

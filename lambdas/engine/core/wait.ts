@@ -1,8 +1,8 @@
 // A pop that waits: when it looks again, and whether what it sees is worth a pop. Pure.
 
+import { isSomethingJoinable } from './joinable.ts'
 import { type PopCommand, planPop } from './pop.ts'
 import type { QueueRecord } from './record.ts'
-import { isSomethingDue } from './scheduled.ts'
 
 /**
  * An item waits half of this for a caller who waits for it. One look is half a read unit, so a call that is
@@ -24,7 +24,7 @@ export function hasSomethingFor(
   nowMs: number,
 ): boolean {
   if (record === undefined) return false
-  if (record.room > 0 && isSomethingDue(record.scheduled, nowMs)) return true
+  if (record.room > 0 && isSomethingJoinable(record, nowMs)) return true
   const { kind } = planPop(record, command, nowMs)
   return kind !== 'empty' && kind !== 'locked'
 }

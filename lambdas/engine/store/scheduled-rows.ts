@@ -48,7 +48,10 @@ export function rowsToSeal({ scheduled }: QueueRecord): {
   return { rows, places, bytes }
 }
 
-export const storedRow = (partition: string, { sk, entries }: ScheduledRow): Row => ({
+export const storedRow = (
+  partition: string,
+  { sk, entries }: Pick<ScheduledRow, 'sk' | 'entries'>,
+): Row => ({
   pk: partition,
   sk,
   d: pack(entries),

@@ -108,3 +108,35 @@ export function takeUpdate(
   beside(update)
   return update.build()
 }
+
+/** All of it: rows of another era count from now on. The sweeper comes for those of this one, which the mark names. */
+export const purgeUpdate = (
+  record: QueueRecord,
+  mark: string | undefined,
+  { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
+): ReturnType<Expression['build']> => {
+  const { entries, items, bytes, era } = record.scheduled
+  const all = { places: [...entries.keys()], items, bytes, nextDue: undefined }
+  return takeUpdate(record, all, (update) => {
+    update.set('te', era + 1)
+    update.removes.push('tj')
+    if (mark === undefined) return
+    update.sets.push(
+      `td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})`,
+    )
+    lowerCheckAt(update, record, atMs, nowMs)
+  })
+}
+
+/** The rows of the first purge that the record names are deleted. */
+export function forgetPurgedUpdate(
+  { born, scheduled: { purged } }: QueueRecord,
+  mark: string,
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(born)}`)
+  update.condition(`td[0]=${update.value(mark)}`)
+  update.condition(`size(td)=${update.value(purged.length)}`)
+  update.removes.push(purged.length === 1 ? 'td' : 'td[0]')
+  return update.build()
+}

@@ -3,8 +3,8 @@ import type { NewPlace } from './place-scheduled.ts'
 import { takeScheduled } from './take-scheduled.ts'
 
 /**
- * Takes scheduled items out, by the ids that their push answered; returns those that it took. What has joined
- * meanwhile, or was cancelled before, is left out.
+ * Takes scheduled items out by their ids, and returns the ids of those that it took out. Items that have joined or
+ * were cancelled before are not among these.
  */
 export async function cancelScheduled(
   engine: Engine,
@@ -16,7 +16,8 @@ export async function cancelScheduled(
 
 /**
  * Gives scheduled items another time, another priority, or both; returns their new ids by the old ones. Each is in
- * one place at any time: the write that takes it out puts it where it is then. A time in the past joins at once.
+ * one place at any time: one write takes it out of the old place and puts it into the new one. An item whose new time
+ * is past joins with the next pop or sweep.
  */
 export async function rescheduled(
   engine: Engine,

@@ -3,7 +3,7 @@ import { behind, partitionOf, scheduledRows } from '../../store/scheduled-rows.t
 import type { Engine } from '../attempts/engine.ts'
 import { discardBatch } from '../lanes/entries.ts'
 
-/** Rows that have joined. Should this fail, whoever meets them deletes them. */
+/** Deletes rows that have joined. If this fails, the next join that reads them tries again. */
 export async function deleteTaken(
   engine: Engine,
   record: QueueRecord,
@@ -31,17 +31,25 @@ const PAGE = 100
 /** 20,000 rows, as a purge deletes. */
 const PAGES_MAX = 200
 
-/** Of a queue that is forgotten: rows that have joined, and were left behind. */
+/** Of a queue that is about to be forgotten: rows that have joined, and were left behind. */
 export async function dropJoinedRows(engine: Engine, record: QueueRecord): Promise<void> {
-  if (record.scheduled.joinedTo === undefined) return
-  const to = record.scheduled.joinedTo
+  const { joinedTo } = record.scheduled
+  if (joinedTo !== undefined) await dropRowsTo(engine, record, joinedTo)
+}
+
+/** Of a queue that is forgotten, in which nothing was scheduled: rows that an earlier version left empty. */
+export async function dropAllRows(engine: Engine, record: QueueRecord): Promise<void> {
+  if (record.scheduled.seals > 0) await dropRowsTo(engine, record, '~')
+}
+
+async function dropRowsTo(engine: Engine, record: QueueRecord, to: string): Promise<void> {
   let from = ''
-  for (let page = 1; page <= PAGES_MAX; page += 1) {
+  for (let page = 1; page <= PAGES_MAX && from <= to; page += 1) {
     const range = { from, to, limit: PAGE }
-    const { rows } = await scheduledRows(engine.dynamo, partitionOf(record), range)
-    const last = rows.at(-1)
-    if (last === undefined) return
+    const { rows, more } = await scheduledRows(engine.dynamo, partitionOf(record), range)
     await deleteTaken(engine, record, rows)
+    const last = rows.at(-1)
+    if (!more || last === undefined) return
     // Further on, whether or not they could be deleted.
     from = behind(last.sk)
   }

@@ -15,7 +15,7 @@ import { BatchParts } from '../../store/batch-parts.ts'
 import { partsIn, writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
 
-/** About what a reference adds to the tail: what is smaller stays as it is. */
+/** A reference adds about so much to the tail: smaller runs of items go without a batch. */
 const REFERENCE_BYTES = 48
 
 export type ToJoin = {
@@ -26,7 +26,7 @@ export type ToJoin = {
   readonly spent: readonly string[]
 }
 
-/** What joins, as its lanes hold it. Nothing where a batch is gone. */
+/** The entries that the lanes get. Nothing if a batch is gone. */
 export async function entriesToJoin(
   engine: Engine,
   queue: string,

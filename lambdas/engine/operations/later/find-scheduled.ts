@@ -8,8 +8,8 @@ import type { Engine } from '../attempts/engine.ts'
 // Finds scheduled entries without a scan: an id names its second, and the seals that may have copied it out.
 
 /**
- * The next seal that sees an entry takes it; one may have been under way when the entry came, and so may as many as
- * a push may be behind.
+ * A push may know of 16 seals fewer than there are. One more may be under way when it comes, without its entry, and
+ * the next takes it. A move takes a seal's number too, and seals first if an entry has waited for so many (`mustSeal`).
  */
 const SEALS_MAX = SEALS_BEHIND_MAX + 2
 
@@ -41,8 +41,8 @@ const placeIn = (entries: readonly string[], { due, seals, random }: ScheduledId
 }
 
 /**
- * After a lost answer: where the push is, if it can be found. One update brings all of it, so what is found of one part
- * holds for the other. What it scheduled may have joined already: then nobody can tell.
+ * Finds a push whose answer was lost. One update brings all of a push, so if one part of it is there, the rest is too.
+ * If its items for later have joined already, it cannot be found.
  */
 export async function findAppended(
   engine: Engine,

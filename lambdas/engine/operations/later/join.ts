@@ -1,13 +1,15 @@
+import type { Written } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
 import { obstacleTo } from '../../core/append.ts'
-import { type FoundRows, type Join, planJoin } from '../../core/join.ts'
+import { type FoundRows, type Join, type JoiningRow, planJoin } from '../../core/join.ts'
+import { hasEmptyLane, isSomethingJoinable, mayPassBy } from '../../core/joinable.ts'
 import { recordKey } from '../../core/keys.ts'
-import { ROWS_PER_JOIN } from '../../core/limits.ts'
+import { LANES_MAX, ROWS_PER_JOIN } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isDue, isSomethingDue } from '../../core/scheduled.ts'
 import { appendUpdate } from '../../store/append-update.ts'
-import { behind, partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import { behind, partitionOf, scheduledRows, storedRow } from '../../store/scheduled-rows.ts'
 import { take } from '../../store/scheduled-updates.ts'
 import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
@@ -21,36 +23,37 @@ import { lookLater, takeBack } from './take-back.ts'
 /** Races lost to others that join, and waits for a full tail. */
 const ATTEMPTS_MAX = 24
 
-/** `stuck`: something is due, and nothing of it can join now. */
+/** `stuck`: something is due, and nothing of it can join now. `lost`: it may, but others were first too often. */
 export type Joined = {
+  readonly kind: 'joined' | 'stuck' | 'lost'
   readonly record: QueueRecord | undefined
   readonly items: number
-  readonly stuck: boolean
 }
 
-/** Something is due by this clock, and there may be room for it. */
+/** Something is due by this clock, and there may be room and a lane for it. */
 export const mayJoin = (record: QueueRecord, nowMs: number): boolean =>
-  isSomethingDue(record.scheduled, nowMs) && (record.room > 0 || doneLocks(record) > 0)
+  isSomethingJoinable(record, nowMs) && (record.room > 0 || doneLocks(record) > 0)
 
 /**
- * Brings what is due to its lanes, as much as one write takes: from then on it is as if it had been pushed at that
- * moment. The write is an append, so pushes and pops go on beside it; and it takes the entries out of what is scheduled,
- * or notes up to where the rows have joined, on the condition that nobody else has taken any. So each joins once,
- * whoever comes and wherever they die: rows that have joined are ignored by all, and deleted by who meets them.
+ * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
+ * moment. The write is an append, so pushes and pops go on beside it. The same write takes the entries out of the
+ * record, or notes up to which key the rows have joined, on the condition that no other process has taken any out. So
+ * each item joins once, even if a process dies on the way: everybody ignores rows that have joined, and the next join
+ * deletes them.
  */
 export async function join(engine: Engine, first: QueueRecord, nowMs: number): Promise<Joined> {
   let record: QueueRecord | undefined = first
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record === undefined || !isSomethingDue(record.scheduled, nowMs)) {
-      return { record, items: 0, stuck: false }
+      return { kind: 'joined', record, items: 0 }
     }
     const tried: Tried = await joinOnce(engine, record, nowMs)
-    if (tried.kind === 'joined') return { record: tried.record, items: tried.items, stuck: false }
-    if (tried.kind === 'stuck') return { record: tried.record, items: 0, stuck: true }
+    if (tried.kind === 'joined') return tried
+    if (tried.kind === 'stuck') return { kind: 'stuck', record: tried.record, items: 0 }
     record = tried.record
     if (attempt > 2) await pause(engine, attempt)
   }
-  return { record, items: 0, stuck: true }
+  return { kind: 'lost', record, items: 0 }
 }
 
 type Tried =
@@ -67,7 +70,7 @@ async function joinOnce(engine: Engine, record: QueueRecord, nowMs: number): Pro
   // A batch that is gone has joined, by a record that is newer than ours.
   if (toJoin === undefined) return { kind: 'again', record: await readRecord(engine, queue) }
   const update = joinUpdate(engine, record, planned, toJoin)
-  const written = await engine.dynamo.update(recordKey(queue), update)
+  const written = await write(engine, record, update, planned.rest)
   // Whether or not it was, or still is to be: it passes while nothing has joined since, and so does the next.
   if (written.kind === 'unknown') return { kind: 'again', record: await readRecord(engine, queue) }
   const after = seen(engine, queue, written.row)
@@ -98,6 +101,27 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
   })
 }
 
+/** If some of a row stays, that row is written in the same transaction; a transaction does not hand over the record. */
+async function write(
+  engine: Engine,
+  record: QueueRecord,
+  update: ReturnType<typeof joinUpdate>,
+  rest: JoiningRow | undefined,
+): Promise<Written> {
+  const { dynamo } = engine
+  const key = recordKey(record.queue)
+  if (rest === undefined) return dynamo.update(key, update)
+  const { tableName: TableName } = dynamo
+  const transacted = await dynamo.transact({
+    TransactItems: [
+      { Update: { TableName, Key: key, ...update } },
+      { Put: { TableName, Item: storedRow(partitionOf(record), rest) } },
+    ],
+  })
+  if (transacted.kind === 'unknown') return transacted
+  return { kind: transacted.kind, row: await dynamo.get(key, true) }
+}
+
 /** The first rows that have not joined. Those that have, and are still there, go. */
 async function rowsToJoin(engine: Engine, record: QueueRecord): Promise<FoundRows> {
   const { joinedTo = '' } = record.scheduled
@@ -114,8 +138,8 @@ async function rowsToJoin(engine: Engine, record: QueueRecord): Promise<FoundRow
 }
 
 /**
- * Nothing fits. Items of acknowledged locks may take up the room; or it is a row that has too many, and then its
- * entries join one by one.
+ * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the place of others; or the first
+ * row has an entry without a lane, and then its entries join one by one.
  */
 async function makeWay(
   engine: Engine,
@@ -132,7 +156,12 @@ async function makeWay(
     const isStuck = folded !== undefined && folded.room <= 0
     return { kind: isStuck ? 'stuck' : 'again', record: folded }
   }
-  if (record.room <= 0 || first === undefined) return { kind: 'stuck', record }
+  if (record.room <= 0) return { kind: 'stuck', record }
+  if (record.lanes.size >= LANES_MAX && hasEmptyLane(record)) {
+    const made = await makeRoom(engine, record)
+    if (made !== undefined) return made
+  }
+  if (first === undefined || !mayPassBy(record, first, nowMs)) return { kind: 'stuck', record }
   return { kind: 'again', record: await takeBack(engine, record, first, found as FoundRows) }
 }
 
@@ -143,23 +172,21 @@ async function clearTheWay(
 ): Promise<Tried> {
   switch (obstacleTo(addition, record, tailLimits(engine)).kind) {
     case 'full':
-      return makeWay(engine, record)
+      return record.room > 0 ? { kind: 'again', record } : makeWay(engine, record)
     case 'tail-full':
       await sealQuietly(engine, record)
       return { kind: 'again', record: await readRecord(engine, record.queue) }
-    case 'too-many-lanes':
-      return makeRoom(engine, record)
     default:
       return { kind: 'again', record }
   }
 }
 
-/** Where no lane can go, what is due waits for that. */
-async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried> {
+/** Nothing, where no lane can go. */
+async function makeRoom(engine: Engine, record: QueueRecord): Promise<Tried | undefined> {
   try {
     return { kind: 'again', record: await makeRoomForLanes(engine, record) }
   } catch (error) {
     if (!(error instanceof QueueError) || error.code !== 'TOO_MANY_PRIORITIES') throw error
-    return { kind: 'stuck', record }
+    return undefined
   }
 }

@@ -13,19 +13,22 @@ import {
   type ScheduledEntry,
   scheduledId,
 } from '../../core/scheduled.ts'
-import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import { behind, partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
 import type { ScheduledItem, ScheduledPage, ScheduledRequest } from '../../verbs.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { entriesAt } from './entries-to-join.ts'
 
 /** Rows a query: about as many items as a page has by default, and more. */
 const ROWS_PER_QUERY = 25
+/** Queries a page, some milliseconds each: rows can have nothing to show whose batches have joined meanwhile. */
+const QUERIES_MAX = 40
 
-type Listed = { readonly sk: string; readonly entries: readonly string[] }
-/** Behind this item of this row. */
+/** `entries`: nothing where the page must end, although more rows may follow. */
+type Listed = { readonly sk: string; readonly entries: readonly string[] | undefined }
+/** Behind this item of this row, or behind the row if there is no id. */
 type Place = { readonly sk: string; readonly id: string }
 
-/** What is scheduled, in the order of time. Nothing is taken, and nothing joins. */
+/** Lists scheduled items in the order of time. It takes nothing out, and nothing joins. */
 export async function listScheduled(
   engine: Engine,
   queue: string,
@@ -41,6 +44,7 @@ export async function listScheduled(
   let bytes = ANSWER_BYTES_MAX
   let last: Place | undefined
   for await (const { sk, entries } of listed(engine, record, request, place)) {
+    if (entries === undefined) return { items, cursor: cursorOf({ sk, id: '' }) }
     for (const entry of entriesBehind(entries, sk === place?.sk ? place : undefined)) {
       const left = entry.indexes.slice(0, limit - items.length + 1)
       const texts = await textsOf(engine, queue, entry, left)
@@ -69,19 +73,20 @@ async function* listed(
   const first = scheduledSortKey(Math.ceil(fromMs / 1_000), 0)
   const to =
     toMs === undefined ? '~' : `${scheduledSortKey(Math.floor(toMs / 1_000), 0).slice(0, 10)}#~`
-  let from = place !== undefined && place.sk > first ? place.sk : first
-  const inRecord = recordRows(record).filter(({ sk }) => sk >= from && sk <= to)
-  for (;;) {
+  const start = place !== undefined && place.sk > first ? place.sk : first
+  const inRecord = recordRows(record).filter(({ sk }) => sk >= start && sk <= to)
+  let from = start > joinedTo ? start : behind(joinedTo)
+  for (let queries = 1; from <= to; queries += 1) {
     const query = { from, to, limit: ROWS_PER_QUERY }
     const { rows, more } = await scheduledRows(engine.dynamo, partitionOf(record), query)
     const end = more ? (rows.at(-1)?.sk ?? from) : '~'
     const ours = inRecord.splice(0, inRecord.filter(({ sk }) => sk <= end).length)
-    const known: Listed[] = [...rows.filter(({ sk }) => sk > joinedTo), ...ours]
-    yield* known.sort((a, b) => (a.sk < b.sk ? -1 : 1))
+    yield* [...rows, ...ours].sort((a, b) => (a.sk < b.sk ? -1 : 1))
     if (!more) return
-    // The next possible key.
-    from = `${end} `
+    if (queries === QUERIES_MAX) yield { sk: end, entries: undefined }
+    from = behind(end)
   }
+  yield* inRecord
 }
 
 function recordRows({ scheduled }: QueueRecord): { sk: string; entries: string[] }[] {
@@ -103,6 +108,7 @@ function entriesBehind(entries: readonly string[], place: Place | undefined): Be
     return { ...entry, indexes: indexesLeft(entry) }
   })
   if (place === undefined) return all
+  if (place.id === '') return []
   const at = all.findIndex((entry) =>
     place.id.startsWith(scheduledId({ ...entry, index: undefined })),
   )
@@ -142,4 +148,4 @@ function placeIn(cursor: string): Place {
   return { sk, id }
 }
 
-const cursorForm = /^(\d{10}#\d{8})\.(t-[A-Za-z0-9_~-]{1,40})$/
+const cursorForm = /^(\d{10}#\d{8})\.(t-[A-Za-z0-9_~-]{1,40}|)$/

@@ -1,7 +1,14 @@
 import type { Row } from '../../../foundation/dynamo.ts'
 import type { Expression } from '../../../foundation/expression.ts'
 import { randomText } from '../../../foundation/random-text.ts'
-import { decodeItem, encodeItem, entryBytes, isReference, tagOf } from '../../core/entry.ts'
+import {
+  decodeItem,
+  encodeItem,
+  entryBytes,
+  type Item,
+  isReference,
+  tagOf,
+} from '../../core/entry.ts'
 import { recordKey, scheduledSortKey } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import { itemFor } from '../../core/moving.ts'
@@ -21,7 +28,7 @@ import { busy, type Engine, readRecord } from '../attempts/engine.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { entriesAt } from './entries-to-join.ts'
 
-/** Where items go that are taken out of what is scheduled, and stay scheduled. */
+/** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
   readonly dueMs?: number | undefined
   readonly priority?: number | undefined
@@ -32,67 +39,99 @@ export type NewPlace = {
 export type Placing = {
   readonly target: QueueRecord
   readonly entries: readonly ScheduledEntry[]
+  /** Their new ids, in the order of the items. */
+  readonly ids: readonly string[]
 }
 
-export const idOfPlaced = (placed: ScheduledEntry): string =>
-  scheduledId({ ...placed, index: isReference(placed.entry) ? 0 : undefined })
-
-/** The same items as entries of their own; fewer, where a batch is gone meanwhile. */
-export async function placedAnew(
+/** The record of the queue that they go to, which may have to be made. */
+export async function readTarget(
   engine: Engine,
   record: QueueRecord,
-  { items }: Removal,
-  { dueMs, priority, queue: to = record.queue }: NewPlace,
-): Promise<Placing> {
-  const target = to === record.queue ? record : await recordOf(engine, to, priority)
-  // What is due in the second of the last row that joined would count as joined.
-  const earliest = joinedSecond(target.scheduled) + 1
-  const entries: ScheduledEntry[] = []
-  for (const { entry, index } of items) {
-    const [stored] = isReference(entry.entry)
-      ? ((await entriesAt(engine, record.queue, entry.entry, [index ?? 0])) ?? [])
-      : [entry.entry]
-    if (stored === undefined) continue
-    const place = {
-      due: Math.max(dueMs === undefined ? entry.due : Math.ceil(dueMs / 1_000), earliest),
-      seals: target.scheduled.seals,
-      random: randomText(engine.random, 8),
-      priority: priority ?? entry.priority,
-      gone: [],
-    }
-    entries.push({ ...place, entry: await entryAt(engine, to, place, stored) })
-  }
-  return { target, entries }
-}
-
-async function recordOf(
-  engine: Engine,
-  queue: string,
-  priority: number | undefined,
+  { queue = record.queue, priority = 0 }: NewPlace,
 ): Promise<QueueRecord> {
-  const record = await readRecord(engine, queue)
-  if (record !== undefined) return record
+  if (queue === record.queue) return record
+  const there = await readRecord(engine, queue)
+  if (there !== undefined) return there
   engine.memory.delete(queue)
-  await ensureLane(engine, queue, priority ?? 0)
+  await ensureLane(engine, queue, priority)
   const made = await readRecord(engine, queue)
   if (made === undefined) throw busy(queue)
   return made
 }
 
-/** A large one in a batch of its own: rows hold many. It has its times in itself then, as others get when they join. */
-async function entryAt(
+type Moved = {
+  /** Which of the items it is. */
+  readonly at: number
+  readonly due: number
+  readonly priority: number
+  readonly item: Item
+  readonly tag: string
+}
+
+/** The same items as entries of their own. Nothing if a batch has gone meanwhile. */
+export async function placedAnew(
   engine: Engine,
-  to: string,
-  place: Omit<ScheduledEntry, 'entry'>,
-  stored: string,
-): Promise<string> {
-  const { dueMs: _, scheduledId: __, ...old } = decodeItem(stored)
-  const item = itemFor(to, old, { atMs: engine.clock.nowMs(), deliveries: 0 })
-  const entry = encodeItem(item, tagOf(stored))
-  if (entryBytes(entry) <= INLINE_BYTES_MAX) return entry
-  const times = { dueMs: 1_000 * place.due, scheduledId: scheduledId({ ...place, index: 0 }) }
-  const batch = randomText(engine.random, 8)
-  return writeBatch(engine, to, batch, [encodeItem({ ...item, ...times }, tagOf(stored))])
+  record: QueueRecord,
+  { items }: Removal,
+  { dueMs, priority }: NewPlace,
+  target: QueueRecord,
+): Promise<Placing | undefined> {
+  // A row of the second up to which rows have joined would count as joined.
+  const earliest = joinedSecond(target.scheduled) + 1
+  const moved: Moved[] = []
+  for (const [at, { entry, index }] of items.entries()) {
+    const [stored] = isReference(entry.entry)
+      ? ((await entriesAt(engine, record.queue, entry.entry, [index ?? 0])) ?? [])
+      : [entry.entry]
+    if (stored === undefined) return undefined
+    const { dueMs: _, scheduledId: __, ...old } = decodeItem(stored)
+    moved.push({
+      at,
+      due: Math.max(dueMs === undefined ? entry.due : Math.ceil(dueMs / 1_000), earliest),
+      priority: priority ?? entry.priority,
+      item: itemFor(target.queue, old, { atMs: engine.clock.nowMs(), deliveries: 0 }),
+      tag: tagOf(stored),
+    })
+  }
+  const entries: ScheduledEntry[] = []
+  const ids: string[] = []
+  for (const some of Map.groupBy(moved, ({ due }) => due).values()) {
+    entries.push(...(await rowEntries(engine, target, some, ids)))
+  }
+  return { target, entries, ids }
+}
+
+/**
+ * The entries of one new row. If they are large together, the items of each priority become a batch, because every
+ * cancel, and every join of a part of a row, writes the rest of that row again.
+ */
+async function rowEntries(
+  engine: Engine,
+  { queue, scheduled: { seals } }: QueueRecord,
+  moved: readonly Moved[],
+  ids: string[],
+): Promise<ScheduledEntry[]> {
+  const bytes = moved.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
+  const isSmall = bytes <= INLINE_BYTES_MAX
+  const groups = isSmall
+    ? moved.map((one) => [one])
+    : [...Map.groupBy(moved, ({ priority }) => priority).values()]
+  const entries: ScheduledEntry[] = []
+  for (const group of groups) {
+    const [{ due, priority }] = group as [Moved]
+    const place = { due, seals, random: randomText(engine.random, 8), priority, gone: [] }
+    const encoded = group.map(({ at, item, tag }, index) => {
+      const id = scheduledId({ ...place, index: isSmall ? undefined : index })
+      ids[at] = id
+      // The items of a batch have their times in themselves; others get these when they join.
+      return encodeItem(isSmall ? item : { ...item, dueMs: 1_000 * due, scheduledId: id }, tag)
+    })
+    const entry = isSmall
+      ? (encoded[0] as string)
+      : await writeBatch(engine, queue, randomText(engine.random, 8), encoded)
+    entries.push({ ...place, entry })
+  }
+  return entries
 }
 
 type Placement = {
@@ -103,7 +142,7 @@ type Placement = {
 }
 
 /** The new rows are as those of a seal: under a key that no other write can have. */
-export function placementOf(engine: Engine, { target, entries }: Placing): Placement {
+export function placementOf(engine: Engine, { target, entries, ids }: Placing): Placement {
   const { scheduled } = target
   const seals = scheduled.seals + 1
   const rows = [...Map.groupBy(entries, ({ due }) => due)].map(([due, some]) => ({
@@ -115,7 +154,7 @@ export function placementOf(engine: Engine, { target, entries }: Placing): Place
   const earliest = Math.min(...rows.map(({ due }) => due))
   return {
     rows: rows.map((row) => storedRow(partitionOf(target), row)),
-    items: entries.length,
+    items: ids.length,
     nextDue: Math.min(earliest, scheduled.nextDue ?? earliest),
     beside(update) {
       update.set('tg', seals)

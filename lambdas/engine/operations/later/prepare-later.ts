@@ -14,7 +14,7 @@ import { encodeScheduled, scheduledBytes } from '../../core/scheduled.ts'
 import { writeBatch } from '../../store/batches.ts'
 import type { Engine } from '../attempts/engine.ts'
 
-/** Batches written at a time, as for what is not delayed. */
+/** Batches written at a time, as for items that are not delayed. */
 const BATCHES_AT_ONCE = 8
 
 /** One of the pushes that an append brings. */
@@ -30,7 +30,7 @@ export type PreparedLater = {
   readonly ids: readonly ReadonlyMap<number, string>[]
 }
 
-/** The scheduled entries of what is delayed among these; where they would swell the record, batches first. */
+/** The scheduled entries of the delayed items among these. It writes batches first if the items are large. */
 export async function prepareLater(
   engine: Engine,
   queue: string,

@@ -1,32 +1,37 @@
 import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
+import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { decodeScheduled } from '../../core/scheduled.ts'
-import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
-import { takeUpdate } from '../../store/scheduled-updates.ts'
-import { type Engine, readRecord, seen } from '../attempts/engine.ts'
-import { deleteTaken, dropBatches } from './drop-rows.ts'
+import { decodeScheduled, purgedMark } from '../../core/scheduled.ts'
+import { patiently } from '../../core/timers.ts'
+import { purgeUpdate } from '../../store/scheduled-updates.ts'
+import { busy, type Engine, readRecord, seen } from '../attempts/engine.ts'
+import { dropPurged } from './drop-purged.ts'
+import { dropBatches } from './drop-rows.ts'
 
-/** Rows a query, and queries of one purge: what is left then are strays, which cost storage only. */
-const PAGE = 100
-const PAGES_MAX = 200
+/** Purges that a record names because their rows are not gone yet, some 25 bytes each. */
+const PURGED_MAX = 16
+/** How long a purge deletes rows, some thousands, before it answers. The sweeper's housekeeping deletes the rest. */
+const DROP_MS = 5_000
 
 /**
- * Takes out all that is scheduled, by one write: rows belong to an era of their queue, and another begins. The rows of
- * the last one are deleted after that.
+ * Takes out all that is scheduled, by one write: rows belong to an era of their queue, and another begins. The record
+ * names the old one until its rows are deleted, which may take long.
  */
 export async function purgeScheduled(
   engine: Engine,
   record: QueueRecord,
 ): Promise<{ readonly record: QueueRecord | undefined; readonly items: number }> {
   const { queue, scheduled } = record
-  const places = [...scheduled.entries.keys()]
-  const { items, bytes, era } = scheduled
-  const update = takeUpdate(record, { places, items, bytes, nextDue: undefined }, (one) => {
-    one.set('te', era + 1)
-    one.removes.push('tj')
-  })
-  const written = await engine.dynamo.update(recordKey(queue), update)
+  const { items, era } = scheduled
+  const { clock } = engine
+  if (scheduled.purged.length >= PURGED_MAX) {
+    if (!(await dropPurged(engine, record, clock.nowMs() + DROP_MS))) throw busy(queue)
+    return { record: await readRecord(engine, queue), items: 0 }
+  }
+  const timer = { atMs: patiently(clock.nowMs() + HOUSEKEEPING_RETRY_MS), nowMs: clock.nowMs() }
+  const mark = scheduled.seals > 0 ? purgedMark(scheduled) : undefined
+  const written = await engine.dynamo.update(recordKey(queue), purgeUpdate(record, mark, timer))
   const isLost = written.kind === 'unknown'
   const after = isLost ? await readRecord(engine, queue) : seen(engine, queue, written.row)
   const isDone = isLost
@@ -34,23 +39,19 @@ export async function purgeScheduled(
     : written.kind === 'done'
   if (!isDone) return { record: after, items: 0 }
   await dropBatches(engine, queue, referencesIn(scheduled.entries))
-  await dropRows(engine, record).catch((error: unknown) => {
-    engine.onBackgroundError(error, { queue, step: 'purge-scheduled' })
-  })
   return { record: after, items }
 }
 
-async function dropRows(engine: Engine, record: QueueRecord): Promise<void> {
-  if (record.scheduled.seals === 0) return
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const { rows } = await scheduledRows(engine.dynamo, partitionOf(record), { limit: PAGE })
-    if (rows.length === 0) return
-    const { joinedTo = '' } = record.scheduled
-    // What has joined is in a lane: its batch stays.
-    const entries = rows.flatMap(({ sk, entries: of }) => (sk > joinedTo ? of : []))
-    await dropBatches(engine, record.queue, referencesIn(entries))
-    await deleteTaken(engine, record, rows)
-  }
+/** What the purge has left in rows, once its lanes are empty. It is answered all the same. */
+export async function dropPurgedQuietly(
+  engine: Engine,
+  record: QueueRecord | undefined,
+): Promise<void> {
+  if (record === undefined || record.scheduled.purged.length === 0) return
+  const untilMs = engine.clock.nowMs() + DROP_MS
+  await dropPurged(engine, record, untilMs).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue: record.queue, step: 'purge-scheduled' })
+  })
 }
 
 const referencesIn = (entries: readonly string[]): string[] =>

@@ -6,7 +6,7 @@ import { partitionOf, rowsToSeal, storedRow } from '../../store/scheduled-rows.t
 import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, remember } from '../attempts/engine.ts'
 
-/** Seals that lose to others, or meet what came meanwhile: the next push over a line tries again. */
+/** Seals that lose to other writes. After so many, the next push that crosses a line tries again. */
 const ROUNDS_MAX = 4
 
 /**

@@ -6,8 +6,8 @@ import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 /**
- * Puts the entries of the first row, for all of which a full queue has no room, back into the record, where each joins
- * by itself. They count as joined for those who seal, so they stay there.
+ * Puts the entries of the first row, of which some can have no lane, back into the record, where each joins by itself.
+ * A seal takes them for joined, so they stay there.
  */
 export async function takeBack(
   engine: Engine,
@@ -25,7 +25,7 @@ export async function takeBack(
     one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(row.entries)})`)
   })
   const written = await engine.dynamo.update(recordKey(queue), update)
-  // Done or not, by us or not: what counts is what is there now. The row itself goes with those that have joined.
+  // Whether this write passed or another: go by the record as it is now. The next join deletes the row.
   return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
 }
 

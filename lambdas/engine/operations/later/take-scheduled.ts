@@ -1,7 +1,7 @@
 import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { indexesLeft, parseScheduledId } from '../../core/scheduled.ts'
+import { indexesLeft, mustSeal, parseScheduledId } from '../../core/scheduled.ts'
 import {
   entryOf,
   type Found,
@@ -23,13 +23,14 @@ import {
 import { dropBatches } from './drop-rows.ts'
 import { findScheduled } from './find-scheduled.ts'
 import {
-  idOfPlaced,
   type NewPlace,
   type Placing,
   placedAnew,
   placementOf,
+  readTarget,
   targetOf,
 } from './place-scheduled.ts'
+import { sealLater } from './seal-later.ts'
 
 /** Lost to others that seal, join or cancel. */
 const ATTEMPTS_MAX = 24
@@ -37,9 +38,9 @@ const ATTEMPTS_MAX = 24
 const IDS_PER_WRITE = 45
 
 /**
- * Takes scheduled items out, and puts them elsewhere if there is a place. Answers the ids of those that it found, and
- * their new ones. A join and this exclude each other for an item, because both pass while nothing has been taken out
- * of what is scheduled since they looked.
+ * Takes scheduled items out, and puts them into their new place if there is one. Returns the ids of the items that it
+ * found, with their new ids. A join and this never both get an item: each passes only if no other write has taken
+ * anything out since it read the record.
  */
 export async function takeScheduled(
   engine: Engine,
@@ -125,35 +126,34 @@ function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined)
   return isThen && (place.priority ?? priority) === priority
 }
 
-/** What was not found is not there: nobody has moved anything between the record and the rows. */
+/** Items that were not found are gone: no write has moved any between our reads of the record and of the rows. */
 async function isStill(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<boolean> {
   if (scheduled.items === 0) return true
   const now = await readRecord(engine, queue)
   return now?.born !== born || now.scheduled.changes === scheduled.changes
 }
 
-/** One write; nothing if it lost to another. */
+/** One write. Nothing if it lost to another, or if a seal or a look at newer rows had to come first. */
 async function moveOut(
   engine: Engine,
   record: QueueRecord,
   removal: Removal,
   place: NewPlace | undefined,
 ): Promise<ReadonlyMap<string, string> | undefined> {
-  const placing = place && (await placedAnew(engine, record, removal, place))
-  const written = placing?.entries.map(({ entry }) => entry).filter(isReference) ?? []
-  const to = placing?.target.queue ?? record.queue
-  const isWhole = placing === undefined || placing.entries.length === removal.items.length
-  if (!isWhole || !(await write(engine, record, removal, placing))) {
-    await dropBatches(engine, to, written)
+  const target = place && (await readTarget(engine, record, place))
+  if (target !== undefined && mustSeal(target.scheduled)) {
+    await sealLater(engine, target)
+    return undefined
+  }
+  const placing = place && target && (await placedAnew(engine, record, removal, place, target))
+  if (place !== undefined && placing === undefined) return undefined
+  if (!(await write(engine, record, removal, placing))) {
+    const written = placing?.entries.map(({ entry }) => entry).filter(isReference) ?? []
+    await dropBatches(engine, target?.queue ?? record.queue, written)
     return undefined
   }
   await dropBatches(engine, record.queue, removal.spent)
-  return new Map(
-    removal.items.map(({ id }, index) => {
-      const placed = placing?.entries[index]
-      return [id, placed === undefined ? id : idOfPlaced(placed)]
-    }),
-  )
+  return new Map(removal.items.map(({ id }, index) => [id, placing?.ids[index] ?? id]))
 }
 
 async function write(
@@ -174,12 +174,11 @@ async function write(
     isWithin ? placement?.beside : undefined,
   )
   const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined
-  const puts = [
-    // One that is empty stays until its second: then it joins, with nothing in it.
-    ...rows.map((row) => storedRow(partitionOf(record), row)),
-    ...(placement?.rows ?? []),
-  ]
-  if (puts.length === 0) {
+  const partition = partitionOf(record)
+  const left = rows.filter(({ entries }) => entries.length > 0)
+  const emptied = rows.filter(({ entries }) => entries.length === 0)
+  const puts = [...left.map((row) => storedRow(partition, row)), ...(placement?.rows ?? [])]
+  if (puts.length + emptied.length === 0) {
     const written = await engine.dynamo.update(recordKey(queue), update)
     if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
     seen(engine, queue, written.row)
@@ -190,6 +189,7 @@ async function write(
       { Update: { TableName, Key: recordKey(queue), ...update } },
       ...(target ? [{ Update: { TableName, ...target } }] : []),
       ...puts.map((Item) => ({ Put: { TableName, Item } })),
+      ...emptied.map(({ sk }) => ({ Delete: { TableName, Key: { pk: partition, sk } } })),
     ],
   })
   engine.memory.delete(queue)

@@ -23,7 +23,7 @@ export function joiningBefore(
       isExtra: true,
       async act() {
         const joined = await join(engine, record, nowMs)
-        isStuck = joined.stuck
+        isStuck = joined.kind !== 'joined'
         return again(joined.record)
       },
     }

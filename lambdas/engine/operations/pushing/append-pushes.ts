@@ -23,7 +23,7 @@ import { moveNotes } from '../lanes/seal.ts'
 import { prepareLater } from '../later/prepare-later.ts'
 import { append, appendNew } from './append.ts'
 import { type Call, callsOf, groupOf, notesOf, pending } from './calls.ts'
-import { fail, isTooMuch } from './failing.ts'
+import { fail, failUntimely, isTooMuch } from './failing.ts'
 import { answerKnown } from './first-answers.ts'
 import { landedAs } from './landed.ts'
 
@@ -61,6 +61,7 @@ export async function appendPushes(
 ): Promise<readonly PushOutcome[]> {
   checkQueueId(queue)
   const calls = callsOf(engine, queue, pushes)
+  await failUntimely(engine, queue, calls)
   let most = calls.length
   for (let group = groupOf(calls, most); group.length > 0; group = groupOf(calls, most)) {
     try {

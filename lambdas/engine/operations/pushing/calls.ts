@@ -24,6 +24,8 @@ export type Call = {
   readonly isGuarded: boolean
   /** About what its delayed items add to what is scheduled. */
   readonly laterBytes: number
+  /** Why its times would not pass now. What did it before passed by the time that it was then. */
+  readonly untimely?: unknown
   /** The ids of its delayed items, by their place; what has none goes to its lane. */
   laterIds: ReadonlyMap<number, string>
   outcome: PushOutcome | undefined
@@ -38,7 +40,7 @@ export function pending(calls: readonly Call[]): Call[] {
   return ahead.filter(({ outcome }) => outcome === undefined)
 }
 
-/** What cannot be pushed has failed from the start. */
+/** What cannot be pushed has failed from the start, unless only its times are wrong and it may have happened before. */
 export function callsOf({ clock }: Engine, queue: string, pushes: readonly PushOfMany[]): Call[] {
   const nowMs = clock.nowMs()
   return pushes.map((push) => {
@@ -53,11 +55,18 @@ export function callsOf({ clock }: Engine, queue: string, pushes: readonly PushO
     try {
       checkPush(items)
       if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey)
-      checkDeliverAt(items, nowMs)
-      const laterBytes = laterBytesOf(items, nowMs)
-      return { ...call, laterBytes, bodyHash: bodyHashOf(items), outcome: undefined }
     } catch (error) {
       return { ...call, bodyHash: '', outcome: { kind: 'failed', error } }
+    }
+    const timed = { ...call, bodyHash: bodyHashOf(items), outcome: undefined }
+    try {
+      checkDeliverAt(items, nowMs)
+      return { ...timed, laterBytes: laterBytesOf(items, nowMs) }
+    } catch (error) {
+      const mayHaveHappened = idempotencyKey !== undefined || sequence !== undefined
+      return mayHaveHappened
+        ? { ...timed, untimely: error }
+        : { ...timed, outcome: { kind: 'failed', error } }
     }
   })
 }

@@ -1,5 +1,5 @@
 import { QueueError } from '../../../foundation/errors.ts'
-import type { Engine } from '../attempts/engine.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
 import type { PushOutcome } from './append-pushes.ts'
 import { type Call, isSameAs, pending } from './calls.ts'
 import { answerKnown } from './first-answers.ts'
@@ -9,6 +9,25 @@ export const isTooMuch = (error: unknown): boolean =>
   error instanceof QueueError &&
   error.outcome !== 'unknown' &&
   (error.code === 'QUEUE_FULL' || error.code === 'TOO_MANY_PRIORITIES')
+
+/**
+ * What would not pass now for its times fails, unless it is a repetition: that gets its answer, however late it
+ * comes. Nothing is made for it, and only a strong read says that a key is new (rule 7).
+ */
+export async function failUntimely(
+  engine: Engine,
+  queue: string,
+  calls: readonly Call[],
+): Promise<void> {
+  const untimely = pending(calls).filter((call) => call.untimely !== undefined)
+  if (untimely.length === 0) return
+  try {
+    await answerKnown(engine, queue, untimely, await readRecord(engine, queue))
+    for (const call of untimely) call.outcome ??= { kind: 'failed', error: call.untimely }
+  } catch (error) {
+    for (const call of untimely) call.outcome ??= { kind: 'failed', error }
+  }
+}
 
 /** Has these fail, and those behind them that would fare no better. */
 export async function fail(

@@ -2,7 +2,7 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { idsOf } from '../../core/item-ids.ts'
 import { receiptKey } from '../../core/keys.ts'
 import { laterIds, planLater } from '../../core/later.ts'
-import { decodeNote, isOver, type Note, type Places, placesOf } from '../../core/notes.ts'
+import { decodeNote, isOver, type Note, type Places, placesOf, ttlOf } from '../../core/notes.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isApplied } from '../../core/sequence.ts'
@@ -12,7 +12,7 @@ import type { Call } from './calls.ts'
 // What was answered to the first push with a key: the record notes it, and then its receipt.
 
 /** What has a note, or a sequence number that the queue has come to, needs no other look. */
-function answerByRecord(call: Call, record: QueueRecord): void {
+function answerByRecord(call: Call, record: QueueRecord, nowMs: number): void {
   const { keyHash, push } = call
   if (push.sequence !== undefined && isApplied(push.sequence, record)) {
     call.outcome = { kind: 'applied' }
@@ -21,6 +21,7 @@ function answerByRecord(call: Call, record: QueueRecord): void {
   const noted = keyHash === undefined ? undefined : record.notes.get(keyHash)
   if (noted === undefined) return
   const note = decodeNote(noted)
+  if (isOver(ttlOf(note), nowMs)) return
   answerAgain(call, note, placesOf(record, note))
 }
 
@@ -29,9 +30,12 @@ export async function answerKnown(
   engine: Engine,
   queue: string,
   calls: readonly Call[],
-  record: QueueRecord,
+  record: QueueRecord | undefined,
 ): Promise<void> {
-  for (const call of calls) answerByRecord(call, record)
+  if (record !== undefined) {
+    const nowMs = engine.clock.nowMs()
+    for (const call of calls) answerByRecord(call, record, nowMs)
+  }
   await answersOfReceipts(
     engine,
     queue,

@@ -1,12 +1,13 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { purgeStep } from '../../core/purge.ts'
 import { checkPriority } from '../../core/push-request.ts'
+import type { QueueRecord } from '../../core/record.ts'
 import type { PurgeRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
-import { purgeScheduled } from '../later/purge-scheduled.ts'
+import { dropPurgedQuietly, purgeScheduled } from '../later/purge-scheduled.ts'
 import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
@@ -23,16 +24,18 @@ export async function purge(
   if (priority !== undefined) checkPriority(priority, 'priority')
   let itemsPurged = 0
   let isScheduledPurged = false
+  let last: QueueRecord | undefined
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
-  return attempts(engine, queue, course, ({ record, nowMs, losses }) => {
+  const purged = await attempts(engine, queue, course, ({ record, nowMs, losses }) => {
+    last = record
     if (record === undefined) return answer({ itemsPurged })
     if (priority === undefined && record.scheduled.items > 0 && !isScheduledPurged) {
       return act(async () => {
-        const purged = await purgeScheduled(engine, record)
-        itemsPurged += purged.items
+        const { record: after, items } = await purgeScheduled(engine, record)
+        itemsPurged += items
         // Items scheduled meanwhile came after the purge.
-        isScheduledPurged = purged.items > 0
-        return again(purged.record)
+        isScheduledPurged = items > 0
+        return again(after)
       })
     }
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
@@ -56,4 +59,6 @@ export async function purge(
   }).catch((error: unknown) => {
     throw itemsPurged > 0 ? changedAllTheSame(error) : error
   })
+  if (priority === undefined) await dropPurgedQuietly(engine, last)
+  return purged
 }

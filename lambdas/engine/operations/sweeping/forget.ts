@@ -4,7 +4,7 @@ import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { moveNotes } from '../lanes/seal.ts'
-import { dropJoinedRows } from '../later/drop-rows.ts'
+import { dropAllRows, dropJoinedRows } from '../later/drop-rows.ts'
 import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
@@ -57,5 +57,8 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   })
   engine.memory.delete(queue)
   if (written.kind === 'unknown') throw written.cause
-  return written.kind === 'done'
+  if (written.kind !== 'done') return false
+  // Not before: until then a push could bring a row that counts.
+  await dropAllRows(engine, record)
+  return true
 }

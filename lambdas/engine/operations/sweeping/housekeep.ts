@@ -4,9 +4,13 @@ import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { HousekeepReport, HousekeepRequest } from '../../verbs.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
-import { housekeepRecord } from '../lanes/housekeep-record.ts'
+import { housekeepRecord, lookAgain } from '../lanes/housekeep-record.ts'
+import { dropPurged } from '../later/drop-purged.ts'
 import { buryDead } from '../moving/move-dead.ts'
 import type { LanesMoved } from '../moving/move-lanes.ts'
+
+/** Of one run, for rows of what was purged: some ten thousand. */
+const DROP_PURGED_MS = 10_000
 
 /** Does what the record says is due, and leaves a timer where it could not. */
 export async function housekeep(
@@ -41,7 +45,10 @@ export async function housekeepAll(
     dropEmpty,
     bury: leavesDead ? undefined : buryAndNote,
   })
-  return report
+  if (record === undefined || record.scheduled.purged.length === 0) return report
+  const isPurged = await dropPurged(engine, record, engine.clock.nowMs() + DROP_PURGED_MS)
+  if (!isPurged) await lookAgain(engine, queue)
+  return { ...report, finished: report.finished && isPurged }
 }
 
 async function buryAndNote(engine: Engine, queue: string): Promise<LanesMoved> {

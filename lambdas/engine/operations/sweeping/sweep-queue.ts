@@ -45,6 +45,7 @@ export async function sweepQueue(
     untilMs: deadlineMs,
   }
   let joins = 0
+  let stuckBy: QueueRecord | undefined
   return attempts<Left>(engine, seen.queue, course, ({ record, nowMs, attempt }) => {
     if (record === undefined) return answer('nothing')
     if (nowMs >= deadlineMs) return answer('locks')
@@ -62,8 +63,9 @@ export async function sweepQueue(
     ) {
       joins += 1
       return act(async () => {
-        const { record: left, stuck } = await seeToScheduled(engine, record, nowMs)
-        if (stuck) joins = JOINS_MAX
+        const { record: left, kind } = await seeToScheduled(engine, record, nowMs)
+        if (kind !== 'joined') joins = JOINS_MAX
+        if (kind === 'stuck') stuckBy = left
         return again(left)
       })
     }
@@ -72,6 +74,7 @@ export async function sweepQueue(
     const change = changeOf(engine, record, draft, {
       nowMs,
       refreshCheckAt: true,
+      isStuck: record === stuckBy,
       // A process that took the last item may have died before it marked the queue as dry.
       setsDry: engine.events && attempt === 1,
     })
@@ -83,7 +86,8 @@ export async function sweepQueue(
         comesDueIn(ended, after, nowMs)
         // One write ends only so many locks; another round where some are left.
         if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(after, nowMs))) return again(after)
-        const hasWork = change.after.work || hasOldNotes(after, nowMs)
+        const isPurging = after.scheduled.purged.length > 0
+        const hasWork = change.after.work || isPurging || hasOldNotes(after, nowMs)
         return done(hasWork ? 'housekeeping' : 'nothing')
       },
     }
@@ -94,7 +98,7 @@ export async function sweepQueue(
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
   if (mayJoin(record, nowMs)) return join(engine, record, nowMs)
   await sealLaterQuietly(engine, record)
-  return { record: await readRecord(engine, record.queue), stuck: true }
+  return { record: await readRecord(engine, record.queue), kind: 'sealed' as const }
 }
 
 function count(ended: LocksEnded, before: QueueRecord, after: QueueRecord, nowMs: number): void {

@@ -1,0 +1,61 @@
+import { isReference } from '../../core/entry.ts'
+import { recordKey } from '../../core/keys.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { decodeScheduled, purgedEra } from '../../core/scheduled.ts'
+import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import { forgetPurgedUpdate } from '../../store/scheduled-updates.ts'
+import { type Engine, readRecord, seen } from '../attempts/engine.ts'
+import { discardBatch } from '../lanes/entries.ts'
+
+/** Rows a query: as many as one request deletes. The time is looked at after each. */
+const PAGE = 25
+/** A row may name a batch an item. */
+const BATCHES_AT_ONCE = 16
+
+/**
+ * Deletes the rows of what was purged, of the earliest purge first, until this time. The record names each purge until
+ * its rows are gone, so whoever comes goes on where another stopped or died. Says whether all are gone.
+ */
+export async function dropPurged(
+  engine: Engine,
+  seenFirst: QueueRecord,
+  untilMs: number,
+): Promise<boolean> {
+  const { queue, born } = seenFirst
+  let record: QueueRecord | undefined = seenFirst
+  for (;;) {
+    const [mark] = record?.scheduled.purged ?? []
+    if (record === undefined || record.born !== born || mark === undefined) return true
+    if (!(await dropEra(engine, record, mark, untilMs))) return false
+    const written = await engine.dynamo.update(recordKey(queue), forgetPurgedUpdate(record, mark))
+    // By us or by another: what counts is what it names now.
+    record =
+      written.kind === 'unknown'
+        ? await readRecord(engine, queue)
+        : seen(engine, queue, written.row)
+    if (engine.clock.nowMs() >= untilMs) return (record?.scheduled.purged ?? []).length === 0
+  }
+}
+
+async function dropEra(
+  engine: Engine,
+  record: QueueRecord,
+  mark: string,
+  untilMs: number,
+): Promise<boolean> {
+  const { era, joinedTo } = purgedEra(mark)
+  const partition = partitionOf({ ...record, scheduled: { ...record.scheduled, era } })
+  for (;;) {
+    const { rows, more } = await scheduledRows(engine.dynamo, partition, { limit: PAGE })
+    // What has joined is in a lane: its batch stays.
+    const entries = rows.flatMap(({ sk, entries: of }) => (sk > joinedTo ? of : []))
+    const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)
+    for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
+      const some = batches.slice(at, at + BATCHES_AT_ONCE)
+      await Promise.all(some.map((batch) => discardBatch(engine, record.queue, batch)))
+    }
+    await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk: partition, sk })))
+    if (!more) return true
+    if (engine.clock.nowMs() >= untilMs) return false
+  }
+}

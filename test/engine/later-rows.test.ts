@@ -1,0 +1,286 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { describe, expect, it } from 'vitest'
+import { scheduledSortKey } from '../../lambdas/engine/core/keys.ts'
+import { partitionOf, storedRow } from '../../lambdas/engine/store/scheduled-rows.ts'
+import { onSimulated, type Stage } from './stage.ts'
+import { bulky, drain, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
+import type { Steering } from './wire.ts'
+
+// Rows of items for later: which there are, who looks where for an item, and who deletes them.
+
+const later = (name: string, count: number, delaySeconds: (n: number) => number, bytes = 100) =>
+  Array.from({ length: count }, (_, n) => ({
+    text: bulky(`${name}${n}`, bytes),
+    delaySeconds: delaySeconds(n),
+  }))
+
+const nameOf = ({ text }: { text: string }): string => text.slice(1, text.indexOf(':'))
+const names = (name: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `${name}${n}`)
+
+const rowsOf = async (stage: Stage, queue: string) =>
+  (await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith(`t#${queue}#`))
+
+/** Rows with nothing in them, as a cancel of an earlier version left them, before all others. */
+async function plantEmptied(stage: Stage, queue: string, count: number): Promise<void> {
+  const record = await stage.record(queue)
+  const second = Math.floor(stage.clock.nowMs() / 1_000)
+  for (let n = 0; n < count; n += 1) {
+    const row = { sk: scheduledSortKey(second + n, 1), entries: [] }
+    const Item = storedRow(partitionOf(record), row)
+    const put = new PutCommand({ TableName: stage.store.tableName, Item })
+    await stage.store.dynamodb.send(put as never)
+  }
+}
+
+const isOfRows = (input: object): boolean => JSON.stringify(input).includes('"t#')
+
+/** A process that may delete no rows of items for later. */
+const withoutDeletes: Steering = {
+  before({ name, input }) {
+    if (name === 'BatchWriteCommand' && isOfRows(input)) throw new Error('AccessDeniedException')
+  },
+}
+
+describe('An item that waits in the record while others are moved', () => {
+  it('within its queue can still be cancelled by its id.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const { ids } = await push(queues, queue, [{ text: '"x"', delaySeconds: 1_000 }])
+    let others = (await push(queues, queue, [{ text: '"o"', delaySeconds: 2_000 }])).ids
+    for (let n = 0; n < 40; n += 1) {
+      const deliverAtMs = stage.clock.nowMs() + 3_000_000 + 1_000 * n
+      const [result] = await queues.move(queue, { ids: others, deliverAtMs })
+      others = [(result as { newId: string }).newId]
+    }
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 30, () => 1_500),
+    )
+    expect((await queues.cancel(queue, ids))[0]?.result).toBe('cancelled')
+    expect((await queues.cancel(queue, others))[0]?.result).toBe('cancelled')
+    stage.clock.pass(4_000_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(names('n', 30))
+  })
+
+  it('from another queue into its own can still be cancelled by its id.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const to = stage.queue()
+    const { ids } = await push(queues, to, [{ text: '"x"', delaySeconds: 1_000 }])
+    for (let n = 0; n < 40; n += 1) {
+      const moved = await push(queues, queue, [{ text: '1', delaySeconds: 2_000 }])
+      await queues.move(queue, { ids: moved.ids, queue: to })
+    }
+    await pushOneByOne(
+      queues,
+      to,
+      later('n', 30, () => 1_500),
+    )
+    expect((await queues.cancel(to, ids))[0]?.result).toBe('cancelled')
+    expect((await queues.inspect(to)).scheduledCount).toBe(70)
+  })
+})
+
+describe('A row', () => {
+  it('of which a cancel takes everything is deleted.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const ids = await pushOneByOne(
+      queues,
+      queue,
+      later('n', 50, (n) => 100_000 + n),
+    )
+    expect((await rowsOf(stage, queue)).length).toBeGreaterThan(30)
+    await queues.cancel(queue, ids)
+    expect(await rowsOf(stage, queue)).toEqual([])
+  })
+
+  it('that an earlier version left empty does not hold up what is due behind it.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 20, () => 200),
+    )
+    await plantEmptied(stage, queue, 90)
+    // The record knows of the first of them.
+    const stored = await stage.stored(queue)
+    await stage.plant({ ...(stored as object), nd: stage.clock.nowMs() / 1_000 } as never)
+    stage.clock.pass(201_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(names('n', 20))
+    expect(await rowsOf(stage, queue)).toEqual([])
+  })
+
+  it('of many items that were moved to one time is small, and each keeps its id and its place.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const ids = await pushOneByOne(
+      queues,
+      queue,
+      later('n', 45, (n) => 100_000 + n, 900),
+    )
+    const deliverAtMs = stage.clock.nowMs() + 50_000
+    const moved = await queues.move(queue, { ids, deliverAtMs })
+    const newIds = moved.map((result) => (result as { newId: string }).newId)
+    const [row, ...others] = await rowsOf(stage, queue)
+    expect(others).toEqual([])
+    expect((row as { d: Uint8Array }).d.length).toBeLessThan(1_024)
+    expect((await queues.scheduled(queue, { limit: 100 })).items.map(({ id }) => id)).toEqual(
+      newIds,
+    )
+    await queues.cancel(queue, [newIds[7] as string])
+    stage.clock.pass(51_000)
+    const items = await drain(queues, queue)
+    expect(items.map(nameOf)).toEqual(names('n', 45).toSpliced(7, 1))
+    expect(items.map(({ scheduledId }) => scheduledId)).toEqual(newIds.toSpliced(7, 1))
+    await queues.housekeep(queue)
+    expect((await stage.rows(queue, 'b')).length).toBe(0)
+  })
+})
+
+describe('A full queue of which more is due than it has room for', () => {
+  it('joins a part of a row, and takes pushes for later with a record that stays small.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const ids = await pushOneByOne(
+      queues,
+      queue,
+      later('m', 45, (n) => 100_000 + n, 900),
+    )
+    await queues.move(queue, { ids, deliverAtMs: stage.clock.nowMs() + 50_000 })
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 30, () => 51, 300),
+    )
+    await queues.configure(queue, { capacity: 10 })
+    await push(queues, queue, named('a', 10))
+    stage.clock.pass(60_000)
+    const bytes = await stage.recordBytes(queue)
+    const popped: string[] = []
+    for (let n = 0; n < 60; n += 1) {
+      popped.push(...textsOf((await popItems(queues, queue)).items))
+      await push(
+        queues,
+        queue,
+        later(`z${n}-`, 1, () => 500),
+      )
+      expect(await stage.recordBytes(queue)).toBeLessThan(bytes + 5_000)
+    }
+    popped.push(...textsOf(await drain(queues, queue)))
+    expect(popped.slice(10).map((text) => nameOf({ text }))).toEqual([
+      ...names('m', 45),
+      ...names('n', 30),
+    ])
+    expect(await queues.inspect(queue)).toMatchObject({ count: 0, scheduledCount: 60 })
+  })
+})
+
+describe('A queue that is forgotten', () => {
+  const forgotten = async (stage: Stage, queue: string): Promise<void> => {
+    for (let sweep = 0; sweep < 4; sweep += 1) {
+      stage.clock.pass(20 * 60_000)
+      await stage.engine().returnExpiredLocks()
+    }
+    expect(await stage.stored(queue)).toBeUndefined()
+  }
+
+  it('leaves no rows behind, those that an earlier version left empty included.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const ids = await pushOneByOne(
+      queues,
+      queue,
+      later('n', 50, (n) => 100_000 + n),
+    )
+    await plantEmptied(stage, queue, 250)
+    await queues.cancel(queue, ids)
+    await forgotten(stage, queue)
+    expect(await rowsOf(stage, queue)).toEqual([])
+  })
+
+  it('although its rows cannot be deleted asks for each page of them once.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 30, () => 200),
+    )
+    // So many that the last page is full.
+    await plantEmptied(stage, queue, 100 - (await rowsOf(stage, queue)).length)
+    stage.clock.pass(201_000)
+    expect(await drain(stage.engine(withoutDeletes), queue)).toHaveLength(30)
+    expect(await rowsOf(stage, queue)).toHaveLength(100)
+    stage.clock.pass(60 * 60_000)
+    const sweeper = stage.engine(withoutDeletes)
+    await sweeper.returnExpiredLocks()
+    const pages = sweeper.wire.sent.filter(
+      ({ name, input }) => name === 'QueryCommand' && isOfRows(input),
+    )
+    expect(pages.length).toBeLessThan(20)
+    expect(await stage.stored(queue)).toBeUndefined()
+  })
+
+  it('is not, and loses nothing, if rows come while it is being forgotten.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 30, () => 10),
+    )
+    stage.clock.pass(11_000)
+    await drain(queues, queue)
+    stage.clock.pass(60 * 60_000)
+    let done = false
+    const sweeper = stage.engine({
+      async before({ name, input }) {
+        if (done || name !== 'QueryCommand' || !isOfRows(input)) return
+        done = true
+        await pushOneByOne(
+          queues,
+          queue,
+          later('m', 30, () => 600),
+        )
+      },
+    })
+    await sweeper.returnExpiredLocks()
+    expect(done).toBe(true)
+    stage.clock.pass(601_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(names('m', 30))
+  })
+})
+
+describe('The list of what is scheduled', () => {
+  it('ends a page after so many rows with nothing in them, and goes on behind these.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 20, () => 100_000),
+    )
+    await plantEmptied(stage, queue, 1_100)
+    const reader = stage.engine()
+    const first = await reader.scheduled(queue)
+    expect(first.items).toEqual([])
+    expect(reader.wire.sent.filter(({ name }) => name === 'QueryCommand').length).toBe(40)
+    const { items, cursor } = await reader.scheduled(queue, { cursor: first.cursor })
+    expect({ names: items.map(nameOf), cursor }).toEqual({
+      names: names('n', 20),
+      cursor: undefined,
+    })
+  })
+
+  it('begins behind rows that have joined and could not be deleted.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    await pushOneByOne(
+      queues,
+      queue,
+      later('n', 30, () => 10),
+    )
+    await pushOneByOne(
+      queues,
+      queue,
+      later('m', 30, () => 1_000),
+    )
+    stage.clock.pass(11_000)
+    await drain(stage.engine(withoutDeletes), queue)
+    const { items } = await queues.scheduled(queue, { limit: 100 })
+    expect(items.map(nameOf)).toEqual(names('m', 30))
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import { openSimulated } from './stage.ts'
+import { bulky, drain, push, textsOf } from './traffic.ts'
+
+// Items for later whose priority can have no lane when they are due, because a thousand others have items in them.
+
+type Stage = ReturnType<typeof openSimulated>
+
+const LANES = 1_000
+
+/** Items with priorities of their own, for later, and then so many lanes that none of them can have one. */
+async function crowded(soon: readonly PushItem[]): Promise<{ stage: Stage; queue: string }> {
+  const stage = openSimulated()
+  const queue = stage.queue()
+  for (const item of soon) await push(stage.engine(), queue, [item])
+  const lanes = Array.from({ length: LANES }, (_, priority) => ({ text: '0', priority }))
+  await push(stage.engine(), queue, lanes)
+  return { stage, queue }
+}
+
+const isPatient = (atMs: number | undefined): boolean => (atMs ?? 0) % 1 === 0.5
+
+const alone = (n: number, delaySeconds: number, bytes = 20): PushItem => ({
+  text: bulky(`alone${n}`, bytes),
+  delaySeconds,
+  priority: 5_000 + n,
+})
+const fine = (delaySeconds: number): PushItem => ({ text: '"fine"', delaySeconds, priority: 1 })
+
+const emptyLane = (queues: Queues, queue: string) => queues.purge(queue, { priority: 2 })
+
+describe('An item for later that can have no lane', () => {
+  it('stops none that has one, from the record or from rows, and joins once a lane is free.', async () => {
+    const rows = Array.from({ length: 20 }, (_, n) => alone(n, 50 + n, 100))
+    for (const soon of [[alone(0, 50)], rows]) {
+      const { stage, queue } = await crowded([...soon, fine(90)])
+      const scheduled = soon.length + 1
+      expect(await stage.engine().inspect(queue)).toMatchObject({ scheduledCount: scheduled })
+      stage.clock.pass(100_000)
+      await stage.engine().returnExpiredLocks()
+      expect(await stage.engine().inspect(queue)).toMatchObject({
+        count: LANES + 1,
+        scheduledCount: soon.length,
+      })
+      await emptyLane(stage.engine(), queue)
+      const texts = textsOf(await drain(stage.engine(), queue))
+      expect(texts).toHaveLength(LANES - 1 + scheduled)
+      expect(await stage.engine().inspect(queue)).toMatchObject({ count: 0, scheduledCount: 0 })
+    }
+  })
+
+  it('has the sweeper come again in a minute, and keeps nobody awake.', async () => {
+    const { stage, queue } = await crowded([alone(0, 50), fine(51)])
+    stage.clock.pass(60_000)
+    await stage.engine().returnExpiredLocks()
+    const { checkAtMs, scheduled } = await stage.record(queue)
+    expect(scheduled.items).toBe(1)
+    expect(checkAtMs).toBe(stage.clock.nowMs() + 60_000 - 0.5)
+    await emptyLane(stage.engine(), queue)
+    stage.clock.pass(60_000)
+    await stage.engine().returnExpiredLocks()
+    expect(await stage.engine().inspect(queue)).toMatchObject({
+      count: LANES + 1,
+      scheduledCount: 0,
+    })
+  })
+
+  it('does not put off the timer of what is due soon.', async () => {
+    const { stage, queue } = await crowded([alone(0, 50), fine(100)])
+    stage.clock.pass(60_000)
+    await stage.engine().returnExpiredLocks()
+    const { checkAtMs = 0 } = await stage.record(queue)
+    expect(isPatient(checkAtMs)).toBe(false)
+    stage.clock.pass(checkAtMs - stage.clock.nowMs())
+    await stage.engine().returnExpiredLocks()
+    expect(await stage.engine().inspect(queue)).toMatchObject({ count: LANES + 1 })
+  })
+
+  it('costs a pop nothing: it tries no join.', async () => {
+    const { stage, queue } = await crowded([alone(0, 50)])
+    stage.clock.pass(60_000)
+    const requests: string[] = []
+    const queues = stage.engine({
+      before({ name, input }) {
+        if (name === 'UpdateCommand' || JSON.stringify(input).includes('"t#')) requests.push(name)
+      },
+    })
+    expect((await queues.pop(queue, { requireAck: true })).kind).toBe('items')
+    expect(requests).toEqual(['UpdateCommand'])
+  })
+
+  it('does not have a pop that waits look and pop over and over.', async () => {
+    const { stage, queue } = await crowded([alone(0, 50)])
+    stage.clock.pass(60_000)
+    const queues = stage.engine()
+    await queues.pop(queue, { requireAck: true })
+    const requests: string[] = []
+    const waiting = stage.engine({ before: ({ name }) => void requests.push(name) })
+    const outcome = await waiting.pop(queue, { requireAck: true, waitSeconds: 10 })
+    expect(outcome.kind).toBe('locked')
+    expect(requests.filter((name) => name !== 'GetCommand').length).toBeLessThan(6)
+  })
+
+  it('waits where it is if there are very many, and what is behind it then waits, too, without haste.', async () => {
+    const many = Array.from({ length: 40 }, (_, n) => alone(n, 50 + n, 200))
+    const { stage, queue } = await crowded([...many, fine(95)])
+    stage.clock.pass(100_000)
+    await stage.engine().returnExpiredLocks()
+    const { scheduled, checkAtMs } = await stage.record(queue)
+    expect(scheduled.bytes).toBeLessThan(6_000)
+    expect(scheduled.items).toBe(41)
+    expect(checkAtMs).toBe(stage.clock.nowMs() + 60_000 - 0.5)
+    await push(stage.engine(), queue, [{ text: '1', delaySeconds: 1_000, priority: 1 }])
+    for (let priority = 100; priority < 200; priority += 1) {
+      await stage.engine().purge(queue, { priority })
+    }
+    const texts = textsOf(await drain(stage.engine(), queue))
+    expect(texts).toHaveLength(LANES - 100 + 41)
+  })
+})
