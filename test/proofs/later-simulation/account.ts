@@ -1,149 +1,382 @@
 import type { PoppedItem, PushItem, ScheduledItem } from '../../../lambdas/engine/queues.ts'
+import { type Call, type Fate, newFate, type Push, type When } from './fate.ts'
 
-// What must have become of everything, by the callers' own account. It does not look at the engine's records.
+// What must have come of everything, by the account of those who called. The engine's records are not looked at.
 
-type Fate = {
-  readonly queue: string
-  readonly earliestMs: number
-  readonly push: Push
-  id: string | undefined
-  taken: number
-  isCancelled: boolean
-}
+type Ended = { readonly how: string; readonly at: number; readonly clockMs: number }
+type Named = { readonly id: string }
 
-export type Push = {
-  readonly texts: readonly string[]
-  outcome: 'none' | 'pushed' | 'refused' | 'unknown'
-  ids: readonly string[] | undefined
-}
+/** What makes an item large says nothing. */
+const withoutFill = (text: string): string => text.replaceAll(/:x+(\\?")/g, '$1')
 
 export class Account {
   readonly history: string[] = []
-  readonly #violations: string[] = []
+  readonly violations = new Set<string>()
   readonly #fates = new Map<string, Fate>()
-  readonly #byId = new Map<string, string>()
+  readonly #byId = new Map<string, Fate>()
+  /** When what has this id is due at the earliest, and in which queue. */
+  readonly #dueById = new Map<string, number>()
+  readonly #queueById = new Map<string, string>()
+  /** Ids under which nothing may be handed out any more. */
+  readonly #endedIds = new Map<string, Ended>()
+  /** A purge of these may still be carried out. */
+  readonly #openPurges = new Set<string>()
   readonly #nowMs: () => number
-
   readonly #apartMs: number
+  #moment = 0
 
-  /** `apartMs`: how far two clocks may be apart, because an item joins by the clock of the process that comes first. */
+  /** `apartMs`: how far two clocks may be apart, because an item joins by the clock of whoever comes first. */
   constructor(nowMs: () => number, apartMs: number) {
     this.#nowMs = nowMs
     this.#apartMs = apartMs
   }
 
-  #note(text: string): void {
-    this.history.push(`${this.#nowMs() % 10_000_000} ${text}`)
+  note(text: string): void {
+    this.history.push(`${this.#nowMs() % 10_000_000} ${withoutFill(text)}`)
+  }
+
+  violate(text: string): void {
+    const short = withoutFill(text)
+    this.violations.add(short)
+    this.note(`VIOLATES ${short}`)
+  }
+
+  /** Each call and each answer has a moment of its own. */
+  call(clockMs: number): Call {
+    this.#moment += 1
+    return { at: this.#moment, clockMs }
   }
 
   pushing(queue: string, items: readonly PushItem[], clockMs: number): Push {
-    const push: Push = { texts: items.map(({ text }) => text), outcome: 'none', ids: undefined }
-    for (const { text, delaySeconds = 0, deliverAtMs } of items) {
-      const earliestMs = deliverAtMs ?? clockMs + 1_000 * delaySeconds
-      const fate = { queue, earliestMs, push, id: undefined, taken: 0, isCancelled: false }
-      this.#fates.set(text, fate)
+    const push: Push = {
+      fates: [],
+      outcome: 'none',
+      ids: undefined,
+      untilMs: Number.POSITIVE_INFINITY,
     }
-    this.#note(`push to ${queue}: ${items.map((item) => JSON.stringify(item)).join()}`)
+    for (const item of items) {
+      const fate = newFate(queue, item, clockMs, push)
+      push.fates.push(fate)
+      this.#fates.set(item.text, fate)
+    }
+    this.note(`push to ${queue}: ${items.map((item) => JSON.stringify(item)).join()}`)
     return push
   }
 
-  pushed(push: Push, ids: readonly string[]): void {
-    this.#note(`pushed ${ids.join()}`)
+  /** Once more, with its key. */
+  repeating(push: Push): void {
+    push.untilMs = Number.POSITIVE_INFINITY
+  }
+
+  pushed(push: Push, ids: readonly string[], clockMs: number): void {
+    this.note(`pushed ${ids.join()}`)
     if (push.ids !== undefined && push.ids.join() !== ids.join() && ids.length > 0) {
-      this.#violations.push(`a repeated push answered ${ids.join()} after ${push.ids.join()}`)
+      this.violate(`a repeated push answered ${ids.join()} after ${push.ids.join()}`)
     }
     push.outcome = 'pushed'
+    push.untilMs = clockMs
     if (ids.length === 0) return
     push.ids = ids
     for (const [index, id] of ids.entries()) {
-      const text = push.texts[index] as string
-      const other = this.#byId.get(id)
-      if (other !== undefined && other !== text) this.#violations.push(`${id} names two items`)
-      this.#byId.set(id, text)
-      ;(this.#fates.get(text) as Fate).id = id
+      const fate = push.fates[index] as Fate
+      this.learn(id, fate.item.text, fate.pushedTo)
+      this.#dueById.set(id, fate.pushedForMs)
     }
   }
 
-  refused(push: Push, isUnknown: boolean): void {
-    this.#note(`${isUnknown ? 'unknown' : 'refused'}: ${push.texts.join()}`)
+  /** `why`: the code of the error, or that nobody knows. */
+  refused(push: Push, why: string, clockMs: number): void {
+    this.note(`${why}: ${push.fates.map(({ item }) => item.text).join()}`)
+    push.untilMs = clockMs
+    // Whoever knows the key answers as before, whatever it would say to the call now.
+    if (push.outcome === 'pushed' && why.startsWith('INVALID')) {
+      this.violate(`${push.fates[0]?.item.text} was pushed, and its repetition got ${why}`)
+    }
     if (push.outcome === 'pushed' || push.outcome === 'unknown') return
-    push.outcome = isUnknown ? 'unknown' : 'refused'
+    push.outcome = why === 'unknown' ? 'unknown' : 'refused'
   }
 
-  /** A pop handed it out at this time, by its own clock, whatever became of it then. */
-  seen(items: readonly PoppedItem[], clockMs: number): void {
-    for (const { text, dueMs = 0, scheduledId } of items) {
+  learn(id: string, text: string, queue: string): void {
+    const fate = this.#fates.get(text)
+    const other = this.#byId.get(id)
+    if (other !== undefined && other !== fate) this.violate(`${id} names two items`)
+    if (fate !== undefined) this.#byId.set(id, fate)
+    this.#queueById.set(id, queue)
+  }
+
+  /** By whom and whatever became of it: handed out by a pop. */
+  seen(queue: string, items: readonly PoppedItem[], { call, clockMs }: When): void {
+    for (const item of items) {
+      const { text, id, scheduledId, dueMs = 0 } = item
       const fate = this.#fates.get(text)
       if (fate === undefined) {
-        this.#violations.push(`${text} was never pushed`)
+        this.violate(`${text} was never pushed`)
         continue
       }
-      const early = Math.max(dueMs, scheduledId === undefined ? 0 : fate.earliestMs)
-      if (clockMs + this.#apartMs < early)
-        this.#violations.push(`${text} came ${early - clockMs} ms early`)
-      if (scheduledId !== undefined && fate.id !== undefined && scheduledId !== fate.id) {
-        this.#violations.push(`${text} has the id ${scheduledId}, and was pushed as ${fate.id}`)
+      fate.seen += 1
+      const byId = scheduledId === undefined ? 0 : (this.#dueById.get(scheduledId) ?? 0)
+      const earliestMs = Math.max(dueMs, byId, fate.earliestMs, fate.notBeforeMs)
+      if (clockMs + this.#apartMs < earliestMs) {
+        this.violate(`${text} came ${earliestMs - clockMs} ms early`)
       }
+      this.#checkExpiry(fate, item, call)
+      this.#checkPlace(fate, queue, item)
+      if (fate.ended !== undefined && fate.ended.at < call.at) {
+        this.violate(`${text} came after it was ${fate.ended.how}`)
+      }
+      this.#checkIds(text, item, call)
+      this.learn(id, text, queue)
     }
   }
 
-  taken(queue: string, items: readonly PoppedItem[]): void {
-    this.#note(`taken from ${queue}: ${items.map(({ text }) => text).join()}`)
-    for (const { text } of items) {
+  #checkExpiry(
+    { item, push, calledMs }: Fate,
+    { text, expiresAtMs = 0 }: PoppedItem,
+    call: Call,
+  ): void {
+    const { expiresInSeconds } = item
+    if (item.expiresAtMs === undefined && expiresInSeconds === undefined) return
+    const lateMs = call.clockMs - (expiresAtMs ?? 0)
+    if (lateMs >= 0) this.violate(`${text} came ${lateMs} ms after its expiry`)
+    const isIts =
+      expiresInSeconds === undefined
+        ? expiresAtMs === item.expiresAtMs
+        : expiresAtMs >= calledMs + 1_000 * expiresInSeconds &&
+          expiresAtMs <= push.untilMs + 1_000 * expiresInSeconds
+    if (!isIts) this.violate(`${text} has another expiry, ${expiresAtMs}`)
+  }
+
+  #checkPlace(fate: Fate, queue: string, { id, scheduledId }: PoppedItem): void {
+    const { text } = fate.item
+    const belongs = this.#queueById.get(id) ?? queue
+    if (!fate.queues.has(queue) || belongs !== queue) this.violate(`${text} came out of ${queue}`)
+    if (scheduledId === undefined) return
+    const its = this.#byId.get(scheduledId)
+    if (its !== undefined && its !== fate) {
+      this.violate(`${text} has the id ${scheduledId} of ${its.item.text}`)
+    }
+  }
+
+  #checkIds(text: string, { id, scheduledId = '', dueMs = 0 }: PoppedItem, call: Call): void {
+    const ended = this.#endedIds.get(id)
+    if (ended !== undefined && ended.at < call.at) {
+      this.violate(`${text} came as ${id}, which was ${ended.how}`)
+    }
+    const before = this.#endedIds.get(scheduledId)
+    if (before === undefined) return
+    if (before.how !== 'gone') {
+      this.violate(`${text} came as ${scheduledId}, which was ${before.how}`)
+    } else if (before.clockMs + this.#apartMs < dueMs) {
+      // It had not joined by then, so it was there.
+      this.violate(`${text} came, and ${scheduledId} was gone before it was due`)
+    }
+  }
+
+  /** For good. */
+  taken(queue: string, texts: readonly string[]): void {
+    this.note(`taken from ${queue}: ${texts.join()}`)
+    for (const text of texts) this.#end(this.#fates.get(text), 'taken')
+  }
+
+  #end(fate: Fate | undefined, how: 'taken' | 'cancelled' | 'purged'): void {
+    if (fate === undefined) return
+    if (how === 'taken') fate.taken += 1
+    if (how === 'cancelled') fate.cancelled += 1
+    fate.ended ??= { how, at: this.call(0).at }
+  }
+
+  /** Nobody knows whether a call has ended these. */
+  mayBeGone(texts: readonly string[], why: string): void {
+    this.note(`may be gone (${why}): ${texts.join()}`)
+    for (const text of texts) (this.#fates.get(text) as Fate).mayBeGone = true
+  }
+
+  released(texts: readonly string[], untilMs: number): void {
+    this.note(`released until ${untilMs % 10_000_000}: ${texts.join()}`)
+    for (const text of texts) {
       const fate = this.#fates.get(text)
-      if (fate === undefined) continue
-      fate.taken += 1
-      if (fate.queue !== queue) this.#violations.push(`${text} came out of ${queue}`)
+      // Somebody moved it meanwhile: then it is free where it is.
+      if (fate !== undefined && fate.moves === 0) fate.notBeforeMs = untilMs
     }
   }
 
-  listed(queue: string, items: readonly ScheduledItem[]): void {
+  /** Shown as scheduled, or as waiting in a lane. */
+  shown(queue: string, items: readonly (ScheduledItem | PoppedItem)[], call: Call): void {
     let last = 0
-    for (const { text, dueMs } of items) {
-      if (dueMs < last) this.#violations.push(`${queue}: ${text} is listed out of order`)
+    for (const item of items) {
+      const { text, id, dueMs = 0 } = item
+      const fate = this.#fates.get(text)
+      const isScheduled = id.startsWith('t-')
+      if (isScheduled && dueMs < last) this.violate(`${queue}: ${text} is listed out of order`)
       last = dueMs
-      if (this.#fates.get(text)?.isCancelled)
-        this.#violations.push(`${text} is listed, and was cancelled`)
+      this.learn(id, text, queue)
+      for (const ended of [fate?.ended, this.#endedIds.get(id)]) {
+        if (ended === undefined || ended.at > call.at) continue
+        this.violate(`${text} is shown as ${id}, and was ${ended.how}`)
+      }
+      if (fate === undefined) this.violate(`${text} was never pushed`)
+      else if (isScheduled && dueMs < fate.earliestMs) this.violate(`${text} is due too early`)
     }
   }
 
-  knows(id: string): boolean {
-    return this.#byId.has(id)
+  fateOf(id: string): Fate | undefined {
+    return this.#byId.get(id)
   }
 
-  rescheduled(newIds: ReadonlyMap<string, string>, dueMs: number): void {
-    this.#note(`moved to ${dueMs % 10_000_000}: ${[...newIds].join(' ')}`)
-    for (const [id, newId] of newIds) {
-      const text = this.#byId.get(id) as string
-      const fate = this.#fates.get(text) as Fate
-      this.#byId.set(newId, text)
-      this.#fates.set(text, { ...fate, id: newId, earliestMs: dueMs })
+  cancelled(queue: string, results: readonly (Named & { result: string })[], when: When): void {
+    this.note(`cancel in ${queue}: ${results.map(({ id, result }) => `${id} ${result}`).join()}`)
+    // An id that was named twice is answered twice.
+    for (const { id, result } of new Map(results.map((one) => [one.id, one])).values()) {
+      if (result !== 'cancelled') {
+        this.#refusedById(queue, id, result, when)
+        continue
+      }
+      const fate = this.#endId(id, 'cancelled', when)
+      if (fate === undefined) continue
+      if (fate.ended !== undefined && fate.ended.at < when.call.at) {
+        this.violate(`${fate.item.text} was cancelled after it was ${fate.ended.how}`)
+      }
+      if (id.startsWith('t-')) this.#neverSeen(fate, 'cancelled')
+      this.#end(fate, 'cancelled')
     }
   }
 
-  cancelled(ids: readonly string[]): void {
-    this.#note(`cancelled ${ids.join()}`)
+  #neverSeen({ seen, item }: Fate, how: string): void {
+    if (seen > 0) this.violate(`${item.text} came before it was ${how} while it was scheduled`)
+  }
+
+  #endId(id: string, how: string, { clockMs }: { readonly clockMs: number }): Fate | undefined {
+    const fate = this.#byId.get(id)
+    if (fate === undefined) this.violate(`${id} was ${how}, and nobody pushed it`)
+    this.#endedIds.set(id, { how, at: this.call(0).at, clockMs })
+    return fate
+  }
+
+  #refusedById(queue: string, id: string, result: string, { call, clockMs }: When): void {
+    if (result === 'gone') {
+      // In another queue than it was ever in it says nothing.
+      if (!this.#endedIds.has(id) && this.#queueById.get(id) === queue) {
+        this.#endedIds.set(id, { how: 'gone', at: this.call(0).at, clockMs })
+      }
+      return
+    }
+    const ended = this.#endedIds.get(id)
+    if (id.startsWith('t-')) this.violate(`${id} is scheduled, and ${result}`)
+    else if (ended !== undefined && ended.at < call.at) {
+      this.violate(`${id} is ${result}, and was ${ended.how}`)
+    }
+  }
+
+  /** Before a move is asked for: from now on its items may be there. */
+  moving(ids: readonly string[], to: { readonly queue: string; readonly dueMs?: number }): void {
+    this.note(`move to ${JSON.stringify(to)}: ${ids.join()}`)
     for (const id of ids) {
-      const text = this.#byId.get(id)
-      // Of a push whose answer its caller has not got.
-      const fate = text === undefined ? undefined : this.#fates.get(text)
-      if (fate === undefined) this.#unknownIds.add(id)
-      else fate.isCancelled = true
+      const fate = this.#byId.get(id)
+      if (fate === undefined) continue
+      fate.queues.add(to.queue)
+      fate.moves += 1
+      fate.openMoves += 1
+      fate.notBeforeMs = 0
+      if (to.dueMs !== undefined) fate.earliestMs = Math.min(fate.earliestMs, to.dueMs)
     }
   }
 
-  readonly #unknownIds = new Set<string>()
-
-  verdict(): string[] {
-    const violations = [...this.#violations]
-    for (const [text, { taken, isCancelled, push, id }] of this.#fates) {
-      const cancelled = isCancelled || (id !== undefined && this.#unknownIds.has(id))
-      const wanted = push.outcome === 'pushed' && !cancelled
-      if (taken > 1) violations.push(`${text} was taken ${taken} times`)
-      if (taken > 0 && cancelled) violations.push(`${text} was cancelled, and taken`)
-      if (taken > 0 && push.outcome === 'refused') violations.push(`${text} was refused, and taken`)
-      if (taken === 0 && wanted) violations.push(`${text} is lost`)
+  /** `results`: nothing where nobody knows what came of it; none of them where it was refused. */
+  moved(
+    queue: string,
+    ids: readonly string[],
+    results: readonly (Named & { result: string; newId?: string })[] | undefined,
+    to: { readonly queue: string; readonly dueMs?: number },
+    when: When,
+  ): void {
+    for (const id of ids) {
+      const fate = this.#byId.get(id)
+      // A late copy may move it yet.
+      if (fate !== undefined && results !== undefined) fate.openMoves -= 1
     }
-    return violations
+    const said = results?.map(({ id, result, newId }) => `${id} ${result} ${newId}`)
+    this.note(`moved: ${said?.join() ?? 'unknown'}`)
+    for (const { id, result, newId } of new Map(results?.map((one) => [one.id, one])).values()) {
+      if (result !== 'moved') this.#refusedById(queue, id, result, when)
+      else if (newId !== id) this.#movedTo(id, newId, to, when)
+    }
+  }
+
+  #movedTo(
+    id: string,
+    newId: string | undefined,
+    { queue, dueMs }: { readonly queue: string; readonly dueMs?: number },
+    when: When,
+  ): void {
+    const fate = this.#endId(id, 'moved', when)
+    if (fate === undefined) return
+    if (fate.ended !== undefined && fate.ended.at < when.call.at) {
+      this.violate(`${fate.item.text} was moved after it was ${fate.ended.how}`)
+    }
+    if (newId === undefined) {
+      if (id.startsWith('t-')) this.violate(`${id} was moved, and has no new id`)
+      return
+    }
+    if (newId.startsWith('t-') !== id.startsWith('t-')) this.violate(`${id} became ${newId}`)
+    this.learn(newId, fate.item.text, queue)
+    this.#dueById.set(newId, dueMs ?? this.#dueById.get(id) ?? 0)
+  }
+
+  /** What is certainly there when a purge is asked for, and can only be taken, cancelled or purged. */
+  purging(queue: string): readonly Fate[] {
+    this.note(`purge ${queue}`)
+    return [...this.#fates.values()].filter(
+      ({ push, queues, openMoves }) =>
+        push.outcome === 'pushed' && queues.size === 1 && queues.has(queue) && openMoves === 0,
+    )
+  }
+
+  purged(queue: string, there: readonly Fate[], moves: readonly number[]): void {
+    this.note(`purged ${queue}`)
+    for (const fate of this.#fates.values()) if (fate.queues.has(queue)) fate.mayBeGone = true
+    for (const [index, fate] of there.entries()) {
+      // One that was moved meanwhile may have come behind the purge.
+      if (fate.moves === moves[index]) this.#end(fate, 'purged')
+    }
+  }
+
+  purgeUnknown(queue: string): void {
+    this.note(`purge of ${queue}: unknown`)
+    this.#openPurges.add(queue)
+  }
+
+  buried(queue: string, items: readonly PoppedItem[]): void {
+    for (const { text, reason, expiresAtMs } of items) {
+      this.note(`dead letter of ${queue}: ${text} ${reason}`)
+      const fate = this.#fates.get(text)
+      if (fate === undefined) this.violate(`${text} was never pushed`)
+      else fate.dead += 1
+      if (reason !== 'expired') this.violate(`${text} is dead for the reason ${reason}`)
+      if (expiresAtMs !== undefined) this.violate(`${text} is dead, and expires`)
+    }
+  }
+
+  /** `keepsExpired`: the queues whose expired items become dead letters. */
+  verdict(keepsExpired: ReadonlySet<string>): void {
+    for (const fate of this.#fates.values()) this.#judge(fate, keepsExpired)
+  }
+
+  #judge(fate: Fate, keepsExpired: ReadonlySet<string>): void {
+    const { item, taken, cancelled, dead, push, queues, ended } = fate
+    const { text } = item
+    const ends = taken + cancelled + dead
+    if (taken > 1) this.violate(`${text} was taken ${taken} times`)
+    if (cancelled > 1) this.violate(`${text} was cancelled ${cancelled} times`)
+    if (dead > 1) this.violate(`${text} died ${dead} times`)
+    if (ends > 1) {
+      this.violate(`${text} was taken ${taken}, cancelled ${cancelled}, buried ${dead} times`)
+    }
+    const isThere = fate.seen > 0 || ends > 0
+    if (isThere && push.outcome === 'refused') this.violate(`${text} was refused, and is there`)
+    if (ends > 0 || push.outcome !== 'pushed' || ended !== undefined) return
+    const isPurged = [...queues].some((queue) => this.#openPurges.has(queue))
+    const expires = item.expiresAtMs !== undefined || item.expiresInSeconds !== undefined
+    const mayExpire = expires && [...queues].some((queue) => !keepsExpired.has(queue))
+    if (!fate.mayBeGone && !isPurged && !mayExpire) this.violate(`${text} is lost`)
   }
 }

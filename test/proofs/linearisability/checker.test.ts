@@ -79,6 +79,34 @@ const settle = (
 const acknowledge = (lockId: string, ...names: string[]) => settle('acknowledge', lockId, ...names)
 const release = (lockId: string, ...names: string[]) => settle('release', lockId, ...names)
 
+/** Scheduled, and due at any moment; `t-a` is its id. */
+const later = (...names: string[]): [QueueOperation, QueueAnswer] => [
+  { kind: 'push', items: names.map((name) => ({ name, priority: 0, later: 'soon' })) },
+  { kind: 'pushed', ids: names.map((name) => `t-${name}`) },
+]
+const cancel = (name: string, id = `#${name}`): QueueOperation => ({ kind: 'cancel', name, id })
+const moveTo = (priority: number, name: string, id = `#${name}`): QueueOperation => ({
+  kind: 'move',
+  name,
+  id,
+  priority,
+})
+const byId = (result: 'cancelled' | 'locked' | 'gone'): QueueAnswer => ({ kind: 'by-id', result })
+const moved = (newId: string): QueueAnswer => ({ kind: 'moved', newId })
+const state = (count: number, scheduledCount: number): QueueAnswer => ({
+  kind: 'state',
+  count,
+  scheduledCount,
+  lockedCount: 0,
+  lanes: count === 0 ? [] : [{ priority: 0, count }],
+  locks: [],
+})
+const handed = (name: string, id: string, priority = 0): QueueAnswer => ({
+  kind: 'items',
+  items: [{ name, id, priority, deliveries: 1 }],
+  more: false,
+})
+
 const shown = (name: string, state: 'ready' | 'locked' = 'ready') => ({
   name,
   id: `#${name}`,
@@ -221,6 +249,7 @@ const right: readonly Row[] = [
       {
         kind: 'state',
         count: 1,
+        scheduledCount: 0,
         lockedCount: 1,
         lanes: [{ priority: 0, count: 1 }],
         locks: [{ expiresAtMs: 900, count: 1 }],
@@ -266,9 +295,126 @@ const right: readonly Row[] = [
     ],
     { maxDeliveries: 2 },
   ),
+  row('a cancelled item is in no pop, and its id is gone from then on', [
+    put('a', 'b'),
+    [cancel('a'), byId('cancelled')],
+    [take(), items('b')],
+    [cancel('a'), byId('gone')],
+    [cancel('b'), byId('gone')],
+  ]),
+  overlapping('a cancel and a pop at once: the pop was first', [
+    call(0, 5, push('a'), pushed('a')),
+    call(10, 20, cancel('a'), byId('gone')),
+    call(10, 20, take(), items('a')),
+  ]),
+  overlapping('a cancel and a pop at once: the cancel was first', [
+    call(0, 5, push('a', 'b'), pushed('a', 'b')),
+    call(10, 20, cancel('a'), byId('cancelled')),
+    call(10, 20, take(), items('b')),
+  ]),
+  overlapping('a cancel without an answer took effect, or did not', [
+    call(0, 5, push('a', 'b'), pushed('a', 'b')),
+    call(10, 15, cancel('a')),
+    call(10, 15, cancel('b')),
+    call(20, 25, take(2), items('b')),
+  ]),
+  row('what a consumer holds is locked for a cancel and for a move', [
+    put('a'),
+    [lock(), items('a', under('L'))],
+    [cancel('a'), byId('locked')],
+    [moveTo(1, 'a'), byId('locked')],
+    [release('L'), settled(1)],
+    [cancel('a'), byId('cancelled')],
+  ]),
+  row('a scheduled item is taken back, and another joins under an id that nobody knew', [
+    later('a', 'b'),
+    [cancel('a', 't-a'), byId('cancelled')],
+    [take(2), handed('b', '#b')],
+    [cancel('b', 't-b'), byId('gone')],
+    [{ kind: 'inspect' }, state(0, 0)],
+  ]),
+  overlapping('a cancel of a scheduled item and a pop at once: it had joined', [
+    call(0, 5, ...later('a')),
+    call(10, 20, cancel('a', 't-a'), byId('gone')),
+    call(10, 20, take(), handed('a', '#a')),
+  ]),
+  row('a scheduled item stays scheduled when it is moved, and is gone by its old id', [
+    later('a'),
+    [moveTo(2, 'a', 't-a'), moved('t-a2')],
+    [cancel('a', 't-a'), byId('gone')],
+    [take(), handed('a', '#a', 2)],
+  ]),
+  row('a moved item comes behind those of its new priority', [
+    put('a0', 'b1'),
+    [moveTo(1, 'a0'), moved('#new')],
+    [cancel('a0'), byId('gone')],
+    [take(), items('b1')],
+    [take(), handed('a0', '#new', 1)],
+  ]),
+  row('an item that is where it was to go keeps its id', [
+    put('a'),
+    [moveTo(0, 'a'), moved('#a')],
+    [take(), items('a')],
+  ]),
 ]
 
 const wrong: readonly Row[] = [
+  row('an item was cancelled, and popped after that', [
+    put('a'),
+    [cancel('a'), byId('cancelled')],
+    [take(), items('a')],
+  ]),
+  overlapping('an item was cancelled, and popped at the same time', [
+    call(0, 5, push('a'), pushed('a')),
+    call(10, 20, cancel('a'), byId('cancelled')),
+    call(10, 20, take(), items('a')),
+  ]),
+  row('an item that waited was gone for a cancel, and popped after that', [
+    put('a'),
+    [cancel('a'), byId('gone')],
+    [take(), items('a')],
+  ]),
+  row('an item was cancelled twice', [
+    put('a'),
+    [cancel('a'), byId('cancelled')],
+    [cancel('a'), byId('cancelled')],
+  ]),
+  row('a cancel took what a consumer held', [
+    put('a'),
+    [lock(), items('a', under('L'))],
+    [cancel('a'), byId('cancelled')],
+  ]),
+  overlapping('a scheduled item was cancelled, and popped at the same time', [
+    call(0, 5, ...later('a')),
+    call(10, 20, cancel('a', 't-a'), byId('cancelled')),
+    call(10, 20, take(), handed('a', '#a')),
+  ]),
+  row('a scheduled item was handed out twice', [
+    later('a'),
+    [take(), handed('a', '#a')],
+    [take(), handed('a', '#other')],
+  ]),
+  row('a scheduled item vanished', [later('a'), [{ kind: 'inspect' }, state(0, 0)]]),
+  row('a scheduled item was gone before it joined', [
+    later('a'),
+    [cancel('a', 't-a'), byId('gone')],
+    [{ kind: 'inspect' }, state(0, 1)],
+  ]),
+  row('a moved item came from its old place', [
+    put('a0', 'b1'),
+    [moveTo(1, 'a0'), moved('#new')],
+    [take(), items('a0')],
+  ]),
+  overlapping('an item was moved, and popped from its old place at the same time', [
+    call(0, 5, push('a0', 'b1'), pushed('a0', 'b1')),
+    call(10, 20, moveTo(1, 'a0'), moved('#new')),
+    call(10, 20, take(2), items('a0 b1')),
+  ]),
+  row('a moved item was cancelled by its old id', [
+    put('a0'),
+    [moveTo(1, 'a0'), moved('#new')],
+    [cancel('a0'), byId('cancelled')],
+  ]),
   row(
     'a queue was full that had room',
     [put('a', 'b'), [take(), items('a')], [push('c'), refused('QUEUE_FULL')]],
@@ -387,7 +533,10 @@ const wrong: readonly Row[] = [
   ]),
   row('a count from before a push that was over', [
     put('a'),
-    [{ kind: 'inspect' }, { kind: 'state', count: 0, lockedCount: 0, lanes: [], locks: [] }],
+    [
+      { kind: 'inspect' },
+      { kind: 'state', count: 0, scheduledCount: 0, lockedCount: 0, lanes: [], locks: [] },
+    ],
   ]),
   row(
     'an item was delivered once more than allowed',

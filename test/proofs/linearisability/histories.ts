@@ -139,6 +139,11 @@ const ROUNDS_MAX = 30
 /** Whether it came to an end: an item that cannot be read is as good as lost. */
 async function drain(recorder: Recorder, style: Style): Promise<boolean> {
   const waitsForLocks = style.ttlSeconds <= 2
+  for (let round = 0; round < ROUNDS_MAX && style.byId; round++) {
+    const scheduled = await recorder.listScheduled()
+    if (scheduled.length === 0) break
+    await recorder.cancel(scheduled)
+  }
   await recorder.inspect()
   if (waitsForLocks) {
     await new Promise((resolve) => setTimeout(resolve, style.ttlSeconds * 1000 + 50))
@@ -164,6 +169,7 @@ export function planHistory(index: number, seed: number): HistoryPlan {
   const burying = random.chance(0.25)
   const prefilled = random.chance(0.4) ? 12 + random.integer(20) : random.integer(6)
   const isSmall = !burying && random.chance(0.2)
+  const byId = !burying && !isSmall && index % 5 === 0
   const style: Style = {
     popping: random.pick(['competing', 'competing', 'both', 'exclusive']),
     priorities: random.pick([[0], [0], [0, 1, 2], [5, 1000, 2_147_483_647]]),
@@ -173,10 +179,11 @@ export function planHistory(index: number, seed: number): HistoryPlan {
     pauseMs: random.pick([0, 4, 15]),
     requestDelayMs: random.pick([0, 2, 10]),
     holdMs: 5,
-    purging: random.chance(0.2),
+    purging: random.chance(0.2) && !byId,
     burying,
-    keyed: random.chance(0.3),
+    keyed: random.chance(0.3) && !byId,
     taking: random.chance(0.6),
+    byId,
   }
   return {
     queue: `history-${index}`,
@@ -209,6 +216,7 @@ export function planShortLocks(index: number, seed: number): HistoryPlan {
       holdMs: random.pick([20, 1300]),
       purging: false,
       keyed: false,
+      byId: false,
     },
     operationsEach: 12,
   }

@@ -24,6 +24,8 @@ export type Style = {
   readonly keyed: boolean
   /** Pops without acknowledgement too. */
   readonly taking: boolean
+  /** Items are scheduled too, cancelled and moved, by their ids. */
+  readonly byId: boolean
 }
 
 export type Play = {
@@ -73,6 +75,25 @@ export async function play({
     const outcome = await recorder.push(items, key)
     // With its key a push may be repeated, and has one effect.
     if (outcome === 'unknown' && key !== undefined) await recorder.push(items, key)
+  }
+
+  async function pushLater() {
+    const later = random.pick(['soon', 'soon', 'never'] as const)
+    await recorder.push(newItems(1).map((item) => ({ ...item, later })))
+  }
+
+  async function cancel() {
+    const items = recorder.known(12)
+    if (items.length > 0) await recorder.cancel(some(items, 1 + random.integer(3)))
+  }
+
+  async function move() {
+    const items = recorder.known(12)
+    if (items.length > 0) await recorder.move(random.pick(items), random.pick(style.priorities))
+  }
+
+  function some<T>(of: readonly T[], count: number): readonly T[] {
+    return [...new Set(Array.from({ length: count }, () => random.pick(of)))]
   }
 
   async function pop(requireAck: boolean) {
@@ -143,6 +164,10 @@ export async function play({
       possible: style.purging,
       run: () => recorder.purge(random.pick(style.priorities)),
     },
+    { weight: 8, possible: style.byId, run: pushLater },
+    { weight: 30, possible: style.byId, run: cancel },
+    { weight: 12, possible: style.byId, run: move },
+    { weight: 4, possible: style.byId, run: async () => void (await recorder.listScheduled()) },
     { weight: 5, possible: true, run: () => recorder.inspect() },
     { weight: 3, possible: true, run: () => recorder.browse(1 + random.integer(20)) },
     { weight: 7, possible: true, run: async () => void (await recorder.housekeep()) },

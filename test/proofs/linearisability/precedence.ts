@@ -59,14 +59,20 @@ export function precedenceOf(calls: readonly QueueCall[]): Precedence {
   return before
 }
 
-/** Items that were pushed once; where a push was repeated, we cannot know which call pushed the item. */
+/**
+ * Items that were pushed once, and stay in the place that this gave them: where a push was repeated, we cannot know
+ * which call pushed the item.
+ */
 function pushesByName(calls: readonly QueueCall[]) {
   const pushOf = new Map<string, { push: number; place: number } | undefined>()
   for (const [push, { operation }] of calls.entries()) {
     if (operation.kind !== 'push') continue
-    for (const [place, { name }] of operation.items.entries()) {
-      pushOf.set(name, pushOf.has(name) ? undefined : { push, place })
+    for (const [place, { name, later }] of operation.items.entries()) {
+      pushOf.set(name, pushOf.has(name) || later !== undefined ? undefined : { push, place })
     }
+  }
+  for (const { operation } of calls) {
+    if (operation.kind === 'move') pushOf.set(operation.name, undefined)
   }
   return pushOf
 }

@@ -7,13 +7,21 @@
 //
 // A purge takes every item that was there when it was called; items pushed while it runs may survive.
 
+import { afterJoins, applyById, type ByIdAnswer } from './by-id-model.ts'
 import type { Model } from './checker.ts'
 
 export type QueueOperation =
   | {
       readonly kind: 'push'
-      readonly items: readonly { readonly name: string; readonly priority: number }[]
+      readonly items: readonly PushedName[]
       readonly key?: string
+    }
+  | { readonly kind: 'cancel'; readonly name: string; readonly id: string }
+  | {
+      readonly kind: 'move'
+      readonly name: string
+      readonly id: string
+      readonly priority: number
     }
   | {
       readonly kind: 'pop'
@@ -44,9 +52,17 @@ export type QueueOperation =
   /** Everything that went to the dead-letter queue, once housekeeping had the time for it. */
   | { readonly kind: 'dead-letters' }
 
+/** `later`: it is scheduled, and joins within a second or so, or long after the history. Not with a key or a purge. */
+export type PushedName = {
+  readonly name: string
+  readonly priority: number
+  readonly later?: 'soon' | 'never'
+}
+
 export type SettleVerb = 'acknowledge' | 'release' | 'deadLetter'
 
 export type QueueAnswer =
+  | ByIdAnswer
   | { readonly kind: 'pushed'; readonly ids: readonly string[] }
   | {
       readonly kind: 'items'
@@ -63,6 +79,7 @@ export type QueueAnswer =
   | {
       readonly kind: 'state'
       readonly count: number
+      readonly scheduledCount: number
       readonly lockedCount: number
       /** Lanes with something in them, by priority. */
       readonly lanes: readonly { readonly priority: number; readonly count: number }[]
@@ -86,13 +103,20 @@ export type PoppedName = {
   readonly deliveries: number
 }
 
-type ModelItem = {
+export type ModelItem = {
   readonly name: string
   /** Unknown until an answer tells it. */
   readonly id: string | undefined
+  /** Ids that it had before it joined or was moved. */
+  readonly former: readonly string[]
   /** How often it came back. */
   readonly returned: number
   readonly lockId: string | undefined
+}
+
+export type ScheduledName = Pick<ModelItem, 'name' | 'id' | 'former'> & {
+  readonly priority: number
+  readonly isSoon: boolean
 }
 
 type Lane = { readonly priority: number; readonly items: readonly ModelItem[] }
@@ -108,6 +132,7 @@ type Ended = { readonly id: string; readonly ending: Ending; readonly items: num
 export type QueueState = {
   /** By priority, none of them empty; items in order, locked ones where they always were. */
   readonly lanes: readonly Lane[]
+  readonly scheduled: readonly ScheduledName[]
   readonly locks: readonly Lock[]
   readonly ended: readonly Ended[]
   /** Names of the dead, by name. */
@@ -129,30 +154,41 @@ export function queueModel(
   settings: QueueSettings = {},
 ): Model<QueueState, QueueOperation, QueueAnswer> {
   return {
-    initial: { lanes: [], locks: [], ended: [], dead: [], keys: [] },
-    apply(state, operation, answer) {
-      switch (operation.kind) {
-        case 'push':
-          return push(state, operation, answer, settings)
-        case 'pop':
-          return pop(state, operation, answer)
-        case 'settle':
-          return settle(state, operation, answer, settings)
-        case 'extend':
-          return extend(state, operation, answer)
-        case 'purge':
-          return purge(state, operation, answer)
-        case 'inspect':
-          return answer === undefined || describes(state, answer) ? [state] : none
-        case 'browse':
-          return answer === undefined || isPageOf(state, operation, answer) ? [state] : none
-        case 'dead-letters':
-          return buried(state, answer)
-        default:
-          return operation satisfies never
-      }
-    },
+    initial: { lanes: [], scheduled: [], locks: [], ended: [], dead: [], keys: [] },
+    apply: (state, operation, answer) =>
+      afterJoins(state).flatMap((joined) => applyTo(joined, operation, answer, settings)),
     keyOf,
+  }
+}
+
+function applyTo(
+  state: QueueState,
+  operation: QueueOperation,
+  answer: Answer,
+  settings: QueueSettings,
+): States {
+  switch (operation.kind) {
+    case 'push':
+      return push(state, operation, answer, settings)
+    case 'pop':
+      return pop(state, operation, answer)
+    case 'settle':
+      return settle(state, operation, answer, settings)
+    case 'extend':
+      return extend(state, operation, answer)
+    case 'purge':
+      return purge(state, operation, answer)
+    case 'inspect':
+      return answer === undefined || describes(state, answer) ? [state] : none
+    case 'browse':
+      return answer === undefined || isPageOf(state, operation, answer) ? [state] : none
+    case 'dead-letters':
+      return buried(state, answer)
+    case 'cancel':
+    case 'move':
+      return applyById(state, operation, answer)
+    default:
+      return operation satisfies never
   }
 }
 
@@ -184,14 +220,19 @@ function push(
   }
 
   let lanes = state.lanes
-  for (const [index, { name, priority }] of operation.items.entries()) {
-    const item = { name, id: ids?.[index], returned: 0, lockId: undefined }
+  const scheduled = [...state.scheduled]
+  for (const [index, { name, priority, later }] of operation.items.entries()) {
+    const item = { name, id: ids?.[index], former: [], returned: 0, lockId: undefined }
+    if (later !== undefined) {
+      scheduled.push({ name, id: item.id, former: [], priority, isSoon: later === 'soon' })
+      continue
+    }
     const lane = lanes.find((it) => it.priority === priority)
     lanes = withLane(lanes, priority, [...(lane?.items ?? []), item])
   }
   const { key } = operation
   const keys = key === undefined ? state.keys : [...state.keys, { key, ids }]
-  return [{ ...state, lanes, keys }]
+  return [{ ...state, lanes, scheduled, keys }]
 }
 
 /** The first answer again, and no second effect. */
@@ -479,6 +520,7 @@ function describes(state: QueueState, answer: QueueAnswer): boolean {
   const left = [...answer.locks]
   return (
     answer.count === countOf(state.lanes) &&
+    answer.scheduledCount === state.scheduled.length &&
     answer.lockedCount === locked.length &&
     same(
       answer.lanes.map(({ priority, count }) => `${priority}:${count}`),
@@ -565,13 +607,17 @@ function eachItem(
 function keyOf(state: QueueState): string {
   const lanes = state.lanes.map(
     ({ priority, items }) =>
-      `${priority}:${items.map((it) => `${it.name}/${it.id ?? ''}/${it.returned}/${it.lockId ?? ''}`)}`,
+      `${priority}:${items.map((it) => `${it.name}/${it.id ?? ''}/${it.former}/${it.returned}/${it.lockId ?? ''}`)}`,
   )
+  const scheduled = state.scheduled
+    .map((it) => `${it.name}/${it.id ?? ''}/${it.former}/${it.priority}`)
+    .sort()
   // Locks and keys are looked up by name: their order says nothing.
   const locks = state.locks.map((it) => `${it.id}/${it.expiresAtMs ?? ''}/${it.key ?? ''}`).sort()
   const ended = state.ended.map((it) => `${it.id}/${it.ending}/${it.items ?? ''}`)
   // Their order matters only once some may be forgotten.
   if (ended.length <= REMEMBERED) ended.sort()
   const keys = state.keys.map((it) => `${it.key}/${it.ids ?? ''}`).sort()
-  return [lanes.join(';'), locks.join(), ended.join(), state.dead.join(), keys.join(';')].join('|')
+  const others = [locks.join(), ended.join(), state.dead.join(), keys.join(';')]
+  return [lanes.join(';'), scheduled.join(), ...others].join('|')
 }

@@ -13,7 +13,13 @@ import type {
 } from '../../../lambdas/engine/queues.ts'
 import type { Call } from './checker.ts'
 import { failureOf } from './failure.ts'
-import type { PoppedName, QueueAnswer, QueueOperation, SettleVerb } from './queue-model.ts'
+import type {
+  PoppedName,
+  PushedName,
+  QueueAnswer,
+  QueueOperation,
+  SettleVerb,
+} from './queue-model.ts'
 
 export type RecordedCall = Call<QueueOperation, QueueAnswer> & {
   readonly worker: string
@@ -25,6 +31,8 @@ export type HeldLock = {
   readonly id: string
   readonly items: readonly { readonly name: string; readonly id: string }[]
 }
+
+export type Named = { readonly id: string; readonly name: string }
 
 export type Popped = {
   readonly kind: 'items' | 'empty' | 'locked' | 'refused' | 'unknown'
@@ -52,6 +60,12 @@ export function createRecorder(queues: Queues, queue: string, worker: string, ch
   const faults: string[] = []
   const failures: Record<string, number> = {}
   let attempts = 0
+  /** What has had these ids, as far as this caller was told, the last to be told last. */
+  const named = new Map<string, string>()
+  const learn = (id: string, name: string): void => {
+    named.delete(id)
+    named.set(id, name)
+  }
 
   /** An answer of `undefined`: nobody knows whether that operation took effect. */
   async function record<T>(
@@ -101,20 +115,65 @@ export function createRecorder(queues: Queues, queue: string, worker: string, ch
     /** Calls that failed and say that they changed nothing, by code. */
     failures: failures as Readonly<Record<string, number>>,
 
-    async push(
-      items: readonly { readonly name: string; readonly priority: number }[],
-      key?: string,
-    ): Promise<Answered> {
+    /** The last ids that this caller was told, whatever has become of the items since. */
+    known: (count: number): readonly Named[] =>
+      [...named].slice(-count).map(([id, name]) => ({ id, name })),
+
+    async push(items: readonly PushedName[], key?: string): Promise<Answered> {
       const request: PushRequest = {
-        items: items.map(({ name, priority }) => ({ text: textOf(name, characters), priority })),
+        items: items.map(({ name, priority, later }) => ({
+          text: textOf(name, characters),
+          priority,
+          ...(later !== undefined && { delaySeconds: later === 'soon' ? 1 : 3_600 }),
+        })),
         ...(key !== undefined && { idempotencyKey: key }),
       }
-      const { kind } = await record(
+      const { kind, result } = await record(
         [{ kind: 'push', items, ...(key !== undefined && { key }) }],
         () => queues.push(queue, request),
         ({ ids }) => [{ kind: 'pushed', ids }],
       )
+      for (const [index, id] of result?.ids.entries() ?? []) {
+        learn(id, (items[index] as PushedName).name)
+      }
       return kind
+    },
+
+    /** Each is answered for itself, so each is an operation of its own. */
+    async cancel(items: readonly Named[]): Promise<void> {
+      await record(
+        items.map(({ id, name }) => ({ kind: 'cancel', id, name })),
+        () =>
+          queues.cancel(
+            queue,
+            items.map(({ id }) => id),
+          ),
+        (results) => results.map(({ result }) => ({ kind: 'by-id', result })),
+      )
+    },
+
+    async move({ id, name }: Named, priority: number): Promise<void> {
+      const { result } = await record(
+        [{ kind: 'move', id, name, priority }],
+        async () => (await queues.move(queue, { ids: [id], priority }))[0]!,
+        (moved) => [
+          moved.result === 'moved'
+            ? { kind: 'moved', ...(moved.newId !== undefined && { newId: moved.newId }) }
+            : { kind: 'by-id', result: moved.result },
+        ],
+      )
+      if (result?.result === 'moved' && result.newId !== undefined) learn(result.newId, name)
+    },
+
+    /** Tells this caller the ids of what is scheduled. */
+    async listScheduled(): Promise<readonly Named[]> {
+      const { result } = await record([], () => queues.scheduled(queue, { limit: 100 }))
+      const listed = (result?.items ?? []).map(({ id, text }) => ({
+        id,
+        name: nameOf(text, characters),
+      }))
+      for (const { id, name } of listed) learn(id, name)
+      return listed
     },
 
     async pop(request: PopRequest): Promise<Popped> {
@@ -194,10 +253,11 @@ export function createRecorder(queues: Queues, queue: string, worker: string, ch
       await record(
         [{ kind: 'inspect' }],
         () => queues.inspect(queue, { consistent: true }),
-        ({ count, lockedCount, lanes, locks }) => [
+        ({ count, scheduledCount, lockedCount, lanes, locks }) => [
           {
             kind: 'state',
             count,
+            scheduledCount,
             lockedCount,
             lanes: lanes
               .filter((lane) => lane.count > 0)
@@ -210,7 +270,7 @@ export function createRecorder(queues: Queues, queue: string, worker: string, ch
     },
 
     async browse(limit: number): Promise<void> {
-      await record(
+      const { result } = await record(
         [{ kind: 'browse', limit }],
         () => queues.browse(queue, { limit }),
         ({ items, cursor }) => [
@@ -221,6 +281,7 @@ export function createRecorder(queues: Queues, queue: string, worker: string, ch
           },
         ],
       )
+      for (const { id, text } of result?.items ?? []) learn(id, nameOf(text, characters))
     },
 
     async housekeep(): Promise<boolean> {

@@ -72,6 +72,9 @@ export function toDeliveries(calls: readonly RecordedCall[], exclusive: boolean)
       case 'dead-letters':
         if (answer?.kind === 'dead') elsewhere.push(...answer.names)
         break
+      // No history with short locks has these two.
+      case 'cancel':
+      case 'move':
       case 'extend':
       case 'purge':
       case 'inspect':
