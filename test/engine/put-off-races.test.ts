@@ -144,6 +144,20 @@ describe('A move to a time ahead', () => {
     }
   })
 
+  it('tells that a part of it may have happened if another part failed.', async () => {
+    const { stage, queues, queue, ids, deliverAtMs } = await holding(2)
+    const { ids: scheduled } = await push(queues, queue, [{ text: '"s0"', delaySeconds: 50 }])
+    let transactions = 0
+    const other = stage.engine({
+      before({ name }) {
+        if (name === 'TransactWriteCommand' && ++transactions > 1) throw throttled()
+      },
+    })
+    const moving = other.move(queue, { ids: [...scheduled, ...ids], deliverAtMs })
+    await expect(moving).rejects.toMatchObject({ outcome: 'unknown' })
+    expect(await queues.inspect(queue)).toMatchObject({ count: 0, scheduledCount: 3 })
+  })
+
   it.each(targets)('leaves no batch behind if it is refused for certain (to %s).', async (to) => {
     const { stage, queue, ids, deliverAtMs, left } = await holding(3, 900)
     const before = (await stage.store.rows()).length

@@ -325,13 +325,15 @@ describe('A move of waiting items to a time ahead', () => {
   })
 
   it('never leaves a scheduled item where a cancel no longer looks.', async () => {
-    const { queues, queue, ids, deliverAtMs } = await holding(named('a', 40))
+    const { stage, queues, queue, ids, deliverAtMs } = await holding(named('a', 40))
     const later = { text: '"s"', delaySeconds: 90 }
     const { ids: scheduled } = await push(queues, queue, [later])
     for (const id of ids) await moved(queues, queue, { ids: [id], deliverAtMs })
     const [cancelled] = await queues.cancel(queue, scheduled)
     expect(cancelled?.result).toBe('cancelled')
     expect((await queues.inspect(queue)).scheduledCount).toBe(40)
+    stage.clock.pass(FAR_MS + 1_000)
+    expect(namesOf(await drain(queues, queue))).toBe(namesOf(named('a', 40)))
   })
 
   it('answers new ids by which the items can be cancelled and moved again.', async () => {
