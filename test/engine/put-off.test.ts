@@ -196,8 +196,11 @@ describe('A move of waiting items to a time ahead', () => {
   it('puts them where they would go without a time if that time is not ahead.', async () => {
     const { stage, queues, queue, at } = await holding(named('a', 3))
     const deliverAtMs = stage.clock.nowMs()
-    await moved(queues, queue, { ids: [at(0)], deliverAtMs, priority: 4 })
-    await moved(queues, queue, { ids: [at(1)], deliverAtMs, queue: 'others' })
+    const within = await moved(queues, queue, { ids: [at(0)], deliverAtMs, priority: 4 })
+    const across = await moved(queues, queue, { ids: [at(1)], deliverAtMs, queue: 'others' })
+    const [item] = (await queues.browse('others')).items
+    expect(across.newIds).toEqual([item?.id])
+    expect(within.newIds).toEqual([(await queues.browse(queue)).items[1]?.id])
     expect(namesOf(await drain(queues, queue))).toBe('a2 a0')
     expect(namesOf(await drain(queues, 'others'))).toBe('a1')
   })
@@ -329,11 +332,14 @@ describe('A move of waiting items to a time ahead', () => {
     const later = { text: '"s"', delaySeconds: 90 }
     const { ids: scheduled } = await push(queues, queue, [later])
     for (const id of ids) await moved(queues, queue, { ids: [id], deliverAtMs })
+    const sealing = Array.from({ length: 6 }, () => ({ text: bulky('z', 450), delaySeconds: 95 }))
+    await pushOneByOne(queues, queue, sealing)
+    expect((await stage.record(queue)).scheduled.entries.length).toBeLessThan(6)
     const [cancelled] = await queues.cancel(queue, scheduled)
     expect(cancelled?.result).toBe('cancelled')
-    expect((await queues.inspect(queue)).scheduledCount).toBe(40)
+    expect((await queues.inspect(queue)).scheduledCount).toBe(46)
     stage.clock.pass(FAR_MS + 1_000)
-    expect(namesOf(await drain(queues, queue))).toBe(namesOf(named('a', 40)))
+    expect(namesOf(await drain(queues, queue))).toBe(namesOf([...sealing, ...named('a', 40)]))
   })
 
   it('answers new ids by which the items can be cancelled and moved again.', async () => {
