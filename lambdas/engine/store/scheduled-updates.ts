@@ -86,7 +86,8 @@ export type Taken = {
 export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {
   unchanged(update, scheduled.changes)
   for (const [place, entry] of taken.changed ?? []) update.set(`T[${place}]`, entry)
-  for (const place of taken.places) update.removes.push(`T[${place}]`)
+  // The highest first: a store that takes them one after the other would miss those behind.
+  for (const place of taken.places.toSorted((a, b) => b - a)) update.removes.push(`T[${place}]`)
   update.add('sc', -taken.items)
   update.add('tb', -taken.bytes)
   update.add('tv', 1)
