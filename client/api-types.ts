@@ -57,51 +57,207 @@ export type ErrorBody = {
   readonly hint?: string
 }
 
+export type ItemToPush = {
+  /** Any JSON value, up to 256 KiB of text. */
+  readonly item: unknown
+  /** 0 is served first. Default 0. */
+  readonly priority?: number
+  /** No pop returns it this long after the push. Up to five years. */
+  readonly expires_in_seconds?: number
+  /** The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all. */
+  readonly expires_at?: number
+  /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
+  readonly delay_seconds?: number
+  /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
+  readonly deliver_at?: number
+}
+
+export type Pushed = {
+  readonly success: true
+  /** How many items. */
+  readonly items_pushed: number
+  /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
+  readonly ids: readonly string[]
+}
+
+export type ItemDetails = {
+  /** Opaque; the same at push, peek and pop. */
+  readonly id: string
+  /** 0 is served first. */
+  readonly priority: number
+  /** When it was pushed. Epoch seconds with a fraction. */
+  readonly pushed_at: number
+  /** 1 the first time. */
+  readonly deliveries: number
+  /** No pop returns it from then on. Epoch seconds with a fraction. */
+  readonly expires_at?: number
+  /** Of an item for later: its id until it was due. */
+  readonly scheduled_id?: string
+  /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+  readonly due_at?: number
+  /** Why it was dead-lettered. */
+  readonly reason?: string
+  /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
+  readonly dead_lettered_at?: number
+  /** How often it had been delivered when it was dead-lettered. */
+  readonly prior_deliveries?: number
+}
+
+export type PoppedItems = {
+  /** The items’ own JSON, byte for byte. */
+  readonly items: readonly unknown[]
+  /** How many items. */
+  readonly count: number
+  /** `details[i]` belongs to `items[i]`. */
+  readonly details: readonly ItemDetails[]
+  /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
+  readonly more?: true
+  /** Of the lock that `acknowledge` named. */
+  readonly items_acknowledged?: number
+}
+
+export type Configuration = {
+  /** Items a segment, of lanes made from now on. */
+  readonly segment_size: number
+  /** Segments kept near the head before others go to S3. */
+  readonly buffer_segments: number
+  /** An item that comes back this often is dead-lettered. */
+  readonly max_deliveries: number | null
+  /** Items the queue may hold. */
+  readonly capacity: number | null
+  /** No pop returns an item this long after it was pushed, or was due. */
+  readonly item_ttl_seconds: number | null
+  /** What becomes of items that expire, by that or by a time of their own. */
+  readonly expired: 'discard' | 'dead_letter' | null
+  /** How many calls may push. */
+  readonly push_limit: Limit | null
+  /** How many calls may pop. */
+  readonly pop_limit: Limit | null
+  /** Where the settings come from: the first of these that there is. */
+  readonly source: ConfigurationSource
+}
+
+/** Where the settings come from: the first of these that there is. */
+export type ConfigurationSource = {
+  readonly from: 'queue' | 'pattern' | 'default'
+  /** Of the pattern. */
+  readonly prefix?: string
+}
+
+export type Limit = {
+  /** Requests that may go in one window. */
+  readonly max_requests: number
+  /** How long a window is. */
+  readonly window_millis: number
+  /** `smooth`: no double burst at a window’s edge. */
+  readonly algorithm: 'window' | 'smooth'
+  /** With `smooth`: requests that may go at once after a rest. */
+  readonly burst: number
+}
+
+export type LimitInput = {
+  readonly max_requests: number
+  /** How long a window is. Default 1,000. */
+  readonly window_millis?: number
+  /** `smooth`: no double burst at a window’s edge. Default `window`. */
+  readonly algorithm?: 'window' | 'smooth'
+  /** With `smooth`: requests that may go at once after a rest. Default 1. */
+  readonly burst?: number
+}
+
+export type QueuePatterns = {
+  /** As they apply: the longest prefix first. */
+  readonly patterns: readonly {
+    readonly prefix: string
+    /** Items a segment, of lanes made from now on. */
+    readonly segment_size: number
+    /** Segments kept near the head before others go to S3. */
+    readonly buffer_segments: number
+    /** An item that comes back this often is dead-lettered. */
+    readonly max_deliveries: number | null
+    /** Items the queue may hold. */
+    readonly capacity: number | null
+    /** No pop returns an item this long after it was pushed, or was due. */
+    readonly item_ttl_seconds: number | null
+    /** What becomes of items that expire, by that or by a time of their own. */
+    readonly expired: 'discard' | 'dead_letter' | null
+    /** How many calls may push. */
+    readonly push_limit: Limit | null
+    /** How many calls may pop. */
+    readonly pop_limit: Limit | null
+  }[]
+}
+
+export type Schedule = {
+  readonly name: string
+  readonly cron?: string
+  /** Of `cron`. */
+  readonly time_zone?: string
+  /** The interval. */
+  readonly every_seconds?: number
+  /** 0 is served first. */
+  readonly priority: number
+  /** Not due before. Epoch seconds with a fraction. */
+  readonly starts_at?: number
+  /** Not due after. Epoch seconds with a fraction. */
+  readonly ends_at?: number
+  readonly missed: 'skip' | 'one' | 'all'
+  readonly paused: boolean
+  /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
+  readonly next_at?: number
+  /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
+  readonly last_at?: number
+  /** The queue had no room for the occurrence that is due, or refused it: it waits. */
+  readonly waiting?: 'queue_full' | 'refused'
+  /** A deployment has put it (`PushPopSchedule`), and no call has replaced it since. */
+  readonly deployed?: true
+  /** Why the queue refused it. */
+  readonly refused?: string
+  /** For `If-Match`, as the header `ETag`. */
+  readonly etag: string
+}
+
+export type ScheduleWithItem = Schedule & {
+  /** What is pushed, byte for byte. */
+  readonly item: unknown
+}
+
+export type RateConfiguration = Limit & {
+  /** Requests that may wait for later windows. */
+  readonly max_requests_in_queue: number
+  /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
+  readonly shards: number
+  /** Whether a call may bring its own limit. */
+  readonly allow_overrides: boolean
+}
+
+export type RatePatterns = {
+  /** As they apply: the longest prefix first. */
+  readonly patterns: readonly (RateConfiguration & {
+    readonly prefix: string
+  })[]
+}
+
+export type RateWindow = {
+  /** When it begins. Epoch seconds with a fraction. */
+  readonly start: number
+  /** When it is over. Epoch seconds with a fraction. */
+  readonly end: number
+}
+
 /** What the service can answer instead. */
 export type ErrorCode = ErrorBody['error_code']
 
 export type PushBody =
-  | {
-      /** Any JSON value, up to 256 KiB of text. */
-      readonly item: unknown
-      /** 0 is served first. Default 0. */
-      readonly priority?: number
-      /** No pop returns it this long after the push. Up to five years. */
-      readonly expires_in_seconds?: number
-      /** The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all. */
-      readonly expires_at?: number
-      /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
-      readonly delay_seconds?: number
-      /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
-      readonly deliver_at?: number
-    }
+  | ItemToPush
   | {
       /** All of them are pushed, or none. */
-      readonly items: readonly {
-        /** Any JSON value, up to 256 KiB of text. */
-        readonly item: unknown
-        /** 0 is served first. Default 0. */
-        readonly priority?: number
-        /** No pop returns it this long after the push. Up to five years. */
-        readonly expires_in_seconds?: number
-        /** The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all. */
-        readonly expires_at?: number
-        /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
-        readonly delay_seconds?: number
-        /** The same as a time: epoch seconds, within five years. A time in the past is now. Not together with `delay_seconds`. */
-        readonly deliver_at?: number
-      }[]
+      readonly items: readonly ItemToPush[]
     }
 
 /** Push one item or up to 1,000. */
 export type PushAnswer =
-  | {
-      readonly success: true
-      /** How many items. */
-      readonly items_pushed: number
-      /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
-      readonly ids: readonly string[]
-    }
+  | Pushed
   | {
       readonly success: true
       /** How many items. */
@@ -127,71 +283,8 @@ export type PopParameters = {
 
 /** Pop the next items. */
 export type PopAnswer =
-  | {
-      /** The items’ own JSON, byte for byte. */
-      readonly items: readonly unknown[]
-      /** How many items. */
-      readonly count: number
-      /** `details[i]` belongs to `items[i]`. */
-      readonly details: readonly {
-        /** Opaque; the same at push, peek and pop. */
-        readonly id: string
-        /** 0 is served first. */
-        readonly priority: number
-        /** When it was pushed. Epoch seconds with a fraction. */
-        readonly pushed_at: number
-        /** 1 the first time. */
-        readonly deliveries: number
-        /** No pop returns it from then on. Epoch seconds with a fraction. */
-        readonly expires_at?: number
-        /** Of an item for later: its id until it was due. */
-        readonly scheduled_id?: string
-        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
-        readonly due_at?: number
-        /** Why it was dead-lettered. */
-        readonly reason?: string
-        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
-        readonly dead_lettered_at?: number
-        /** How often it had been delivered when it was dead-lettered. */
-        readonly prior_deliveries?: number
-      }[]
-      /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
-      readonly more?: true
-      /** Of the lock that `acknowledge` named. */
-      readonly items_acknowledged?: number
-    }
-  | {
-      /** The items’ own JSON, byte for byte. */
-      readonly items: readonly unknown[]
-      /** How many items. */
-      readonly count: number
-      /** `details[i]` belongs to `items[i]`. */
-      readonly details: readonly {
-        /** Opaque; the same at push, peek and pop. */
-        readonly id: string
-        /** 0 is served first. */
-        readonly priority: number
-        /** When it was pushed. Epoch seconds with a fraction. */
-        readonly pushed_at: number
-        /** 1 the first time. */
-        readonly deliveries: number
-        /** No pop returns it from then on. Epoch seconds with a fraction. */
-        readonly expires_at?: number
-        /** Of an item for later: its id until it was due. */
-        readonly scheduled_id?: string
-        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
-        readonly due_at?: number
-        /** Why it was dead-lettered. */
-        readonly reason?: string
-        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
-        readonly dead_lettered_at?: number
-        /** How often it had been delivered when it was dead-lettered. */
-        readonly prior_deliveries?: number
-      }[]
-      /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
-      readonly more?: true
-      /** Of the lock that `acknowledge` named. */
-      readonly items_acknowledged?: number
+  | PoppedItems
+  | (PoppedItems & {
       readonly locked: true
       /** 8 random bytes, URL-safe. */
       readonly lock_id: string
@@ -199,41 +292,10 @@ export type PopAnswer =
       readonly lock_expires_at: number
       /** The value used. */
       readonly ttl_seconds: number
-    }
-  | {
-      /** The items’ own JSON, byte for byte. */
-      readonly items: readonly unknown[]
-      /** How many items. */
-      readonly count: number
-      /** `details[i]` belongs to `items[i]`. */
-      readonly details: readonly {
-        /** Opaque; the same at push, peek and pop. */
-        readonly id: string
-        /** 0 is served first. */
-        readonly priority: number
-        /** When it was pushed. Epoch seconds with a fraction. */
-        readonly pushed_at: number
-        /** 1 the first time. */
-        readonly deliveries: number
-        /** No pop returns it from then on. Epoch seconds with a fraction. */
-        readonly expires_at?: number
-        /** Of an item for later: its id until it was due. */
-        readonly scheduled_id?: string
-        /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
-        readonly due_at?: number
-        /** Why it was dead-lettered. */
-        readonly reason?: string
-        /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
-        readonly dead_lettered_at?: number
-        /** How often it had been delivered when it was dead-lettered. */
-        readonly prior_deliveries?: number
-      }[]
-      /** There is more: the answer was full before `count` was reached, or the pop passed over so many expired items that it stopped. */
-      readonly more?: true
-      /** Of the lock that `acknowledge` named. */
-      readonly items_acknowledged?: number
+    })
+  | (PoppedItems & {
       readonly locked: false
-    }
+    })
 
 export type AcknowledgeBody =
   | {
@@ -362,6 +424,7 @@ export type InspectAnswer = {
   readonly scheduled_count: number
   /** When the first of them is due; absent where there are none. A time that is long past: the queue has no room for it. Epoch seconds with a fraction. */
   readonly next_due_at?: number
+  /** Of the oldest item; null where nothing waits. Left out where it takes more than one read to tell, unless oldest=true. Epoch seconds with a fraction. */
   readonly oldest_pushed_at?: number | null
   readonly priorities: readonly {
     /** 0 is served first. */
@@ -406,45 +469,7 @@ export type InspectAnswer = {
     readonly count: number
     readonly priorities: readonly number[]
   }[]
-  readonly configuration: {
-    /** Items a segment, of lanes made from now on. */
-    readonly segment_size: number
-    /** Segments kept near the head before others go to S3. */
-    readonly buffer_segments: number
-    readonly max_deliveries: number | null
-    readonly capacity: number | null
-    readonly item_ttl_seconds: number | null
-    /** What becomes of items that expire, by that or by a time of their own. */
-    readonly expired: 'discard' | 'dead_letter' | null
-    /** How many calls may push. */
-    readonly push_limit: {
-      /** Requests that may go in one window. */
-      readonly max_requests: number
-      /** How long a window is. */
-      readonly window_millis: number
-      /** `smooth`: no double burst at a window’s edge. */
-      readonly algorithm: 'window' | 'smooth'
-      /** With `smooth`: requests that may go at once after a rest. */
-      readonly burst: number
-    } | null
-    /** How many calls may pop. */
-    readonly pop_limit: {
-      /** Requests that may go in one window. */
-      readonly max_requests: number
-      /** How long a window is. */
-      readonly window_millis: number
-      /** `smooth`: no double burst at a window’s edge. */
-      readonly algorithm: 'window' | 'smooth'
-      /** With `smooth`: requests that may go at once after a rest. */
-      readonly burst: number
-    } | null
-    /** Where the settings come from: the first of these that there is. */
-    readonly source: {
-      readonly from: 'queue' | 'pattern' | 'default'
-      /** Of the pattern. */
-      readonly prefix?: string
-    }
-  }
+  readonly configuration: Configuration
 }
 
 export type BrowseParameters = {
@@ -466,31 +491,11 @@ export type BrowseAnswer = {
   readonly items: readonly unknown[]
   /** How many items. */
   readonly count: number
-  readonly details: readonly {
-    /** Opaque; the same at push, peek and pop. */
-    readonly id: string
-    /** 0 is served first. */
-    readonly priority: number
-    /** When it was pushed. Epoch seconds with a fraction. */
-    readonly pushed_at: number
-    /** 1 the first time. */
-    readonly deliveries: number
-    /** No pop returns it from then on. Epoch seconds with a fraction. */
-    readonly expires_at?: number
-    /** Of an item for later: its id until it was due. */
-    readonly scheduled_id?: string
-    /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
-    readonly due_at?: number
-    /** Why it was dead-lettered. */
-    readonly reason?: string
-    /** When it came to this dead-letter queue; absent where an older version moved it. Epoch seconds with a fraction. */
-    readonly dead_lettered_at?: number
-    /** How often it had been delivered when it was dead-lettered. */
-    readonly prior_deliveries?: number
+  readonly details: readonly (ItemDetails & {
     readonly state: 'ready' | 'locked' | 'waiting' | 'expired'
     /** Of one that waits: when it is back. Epoch seconds with a fraction. */
     readonly retry_at?: number
-  }[]
+  })[]
   /** For the next page; absent on the last. */
   readonly cursor?: string
 }
@@ -528,86 +533,34 @@ export type ScheduledAnswer = {
 }
 
 /** The configuration of a queue. */
-export type ConfigurationAnswer = {
-  /** Items a segment, of lanes made from now on. */
-  readonly segment_size: number
-  /** Segments kept near the head before others go to S3. */
-  readonly buffer_segments: number
-  readonly max_deliveries: number | null
-  readonly capacity: number | null
-  readonly item_ttl_seconds: number | null
-  /** What becomes of items that expire, by that or by a time of their own. */
-  readonly expired: 'discard' | 'dead_letter' | null
-  /** How many calls may push. */
-  readonly push_limit: {
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-  } | null
-  /** How many calls may pop. */
-  readonly pop_limit: {
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-  } | null
-  /** Where the settings come from: the first of these that there is. */
-  readonly source: {
-    readonly from: 'queue' | 'pattern' | 'default'
-    /** Of the pattern. */
-    readonly prefix?: string
-  }
-}
+export type ConfigurationAnswer = Configuration
 
 export type ConfigureBody = {
   /** Items a segment, of lanes made from now on. Default 100. */
   readonly segment_size?: number
   /** Segments kept near the head before others go to S3. Default 1. */
   readonly buffer_segments?: number
+  /** An item that comes back this often is dead-lettered. `null`: never. */
   readonly max_deliveries?: number | null
+  /** Items the queue may hold. `null`: no limit. */
   readonly capacity?: number | null
+  /** No pop returns an item this long after it was pushed, or was due. Counts from the moment it is set, for all items. `null`: they stay. */
   readonly item_ttl_seconds?: number | null
+  /** What becomes of items that expire, by that or by a time of their own. `null`: they are discarded. */
   readonly expired?: 'discard' | 'dead_letter' | null
-  readonly push_limit?: {
-    readonly max_requests: number
-    /** How long a window is. Default 1,000. */
-    readonly window_millis?: number
-    /** `smooth`: no double burst at a window’s edge. Default `window`. */
-    readonly algorithm?: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. Default 1. */
-    readonly burst?: number
-  } | null
-  readonly pop_limit?: {
-    readonly max_requests: number
-    /** How long a window is. Default 1,000. */
-    readonly window_millis?: number
-    /** `smooth`: no double burst at a window’s edge. Default `window`. */
-    readonly algorithm?: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. Default 1. */
-    readonly burst?: number
-  } | null
+  /** How many calls may push. A new one replaces the old. `null`: no limit. */
+  readonly push_limit?: LimitInput | null
+  /** How many calls may pop. A new one replaces the old. `null`: no limit. */
+  readonly pop_limit?: LimitInput | null
   /** As a GET gave it; it changes nothing. */
-  readonly source?: {
-    readonly from: 'queue' | 'pattern' | 'default'
-    /** Of the pattern. */
-    readonly prefix?: string
-  }
+  readonly source?: ConfigurationSource
 }
 
 /** Change the configuration of a queue. */
-export type ConfigureAnswer = ConfigurationAnswer
+export type ConfigureAnswer = Configuration
 
 /** Take a queue’s own configuration away. */
-export type UnconfigureAnswer = ConfigurationAnswer
+export type UnconfigureAnswer = Configuration
 
 export type CancelBody = {
   /** Of items that wait or are scheduled, as the push gave them. */
@@ -659,63 +612,11 @@ export type MoveAnswer = {
 /** The schedules of a queue. */
 export type SchedulesAnswer = {
   /** By name, without their items. */
-  readonly schedules: readonly {
-    readonly name: string
-    readonly cron?: string
-    /** Of `cron`. */
-    readonly time_zone?: string
-    /** The interval. */
-    readonly every_seconds?: number
-    /** 0 is served first. */
-    readonly priority: number
-    /** Not due before. Epoch seconds with a fraction. */
-    readonly starts_at?: number
-    /** Not due after. Epoch seconds with a fraction. */
-    readonly ends_at?: number
-    readonly missed: 'skip' | 'one' | 'all'
-    readonly paused: boolean
-    /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
-    readonly next_at?: number
-    /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
-    readonly last_at?: number
-    /** The queue had no room for the occurrence that is due, or refused it: it waits. */
-    readonly waiting?: 'queue_full' | 'refused'
-    /** Why the queue refused it. */
-    readonly refused?: string
-    /** For `If-Match`, as the header `ETag`. */
-    readonly etag: string
-  }[]
+  readonly schedules: readonly Schedule[]
 }
 
 /** A schedule and its item. */
-export type ScheduleAnswer = {
-  readonly name: string
-  readonly cron?: string
-  /** Of `cron`. */
-  readonly time_zone?: string
-  /** The interval. */
-  readonly every_seconds?: number
-  /** 0 is served first. */
-  readonly priority: number
-  /** Not due before. Epoch seconds with a fraction. */
-  readonly starts_at?: number
-  /** Not due after. Epoch seconds with a fraction. */
-  readonly ends_at?: number
-  readonly missed: 'skip' | 'one' | 'all'
-  readonly paused: boolean
-  /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
-  readonly next_at?: number
-  /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
-  readonly last_at?: number
-  /** The queue had no room for the occurrence that is due, or refused it: it waits. */
-  readonly waiting?: 'queue_full' | 'refused'
-  /** Why the queue refused it. */
-  readonly refused?: string
-  /** For `If-Match`, as the header `ETag`. */
-  readonly etag: string
-  /** What is pushed, byte for byte. */
-  readonly item: unknown
-}
+export type ScheduleAnswer = ScheduleWithItem
 
 export type PutScheduleBody = {
   /** What is pushed: any JSON value, up to 256 KiB of text. */
@@ -737,7 +638,7 @@ export type PutScheduleBody = {
 }
 
 /** Make a schedule, or replace it. */
-export type PutScheduleAnswer = ScheduleAnswer
+export type PutScheduleAnswer = ScheduleWithItem
 
 /** Delete a schedule. */
 export type DeleteScheduleAnswer = {
@@ -749,48 +650,17 @@ export type DeleteScheduleAnswer = {
 export type RunScheduleBody = Record<never, never>
 
 /** Push a schedule’s item now. */
-export type RunScheduleAnswer = {
-  readonly success: true
-  /** How many items. */
-  readonly items_pushed: number
-  /** In the order of the request. Empty when a repeated push comes so late that its items are gone. */
-  readonly ids: readonly string[]
-}
+export type RunScheduleAnswer = Pushed
 
-export type PauseScheduleBody = RunScheduleBody
+export type PauseScheduleBody = Record<never, never>
 
 /** Pause a schedule. */
-export type PauseScheduleAnswer = {
-  readonly name: string
-  readonly cron?: string
-  /** Of `cron`. */
-  readonly time_zone?: string
-  /** The interval. */
-  readonly every_seconds?: number
-  /** 0 is served first. */
-  readonly priority: number
-  /** Not due before. Epoch seconds with a fraction. */
-  readonly starts_at?: number
-  /** Not due after. Epoch seconds with a fraction. */
-  readonly ends_at?: number
-  readonly missed: 'skip' | 'one' | 'all'
-  readonly paused: boolean
-  /** When it is due next, or was due if it waits. Absent while it is paused, and once it has ended. Epoch seconds with a fraction. */
-  readonly next_at?: number
-  /** When the occurrence was due that was pushed last. Epoch seconds with a fraction. */
-  readonly last_at?: number
-  /** The queue had no room for the occurrence that is due, or refused it: it waits. */
-  readonly waiting?: 'queue_full' | 'refused'
-  /** Why the queue refused it. */
-  readonly refused?: string
-  /** For `If-Match`, as the header `ETag`. */
-  readonly etag: string
-}
+export type PauseScheduleAnswer = Schedule
 
-export type ResumeScheduleBody = RunScheduleBody
+export type ResumeScheduleBody = Record<never, never>
 
 /** Resume a schedule. */
-export type ResumeScheduleAnswer = PauseScheduleAnswer
+export type ResumeScheduleAnswer = Schedule
 
 export type PurgeBody = {
   /** Only this priority. Default: all. */
@@ -864,43 +734,7 @@ export type ListAnswer = {
 }
 
 /** The configurations of prefixes. */
-export type QueuePatternsAnswer = {
-  /** As they apply: the longest prefix first. */
-  readonly patterns: readonly {
-    readonly prefix: string
-    /** Items a segment, of lanes made from now on. */
-    readonly segment_size: number
-    /** Segments kept near the head before others go to S3. */
-    readonly buffer_segments: number
-    readonly max_deliveries: number | null
-    readonly capacity: number | null
-    readonly item_ttl_seconds: number | null
-    /** What becomes of items that expire, by that or by a time of their own. */
-    readonly expired: 'discard' | 'dead_letter' | null
-    /** How many calls may push. */
-    readonly push_limit: {
-      /** Requests that may go in one window. */
-      readonly max_requests: number
-      /** How long a window is. */
-      readonly window_millis: number
-      /** `smooth`: no double burst at a window’s edge. */
-      readonly algorithm: 'window' | 'smooth'
-      /** With `smooth`: requests that may go at once after a rest. */
-      readonly burst: number
-    } | null
-    /** How many calls may pop. */
-    readonly pop_limit: {
-      /** Requests that may go in one window. */
-      readonly max_requests: number
-      /** How long a window is. */
-      readonly window_millis: number
-      /** `smooth`: no double burst at a window’s edge. */
-      readonly algorithm: 'window' | 'smooth'
-      /** With `smooth`: requests that may go at once after a rest. */
-      readonly burst: number
-    } | null
-  }[]
-}
+export type QueuePatternsAnswer = QueuePatterns
 
 export type ConfigureQueuePatternsBody = {
   /** All there shall be, in any order: the longest prefix applies, whole. */
@@ -911,33 +745,23 @@ export type ConfigureQueuePatternsBody = {
     readonly segment_size?: number
     /** Segments kept near the head before others go to S3. Default 1. */
     readonly buffer_segments?: number
+    /** An item that comes back this often is dead-lettered. `null`: never. */
     readonly max_deliveries?: number | null
+    /** Items the queue may hold. `null`: no limit. */
     readonly capacity?: number | null
+    /** No pop returns an item this long after it was pushed, or was due. Counts from the moment it is set, for all items. `null`: they stay. */
     readonly item_ttl_seconds?: number | null
+    /** What becomes of items that expire, by that or by a time of their own. `null`: they are discarded. */
     readonly expired?: 'discard' | 'dead_letter' | null
-    readonly push_limit?: {
-      readonly max_requests: number
-      /** How long a window is. Default 1,000. */
-      readonly window_millis?: number
-      /** `smooth`: no double burst at a window’s edge. Default `window`. */
-      readonly algorithm?: 'window' | 'smooth'
-      /** With `smooth`: requests that may go at once after a rest. Default 1. */
-      readonly burst?: number
-    } | null
-    readonly pop_limit?: {
-      readonly max_requests: number
-      /** How long a window is. Default 1,000. */
-      readonly window_millis?: number
-      /** `smooth`: no double burst at a window’s edge. Default `window`. */
-      readonly algorithm?: 'window' | 'smooth'
-      /** With `smooth`: requests that may go at once after a rest. Default 1. */
-      readonly burst?: number
-    } | null
+    /** How many calls may push. A new one replaces the old. `null`: no limit. */
+    readonly push_limit?: LimitInput | null
+    /** How many calls may pop. A new one replaces the old. `null`: no limit. */
+    readonly pop_limit?: LimitInput | null
   }[]
 }
 
 /** Replace the configurations of prefixes. */
-export type ConfigureQueuePatternsAnswer = QueuePatternsAnswer
+export type ConfigureQueuePatternsAnswer = QueuePatterns
 
 export type DecideRateParameters = {
   /** A place in a coming window will do as well. Default false. */
@@ -964,12 +788,7 @@ export type DecideRateAnswer =
       /** Requests that may still go in the window that is now. */
       readonly remaining: number
       /** The window that this request goes in. */
-      readonly window: {
-        /** When it begins. Epoch seconds with a fraction. */
-        readonly start: number
-        /** When it is over. Epoch seconds with a fraction. */
-        readonly end: number
-      }
+      readonly window: RateWindow
       /** How long the call was held for its turn. */
       readonly waited_ms: number
     }
@@ -991,22 +810,7 @@ export type RateStateAnswer = {
   readonly key: string
   /** Where the configuration comes from: the first of these that there is. */
   readonly from: 'key' | 'pattern' | 'default'
-  readonly configuration: {
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-    /** Requests that may wait for later windows. */
-    readonly max_requests_in_queue: number
-    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
-    readonly shards: number
-    /** Whether a call may bring its own limit. */
-    readonly allow_overrides: boolean
-  }
+  readonly configuration: RateConfiguration
   readonly shards: readonly {
     /** Its number, from 0. */
     readonly shard: number
@@ -1016,12 +820,8 @@ export type RateStateAnswer = {
     readonly remaining: number
     /** Places promised in windows to come. */
     readonly waiting: number
-    readonly window: {
-      /** When it begins. Epoch seconds with a fraction. */
-      readonly start: number
-      /** When it is over. Epoch seconds with a fraction. */
-      readonly end: number
-    }
+    readonly window: RateWindow
+    /** When the last promised turn comes; `null` if nobody waits. Epoch seconds with a fraction. */
     readonly last_turn: number | null
   }[]
 }
@@ -1048,22 +848,7 @@ export type GiveUpTicketAnswer =
     }
 
 /** The configuration that applies to a rate limit. */
-export type RateConfigurationAnswer = {
-  /** Requests that may go in one window. */
-  readonly max_requests: number
-  /** How long a window is. */
-  readonly window_millis: number
-  /** `smooth`: no double burst at a window’s edge. */
-  readonly algorithm: 'window' | 'smooth'
-  /** With `smooth`: requests that may go at once after a rest. */
-  readonly burst: number
-  /** Requests that may wait for later windows. */
-  readonly max_requests_in_queue: number
-  /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
-  readonly shards: number
-  /** Whether a call may bring its own limit. */
-  readonly allow_overrides: boolean
-}
+export type RateConfigurationAnswer = RateConfiguration
 
 export type ConfigureRateBody = {
   /** Requests that may go in one window. Default 100. */
@@ -1083,32 +868,13 @@ export type ConfigureRateBody = {
 }
 
 /** Give a rate limit a configuration of its own. */
-export type ConfigureRateAnswer = RateConfigurationAnswer
+export type ConfigureRateAnswer = RateConfiguration
 
 /** Take a rate limit’s own configuration away. */
-export type UnconfigureRateAnswer = RateConfigurationAnswer
+export type UnconfigureRateAnswer = RateConfiguration
 
 /** The configurations of prefixes. */
-export type RatePatternsAnswer = {
-  /** As they apply: the longest prefix first. */
-  readonly patterns: readonly {
-    readonly prefix: string
-    /** Requests that may go in one window. */
-    readonly max_requests: number
-    /** How long a window is. */
-    readonly window_millis: number
-    /** `smooth`: no double burst at a window’s edge. */
-    readonly algorithm: 'window' | 'smooth'
-    /** With `smooth`: requests that may go at once after a rest. */
-    readonly burst: number
-    /** Requests that may wait for later windows. */
-    readonly max_requests_in_queue: number
-    /** Parts of a busy key, each with its own order and its share of the limit; always 1 for a prefix. */
-    readonly shards: number
-    /** Whether a call may bring its own limit. */
-    readonly allow_overrides: boolean
-  }[]
-}
+export type RatePatternsAnswer = RatePatterns
 
 export type ConfigureRatePatternsBody = {
   /** All there shall be, in any order: the longest prefix applies. */
@@ -1133,7 +899,7 @@ export type ConfigureRatePatternsBody = {
 }
 
 /** Replace the configurations of prefixes. */
-export type ConfigureRatePatternsAnswer = RatePatternsAnswer
+export type ConfigureRatePatternsAnswer = RatePatterns
 
 /** Whether the service is up. */
 export type HealthAnswer = {

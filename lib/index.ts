@@ -18,6 +18,7 @@ export {
   type PushPopConsumerProps,
   type QueueSelection,
 } from './constructs/push-pop-consumer.ts'
+export { PushPopSchedule, type PushPopScheduleProps } from './constructs/push-pop-schedule.ts'
 export type { ServiceFunction } from './constructs/service-function.ts'
 export { Storage, type StorageProps } from './constructs/storage.ts'
 export type { StorageAccess } from './constructs/storage-access.ts'

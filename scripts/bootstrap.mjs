@@ -158,7 +158,10 @@ function npmAbove(parent) {
 /** @param {string | undefined} path */
 function withNode24First(path) {
   const separator = process.platform === 'win32' ? ';' : ':'
-  return [dirname(nodeBinary), ...(path ? [path] : [])].join(separator)
+  const folder = dirname(nodeBinary)
+  // A script that a script starts has the same environment, of which much is remembered.
+  if (path?.split(separator)[0] === folder) return path
+  return [folder, ...(path ? [path] : [])].join(separator)
 }
 
 const isMain =

@@ -111,6 +111,7 @@ async function pushSingly(
   items: number,
   item: Item,
 ): Promise<Speed> {
+  await peer.tidy?.()
   const durationsMs: number[] = []
   for (let n = 0; n < items; n++) {
     const text = numbered(n, item)
@@ -122,6 +123,7 @@ async function pushSingly(
 }
 
 async function pushInBulk(peer: Peer, queue: string, bulks: number, item: Item): Promise<Speed> {
+  await peer.tidy?.()
   const durationsMs: number[] = []
   for (let bulk = 0; bulk < bulks; bulk++) {
     const texts = Array.from({ length: BULK }, (_, n) => numbered(bulk * BULK + n, item))

@@ -1,17 +1,10 @@
 import { batchingOf } from '../foundation/shared/linger/options.ts'
 import { createEngine, type QueuesOptions } from './create-engine.ts'
 import type { Engine } from './operations/attempts/engine.ts'
-import { configuration, configure, unconfigure } from './operations/configuring/configure.ts'
-import { browse } from './operations/looking/browse.ts'
-import { inspect } from './operations/looking/inspect.ts'
 import { popOrWait } from './operations/popping/wait.ts'
-import { apply } from './operations/pushing/apply.ts'
 import { pushVerbs } from './operations/pushing/linger.ts'
-import { transact } from './operations/pushing/transact.ts'
-import { pushTransactItem } from './operations/pushing/transact-item.ts'
 import { acknowledge, acknowledgeMany } from './operations/settling/acknowledge.ts'
 import { extend } from './operations/settling/extend.ts'
-import { purge } from './operations/settling/purge.ts'
 import { deadLetter, release } from './operations/settling/settle.ts'
 import { housekeep } from './operations/sweeping/housekeep.ts'
 import type { SchedulingVerbs } from './scheduling-verbs.ts'
@@ -25,41 +18,47 @@ export function createQueues(options: QueuesOptions): Queues {
   const engine = createEngine(options)
   warnWithoutZstd()
   // Loaded by the first call that needs them: no push and no pop loads at its start what it does not do.
+  const transacting = async () =>
+    (await import('./operations/pushing/transacting.ts')).transactingVerbs(engine)
+  const looking = async () => (await import('./operations/looking/verbs.ts')).lookingVerbs(engine)
+  const configuring = async () =>
+    (await import('./operations/configuring/verbs.ts')).configuringVerbs(engine)
+  const applying = () => import('./operations/pushing/apply.ts')
+  const purging = () => import('./operations/settling/purge.ts')
   const moving = async () => (await import('./operations/moving/verbs.ts')).movingVerbs(engine)
-  const configuring = () => import('./operations/configuring/configure-patterns.ts')
   const cancelling = () => import('./operations/settling/cancel.ts')
-  const directory = () => import('./operations/looking/list.ts')
   const listing = () => import('./operations/later/list-scheduled.ts')
   const sweeping = async () =>
     (await import('./operations/sweeping/verbs.ts')).sweepingVerbs(engine)
   return {
     ...pushVerbs(engine, batchingOf(options.linger)),
-    apply: (queue, messages, request) => apply(engine, queue, messages, request),
-    pushTransactItem: (queue, item) => pushTransactItem(engine, queue, item),
-    transact: (queue, items, send) => transact(engine, queue, items, send),
+    apply: async (queue, messages, request) =>
+      (await applying()).apply(engine, queue, messages, request),
+    pushTransactItem: async (queue, item) => (await transacting()).pushTransactItem(queue, item),
+    transact: async (queue, items, send) => (await transacting()).transact(queue, items, send),
     pop: (queue, request) => popOrWait(engine, queue, request),
     acknowledge: (queue, request) => acknowledge(engine, queue, request),
     acknowledgeMany: (queue, lockIds) => acknowledgeMany(engine, queue, lockIds),
     extend: (queue, request) => extend(engine, queue, request),
     release: (queue, request) => release(engine, queue, request),
     deadLetter: (queue, request) => deadLetter(engine, queue, request),
-    inspect: (queue, request) => inspect(engine, queue, request),
+    inspect: async (queue, request) => (await looking()).inspect(queue, request),
     scheduled: async (queue, request) => (await listing()).listScheduled(engine, queue, request),
-    browse: (queue, request) => browse(engine, queue, request),
-    configuration: (queue) => configuration(engine, queue),
-    configure: (queue, change, request) => configure(engine, queue, change, request),
-    unconfigure: (queue, request) => unconfigure(engine, queue, request),
-    patterns: async () => (await configuring()).queuePatterns(engine),
+    browse: async (queue, request) => (await looking()).browse(queue, request),
+    configuration: async (queue) => (await configuring()).configuration(queue),
+    configure: async (queue, change, request) =>
+      (await configuring()).configure(queue, change, request),
+    unconfigure: async (queue, request) => (await configuring()).unconfigure(queue, request),
+    patterns: async () => (await configuring()).patterns(),
     configurePatterns: async (patterns, request) =>
-      (await configuring()).configureQueuePatterns(engine, patterns, request),
-    deployPatterns: async (patterns, hash) =>
-      (await configuring()).deployQueuePatterns(engine, patterns, hash),
+      (await configuring()).configurePatterns(patterns, request),
+    deployPatterns: async (patterns, hash) => (await configuring()).deployPatterns(patterns, hash),
     cancel: async (queue, ids) => (await cancelling()).cancel(engine, queue, ids),
     move: async (queue, request) => (await moving()).move(queue, request),
     ...lazySchedules(engine),
-    purge: (queue, request) => purge(engine, queue, request),
+    purge: async (queue, request) => (await purging()).purge(engine, queue, request),
     redrive: async (queue, request) => (await moving()).redrive(queue, request),
-    list: async (request) => (await directory()).list(engine, request),
+    list: async (request) => (await looking()).list(request),
     housekeep: (queue, request) => housekeep(engine, queue, request),
     returnExpiredLocks: async (request) => (await sweeping()).returnExpiredLocks(request),
     wake: async (request) => (await sweeping()).wake(request),
@@ -72,6 +71,7 @@ export function createQueues(options: QueuesOptions): Queues {
 function lazySchedules(engine: Engine): SchedulingVerbs {
   const verbs = async () =>
     (await import('./operations/scheduling/verbs.ts')).schedulingVerbs(engine)
+  const deploying = () => import('./operations/scheduling/deploy-schedules.ts')
   return {
     schedule: async (...given) => (await verbs()).schedule(...given),
     schedules: async (...given) => (await verbs()).schedules(...given),
@@ -80,6 +80,7 @@ function lazySchedules(engine: Engine): SchedulingVerbs {
     runSchedule: async (...given) => (await verbs()).runSchedule(...given),
     pauseSchedule: async (...given) => (await verbs()).pauseSchedule(...given),
     resumeSchedule: async (...given) => (await verbs()).resumeSchedule(...given),
+    deploySchedules: async (...given) => (await deploying()).deploySchedules(engine, ...given),
   }
 }
 

@@ -5,6 +5,28 @@ export type { Missed, Schedule, ScheduleInput }
 
 type IfMatch = { readonly ifMatch?: string | undefined }
 
+export type ScheduleName = Pick<Schedule, 'queue' | 'name'>
+/** A schedule that a deployment brings. */
+export type DeployedSchedule = ScheduleName & ScheduleInput
+
+export type DeployedSchedules = {
+  /** It had not been applied as a whole before. */
+  readonly isNew: boolean
+  /** Something is left, because it failed or the time was up: ask again. */
+  readonly more: boolean
+  readonly results: readonly DeployedResult[]
+}
+
+export type DeployedResult = ScheduleName &
+  (
+    | { readonly result: 'as_it_was' | 'put' | 'deleted' | 'gone' }
+    /** A caller had put or changed it, and the deployment has it. */
+    | { readonly result: 'replaced'; readonly before: Schedule }
+    /** The deployment does not have it any more, and a caller has put or changed it since: it stays. */
+    | { readonly result: 'kept' }
+    | { readonly result: 'failed'; readonly error: unknown }
+  )
+
 /** The verbs about schedules, which push to a queue by the clock. */
 export interface SchedulingVerbs {
   /** With its item. */
@@ -25,4 +47,14 @@ export interface SchedulingVerbs {
   runSchedule(queue: string, name: string): Promise<Pushed>
   pauseSchedule(queue: string, name: string): Promise<Schedule>
   resumeSchedule(queue: string, name: string): Promise<Schedule>
+  /**
+   * Puts those that a deployment brings, when the hash is another, and deletes those that earlier ones brought and
+   * that no caller has changed.
+   */
+  deploySchedules(
+    schedules: readonly DeployedSchedule[],
+    hash: string,
+    /** Nothing is sent after this time. */
+    request?: { readonly deadlineMs?: number | undefined },
+  ): Promise<DeployedSchedules>
 }

@@ -3,6 +3,8 @@ export class BoundedCache<T> {
   readonly #sizeMax: number
   readonly #entries = new Map<string, { value: T; size: number }>()
   #size = 0
+  /** It is asked for many times in a row, and moved once. */
+  #newest: string | undefined
 
   constructor(sizeMax: number) {
     this.#sizeMax = sizeMax
@@ -11,8 +13,11 @@ export class BoundedCache<T> {
   get(key: string): T | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
+    if (key !== this.#newest) {
+      this.#entries.delete(key)
+      this.#entries.set(key, entry)
+      this.#newest = key
+    }
     return entry.value
   }
 
@@ -20,6 +25,7 @@ export class BoundedCache<T> {
     this.delete(key)
     if (size > this.#sizeMax) return
     this.#entries.set(key, { value, size })
+    this.#newest = key
     this.#size += size
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= this.#sizeMax) return
@@ -31,6 +37,7 @@ export class BoundedCache<T> {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     this.#entries.delete(key)
+    if (key === this.#newest) this.#newest = undefined
     this.#size -= entry.size
   }
 }

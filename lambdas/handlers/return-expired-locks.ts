@@ -1,6 +1,5 @@
 import { backgroundHandler } from '../background/background-handler.ts'
-import { queueConfigIn } from '../background/sweep/deployed-patterns.ts'
-import { createSweeper } from '../background/sweep/sweeper.ts'
+import { createSweeper, deploymentIn } from '../background/sweep/sweeper.ts'
 import { wakerIn } from '../background/wake/waker.ts'
 import { systemClock } from '../foundation/system.ts'
 import { logOf, numberIn } from '../runtime/environment.ts'
@@ -15,11 +14,5 @@ const queues = createServices(process.env, log)
 export const handler = backgroundHandler(
   'ReturnExpiredLocks',
   log,
-  createSweeper(
-    queues,
-    everySeconds,
-    queueConfigIn(process.env),
-    systemClock,
-    wakerIn(process.env),
-  ),
+  createSweeper(queues, everySeconds, deploymentIn(process.env), systemClock, wakerIn(process.env)),
 )

@@ -19,6 +19,8 @@ export const variables = {
   wake: 'PUSHPOP_WAKE',
   /** Patterns that the deployment brings, for the sweeper. */
   queueConfig: 'PUSHPOP_QUEUE_CONFIG',
+  /** Schedules that the deployment brings, for the sweeper. */
+  schedules: 'PUSHPOP_SCHEDULES',
   rateHoldMs: 'PUSHPOP_RATE_HOLD_MS',
   waitingPops: 'PUSHPOP_WAITING_POPS',
 } as const

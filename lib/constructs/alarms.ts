@@ -146,7 +146,9 @@ function definitions(props: AlarmsProps): Readonly<Record<string, Definition>> {
       of: 3,
     },
     SweeperFails: {
-      felt: 'In some queues, items whose consumer died come back late or not at all.',
+      felt:
+        'In some queues, items whose consumer died come back late or not at all, or schedules do not push, or are ' +
+        'not as the app has them.',
       section: 'expired-locks-stay',
       metric: serviceMetric(serviceName, 'SweepFailures', fiveMinutes),
       limit: { above: 0 },

@@ -12,7 +12,7 @@ import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
 import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
 import { INBOX_CONCURRENCY, Inbox } from './inbox.ts'
-import type { QueueConfigPattern } from './queue-config.ts'
+import { type QueueConfigPattern, queueConfigText, SWEEPER_BYTES_MAX } from './queue-config.ts'
 import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
 import type { CommonSettings } from './service-function.ts'
@@ -110,12 +110,17 @@ export class PushPop extends Construct {
   readonly inbox?: Inbox
   /** What the functions of its consumers have in common with its own. */
   readonly common: CommonSettings
+  /** Bytes of the sweeper's environment that `queueConfig` leaves to schedules. */
+  readonly roomForSchedules: number
 
   constructor(scope: Construct, id: string, props: PushPopProps = {}) {
     super(scope, id)
     checkService(id, props)
     const { throwaway = false, tracing = true, logRetention = RetentionDays.ONE_MONTH } = props
     this.common = { throwaway, tracing, logRetention }
+    const { queueConfig } = props
+    const configured = queueConfig === undefined ? '' : queueConfigText(queueConfig)
+    this.roomForSchedules = SWEEPER_BYTES_MAX - Buffer.byteLength(configured)
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
 
@@ -141,7 +146,7 @@ export class PushPop extends Construct {
       rateHold: props.rateHold,
       waitingPops: props.waitingPops,
       remindAfter: props.remindAfter,
-      queueConfig: props.queueConfig,
+      queueConfig,
       concurrency: props.concurrency ?? {},
       bus: events?.bus,
       inbox,

@@ -16,17 +16,20 @@ export type QueueConfigLimit = {
   readonly burst?: number
 }
 
-/** A function's environment has 4 KB, of which names of tables, buckets and settings take some. */
-const BYTES_MAX = 3_000
+/**
+ * A function's environment has 4 KB, of which names of tables, buckets and settings take some. What a deployment
+ * brings for the sweeper, patterns and schedules together, has the rest.
+ */
+export const SWEEPER_BYTES_MAX = 3_000
 
 /** As the sweeper's environment brings it: checked like a `PUT /queue-config`, and short enough. */
 export function queueConfigText(patterns: readonly QueueConfigPattern[]): string {
   queuePatternsFrom(patterns.map(({ prefix, ...settings }) => ({ prefix, settings })))
   const text = JSON.stringify(patterns)
   const bytes = Buffer.byteLength(text)
-  if (bytes <= BYTES_MAX) return text
+  if (bytes <= SWEEPER_BYTES_MAX) return text
   throw new Error(
-    `it takes ${bytes} bytes as JSON, and a function's environment has room for ${BYTES_MAX}: ` +
+    `it takes ${bytes} bytes as JSON, and a function's environment has room for ${SWEEPER_BYTES_MAX}: ` +
       'put so many patterns after the deployment, with `pushpop queue-config set`',
   )
 }

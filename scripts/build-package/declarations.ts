@@ -1,21 +1,18 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { importsOf } from './imports-of.ts'
+import { reachedDeclarations } from './reached-declarations.ts'
 
 /**
- * The compiler declares every file that it compiles. We delete the declarations that no entry's types lead
- * to, since nobody can use them: all of the command line's, and nearly all of the engine's.
+ * The compiler declares every file that it compiles. We keep what the entries' types lead to, and nothing else:
+ * nobody could use the rest, which is all of the command line's, and nearly all of the engine's.
  */
 export function pruneDeclarations(dist: string, entries: readonly string[]): void {
-  const reached = new Set<string>()
-  const visit = (file: string): void => {
-    if (reached.has(file)) return
-    reached.add(file)
-    for (const imported of importsOf(file)) visit(imported.replace(/\.ts$/, '.d.ts'))
-  }
-  for (const entry of entries) visit(resolve(entry))
+  const kept = reachedDeclarations(entries.map((entry) => resolve(entry)))
   for (const path of globSync('**/*.d.{ts,mts}', { cwd: dist })) {
-    if (!reached.has(join(dist, path))) rmSync(join(dist, path))
+    const file = join(dist, path)
+    const text = kept.get(file)
+    if (text === undefined) rmSync(file)
+    else writeFileSync(file, text)
   }
 }
 

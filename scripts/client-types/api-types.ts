@@ -1,12 +1,16 @@
 // TypeScript from the part of JSON Schema that docs/openapi.json is made of. What it does not
 // understand it refuses: a type that says less than the page would be believed.
 
+import { extending } from './extending.ts'
+
 export type Schema = {
+  readonly $ref?: string
   readonly type?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
@@ -29,35 +33,31 @@ type Operation = {
 }
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly Error: Schema } }
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
 const heading =
   '// What goes over the wire, from docs/openapi.json by `npm run client-types`. Not to be edited.\n'
 
-export function apiTypes({ paths, components }: OpenApi): string {
-  const declare = declarations()
-  const types = [
-    declare('ErrorBody', components.schemas.Error, 'Every error of the service.'),
-    `/** What the service can answer instead. */\nexport type ErrorCode = ErrorBody['error_code']\n`,
-  ]
+export function apiTypes({ paths, components: { schemas } }: OpenApi): string {
+  const declare = declaring(schemas)
+  const shared = Object.entries(schemas).map(([name, schema]) => declare(typeNameOf(name), schema))
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
-  for (const operation of operations) types.push(...typesOf(operation, declare))
-  return [heading, ...types].join('\n')
+  const types = operations.flatMap((operation) => typesOf(operation, declare))
+  return [heading, ...shared, errorCode, ...types].join('\n')
 }
+
+const errorCode = `/** What the service can answer instead. */\nexport type ErrorCode = ErrorBody['error_code']\n`
+
+/** JavaScript has an `Error` already. */
+const typeNameOf = (name: string): string => (name === 'Error' ? 'ErrorBody' : name)
 
 type Declare = (name: string, schema: Schema, comment?: string) => string
 
-/** Declares types; one that is as another before it is another name of that. */
-function declarations(): Declare {
-  const names = new Map<string, string>()
-  return (name, schema, comment = schema.description) => {
-    const type = typeOf(schema, '')
-    const same = names.get(type)
-    names.set(type, same ?? name)
-    return `${comment === undefined ? '' : `/** ${comment} */\n`}export type ${name} = ${same ?? type}\n`
-  }
-}
+const declaring =
+  (named: Readonly<Record<string, Schema>>): Declare =>
+  (name, schema, comment = schema.description) =>
+    `${commentOf(comment)}export type ${name} = ${typeOf(extending(schema, named), '')}\n`
 
 function typesOf(
   { operationId, summary, parameters, requestBody, responses }: Operation,
@@ -90,9 +90,11 @@ const described = ({ schema, description }: Parameter): Schema => ({
 })
 
 export function typeOf(schema: Schema, indent: string): string {
-  const { anyOf = schema.oneOf, type } = schema
+  const { $ref, allOf, anyOf = schema.oneOf, type } = schema
+  if ($ref !== undefined) return typeNameOf($ref.slice($ref.lastIndexOf('/') + 1))
   if ('const' in schema) return JSON.stringify(schema.const)
   if (schema.enum) return union(schema.enum.map((it) => JSON.stringify(it)))
+  if (allOf) return allOf.map((it) => typeOf(it, indent)).join(' & ')
   if (anyOf) return union(anyOf.map((it) => typeOf(it, indent)))
   switch (type) {
     case undefined:
@@ -116,13 +118,20 @@ export function typeOf(schema: Schema, indent: string): string {
 function objectType({ properties = {}, required = [] }: Schema, indent: string): string {
   const inner = `${indent}  `
   const lines = Object.entries(properties).map(([name, schema]) => {
-    const comment = schema.description ? `${inner}/** ${schema.description} */\n` : ''
+    const comment = commentOf(describedIn(schema), inner)
     const mark = required.includes(name) ? '' : '?'
     return `${comment}${inner}readonly ${name}${mark}: ${typeOf(schema, inner)}`
   })
   return lines.length === 0 ? 'Record<never, never>' : `{\n${lines.join('\n')}\n${indent}}`
 }
 
+/** Of what may be `null`, the words are inside. */
+const describedIn = ({ description, anyOf }: Schema): string | undefined =>
+  description ?? anyOf?.find((it) => it.description !== undefined)?.description
+
+const commentOf = (comment: string | undefined, indent = ''): string =>
+  comment === undefined ? '' : `${indent}/** ${comment} */\n`
+
 const union = (members: readonly string[]): string => [...new Set(members)].join(' | ')
 
-const inBrackets = (type: string): string => (type.includes(' | ') ? `(${type})` : type)
+const inBrackets = (type: string): string => (/ [|&] /.test(type) ? `(${type})` : type)

@@ -2,11 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { errorTable, type HttpErrorCode } from '../../lambdas/http/error-table.ts'
 import { type Route, routes } from '../../lambdas/http/routes.ts'
-import { error } from '../../lambdas/http/schemas/answers.ts'
 import type { BodyCall, Call } from '../../lambdas/http/schemas/call.ts'
 import {
   type Accepted,
@@ -15,6 +13,7 @@ import {
   type OperationId,
   operations,
 } from './operations.ts'
+import { schemaOf, sharedSchemas } from './shared-schemas.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -32,7 +31,7 @@ export function openApiDocument(): Json {
     security: [{ sigv4: [] }, { token: [] }],
     paths,
     components: {
-      schemas: { Error: schemaOf(error) },
+      schemas: sharedSchemas,
       responses,
       parameters: {
         QueueId: queueId,
@@ -267,11 +266,4 @@ const responses = {
     description: 'An error that may pass.',
     headers: { ...requestIdHeader, 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
   },
-}
-
-const conversion: ConversionConfig = { target: 'draft-2020-12', errorMode: 'throw' }
-
-function schemaOf(schema: v.GenericSchema): Json {
-  const { $schema: _, ...rest } = toJsonSchema(schema, conversion) as Record<string, unknown>
-  return rest
 }

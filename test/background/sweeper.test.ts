@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { queueConfigIn } from '../../lambdas/background/sweep/deployed-patterns.ts'
-import { createSweeper } from '../../lambdas/background/sweep/sweeper.ts'
+import { createSweeper, deploymentIn } from '../../lambdas/background/sweep/sweeper.ts'
 import type { StartTimersReport, SweepReport } from '../../lambdas/engine/queues.ts'
 import { createLog } from '../../lambdas/runtime/log.ts'
 import { Tally } from '../../lambdas/runtime/tally.ts'
@@ -28,6 +27,7 @@ function aDeployedSweeper(
   const queues = {
     returnExpiredLocks: async () => swept,
     announceWaiting: async () => ({ queues: 0, announced: 0, failed: 0 }),
+    deploySchedules: async () => ({ isNew: false, more: false, results: [] }),
     async deployPatterns(_: unknown, hash: string) {
       deployed.push(hash)
       if (deployed.length === 1) throw new Error('store')
@@ -48,7 +48,7 @@ function aDeployedSweeper(
   }
   const log = createLog({ level: 'warn', service: 'x', write: (line) => lines.push(line) })
   const run = { tally: new Tally(), log, remainingMs: () => 60_000 }
-  const sweep = createSweeper(queues, 60, queueConfigIn(environment), clock)
+  const sweep = createSweeper(queues, 60, deploymentIn(environment), clock)
   return {
     asked,
     deployed,

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { synthesiseApp } from '../../local/synthesis/synthesise-app.ts'
 import type { Resource } from '../infrastructure/synthesised.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const apps = [
   ['orders', 'Orders'],
@@ -16,7 +15,7 @@ it.each(apps)(
   'The example %s can be deployed to a new account, which has no concurrency to reserve.',
   async (folder, stack) => {
     const app = join(import.meta.dirname, `../../examples/${folder}/app.ts`)
-    const assembly = await synthesiseApp({ app, cacheDirectory: temporaryFolder() })
+    const assembly = await synthesiseApp({ app })
     const { Resources } = JSON.parse(readFileSync(join(assembly, `${stack}.template.json`), 'utf8'))
     const functions = Object.values(Resources as Record<string, Resource>).filter(
       ({ Type }) => Type === 'AWS::Lambda::Function',

@@ -21,6 +21,15 @@ const endpointsOf: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> 
   {} as RateLimits,
 )
 
+/** Every schema of an object with fields, wherever it stands; each place may have its own words on it. */
+function objectsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const inside = Object.values(value).flatMap(objectsIn)
+  const { description: _, ...schema } = value as { description?: unknown; properties?: object }
+  const fields = Object.keys(schema.properties ?? {})
+  return fields.length === 0 ? inside : [JSON.stringify(schema), ...inside]
+}
+
 const all = routes as readonly Route[]
 const operationOf = ({ path, method }: Route) => paths[path]?.[method.toLowerCase()]
 
@@ -59,6 +68,12 @@ describe('docs/openapi.json', () => {
       const documented = Object.keys(operationOf(route)?.responses ?? {}).map(Number)
       expect(documented, route.operationId).toEqual([...statuses].sort((a, b) => a - b))
     }
+  })
+
+  it('writes an object that several calls have once, under a name.', () => {
+    const objects = objectsIn(JSON.parse(text))
+    const twice = objects.filter((one, place) => objects.indexOf(one) !== place)
+    expect(twice).toEqual([])
   })
 
   it('has every error code somewhere, but for addresses that do not exist.', () => {

@@ -26,7 +26,7 @@ function runIn(folder: string, program: string): { stdout: string; stderr: strin
 
 describe('The bundle of a consumer', () => {
   it('starts without the clients of S3 and EventBridge, and has both.', () => {
-    expect(made.bytesAtStart / 1024).toBeLessThanOrEqual(430)
+    expect(made.bytesAtStart / 1024).toBeLessThanOrEqual(405)
     const inputs = [...made.inputsAtStart.keys()]
     expect(inputs.filter((path) => /client-(s3|eventbridge)\//.test(path))).toEqual([])
     expect(made.files.has('client-s3.mjs')).toBe(true)

@@ -290,6 +290,18 @@ describe('Under the rights of its function, the engine', () => {
     await manage.deleteSchedule(queue, 'hourly')
   })
 
+  uses('puts and deletes the schedules of a deployment.', async () => {
+    const { stage, queue } = onSimulated()
+    const sweeper = as(stage, 'ReturnExpiredLocks')
+    const weekly = { queue, name: 'weekly', cron: '0 9 * * 1', text: '1' }
+    const daily = { ...weekly, name: 'daily', cron: '0 9 * * *' }
+    for (const [hash, schedules] of Object.entries({ one: [weekly, daily], two: [daily] })) {
+      const { results } = await sweeper.deploySchedules(schedules, hash)
+      expect(results.filter(({ result }) => result === 'failed')).toEqual([])
+    }
+    expect(await as(stage, 'Inspect').schedules(queue)).toMatchObject([{ name: 'daily' }])
+  })
+
   uses('configures, redrives and purges.', async () => {
     const stage = openSimulated()
     const queue = await deepQueue(stage)

@@ -104,12 +104,12 @@ describe('The package', () => {
   })
 
   it('is small.', () => {
-    expect(packed.size / KB).toBeLessThan(1_600)
-    expect(packed.unpackedSize / KB).toBeLessThan(6_400)
+    expect(packed.size / KB).toBeLessThan(1_550)
+    expect(packed.unpackedSize / KB).toBeLessThan(6_000)
   })
 
   it('is smaller still for the client alone, which is one package and needs no other.', () => {
-    expect(packedClient.unpackedSize / KB).toBeLessThan(232)
+    expect(packedClient.unpackedSize / KB).toBeLessThan(200)
     expect(clientJson).not.toHaveProperty('dependencies')
     expect(clientJson).not.toHaveProperty('peerDependencies')
     expect(clientJson.version).toBe(packageJson.version)

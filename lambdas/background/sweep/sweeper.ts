@@ -1,10 +1,12 @@
 import type { AnnounceReport, AnnounceRequest, Queues } from '../../engine/queues.ts'
 import type { Clock } from '../../foundation/dynamo.ts'
 import { systemClock } from '../../foundation/system.ts'
+import type { Environment } from '../../runtime/environment.ts'
 import { describeError, type Fields } from '../../runtime/log.ts'
 import type { Run } from '../background-handler.ts'
 import type { Waker } from '../wake/waker.ts'
-import { deployPatterns, type QueueConfig } from './deployed-patterns.ts'
+import { deployPatterns, type QueueConfig, queueConfigIn } from './deployed-patterns.ts'
+import { deploySchedules, type SchedulesInCode, schedulesIn } from './deployed-schedules.ts'
 import { type SweepSummary, sweepRun } from './sweep-run.ts'
 
 /** What the schedule says, or somebody who calls the function by hand. */
@@ -23,8 +25,19 @@ type SweeperReport = {
 
 type Engine = Pick<
   Queues,
-  'returnExpiredLocks' | 'announceWaiting' | 'startTimers' | 'deployPatterns'
+  'returnExpiredLocks' | 'announceWaiting' | 'startTimers' | 'deployPatterns' | 'deploySchedules'
 >
+
+/** What a deployment brings beside its functions. */
+export type Deployment = {
+  readonly queueConfig: QueueConfig | undefined
+  readonly schedules: SchedulesInCode
+}
+
+export const deploymentIn = (environment: Environment): Deployment => ({
+  queueConfig: queueConfigIn(environment),
+  schedules: schedulesIn(environment),
+})
 
 /** For an answer and a line in the log. */
 const LEAVE_MS = 5_000
@@ -32,18 +45,35 @@ const LEAVE_MS = 5_000
 const TIMERS_MS = 5_000
 /** The table says whether a walk is due, once a day; to ask it every hour is 24 reads of one row. */
 const ASK_EVERY_MS = 3_600_000
+/** Of a run, for the schedules of a deployment: an environment has some fifty, which take a second or two. */
+const SCHEDULES_MS = 5_000
+/** By then no sweeper runs any more that has the environment of before: a run takes a minute. */
+const LOOK_AGAIN_MS = 300_000
 
 /** The sweeper's function: one for the life of its process. */
 export function createSweeper(
   queues: Engine,
   everySeconds: number,
-  queueConfig: QueueConfig | undefined,
+  { queueConfig, schedules }: Deployment,
   clock: Clock = systemClock,
   wake?: Waker,
 ): (event: SweeperEvent | undefined, run: Run) => Promise<SweeperReport> {
   let askAtMs = 0
   // Once for each process: an old one that still runs does not bring its own back.
   let isDeployed = queueConfig === undefined
+  let schedulesAtMs = 0
+
+  /**
+   * When this process starts, and once more after it has changed something: a sweeper of the deployment before may
+   * have come last. Returns how many failed.
+   */
+  async function putSchedules({ log }: Run): Promise<number> {
+    const deadlineMs = clock.nowMs() + SCHEDULES_MS
+    const { failed, state } = await deploySchedules(queues, schedules, log, deadlineMs)
+    if (state === 'as-it-was') schedulesAtMs = Number.POSITIVE_INFINITY
+    if (state === 'new') schedulesAtMs = clock.nowMs() + LOOK_AGAIN_MS
+    return failed
+  }
 
   async function startTimers({ log }: Run): Promise<void> {
     try {
@@ -74,8 +104,11 @@ export function createSweeper(
     if (isFirst && !isDeployed && queueConfig !== undefined) {
       isDeployed = await deployPatterns(queues, queueConfig, run.log)
     }
+    const failed = isFirst && clock.nowMs() >= schedulesAtMs ? await putSchedules(run) : 0
+    run.tally.count('SweepFailures', failed)
     if (isFirst && clock.nowMs() >= askAtMs) await startTimers(run)
-    const summary = await sweepRun(queues, { everySeconds, shards, wake }, run, clock)
+    const swept = await sweepRun(queues, { everySeconds, shards, wake }, run, clock)
+    const summary = { ...swept, failed: swept.failed + failed }
     return { answer: summary, fields: summary, failed: summary.failed > 0 }
   }
 }

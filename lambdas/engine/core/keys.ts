@@ -79,6 +79,9 @@ export const scheduleItemKey = (queue: string, name: string): Key => ({
   sk: name,
 })
 
+/** `schedules` / `deployed`: which schedules deployments have put. */
+export const deployedSchedulesKey: Key = { pk: 'schedules', sk: 'deployed' }
+
 /** `timers` / `walk`: how far the walk has come that gives every waiting queue a timer. */
 export const timersKey: Key = { pk: 'timers', sk: 'walk' }
 

@@ -31,6 +31,8 @@ export type Schedule = Definition & {
   /** Tells which item belongs to it: that has a row of its own. */
   readonly itemMark: string
   readonly paused: boolean
+  /** A deployment has put it, and no caller has changed it since. */
+  readonly deployed?: true | undefined
   /** The occurrence that has not been pushed; none when it has ended. */
   readonly nextMs?: number | undefined
   /** When the last pushed occurrence was due. */
@@ -55,6 +57,18 @@ export type ScheduleInput = {
   readonly endsAtMs?: number | undefined
   readonly missed?: Missed | undefined
 }
+
+/** As a deployment brings it: its item is a value. */
+export type ScheduleInCode = Omit<ScheduleInput, 'text'> & {
+  readonly queue: string
+  readonly name: string
+  readonly item: unknown
+}
+
+export const inputOf = ({ item, ...rest }: ScheduleInCode) => ({
+  ...rest,
+  text: JSON.stringify(item),
+})
 
 const DEFAULT_ZONE = 'UTC'
 const nameForm = /^[A-Za-z0-9._-]{1,100}$/
@@ -102,6 +116,12 @@ export function checkScheduleInput(input: ScheduleInput): void {
 
 export const invalid = (field: string, message: string): QueueError =>
   new QueueError('INVALID_PARAMETER', message, { field })
+
+export function neverDue({ cron, endsAtMs }: ScheduleInput): QueueError {
+  return endsAtMs === undefined
+    ? invalid('cron', `cron "${cron}" names no time that ever comes`)
+    : invalid('ends_at', 'ends_at must not be before the first time at which the schedule is due')
+}
 
 /**
  * The schedule that a caller put, as it applies from now on. An interval counts from `starts_at`, or from when it

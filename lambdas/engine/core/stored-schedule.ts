@@ -20,6 +20,8 @@ type Stored = {
   readonly from?: number
   readonly to?: number
   readonly off?: 'y'
+  /** Put by a deployment. */
+  readonly dep?: 'y'
   readonly next?: number
   readonly last?: number
   readonly retry?: number
@@ -47,6 +49,7 @@ export function encodeSchedule(schedule: Schedule, nowMs: number): Row {
     from: schedule.startsAtMs,
     to: schedule.endsAtMs,
     off: schedule.paused ? ('y' as const) : undefined,
+    dep: schedule.deployed ? ('y' as const) : undefined,
     next: schedule.nextMs,
     last: schedule.lastMs,
     retry: schedule.retryAtMs,
@@ -76,6 +79,7 @@ export function decodeSchedule(row: Row): Schedule {
     missed: stored.w,
     paused: stored.off !== undefined,
     ...present({
+      deployed: stored.dep === undefined ? undefined : (true as const),
       startsAtMs: stored.from,
       endsAtMs: stored.to,
       nextMs: stored.next,

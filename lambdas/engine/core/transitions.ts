@@ -4,10 +4,12 @@ import {
   freeIn,
   isDone,
   itemsIn,
+  type Lane,
   type Lock,
   lanesInOrder,
   type QueueRecord,
   type Stretch,
+  stretchesIn,
 } from './record.ts'
 import { isReminded } from './reminder.ts'
 import { isRetry, isWorkedOn } from './retry.ts'
@@ -61,18 +63,23 @@ function becameAvailable(before: QueueRecord | undefined, after: QueueRecord): b
  * acknowledged is not news, because its holder is at work and pops again.
  */
 function freesTheRest(before: QueueRecord, after: QueueRecord): boolean {
-  return [...before.locks].some(([lockId, lock]) => {
-    if (isDone(lock)) return false
-    if (endsUnacknowledged(lockId, lock, after, isWorkedOn(after))) return true
-    return lock.stretches.some((stretch) => isFreeAgain(stretch, before, after))
-  })
+  const live = [...before.locks].filter(([, lock]) => !isDone(lock))
+  const worked = isWorkedOn(after)
+  if (live.some(([lockId, lock]) => endsUnacknowledged(lockId, lock, after, worked))) return true
+  const held = live.flatMap(([, { stretches }]) => stretches)
+  return [...after.lanes.values()].some((lane) => isFreeAgain(held, lane, before, after))
 }
 
 /** Not told by `returns`: a redrive raises it only to stop claims. */
-function isFreeAgain(stretch: Stretch, before: QueueRecord, after: QueueRecord): boolean {
-  const [was, is] = [before, after].map(({ lanes }) => lanes.get(stretch.priority))
-  if (is === undefined || was?.epoch !== is.epoch) return false
-  return intersect(freeIn(after, is), [stretch]).length > 0
+function isFreeAgain(
+  held: readonly Stretch[],
+  lane: Lane,
+  before: QueueRecord,
+  after: QueueRecord,
+): boolean {
+  if (before.lanes.get(lane.priority)?.epoch !== lane.epoch) return false
+  const wereHeld = stretchesIn(held, lane.priority)
+  return wereHeld.length > 0 && intersect(freeIn(after, lane), wereHeld).length > 0
 }
 
 /**

@@ -26,6 +26,10 @@ export function pack(entries: readonly string[]): Uint8Array {
 }
 
 const ZSTD_FIRST_BYTE = 0x28
+const COLON = 0x3a
+const ZERO = 0x30
+const isDigit = (byte: number | undefined): byte is number =>
+  byte !== undefined && byte >= ZERO && byte < ZERO + 10
 
 export function unpack(packed: Uint8Array): string[] {
   const bytes =
@@ -34,11 +38,18 @@ export function unpack(packed: Uint8Array): string[] {
       : Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   const entries: string[] = []
   for (let at = 0; at < bytes.length; ) {
-    const colon = bytes.indexOf(0x3a, at)
+    let length = 0
+    let colon = at
+    for (let byte = bytes[at]; isDigit(byte); byte = bytes[colon]) {
+      length = 10 * length + byte - ZERO
+      colon += 1
+    }
+    const digits = colon - at
     const from = colon + 1
-    const length = colon === -1 ? '' : bytes.toString('latin1', at, colon)
-    const to = from + Number(length)
-    if (!/^\d{1,9}$/.test(length) || to > bytes.length) throw new Error('A packed row is damaged')
+    const to = from + length
+    if (bytes[colon] !== COLON || digits < 1 || digits > 9 || to > bytes.length) {
+      throw new Error('A packed row is damaged')
+    }
     entries.push(bytes.toString('utf8', from, to))
     at = to
   }

@@ -1,19 +1,13 @@
 import { BoundedCache } from '../../foundation/bounded-cache.ts'
 import type { Dynamo } from '../../foundation/dynamo.ts'
 import type { Objects } from '../../foundation/objects.ts'
-import {
-  type BatchReference,
-  decodeItem,
-  decodeReference,
-  escapedBytes,
-  isReference,
-  spanOf,
-} from '../core/entry.ts'
+import { decodeItem, escapedBytes, isReference, spanOf } from '../core/entry.ts'
 import { segmentPartition } from '../core/keys.ts'
 import { REMEMBERED_ITEM_BYTES_MAX } from '../core/limits.ts'
 import { type Lane, type QueueRecord, type Stretch, segmentOf } from '../core/record.ts'
 import { BatchParts } from './batch-parts.ts'
 import { PartialCache } from './partial-cache.ts'
+import { type Part, Places } from './places.ts'
 import { type SegmentWatch, unwatched } from './segment-watch.ts'
 import {
   type Fact,
@@ -40,6 +34,7 @@ export type ItemsRead =
 type Held = {
   /** Loads from S3 that found nothing. */
   missed: number
+  readonly places: Places
   readonly segments: BoundedCache<ReadonlyMap<number, Fact>>
   readonly parts: BoundedCache<readonly string[]>
 }
@@ -86,6 +81,7 @@ export class ItemReader {
     // once for each item; two of each, because a batch reaches over a segment's end.
     const held: Held = {
       missed: 0,
+      places: new Places(record.queue),
       segments: new BoundedCache(2),
       parts: new BoundedCache(1 + PARTS_AT_ONCE),
     }
@@ -95,8 +91,16 @@ export class ItemReader {
       if (lane === undefined) return { kind: 'missing', priority, sequence: from }
       const tail = tailFacts(lane, from, to)
       for (let sequence = from; sequence < to; sequence += 1) {
-        const reading = { held, queue: record.queue, lane, from: sequence, to }
-        const entry = await this.#entry({ ...reading, bytesMax: bytesMax - bytes }, tail)
+        const reading = {
+          held,
+          queue: record.queue,
+          lane,
+          from: sequence,
+          to,
+          bytesMax: bytesMax - bytes,
+        }
+        // A promise for each of a hundred items takes longer than the items.
+        const entry = this.#known(reading, tail) ?? (await this.#entry(reading, tail))
         if (entry === undefined) {
           this.#missed.set(record, (this.#missed.get(record) ?? 0) + held.missed)
           return { kind: 'missing', priority, sequence }
@@ -109,6 +113,13 @@ export class ItemReader {
     return { kind: 'read', entries, more: false }
   }
 
+  /** The entry, if it takes no request. */
+  #known(reading: Reading, tail: ReadonlyMap<number, Fact>): string | undefined {
+    const fact = this.#factAt(reading, tail, reading.from)
+    if (fact === undefined || typeof fact === 'string') return fact
+    return this.#inPart(reading, reading.held.places.partOf(fact))
+  }
+
   async #entry(reading: Reading, tail: ReadonlyMap<number, Fact>): Promise<string | undefined> {
     const { held, lane, from } = reading
     const fact = this.#factAt(reading, tail, from)
@@ -116,7 +127,7 @@ export class ItemReader {
     const known = await this.#resolve(reading, tail, fact)
     if (known !== undefined) return known
     // Where an item was referred to may be remembered when its batch is gone: it is in S3 by now.
-    const key = segmentKey(reading)
+    const key = held.places.segmentKey(lane, from)
     if (fact !== undefined) this.#segments.forget(key)
     const fresh = await this.#fetch(reading)
     if (fresh === undefined) return undefined
@@ -128,7 +139,7 @@ export class ItemReader {
   /** What is known of a number without a request. */
   #factAt(reading: Reading, tail: ReadonlyMap<number, Fact>, sequence: number): Fact | undefined {
     if (sequence >= reading.lane.sealed) return tail.get(sequence)
-    const key = segmentKey({ ...reading, from: sequence })
+    const key = reading.held.places.segmentKey(reading.lane, sequence)
     return reading.held.segments.get(key)?.get(sequence) ?? this.#segments.get(key, sequence)
   }
 
@@ -138,11 +149,11 @@ export class ItemReader {
     fact: Fact | undefined,
   ): Promise<string | undefined> {
     if (fact === undefined || typeof fact === 'string') return fact
-    const known = this.#inPart(reading, partOf(reading, fact))
+    const known = this.#inPart(reading, reading.held.places.partOf(fact))
     if (known !== undefined) return known
     const parts = this.#partsAhead(reading, tail, fact)
     await Promise.all(parts.map((part) => this.#readPart(reading, part)))
-    return this.#inPart(reading, partOf(reading, fact))
+    return this.#inPart(reading, reading.held.places.partOf(fact))
   }
 
   #inPart({ held }: Reading, { key, at }: Part): string | undefined {
@@ -157,7 +168,7 @@ export class ItemReader {
       const next = n === reading.from ? fact : this.#factAt(reading, tail, n)
       if (next === undefined) break
       if (typeof next === 'string') continue
-      const part = partOf(reading, next)
+      const part = reading.held.places.partOf(next)
       if (parts.has(part.key) || this.#inPart(reading, part) !== undefined) continue
       bytes += part.reference.partBytes[part.part] ?? 0
       if (parts.size > 0 && bytes > reading.bytesMax) break
@@ -200,24 +211,6 @@ export class ItemReader {
     return undefined
   }
 }
-
-/** Where in a batch an item is. */
-type Part = {
-  readonly key: string
-  readonly reference: BatchReference
-  readonly part: number
-  readonly at: number
-}
-
-function partOf({ queue }: Reading, fact: Exclude<Fact, string>): Part {
-  const reference = decodeReference(fact.reference)
-  const part = Math.floor(fact.index / reference.partItems)
-  const key = `${queue}/${reference.batch}/${part}`
-  return { key, reference, part, at: fact.index % reference.partItems }
-}
-
-const segmentKey = ({ queue, lane, from }: Reading): string =>
-  `${queue}/${lane.epoch}/${lane.priority}/${segmentOf(lane, from)}`
 
 function tailFacts(lane: Lane, from: number, to: number): Map<number, Fact> {
   const facts = new Map<number, Fact>()

@@ -21,7 +21,15 @@ export class PartialCache<T> {
   /** Joins what is known of the list already. */
   add(list: string, found: ReadonlyMap<number, T>, from: number): void {
     if (found.size === 0) return
-    const all = [...new Map([...(this.#lists.get(list) ?? []), ...found])].sort(byNumber)
+    const known = this.#lists.get(list)
+    const all = known === undefined ? found : new Map([...known, ...found])
+    let bytes = 0
+    for (const value of all.values()) bytes += bytesOf(value)
+    if (bytes <= this.#bytesMax) this.#lists.set(list, all, bytes)
+    else this.#addPart(list, [...all].sort(byNumber), from)
+  }
+
+  #addPart(list: string, all: readonly (readonly [number, T])[], from: number): void {
     const kept = new Map<number, T>()
     let bytes = 0
     for (const [number, value] of [

@@ -5,7 +5,8 @@ type Present<T> = { readonly [N in keyof T as undefined extends T[N] ? never : N
 }
 
 /** The fields that are there: what is `undefined` is left out, as `JSON.stringify` would. */
-export const present = <T extends object>(fields: T): Present<T> =>
-  Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Present<T>
+export function present<T extends object>(fields: T): Present<T> {
+  const there: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) there[name] = value
+  return there as Present<T>
+}

@@ -28,6 +28,7 @@ export const scheduleBody = (schedule: Schedule) => {
     next_at: paused ? undefined : secondsIf(nextMs),
     last_at: secondsIf(schedule.lastMs),
     waiting: waitingFor(schedule),
+    deployed: schedule.deployed,
     refused: schedule.refused,
     etag: etagOf(schedule),
   })

@@ -42,13 +42,13 @@ const detailEntries = {
   ),
   prior_deliveries: v.optional(count('How often it had been delivered when it was dead-lettered.')),
 }
-const details = v.strictObject(detailEntries)
+export const itemDetails = v.strictObject(detailEntries)
 const items = itemsField()
 
 const popEntries = {
   items,
   count: count('How many items.'),
-  details: described(v.array(details), '`details[i]` belongs to `items[i]`.'),
+  details: described(v.array(itemDetails), '`details[i]` belongs to `items[i]`.'),
   more: v.optional(
     described(
       v.literal(true),
@@ -58,8 +58,10 @@ const popEntries = {
   items_acknowledged: v.optional(count('Of the lock that `acknowledge` named.')),
 }
 
+export const poppedItems = v.strictObject(popEntries)
+
 export const popped = v.union([
-  described(v.strictObject(popEntries), 'Without `require_ack`.'),
+  described(poppedItems, 'Without `require_ack`.'),
   described(
     v.strictObject({
       ...popEntries,

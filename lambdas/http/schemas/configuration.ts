@@ -36,11 +36,14 @@ const entriesOf = <Schema>(schemaOf: (name: ConfigurationName) => Schema) =>
     configurationNames.map((name) => [snakeCase(name), schemaOf(name)]),
   ) as Entries<Schema>
 
+export const limitInput = () => object({ ...guardEntries(), max_requests: maxRequests() })
+export const limitAnswer = () => v.strictObject(guardAnswers())
+
 function schemaOf(name: ConfigurationName): v.GenericSchema {
   const field = configurationFields[name]
   switch (field.kind) {
     case 'limit':
-      return object({ ...guardEntries(), max_requests: maxRequests() })
+      return limitInput()
     case 'choice':
       return choice(field.of)
     case 'integer':
@@ -62,7 +65,7 @@ export const configurationAnswers = () =>
     const [doc] = docs[name]
     const field = configurationFields[name]
     if (field.kind === 'limit') {
-      return described(v.nullable(v.strictObject(guardAnswers())), doc)
+      return described(v.nullable(limitAnswer()), doc)
     }
     if (field.kind === 'choice') return described(v.nullable(v.picklist(field.of)), doc)
     return field.removable ? v.nullable(count(doc)) : count(doc)

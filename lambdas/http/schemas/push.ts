@@ -8,7 +8,7 @@ import { laterFields } from './later.ts'
 /** Kept as its text: nothing here looks into it, so anything may be in it. */
 const item = () => described(v.any(), 'Any JSON value, up to 256 KiB of text.')
 
-const one = object({
+export const itemToPush = object({
   item: item(),
   priority: v.optional(priority()),
   expires_in_seconds: optional(
@@ -24,7 +24,7 @@ const one = object({
 
 const many = object({
   items: described(
-    list(one, 1, ITEMS_PER_PUSH_MAX, 'objects with an item each'),
+    list(itemToPush, 1, ITEMS_PER_PUSH_MAX, 'objects with an item each'),
     'All of them are pushed, or none.',
   ),
 })
@@ -35,7 +35,7 @@ export const pushCall = {
   headers: ['Idempotency-Key', 'Prefer'],
   body: {
     kind: 'required',
-    schema: one,
+    schema: itemToPush,
     or: { field: 'items', schema: many },
     bytesMax: PUSH_BODY_BYTES_MAX,
     raw: { ...raw, lists: { items: { of: raw, max: ITEMS_PER_PUSH_MAX } } },

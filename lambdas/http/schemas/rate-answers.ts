@@ -5,7 +5,7 @@ import { count, time } from './answer-fields.ts'
 import { described } from './fields.ts'
 import { settingAnswers } from './settings.ts'
 
-const rateWindow = v.strictObject({
+export const rateWindow = v.strictObject({
   start: time('When it begins.'),
   end: time('When it is over.'),
 })

@@ -26,6 +26,12 @@ const scheduleEntries = {
       'The queue had no room for the occurrence that is due, or refused it: it waits.',
     ),
   ),
+  deployed: v.optional(
+    described(
+      v.literal(true),
+      'A deployment has put it (`PushPopSchedule`), and no call has replaced it since.',
+    ),
+  ),
   refused: v.optional(described(v.string(), 'Why the queue refused it.')),
   etag: described(v.string(), 'For `If-Match`, as the header `ETag`.'),
 }

@@ -9,6 +9,8 @@ const seats = 'engine/operations/popping/seats.ts'
 const waitTest = 'test/engine/wait.test.ts'
 const record = 'engine/core/record.ts'
 const items = 'engine/store/items.ts'
+const places = 'engine/store/places.ts'
+const placesTest = 'test/engine/store/places.test.ts'
 const lockUpdates = 'engine/store/lock-updates.ts'
 const racesTest = 'test/proofs/mutants/races.test.ts'
 const answersTest = 'test/proofs/mutants/answers.test.ts'
@@ -67,6 +69,11 @@ const taken`], simulation(300)),
      'continue'], simulation(300)),
   mutant('reader-takes-the-first-row-for-all', '§5.8 a reader merges all rows of a segment',
     [items, 'factsOf(rows)', 'factsOf(rows.slice(0, 1))'], simulation(300)),
+  mutant('segment-of-the-item-before', '§5.8 each item is in the segment of its number',
+    [places, 'before?.lane === lane && before.number === number', 'before?.lane === lane'],
+    test(placesTest)),
+  mutant('part-of-the-item-before', '§5.8 each item is in the part of its number',
+    [places, 'before?.part === part', 'before !== undefined'], test(placesTest)),
   mutant('no-strong-read-of-a-missing-row', '§5.4 a row that is not there: strong read',
     [items, 'for (const consistent of [false, true]) {', 'for (const consistent of [false]) {'],
     test(answersTest)),

@@ -16,7 +16,9 @@ const formatsTest = 'test/engine/formats.test.ts'
 export const reminderMutants: readonly Mutant[] = [
   mutant('lock-that-dies-frees-nobody',
     'a lock that ends unacknowledged is news to those behind it',
-    [transitions, 'if (endsUnacknowledged(lockId, lock, after, isWorkedOn(after))) return true', 'void [endsUnacknowledged, isWorkedOn]'],
+    [transitions,
+      'if (live.some(([lockId, lock]) => endsUnacknowledged(lockId, lock, after, worked))) return true',
+      'void [endsUnacknowledged, worked]'],
     test(transitionsTest), test('test/proofs/consumer-simulation/lost-wakeup.test.ts')),
   mutant('purged-lock-frees-nobody', 'a lock that ends unacknowledged is news to those behind it',
     ['engine/core/flags.ts',

@@ -3,6 +3,10 @@ import { type Mutant, mutant, test } from './mutant.ts'
 const due = 'engine/core/due-occurrences.ts'
 const push = 'engine/operations/scheduling/push-due.ts'
 const change = 'engine/operations/scheduling/change-schedule.ts'
+const written = 'engine/operations/scheduling/write-schedule.ts'
+const deploy = 'engine/operations/scheduling/deploy-schedules.ts'
+const deployedRow = 'engine/store/deployed-schedules-row.ts'
+const deployed = 'test/engine/schedules/deployed.test.ts'
 const rows = 'engine/store/schedule-rows.ts'
 const dueTest = 'test/engine/schedules/due-occurrences.test.ts'
 const races = 'test/engine/schedules/races.test.ts'
@@ -35,7 +39,7 @@ export const scheduleMutants: readonly Mutant[] = [
     [change, 'times.from(Math.max(nowMs, before?.lastMs ?? 0) + 1)', 'times.from(Math.max(nowMs, 0) + 1)'],
     test('test/engine/schedules/put-again.test.ts', 'whose clock is ahead')),
   mutant('schedule-made-again-though-deleted', '0002: a lost answer is never guessed',
-    [change, "if (now === undefined) return 'unknown'", ''], test(races, 'does not make it again')),
+    [written, "if (now === undefined) return 'unknown'", ''], test(races, 'does not make it again')),
   mutant('schedule-near-and-nobody-told', '0035: the stream announces a timer that becomes near',
     ['engine/core/stored-schedule.ts', "wk: isNear(checkAt, nowMs) ? ('y' as const) : undefined", 'wk: undefined'],
     test('test/engine/schedules/wake.test.ts')),
@@ -48,8 +52,35 @@ export const scheduleMutants: readonly Mutant[] = [
     [push, 'const current = await readRecord(engine, queue)', 'const current = engine.memory.get(queue) ?? record'],
     test(whole, 'another process has emptied')),
   mutant('schedule-change-made-in-doubt-over-another', '0002: a lost answer is never guessed',
-    [change, "if (now?.tag !== sent.before?.tag) return 'unknown'", ''], test(races, 'unknown outcome')),
+    [written, "if (now?.tag !== sent.before?.tag) return 'unknown'", ''], test(races, 'unknown outcome')),
   mutant('schedule-large-item-in-the-record', '0038: large items go by reference',
     [push, 'inline.bytes <= INLINE_BYTES_MAX ? inline', 'inline.bytes <= 1_000_000 * INLINE_BYTES_MAX ? inline'],
     test(whole, 'by reference')),
+  mutant('deployed-schedules-older-over-newer', '0038: each step of a deployment happens only while no other has begun',
+    [deployedRow, "ConditionExpression: 'r=:r'", "ConditionExpression: ':r=:r'"],
+    test(deployed, 'undoes nothing once a newer one has begun')),
+  mutant('deployed-schedules-two-begin-as-one', '0038: a deployment begins from the row that it saw',
+    [deployedRow, "ConditionExpression: 'r=:seen'", "ConditionExpression: ':seen=:seen'"],
+    test(deployed, 'that begins while another does')),
+  mutant('deployed-schedules-put-again-and-again', '0038: each is applied once a deployment',
+    [deploy, "at === 'left' ? [name] : []", "at === 'left' || at === 'done' ? [name] : []"],
+    test(deployed, 'tries that one alone again')),
+  mutant('deployed-schedules-delete-a-callers-own', '0038: a deployment deletes what a deployment put',
+    [change, "before.deployed ? 'deleted' : 'kept'", "before.deployed || !before.deployed ? 'deleted' : 'kept'"],
+    test(deployed, 'no deployment deletes them then')),
+  mutant('deployed-schedules-forget-earlier-ones', '0038: what an earlier deployment put is deleted',
+    [deploy, '[...(before?.names.keys() ?? []), ...wanted.keys()]', '[...wanted.keys()]'],
+    test(deployed, 'are deleted when a deployment has them no more')),
+  mutant('deployed-schedules-disturbed', '0038: what is as it was stays as it is',
+    [change, 'isDefinedAlike(definition, before) && (before.deployed || !deployed)', 'isDefinedAlike(definition, before) && !deployed'],
+    test(deployed, 'go on undisturbed')),
+  mutant('deployed-schedules-taken-for-a-callers', '0038: a schedule that a deployment put says so',
+    ['engine/core/stored-schedule.ts', "dep: schedule.deployed ? ('y' as const) : undefined", 'dep: undefined'],
+    test(deployed, 'say that they come from a deployment')),
+  mutant('deployed-schedules-nobody-is-left', '0038: a run whose time is up leaves the rest to the next',
+    [deploy, 'if (engine.clock.nowMs() >= deadlineMs) break', ''],
+    test(deployed, 'stops when its time is up')),
+  mutant('deployed-schedules-full-before-they-go', '0038: what goes, goes first',
+    [deploy, 'Number(wanted.has(a)) - Number(wanted.has(b))', 'Number(wanted.has(b)) - Number(wanted.has(a))'],
+    test(deployed, 'what goes, goes first')),
 ]

@@ -1,6 +1,6 @@
 import { type Charge, totalUnits, writeUnits } from './capacity.ts'
 import { resourceNotFound } from './errors.ts'
-import { Expressions } from './expression/expressions.ts'
+import { expressionsOfProcess } from './expression/expressions.ts'
 import { ItemThrottle, type ThrottleOptions } from './item-throttle.ts'
 import type { Key } from './key.ts'
 import { type Row, Table, type TableShape } from './table.ts'
@@ -56,7 +56,7 @@ const nothing: Stored = Object.freeze({ item: undefined, size: 0 })
 export class Database {
   readonly shape: TableShape
   readonly table: Table
-  readonly expressions = new Expressions()
+  readonly expressions = expressionsOfProcess
   readonly meter: Meter = { writeUnits: 0, readUnits: 0, throttled: 0 }
   readonly nowMs: () => number
   /** Items that a transaction holds. */

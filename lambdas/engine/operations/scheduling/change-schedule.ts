@@ -5,29 +5,20 @@ import {
   checkScheduleInput,
   checkScheduleName,
   definitionOf,
-  invalid,
   isDefinedAlike,
   isTimedAlike,
+  neverDue,
   type Schedule,
   type ScheduleInput,
-  type ScheduleItem,
 } from '../../core/schedule.ts'
 import type { Times } from '../../core/schedule-times.ts'
-import { deletion, type RowWrite, replacement } from '../../store/schedule-rows.ts'
-import { busy, type Engine, newMark, pause } from '../attempts/engine.ts'
-import {
-  noSuchSchedule,
-  readSchedule,
-  readScheduleItem,
-  schedules,
-  type WholeSchedule,
-} from './read-schedule.ts'
+import type { DeployedResult, DeployedSchedule, ScheduleName } from '../../verbs.ts'
+import { type Engine, newMark } from '../attempts/engine.ts'
+import { noSuchSchedule, readScheduleItem, schedules, type WholeSchedule } from './read-schedule.ts'
 import { timesOf } from './times-of.ts'
+import { type Change, changeSchedule, type Fence } from './write-schedule.ts'
 
 // What callers do to a schedule. Each change is one transaction on the condition that the row is as it was seen.
-
-/** The sweeper may move a schedule at any time, and rarely does. */
-const ATTEMPTS_MAX = 12
 
 type Match = { readonly ifMatch?: string | undefined }
 
@@ -39,26 +30,81 @@ export async function putSchedule(
   input: ScheduleInput,
   { ifMatch }: Match = {},
 ): Promise<WholeSchedule> {
+  const decide = putting(engine, queue, name, input)
+  const after = await changeSchedule(engine, queue, name, async (before) => {
+    checkMatch(queue, name, before, ifMatch)
+    return decide(before)
+  })
+  return { ...(after as Schedule), text: input.text }
+}
+
+/**
+ * A deployment's put. It is marked as such, so that a later deployment may delete it. One that has ended is put all
+ * the same: its code stays as it is, and that is no failure.
+ */
+export async function deploySchedule(
+  engine: Engine,
+  { queue, name, ...input }: DeployedSchedule,
+  fence: Fence,
+): Promise<DeployedResult> {
+  const decide = putting(engine, queue, name, input, { deployed: true })
+  let seen: Schedule | undefined
+  let isChanged = false
+  const changing = async (before: Schedule | undefined) => {
+    const change = await decide(before)
+    seen = before
+    isChanged = change.kind === 'change'
+    return change
+  }
+  await changeSchedule(engine, queue, name, changing, fence)
+  if (!isChanged) return { queue, name, result: 'as_it_was' }
+  if (seen === undefined || seen.deployed) return { queue, name, result: 'put' }
+  return { queue, name, result: 'replaced', before: seen }
+}
+
+/** What a deployment does with a name that it no longer has: what callers put or changed stays. */
+export async function withdrawSchedule(
+  engine: Engine,
+  { queue, name }: ScheduleName,
+  fence: Fence,
+): Promise<DeployedResult> {
+  let result: 'deleted' | 'kept' | 'gone' = 'gone'
+  const changing = async (before: Schedule | undefined): Promise<Change> => {
+    if (before === undefined) result = 'gone'
+    else result = before.deployed ? 'deleted' : 'kept'
+    return result === 'deleted' ? { kind: 'change', after: undefined } : { kind: 'as-it-is' }
+  }
+  await changeSchedule(engine, queue, name, changing, fence)
+  return { queue, name, result }
+}
+
+function putting(
+  engine: Engine,
+  queue: string,
+  name: string,
+  input: ScheduleInput,
+  { deployed }: Pick<Schedule, 'deployed'> = {},
+): (before: Schedule | undefined) => Promise<Change> {
   checkQueueId(queue)
   checkScheduleName(name)
   checkScheduleInput(input)
-  const { text } = input
+  const { text, endsAtMs } = input
   const tag = newMark(engine)
-  const after = await change(engine, queue, name, async (before) => {
-    checkMatch(queue, name, before, ifMatch)
+  return async (before) => {
     const nowMs = engine.clock.nowMs()
     const definition = definitionOf(input, before, nowMs)
     const times = await timesOf(definition)
     if (before === undefined) {
       await checkCount(engine, queue)
-    } else if (isDefinedAlike(definition, before)) {
+    } else if (isDefinedAlike(definition, before) && (before.deployed || !deployed)) {
       const item = await readScheduleItem(engine, before)
       if (item?.mark === before.itemMark && item.text === text) return { kind: 'as-it-is' }
     }
     const goesOn = before !== undefined && isGoingOn(definition, before, times, nowMs)
     // Another process, whose clock may be ahead, has found that the last one was due.
     const nextMs = goesOn ? before.nextMs : times.from(Math.max(nowMs, before?.lastMs ?? 0) + 1)
-    if (nextMs === undefined && !goesOn) throw neverDue(input)
+    const mayHaveEnded = goesOn || (deployed && endsAtMs !== undefined)
+    if (nextMs === undefined && !mayHaveEnded) throw neverDue(input)
     const put: Schedule = {
       ...definition,
       queue,
@@ -67,14 +113,14 @@ export async function putSchedule(
       itemMark: tag,
       version: (before?.version ?? 0) + 1,
       paused: before?.paused ?? false,
+      ...(deployed && { deployed }),
       ...(nextMs !== undefined && { nextMs }),
       ...(before?.lastMs !== undefined && { lastMs: before.lastMs }),
       // The change may be what it waits for.
       ...(goesOn && before.retryAtMs !== undefined && { retryAtMs: nowMs }),
     }
     return { kind: 'change', after: put, item: { mark: tag, text } }
-  })
-  return { ...(after as Schedule), text }
+  }
 }
 
 /** The times stay, or only later ones change: the occurrence that is due and not yet pushed is in both. */
@@ -99,7 +145,7 @@ export async function deleteSchedule(
   checkQueueId(queue)
   checkScheduleName(name)
   let wasThere = false
-  await change(engine, queue, name, async (before) => {
+  await changeSchedule(engine, queue, name, async (before) => {
     checkMatch(queue, name, before, ifMatch)
     if (before === undefined) return { kind: 'as-it-is' }
     wasThere = true
@@ -142,7 +188,7 @@ async function changeThere(
   checkQueueId(queue)
   checkScheduleName(name)
   const tag = newMark(engine)
-  const changed = await change(engine, queue, name, async (before) => {
+  const changed = await changeSchedule(engine, queue, name, async (before) => {
     if (before === undefined) throw noSuchSchedule(queue, name)
     const after = await next(before)
     if (after === undefined) return { kind: 'as-it-is' }
@@ -151,93 +197,13 @@ async function changeThere(
   return changed as Schedule
 }
 
-type Change =
-  | { readonly kind: 'as-it-is' }
-  /** No schedule after it: this deletes it. */
-  | { readonly kind: 'change'; readonly after: Schedule | undefined; readonly item?: ScheduleItem }
-
-type Sent = { readonly before: Schedule | undefined; readonly after: Schedule | undefined }
-
-/**
- * Reads, decides and writes. After a lost answer we read the row: it has our tag; or the write can still land, and
- * we send it again; or the row has moved on without it.
- */
-async function change(
-  engine: Engine,
-  queue: string,
-  name: string,
-  decide: (before: Schedule | undefined) => Promise<Change>,
-): Promise<Schedule | undefined> {
-  let open: (Sent & { readonly cause: unknown }) | undefined
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    try {
-      const before = await readSchedule(engine, queue, name)
-      if (open !== undefined) {
-        const fate = fateOf(open, before)
-        if (fate === 'landed') return before
-        if (fate === 'unknown') break
-        if (fate === 'never') open = undefined
-      }
-      const decided = await decide(before)
-      if (decided.kind === 'as-it-is') return before
-      const { after, item } = decided
-      const written = await write(engine, { before, after }, queue, name, item)
-      if (written.kind === 'done') return after
-      if (written.kind === 'unknown') open = { before, after, cause: written.cause }
-    } catch (error) {
-      if (open !== undefined) break
-      throw error
-    }
-    await pause(engine, attempt)
-  }
-  throw open === undefined ? busy(queue) : inDoubt(queue, name, open.cause)
-}
-
-function write(
-  engine: Engine,
-  { before, after }: Sent,
-  queue: string,
-  name: string,
-  item: ScheduleItem | undefined,
-) {
-  const table = engine.dynamo.tableName
-  const TransactItems: readonly RowWrite[] =
-    after === undefined
-      ? deletion(table, queue, name, before)
-      : replacement(table, before, after, engine.clock.nowMs(), item)
-  return engine.dynamo.transact({ TransactItems: [...TransactItems] as never })
-}
-
-/** What the row says about a write whose answer was lost. */
-function fateOf(sent: Sent, now: Schedule | undefined): 'landed' | 'open' | 'never' | 'unknown' {
-  if (now?.tag === sent.after?.tag) return 'landed'
-  // Our write may have made it, and another caller may have deleted it since: made again, it would outlive that.
-  if (now === undefined) return 'unknown'
-  if (now?.tag !== sent.before?.tag) return 'unknown'
-  // The sweeper has moved it: our write would find another version.
-  return now?.version === sent.before?.version ? 'open' : 'never'
-}
-
-const inDoubt = (queue: string, name: string, cause: unknown): QueueError =>
-  new QueueError(
-    'STORE_UNAVAILABLE',
-    `Cannot tell whether schedule "${name}" of queue "${queue}" was changed, because the store's answer was lost`,
-    { outcome: 'unknown', cause },
-  )
-
-/** Callers that make schedules at the same moment may exceed it together. */
+/** Those who make schedules at the same moment may pass it together. */
 async function checkCount(engine: Engine, queue: string): Promise<void> {
   if ((await schedules(engine, queue)).length < SCHEDULES_MAX) return
   throw new QueueError(
     'TOO_MANY_SCHEDULES',
     `Cannot make another schedule for queue "${queue}" because it has ${SCHEDULES_MAX}`,
   )
-}
-
-function neverDue({ cron, endsAtMs }: ScheduleInput): QueueError {
-  return endsAtMs === undefined
-    ? invalid('cron', `cron "${cron}" names no time that ever comes`)
-    : invalid('ends_at', 'ends_at must not be before the first time at which the schedule is due')
 }
 
 function checkMatch(

@@ -1,6 +1,5 @@
-import type { Cron } from 'croner'
-import { CRON_CHARACTERS_MAX } from '../../core/limits.ts'
-import { invalid, type Schedule, type Timing } from '../../core/schedule.ts'
+import { cronTimes } from '../../core/cron.ts'
+import type { Schedule } from '../../core/schedule.ts'
 import { intervalTimes, type Times, withinBounds } from '../../core/schedule-times.ts'
 
 /**
@@ -13,64 +12,8 @@ export async function timesOf({
   endsAtMs,
 }: Pick<Schedule, 'timing' | 'startsAtMs' | 'endsAtMs'>): Promise<Times> {
   const times =
-    'cron' in timing ? await cronTimes(timing) : intervalTimes(timing.baseMs, timing.everySeconds)
+    'cron' in timing
+      ? cronTimes((await import('croner')).Cron, timing)
+      : intervalTimes(timing.baseMs, timing.everySeconds)
   return withinBounds(times, { startsAtMs, endsAtMs })
-}
-
-async function cronTimes(timing: Extract<Timing, { cron: string }>): Promise<Times> {
-  const { Cron } = await import('croner')
-  checkCron(timing.cron)
-  checkTimeZone(timing.timeZone)
-  const cron = readCron(Cron, timing)
-  return {
-    from: (ms) => cron.nextRun(new Date(ms - 1))?.getTime(),
-    // The calendar looks before whole seconds.
-    before: (ms, count) =>
-      cron.previousRuns(count, new Date(Math.ceil(ms / 1000) * 1000)).map((date) => date.getTime()),
-  }
-}
-
-function readCron(
-  Calendar: typeof Cron,
-  { cron, timeZone }: Extract<Timing, { cron: string }>,
-): Cron {
-  try {
-    return new Calendar(cron, { timezone: timeZone, mode: '5-part', paused: true })
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^Cron\w*: /, '') : String(error)
-    // It counts some fields from zero, and would name another value than the caller's.
-    throw invalid(
-      'cron',
-      `cron "${cron}" cannot be read: ${reason.replace(/(?<=^Invalid value for \w+): .*/, '')}`,
-    )
-  }
-}
-
-/** A `#` without the number of the week would be taken as each week. */
-const fieldForm = /^(?:[0-9A-Za-z*,/-]|#(?=[1-5L]))+$/
-
-function checkCron(cron: string): void {
-  const fields = cron.split(' ')
-  if (fields.length !== 5 || cron.length > CRON_CHARACTERS_MAX) {
-    throw invalid(
-      'cron',
-      `cron must be five fields (minute, hour, day of the month, month, day of the week) of ${CRON_CHARACTERS_MAX} ` +
-        'characters at most, such as "0 9 * * 1"',
-    )
-  }
-  const wrong = fields.find((field) => !fieldForm.test(field))
-  if (wrong !== undefined) {
-    throw invalid('cron', `cron has "${wrong}", and takes numbers, names and * , - / # L W`)
-  }
-}
-
-function checkTimeZone(timeZone: string): void {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone })
-  } catch {
-    throw invalid(
-      'time_zone',
-      `time_zone "${timeZone}" is not known; it takes IANA names, such as Europe/Berlin`,
-    )
-  }
 }

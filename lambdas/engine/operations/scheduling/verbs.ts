@@ -4,7 +4,7 @@ import { deleteSchedule, pauseSchedule, putSchedule, resumeSchedule } from './ch
 import { schedule, schedules } from './read-schedule.ts'
 import { runSchedule } from './run-schedule.ts'
 
-export const schedulingVerbs = (engine: Engine): SchedulingVerbs => ({
+export const schedulingVerbs = (engine: Engine): Omit<SchedulingVerbs, 'deploySchedules'> => ({
   schedule: (queue, name) => schedule(engine, queue, name),
   schedules: (queue) => schedules(engine, queue),
   putSchedule: (queue, name, input, request) => putSchedule(engine, queue, name, input, request),

@@ -57,7 +57,6 @@ function namesKey(names: Names): string {
   return key
 }
 
-/** One per store: nothing is shared between two simulations in one process. */
 export class Expressions {
   readonly condition: ParseCache<Condition> = new ParseCache('ConditionExpression', parseCondition)
   readonly keyCondition: ParseCache<readonly KeyClause[]> = new ParseCache(
@@ -66,6 +65,12 @@ export class Expressions {
   )
   readonly update: ParseCache<Update> = new ParseCache('UpdateExpression', parseUpdate)
 }
+
+/**
+ * Of all stores of a process: what an expression means depends on its text and names alone, and a process may
+ * simulate thousands of stores.
+ */
+export const expressionsOfProcess = new Expressions()
 
 export interface Placeholders {
   readonly names: Names

@@ -15,7 +15,20 @@ const placeholderBytesMax = 255
 const pattern =
   /\s+|(#[A-Za-z0-9_]+)|(:[A-Za-z0-9_]+)|([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]|(<>|<=|>=|[=<>(),.+-])/y
 
-export function tokenize(expression: string, what: string): Token[] {
+/** Texts come again under other names: of lanes and locks. */
+const known = new Map<string, readonly Token[]>()
+const KNOWN_MAX = 4096
+
+export function tokenize(expression: string, what: string): readonly Token[] {
+  const again = known.get(expression)
+  if (again !== undefined) return again
+  const tokens = read(expression, what)
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(expression, tokens)
+  return tokens
+}
+
+function read(expression: string, what: string): readonly Token[] {
   if (expression.trim() === '') throw invalid(what, 'The expression can not be empty;')
   if (textBytes(expression) > expressionBytesMax) {
     throw invalid(what, 'Expression size has exceeded the maximum allowed size;')

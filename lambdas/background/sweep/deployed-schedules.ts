@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { inputOf, type ScheduleInCode } from '../../engine/core/schedule.ts'
+import type { DeployedResult, Queues } from '../../engine/queues.ts'
+import type { Environment } from '../../runtime/environment.ts'
+import { describeError, type Fields, type Log } from '../../runtime/log.ts'
+import { variables } from '../../runtime/variables.ts'
+
+/** Schedules that a deployment brings. Where it brings none there may be some of an earlier one, to be deleted. */
+export type SchedulesInCode = { readonly text: string; readonly hash: string }
+
+export function schedulesIn(environment: Environment): SchedulesInCode {
+  const text = environment[variables.schedules] ?? '[]'
+  return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 16) }
+}
+
+export type Deployed = {
+  readonly failed: number
+  /** `new`: it is applied now. `left`: the next run goes on. */
+  readonly state: 'as-it-was' | 'new' | 'left'
+}
+
+/** Puts and deletes what this deployment changes, and says so in the log. */
+export async function deploySchedules(
+  queues: Pick<Queues, 'deploySchedules'>,
+  { text, hash }: SchedulesInCode,
+  log: Log,
+  deadlineMs: number,
+): Promise<Deployed> {
+  try {
+    const list = JSON.parse(text) as readonly ScheduleInCode[]
+    const request = { deadlineMs }
+    const { isNew, more, results } = await queues.deploySchedules(list.map(inputOf), hash, request)
+    if (isNew) log.write(levelOf(results), 'schedules deployed', fieldsOf(results))
+    const failed = results.filter(({ result }) => result === 'failed').length
+    return { failed, state: more ? 'left' : isNew ? 'new' : 'as-it-was' }
+  } catch (error) {
+    log.write('error', 'schedules not deployed', { error: describeError(error) })
+    return { failed: 1, state: 'left' }
+  }
+}
+
+/** What somebody put by hand is not replaced, nor left behind, without a word. */
+function levelOf(results: readonly DeployedResult[]): 'error' | 'warn' | 'info' {
+  const has = (...some: readonly DeployedResult['result'][]): boolean =>
+    results.some(({ result }) => some.includes(result))
+  if (has('failed')) return 'error'
+  return has('replaced', 'kept') ? 'warn' : 'info'
+}
+
+/** The schedules by what became of them. No items: they are nobody's but their queue's. */
+function fieldsOf(results: readonly DeployedResult[]): Fields {
+  const fields: Record<string, unknown[]> = {}
+  for (const it of results) {
+    const { queue, name, result } = it
+    const place = { queue, name }
+    const told =
+      it.result === 'failed'
+        ? { ...place, error: describeError(it.error) }
+        : it.result === 'replaced'
+          ? { ...place, timing: it.before.timing }
+          : place
+    fields[result] = [...(fields[result] ?? []), told]
+  }
+  return fields
+}

@@ -1,0 +1,64 @@
+import type { Cron } from 'croner'
+import { CRON_CHARACTERS_MAX } from './limits.ts'
+import { invalid, type Timing } from './schedule.ts'
+import type { Times } from './schedule-times.ts'
+
+type CronTiming = Extract<Timing, { cron: string }>
+
+/**
+ * What the calendar makes of an expression, or why it makes nothing of it. The calendar is handed in, because whoever
+ * needs none does not load it. It takes all times from its caller, and none from a clock.
+ */
+export function cronTimes(Calendar: typeof Cron, timing: CronTiming): Times {
+  checkCron(timing.cron)
+  checkTimeZone(timing.timeZone)
+  const cron = readCron(Calendar, timing)
+  return {
+    from: (ms) => cron.nextRun(new Date(ms - 1))?.getTime(),
+    // It looks before whole seconds.
+    before: (ms, count) =>
+      cron.previousRuns(count, new Date(Math.ceil(ms / 1000) * 1000)).map((date) => date.getTime()),
+  }
+}
+
+function readCron(Calendar: typeof Cron, { cron, timeZone }: CronTiming): Cron {
+  try {
+    return new Calendar(cron, { timezone: timeZone, mode: '5-part', paused: true })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^Cron\w*: /, '') : String(error)
+    // It counts some fields from zero, and would name another value than the caller's.
+    throw invalid(
+      'cron',
+      `cron "${cron}" cannot be read: ${reason.replace(/(?<=^Invalid value for \w+): .*/, '')}`,
+    )
+  }
+}
+
+/** A `#` without the number of the week would be taken as each week. */
+const fieldForm = /^(?:[0-9A-Za-z*,/-]|#(?=[1-5L]))+$/
+
+function checkCron(cron: string): void {
+  const fields = cron.split(' ')
+  if (fields.length !== 5 || cron.length > CRON_CHARACTERS_MAX) {
+    throw invalid(
+      'cron',
+      `cron must be five fields (minute, hour, day of the month, month, day of the week) of ${CRON_CHARACTERS_MAX} ` +
+        'characters at most, such as "0 9 * * 1"',
+    )
+  }
+  const wrong = fields.find((field) => !fieldForm.test(field))
+  if (wrong !== undefined) {
+    throw invalid('cron', `cron has "${wrong}", and takes numbers, names and * , - / # L W`)
+  }
+}
+
+function checkTimeZone(timeZone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+  } catch {
+    throw invalid(
+      'time_zone',
+      `time_zone "${timeZone}" is not known; it takes IANA names, such as Europe/Berlin`,
+    )
+  }
+}

@@ -1,0 +1,124 @@
+import { QueueError } from '../../../foundation/errors.ts'
+import { deployedSchedulesKey } from '../../core/keys.ts'
+import {
+  beginning,
+  type DeployedSchedulesRow,
+  decodeDeployedSchedules,
+  nameOf,
+  parseName,
+  settled,
+  settledWrite,
+} from '../../store/deployed-schedules-row.ts'
+import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../../verbs.ts'
+import { type Engine, pause } from '../attempts/engine.ts'
+import type { Fence } from './write-schedule.ts'
+
+/** Sweepers of one deployment meet here when they start. */
+const ATTEMPTS_MAX = 5
+
+type Pass = {
+  readonly engine: Engine
+  readonly revision: number
+  readonly wanted: ReadonlyMap<string, DeployedSchedule>
+}
+
+/**
+ * Puts the schedules of a deployment, and deletes those that earlier ones have put and it does not have: each once,
+ * when the hash is another. A row says what is left, so whoever dies in between leaves the rest to the next run; and
+ * what callers do to a schedule afterwards holds until a deployment has others. Each step happens only while no other
+ * deployment has begun: a sweeper with an older environment cannot undo what a newer one does.
+ */
+export async function deploySchedules(
+  unbounded: Engine,
+  schedules: readonly DeployedSchedule[],
+  hash: string,
+  { deadlineMs = Number.POSITIVE_INFINITY }: { readonly deadlineMs?: number | undefined } = {},
+): Promise<DeployedSchedules> {
+  const engine = { ...unbounded, dynamo: unbounded.dynamo.until(deadlineMs) }
+  const wanted = new Map(schedules.map((schedule) => [nameOf(schedule), schedule]))
+  const row = await begin(engine, wanted, hash)
+  const left = [...(row?.names ?? [])].flatMap(([name, at]) => (at === 'left' ? [name] : []))
+  if (row === undefined || left.length === 0) return { isNew: false, more: false, results: [] }
+  const pass = { engine, revision: row.revision, wanted }
+  const results: DeployedResult[] = []
+  // First what goes: a queue has room for so many.
+  for (const name of left.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))) {
+    if (engine.clock.nowMs() >= deadlineMs) break
+    const result = await step(pass, name)
+    results.push(result)
+    if (result.result === 'failed' && isOvertaken(result.error)) break
+  }
+  const isDone = ({ result }: DeployedResult): boolean => result !== 'failed'
+  return { isNew: true, more: results.filter(isDone).length < left.length, results }
+}
+
+async function step(pass: Pass, name: string): Promise<DeployedResult> {
+  const { engine, revision, wanted } = pass
+  const schedule = wanted.get(name)
+  const place = parseName(name)
+  const isGone = schedule === undefined
+  const fence: Fence = {
+    write: settledWrite(engine.dynamo.tableName, revision, name, isGone),
+    refused: overtaken,
+  }
+  try {
+    // A sweeper that starts, and finds nothing to do, does without.
+    const { deploySchedule, withdrawSchedule } = await import('./change-schedule.ts')
+    const result = isGone
+      ? await withdrawSchedule(engine, place, fence)
+      : await deploySchedule(engine, schedule, fence)
+    const isWritten = ['put', 'replaced', 'deleted'].includes(result.result)
+    if (!isWritten) await settle(engine, revision, name, isGone)
+    return result
+  } catch (error) {
+    return { ...place, result: 'failed', error }
+  }
+}
+
+/** The row as it is for this deployment; nothing where none was ever needed. */
+async function begin(
+  engine: Engine,
+  wanted: ReadonlyMap<string, DeployedSchedule>,
+  hash: string,
+): Promise<DeployedSchedulesRow | undefined> {
+  let cause: unknown
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+    const before = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
+    if (before?.hash === hash) return before
+    if (before === undefined && wanted.size === 0) return undefined
+    const names = [...(before?.names.keys() ?? []), ...wanted.keys()]
+    const after: DeployedSchedulesRow = {
+      revision: (before?.revision ?? 0) + 1,
+      hash,
+      names: new Map(names.map((name) => [name, 'left'])),
+    }
+    const written = await engine.dynamo.put(beginning(before, after))
+    if (written.kind === 'done') return after
+    // Others have begun, or the row tells next time that we have.
+    if (written.kind === 'unknown') cause = written.cause
+    await pause(engine, attempt)
+  }
+  throw new QueueError('BUSY', 'Cannot begin to deploy schedules; the next sweep tries again', {
+    cause,
+  })
+}
+
+/** What was as it should be. If the answer is lost, the next run finds it so again. */
+async function settle(
+  engine: Engine,
+  revision: number,
+  name: string,
+  isDeleted: boolean,
+): Promise<void> {
+  const written = await engine.dynamo.update(
+    deployedSchedulesKey,
+    settled(revision, name, isDeleted),
+  )
+  if (written.kind === 'failed') throw overtaken()
+  if (written.kind === 'unknown') throw written.cause
+}
+
+const OVERTAKEN = 'Another deployment of schedules has begun'
+const overtaken = (): QueueError => new QueueError('VERSION_MISMATCH', OVERTAKEN)
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof QueueError && error.code === 'VERSION_MISMATCH'

@@ -1,0 +1,68 @@
+import type { Row } from '../../foundation/table.ts'
+import { deployedSchedulesKey } from '../core/keys.ts'
+import type { RowWrite } from './schedule-rows.ts'
+
+/** Which schedules deployments have put, and how far the last deployment has come. */
+export type DeployedSchedulesRow = {
+  /** One more with each deployment that has others. */
+  readonly revision: number
+  /** Of what that deployment has. */
+  readonly hash: string
+  /** What it has, and what earlier ones have put: each is to be put or deleted once. */
+  readonly names: ReadonlyMap<string, 'left' | 'done'>
+}
+
+type Stored = {
+  readonly r: number
+  readonly h: string
+  readonly n: Readonly<Record<string, 'l' | 'd'>>
+}
+
+/** `orders/weekly`: no queue id has a slash. */
+export const nameOf = ({ queue, name }: { readonly queue: string; readonly name: string }) =>
+  `${queue}/${name}`
+
+export function parseName(text: string): { readonly queue: string; readonly name: string } {
+  const slash = text.indexOf('/')
+  return { queue: text.slice(0, slash), name: text.slice(slash + 1) }
+}
+
+export function decodeDeployedSchedules(row: Row | undefined): DeployedSchedulesRow | undefined {
+  if (row === undefined) return undefined
+  const { r, h, n } = row as Stored
+  const names = Object.entries(n).map(([name, at]) => [name, at === 'l' ? 'left' : 'done'] as const)
+  return { revision: r, hash: h, names: new Map(names) }
+}
+
+const encode = ({ revision, hash, names }: DeployedSchedulesRow): Row => ({
+  ...deployedSchedulesKey,
+  r: revision,
+  h: hash,
+  n: Object.fromEntries([...names].map(([name, at]) => [name, at === 'left' ? 'l' : 'd'])),
+})
+
+/** Another deployment begins: no other has begun since its row was read. */
+export const beginning = (
+  before: DeployedSchedulesRow | undefined,
+  after: DeployedSchedulesRow,
+) => ({
+  Item: encode(after),
+  ...(before === undefined
+    ? { ConditionExpression: 'attribute_not_exists(pk)' }
+    : {
+        ConditionExpression: 'r=:seen',
+        ExpressionAttributeValues: { ':seen': before.revision },
+      }),
+})
+
+/** This one is done; if it is deleted, no deployment has it any more. Only while no other deployment has begun. */
+export const settled = (revision: number, name: string, isDeleted: boolean) => ({
+  UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',
+  ConditionExpression: 'r=:r',
+  ExpressionAttributeNames: { '#n': name },
+  ExpressionAttributeValues: { ':r': revision, ...(!isDeleted && { ':done': 'd' }) },
+})
+
+export const settledWrite = (TableName: string, ...of: Parameters<typeof settled>): RowWrite => ({
+  Update: { TableName, Key: deployedSchedulesKey, ...settled(...of) },
+})

@@ -1,0 +1,52 @@
+import { Construct } from 'constructs'
+import type { Missed, ScheduleInCode } from '../../lambdas/engine/core/schedule.ts'
+import { present } from '../../lambdas/foundation/shared/present.ts'
+import type { PushPop } from './push-pop.ts'
+import { checkSchedule } from './schedule-checks.ts'
+import { SchedulesInCode } from './schedules-in-code.ts'
+
+/** As a `PUT /queue/{id}/schedules/{name}` takes them. */
+export type PushPopScheduleProps = {
+  readonly service: PushPop
+  /** The queue that gets the item. */
+  readonly queue: string
+  /** Of the schedule, in its queue; the construct's id unless set. Another name is another schedule. */
+  readonly name?: string
+  /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1`. Either this or `everySeconds`. */
+  readonly cron?: string
+  /** Of `cron`: an IANA name, such as `Europe/Berlin`; UTC unless set. */
+  readonly timeZone?: string
+  /** The interval: 10 or more, counted from `startsAt`, or from the deployment that first brings it. */
+  readonly everySeconds?: number
+  /** What is pushed: any JSON value, with names and ARNs of the app's resources if you like. */
+  readonly item: unknown
+  /** 0, which is served first, unless set. */
+  readonly priority?: number
+  /** Not due before; whole seconds. */
+  readonly startsAt?: Date
+  /** Not due after; whole seconds. */
+  readonly endsAt?: Date
+  /** What happens to occurrences that were missed: left out, one for all, or each of the last 1,000; `one` unless set. */
+  readonly missed?: Missed
+}
+
+/**
+ * A schedule in code: a queue gets an item each Monday, or every ten minutes. The sweeper puts it within a minute of
+ * a deployment that has changed it, and deletes it after one that has it no more.
+ */
+export class PushPopSchedule extends Construct {
+  readonly queue: string
+  /** Of the schedule, in its queue. */
+  readonly scheduleName: string
+
+  constructor(scope: Construct, id: string, props: PushPopScheduleProps) {
+    super(scope, id)
+    const { service, startsAt, endsAt, name = id, item, ...rest } = props
+    const times = present({ startsAtMs: startsAt?.getTime(), endsAtMs: endsAt?.getTime() })
+    const schedule: ScheduleInCode = { ...rest, name, ...times, item }
+    checkSchedule(id, schedule)
+    this.queue = schedule.queue
+    this.scheduleName = name
+    SchedulesInCode.of(service).add(this, schedule)
+  }
+}

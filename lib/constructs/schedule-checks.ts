@@ -1,0 +1,66 @@
+// Refuses a schedule that the service would refuse, while the stack is synthesised: by the engine's own checks.
+
+import { Token } from 'aws-cdk-lib/core'
+import { Cron } from 'croner'
+import { cronTimes } from '../../lambdas/engine/core/cron.ts'
+import {
+  checkScheduleInput,
+  checkScheduleName,
+  definitionOf,
+  inputOf,
+  neverDue,
+  type ScheduleInCode,
+} from '../../lambdas/engine/core/schedule.ts'
+import { intervalTimes, withinBounds } from '../../lambdas/engine/core/schedule-times.ts'
+import { QueueError } from '../../lambdas/foundation/errors.ts'
+import { checkQueueId } from '../../lambdas/foundation/queue-id.ts'
+
+/** Properties by the names that the API has for them. */
+const properties: Readonly<Record<string, string>> = {
+  id: 'queue',
+  time_zone: 'timeZone',
+  every_seconds: 'everySeconds',
+  starts_at: 'startsAt',
+  ends_at: 'endsAt',
+}
+
+export function checkSchedule(id: string, schedule: ScheduleInCode): void {
+  const refuse = (reason: string): never => {
+    throw new Error(`Cannot make the schedule "${id}" because ${reason}`)
+  }
+  const { queue, name, cron, timeZone } = schedule
+  for (const [property, value] of Object.entries({ queue, name, cron, timeZone })) {
+    if (Token.isUnresolved(value)) refuse(`\`${property}\` must be known when the app is run`)
+  }
+  if (!isJson(schedule.item)) refuse('`item` must be a JSON value')
+  try {
+    check(schedule)
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.field === undefined) throw error
+    const { field, message } = error
+    refuse(`of \`${properties[field] ?? field}\`: ${inCamelCase(message)}`)
+  }
+}
+
+function isJson(item: unknown): boolean {
+  try {
+    return JSON.stringify(item) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function check(schedule: ScheduleInCode): void {
+  checkQueueId(schedule.queue)
+  checkScheduleName(schedule.name)
+  const { queue: _, name: __, ...input } = inputOf(schedule)
+  checkScheduleInput(input)
+  // An interval then counts from 1970, which makes no difference to whether it ever comes.
+  const { timing, startsAtMs = 0, endsAtMs } = definitionOf(input, undefined, 0)
+  const times =
+    'cron' in timing ? cronTimes(Cron, timing) : intervalTimes(timing.baseMs, timing.everySeconds)
+  if (withinBounds(times, { startsAtMs, endsAtMs }).from(0) === undefined) throw neverDue(input)
+}
+
+const inCamelCase = (sentence: string): string =>
+  sentence.replaceAll(/\b[a-z]+_[a-z]+\b/g, (word) => properties[word] ?? word)
