@@ -117,7 +117,7 @@ describe('A cancel of scheduled items', () => {
 describe('A cancel of an item that can have no lane', () => {
   it('does not say gone while the item goes back from its row to the record.', async () => {
     const { stage, queues, queue } = onSimulated()
-    const soon = Array.from({ length: 20 }, (_, n) => ({
+    const soon = Array.from({ length: 40 }, (_, n) => ({
       text: bulky(`${n}`, 100),
       delaySeconds: 5,
       priority: 5_000,
@@ -135,7 +135,7 @@ describe('A cancel of an item that can have no lane', () => {
       },
     })
     expect(await cancelled(slow, queue, [ids[0] as string])).toBe('cancelled')
-    expect((await queues.inspect(queue)).scheduledCount).toBe(19)
+    expect((await queues.inspect(queue)).scheduledCount).toBe(39)
   })
 })
 

@@ -45,7 +45,11 @@ it('A pop whose deletes all fail goes on with what is behind the rows that have 
       if (name === 'BatchWriteCommand') throw new Error('AccessDeniedException')
     },
   })
-  const popped = textsOf(await drain(denied, queue))
+  const popped: string[] = []
+  for (let pops = 0; pops < 6; pops += 1) {
+    const outcome = await denied.pop(queue, { count: 100 })
+    if (outcome.kind === 'items') popped.push(...textsOf(outcome.items))
+  }
   expect(popped.map((text) => text.slice(1, text.indexOf(':')))).toEqual(
     Array.from({ length: 70 }, (_, n) => `n${n}`),
   )

@@ -164,7 +164,10 @@ describe('A full queue of which more is due than it has room for', () => {
       )
       expect(await stage.recordBytes(queue)).toBeLessThan(bytes + 5_000)
     }
-    popped.push(...textsOf(await drain(queues, queue)))
+    for (let pops = 0; pops < 30; pops += 1) {
+      const outcome = await queues.pop(queue, { count: 100 })
+      if (outcome.kind === 'items') popped.push(...textsOf(outcome.items))
+    }
     expect(popped.slice(10).map((text) => nameOf({ text }))).toEqual([
       ...names('m', 45),
       ...names('n', 30),

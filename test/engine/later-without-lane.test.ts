@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isSomethingJoinable } from '../../lambdas/engine/core/joinable.ts'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, push, textsOf } from './traffic.ts'
@@ -90,16 +91,13 @@ describe('An item for later that can have no lane', () => {
     expect(requests).toEqual(['UpdateCommand'])
   })
 
-  it('does not have a pop that waits look and pop over and over.', async () => {
+  it('is nothing to join for a pop that waits, by the record that it looks at, until a lane is empty.', async () => {
     const { stage, queue } = await crowded([alone(0, 50)])
     stage.clock.pass(60_000)
-    const queues = stage.engine()
-    await queues.pop(queue, { requireAck: true })
-    const requests: string[] = []
-    const waiting = stage.engine({ before: ({ name }) => void requests.push(name) })
-    const outcome = await waiting.pop(queue, { requireAck: true, waitSeconds: 10 })
-    expect(outcome.kind).toBe('locked')
-    expect(requests.filter((name) => name !== 'GetCommand').length).toBeLessThan(6)
+    const nowMs = stage.clock.nowMs()
+    expect(isSomethingJoinable(await stage.record(queue), nowMs)).toBe(false)
+    await emptyLane(stage.engine(), queue)
+    expect(isSomethingJoinable(await stage.record(queue), nowMs)).toBe(true)
   })
 
   it('waits where it is if there are very many, and what is behind it then waits, too, without haste.', async () => {

@@ -5,6 +5,7 @@ import {
   rescheduled,
 } from '../../lambdas/engine/operations/later/cancel-scheduled.ts'
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
+import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
 import { freezeAtUpdate, timedOut } from './wire.ts'

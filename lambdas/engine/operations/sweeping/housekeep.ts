@@ -46,7 +46,11 @@ export async function housekeepAll(
     bury: leavesDead ? undefined : buryAndNote,
   })
   if (record === undefined || record.scheduled.purged.length === 0) return report
-  const isPurged = await dropPurged(engine, record, engine.clock.nowMs() + DROP_PURGED_MS)
+  const untilMs = engine.clock.nowMs() + DROP_PURGED_MS
+  const isPurged = await dropPurged(engine, record, untilMs).catch((error: unknown) => {
+    engine.onBackgroundError(error, { queue, step: 'purge-scheduled' })
+    return false
+  })
   if (!isPurged) await lookAgain(engine, queue)
   return { ...report, finished: report.finished && isPurged }
 }
