@@ -163,4 +163,7 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-list-of-what-has-joined', '0039 rows up to a mark have joined',
     [listing, 'start > joinedTo ? start : behind(joinedTo)', 'start'],
     test(rowsTest, 'begins behind rows that have joined')),
+  mutant('later-record-of-a-queue-at-work-stays-large', 'a million items for later make no write dearer',
+    ['engine/operations/sweeping/sweep-queue.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],
+    test('test/engine/later-cost.test.ts', 'where locks end all the while')),
 ]
