@@ -585,11 +585,11 @@ export type MoveBody = {
   readonly priority?: number
   /** Where they go, with that priority or their own. Default: they stay in this queue. */
   readonly queue?: string
-  /** When they join: epoch seconds, within five years. A time in the past is now. Only if all ids are of scheduled items. Default: each keeps its own. */
+  /** Until when they are scheduled: epoch seconds, within five years. A time in the past is now. Default: what waits waits, and what is scheduled keeps its time. */
   readonly deliver_at?: number
 }
 
-/** Move up to 100 items that wait to another priority or queue. */
+/** Move up to 100 items that wait or are scheduled to another priority, queue or time. */
 export type MoveAnswer = {
   /** In the order of `ids`. */
   readonly results: readonly (

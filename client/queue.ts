@@ -119,11 +119,11 @@ export type PeekOptions = CallOptions & {
   readonly order?: 'oldest' | 'newest' | undefined
 }
 
-/** Where items go: another priority, another queue, or both. Each keeps the one that is not named. */
+/** Where items go: another priority, another queue, another time. Each keeps what is not named. */
 export type MoveOptions = CallOptions & {
   readonly priority?: number | undefined
   readonly queue?: string | undefined
-  /** Of scheduled items alone: when they join. In milliseconds where it is a number. */
+  /** Until when they are scheduled, those that wait as well. In milliseconds where it is a number. */
   readonly deliverAt?: Date | number | undefined
 }
 
@@ -194,8 +194,8 @@ export interface Queue<T = Json> {
    */
   cancel(ids: readonly string[], options?: CallOptions): Promise<readonly CancelResult[]>
   /**
-   * Moves up to 100 items that wait to the end of another lane, in their order, or changes where and when scheduled
-   * ones join; they get new ids.
+   * Moves up to 100 items that wait to the end of another lane, in their order, changes where scheduled ones join, or
+   * puts both off to a time; they get new ids.
    */
   move(ids: readonly string[], options: MoveOptions): Promise<readonly MoveResult[]>
   /** What PushPop pushes to the queue by the clock. */

@@ -16,7 +16,7 @@ export const move = command({
   options: {
     priority: integer('N', 0, PRIORITY_MAX, 'to the end of this priority'),
     to: text('QUEUE', 'to this queue'),
-    'deliver-at': text('TIME', 'of scheduled items: when they join, such as 2027-01-01T09:00Z'),
+    'deliver-at': text('TIME', 'no pop returns them until then, such as 2027-01-01T09:00Z'),
   },
   notes: [
     'It prints the new id of each item. Items that a consumer has locked stay; they are named, and so are\n' +
@@ -25,7 +25,7 @@ export const move = command({
   examples: [
     'pushpop move orders x7Gh2kQz-0-2s --priority 5',
     'pushpop move orders x7Gh2kQz-0-2s --to orders-slow',
-    'pushpop move orders t-uk7l2o-0-aB3xZ9kQ --deliver-at 2027-01-01T09:00Z',
+    'pushpop move orders x7Gh2kQz-0-2s --deliver-at 2027-01-01T09:00Z',
   ],
   async run({ given, words, isJson, print, tell, target }) {
     const [queue = '', ...ids] = words

@@ -10,7 +10,7 @@ export type MoveRequest = {
   /** Where they go: another priority, another queue, or both. Each keeps what is not named. */
   readonly priority?: number | undefined
   readonly queue?: string | undefined
-  /** When they join: of scheduled items alone. A time in the past is now. */
+  /** Until when they are scheduled, those that wait as well. A time in the past is now. */
   readonly deliverAtMs?: number | undefined
 }
 
@@ -40,7 +40,7 @@ export interface ByIdVerbs {
   cancel(queue: string, ids: readonly string[]): Promise<readonly CancelResult[]>
   /**
    * Puts items that wait at the end of another lane, in their order, and scheduled ones where they are to join
-   * later; those that are locked stay.
+   * later; or both off to a time ahead. Those that are locked stay.
    */
   move(queue: string, request: MoveRequest): Promise<readonly MoveResult[]>
   purge(queue: string, request?: PurgeRequest): Promise<{ readonly itemsPurged: number }>

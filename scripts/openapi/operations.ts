@@ -271,10 +271,11 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   },
   move: {
     tag: 'Management',
-    summary: 'Move up to 100 items that wait to another priority or queue',
+    summary: 'Move up to 100 items that wait or are scheduled to another priority, queue or time',
     description:
       'To its end, in the order they have in the queue, each in one place at any time. They keep `pushed_at`, ' +
-      'and get new ids. In another queue they count towards its capacity (docs/time.md).',
+      'and get new ids. In another queue they count towards its capacity. With `deliver_at` ahead they are ' +
+      'scheduled until then (docs/time.md).',
     call: moveCall,
     answer: byIdAnswers.moved,
     errors: [

@@ -62,6 +62,8 @@ export type FenceOptions = {
   readonly setsDry?: boolean
   /** Items that nobody takes are announced again after this long; absent where nothing is announced. */
   readonly remindAfterMs?: number | undefined
+  /** When the first of what it schedules is due. */
+  readonly scheduledMs?: number | undefined
 }
 
 /** Completes a decision to a fenced write: what every such write does alike. */
@@ -146,7 +148,7 @@ function nextCheckAt(
   record: QueueRecord,
   nowMs: number,
   refresh: boolean,
-  { remindAfterMs, isStuck = false }: Pick<FenceOptions, 'remindAfterMs' | 'isStuck'>,
+  { remindAfterMs, isStuck = false, scheduledMs }: FenceOptions,
 ): number | undefined {
   const patient = [
     refresh && (record.work || record.scheduled.purged.length > 0)
@@ -158,6 +160,7 @@ function nextCheckAt(
   return earliestOf([
     refresh ? undefined : record.checkAtMs,
     earliestExpiryMs(record),
+    scheduledMs,
     refresh ? scheduledCheckAtMs(record, nowMs, isStuck) : undefined,
     // One write folds only so many: the timer stays due until nothing is left to fold.
     refresh && doneLocks(record) > 0 ? nowMs : undefined,

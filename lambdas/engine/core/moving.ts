@@ -1,6 +1,6 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
-import { decodeItem, encodeItem, type Item, type ItemTimes } from './entry.ts'
+import { decodeItem, type Item, type ItemTimes } from './entry.ts'
 import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
@@ -10,22 +10,22 @@ import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 const MOVED_BY_HAND = 'moved'
 
 /**
- * An item's entry for another place. Among the dead letters it has a reason, its own if it came from there; in any
- * other queue it has none, as after a redrive.
+ * What a waiting item is in another place, by its entry. Among the dead letters it has a reason, its own if it came
+ * from there; in any other queue it has none, as after a redrive.
  */
-export function entryFor(
+export function movedItem(
   to: string,
   record: QueueRecord,
   named: NamedItem,
   entry: string,
-  { nowMs, tag, redriven }: { nowMs: number; tag: string; redriven: ItemTimes },
-): string {
+  { nowMs, redriven }: { readonly nowMs: number; readonly redriven: ItemTimes },
+): Item {
   const { priority, sequence } = named
   // One that waits for its retry was delivered once more, which counts when it is back.
   const isCounted = lockWith(record, named) === undefined
   const deliveries =
     deliveriesOf(record.lanes.get(priority) as Lane, sequence) + (isCounted ? 0 : 1)
-  return encodeItem(itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven), tag)
+  return itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven)
 }
 
 /** What the item is in its new place; `death` is what it gets if this makes it a dead letter. */

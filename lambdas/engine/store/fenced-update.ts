@@ -8,7 +8,7 @@ import { encodeLaneOptions } from '../core/stored-lane.ts'
 import { encodeLock } from '../core/stored-lock.ts'
 import { encodeReminder, noteName, TIMED_FORMAT } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
-import { asScheduled } from './scheduled-updates.ts'
+import { asScheduled, scheduleInRows } from './scheduled-updates.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
@@ -36,6 +36,9 @@ export function fencedUpdate(change: FencedChange): ReturnType<Expression['build
   changeFlags(update, change)
   if (after.notes !== before.notes) changeNotes(update, before, after)
   if (after.sequence !== before.sequence) changeSequence(update, before, after)
+  if (after.scheduled !== before.scheduled) {
+    scheduleInRows(update, before.scheduled, after.scheduled)
+  }
   if (after.timed && !before.timed) update.set('fm', TIMED_FORMAT)
   update.add('room', after.room - before.room)
   update.add('g', after.returns - before.returns)

@@ -141,3 +141,10 @@ export function forgetPurgedUpdate(
   update.removes.push(purged.length === 1 ? 'td' : 'td[0]')
   return update.build()
 }
+
+/** A fenced write schedules more, in rows that come in the same transaction, under the next seal's number. */
+export function scheduleInRows(update: Expression, before: Scheduled, after: Scheduled): void {
+  const { nextDue, seals } = after
+  take(update, before, { places: [], items: before.items - after.items, bytes: 0, nextDue })
+  update.set('tg', seals)
+}

@@ -86,7 +86,7 @@ export const moveCall = {
       ),
       deliver_at: optional(
         time(),
-        'When they join: epoch seconds, within five years. A time in the past is now. Only if all ids are of scheduled items. Default: each keeps its own.',
+        'Until when they are scheduled: epoch seconds, within five years. A time in the past is now. Default: what waits waits, and what is scheduled keeps its time.',
       ),
     }),
   },

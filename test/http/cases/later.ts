@@ -82,11 +82,20 @@ export const laterCases: Cases = {
     expect(there.details).toMatchObject([{ id: new_id, priority: 3, due_at: deliver_at }])
   },
 
-  'a move to another time is for scheduled items alone': async ({ q, pass }) => {
+  'a move puts off items that wait, and gives scheduled ones another time': async ({ q, pass }) => {
     const deliver_at = Math.ceil(nowSeconds()) + 3_600
-    const { ids } = await q.push({ items: [{ item: 'a', deliver_at }, { item: 'b' }] })
-    const refused = await q.post('move', { ids, deliver_at })
-    expect(expectError(refused, 400, 'INVALID_PARAMETER').field).toBe('deliver_at')
+    const { ids } = await q.push({
+      items: [{ item: 'a', deliver_at }, { item: 'b' }, { item: 'c' }],
+    })
+    const put = expectOk(await q.post('move', { ids: [ids[2]], deliver_at: deliver_at + 60 }))
+    expect(put.results).toEqual([
+      { id: ids[2], result: 'moved', new_id: expect.stringMatching(/^t-/) },
+    ])
+    const { details } = expectOk(await q.call('GET', 'scheduled'))
+    expect(details).toMatchObject([
+      { id: ids[0], due_at: deliver_at },
+      { id: put.results[0].new_id, due_at: deliver_at + 60 },
+    ])
     const far = { ids: [ids[0]], deliver_at: deliver_at + 157_800_000 }
     const tooFar = await q.post('move', far)
     expect(expectError(tooFar, 400, 'INVALID_PARAMETER').field).toBe('deliver_at')

@@ -9,6 +9,13 @@ type Named = { readonly id: string }
 /** What makes an item large says nothing. */
 const withoutFill = (text: string): string => text.replaceAll(/:x+(\\?")/g, '$1')
 
+/** Whoever asked for it at that time saw it ahead; nothing if that time came during the call. */
+function isAhead(dueMs = 0, { call, clockMs }: When): boolean | undefined {
+  const secondMs = 1_000 * Math.ceil(dueMs / 1_000)
+  if (secondMs <= call.clockMs) return false
+  return secondMs > clockMs ? true : undefined
+}
+
 export class Account {
   readonly history: string[] = []
   readonly violations = new Set<string>()
@@ -236,7 +243,7 @@ export class Account {
       if (fate.ended !== undefined && fate.ended.at < when.call.at) {
         this.violate(`${fate.item.text} was cancelled after it was ${fate.ended.how}`)
       }
-      if (id.startsWith('t-')) this.#neverSeen(fate, 'cancelled')
+      if (id.startsWith('t-') && !fate.isPutOff) this.#neverSeen(fate, 'cancelled')
       this.#end(fate, 'cancelled')
     }
   }
@@ -277,7 +284,10 @@ export class Account {
       fate.moves += 1
       fate.openMoves += 1
       fate.notBeforeMs = 0
-      if (to.dueMs !== undefined) fate.earliestMs = Math.min(fate.earliestMs, to.dueMs)
+      if (to.dueMs === undefined) continue
+      fate.earliestMs = Math.min(fate.earliestMs, to.dueMs)
+      // A consumer may have had it before.
+      fate.isPutOff ||= !id.startsWith('t-')
     }
   }
 
@@ -313,11 +323,12 @@ export class Account {
     if (fate.ended !== undefined && fate.ended.at < when.call.at) {
       this.violate(`${fate.item.text} was moved after it was ${fate.ended.how}`)
     }
-    if (newId === undefined) {
-      if (id.startsWith('t-')) this.violate(`${id} was moved, and has no new id`)
-      return
+    const [wasScheduled, isScheduled] = [id, newId].map((one) => one?.startsWith('t-') === true)
+    const mustBe = wasScheduled || isAhead(dueMs, when)
+    if (mustBe !== undefined && isScheduled !== mustBe) {
+      this.violate(`${id} became ${newId}, due at ${dueMs}`)
     }
-    if (newId.startsWith('t-') !== id.startsWith('t-')) this.violate(`${id} became ${newId}`)
+    if (newId === undefined) return
     this.learn(newId, fate.item.text, queue)
     this.#dueById.set(newId, dueMs ?? this.#dueById.get(id) ?? 0)
   }

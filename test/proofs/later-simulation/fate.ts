@@ -40,6 +40,8 @@ export type Fate = {
   /** It left its queue for good, and was told so at this moment. */
   ended: { readonly how: string; readonly at: number } | undefined
   mayBeGone: boolean
+  /** A move may have scheduled it while it waited in a lane. */
+  isPutOff: boolean
 }
 
 export function newFate(queue: string, item: PushItem, clockMs: number, push: Push): Fate {
@@ -61,5 +63,6 @@ export function newFate(queue: string, item: PushItem, clockMs: number, push: Pu
     dead: 0,
     ended: undefined,
     mayBeGone: false,
+    isPutOff: false,
   }
 }

@@ -18,6 +18,7 @@ import type { Mutant } from './mutant.ts'
 import { networkMutants } from './network.ts'
 import { patternMutants } from './patterns.ts'
 import { popMutants } from './pops.ts'
+import { putOffMutants } from './put-off.ts'
 import { queueLimitMutants } from './queue-limits.ts'
 import { rateMutants } from './rate.ts'
 import { reminderMutants } from './reminders.ts'
@@ -55,6 +56,7 @@ export const mutants: readonly Mutant[] = [
   ...housekeepingMutants,
   ...batchMutants,
   ...byIdMutants,
+  ...putOffMutants,
   ...lostAnswerMutants,
   ...keyMutants,
   ...flagMutants,

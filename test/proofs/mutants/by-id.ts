@@ -57,7 +57,7 @@ export const byIdMutants: readonly Mutant[] = [
     [fencedUpdate, 'if (guards.tailBytesMax !== undefined) update.condition(`b<=${update.value(guards.tailBytesMax)}`)', ''],
     test(updateTest)),
   mutant('move-ignores-the-capacity', 'items are new to another queue',
-    ['engine/operations/moving/move-waiting.ts', '{ capacityCounts: true }', '{ capacityCounts: false }'],
+    ['engine/operations/moving/append-moved.ts', '{ capacityCounts: true }', '{ capacityCounts: false }'],
     test(moveTest)),
   mutant('new-id-of-the-wrong-end', 'a new id leads to its item',
     ['engine/operations/moving/find-moved.ts',

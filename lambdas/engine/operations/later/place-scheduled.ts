@@ -59,13 +59,17 @@ export async function readTarget(
   return made
 }
 
-type Moved = {
-  /** Which of the items it is. */
-  readonly at: number
+/** An item that comes from elsewhere. */
+export type Coming = {
   readonly due: number
   readonly priority: number
   readonly item: Item
   readonly tag: string
+}
+
+type Placed = Coming & {
+  /** Which of the items it is. */
+  readonly at: number
 }
 
 /** The same items as entries of their own. Nothing if a batch has gone meanwhile. */
@@ -76,26 +80,38 @@ export async function placedAnew(
   { dueMs, priority }: NewPlace,
   target: QueueRecord,
 ): Promise<Placing | undefined> {
-  // A row of the second up to which rows have joined would count as joined.
-  const earliest = joinedSecond(target.scheduled) + 1
-  const moved: Moved[] = []
-  for (const [at, { entry, index }] of items.entries()) {
+  const coming: Coming[] = []
+  for (const { entry, index } of items) {
     const [stored] = isReference(entry.entry)
       ? ((await entriesAt(engine, record.queue, entry.entry, [index ?? 0])) ?? [])
       : [entry.entry]
     if (stored === undefined) return undefined
-    const { dueMs: _, scheduledId: __, ...old } = decodeItem(stored)
-    moved.push({
-      at,
-      due: Math.max(dueMs === undefined ? entry.due : Math.ceil(dueMs / 1_000), earliest),
+    const death = { atMs: engine.clock.nowMs(), deliveries: 0 }
+    coming.push({
+      due: dueMs === undefined ? entry.due : Math.ceil(dueMs / 1_000),
       priority: priority ?? entry.priority,
-      item: itemFor(target.queue, old, { atMs: engine.clock.nowMs(), deliveries: 0 }),
+      item: itemFor(target.queue, decodeItem(stored), death),
       tag: tagOf(stored),
     })
   }
+  return placeIn(engine, target, coming)
+}
+
+/** Items as entries of their own in the queue they go to. */
+export async function placeIn(
+  engine: Engine,
+  target: QueueRecord,
+  coming: readonly Coming[],
+): Promise<Placing> {
+  // A row of the second up to which rows have joined would count as joined.
+  const earliest = joinedSecond(target.scheduled) + 1
+  const placed = coming.map(({ item, due, ...one }, at): Placed => {
+    const { dueMs: _, scheduledId: __, ...kept } = item
+    return { ...one, at, item: kept, due: Math.max(due, earliest) }
+  })
   const entries: ScheduledEntry[] = []
   const ids: string[] = []
-  for (const some of Map.groupBy(moved, ({ due }) => due).values()) {
+  for (const some of Map.groupBy(placed, ({ due }) => due).values()) {
     entries.push(...(await rowEntries(engine, target, some, ids)))
   }
   return { target, entries, ids }
@@ -108,17 +124,17 @@ export async function placedAnew(
 async function rowEntries(
   engine: Engine,
   { queue, scheduled: { seals } }: QueueRecord,
-  moved: readonly Moved[],
+  placed: readonly Placed[],
   ids: string[],
 ): Promise<ScheduledEntry[]> {
-  const bytes = moved.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
+  const bytes = placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
   const isSmall = bytes <= INLINE_BYTES_MAX
   const groups = isSmall
-    ? moved.map((one) => [one])
-    : [...Map.groupBy(moved, ({ priority }) => priority).values()]
+    ? placed.map((one) => [one])
+    : [...Map.groupBy(placed, ({ priority }) => priority).values()]
   const entries: ScheduledEntry[] = []
   for (const group of groups) {
-    const [{ due, priority }] = group as [Moved]
+    const [{ due, priority }] = group as [Placed]
     const place = { due, seals, random: randomText(engine.random, 8), priority, gone: [] }
     const encoded = group.map(({ at, item, tag }, index) => {
       const id = scheduledId({ ...place, index: isSmall ? undefined : index })
@@ -134,9 +150,12 @@ async function rowEntries(
   return entries
 }
 
-type Placement = {
+export type Placement = {
   readonly rows: readonly Row[]
   readonly items: number
+  readonly seals: number
+  /** When the first of them is due. */
+  readonly dueMs: number
   readonly nextDue: number
   readonly beside: (update: Expression) => void
 }
@@ -155,6 +174,8 @@ export function placementOf(engine: Engine, { target, entries, ids }: Placing): 
   return {
     rows: rows.map((row) => storedRow(partitionOf(target), row)),
     items: ids.length,
+    seals,
+    dueMs: 1_000 * earliest,
     nextDue: Math.min(earliest, scheduled.nextDue ?? earliest),
     beside(update) {
       update.set('tg', seals)

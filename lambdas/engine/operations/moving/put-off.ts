@@ -1,0 +1,90 @@
+import { randomText } from '../../../foundation/random-text.ts'
+import { appendOf } from '../../core/append.ts'
+import { movedItem } from '../../core/moving.ts'
+import type { QueueRecord } from '../../core/record.ts'
+import { mustSeal } from '../../core/scheduled.ts'
+import { commitBeside } from '../attempts/commit.ts'
+import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
+import {
+  type Coming,
+  type Placement,
+  type Placing,
+  placeIn,
+  placementOf,
+  readTarget,
+  targetOf,
+} from '../later/place-scheduled.ts'
+import { sealLater } from '../later/seal-later.ts'
+import type { Moved, Moving } from './append-moved.ts'
+
+/**
+ * Items that wait become scheduled, here or in another queue, in their order. One transaction takes them out of their
+ * lanes and puts the row that they join from, so each is in one place at any time. A join, a seal or a cancel that
+ * comes in between has changed what is scheduled, and then this write fails.
+ */
+export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
+  const { record, to, priority, items } = moving
+  const target = await readTarget(engine, record, { queue: to, priority })
+  if (mustSeal(target.scheduled)) {
+    await sealLater(engine, target)
+    return { kind: 'blocked' }
+  }
+  const placing = await placeIn(engine, target, comingFrom(engine, moving, dueMs))
+  const { change, beside } = writeOf(engine, moving, placing)
+  const batches = appendOf(new Map([[0, placing.entries.map(({ entry }) => entry)]]))
+  const committed = await commitBeside(engine, change, beside).catch(async (error: unknown) => {
+    await discardUnlessOpen(engine, to, batches, error)
+    throw error
+  })
+  engine.memory.delete(to)
+  if (committed.kind === 'committed') {
+    const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)
+    return { kind: 'moved', ids, after: committed.record ?? change.after }
+  }
+  await discardBatches(engine, to, batches)
+  if (committed.kind === 'lost') return committed
+  // The other queue has changed.
+  return { kind: 'lost', current: await readRecord(engine, record.queue) }
+}
+
+function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
+  const { record, to, priority, items, texts, options } = moving
+  const due = Math.ceil(dueMs / 1_000)
+  // What comes back from the dead letters counts as new anyway: from when it is due.
+  const times = { nowMs: options.nowMs, redriven: {} }
+  return items.map((named, at) => ({
+    due,
+    priority: priority ?? named.priority,
+    item: movedItem(to, record, named, texts[at] as string, times),
+    tag: randomText(engine.random, 4),
+  }))
+}
+
+function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Placing) {
+  const { tableName: TableName } = engine.dynamo
+  const placement = placementOf(engine, placing)
+  const puts = placement.rows.map((Item) => ({ Put: { TableName, Item } }))
+  if (placing.target !== record) {
+    const target = { TableName, ...targetOf(placing, placement) }
+    return {
+      change: changeOf(engine, record, draft, options),
+      beside: [{ Update: target }, ...puts],
+    }
+  }
+  const after = withScheduled(draft, placement)
+  const scheduling = { ...options, scheduledMs: placement.dueMs }
+  return { change: changeOf(engine, record, after, scheduling), beside: puts }
+}
+
+function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
+  const { items, seals, nextDue } = placement
+  const { scheduled } = draft
+  const changed = {
+    items: scheduled.items + items,
+    changes: scheduled.changes + 1,
+    seals,
+    nextDue,
+  }
+  return { ...draft, timed: true, scheduled: { ...scheduled, ...changed } }
+}

@@ -1,0 +1,45 @@
+import { type Mutant, mutant, test } from './mutant.ts'
+
+const putOff = 'engine/operations/moving/put-off.ts'
+const moveWaiting = 'engine/operations/moving/move-waiting.ts'
+const updates = 'engine/store/scheduled-updates.ts'
+const putOffTest = 'test/engine/put-off.test.ts'
+const racesTest = 'test/engine/put-off-races.test.ts'
+
+/** A move of items that wait to a time ahead: in one place at any time, and there when it comes. */
+// biome-ignore format: a mutant is a row
+export const putOffMutants: readonly Mutant[] = [
+  mutant('put-off-and-not-counted', '0039 what is scheduled is counted',
+    ['engine/store/fenced-update.ts', 'if (after.scheduled !== before.scheduled) {', 'if (after.scheduled === undefined) {'],
+    test(putOffTest, 'takes items in the record')),
+  mutant('put-off-under-the-number-of-the-last', '0037 the row has the number of the next seal',
+    [updates, "update.set('tg', seals)", 'void seals'],
+    test(putOffTest, 'where a cancel no longer looks')),
+  mutant('put-off-without-a-timer', '0039 what is due has its timer',
+    ['engine/core/fence.ts', 'earliestExpiryMs(record), scheduledMs,', 'earliestExpiryMs(record), scheduledMs && undefined,'],
+    test(putOffTest, 'is an event once it is due')),
+  mutant('put-off-in-a-record-of-format-1', '0039 an engine that knows no times leaves the record alone',
+    [putOff, 'timed: true, scheduled:', 'scheduled:'],
+    test(putOffTest, 'is an event once it is due')),
+  mutant('put-off-without-a-seal', '0039 nobody looks for an entry behind so many seals',
+    [putOff, 'if (mustSeal(target.scheduled)) {', 'if (!mustSeal) {'],
+    test(putOffTest, 'where a cancel no longer looks')),
+  mutant('put-off-to-now', '0037 a time that is not ahead is none',
+    [moveWaiting, 'dueMs === undefined || isNow ? appendMoved', 'dueMs === undefined ? appendMoved'],
+    test(putOffTest, 'puts them where they would go without a time')),
+  mutant('put-off-what-is-there-now', '0037 a time that is not ahead is none',
+    [moveWaiting, '(isNow && lockWith(record, item) === undefined)', '(isNow && lockWith(record, item) !== undefined)'],
+    test(putOffTest, 'leaves them where they are')),
+  mutant('put-off-to-now-waits-for-its-retry', '0037 what waits for its retry is not there now',
+    [moveWaiting, '(isNow && lockWith(record, item) === undefined)', '(isNow && lockWith !== undefined)'],
+    test(putOffTest, 'ends their wait for a retry')),
+  mutant('put-off-leaves-batches-where-it-lost', 'a batch that nothing can refer to is deleted',
+    [putOff, 'await discardBatches(engine, to, batches)', ''],
+    test(racesTest, 'looks again if what is scheduled')),
+  mutant('put-off-leaves-batches-where-it-was-refused', 'a batch that nothing can refer to is deleted',
+    [putOff, 'await discardUnlessOpen(engine, to, batches, error)', ''],
+    test(racesTest, 'leaves no batch behind')),
+  mutant('put-off-and-said-that-nothing-changed', 'rule 6: an error after a part was done says that nobody knows',
+    ['engine/operations/moving/move-items.ts', 'throw hasMoved ? changedAllTheSame(named) : named', 'throw named'],
+    test(racesTest, 'tells that a part of it may have happened')),
+]
