@@ -14,7 +14,7 @@ export function settlingTransactions(
     async deliver(request, apply) {
       const answer = await network.deliver(request, apply)
       if (request.name === 'TransactWriteCommand' && store.settledAtMs > time.nowMs()) {
-        await time.sleep(store.settledAtMs - time.nowMs())
+        await time.sleep(store.settledAtMs - time.nowMs() + 1)
       }
       return answer
     },
