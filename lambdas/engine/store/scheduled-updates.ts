@@ -104,6 +104,15 @@ function setUnseen(update: Expression, before: Scheduled, unseen: readonly strin
   else update.set('tu', unseen.map(shortRow))
 }
 
+/** Changes nothing, and passes if nothing was taken out of what is scheduled, and no row was changed. */
+export function asReadUpdate({ born, scheduled }: QueueRecord): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(born)}`)
+  unchanged(update, scheduled.changes)
+  update.sets.push('born=born')
+  return update.build()
+}
+
 /** Rows of a transaction that has been answered: a read shows them. Nobody has written any since. */
 export function seenUpdate(
   { born, scheduled }: QueueRecord,

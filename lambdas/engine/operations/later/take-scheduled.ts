@@ -12,7 +12,7 @@ import {
 } from '../../core/take-scheduled.ts'
 import { mustSeal } from '../../core/to-seal.ts'
 import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
-import { takeUpdate } from '../../store/scheduled-updates.ts'
+import { asReadUpdate, takeUpdate } from '../../store/scheduled-updates.ts'
 import {
   busy,
   changedAllTheSame,
@@ -91,12 +91,10 @@ async function takeSome(
       found.filter((one) => !staying.includes(one)),
     )
     const results = new Map(staying.map(({ id }) => [id, id]))
-    if (removal.items.length === 0) {
-      if (isAll && (await isStill(engine, record))) return results
-    } else {
+    if (isAll && removal.items.length > 0) {
       const moved = await moveOut(engine, record, removal, place)
       if (moved !== undefined) return new Map([...results, ...moved])
-    }
+    } else if (isAll && (await isStill(engine, record))) return results
     await pause(engine, attempt)
   }
   throw busy(queue)
@@ -132,11 +130,16 @@ function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined)
   return isThen && (place.priority ?? priority) === priority
 }
 
-/** Items that were not found are gone: no write has moved any between our reads of the record and of the rows. */
-async function isStill(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<boolean> {
-  if (scheduled.items === 0) return true
-  const now = await readRecord(engine, queue)
-  return now?.born !== born || now.scheduled.changes === scheduled.changes
+/**
+ * Items that were not found are gone: nothing has moved any between our reads of the record and of the rows. A write
+ * tells, which changes nothing: a read may show the record as it was before a transaction, and the rows as after it.
+ */
+async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
+  const { queue } = record
+  const written = await engine.dynamo.update(recordKey(queue), asReadUpdate(record))
+  if (written.kind === 'unknown') return false
+  seen(engine, queue, written.row)
+  return written.kind === 'done'
 }
 
 /** One write. Nothing if it lost to another, or if a seal or a look at newer rows had to come first. */
