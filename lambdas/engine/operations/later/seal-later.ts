@@ -6,17 +6,19 @@ import { scheduledBytes } from '../../core/scheduled.ts'
 import { placesToSeal } from '../../core/to-seal.ts'
 import { partitionOf, rowsToSeal, storedRow, unseenStill } from '../../store/scheduled-rows.ts'
 import { seenUpdate, takeUpdate } from '../../store/scheduled-updates.ts'
-import { type Engine, readRecord, seen } from '../attempts/engine.ts'
+import { type Engine, readRecord, remember, seen } from '../attempts/engine.ts'
 
 /** Seals that lose to other writes. After so many, the next push that crosses a line tries again. */
 const ROUNDS_MAX = 4
 /** Rows of transactions that hang: with so many, entries stay in the record, which names each of these rows. */
 const UNSEEN_MAX = 100
+/** Names of rows that stay in the record until the next seal reads them, some ten bytes each: a write costs more. */
+const UNSEEN_LEFT = 3
 
 /**
  * Copies the scheduled entries of the record out to rows, one a second, and takes them out of it, in one transaction:
  * so no row exists that does not count. It takes all that it sees, which is what makes ids lead to few rows. Returns
- * the record as it is then.
+ * the record as far as it is known then.
  */
 export async function sealLater(
   engine: Engine,
@@ -55,11 +57,24 @@ async function sealOnce(engine: Engine, record: QueueRecord): Promise<QueueRecor
     ],
   })
   if (transacted.kind !== 'done') return undefined
-  // What was answered can be read. This write also hands over the record, which the transaction did not.
-  const changes = scheduled.changes + 1
-  const sealed = { ...record, scheduled: { ...scheduled, changes, unseen } }
-  const written = await engine.dynamo.update(recordKey(queue), seenUpdate(sealed, unseenBefore))
-  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+  // DynamoDB does not hand over what a transaction wrote. Others may have written too: it is a memory, not a reading.
+  const after: QueueRecord = {
+    ...record,
+    scheduled: {
+      ...scheduled,
+      entries: scheduled.entries.filter((_, place) => !places.includes(place)),
+      bytes: scheduled.bytes - bytes,
+      seals: scheduled.seals + 1,
+      changes: scheduled.changes + 1,
+      nextDue: taken.nextDue,
+      unseen,
+    },
+  }
+  remember(engine, after)
+  if (unseen.length <= UNSEEN_LEFT) return after
+  // What was answered can be read.
+  const written = await engine.dynamo.update(recordKey(queue), seenUpdate(after, unseenBefore))
+  return written.kind === 'unknown' ? after : seen(engine, queue, written.row)
 }
 
 /** The push that carried the record's entries over a line seals them: exactly one crosses each. */
