@@ -41,7 +41,7 @@ export interface DatabaseOptions {
    * For how long after a transaction plain reads, even consistent ones, see one of its items as it was before: drawn
    * for each item. Two reads of two items can so see half of a transaction. Conditions see all of it.
    */
-  readonly settlesAfterMs?: (() => number) | undefined
+  readonly settlesAfterMs?: ((key: Key) => number) | undefined
   readonly throttle?: ThrottleOptions | undefined
   /** Whether what is read has no read units left just now. */
   readonly throttlesRead?: ((target: ReadTarget) => boolean) | undefined
@@ -154,7 +154,7 @@ export class Database {
 
   /** What a transaction has just written is seen later, item by item. */
   settleLater(key: Key, { item, size }: Stored): void {
-    const ms = this.settlesAfterMs?.() ?? 0
+    const ms = this.settlesAfterMs?.(key) ?? 0
     const row = this.table.row(key.pk, key.sk)
     if (ms <= 0 || row === undefined) return
     const untilMs = this.nowMs() + ms
