@@ -4,14 +4,14 @@ import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
 import type { QueueRecord } from './record.ts'
 import {
   decodeScheduled,
+  dueOfRow,
   encodeScheduled,
   indexesLeft,
   isDue,
-  joinedSeal,
-  joinedSecond,
   type Scheduled,
   type ScheduledEntry,
   scheduledBytes,
+  unseenBeside,
 } from './scheduled.ts'
 
 /** A row as the plan needs it. */
@@ -19,9 +19,11 @@ export type JoiningRow = {
   readonly sk: string
   readonly due: number
   readonly entries: readonly string[]
+  /** Its entries as they are stored. */
+  readonly stored: Uint8Array
 }
 
-/** The first rows that have not joined, and whether there are more. */
+/** The first rows, and whether there are more. */
 export type FoundRows = { readonly rows: readonly JoiningRow[]; readonly more: boolean }
 
 /** What joins its lanes in one write. */
@@ -38,6 +40,8 @@ export type Join = {
   /** A row of which only some entries join: as it is without them. */
   readonly rest: JoiningRow | undefined
   readonly nextDue: number | undefined
+  /** Rows that no read has shown yet; absent where none was read. */
+  readonly unseen: readonly string[] | undefined
 }
 
 export type Joining = ScheduledEntry & {
@@ -63,8 +67,7 @@ type Part = {
 
 /**
  * The first of what is due, in the order of time and then of the pushes, as far as there is room and one write can
- * take it. Rows hold what was pushed before the record's entries. `rows`: the first that have not joined, if any are
- * due.
+ * take it. Rows hold what was pushed before the record's entries. `found`: the first rows, if any are due.
  */
 export function planJoin(
   record: QueueRecord,
@@ -107,6 +110,7 @@ export function planJoin(
     rows,
     rest: part?.of.row && { ...part.of.row, entries: part.left },
     nextDue: nextDueAfter(record.scheduled, found, rows.length),
+    unseen: unseenAfter(record.scheduled, found),
   }
 }
 
@@ -165,32 +169,36 @@ function dueCandidates(
     .filter(({ due }) => isDue(due, nowMs))
     .map((row) => ({ due: row.due, row, entries: row.entries.map(decodeScheduled) }))
   const inRecord: Candidate[] = []
-  const takenBack: (Candidate & { seals: number })[] = []
   for (const [place, text] of scheduled.entries.entries()) {
     const entry = decodeScheduled(text)
     const candidate = { due: entry.due, place, entries: [entry] }
     if (!isDue(entry.due, nowMs)) continue
-    // From a row that came before all that are left.
-    const isEarlier = entry.due <= joinedSecond(scheduled) && entry.seals < joinedSeal(scheduled)
-    if (isEarlier) takenBack.push({ ...candidate, seals: entry.seals })
-    else if (entry.due < until) inRecord.push(candidate)
+    if (entry.due < until) inRecord.push(candidate)
   }
-  takenBack.sort((a, b) => a.seals - b.seals)
-  return [...takenBack, ...inRows, ...inRecord].sort((a, b) => a.due - b.due)
+  return [...inRows, ...inRecord].sort((a, b) => a.due - b.due)
 }
 
 const itemsIn = ({ entries }: Candidate): number =>
   entries.reduce((sum, { entry, gone }) => sum + spanOf(entry) - gone.length, 0)
 
-/** Never later than the truth: where more rows may follow, the last that is known stands for them. */
+/**
+ * Never later than the truth: where more rows may follow, the last that is known stands for them, and so does a row
+ * that cannot be read yet.
+ */
 export function nextDueAfter(
-  { nextDue }: Scheduled,
+  scheduled: Scheduled,
   found: FoundRows | undefined,
   taken: number,
 ): number | undefined {
-  if (found === undefined) return nextDue
+  if (found === undefined) return scheduled.nextDue
   const { rows, more } = found
-  const next = rows[taken]
-  if (next !== undefined) return next.due
-  return more ? rows.at(-1)?.due : undefined
+  const next = rows[taken] ?? (more ? rows.at(-1) : undefined)
+  const unseen = unseenBeside(scheduled.unseen, rows).map(dueOfRow)
+  const dues = next === undefined ? unseen : [...unseen, next.due]
+  return dues.length === 0 ? undefined : Math.min(...dues)
 }
+
+export const unseenAfter = (
+  { unseen }: Scheduled,
+  found: FoundRows | undefined,
+): readonly string[] | undefined => found && unseenBeside(unseen, found.rows)

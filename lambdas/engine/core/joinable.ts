@@ -17,9 +17,9 @@ import { earliestOf, NEAR_MS, patiently } from './timers.ts'
  * Of what has no lane, the record keeps so much: others pass by that. It leaves room for pushes for later. Beyond it,
  * what is due behind waits as well.
  */
-const WAITING_BYTES_MAX = SCHEDULED_HARD_BYTES / 2
+export const WAITING_BYTES_MAX = SCHEDULED_HARD_BYTES / 2
 
-const isCrowded = ({ lanes }: QueueRecord): boolean => lanes.size >= LANES_MAX
+export const isCrowded = ({ lanes }: QueueRecord): boolean => lanes.size >= LANES_MAX
 
 export function hasEmptyLane({ lanes }: QueueRecord): boolean {
   for (const lane of lanes.values()) if (lane.head === endOf(lane)) return true

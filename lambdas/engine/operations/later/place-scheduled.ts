@@ -13,16 +13,11 @@ import { recordKey, scheduledSortKey } from '../../core/keys.ts'
 import { INLINE_BYTES_MAX } from '../../core/limits.ts'
 import { itemFor } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import {
-  encodeScheduled,
-  joinedSecond,
-  type ScheduledEntry,
-  scheduledId,
-} from '../../core/scheduled.ts'
+import { encodeScheduled, type ScheduledEntry, scheduledId } from '../../core/scheduled.ts'
 import { TIMED_FORMAT } from '../../core/stored-record.ts'
 import type { Removal } from '../../core/take-scheduled.ts'
 import { writeBatch } from '../../store/batches.ts'
-import { partitionOf, storedRow } from '../../store/scheduled-rows.ts'
+import { partitionOf, storedRow, unseenStill } from '../../store/scheduled-rows.ts'
 import { lowerTimer, takeUpdate } from '../../store/scheduled-updates.ts'
 import { busy, type Engine, readRecord } from '../attempts/engine.ts'
 import { ensureLane } from '../lanes/lanes.ts'
@@ -41,6 +36,8 @@ export type Placing = {
   readonly entries: readonly ScheduledEntry[]
   /** Their new ids, in the order of the items. */
   readonly ids: readonly string[]
+  /** Rows there that cannot be read yet. */
+  readonly unseen: readonly string[]
 }
 
 /** The record of the queue that they go to, which may have to be made. */
@@ -103,18 +100,17 @@ export async function placeIn(
   target: QueueRecord,
   coming: readonly Coming[],
 ): Promise<Placing> {
-  // A row of the second up to which rows have joined would count as joined.
-  const earliest = joinedSecond(target.scheduled) + 1
-  const placed = coming.map(({ item, due, ...one }, at): Placed => {
+  const placed = coming.map(({ item, ...one }, at): Placed => {
     const { dueMs: _, scheduledId: __, ...kept } = item
-    return { ...one, at, item: kept, due: Math.max(due, earliest) }
+    return { ...one, at, item: kept }
   })
+  const unseen = await unseenStill(engine.dynamo, target)
   const entries: ScheduledEntry[] = []
   const ids: string[] = []
   for (const some of Map.groupBy(placed, ({ due }) => due).values()) {
     entries.push(...(await rowEntries(engine, target, some, ids)))
   }
-  return { target, entries, ids }
+  return { target, entries, ids, unseen }
 }
 
 /**
@@ -157,17 +153,17 @@ export type Placement = {
   /** When the first of them is due. */
   readonly dueMs: number
   readonly nextDue: number
+  readonly unseen: readonly string[]
   readonly beside: (update: Expression) => void
 }
 
 /** The new rows are as those of a seal: under a key that no other write can have. */
-export function placementOf(engine: Engine, { target, entries, ids }: Placing): Placement {
+export function placementOf(engine: Engine, { target, entries, ids, unseen }: Placing): Placement {
   const { scheduled } = target
   const seals = scheduled.seals + 1
   const rows = [...Map.groupBy(entries, ({ due }) => due)].map(([due, some]) => ({
     sk: scheduledSortKey(due, seals),
     due,
-    seals,
     entries: some.map(encodeScheduled),
   }))
   const earliest = Math.min(...rows.map(({ due }) => due))
@@ -177,6 +173,7 @@ export function placementOf(engine: Engine, { target, entries, ids }: Placing): 
     seals,
     dueMs: 1_000 * earliest,
     nextDue: Math.min(earliest, scheduled.nextDue ?? earliest),
+    unseen: [...unseen, ...rows.map(({ sk }) => sk)],
     beside(update) {
       update.set('tg', seals)
       lowerTimer(update, target, 1_000 * earliest, { nowMs: engine.clock.nowMs() })
@@ -186,8 +183,8 @@ export function placementOf(engine: Engine, { target, entries, ids }: Placing): 
 
 /** The other queue's part of the write. It counts as an append, so that nobody forgets the queue meanwhile. */
 export function targetOf({ target }: Placing, placement: Placement) {
-  const { items, nextDue, beside } = placement
-  const taken = { places: [], items: -items, bytes: 0, nextDue }
+  const { items, nextDue, unseen, beside } = placement
+  const taken = { places: [], items: -items, bytes: 0, nextDue, unseen }
   return {
     Key: recordKey(target.queue),
     ...takeUpdate(target, taken, (update) => {

@@ -2,7 +2,7 @@ import { randomText } from '../../../foundation/random-text.ts'
 import { appendOf } from '../../core/append.ts'
 import { movedItem } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { mustSeal } from '../../core/scheduled.ts'
+import { mustSeal } from '../../core/to-seal.ts'
 import { commitBeside } from '../attempts/commit.ts'
 import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
@@ -24,9 +24,9 @@ import type { Moved, Moving } from './append-moved.ts'
  * comes in between has changed what is scheduled, and then this write fails.
  */
 export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
-  const { record, to, priority, items } = moving
+  const { record, to, priority, items, options } = moving
   const target = await readTarget(engine, record, { queue: to, priority })
-  if (mustSeal(target.scheduled)) {
+  if (mustSeal(target, options.nowMs)) {
     await sealLater(engine, target)
     return { kind: 'blocked' }
   }
@@ -78,13 +78,14 @@ function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Pl
 }
 
 function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
-  const { items, seals, nextDue } = placement
+  const { items, seals, nextDue, unseen } = placement
   const { scheduled } = draft
   const changed = {
     items: scheduled.items + items,
     changes: scheduled.changes + 1,
     seals,
     nextDue,
+    unseen,
   }
   return { ...draft, timed: true, scheduled: { ...scheduled, ...changed } }
 }

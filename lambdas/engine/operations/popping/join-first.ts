@@ -1,6 +1,7 @@
+import { QueueError } from '../../../foundation/errors.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { again, type Decision } from '../attempts/decision.ts'
-import type { Engine } from '../attempts/engine.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
 
 /** Writes of one pop, some hundred items each: the items left then were due later. */
@@ -22,9 +23,17 @@ export function joiningBefore(
       kind: 'act',
       isExtra: true,
       async act() {
-        const joined = await join(engine, record, nowMs)
-        isStuck = joined.kind !== 'joined'
-        return again(joined.record)
+        try {
+          const joined = await join(engine, record, nowMs)
+          isStuck = joined.kind !== 'joined'
+          return again(joined.record)
+        } catch (error) {
+          // Whatever came of it, the pop delivers what is in the lanes.
+          if (!(error instanceof QueueError)) throw error
+          engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
+          isStuck = true
+          return again(await readRecord(engine, record.queue))
+        }
       },
     }
   }
