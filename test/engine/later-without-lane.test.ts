@@ -51,6 +51,25 @@ describe('An item for later that can have no lane', () => {
     }
   })
 
+  it('stays in the record while others are sealed, and can be cancelled all the same.', async () => {
+    const { stage, queue } = await crowded([alone(0, 5)])
+    const queues = stage.engine()
+    const [waiting] = (await queues.scheduled(queue)).items
+    stage.clock.pass(6_000)
+    const sealed = async (one: Queues) => {
+      const { seals } = (await stage.record(queue)).scheduled
+      while ((await stage.record(queue)).scheduled.seals === seals) {
+        await push(one, queue, [{ text: bulky('far', 900), delaySeconds: 1_000, priority: 1 }])
+      }
+    }
+    for (let n = 0; n < 20; n += 1) await sealed(queues)
+    expect((await stage.record(queue)).scheduled.entries).toHaveLength(1)
+    // By this clock it does not wait for a lane: it is not due.
+    await sealed(stage.engine({ clock: stage.clock.skewed(-60_000) }))
+    const [result] = await queues.cancel(queue, [waiting?.id as string])
+    expect(result?.result).toBe('cancelled')
+  })
+
   it('has the sweeper come again in a minute, and keeps nobody awake.', async () => {
     const { stage, queue } = await crowded([alone(0, 50), fine(51)])
     stage.clock.pass(60_000)

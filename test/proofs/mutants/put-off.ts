@@ -22,7 +22,7 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'timed: true, scheduled:', 'scheduled:'],
     test(putOffTest, 'is an event once it is due')),
   mutant('put-off-without-a-seal', '0039 nobody looks for an entry behind so many seals',
-    [putOff, 'if (mustSeal(target.scheduled)) {', 'if (!mustSeal) {'],
+    [putOff, 'if (mustSeal(target, options.nowMs)) {', 'if (!mustSeal) {'],
     test(putOffTest, 'where a cancel no longer looks')),
   mutant('put-off-to-now', '0037 a time that is not ahead is none',
     [moveWaiting, 'dueMs === undefined || isNow ? appendMoved', 'dueMs === undefined ? appendMoved'],
