@@ -15,7 +15,7 @@ export type Peer = {
   drainTenants(tenants: readonly string[], items: number, onItem: OnItem): Promise<void>
   /** Has consumers wait for items of every tenant, until it is ended. */
   wait(tenants: readonly string[]): Promise<() => Promise<void>>
-  /** What the server does by itself every minute or so. No caller waits for it, and we do not run that long. */
+  /** Not measured: the work that the part before left behind, and what the server does by itself every minute or so. */
   tidy?(): Promise<void>
   /** Requests that reached its server so far. */
   requests(): Promise<number>

@@ -1,8 +1,12 @@
 // PushPop: the engine with the lean client on the embedded stores, and the client over HTTP. Both settle an item with the pop of
-// the next, as docs/engine.md and docs/client.md advise. Housekeeping runs beside it, as the stack's function does.
+// the next, as docs/engine.md and docs/client.md advise. Housekeeping runs as the table's stream would call it.
 
 import { createClient, type Json } from '../../client/index.ts'
-import { connectEngine, startHousekeeping } from './housekeeping.ts'
+import { createLeanDynamodb } from '../../lambdas/engine/index.ts'
+import { connectEmbedded } from '../../testing/embedded.ts'
+import { tableName } from '../bench.ts'
+import { createHousekeeper, openQueues } from '../engine.ts'
+import type { Command, Row, Sender } from '../metering/commands.ts'
 import { type Addresses, AT_ONCE, eachOf, type OnItem, type Peer } from './peer.ts'
 
 type Verbs = {
@@ -21,8 +25,16 @@ export const pushPopInMemory = ({ storesInMemory }: Addresses): Promise<Peer> =>
 
 async function engineOn(stores: Addresses['stores']): Promise<Peer> {
   if (stores === undefined) throw new Error('The engine needs stores')
-  const housekeeping = startHousekeeping(stores)
-  const { queues, requests, disconnect } = connectEngine(stores, housekeeping.onRow)
+  const connections = connectEmbedded(stores)
+  const lean = createLeanDynamodb({
+    region: 'us-east-1',
+    endpoint: stores.dynamodbEndpoint,
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+  })
+  const counted = countRequests(lean as unknown as Sender, (row) => housekeeper.onRow(row))
+  const store = { tableName, bucketName: tableName, dynamodb: counted.sender }
+  const queues = openQueues({ ...store, s3: connections.s3 as unknown as Sender })
+  const housekeeper = createHousekeeper(() => queues)
   const peer = peerOf({
     push: (queue, texts) => queues.push(queue, { items: texts.map((text) => ({ text })) }),
     async pop(queue, count, held) {
@@ -40,11 +52,11 @@ async function engineOn(stores: Addresses['stores']): Promise<Peer> {
       await queues.returnExpiredLocks()
       return async () => clearInterval(timer)
     },
-    tidy: () => housekeeping.idle(),
-    requests: async () => requests(),
+    tidy: () => housekeeper.idle(),
+    requests: async () => counted.requests(),
     async stop() {
-      await housekeeping.stop()
-      disconnect()
+      await housekeeper.idle()
+      connections.disconnect()
     },
   }
 }
@@ -120,4 +132,17 @@ function peerOf({ push, pop, acknowledge }: Verbs): Omit<Peer, 'wait' | 'request
       })
     },
   }
+}
+
+function countRequests(inner: Sender, onRow: (row: Row) => void) {
+  let requests = 0
+  const sender: Sender = {
+    async send(command: Command) {
+      requests += 1
+      const answer: { Attributes?: Row } = await inner.send(command)
+      if (answer.Attributes?.work !== undefined) onRow(answer.Attributes)
+      return answer
+    },
+  }
+  return { sender, requests: () => requests }
 }

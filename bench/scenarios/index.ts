@@ -19,6 +19,7 @@ import { peers } from './peers.ts'
 import { popAcknowledge } from './pop-acknowledge.ts'
 import { pushSingle } from './push-single.ts'
 import { recordSize } from './record-size.ts'
+import { scheduled } from './scheduled.ts'
 import { sweep } from './sweep.ts'
 import { throttled } from './throttled.ts'
 import { transactions } from './transactions.ts'
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   largeItems,
   depth,
   recordSize,
+  scheduled,
   sweep,
   cpu,
   handlerCpu,

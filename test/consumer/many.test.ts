@@ -294,6 +294,32 @@ describe('A stop', () => {
     expect(await place.in(place.queues.inspect('q'))).toMatchObject(free)
   })
 
+  it('lets nobody overtake what nobody has tried, although its neighbour failed and is overtaken.', async () => {
+    const place = new Place()
+    const { queues } = place
+    // It has been delivered before, so that the two are handed to the handler one after the other.
+    await place.in(queues.push('q', { items: [{ text: '"untried"', priority: 5 }] }))
+    const popped = await place.in(queues.pop('q', { requireAck: true }))
+    if (popped.kind !== 'items' || popped.lock === undefined) throw new Error('Nothing was locked')
+    await place.in(queues.release('q', { lockId: popped.lock.id }))
+    await place.pushTo('q', 'failing')
+    const tried: unknown[] = []
+    const working = work(
+      place,
+      { queues: ['q'] },
+      { batchSize: 2, retry: { delays: ['1h'], overtake: true } },
+      ({ value }) => {
+        tried.push(value)
+        working.stop()
+        throw new Error('Not now')
+      },
+    )
+    await place.in(working.ended)
+    expect(tried).toEqual(['failing'])
+    const oneWaits = { count: 2, lockedCount: 0, waitingCount: 1 }
+    expect(await place.in(queues.inspect('q'))).toMatchObject(oneWaits)
+  })
+
   it('does not wait for a handler that outlasts the grace, and counts that as no failure.', async () => {
     const place = new Place()
     await place.pushTo('q', 'stuck')

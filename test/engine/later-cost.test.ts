@@ -80,4 +80,17 @@ describe('A queue with very many items for later', () => {
     const units = await measure()
     expect(units / without).toBeLessThanOrEqual(1.05)
   })
+
+  it('has a record like one without also where locks end all the while.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, items(600, 86_400))
+    await push(queues, queue, items(1))
+    stage.clock.pass(40_000)
+    await queues.pop(queue, { requireAck: true, ttlSeconds: 10 })
+    stage.clock.pass(61_000)
+    await queues.returnExpiredLocks()
+    expect(await queues.inspect(queue)).toMatchObject({ scheduledCount: 600, lockedCount: 0 })
+    expect((await stage.record(queue)).scheduled.entries).toEqual([])
+  })
 })

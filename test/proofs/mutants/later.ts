@@ -184,4 +184,7 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-seal-puts-an-item-where-its-id-does-not-lead', '0039 an item is in the record or in one of 18 rows',
     [toSeal, 'if (seals + 1 > entry.seals + SEALS_OF_ID) continue', ''],
     test(withoutLaneTest, 'stays in the record while others are sealed')),
+  mutant('later-record-of-a-queue-at-work-stays-large', 'a million items for later make no write dearer',
+    ['engine/operations/sweeping/sweep-queue.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],
+    test('test/engine/later-cost.test.ts', 'where locks end all the while')),
 ]

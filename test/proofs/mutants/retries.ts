@@ -4,7 +4,6 @@ const retry = 'engine/core/retry.ts'
 const worker = 'consumer/core/worker.ts'
 const retriesTest = 'test/engine/retries.test.ts'
 const transitionsTest = 'test/engine/core/transitions.test.ts'
-const lostWakeup = 'test/proofs/consumer-simulation/lost-wakeup.test.ts'
 
 /** What was released with a delay. */
 // biome-ignore format: a mutant is a row
@@ -74,7 +73,7 @@ export const retryMutants: readonly Mutant[] = [
     test('test/consumer/many.test.ts', 'stop')),
   mutant('consumer-lets-the-untried-be-overtaken', 'only what failed is overtaken',
     [worker, 'if (overtake && 0 < failed.length && failed.length < back.length)', 'if (failed.length < 0)'],
-    test(lostWakeup)),
+    test('test/consumer/many.test.ts', 'nobody overtake')),
   mutant('consumer-asks-a-blocked-queue', 'a queue that waits for a retry is not asked',
     ['consumer/core/rota.ts', '(lockedCount === 0 && !isBlocked)', '(lockedCount === 0 && isBlocked !== 1)'],
     test('test/consumer/rota.test.ts')),

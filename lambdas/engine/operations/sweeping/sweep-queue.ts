@@ -81,11 +81,13 @@ export async function sweepQueue(
     return {
       kind: 'write',
       change,
-      landed(after) {
+      async landed(after) {
         count(ended, record, draft, nowMs)
         comesDueIn(ended, after, nowMs)
         // One write ends only so many locks; another round where some are left.
         if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(after, nowMs))) return again(after)
+        // A queue at work has locks to end or fold at every visit: what makes its record large would stay for ever.
+        if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)
         const isPurging = after.scheduled.purged.length > 0
         const hasWork = change.after.work || isPurging || hasOldNotes(after, nowMs)
         return done(hasWork ? 'housekeeping' : 'nothing')
