@@ -12,6 +12,9 @@ export type ScheduledRow = {
   readonly entries: readonly string[]
 }
 
+/** What a purge adds to the rows of its era: behind all others, where only those look that delete them. */
+export const PURGED_SORT_KEY = '~~'
+
 export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
   scheduledPartition(queue, born, scheduled.era)
 
@@ -57,7 +60,7 @@ export const storedRow = (
   d: pack(entries),
 })
 
-function rowOf(row: Row): ScheduledRow {
+export function rowOf(row: Row): ScheduledRow {
   const sk = row.sk as string
   const [due, seals] = sk.split('#')
   return { sk, due: Number(due), seals: Number(seals), entries: unpack(row.d as Uint8Array) }

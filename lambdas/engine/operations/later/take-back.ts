@@ -6,26 +6,28 @@ import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 /**
- * Puts the entries of the first row, of which some can have no lane, back into the record, where each joins by itself.
- * A seal takes them for joined, so they stay there.
+ * Puts the entries of the first rows, which can have no lane, back into the record, where each joins by itself. A seal
+ * takes them for joined, so they stay there.
  */
 export async function takeBack(
   engine: Engine,
   record: QueueRecord,
-  row: JoiningRow,
+  rows: readonly JoiningRow[],
   found: FoundRows,
 ): Promise<QueueRecord | undefined> {
   const { queue, scheduled } = record
+  const entries = rows.flatMap((row) => row.entries)
   let bytes = 0
-  for (const entry of row.entries) bytes += scheduledBytes(entry)
-  const nextDue = nextDueAfter(scheduled, found, 1)
-  const taken = { places: [], items: 0, bytes: -bytes, nextDue, joinedTo: row.sk }
+  for (const entry of entries) bytes += scheduledBytes(entry)
+  const nextDue = nextDueAfter(scheduled, found, rows.length)
+  const joinedTo = rows.at(-1)?.sk
+  const taken = { places: [], items: 0, bytes: -bytes, nextDue, joinedTo }
   const update = takeUpdate(record, taken, (one) => {
     const none = one.value([])
-    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(row.entries)})`)
+    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(entries)})`)
   })
   const written = await engine.dynamo.update(recordKey(queue), update)
-  // Whether this write passed or another: go by the record as it is now. The next join deletes the row.
+  // Whether this write passed or another: go by the record as it is now. The next join deletes the rows.
   return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
 }
 
