@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, push, pushOneByOne } from './traffic.ts'
+import { bulky, named, push, pushOneByOne } from './traffic.ts'
 
 // More items for later that can have no lane than the record may keep: their rows wait, and what is due behind does.
 
 type Stage = ReturnType<typeof openSimulated>
 
 const LANES = 1_000
+const MORE = 10
+const ITEMS = 2 * LANES + MORE
 
 const alone = (n: number): PushItem => ({
   text: bulky(`alone${n}`, 200),
@@ -29,9 +31,11 @@ async function blocked(): Promise<{ stage: Stage; queue: string; ids: readonly s
   const lanes = Array.from({ length: LANES }, (_, priority) => ({ text: '0', priority }))
   await push(queues, queue, lanes)
   await push(queues, queue, lanes)
+  // No pop empties a lane.
+  await push(queues, queue, named('more', MORE))
   stage.clock.pass(200_000)
   await stage.engine().returnExpiredLocks()
-  expect(await queues.inspect(queue)).toMatchObject({ count: 2 * LANES, scheduledCount: 74 })
+  expect(await queues.inspect(queue)).toMatchObject({ count: ITEMS, scheduledCount: 74 })
   return { stage, queue, ids }
 }
 
@@ -51,6 +55,7 @@ describe('While rows for later wait for a lane', () => {
     const { stage, queue } = await blocked()
     const { queues, counted } = counting(stage)
     const all = { count: 100, requireAck: true, competing: true, ttlSeconds: 3_600 }
+    await queues.pop(queue, { count: MORE })
     for (let pops = 0; pops < 20; pops += 1) await queues.pop(queue, all)
     await push(queues, queue, [{ text: '1', delaySeconds: 20, priority: 1 }])
     stage.clock.pass(30_000)
@@ -88,7 +93,7 @@ describe('While rows for later wait for a lane', () => {
     // By its memory, and then by what this one has seen.
     await queues.pop(queue)
     await queues.pop(queue)
-    expect(await queues.inspect(queue)).toMatchObject({ count: 2 * LANES - 3 + 14 })
+    expect(await queues.inspect(queue)).toMatchObject({ count: ITEMS - 3 + 14 })
   })
 
   it('a process that has looked joins them as soon as a lane is empty.', async () => {

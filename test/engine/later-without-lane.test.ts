@@ -165,9 +165,9 @@ describe('An item for later that can have no lane', () => {
 
   it('comes back to the record in one write with all that others may pass by.', async () => {
     const { stage, queue } = await crowded(Array.from({ length: 12 }, (_, n) => alone(n, 50 + n)))
-    stage.clock.pass(100_000)
     await push(stage.engine(), queue, manyTimes)
     expect((await stage.record(queue)).scheduled.entries).toEqual([])
+    stage.clock.pass(100_000)
     const requests: string[] = []
     const queues = stage.engine({ before: ({ name }) => requests.push(name) })
     expect((await queues.pop(queue, { requireAck: true })).kind).toBe('items')
