@@ -64,6 +64,18 @@ describe('A row that cannot be read yet', () => {
     expect((await queues.inspect(queue)).scheduledCount).toBe(0)
   })
 
+  it('keeps its timer, too, if a move has put it.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(15_000)
+    await pushOneByOne(queues, queue, later('a', 30, 10))
+    const { ids } = await push(queues, queue, [{ text: '"b:"' }])
+    const deliverAtMs = stage.clock.nowMs() + 20_000
+    await halfSeen((dying) => dying.move(queue, { ids, deliverAtMs }))
+    stage.clock.pass(11_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(names('a', 30))
+    stage.clock.pass(10_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(['b'])
+  })
+
   it('is named in the record until it was read.', async () => {
     const { stage, queues, queue, halfSeen } = onSettling(60_000)
     await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 16, 300)))
@@ -131,7 +143,7 @@ describe('A transaction that is refused again and again', () => {
   const refusing = (stage: Stage) =>
     stage.engine({
       before({ name }) {
-        if (name === 'TransactWriteCommand') throw transactionCanceledByConflict()
+        if (name === 'TransactWriteCommand') throw transactionCanceledByConflict(2)
       },
     })
 

@@ -8,7 +8,7 @@ import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
 import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
-import { freezeAtUpdate, timedOut } from './wire.ts'
+import { freezeAtTransaction, freezeAtUpdate, timedOut } from './wire.ts'
 
 // Items for later: in no pop before their time, in their lane from then on, once.
 
@@ -314,7 +314,7 @@ describe('A process that joins what is due', () => {
     const [queues, queue] = [stage.engine(), stage.queue()]
     await scheduledRows(queues, queue, 9)
     stage.clock.pass(11_000)
-    const frozen = freezeAtUpdate()
+    const frozen = freezeAtTransaction()
     const late = stage.engine(frozen)
     const popping = late.pop(queue, { count: 100 })
     await frozen.reached

@@ -1,5 +1,5 @@
 import { spanOf } from './entry.ts'
-import { hasLanesFor, mayPassBy } from './joinable.ts'
+import { hasLanesFor } from './joinable.ts'
 import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
 import type { QueueRecord } from './record.ts'
 import {
@@ -81,16 +81,13 @@ export function planJoin(
   for (const candidate of dueCandidates(record.scheduled, found, nowMs)) {
     const count = itemsIn(candidate)
     const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
-    if (!hasLanesFor(record, lanes)) {
-      // In the record it waits, and others pass by it. A row goes back there first.
-      if (candidate.row === undefined) continue
-      break
-    }
-    if (candidate.row !== undefined && !mayPassBy(record, candidate.row, nowMs)) break
+    const hasLanes = hasLanesFor(record, lanes)
+    // In the record it waits, and others pass by it.
+    if (!hasLanes && candidate.row === undefined) continue
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
     if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
-    if (items + count > record.room) {
-      part = partOf(candidate, record.room - items)
+    if (!hasLanes || items + count > record.room) {
+      part = partOf(candidate, record, { items, priorities })
       break
     }
     taken.push(candidate)
@@ -134,17 +131,24 @@ const whole = (entry: ScheduledEntry): Joining =>
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
 
 /**
- * As many items as there is room for, of a reference too: in a queue whose capacity is smaller, the whole could never
- * join.
+ * What has its lane, as far as there is room besides what joins before it; of a reference too: in a queue whose
+ * capacity is smaller, the whole could never join.
  */
-function partOf(of: Candidate, room: number): Part | undefined {
-  if (room <= 0) return undefined
+function partOf(
+  of: Candidate,
+  record: QueueRecord,
+  before: { readonly items: number; readonly priorities: ReadonlySet<number> },
+): Part | undefined {
+  const room = Math.max(0, record.room - before.items)
+  let lanes = before.priorities
   const joining: Joining[] = []
   const left: string[] = []
   let items = 0
   for (const entry of of.entries) {
     const indexes = indexesLeft(entry)
-    const some = indexes.slice(0, room - items)
+    const lanesWith = new Set([...lanes, entry.priority])
+    const some = hasLanesFor(record, lanesWith) ? indexes.slice(0, room - items) : []
+    if (some.length > 0) lanes = lanesWith
     items += some.length
     if (some.length === indexes.length) joining.push(whole(entry))
     else {
@@ -154,7 +158,7 @@ function partOf(of: Candidate, room: number): Part | undefined {
       left.push(encodeScheduled({ ...entry, gone: [...entry.gone, ...(some as number[])] }))
     }
   }
-  return { of, joining, left, items }
+  return joining.length === 0 ? undefined : { of, joining, left, items }
 }
 
 function dueCandidates(

@@ -16,6 +16,9 @@ export type ScheduledRow = NewRow & {
   readonly stored: Uint8Array
 }
 
+/** What a purge adds to the rows of its era: behind all others, where only those look that delete them. */
+export const PURGED_SORT_KEY = '~~'
+
 export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
   scheduledPartition(queue, born, scheduled.era)
 

@@ -2,7 +2,13 @@ import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { decodeScheduled, purgedEra } from '../../core/scheduled.ts'
-import { partitionOf, rowOf, type ScheduledRow, scheduledRows } from '../../store/scheduled-rows.ts'
+import {
+  PURGED_SORT_KEY,
+  partitionOf,
+  rowOf,
+  type ScheduledRow,
+  scheduledRows,
+} from '../../store/scheduled-rows.ts'
 import { forgetPurgedUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { discardBatch } from '../lanes/entries.ts'
@@ -46,18 +52,19 @@ async function dropEra(
   const { era, unseen } = purgedEra(mark)
   const partition = partitionOf({ ...record, scheduled: { ...record.scheduled, era } })
   for (;;) {
-    const { rows, more } = await scheduledRows(engine.dynamo, partition, { limit: PAGE })
+    const { rows, more } = await scheduledRows(engine.dynamo, partition, {
+      to: PURGED_SORT_KEY,
+      limit: PAGE,
+    })
     await dropBatchesOf(engine, record, rows)
     await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk: partition, sk })))
     if (!more) break
     if (engine.clock.nowMs() >= untilMs) return false
   }
-  for (const sk of unseen) {
-    // A read may not show it. A delete waits for the transaction that has put it, and hands it over.
-    const dropped = await engine.dynamo.delete({
-      Key: { pk: partition, sk },
-      ReturnValues: 'ALL_OLD',
-    })
+  // A read may not show yet what a transaction has put. A delete waits for that, and hands it over.
+  for (const sk of [...unseen, PURGED_SORT_KEY]) {
+    const key = { pk: partition, sk }
+    const dropped = await engine.dynamo.delete({ Key: key, ReturnValues: 'ALL_OLD' })
     if (dropped.kind === 'unknown') return false
     if (dropped.row !== undefined) await dropBatchesOf(engine, record, [rowOf(dropped.row)])
   }

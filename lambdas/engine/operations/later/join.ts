@@ -8,7 +8,7 @@ import {
   nextDueAfter,
   planJoin,
 } from '../../core/join.ts'
-import { hasEmptyLane, isSomethingJoinable, mayPassBy } from '../../core/joinable.ts'
+import { hasEmptyLane, isSomethingJoinable, rowsToTakeBack } from '../../core/joinable.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_MAX, ROWS_PER_JOIN } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
@@ -17,7 +17,16 @@ import { isDue, isSomethingDue } from '../../core/scheduled.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { partitionOf, rewritten, scheduledRows } from '../../store/scheduled-rows.ts'
 import { take } from '../../store/scheduled-updates.ts'
-import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
+import {
+  areRowsBlocked,
+  type Engine,
+  noteBlockedRows,
+  pause,
+  readRecord,
+  remindAtMs,
+  seen,
+  tailLimits,
+} from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
 import { makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { sealAfter, sealQuietly } from '../lanes/seal.ts'
@@ -39,8 +48,9 @@ export type Joined = {
 }
 
 /** Something is due by this clock, and there may be room and a lane for it. */
-export const mayJoin = (record: QueueRecord, nowMs: number): boolean =>
-  isSomethingJoinable(record, nowMs) && (record.room > 0 || doneLocks(record) > 0)
+export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record)) &&
+  (record.room > 0 || doneLocks(record) > 0)
 
 /**
  * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
@@ -156,8 +166,8 @@ async function writeWithRows(
 }
 
 /**
- * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the place of others; or the first
- * row has an entry without a lane, and then its entries join one by one.
+ * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the place of others; or nothing of
+ * the first row has a lane, and then its entries go back to the record, so that others pass by them.
  */
 async function makeWay(
   engine: Engine,
@@ -182,8 +192,13 @@ async function makeWay(
     const made = await makeRoom(engine, record)
     if (made !== undefined) return made
   }
-  if (first === undefined || !mayPassBy(record, first, nowMs)) return { kind: 'stuck', record }
-  return { kind: 'again', record: await takeBack(engine, record, first, found as FoundRows) }
+  if (found === undefined) return { kind: 'stuck', record }
+  const rows = rowsToTakeBack(record, found.rows, nowMs)
+  if (rows.length === 0) {
+    noteBlockedRows(engine, record)
+    return { kind: 'stuck', record }
+  }
+  return { kind: 'again', record: await takeBack(engine, record, rows, found) }
 }
 
 async function clearTheWay(

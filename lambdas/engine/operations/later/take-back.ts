@@ -7,31 +7,31 @@ import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 /**
- * Puts the entries of the first row, of which some can have no lane, back into the record, where each joins by itself.
+ * Puts the entries of the first rows, which can have no lane, back into the record, where each joins by itself.
  */
 export async function takeBack(
   engine: Engine,
   record: QueueRecord,
-  row: JoiningRow,
+  rows: readonly JoiningRow[],
   found: FoundRows,
 ): Promise<QueueRecord | undefined> {
   const { queue, scheduled } = record
+  const entries = rows.flatMap((row) => row.entries)
   let bytes = 0
-  for (const entry of row.entries) bytes += scheduledBytes(entry)
-  const nextDue = nextDueAfter(scheduled, found, 1)
+  for (const entry of entries) bytes += scheduledBytes(entry)
+  const nextDue = nextDueAfter(scheduled, found, rows.length)
   const unseen = unseenAfter(scheduled, found)
   const taken = { places: [], items: 0, bytes: -bytes, nextDue, unseen }
   const update = takeUpdate(record, taken, (one) => {
     const none = one.value([])
-    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(row.entries)})`)
+    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(entries)})`)
   })
   const { tableName: TableName } = engine.dynamo
-  const emptied = { ...row, entries: [] }
   const own = { Update: { TableName, Key: recordKey(queue), ...update } }
-  await engine.dynamo.transact(
-    { TransactItems: [own, rewritten(TableName, partitionOf(record), emptied)] },
-    { isBrief: true },
+  const deletes = rows.map((row) =>
+    rewritten(TableName, partitionOf(record), { ...row, entries: [] }),
   )
+  await engine.dynamo.transact({ TransactItems: [own, ...deletes] }, { isBrief: true })
   // Whether this write passed or another: go by the record as it is now.
   return readRecord(engine, queue)
 }

@@ -17,7 +17,7 @@ export function joiningBefore(
   let isStuck = false
   let joins = 0
   return (record, nowMs) => {
-    if (isStuck || joins === JOINS_MAX || !mayJoin(record, nowMs)) return undefined
+    if (isStuck || joins === JOINS_MAX || !mayJoin(engine, record, nowMs)) return undefined
     joins += 1
     return {
       kind: 'act',
