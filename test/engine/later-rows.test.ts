@@ -47,6 +47,8 @@ describe('An item that waits in the record while others are moved', () => {
       queue,
       later('n', 30, () => 1_500),
     )
+    const { entries } = (await stage.record(queue)).scheduled
+    expect(entries.some((entry) => entry.includes('"x"'))).toBe(false)
     expect((await queues.cancel(queue, ids))[0]?.result).toBe('cancelled')
     expect((await queues.cancel(queue, others))[0]?.result).toBe('cancelled')
     stage.clock.pass(4_000_000)

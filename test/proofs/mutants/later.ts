@@ -215,7 +215,7 @@ export const laterMutants: readonly Mutant[] = [
     [dropPurged, 'for (const sk of unseen) {', 'for (const sk of unseen.slice(unseen.length)) {'],
     test(settlingTest, 'is deleted all the same by a purge')),
   mutant('later-pop-waits-for-a-transaction', '0039 a pop delivers what is in its lanes',
-    [join, '[own, ...rows] }, { isBrief: true }', '[own, ...rows] }, { isBrief: false }'],
+    ['engine/operations/popping/join-first.ts', '{ isBrief: true }', '{ isBrief: false }'],
     test(settlingTest, 'does not keep a pop from')),
   mutant('later-pop-fails-with-its-join', '0039 a pop delivers what is in its lanes',
     [[join, "return { kind: 'refused' }\n  }\n}", 'throw error\n  }\n}'],
