@@ -222,7 +222,7 @@ describe('A move to another queue', () => {
 
 it.each([
   ['to another queue', {}],
-  ['to a time in another queue', { deliverAtMs: 4_000_000_000_000 }],
+  ['to a time in another queue', { isLater: true }],
 ])(
   'A move %s leaves its queue dry if a claim took the rest while it was on its way.',
   async (_, { isLater = false }: { readonly isLater?: boolean }) => {
