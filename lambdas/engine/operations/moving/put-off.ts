@@ -40,7 +40,7 @@ export async function putOff(engine: Engine, moving: Moving, dueMs: number): Pro
   engine.memory.delete(to)
   if (committed.kind === 'committed') {
     const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)
-    return { kind: 'moved', ids, after: committed.record ?? change.after }
+    return { kind: 'moved', ids, after: committed.record }
   }
   await discardBatches(engine, to, batches)
   if (committed.kind === 'lost') return committed

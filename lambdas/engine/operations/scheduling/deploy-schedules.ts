@@ -11,6 +11,7 @@ import {
 } from '../../store/deployed-schedules-row.ts'
 import type { DeployedResult, DeployedSchedule, DeployedSchedules } from '../../verbs.ts'
 import { type Engine, pause } from '../attempts/engine.ts'
+import { deploySchedule, withdrawSchedule } from './change-schedule.ts'
 import type { Fence } from './write-schedule.ts'
 
 /** Sweepers of one deployment meet here when they start. */
@@ -62,8 +63,6 @@ async function step(pass: Pass, name: string): Promise<DeployedResult> {
     refused: overtaken,
   }
   try {
-    // A sweeper that starts, and finds nothing to do, does without.
-    const { deploySchedule, withdrawSchedule } = await import('./change-schedule.ts')
     const result = isGone
       ? await withdrawSchedule(engine, place, fence)
       : await deploySchedule(engine, schedule, fence)
