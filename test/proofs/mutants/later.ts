@@ -47,7 +47,7 @@ export const laterMutants: readonly Mutant[] = [
     ['engine/core/fence.ts', 'scheduled: refreshCheckAt && after.checkAtMs !== before.checkAtMs', 'scheduled: false'],
     test(later, 'is not put off past')),
   mutant('later-join-over-the-capacity', '0039 a full queue keeps it waiting',
-    [[coreJoin, 'if (items + count > record.room) {', 'if (items + count > 1_000_000) {'],
+    [[coreJoin, 'if (!hasLanes || items + count > record.room) {', 'if (!hasLanes || items + count > 1_000_000) {'],
      [join, 'admitted: true,', 'admitted: true, anyway: true,']],
     test(later, 'wait while the queue is full')),
   mutant('later-rows-behind-the-page-are-forgotten', '0039 the earliest row is never later than the truth',
