@@ -107,6 +107,24 @@ describe('Schedules of a deployment', () => {
     expect(await texts(stage)).toEqual({ a: '"mine"' })
   })
 
+  it('are a caller’s, too, who puts them as they are: what is due and their times go on.', async () => {
+    const { stage } = onSimulated()
+    await deploy(stage.engine(), 'one', a)
+    const { queue, name, ...input } = a
+    const before = await stage.engine().schedule(queue, name)
+    stage.clock.pass(HOUR_MS)
+    const put = await stage.engine().putSchedule(queue, name, input)
+    expect(put).not.toHaveProperty('deployed')
+    expect(put).toMatchObject({ timing: before.timing, nextMs: before.nextMs })
+    const again = stage.engine()
+    await again.putSchedule(queue, name, input)
+    expect(again.wire.sent.map(({ name: command }) => command)).not.toContain(
+      'TransactWriteCommand',
+    )
+    expect(await deploy(stage.engine(), 'none')).toEqual({ ...done, a: 'kept' })
+    expect(await names(stage)).toEqual(['a'])
+  })
+
   it('replace what callers have put under their names, and are a deployment’s from then on.', async () => {
     const { stage } = onSimulated()
     const { queue, name, ...input } = a
