@@ -201,9 +201,13 @@ it('What callers had put and what they have changed since is told as a warning, 
 })
 
 it('An environment that cannot be read fails by itself: locks are swept.', async () => {
-  const { asked, run } = aSweeper({ PUSHPOP_SCHEDULES: '[{' })
+  const { asked, lines, run } = aSweeper({ PUSHPOP_SCHEDULES: '[{' })
   expect(await run()).toMatchObject({ answer: { sweeps: 1, failed: 1 } })
   expect(asked).toEqual([])
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 'error',
+    error: { message: 'Cannot read PUSHPOP_SCHEDULES as JSON', cause: { name: 'SyntaxError' } },
+  })
 })
 
 it('Of several sweepers one brings the schedules.', async () => {
