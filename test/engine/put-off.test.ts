@@ -333,6 +333,7 @@ describe('A move of waiting items to a time ahead', () => {
     const later = { text: '"s"', delaySeconds: 90 }
     const { ids: scheduled } = await push(queues, queue, [later])
     for (const id of ids) await moved(queues, queue, { ids: [id], deliverAtMs })
+    expect((await stage.record(queue)).scheduled.entries).toEqual([])
     const sealing = Array.from({ length: 6 }, () => ({ text: bulky('z', 450), delaySeconds: 95 }))
     await pushOneByOne(queues, queue, sealing)
     const { entries } = (await stage.record(queue)).scheduled

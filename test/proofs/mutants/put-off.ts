@@ -3,9 +3,11 @@ import { type Mutant, mutant, test } from './mutant.ts'
 const putOff = 'engine/operations/moving/put-off.ts'
 const moveWaiting = 'engine/operations/moving/move-waiting.ts'
 const moving = 'engine/core/moving.ts'
+const place = 'engine/operations/later/place-scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const putOffTest = 'test/engine/put-off.test.ts'
 const expiryTest = 'test/engine/put-off-expiry.test.ts'
+const costTest = 'test/engine/put-off-cost.test.ts'
 const racesTest = 'test/engine/put-off-races.test.ts'
 
 /** A move of items that wait to a time ahead: in one place at any time, and there when it comes. */
@@ -53,6 +55,18 @@ export const putOffMutants: readonly Mutant[] = [
   mutant('put-off-to-now-waits-for-its-retry', '0037 what waits for its retry is not there now',
     [moveWaiting, '(isNow && lockWith(record, item) === undefined)', '(isNow && lockWith !== undefined)'],
     test(putOffTest, 'ends their wait for a retry')),
+  mutant('put-off-writes-its-batches-for-each-try', 'the batches of a move stay good while it tries',
+    [putOff, 'placed = await placedStill(engine, placing, target)', 'placed = (await placedStill(engine, placing, target)) && undefined'],
+    test(costTest, 'writes its batches once')),
+  mutant('put-off-tries-for-long', 'a move to a busy queue says so soon',
+    [putOff, 'const TRIES_MAX = 8', 'const TRIES_MAX = 80'],
+    test(costTest, 'gives up after eight tries')),
+  mutant('put-off-under-ids-that-lead-nowhere', '0039 nobody looks for an entry behind so many seals',
+    [place, 'target.born !== born || isFar || mustSeal', 'target.born !== born || mustSeal'],
+    test(costTest, 'would no longer lead to them')),
+  mutant('put-off-with-a-batch-for-tiny-items', 'a batch holds what is worth a write',
+    [place, 'const TINY_BYTES = 128', 'const TINY_BYTES = 0'],
+    test(costTest, 'writes no batch')),
   mutant('put-off-leaves-batches-where-it-lost', 'a batch that nothing can refer to is deleted',
     [putOff, 'await discardBatches(engine, to, batches)', ''],
     test(racesTest, 'looks again if what is scheduled')),

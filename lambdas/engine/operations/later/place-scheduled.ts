@@ -10,18 +10,27 @@ import {
   tagOf,
 } from '../../core/entry.ts'
 import { recordKey, scheduledSortKey } from '../../core/keys.ts'
-import { INLINE_BYTES_MAX } from '../../core/limits.ts'
+import { INLINE_BYTES_MAX, SEALS_BEHIND_MAX } from '../../core/limits.ts'
 import { itemFor } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { encodeScheduled, type ScheduledEntry, scheduledId } from '../../core/scheduled.ts'
 import { TIMED_FORMAT } from '../../core/stored-record.ts'
 import type { Removal } from '../../core/take-scheduled.ts'
+import { mustSeal } from '../../core/to-seal.ts'
 import { writeBatch } from '../../store/batches.ts'
 import { partitionOf, storedRow, unseenStill } from '../../store/scheduled-rows.ts'
 import { lowerTimer, takeUpdate } from '../../store/scheduled-updates.ts'
 import { busy, type Engine, readRecord } from '../attempts/engine.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { entriesAt } from './entries-to-join.ts'
+
+/**
+ * Items of one priority that stay in their row though others are large. A reference takes 48 bytes: of so few, a batch
+ * would spare the row less than 80. With those of 45 priorities, as many as one write takes, a row has 6 KB.
+ */
+const TINY_BYTES = 128
+/** Batches written at a time, as for a push. */
+const BATCHES_AT_ONCE = 8
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
@@ -115,7 +124,8 @@ export async function placeIn(
 
 /**
  * The entries of one new row. If they are large together, the items of each priority become a batch, because every
- * cancel, and every join of a part of a row, writes the rest of that row again.
+ * cancel, and every join of a part of a row, writes the rest of that row again. A few tiny ones stay: a batch costs a
+ * write for itself.
  */
 async function rowEntries(
   engine: Engine,
@@ -123,27 +133,48 @@ async function rowEntries(
   placed: readonly Placed[],
   ids: string[],
 ): Promise<ScheduledEntry[]> {
-  const bytes = placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
+  const bytes = bytesOf(placed)
   const isSmall = bytes <= INLINE_BYTES_MAX
   const groups = isSmall
     ? placed.map((one) => [one])
-    : [...Map.groupBy(placed, ({ priority }) => priority).values()]
-  const entries: ScheduledEntry[] = []
-  for (const group of groups) {
+    : [...Map.groupBy(placed, ({ priority }) => priority).values()].flatMap((group) =>
+        bytesOf(group) <= TINY_BYTES ? group.map((one) => [one]) : [group],
+      )
+  const entryOf = async (group: Placed[]): Promise<ScheduledEntry> => {
     const [{ due, priority }] = group as [Placed]
     const place = { due, seals, random: randomText(engine.random, 8), priority, gone: [] }
+    const inBatch = !isSmall && bytesOf(group) > TINY_BYTES
     const encoded = group.map(({ at, item, tag }, index) => {
-      const id = scheduledId({ ...place, index: isSmall ? undefined : index })
+      const id = scheduledId({ ...place, index: inBatch ? index : undefined })
       ids[at] = id
       // The items of a batch have their times in themselves; others get these when they join.
-      return encodeItem(isSmall ? item : { ...item, dueMs: 1_000 * due, scheduledId: id }, tag)
+      return encodeItem(inBatch ? { ...item, dueMs: 1_000 * due, scheduledId: id } : item, tag)
     })
-    const entry = isSmall
-      ? (encoded[0] as string)
-      : await writeBatch(engine, queue, randomText(engine.random, 8), encoded)
-    entries.push({ ...place, entry })
+    const entry = inBatch
+      ? await writeBatch(engine, queue, randomText(engine.random, 8), encoded)
+      : (encoded[0] as string)
+    return { ...place, entry }
+  }
+  const entries: ScheduledEntry[] = []
+  for (let at = 0; at < groups.length; at += BATCHES_AT_ONCE) {
+    entries.push(...(await Promise.all(groups.slice(at, at + BATCHES_AT_ONCE).map(entryOf))))
   }
   return entries
+}
+
+const bytesOf = (placed: readonly Placed[]): number =>
+  placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
+
+/** The same entries by a newer read of their queue. Nothing if their ids would not lead to them. */
+export async function placedStill(
+  engine: Engine,
+  placing: Placing,
+  target: QueueRecord,
+): Promise<Placing | undefined> {
+  const { born, scheduled } = placing.target
+  const isFar = target.scheduled.seals > scheduled.seals + SEALS_BEHIND_MAX
+  if (target.born !== born || isFar || mustSeal(target, engine.clock.nowMs())) return undefined
+  return { ...placing, target, unseen: await unseenStill(engine.dynamo, target) }
 }
 
 export type Placement = {
