@@ -153,7 +153,7 @@ export class Dynamo {
   /** `isBrief`: the caller can do without, and does not wait long for others. */
   async transact(
     input: TransactWriteCommandInput,
-    { isBrief = false }: { readonly isBrief?: boolean } = {},
+    { isBrief = false }: { readonly isBrief?: boolean | undefined } = {},
   ): Promise<Transacted> {
     const waited: Waited = { ms: 0, sentMs: 0 }
     for (let attempt = 1; ; attempt += 1) {

@@ -1,12 +1,23 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { hashOf } from '../../lambdas/engine/core/hash.ts'
+import { EMPTY_LANES_KEPT } from '../../lambdas/engine/core/housekeeping.ts'
 import { receiptKey } from '../../lambdas/engine/core/keys.ts'
 import { FORGET_AFTER_MS } from '../../lambdas/engine/core/limits.ts'
 import { markOf } from '../../lambdas/engine/core/notes.ts'
 import type { PushItem } from '../../lambdas/engine/queues.ts'
 import { openSimulated, type Stage } from './stage.ts'
-import { drain, expectCode, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
+import {
+  drain,
+  expectCode,
+  idsOf,
+  named,
+  popItems,
+  push,
+  pushOneByOne,
+  textsOf,
+  tidy,
+} from './traffic.ts'
 import { freezeAt, freezeAtUpdate, type Request, timedOut } from './wire.ts'
 
 const once = (stage: Stage, queue: string, items: readonly PushItem[], idempotencyKey = 'key') =>
@@ -178,6 +189,30 @@ it('With its answer lost, it is sent again without a second effect.', async () =
     expect(left.map(({ id }) => id)).toEqual(pushed.ids)
     expect(textsOf(left)).toEqual(textsOf(items))
   }
+})
+
+it('With its answer lost, and its lane replaced by another meanwhile, it names its own item.', async () => {
+  const [stage, queue] = [openSimulated(), 'queue']
+  const rival = stage.engine()
+  // As many empty lanes as a queue keeps.
+  const others = Array.from({ length: EMPTY_LANES_KEPT }, (_, n) => named('z', 1, 1 + n)).flat()
+  await push(rival, queue, others)
+  await drain(rival, queue)
+  let isLost = false
+  const taken: string[] = []
+  const queues = stage.engine({
+    after: async ({ name }) => {
+      if (name !== 'UpdateCommand' || isLost) return
+      isLost = true
+      taken.push(...idsOf((await popItems(rival, queue)).items))
+      await tidy(rival, queue)
+      taken.push(...(await push(rival, queue, named('r', 1))).ids)
+      throw timedOut()
+    },
+  })
+  const { ids } = await queues.push(queue, { items: named('a', 1), idempotencyKey: 'key' })
+  expect(ids).toEqual([taken[0]])
+  expect(ids).not.toEqual([taken[1]])
 })
 
 it('If its request and its answer are lost time and again, the outcome is unknown.', async () => {

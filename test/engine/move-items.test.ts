@@ -220,6 +220,34 @@ describe('A move to another queue', () => {
   })
 })
 
+it.each([
+  ['to another queue', {}],
+  ['to a time in another queue', { isLater: true }],
+])(
+  'A move %s leaves its queue dry if a claim took the rest while it was on its way.',
+  async (_, { isLater = false }: { readonly isLater?: boolean }) => {
+    const { stage, queues, queue } = onSimulated()
+    const later = isLater ? { deliverAtMs: stage.clock.nowMs() + 60_000 } : {}
+    await push(queues, 'other', named('z', 1))
+    await push(queues, queue, [...named('a', 1, 1), ...named('b', 1, 0)])
+    const [last] = (await queues.browse(queue)).items.slice(1)
+    const rival = stage.engine()
+    // A claim, and no fenced write, is what a rival with this record in memory sends.
+    await rival.inspect(queue)
+    let isClaimed = false
+    const mover = stage.engine({
+      before: async ({ name }) => {
+        if (name !== 'TransactWriteCommand' || isClaimed) return
+        isClaimed = true
+        await lockItems(rival, queue, competing)
+      },
+    })
+    await moved(mover, queue, { ids: [last?.id as string], queue: 'other', ...later })
+    expect(isClaimed).toBe(true)
+    expect(await stage.record(queue)).toMatchObject({ dry: true })
+  },
+)
+
 describe('Dead letters', () => {
   async function withDeadLetters() {
     const stage = openSimulated()

@@ -1,8 +1,7 @@
 // A stack in virtual time: the minute's sweep, the stream with its delays, and Wake, on a store whose index lags.
 
-// Loaded before the time begins: what is loaded later would come at some real time.
-import '../../lambdas/engine/operations/scheduling/verbs.ts'
-import '../../lambdas/engine/operations/sweeping/sweep-schedules.ts'
+// Before the time begins: what is loaded later would come at some real time.
+import '../support/engine-loaded.ts'
 import { createQueues, type Queues } from '../../lambdas/engine/queues.ts'
 import type { Random } from '../../lambdas/foundation/system.ts'
 import { seeded } from '../../testing/random.ts'

@@ -1,14 +1,2 @@
-// In virtual time nobody waits for a file: what the engine loads when somebody asks for it is loaded before.
-import '../../lambdas/engine/operations/configuring/verbs.ts'
-import '../../lambdas/engine/operations/later/list-scheduled.ts'
-import '../../lambdas/engine/operations/looking/verbs.ts'
-import '../../lambdas/engine/operations/moving/verbs.ts'
-import '../../lambdas/engine/operations/pushing/apply.ts'
-import '../../lambdas/engine/operations/pushing/transacting.ts'
-import '../../lambdas/engine/operations/scheduling/change-schedule.ts'
-import '../../lambdas/engine/operations/scheduling/deploy-schedules.ts'
-import '../../lambdas/engine/operations/scheduling/verbs.ts'
-import '../../lambdas/engine/operations/settling/cancel.ts'
-import '../../lambdas/engine/operations/settling/purge.ts'
-import '../../lambdas/engine/operations/sweeping/sweep-schedules.ts'
-import '../../lambdas/engine/operations/sweeping/verbs.ts'
+// In virtual time nobody waits for a file: what the engine loads when a call first needs it is loaded before.
+import '../../lambdas/engine/seldom-verbs.ts'

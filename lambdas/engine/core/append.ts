@@ -14,6 +14,7 @@ import {
   mayHaveLeft,
   type Note,
   noteBytes,
+  type Place,
   type Places,
   placesOf,
 } from './notes.ts'
@@ -73,7 +74,7 @@ export function withGuards(
 }
 
 /** First sequence number in each lane, and the lane's epoch, which together make the items' ids. */
-export type Placed = ReadonlyMap<number, { readonly epoch: string; readonly start: number }>
+export type Placed = ReadonlyMap<number, Place>
 
 /** How far a tail may grow: `ROOMY_TAIL`, or `TIGHT_TAIL` while the store throttles. */
 export type TailLimits = { readonly hardBytes: number; readonly stepBytes: number }
@@ -221,36 +222,37 @@ export function findAppend(append: Append, record: QueueRecord): Map<number, num
 }
 
 /** The same for an append with notes, from the first of them that the record has. */
-export function findNoted(append: Append, record: QueueRecord): Map<number, number> | undefined {
+export function findNoted(append: Append, record: QueueRecord): Placed | undefined {
   for (const [hash, sent] of append.notes ?? []) {
     const note = record.notes.get(hash)
     if (note === undefined || !isSameNote(note, sent)) continue
-    return startsBy(append, decodeNote(sent), placesOf(record, decodeNote(note)), record)
+    return placedBy(append, decodeNote(sent), placesOf(record, decodeNote(note)), record)
   }
   return undefined
 }
 
 /**
- * The same from where one of its pushes is. Lanes are missing in which that push has nothing, and of which the
- * tail has not the entries any more.
+ * The same from where one of its pushes is. By now a lane may be another, with another epoch: the push's own place says
+ * which it was. Lanes are missing in which that push has nothing, and of which the tail has not the entries any more.
  */
-export function startsBy(
+export function placedBy(
   append: Append,
   sent: Note,
   found: Places,
   record: QueueRecord | undefined,
-): Map<number, number> {
-  const starts = new Map<number, number>()
-  for (const [priority, { start }] of found) {
+): Placed {
+  const placed = new Map<number, Place>()
+  for (const [priority, { epoch, start }] of found) {
     const place = sent.places.get(priority)
-    if (place !== undefined && 'offset' in place) starts.set(priority, start - place.offset)
+    if (place === undefined || 'epoch' in place) continue
+    placed.set(priority, { epoch, start: start - place.offset })
   }
   for (const [priority, entries] of append.lanes) {
-    if (starts.has(priority) || record === undefined) continue
+    if (placed.has(priority) || record === undefined) continue
     const others = findAppend({ ...append, lanes: new Map([[priority, entries]]) }, record)
-    for (const [lane, start] of others ?? []) starts.set(lane, start)
+    for (const [lane, place] of placedAt(record, others ?? new Map())) placed.set(lane, place)
   }
-  return starts
+  return placed
 }
 
 function indexOfRun(tail: readonly string[], run: readonly string[]): number {

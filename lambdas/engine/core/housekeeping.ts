@@ -5,7 +5,7 @@ import { endOf, type Lane, type QueueRecord, segmentOf } from './record.ts'
 import { stayingSegments } from './runs.ts'
 
 /** Empty lanes a record keeps: making a lane again costs more than its 80 bytes. */
-const EMPTY_LANES_KEPT = 32
+export const EMPTY_LANES_KEPT = 32
 
 /** What housekeeping would do, derived from the record alone: a missed event changes nothing. */
 export type HousekeepingPlan = {

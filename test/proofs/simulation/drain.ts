@@ -77,6 +77,11 @@ async function drainQueue(
       await driver.advance((outcome.error.retryAfterMs ?? 0) + 1)
       continue
     }
+    // Expired items that become dead letters wait until those before them have moved: the housekeeper is at it.
+    if (outcome?.kind === 'refused' && outcome.error.code === 'TOO_MANY_LOCKS') {
+      await driver.advance(1_000)
+      continue
+    }
     if (outcome?.kind !== 'success') return refused(model, 'pop', outcome)
     const popped = outcome.value as PopOutcome
     if (popped.kind !== 'items') return

@@ -13,7 +13,7 @@ import type { QueueRecord } from '../../core/record.ts'
 import { attempts } from './attempts.ts'
 import { again, answer, type Decision, done, type Outcome, refuse, type View } from './decision.ts'
 import { changedAllTheSame, changeOf, type Engine, readRecord } from './engine.ts'
-import { leaveDryQuietly } from './leave-dry.ts'
+import { leaveDryQuietly, leaveDryUnseen } from './leave-dry.ts'
 
 /** Fenced pops and claims are in the way; each lost race is a round trip and a pause. */
 const ATTEMPTS_MAX = 24
@@ -35,8 +35,11 @@ type Taking<R> = {
   /** In the order of pops. */
   readonly waiting: readonly NamedItem[]
   readonly view: View
-  /** Some of them have been taken out, by a write that left the record so. */
-  readonly taken: (results: ReadonlyMap<string, R>, after: QueueRecord) => Promise<Outcome<void>>
+  /** Some of them have been taken out, by a write that left the record so; a transaction does not tell. */
+  readonly taken: (
+    results: ReadonlyMap<string, R>,
+    after: QueueRecord | undefined,
+  ) => Promise<Outcome<void>>
   /** These needed no write. */
   readonly known: (results: ReadonlyMap<string, R>) => void
 }
@@ -62,7 +65,7 @@ export async function eachById<R>(
   const taken: Taking<R>['taken'] = async (some, after) => {
     hasTaken = true
     known(some)
-    await leaveDryQuietly(engine, after)
+    await (after === undefined ? leaveDryUnseen(engine, queue) : leaveDryQuietly(engine, after))
     return leftOf().length === 0 ? done(undefined) : again(await readRecord(engine, queue))
   }
   await attempts<void>(engine, queue, byIdCourse, (view) => {

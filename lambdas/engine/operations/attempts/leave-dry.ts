@@ -20,8 +20,15 @@ export async function leaveDry(
   seenLast: QueueRecord | undefined,
 ): Promise<QueueRecord | undefined> {
   if (!engine.events || seenLast === undefined) return seenLast
-  const { queue } = seenLast
-  const course = { from: { record: seenLast }, attemptsMax: TRIES_MAX, pausesFrom: 2 }
+  return leaveDryFrom(engine, seenLast.queue, { record: seenLast })
+}
+
+function leaveDryFrom(
+  engine: Engine,
+  queue: string,
+  from: 'store' | { readonly record: QueueRecord },
+): Promise<QueueRecord | undefined> {
+  const course = { from, attemptsMax: TRIES_MAX, pausesFrom: 2 } as const
   return attempts<QueueRecord | undefined>(engine, queue, course, ({ record }) => {
     if (record === undefined || record.dry || hasFree(record)) {
       return answer(record)
@@ -43,15 +50,29 @@ export async function leaveDry(
  * The same once the answer is certain: a failure is reported and changes nothing. Returns whether we know
  * how the queue was left; if not, the answer makes the consumer ask again.
  */
-export async function leaveDryQuietly(
+export const leaveDryQuietly = (
   engine: Engine,
   record: QueueRecord | undefined,
+): Promise<boolean> => quietly(engine, record?.queue ?? '', () => leaveDry(engine, record))
+
+/**
+ * The same after a transaction, which does not hand over the record that it left: a claim may have taken the rest
+ * while it was on its way.
+ */
+export async function leaveDryUnseen(engine: Engine, queue: string): Promise<void> {
+  if (engine.events) await quietly(engine, queue, () => leaveDryFrom(engine, queue, 'store'))
+}
+
+async function quietly(
+  engine: Engine,
+  queue: string,
+  leave: () => Promise<unknown>,
 ): Promise<boolean> {
   try {
-    await leaveDry(engine, record)
+    await leave()
     return true
   } catch (error) {
-    engine.onBackgroundError(error, { queue: record?.queue ?? '', step: 'leave-dry' })
+    engine.onBackgroundError(error, { queue, step: 'leave-dry' })
     return false
   }
 }

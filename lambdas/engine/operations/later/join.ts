@@ -47,6 +47,9 @@ export type Joined = {
   readonly items: number
 }
 
+/** `isBrief`: somebody waits for more than this, and others try again soon. */
+type JoinOptions = { readonly isBrief?: boolean | undefined }
+
 /** Something is due by this clock, and there may be room and a lane for it. */
 export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
   isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record)) &&
@@ -58,13 +61,18 @@ export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boo
  * takes the entries out of the record, on the condition that no other process has taken any out, and out of the rows,
  * on the condition that these are as they were read. So each item joins once.
  */
-export async function join(engine: Engine, first: QueueRecord, nowMs: number): Promise<Joined> {
+export async function join(
+  engine: Engine,
+  first: QueueRecord,
+  nowMs: number,
+  options: JoinOptions = {},
+): Promise<Joined> {
   let record: QueueRecord | undefined = first
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record === undefined || !isSomethingDue(record.scheduled, nowMs)) {
       return { kind: 'joined', record, items: 0 }
     }
-    const tried: Tried = await joinOnce(engine, record, nowMs)
+    const tried: Tried = await joinOnce(engine, record, nowMs, options)
     if (tried.kind === 'joined') return tried
     if (tried.kind !== 'again') return { kind: tried.kind, record: tried.record, items: 0 }
     record = tried.record
@@ -77,7 +85,12 @@ type Tried =
   | { readonly kind: 'joined'; readonly record: QueueRecord; readonly items: number }
   | { readonly kind: 'again' | 'stuck' | 'lost'; readonly record: QueueRecord | undefined }
 
-async function joinOnce(engine: Engine, record: QueueRecord, nowMs: number): Promise<Tried> {
+async function joinOnce(
+  engine: Engine,
+  record: QueueRecord,
+  nowMs: number,
+  options: JoinOptions,
+): Promise<Tried> {
   const { queue, scheduled } = record
   const isRowDue = scheduled.nextDue !== undefined && isDue(scheduled.nextDue, nowMs)
   const found = isRowDue
@@ -88,20 +101,30 @@ async function joinOnce(engine: Engine, record: QueueRecord, nowMs: number): Pro
   const toJoin = await entriesToJoin(engine, queue, planned.joining)
   // A batch that is gone has joined, by a record that is newer than ours.
   if (toJoin === undefined) return { kind: 'again', record: await readRecord(engine, queue) }
-  const written = await write(engine, record, planned, toJoin)
+  const written = await write(engine, record, planned, { ...toJoin, ...options })
   // Whether or not it was, or still is to be: it passes while nothing has joined since, and so does the next. What it
   // would bring may still be referred to.
   if (written.kind === 'unknown') return { kind: 'again', record: await readRecord(engine, queue) }
   if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
   if (written.kind === 'refused') return { kind: 'lost', record }
-  const after = seen(engine, queue, written.row)
+  if (written.kind === 'done') await dropBatches(engine, queue, toJoin.spent)
+  const after = await recordAfter(engine, queue, written)
   if (after === undefined) return { kind: 'again', record: after }
   if (written.kind === 'failed') return clearTheWay(engine, after, toJoin)
-  await dropBatches(engine, queue, toJoin.spent)
   // Beside a transaction others may have written before we read the record: nobody knows who crossed a line.
   await sealAfter(engine, after, written.isRead ? after.tailBytes : toJoin.addition.bytes)
   return { kind: 'joined', record: after, items: planned.items }
 }
+
+/** A transaction does not hand over the record. What it wrote stands, even if this read fails. */
+const recordAfter = async (
+  engine: Engine,
+  queue: string,
+  written: Extract<JoinWritten, { kind: 'done' | 'failed' }>,
+): Promise<QueueRecord | undefined> =>
+  written.kind === 'done' && written.isRead
+    ? await readRecord(engine, queue)
+    : seen(engine, queue, written.row)
 
 function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
   return appendUpdate(addition, tailLimits(engine), {
@@ -127,13 +150,14 @@ async function write(
   engine: Engine,
   record: QueueRecord,
   planned: Join,
-  toJoin: ToJoin,
+  toJoin: ToJoin & JoinOptions,
 ): Promise<JoinWritten> {
   const update = joinUpdate(engine, record, planned, toJoin)
   const { rows, rest } = planned
   const left = [...rows.map((row) => ({ ...row, entries: [] })), ...(rest ? [rest] : [])]
   try {
-    if (left.length > 0) return await writeWithRows(engine, record, update, left)
+    if (left.length > 0)
+      return await writeWithRows(engine, record, update, { left, isBrief: toJoin.isBrief })
     const written = await engine.dynamo.update(recordKey(record.queue), update)
     return written.kind === 'done' ? { ...written, isRead: false } : written
   } catch (error) {
@@ -147,7 +171,7 @@ async function writeWithRows(
   engine: Engine,
   record: QueueRecord,
   update: ReturnType<typeof joinUpdate>,
-  left: readonly JoiningRow[],
+  { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
 ): Promise<JoinWritten> {
   const { dynamo } = engine
   const { tableName: TableName } = dynamo
@@ -155,12 +179,9 @@ async function writeWithRows(
   const ReturnValuesOnConditionCheckFailure = 'ALL_OLD' as const
   const own = { Update: { TableName, Key, ...update, ReturnValuesOnConditionCheckFailure } }
   const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
-  const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief: true })
+  const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
   if (transacted.kind === 'unknown') return { kind: 'unknown' }
-  if (transacted.kind === 'done') {
-    // A transaction does not hand over the record.
-    return { kind: 'done', row: await dynamo.get(Key, true), isRead: true }
-  }
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }
   const [refusal] = transacted.reasons
   return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
 }

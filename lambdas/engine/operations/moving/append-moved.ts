@@ -45,14 +45,15 @@ export type Moved =
       readonly kind: 'moved'
       /** Old and new, in the order of pops. */
       readonly ids: readonly (readonly [string, string | undefined])[]
-      readonly after: QueueRecord
+      /** Here only if it was read. */
+      readonly after: QueueRecord | undefined
     }
   | NotMoved
 
 type Appended = {
   readonly kind: 'moved'
   readonly addition: Append
-  readonly after: QueueRecord
+  readonly after: QueueRecord | undefined
 }
 
 type Lanes = ReadonlyMap<number, readonly string[]>
@@ -128,7 +129,7 @@ async function moveAcross(
   const change = changeOf(engine, record, draft, options)
   const committed = await moveLanesBeside(engine, change, to, lanes, { capacityCounts: true })
   if (committed.kind !== 'committed') return committed
-  return { kind: 'moved', addition: committed.addition, after: committed.record ?? change.after }
+  return { kind: 'moved', addition: committed.addition, after: committed.record }
 }
 
 /** The move stands, whether or not we can find the new places of the items. */

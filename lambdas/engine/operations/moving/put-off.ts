@@ -50,7 +50,7 @@ export async function putOff(engine: Engine, moving: Moving, dueMs: number): Pro
 }
 
 type Put =
-  | { readonly kind: 'committed'; readonly after: QueueRecord }
+  | { readonly kind: 'committed'; readonly after: QueueRecord | undefined }
   | Exclude<Moved, { readonly kind: 'moved' }>
 
 /** In a busy queue another write may come first. The batches stay good for the next tries. */
@@ -62,7 +62,7 @@ async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Prom
     const committed = await commitBeside(engine, change, beside)
     if (committed.kind === 'lost') return committed
     if (committed.kind === 'committed') {
-      return { kind: 'committed', after: committed.record ?? change.after }
+      return { kind: 'committed', after: committed.record }
     }
     await pause(engine, tries)
     const target = await readTarget(engine, record, { queue, priority })

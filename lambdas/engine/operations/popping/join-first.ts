@@ -24,7 +24,7 @@ export function joiningBefore(
       isExtra: true,
       async act() {
         try {
-          const joined = await join(engine, record, nowMs)
+          const joined = await join(engine, record, nowMs, { isBrief: true })
           isStuck = joined.kind !== 'joined'
           return again(joined.record)
         } catch (error) {

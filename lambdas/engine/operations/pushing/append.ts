@@ -126,8 +126,8 @@ function sendUntilIn(appending: Appending, limit: LimitedCall): Promise<Appended
 function knownOf({ addition, newBy }: Appending, { record, inDoubt }: View): Appended | undefined {
   if (newBy === undefined) return undefined
   if (record !== undefined && inDoubt) {
-    const starts = findNoted(addition, record)
-    if (starts !== undefined) return { kind: 'placed', placed: placedAt(record, starts) }
+    const placed = findNoted(addition, record)
+    if (placed !== undefined) return { kind: 'placed', placed }
   }
   return record !== undefined && isNew(addition, newBy, record)
     ? undefined

@@ -1,5 +1,5 @@
-import { type Append, type Placed, startsBy } from '../../core/append.ts'
-import { decodeNote, isOver, type Place, ttlOf } from '../../core/notes.ts'
+import { type Append, type Placed, placedBy } from '../../core/append.ts'
+import { decodeNote, isOver, ttlOf } from '../../core/notes.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { type Engine, outcomeUnknown } from '../attempts/engine.ts'
 import { placesIn, receiptsOf } from './first-answers.ts'
@@ -30,14 +30,7 @@ export async function landedAs(
       throw outcomeUnknown(queue, new Error('The time of its key is over'))
     }
     const receipt = receipts.get(hash)
-    if (receipt?.tag !== sent.tag) continue
-    const places = placesIn(receipt)
-    const placed = new Map<number, Place>()
-    for (const [priority, start] of startsBy(addition, sent, places, record)) {
-      const epoch = places.get(priority)?.epoch ?? record?.lanes.get(priority)?.epoch ?? ''
-      placed.set(priority, { epoch, start })
-    }
-    return placed
+    if (receipt?.tag === sent.tag) return placedBy(addition, sent, placesIn(receipt), record)
   }
   return undefined
 }

@@ -4,6 +4,7 @@ import { type DueQueue, dueQueues, type Found, type Timer } from './due-queues.t
 import { sideBySide } from './side-by-side.ts'
 import { comesDue, type Left, sweepQueue } from './sweep-queue.ts'
 import { failed, late, passOver, type Report } from './sweep-report.ts'
+import { sweepSchedules } from './sweep-schedules.ts'
 
 /**
  * Mostly a visit is one write, and waits for the store: at 5 ms an answer 32 of them keep a core busy,
@@ -58,11 +59,7 @@ export async function endLocks(
       comesDue(report, due.atMs)
       return
     }
-    if (due.kind === 'schedules') {
-      // Loaded by a sweeper that meets schedules.
-      const { sweepSchedules } = await import('./sweep-schedules.ts')
-      return sweepSchedules(bounded, due, report, deadlineMs)
-    }
+    if (due.kind === 'schedules') return sweepSchedules(bounded, due, report, deadlineMs)
     if (due.kind !== 'queue') {
       isCut ||= due.kind === 'cut'
       passOver(engine, due, report)

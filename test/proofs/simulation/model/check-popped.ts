@@ -9,7 +9,7 @@ import type { Operation, Take } from '../operation.ts'
 import type { Answer, Say } from './answer.ts'
 import { noteHandouts } from './check-taking.ts'
 import { expiryMsOf } from './expiry.ts'
-import type { QueueModel } from './model.ts'
+import type { Model, QueueModel } from './model.ts'
 
 type Pop = Operation<CommandOf<'pop'>>
 type Items = Extract<PopOutcome, { kind: 'items' }>
@@ -40,7 +40,7 @@ export function checkPopped(answer: Answer<'pop'>): void {
   }
   checkTexts(answer, outcome)
   if (take !== undefined) {
-    checkTaken(take, outcome, say)
+    checkTaken(answer, take, outcome)
   } else {
     const lock = outcome.lock && queueModel.locks.get(outcome.lock.id)
     if (lock?.keyHash === undefined || request.idempotencyKey === undefined) {
@@ -49,13 +49,15 @@ export function checkPopped(answer: Answer<'pop'>): void {
   }
 }
 
-function checkTaken(take: Take, outcome: Items, say: Say): void {
+function checkTaken({ model, operation, say }: Answer<'pop'>, take: Take, outcome: Items): void {
+  const { queue } = operation.command
   const answered = outcome.items.map(({ id }) => id)
   const told = new Set(answered)
   const ids: string[] = []
   for (const { priority, epoch, from, to } of take.stretches) {
     for (const sequence of numbersOf([{ from, to }])) {
       const id = itemId({ priority, epoch, sequence })
+      if (!told.has(id) && isPurgedWhileOver(model, queue, id, operation.clockMaxMs)) continue
       if (told.has(id) || !take.maybe.has(id)) ids.push(id)
     }
   }
@@ -65,6 +67,14 @@ function checkTaken(take: Take, outcome: Items, say: Say): void {
   if (take.lockId !== outcome.lock?.id) {
     say('a pop answers its lock', `${outcome.lock?.id}, made ${take.lockId}`)
   }
+}
+
+/** A claim found it to be over, and a purge by ids took it out of the lock before the claim could. */
+function isPurgedWhileOver(model: Model, queue: string, id: string, clockMs: number): boolean {
+  const at = parseItemId(id)
+  const place = at && model.log(queue, at.epoch, at.priority)?.places[at.sequence]
+  const ttl = model.queue(queue).current?.record.configuration.itemTtlSeconds
+  return place?.record.fate === 'purged' && expiryMsOf(place.item, ttl) <= clockMs
 }
 
 function checkTexts({ model, operation, say }: Answer<'pop'>, outcome: Items): void {
