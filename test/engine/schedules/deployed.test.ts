@@ -189,6 +189,16 @@ describe('A deployment of schedules', () => {
   it('stops when its time is up, and the next run goes on.', async () => {
     const { stage } = onSimulated()
     const { clock } = stage
+    const begun = stage.engine({
+      after({ name }) {
+        if (name === 'PutCommand') clock.pass(10)
+      },
+    })
+    const soonMs = clock.nowMs() + 10
+    expect(await begun.deploySchedules([a, b, c], 'one', { deadlineMs: soonMs })).toEqual({
+      ...{ isNew: true, more: true },
+      results: [],
+    })
     const deadlineMs = clock.nowMs() + 10
     const slow = stage.engine({
       after({ name }) {
