@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { DeployedSchedule, Queues } from '../../../lambdas/engine/queues.ts'
 import { onSimulated, type Stage } from '../stage.ts'
 import { drain, textsOf } from '../traffic.ts'
-import { freezeAtTransaction, timedOut } from '../wire.ts'
+import { freezeAtTransaction, timedOut, unsent } from '../wire.ts'
 
 // Schedules that a deployment brings: put once, deleted once it has them no more, and what callers do is theirs.
 
@@ -39,6 +39,9 @@ const texts = async (stage: Stage): Promise<Record<string, string>> =>
       ]),
     ),
   )
+
+const byName = <R extends { readonly name: string }>(results: readonly R[]): readonly R[] =>
+  [...results].sort((one, other) => (one.name < other.name ? -1 : 1))
 
 const nothing = { isNew: false, more: false }
 const done = { isNew: true, more: false }
@@ -131,7 +134,7 @@ describe('Schedules of a deployment', () => {
     await stage.engine().putSchedule(queue, name, input)
     await stage.engine().putSchedule(QUEUE, 'b', { everySeconds: 60, text: '"mine"' })
     const report = await stage.engine().deploySchedules([a, b], 'one')
-    expect(report.results).toMatchObject([
+    expect(byName(report.results)).toMatchObject([
       { name: 'a', result: 'replaced' },
       { name: 'b', result: 'replaced', before: { timing: { everySeconds: 60 } } },
     ])
@@ -166,7 +169,7 @@ describe('A deployment of schedules', () => {
     const wrong = { ...b, everySeconds: 5 }
     const report = await stage.engine().deploySchedules([a, wrong, c], 'one')
     expect(report).toMatchObject({ isNew: true, more: true })
-    expect(report.results).toMatchObject([
+    expect(byName(report.results)).toMatchObject([
       { name: 'a', result: 'put' },
       { name: 'b', result: 'failed', error: { code: 'INVALID_PARAMETER', field: 'every_seconds' } },
       { name: 'c', result: 'put' },
@@ -186,6 +189,16 @@ describe('A deployment of schedules', () => {
   it('stops when its time is up, and the next run goes on.', async () => {
     const { stage } = onSimulated()
     const { clock } = stage
+    const begun = stage.engine({
+      after({ name }) {
+        if (name === 'PutCommand') clock.pass(10)
+      },
+    })
+    const soonMs = clock.nowMs() + 10
+    expect(await begun.deploySchedules([a, b, c], 'one', { deadlineMs: soonMs })).toEqual({
+      ...{ isNew: true, more: true },
+      results: [],
+    })
     const deadlineMs = clock.nowMs() + 10
     const slow = stage.engine({
       after({ name }) {
@@ -199,6 +212,45 @@ describe('A deployment of schedules', () => {
     })
     expect(Object.keys(await deploy(stage.engine(), 'one', a, b, c))).toHaveLength(4)
     expect(await names(stage)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('leaves to the next run, as no failure, what its own deadline has cut off.', async () => {
+    const { stage } = onSimulated()
+    const { clock } = stage
+    let transactions = 0
+    const slow = stage.engine({
+      before({ name }) {
+        if (name !== 'TransactWriteCommand') return
+        transactions += 1
+        clock.pass(transactions === 1 ? 5 : 10)
+        if (transactions > 1) throw unsent()
+      },
+    })
+    const deadlineMs = clock.nowMs() + 10
+    const { results, more } = await slow.deploySchedules([a, b, c], 'one', { deadlineMs })
+    expect(results).toMatchObject([{ result: 'put' }])
+    expect(more).toBe(true)
+    expect(Object.keys(await deploy(stage.engine(), 'one', a, b, c))).toHaveLength(4)
+  })
+
+  it('comes to all others in the end if one takes all of the time of each run, and says that this one fails.', async () => {
+    const { stage } = onSimulated()
+    const { clock } = stage
+    const told: unknown[] = []
+    for (let run = 0; run < 20; run += 1) {
+      const stuck = stage.engine({
+        before({ name, input }) {
+          if (name !== 'TransactWriteCommand' || !JSON.stringify(input).includes('"a"')) return
+          clock.pass(3_000)
+          throw unsent()
+        },
+      })
+      const deadlineMs = clock.nowMs() + 5_000
+      const { results } = await stuck.deploySchedules([a, b, c], 'one', { deadlineMs })
+      told.push(...results.map(({ name, result }) => `${name} ${result}`))
+    }
+    expect(await names(stage)).toEqual(['b', 'c'])
+    expect(new Set(told)).toEqual(new Set(['a failed', 'b put', 'c put']))
   })
 
   it.each(['before', 'after'] as const)(

@@ -42,15 +42,27 @@ export async function deploySchedules(
   if (row === undefined || left.length === 0) return { isNew: false, more: false, results: [] }
   const pass = { engine, revision: row.revision, wanted }
   const results: DeployedResult[] = []
-  // First what goes: a queue has room for so many.
-  for (const name of left.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))) {
+  for (const name of inTurn(pass, left)) {
     if (engine.clock.nowMs() >= deadlineMs) break
     const result = await step(pass, name)
+    const isCutOff = result.result === 'failed' && engine.clock.nowMs() >= deadlineMs
+    // The others took its time, so it is left for the next run. One that had all of the time has failed.
+    if (isCutOff && results.length > 0) break
     results.push(result)
     if (result.result === 'failed' && isRefused(result.error)) break
   }
   const isDone = ({ result }: DeployedResult): boolean => result !== 'failed'
   return { isNew: true, more: results.filter(isDone).length < left.length, results }
+}
+
+/**
+ * First what goes: a queue has room for so many. From anywhere: one that takes all of the time, run after run, must not
+ * keep the same others from their turn.
+ */
+function inTurn({ engine, wanted }: Pass, left: readonly string[]): readonly string[] {
+  const start = Math.floor(engine.random() * left.length)
+  const turned = [...left.slice(start), ...left.slice(0, start)]
+  return turned.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))
 }
 
 async function step(pass: Pass, name: string): Promise<DeployedResult> {
