@@ -4,6 +4,7 @@ import { scheduledSortKey } from '../../lambdas/engine/core/keys.ts'
 import { partitionOf, storedRow } from '../../lambdas/engine/store/scheduled-rows.ts'
 import { onSimulated, type Stage } from './stage.ts'
 import { bulky, drain, named, popItems, push, pushOneByOne, textsOf } from './traffic.ts'
+import { throttled } from './wire.ts'
 
 // Rows of items for later: which there are, who looks where for an item, and who deletes them.
 
@@ -187,4 +188,31 @@ describe('The list of what is scheduled', () => {
       cursor: undefined,
     })
   })
+})
+
+it('A join that was written keeps its batches, even if nobody can read the record after it.', async () => {
+  const { stage, queues, queue } = onSimulated()
+  await queues.configure(queue, { capacity: 5 })
+  const items = later('a', 20, () => 5, 2_000)
+  await push(queues, queue, items)
+  // So many that the record is sealed, and the bulk is in a row.
+  await pushOneByOne(
+    queues,
+    queue,
+    later('b', 30, () => 60, 200),
+  )
+  stage.clock.pass(6_000)
+  let isWritten = false
+  const blind = stage.engine({
+    before: ({ name }) => {
+      if (isWritten && name === 'GetCommand') throw throttled()
+    },
+    after: ({ name }) => {
+      isWritten ||= name === 'TransactWriteCommand'
+    },
+  })
+  await blind.pop(queue).catch(() => undefined)
+  expect(isWritten).toBe(true)
+  await queues.configure(queue, { capacity: 1_000 })
+  expect(textsOf(await drain(stage.engine(), queue))).toEqual(items.map(({ text }) => text))
 })

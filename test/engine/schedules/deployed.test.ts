@@ -107,6 +107,24 @@ describe('Schedules of a deployment', () => {
     expect(await texts(stage)).toEqual({ a: '"mine"' })
   })
 
+  it('are a caller’s, too, who puts them as they are: what is due and their times go on.', async () => {
+    const { stage } = onSimulated()
+    await deploy(stage.engine(), 'one', a)
+    const { queue, name, ...input } = a
+    const before = await stage.engine().schedule(queue, name)
+    stage.clock.pass(HOUR_MS)
+    const put = await stage.engine().putSchedule(queue, name, input)
+    expect(put).not.toHaveProperty('deployed')
+    expect(put).toMatchObject({ timing: before.timing, nextMs: before.nextMs })
+    const again = stage.engine()
+    await again.putSchedule(queue, name, input)
+    expect(again.wire.sent.map(({ name: command }) => command)).not.toContain(
+      'TransactWriteCommand',
+    )
+    expect(await deploy(stage.engine(), 'none')).toEqual({ ...done, a: 'kept' })
+    expect(await names(stage)).toEqual(['a'])
+  })
+
   it('replace what callers have put under their names, and are a deployment’s from then on.', async () => {
     const { stage } = onSimulated()
     const { queue, name, ...input } = a
@@ -237,9 +255,14 @@ describe('A deployment of schedules', () => {
     const late = deploy(stage.engine(frozen), 'old', hourly('a', '"old"'), hourly('c', '"old"'))
     await frozen.reached
     const wanted = [hourly('a', '"new"'), hourly('b', '"new"')]
-    await deploy(stage.engine(), 'new', ...wanted)
+    const newer = freezeAtTransaction()
+    const soon = deploy(stage.engine(newer), 'new', ...wanted)
+    await newer.reached
     frozen.thaw()
     expect(await late).toMatchObject({ more: true })
+    expect(await texts(stage)).toEqual({ a: '"a"', b: '"b"' })
+    newer.thaw()
+    await soon
     expect(await texts(stage)).toEqual({ a: '"new"', b: '"new"' })
     expect(await deploy(stage.engine(), 'new', ...wanted)).toEqual(nothing)
   })
@@ -266,6 +289,25 @@ describe('A deployment of schedules', () => {
     expect(await deploy(stage.engine(), 'new', a)).toEqual({ ...done, a: 'put', b: 'deleted' })
     expect(await names(stage)).toEqual(['a'])
   })
+
+  it.each(['deletes', 'puts'] as const)(
+    'is applied once by two sweepers: what a caller %s in between holds.',
+    async (does) => {
+      const { stage } = onSimulated()
+      const frozen = freezeAtTransaction()
+      const late = deploy(stage.engine(frozen), 'one', a, b)
+      await frozen.reached
+      await deploy(stage.engine(), 'one', a, b)
+      if (does === 'deletes') await stage.engine().deleteSchedule(QUEUE, 'a')
+      else await stage.engine().putSchedule(QUEUE, 'a', { everySeconds: 60, text: '"mine"' })
+      frozen.thaw()
+      expect(await late).toEqual({ ...done, a: 'as_it_was', b: 'as_it_was' })
+      expect(await texts(stage)).toEqual(
+        does === 'deletes' ? { b: '"b"' } : { a: '"mine"', b: '"b"' },
+      )
+      expect(await deploy(stage.engine(), 'one', a, b)).toEqual(nothing)
+    },
+  )
 
   it('by two sweepers at once is one.', async () => {
     const { stage } = onSimulated()

@@ -107,14 +107,24 @@ async function joinOnce(
   if (written.kind === 'unknown') return { kind: 'again', record: await readRecord(engine, queue) }
   if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
   if (written.kind === 'refused') return { kind: 'lost', record }
-  const after = seen(engine, queue, written.row)
+  if (written.kind === 'done') await dropBatches(engine, queue, toJoin.spent)
+  const after = await recordAfter(engine, queue, written)
   if (after === undefined) return { kind: 'again', record: after }
   if (written.kind === 'failed') return clearTheWay(engine, after, toJoin)
-  await dropBatches(engine, queue, toJoin.spent)
   // Beside a transaction others may have written before we read the record: nobody knows who crossed a line.
   await sealAfter(engine, after, written.isRead ? after.tailBytes : toJoin.addition.bytes)
   return { kind: 'joined', record: after, items: planned.items }
 }
+
+/** A transaction does not hand over the record. What it wrote stands, even if this read fails. */
+const recordAfter = async (
+  engine: Engine,
+  queue: string,
+  written: Extract<JoinWritten, { kind: 'done' | 'failed' }>,
+): Promise<QueueRecord | undefined> =>
+  written.kind === 'done' && written.isRead
+    ? await readRecord(engine, queue)
+    : seen(engine, queue, written.row)
 
 function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
   return appendUpdate(addition, tailLimits(engine), {
@@ -171,10 +181,7 @@ async function writeWithRows(
   const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
   const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
   if (transacted.kind === 'unknown') return { kind: 'unknown' }
-  if (transacted.kind === 'done') {
-    // A transaction does not hand over the record.
-    return { kind: 'done', row: await dynamo.get(Key, true), isRead: true }
-  }
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }
   const [refusal] = transacted.reasons
   return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
 }

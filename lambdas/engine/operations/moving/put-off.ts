@@ -1,6 +1,6 @@
 import { randomText } from '../../../foundation/random-text.ts'
 import { appendOf } from '../../core/append.ts'
-import { movedItem } from '../../core/moving.ts'
+import { itemPutOff } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { mustSeal } from '../../core/to-seal.ts'
 import { commitBeside } from '../attempts/commit.ts'
@@ -56,7 +56,7 @@ function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
   return items.map((named, at) => ({
     due,
     priority: priority ?? named.priority,
-    item: movedItem(to, record, named, texts[at] as string, times),
+    item: itemPutOff(to, record, named, texts[at] as string, times),
     tag: randomText(engine.random, 4),
   }))
 }
