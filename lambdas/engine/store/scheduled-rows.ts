@@ -1,7 +1,7 @@
 import type { Dynamo, Row } from '../../foundation/dynamo.ts'
 import { scheduledPartition, scheduledSortKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { dueOf, dueOfRow, unseenBeside } from '../core/scheduled.ts'
+import { dueOf, dueOfRow } from '../core/scheduled.ts'
 import { pack, unpack } from './codec.ts'
 
 /** The scheduled entries of one second and one seal, in the order in which they were pushed. */
@@ -70,8 +70,10 @@ export function rewritten(
 export async function unseenStill(dynamo: Dynamo, record: QueueRecord): Promise<readonly string[]> {
   const { unseen } = record.scheduled
   if (unseen.length === 0) return unseen
-  const keys = unseen.map((sk) => ({ pk: partitionOf(record), sk }))
-  return unseenBeside(unseen, (await dynamo.getMany(keys, true)) as { sk: string }[])
+  const pk = partitionOf(record)
+  // Mostly three at most. One by one, for which every function has the right.
+  const read = await Promise.all(unseen.map((sk) => dynamo.get({ pk, sk }, true)))
+  return unseen.filter((_, at) => read[at] === undefined)
 }
 
 /** The first rows in order of time, behind the sort key `from` and before `to`. */

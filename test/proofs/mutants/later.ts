@@ -215,7 +215,7 @@ export const laterMutants: readonly Mutant[] = [
     [seal, 'const unseen = [...unseenBefore, ...rows', 'const unseen = [...rows'],
     test(settlingTest, 'is named in the record until it was read')),
   mutant('later-purge-leaves-rows-not-read', '0039 the record names a purge until its rows are gone',
-    [dropPurged, 'for (const sk of [...unseen, PURGED_SORT_KEY]) {', 'for (const sk of unseen.slice(unseen.length)) {'],
+    [dropPurged, 'of [...unseen, PURGED_SORT_KEY]', 'of [PURGED_SORT_KEY]'],
     test(settlingTest, 'is deleted all the same by a purge')),
   mutant('later-pop-waits-for-a-transaction', '0039 a pop delivers what is in its lanes',
     ['engine/operations/popping/join-first.ts', '{ isBrief: true }', '{ isBrief: false }'],
