@@ -64,7 +64,7 @@ export type ItemToPush = {
   readonly priority?: number
   /** No pop returns it this long after the push. Up to five years. */
   readonly expires_in_seconds?: number
-  /** The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all. */
+  /** The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all. */
   readonly expires_at?: number
   /** The item joins its queue this many seconds after the push, to the second and never early. Default 0. */
   readonly delay_seconds?: number
@@ -81,7 +81,7 @@ export type Pushed = {
 }
 
 export type ItemDetails = {
-  /** Opaque; the same at push, peek and pop. */
+  /** Opaque; the same at push, peek and pop, but for an item for later. */
   readonly id: string
   /** 0 is served first. */
   readonly priority: number
@@ -93,7 +93,7 @@ export type ItemDetails = {
   readonly expires_at?: number
   /** Of an item for later: its id until it was due. */
   readonly scheduled_id?: string
-  /** When it was due, if it was pushed for later. Epoch seconds with a fraction. */
+  /** When it was due, if it was for later or a schedule pushed it. Epoch seconds with a fraction. */
   readonly due_at?: number
   /** Why it was dead-lettered. */
   readonly reason?: string

@@ -570,6 +570,7 @@ describe('A push with an expiry', () => {
     ['that is no integer', { expiresInSeconds: 1.5 }, 'expires_in_seconds'],
     ['before the push', { expiresInSeconds: -1 }, 'expires_in_seconds'],
     ['in six years', { expiresInSeconds: 6 * 31_557_600 }, 'expires_in_seconds'],
+    ['at a time in 2286', { expiresAtMs: 9_999_999_999_000 }, 'expires_at'],
     ['that is no time', { expiresAtMs: Number.NaN }, 'expires_at'],
   ]
   for (const [name, times, field] of refused) {

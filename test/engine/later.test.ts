@@ -35,7 +35,7 @@ describe('An item for later', () => {
     expect(await kindOf(queues, queue)).toBe('empty')
   })
 
-  it('has the id that its push answered as its scheduled id, once it is popped.', async () => {
+  it('has the id that its push answered as its scheduled id, once it is listed and popped.', async () => {
     const stage = openSimulated()
     const [queues, queue] = [stage.engine(), stage.queue()]
     const { ids } = await push(queues, queue, [inSeconds('a', 5), ...named('b', 1)])
@@ -43,7 +43,12 @@ describe('An item for later', () => {
     expect(ids[1]).not.toMatch(/^t-/)
     const pushedAtMs = stage.clock.nowMs()
     stage.clock.pass(10_000)
+    await stage.engine().returnExpiredLocks()
+    const listed = await queues.browse(queue, { order: 'newest' })
+    expect(listed.items[0]).toMatchObject({ state: 'ready', scheduledId: ids[0], pushedAtMs })
+    expect(listed.items[1]).not.toHaveProperty('scheduledId')
     const items = await drain(queues, queue)
+    expect(listed.items[0]?.dueMs).toBe(items[1]?.dueMs)
     expect(textsOf(items)).toEqual(['"b0"', '"a"'])
     expect(items[1]).toMatchObject({ scheduledId: ids[0], pushedAtMs })
   })

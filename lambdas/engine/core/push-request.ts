@@ -97,26 +97,27 @@ function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): vo
   }
   if (deliverAtMs !== undefined && !Number.isFinite(deliverAtMs)) {
     const field = `${prefix}deliver_at`
-    throw wrongTime(field, `${field} must be a time in seconds since 1970`)
+    throw wrongTime(field, `${field} must be a time in epoch seconds`)
   }
 }
 
 /** By the clock of the process that pushes. */
-export function checkDeliverAt(items: readonly PushItem[], nowMs: number): void {
+export function checkTimesAhead(items: readonly PushItem[], nowMs: number): void {
   for (const [index, item] of items.entries()) {
-    const { deliverAtMs = 0 } = item
+    const { deliverAtMs = 0, expiresAtMs = 0 } = item
     const due = dueSecondOf(item, nowMs)
     const at = items.length === 1 ? '' : `items[${index}].`
     if (due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
-    checkDueMs(deliverAtMs, nowMs, `${at}deliver_at`)
+    checkAhead(deliverAtMs, nowMs, `${at}deliver_at`)
+    checkAhead(expiresAtMs, nowMs, `${at}expires_at`)
   }
 }
 
-export function checkDueMs(dueMs: number, nowMs: number, field: string): void {
-  if (!Number.isFinite(dueMs)) {
-    throw wrongTime(field, `${field} must be a time in seconds since 1970`)
+export function checkAhead(ms: number, nowMs: number, field: string): void {
+  if (!Number.isFinite(ms)) {
+    throw wrongTime(field, `${field} must be a time in epoch seconds`)
   }
-  if (dueMs > nowMs + 1_000 * DELAY_SECONDS_MAX) {
+  if (ms > nowMs + 1_000 * DELAY_SECONDS_MAX) {
     throw wrongTime(field, `${field} must be within five years`)
   }
 }

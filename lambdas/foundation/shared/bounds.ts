@@ -28,5 +28,5 @@ export const QUEUES_PER_PAGE_MAX = 100
 
 /** How long a pop may wait for items: API Gateway gives up after 30 s, and a pop may take some itself. */
 export const WAIT_SECONDS_MAX = 20
-/** Five years: what `delay_seconds` and `deliver_at` may say. */
+/** Five years: what `delay_seconds`, `deliver_at` and `expires_at` may say. */
 export const DELAY_SECONDS_MAX = 157_766_400

@@ -9,7 +9,8 @@ import { described } from './fields.ts'
 import { laneState } from './lane-answer.ts'
 
 const success = v.literal(true)
-const id = () => described(v.string(), 'Opaque; the same at push, peek and pop.')
+const id = () =>
+  described(v.string(), 'Opaque; the same at push, peek and pop, but for an item for later.')
 const lockId = () =>
   described(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{11}$/)), '8 random bytes, URL-safe.')
 
@@ -35,7 +36,7 @@ const detailEntries = {
   deliveries: count('1 the first time.'),
   expires_at: v.optional(time('No pop returns it from then on.')),
   scheduled_id: v.optional(described(v.string(), 'Of an item for later: its id until it was due.')),
-  due_at: v.optional(time('When it was due, if it was pushed for later.')),
+  due_at: v.optional(time('When it was due, if it was for later or a schedule pushed it.')),
   reason: v.optional(described(v.string(), 'Why it was dead-lettered.')),
   dead_lettered_at: v.optional(
     time('When it came to this dead-letter queue; absent where an older version moved it.'),

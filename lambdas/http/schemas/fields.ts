@@ -15,17 +15,21 @@ export const integer = (min: number, max: number) => {
   )
 }
 
-/** Far above any time that a caller can mean, and exact as a number of milliseconds. */
-const EPOCH_SECONDS_MAX = 8_640_000_000_000
+/** The year 5138: as a number of milliseconds, 1973. */
+const EPOCH_SECONDS_MAX = 99_999_999_999
+const sentence = 'must be a time in epoch seconds'
 
-export const epochSeconds = () => {
-  const sentence = 'must be a time in epoch seconds'
-  return v.pipe(
-    v.number(sentence),
-    v.minValue(0, sentence),
-    v.maxValue(EPOCH_SECONDS_MAX, sentence),
-  )
+export const epochSeconds = () =>
+  v.pipe(v.number(sentence), v.minValue(0, sentence), notMs(EPOCH_SECONDS_MAX))
+
+export const wholeEpochSeconds = (max = EPOCH_SECONDS_MAX) => {
+  const whole = 'must be a time in whole epoch seconds'
+  return v.pipe(v.number(whole), v.integer(whole), v.minValue(0, whole), notMs(max))
 }
+
+/** Milliseconds would be a time in tens of thousands of years. */
+const notMs = (max: number) =>
+  v.maxValue<number, number, string>(max, `${sentence}: this looks like milliseconds`)
 
 export const choice = <const C extends readonly string[]>(of: C) =>
   v.picklist(of, `must be ${of.map((one) => `"${one}"`).join(' or ')}`)

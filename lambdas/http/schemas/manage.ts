@@ -6,6 +6,7 @@ import type { Call } from './call.ts'
 import { configurationEntries, ignoredSource } from './configuration.ts'
 import {
   described,
+  epochSeconds,
   integer,
   itemIds,
   object,
@@ -14,7 +15,6 @@ import {
   QUEUE_ID_CHARACTERS_MAX,
   text,
 } from './fields.ts'
-import { time } from './later.ts'
 
 const small = { bytesMax: SMALL_BODY_BYTES_MAX } as const
 
@@ -85,7 +85,7 @@ export const moveCall = {
         'Where they go, with that priority or their own. Default: they stay in this queue.',
       ),
       deliver_at: optional(
-        time(),
+        epochSeconds(),
         'Until when they are scheduled: epoch seconds, within five years. A time in the past is now. Default: what waits waits, and what is scheduled keeps its time.',
       ),
     }),

@@ -17,7 +17,7 @@ export const itemToPush = object({
   ),
   expires_at: optional(
     epochSeconds(),
-    'The same as a time, in epoch seconds. A time in the past means now: no pop returns it at all.',
+    'The same as a time: epoch seconds, within five years. A time in the past means now: no pop returns it at all.',
   ),
   ...laterFields(),
 })

@@ -6,12 +6,19 @@ import {
 } from '../../engine/core/limits.ts'
 import { PUSH_BODY_BYTES_MAX } from '../body-text.ts'
 import type { Call } from './call.ts'
-import { described, integer, object, optional, priority, text } from './fields.ts'
+import {
+  described,
+  integer,
+  object,
+  optional,
+  priority,
+  text,
+  wholeEpochSeconds,
+} from './fields.ts'
 
 const TIME_ZONE_CHARACTERS_MAX = 100
 /** The last second of the year 9999. */
 const EPOCH_SECONDS_MAX = 253_402_300_799
-const epochSeconds = () => integer(0, EPOCH_SECONDS_MAX)
 
 export const putScheduleCall = {
   headers: ['If-Match'],
@@ -34,8 +41,8 @@ export const putScheduleCall = {
         integer(EVERY_SECONDS_MIN, EVERY_SECONDS_MAX),
         'The interval, counted from `starts_at`, or from when it was first put.',
       ),
-      starts_at: optional(epochSeconds(), 'Not due before; epoch seconds.'),
-      ends_at: optional(epochSeconds(), 'Not due after; epoch seconds.'),
+      starts_at: optional(wholeEpochSeconds(EPOCH_SECONDS_MAX), 'Not due before; epoch seconds.'),
+      ends_at: optional(wholeEpochSeconds(EPOCH_SECONDS_MAX), 'Not due after; epoch seconds.'),
       missed: optional(
         v.picklist(['skip', 'one', 'all'], 'must be skip, one or all'),
         'What happens to occurrences that were missed: left out, one for all, or each of the last 1,000. Default `one`.',

@@ -27,9 +27,13 @@ export const laterCases: Cases = {
       expect([...page.items, ...rest.items]).toEqual(list.items)
       expect((await q.pop('count=10')).items).toEqual(['now'])
       await pass(2_000)
+      const { lock_id } = await q.lock()
+      const [listed] = expectOk(await q.call('GET', 'items')).details
+      expectOk(await q.post('release', { lock_id }))
       const popped = await q.pop('count=10')
       expect(popped.items).toEqual(['soon'])
       const [detail] = popped.details
+      expect(listed).toMatchObject({ scheduled_id: detail.scheduled_id, due_at: detail.due_at })
       expect(detail).toMatchObject({ scheduled_id: soon.ids[0], due_at: list.details[0].due_at })
       expect(detail.due_at - detail.pushed_at).toBeGreaterThanOrEqual(1)
       expect(expectOk(await q.post('purge'))).toMatchObject({ items_purged: 1 })

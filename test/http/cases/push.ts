@@ -60,6 +60,9 @@ export const pushCases: Cases = {
       [{ expires_in_seconds: 157_766_401 }, 'expires_in_seconds'],
       [{ expires_at: '2030-01-01' }, 'expires_at'],
       [{ expires_at: -1 }, 'expires_at'],
+      [{ expires_at: 9_999_999_999 }, 'expires_at'],
+      [{ expires_at: 1_924_992_000_000 }, 'expires_at'],
+      [{ deliver_at: 1_924_992_000_000 }, 'deliver_at'],
       [{ expires_in_seconds: 60, expires_at: 4_000_000_000 }, 'expires_at'],
     ]
     for (const [times, field] of bad) {

@@ -10,7 +10,7 @@ import {
   placeOf,
 } from '../../core/browse-place.ts'
 import { checkLimit } from '../../core/check-limit.ts'
-import { deadLetterOf, decodeItem, escapedBytes } from '../../core/entry.ts'
+import { deadLetterOf, decodeItem, escapedBytes, scheduledOf } from '../../core/entry.ts'
 import { expiryOf } from '../../core/expiry.ts'
 import { itemId } from '../../core/keys.ts'
 import {
@@ -136,6 +136,7 @@ function viewOf(
     deliveries: deliveriesOf(lane, sequence) + (state.state === 'ready' ? 0 : 1),
     ...(state.state === 'ready' && isOver ? { state: 'expired' } : state),
     ...deadLetterOf(item),
+    ...scheduledOf(item),
     ...present({ expiresAtMs }),
   }
 }

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, ID_RULE, isQueueId, whyNot } from '../../../foundation/queue-id.ts'
 import { idsByForm } from '../../core/named.ts'
-import { checkDueMs, checkPriority } from '../../core/push-request.ts'
+import { checkAhead, checkPriority } from '../../core/push-request.ts'
 import type { MoveRequest, MoveResult } from '../../verbs.ts'
 import { changedAllTheSame, type Engine } from '../attempts/engine.ts'
 import { rescheduled } from '../later/cancel-scheduled.ts'
@@ -46,5 +46,5 @@ function checkTarget({ clock }: Engine, { priority, queue, deliverAtMs }: MoveRe
     const message = `queue must be ${ID_RULE}${whyNot(queue)}`
     throw new QueueError('INVALID_QUEUE_ID', message, { field: 'queue' })
   }
-  if (deliverAtMs !== undefined) checkDueMs(deliverAtMs, clock.nowMs(), 'deliver_at')
+  if (deliverAtMs !== undefined) checkAhead(deliverAtMs, clock.nowMs(), 'deliver_at')
 }

@@ -10,7 +10,7 @@ import {
 } from '../../core/limits.ts'
 import { anchorOf, encodeNote, type Offset } from '../../core/notes.ts'
 import { checkIdempotencyKey } from '../../core/pop-request.ts'
-import { checkDeliverAt, checkPush, mayBeLater, type PushItem } from '../../core/push-request.ts'
+import { checkPush, checkTimesAhead, mayBeLater, type PushItem } from '../../core/push-request.ts'
 import type { Engine } from '../attempts/engine.ts'
 import type { Prepared } from '../lanes/entries.ts'
 import type { PushOfMany, PushOutcome } from './append-pushes.ts'
@@ -60,7 +60,7 @@ export function callsOf({ clock }: Engine, queue: string, pushes: readonly PushO
     }
     const timed = { ...call, bodyHash: bodyHashOf(items), outcome: undefined }
     try {
-      checkDeliverAt(items, nowMs)
+      checkTimesAhead(items, nowMs)
       return { ...timed, laterBytes: laterBytesOf(items, nowMs) }
     } catch (error) {
       const mayHaveHappened = idempotencyKey !== undefined || sequence !== undefined

@@ -1,6 +1,11 @@
 import { checkQueueId } from '../../../foundation/queue-id.ts'
 import { idsOf } from '../../core/item-ids.ts'
-import { checkPush, mayBeLater, type PushRequest } from '../../core/push-request.ts'
+import {
+  checkPush,
+  checkTimesAhead,
+  mayBeLater,
+  type PushRequest,
+} from '../../core/push-request.ts'
 import type { Pushed } from '../../verbs.ts'
 import type { Engine } from '../attempts/engine.ts'
 import { passKnownLimit } from '../attempts/pass-limit.ts'
@@ -14,6 +19,7 @@ export async function push(engine: Engine, queue: string, request: PushRequest):
     return pushOnce(engine, queue, request)
   checkQueueId(queue)
   checkPush(request.items)
+  checkTimesAhead(request.items, engine.clock.nowMs())
   // Before any batch is stored: a caller far above the limit costs nothing.
   const limit = await passKnownLimit(engine, queue, receivedMs)
   const { addition } = await prepare(engine, queue, request.items)

@@ -10,7 +10,7 @@ import {
   TOKENS_MAX,
   TOKENS_PER_UPDATE,
 } from '../../core/limits.ts'
-import { checkDeliverAt, checkPush, dueSecondOf, mayBeLater } from '../../core/push-request.ts'
+import { checkPush, checkTimesAhead, dueSecondOf, mayBeLater } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { forgetTokensUpdate, type OnceOnly } from '../../store/once-update.ts'
@@ -62,7 +62,7 @@ export async function makeEntry(
 ): Promise<Entry> {
   checkQueueId(queue)
   checkPush(items)
-  checkDeliverAt(items, engine.clock.nowMs())
+  checkTimesAhead(items, engine.clock.nowMs())
   const priorities = new Set(items.map(({ priority = 0 }) => priority))
   if (priorities.size > LANES_PER_APPEND) throw tooManyPriorities(priorities.size)
   // What is remembered of the queue may be of one that was forgotten since.
