@@ -5,6 +5,7 @@ import type { BulkOptions } from './bulk.ts'
 import type { ClientOptions } from './connect.ts'
 import type { CallOptions, MatchOptions, Queue } from './queue.ts'
 import type { RetryOptions } from './retry.ts'
+import type { ScheduleInput } from './schedules.ts'
 
 type First<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[0]>>
 type Second<Verb extends keyof Queue> = Names<NonNullable<Parameters<Queue[Verb] & Call>[1]>>
@@ -27,6 +28,16 @@ export const createClientNames: Names<ClientOptions> = {
 export const retryNames: Names<RetryOptions> = { attemptsMax: 0, totalMs: 0, onRetry: 0 }
 export const matchNames: Names<MatchOptions> = { ifMatch: 0, ...call }
 export const bulkNames: Names<BulkOptions> = { prefix: 0, atOnce: 0, ...call }
+export const schedule: Names<ScheduleInput<unknown>> = {
+  item: 0,
+  priority: 0,
+  cron: 0,
+  timeZone: 0,
+  everySeconds: 0,
+  startsAt: 0,
+  endsAt: 0,
+  missed: 0,
+}
 
 const pushMany: Second<'pushMany'> = { respondAsync: 0, ...key }
 const push: Second<'push'> = {

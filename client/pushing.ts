@@ -20,6 +20,7 @@ import { optionNames } from './option-names.ts'
 import type { AsyncOptions, CallOptions, KeyOptions, PushItem, Queue } from './queue.ts'
 import { newKey, pathOf } from './queue-calls.ts'
 import { textOf } from './raw-json.ts'
+import { secondsOf } from './times.ts'
 import { aborted, type Send } from './transport.ts'
 
 type PushCall = {
@@ -104,19 +105,18 @@ type TextCall = {
 
 function asText({ verb, items, options }: PushCall): TextCall {
   const { idempotent = false, idempotencyKey: key, respondAsync = false } = options
-  return { verb, texts: items.map(pushText), idempotent, key, respondAsync }
+  const at = (index: number) => (verb === 'push' ? '' : `items[${index}].`)
+  const texts = items.map((item, index) => pushText(item, at(index)))
+  return { verb, texts, idempotent, key, respondAsync }
 }
 
-const inSeconds = (time: Date | number | undefined): number | undefined =>
-  time === undefined ? undefined : Number(time) / 1_000
-
-function pushText({ item, ...options }: PushItem<unknown>): string {
+function pushText({ item, ...options }: PushItem<unknown>, at: string): string {
   const rest = JSON.stringify({
     priority: options.priority,
     expires_in_seconds: options.expiresInSeconds,
-    expires_at: inSeconds(options.expiresAt),
+    expires_at: secondsOf(`${at}expiresAt`, options.expiresAt),
     delay_seconds: options.delaySeconds,
-    deliver_at: inSeconds(options.deliverAt),
+    deliver_at: secondsOf(`${at}deliverAt`, options.deliverAt),
   }).slice(1)
   return `{"item":${textOf(item)}${rest === '}' ? '' : ','}${rest}`
 }

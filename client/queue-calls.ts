@@ -24,6 +24,7 @@ import { PushPopError } from './errors.ts'
 import { matchNames, optionNames } from './option-names.ts'
 import type { CallOptions, KeyOptions, MatchOptions, Queue } from './queue.ts'
 import type { Verb } from './retry.ts'
+import { secondsOf } from './times.ts'
 import type { Call, Send } from './transport.ts'
 import {
   configurationOf,
@@ -134,9 +135,11 @@ export function queueCalls<T>(
       return pageOf<T>(body as BrowseAnswer, text)
     },
     async scheduled({ limit, cursor, from, to, ...options } = {}) {
-      const seconds = (time: Date | number | undefined) =>
-        time === undefined ? undefined : Math.round(Number(time) / 1_000)
-      const query = { limit, cursor, from: seconds(from), to: seconds(to) }
+      const second = (field: string, time: Date | number | undefined) => {
+        const seconds = secondsOf(field, time)
+        return seconds === undefined ? undefined : Math.round(seconds)
+      }
+      const query = { limit, cursor, from: second('from', from), to: second('to', to) }
       const { body, text } = await get('scheduled', '/scheduled', query, options)
       return scheduledOf<T>(body as ScheduledAnswer, text)
     },
@@ -167,7 +170,7 @@ export function queueCalls<T>(
       return (await settle<CancelAnswer>('cancel', 'cancel', { ids }, options)).results
     },
     async move(ids, { priority, queue, deliverAt, ...options }) {
-      const deliver_at = deliverAt === undefined ? undefined : Number(deliverAt) / 1_000
+      const deliver_at = secondsOf('deliverAt', deliverAt)
       const request = { ids, priority, queue, deliver_at }
       const body = await settle<MoveAnswer>('move', 'move', request, options)
       return camelCased(body.results)

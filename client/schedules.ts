@@ -9,10 +9,11 @@ import type {
   SchedulesAnswer,
 } from './api-types.ts'
 import { PushPopError } from './errors.ts'
-import { call } from './option-names.ts'
+import { call, schedule as scheduleNames } from './option-names.ts'
 import type { CallOptions, MatchOptions } from './queue.ts'
 import { isSegment, matchOf, shown } from './queue-calls.ts'
 import { type RawJson, textOf } from './raw-json.ts'
+import { secondsOf } from './times.ts'
 import type { Answered, Send } from './transport.ts'
 import { type View, viewOf } from './view-of.ts'
 
@@ -28,8 +29,10 @@ export type ScheduleInput<T> = {
   readonly timeZone?: string | undefined
   /** From 10 on. */
   readonly everySeconds?: number | undefined
-  readonly startsAtMs?: number | undefined
-  readonly endsAtMs?: number | undefined
+  /** Not due before; whole seconds, in milliseconds where it is a number. */
+  readonly startsAt?: Date | number | undefined
+  /** Not due after, likewise. */
+  readonly endsAt?: Date | number | undefined
   /** What happens to occurrences that were missed. Default `one`. */
   readonly missed?: 'skip' | 'one' | 'all' | undefined
 }
@@ -123,15 +126,16 @@ function whole<T>({ body }: Answered<ScheduleAnswer>): Schedule & { readonly ite
   return { ...viewOf(schedule), item: item as T }
 }
 
-export function scheduleBodyOf<T>({ item, ...schedule }: ScheduleInput<T>): string {
-  const { priority, cron, timeZone, everySeconds, startsAtMs, endsAtMs, missed } = schedule
+export function scheduleBodyOf<T>(schedule: ScheduleInput<T>): string {
+  checkOptions(schedule, scheduleNames, 'the schedule')
+  const { item, priority, cron, timeZone, everySeconds, startsAt, endsAt, missed } = schedule
   const fields = {
     priority,
     cron,
     time_zone: timeZone,
     every_seconds: everySeconds,
-    starts_at: startsAtMs && startsAtMs / 1000,
-    ends_at: endsAtMs && endsAtMs / 1000,
+    starts_at: secondsOf('startsAt', startsAt),
+    ends_at: secondsOf('endsAt', endsAt),
     missed,
   }
   const rest = JSON.stringify(fields).slice(1)

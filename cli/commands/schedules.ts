@@ -142,8 +142,8 @@ function inputIn(given: Run['given']): ScheduleInput {
     timeZone: given['time-zone'],
     everySeconds: given.every,
     priority: given.priority,
-    startsAtMs: msIn('put a schedule', 'starts-at', given['starts-at']),
-    endsAtMs: msIn('put a schedule', 'ends-at', given['ends-at']),
+    startsAt: msIn('put a schedule', 'starts-at', given['starts-at']),
+    endsAt: msIn('put a schedule', 'ends-at', given['ends-at']),
     missed: given.missed,
   }) as ScheduleInput
 }

@@ -24,7 +24,12 @@ import { awsOf, type Place, placeOf } from './open-target.ts'
 import type { Answer } from './rates.ts'
 import { whereNobodyAnswers } from './unreachable.ts'
 
-export type ScheduleInput = Input<RawJson> & { readonly item: RawJson }
+export type ScheduleInput = Omit<Input<RawJson>, 'startsAt' | 'endsAt'> & {
+  readonly item: RawJson
+  /** In milliseconds. */
+  readonly startsAt?: number
+  readonly endsAt?: number
+}
 
 /** The schedules of a queue, in the API's own words, from the API or made on the table itself. */
 export type SchedulesTarget = {
@@ -99,8 +104,8 @@ async function onStore(
   return {
     list: async () => of({ schedules: (await store.schedules(queue)).map(scheduleBody) }),
     get: async (name) => answer(scheduleAnswer(await store.schedule(queue, name)).body),
-    async put(name, { item, ...input }, tag) {
-      const put = { ...input, text: item.text }
+    async put(name, { item, startsAt: startsAtMs, endsAt: endsAtMs, ...input }, tag) {
+      const put = { ...input, ...present({ startsAtMs, endsAtMs }), text: item.text }
       return answer(scheduleAnswer(await store.putSchedule(queue, name, put, bare(tag))).body)
     },
     delete: async (name, tag) =>

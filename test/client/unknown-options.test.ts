@@ -105,6 +105,21 @@ test.each(calls)(
 )
 
 test.each([
+  [{ cron: '0 9 * * *', timezone: 'Europe/Berlin' }, '"timezone" in the schedule: it is timeZone'],
+  [{ everySeconds: 10, startsAtMs: 5 }, '"startsAtMs" in the schedule: it is startsAt'],
+  [
+    { every: '10s' },
+    '"every" in the schedule: there are item, priority, cron, timeZone, everySeconds, startsAt, endsAt, missed',
+  ],
+])('schedules.put refuses %j, and sends nothing', async (schedule, words) => {
+  const { queue, asked } = clientOf([succeeds])
+  await expect(queue.schedules.put('s', given({ item: 1, ...schedule }))).rejects.toThrow(
+    new TypeError(`Unknown option ${words}`),
+  )
+  expect(asked).toEqual([])
+})
+
+test.each([
   [{ auht: { kind: 'none' } }, '"auht": it is auth'],
   [{ timeout_ms: 5 }, '"timeout_ms": it is timeoutMs'],
   [{ retry: { attempts_max: 5 } }, '"attempts_max": it is attemptsMax'],
