@@ -30,7 +30,7 @@ export type CallOptions = { readonly signal?: AbortSignal | undefined }
 /** Changes a configuration only if it is still the one with this `etag`. */
 export type MatchOptions = CallOptions & { readonly ifMatch?: string | undefined }
 
-/** A key makes repeats of a request have one effect. A push with one costs two to three times as much. */
+/** A key makes repeats of a request have one effect. A push with one costs one and a half times as much. */
 export type KeyOptions = {
   /** Makes a key, so that this call may be sent again when its answer was lost. */
   readonly idempotent?: boolean | undefined
@@ -72,7 +72,7 @@ export type ScheduledOptions = CallOptions & {
 }
 
 export type PopOptions = CallOptions &
-  /** Only with `ack`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */
+  /** Only with `requireAck`. Hardly dearer on an exclusive queue; competing consumers get in each other's way. */
   KeyOptions & {
     /** 1–100, default 1. */
     readonly count?: number | undefined

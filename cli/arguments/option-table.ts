@@ -11,24 +11,35 @@ type IntegerOption = Described & {
   /** `none` takes it away. */
   readonly orNone?: true
 }
+/** In seconds, or with a unit: `90`, `90s`, `15m`, `2h`, `7d`. What is given is seconds. */
+type DurationOption = Omit<IntegerOption, 'kind' | 'orNone'> & { readonly kind: 'duration' }
 type ChoiceOption = Described & { readonly kind: 'choice'; readonly of: readonly string[] }
 
-export type Option = FlagOption | TextOption | IntegerOption | ChoiceOption
+export type Option = FlagOption | TextOption | IntegerOption | DurationOption | ChoiceOption
 export type OptionTable = Readonly<Record<string, Option>>
 
 type ValueOf<O extends Option> = O extends FlagOption
   ? true
   : O extends IntegerOption
     ? number | (O extends { readonly orNone: true } ? null : never)
-    : O extends ChoiceOption
-      ? O['of'][number]
-      : string
+    : O extends DurationOption
+      ? number
+      : O extends ChoiceOption
+        ? O['of'][number]
+        : string
 
 export const flag = (help: string): FlagOption => ({ kind: 'flag', help })
 export const text = (value: string, help: string): TextOption => ({ kind: 'text', value, help })
 export const integer = (value: string, min: number, max: number, help: string): IntegerOption => ({
   kind: 'integer',
   value,
+  min,
+  max,
+  help,
+})
+export const duration = (min: number, max: number, help: string): DurationOption => ({
+  kind: 'duration',
+  value: 'T',
   min,
   max,
   help,
@@ -49,6 +60,7 @@ export function usageOf(name: string, option: Option): string {
     case 'choice':
       return `--${name} ${option.of.join('|')}`
     case 'text':
+    case 'duration':
       return `--${name} ${option.value}`
     case 'integer':
       return `--${name} ${option.value}${option.orNone ? '|none' : ''}`

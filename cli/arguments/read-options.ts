@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { wrongUsage } from '../failure.ts'
+import { doing } from './doing.ts'
 import { nearest } from './nearest.ts'
 import { type Given, type Option, type OptionTable, usageOf } from './option-table.ts'
 
@@ -44,7 +45,7 @@ export function readOptions<T extends OptionTable>(
 type OptionToken = { name: string; value?: string | undefined; inlineValue?: boolean | undefined }
 
 function checkedValue(command: string, { name, value, inlineValue }: OptionToken, option: Option) {
-  const wrong = (reason: string) => wrongUsage(`Cannot ${command} because ${reason}`)
+  const wrong = (reason: string) => wrongUsage(`Cannot ${doing(command)} because ${reason}`)
   if (option.kind === 'flag') {
     if (value !== undefined) throw wrong(`--${name} takes no value`)
     return true
@@ -62,10 +63,24 @@ function checkedValue(command: string, { name, value, inlineValue }: OptionToken
     const wanted = `an integer from ${min} to ${max}${orNone ? ', or none' : ''}`
     throw wrong(`--${name} must be ${wanted}, not ${JSON.stringify(value)}`)
   }
+  if (option.kind === 'duration') {
+    const { min, max } = option
+    const seconds = secondsOf(value)
+    if (seconds >= min && seconds <= max) return seconds
+    const wanted = `${min} to ${max} seconds, or a time such as 15m, 2h or 7d`
+    throw wrong(`--${name} must be ${wanted}, not ${JSON.stringify(value)}`)
+  }
   if (option.kind === 'choice' && !option.of.includes(value)) {
     throw wrong(`--${name} must be ${listed(option.of)}, not ${JSON.stringify(value)}`)
   }
   return value
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+
+function secondsOf(value: string): number {
+  const [, digits, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(value) ?? []
+  return Number(digits) * (unitSeconds[unit] as number)
 }
 
 function unknownOption(command: string, typed: string, names: readonly string[]) {
@@ -73,7 +88,9 @@ function unknownOption(command: string, typed: string, names: readonly string[])
   const meant = isLong ? nearest(typed.slice(2), names) : undefined
   const hint = meant !== undefined ? `did you mean --${meant}?` : `see: pushpop help ${command}`
   const dashes = isLong ? '' : ' (a word that begins with - goes behind --)'
-  return wrongUsage(`Cannot ${command} because there is no option ${typed}${dashes}; ${hint}`)
+  return wrongUsage(
+    `Cannot ${doing(command)} because there is no option ${typed}${dashes}; ${hint}`,
+  )
 }
 
 const listed = (words: readonly string[]): string =>

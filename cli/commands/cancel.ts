@@ -1,5 +1,5 @@
 import { byHundreds } from '../arguments/item-ids.ts'
-import { queueWord } from '../arguments/read-words.ts'
+import { itemWords, queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { counted } from '../terminal/amounts.ts'
@@ -7,11 +7,11 @@ import { counted } from '../terminal/amounts.ts'
 export const cancel = command({
   name: 'cancel',
   summary: 'Takes back items that wait or are scheduled, by their ids',
-  words: [queueWord, { name: 'ID', kind: 'text', many: true }],
+  words: [queueWord, itemWords],
   options: {},
   notes: [
-    'push, peek and scheduled show ids. Items that a consumer has locked stay; they are named, and so are\n' +
-      'those that are gone.',
+    'push --json, peek and scheduled show ids. Items that a consumer has locked stay; they are named, and so\n' +
+      'are those that are gone: then the exit code is 4.',
   ],
   examples: ['pushpop cancel orders x7Gh2kQz-0-2s', 'pushpop cancel orders x7Gh2kQz-0-2s --json'],
   async run({ words, isJson, print, tell, target }) {
@@ -24,6 +24,6 @@ export const cancel = command({
     }
     const cancelled = results.filter(({ result }) => result === 'cancelled').length
     if (!isJson) tell(`Cancelled ${counted(cancelled, 'item')} of ${queue}.`)
-    return exitCodes.done
+    return cancelled === results.length ? exitCodes.done : exitCodes.refused
   },
 })

@@ -30,16 +30,20 @@ export const config = command({
   async run({ given, words, isJson, print, tell, target }) {
     const [queue = '', verb = 'get'] = words
     if (verb !== 'get' && verb !== 'set' && verb !== 'remove') {
-      throw wrongUsage(`Cannot config because ${JSON.stringify(verb)} is not get, set or remove`)
+      throw wrongUsage(
+        `Cannot use config because ${JSON.stringify(verb)} is not get, set or remove`,
+      )
     }
     const change = changeIn(given)
     const ifMatch = given['if-match']
     const isChange = Object.keys(change).length > 0
     if (verb === 'set' && !isChange) {
-      throw wrongUsage('Cannot config because set needs a setting, such as --max-deliveries 5')
+      throw wrongUsage('Cannot use config because set needs a setting, such as --max-deliveries 5')
     }
     if (verb !== 'set' && (isChange || (verb === 'get' && ifMatch !== undefined))) {
-      throw wrongUsage(`Cannot config because settings go with set: pushpop config ${queue} set …`)
+      throw wrongUsage(
+        `Cannot use config because settings go with set: pushpop config ${queue} set …`,
+      )
     }
     const queues = await target()
     const tag = ifMatch?.replaceAll('"', '')

@@ -2,7 +2,7 @@ import { PRIORITY_MAX } from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import { byHundreds } from '../arguments/item-ids.ts'
 import { integer, text } from '../arguments/option-table.ts'
-import { queueWord } from '../arguments/read-words.ts'
+import { itemWords, queueWord } from '../arguments/read-words.ts'
 import { msIn } from '../arguments/time.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -12,7 +12,7 @@ import { counted } from '../terminal/amounts.ts'
 export const move = command({
   name: 'move',
   summary: 'Moves items to another priority, queue or time, by their ids',
-  words: [queueWord, { name: 'ID', kind: 'text', many: true }],
+  words: [queueWord, itemWords],
   options: {
     priority: integer('N', 0, PRIORITY_MAX, 'to the end of this priority'),
     to: text('QUEUE', 'to this queue'),
@@ -20,7 +20,7 @@ export const move = command({
   },
   notes: [
     'It prints the new id of each item. Items that a consumer has locked stay; they are named, and so are\n' +
-      'those that are gone.',
+      'those that are gone: then the exit code is 4.',
   ],
   examples: [
     'pushpop move orders x7Gh2kQz-0-2s --priority 5',
@@ -48,6 +48,6 @@ export const move = command({
     }
     const moved = results.filter(({ result }) => result === 'moved').length
     if (!isJson) tell(`Moved ${counted(moved, 'item')} of ${queue}.`)
-    return exitCodes.done
+    return moved === results.length ? exitCodes.done : exitCodes.refused
   },
 })

@@ -4,8 +4,9 @@ import {
   PRIORITY_MAX,
 } from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { flag, integer, text } from '../arguments/option-table.ts'
+import { duration, flag, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
+import { msIn } from '../arguments/time.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
@@ -30,8 +31,13 @@ export const push = command({
     file: text('F', 'read lines from F; - is stdin'),
     text: flag('each argument or line is a text, not JSON'),
     priority: integer('N', 0, PRIORITY_MAX, '0 is served first, and is the default'),
-    delay: integer('S', 0, DELAY_SECONDS_MAX, 'seconds until the items join the queue'),
-    'expires-in': text('T', 'no pop returns it this long after the push: 90, 15m, 2h or 7d'),
+    delay: duration(
+      0,
+      DELAY_SECONDS_MAX,
+      'the items join the queue so much later: 90, 15m, 2h or 7d',
+    ),
+    'deliver-at': text('TIME', 'the items join the queue then, such as 2027-01-01T09:00Z'),
+    'expires-in': duration(0, ITEM_TTL_SECONDS_MAX, 'no pop returns them this long after the push'),
     async: flag('do not wait until it is in the queue: the service’s inbox applies it, in order'),
     key: text('K', 'an idempotency key: pushed once, however often this is repeated in 24 hours'),
   },
@@ -49,6 +55,11 @@ export const push = command({
     if (given.file !== undefined && arguments_.length > 0) {
       throw wrongUsage('Cannot push because items and --file contradict each other: give one')
     }
+    if (given.delay !== undefined && given['deliver-at'] !== undefined) {
+      throw wrongUsage(
+        'Cannot push because --delay and --deliver-at contradict each other: give one',
+      )
+    }
     const key = checkedKey(given.key)
     const asItem = given.text ? textItem : jsonItem
     const lines =
@@ -62,8 +73,9 @@ export const push = command({
       source: lines.name,
       items: itemsOf(lines.lines(), asItem, {
         priority: given.priority,
-        expiresInSeconds: secondsIn(given['expires-in']),
+        expiresInSeconds: given['expires-in'],
         delaySeconds: given.delay,
+        deliverAtMs: msIn('push', 'deliver-at', given['deliver-at']),
       }),
       bytes: lines.bytes,
       progress: progressBarOn(io.stderr, 'Pushing'),
@@ -91,25 +103,12 @@ async function* linesOf(words: readonly string[]): AsyncGenerator<Line> {
 async function* itemsOf(
   lines: AsyncIterable<Line>,
   asItem: (line: Line) => string,
-  options: Pick<LineItem, 'priority' | 'delaySeconds' | 'expiresInSeconds'>,
+  options: Pick<LineItem, 'priority' | 'delaySeconds' | 'deliverAtMs' | 'expiresInSeconds'>,
 ): AsyncGenerator<LineItem> {
   for await (const line of lines) {
     const { number, offset } = line
     yield present({ text: asItem(line), line: number, offset, ...options })
   }
-}
-
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
-
-/** `90`, `90s`, `15m`, `2h`, `7d`. */
-function secondsIn(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const [, digits, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(text) ?? []
-  const seconds = Number(digits) * (unitSeconds[unit] as number)
-  if (seconds <= ITEM_TTL_SECONDS_MAX) return seconds
-  throw wrongUsage(
-    `Cannot push because --expires-in must be a time such as 90, 15m, 2h or 7d, up to five years, not ${JSON.stringify(text)}`,
-  )
 }
 
 function jsonItem({ text, number }: Line): string {

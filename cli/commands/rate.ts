@@ -45,11 +45,11 @@ export const rate = command({
     const [key = ''] = words
     const { wait, caller } = given
     if (given['max-wait'] !== undefined && !wait) {
-      throw wrongUsage('Cannot rate because --max-wait goes with --wait')
+      throw wrongUsage('Cannot use rate because --max-wait goes with --wait')
     }
     if (caller !== undefined && caller.length > CALLER_CHARACTERS_MAX) {
       throw wrongUsage(
-        `Cannot rate because --caller has ${CALLER_CHARACTERS_MAX} characters at most`,
+        `Cannot use rate because --caller has ${CALLER_CHARACTERS_MAX} characters at most`,
       )
     }
     return withRates({ given, io }, async (rates) => {

@@ -1,6 +1,6 @@
 import { RELEASE_DELAY_SECONDS_MAX } from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { flag, integer, text } from '../arguments/option-table.ts'
+import { duration, flag, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -12,11 +12,10 @@ export const release = command({
   words: [queueWord, { name: 'LOCK', kind: 'text' }],
   options: {
     ids: text('A,B', 'only these items of the lock, by their ids'),
-    delay: integer(
-      'S',
+    delay: duration(
       0,
       RELEASE_DELAY_SECONDS_MAX,
-      'seconds until they are back, up to a day; 0 is the default',
+      'they are back so much later, up to a day: 90, 15m or 2h',
     ),
     overtake: flag('with --delay: others may be popped until then, where no consumers compete'),
   },

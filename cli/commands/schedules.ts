@@ -6,7 +6,7 @@ import {
   PRIORITY_MAX,
 } from '../../lambdas/engine/core/limits.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
-import { choice, integer, text } from '../arguments/option-table.ts'
+import { choice, duration, integer, text } from '../arguments/option-table.ts'
 import { queueWord } from '../arguments/read-words.ts'
 import { msIn, timeText } from '../arguments/time.ts'
 import { type Context, command } from '../command.ts'
@@ -19,7 +19,11 @@ const options = {
   item: text('JSON', 'with put: what is pushed'),
   cron: text('"M H D M W"', 'with put: minute, hour, day of the month, month, day of the week'),
   'time-zone': text('ZONE', 'of --cron, such as Europe/Berlin; UTC is the default'),
-  every: integer('S', EVERY_SECONDS_MIN, EVERY_SECONDS_MAX, 'with put: seconds between'),
+  every: duration(
+    EVERY_SECONDS_MIN,
+    EVERY_SECONDS_MAX,
+    'with put: the time between: 90, 15m, 2h or 7d',
+  ),
   priority: integer('N', 0, PRIORITY_MAX, 'with put: 0 is the default'),
   'starts-at': text('TIME', 'with put: not due before, such as 2027-01-01T09:00Z'),
   'ends-at': text('TIME', 'with put: not due after'),

@@ -19,8 +19,8 @@ export type Batch = {
 
 /** `{"item":,"priority":2147483647},` around each item in a request's body, and some. */
 const AROUND_ITEM_BYTES = 40
-/** `,"expires_in_seconds":157766400` */
-const EXPIRY_BYTES = 32
+/** `,"expires_in_seconds":157766400`; `,"deliver_at":1924992000.123` and `,"delay_seconds":157766400` are shorter. */
+const TIME_BYTES = 32
 /** A kilobyte less than the body may have, for what is around the list. */
 const BATCH_BYTES_MAX = PUSH_BYTES_MAX - 1_024
 
@@ -62,8 +62,10 @@ export async function* batchesOf(
   if (batch.length > 0) yield batchOf(batch, bytes)
 }
 
-const sizeOf = ({ text, expiresInSeconds }: LineItem): number =>
-  Buffer.byteLength(text) + AROUND_ITEM_BYTES + (expiresInSeconds === undefined ? 0 : EXPIRY_BYTES)
+const sizeOf = ({ text, expiresInSeconds, delaySeconds, deliverAtMs }: LineItem): number => {
+  const times = [expiresInSeconds, delaySeconds, deliverAtMs].filter((time) => time !== undefined)
+  return Buffer.byteLength(text) + AROUND_ITEM_BYTES + times.length * TIME_BYTES
+}
 
 async function within<T>(ms: number, arriving: Promise<T>): Promise<T | 'idle'> {
   let timer: NodeJS.Timeout | undefined

@@ -50,8 +50,8 @@ export async function pushBatches(run: PushRun): Promise<Account> {
       if (interrupt.aborted) break
       const idempotencyKey = run.keyOf(batch, index)
       const items: PushItem[] = batch.items.map(
-        ({ text, priority, expiresInSeconds, delaySeconds }) =>
-          present({ text, priority, expiresInSeconds, delaySeconds }),
+        ({ text, priority, expiresInSeconds, delaySeconds, deliverAtMs }) =>
+          present({ text, priority, expiresInSeconds, delaySeconds, deliverAtMs }),
       )
       const request = present({
         items,

@@ -73,6 +73,6 @@ function limitOf(option: string, value: string): Record<string, unknown> | null 
 
 const noLimit = (option: string, part: string) =>
   wrongUsage(
-    `Cannot config because --${option} must be a number of calls a second, none, or some of ` +
+    `Cannot use config because --${option} must be a number of calls a second, none, or some of ` +
       `${guardNames.map((name) => `${snakeCase(name)}=…`).join(',')}, not ${JSON.stringify(part)}`,
   )

@@ -31,9 +31,10 @@ export function openHttpTarget(
   const queueOf = (queue: string) => client.queue<unknown>(queue)
   return reachable(url, {
     push(queue, { items, idempotencyKey, respondAsync }) {
-      const entries = items.map(({ text, expiresAtMs: expiresAt, sinceMs: _, ...options }) => ({
+      const entries = items.map(({ text, expiresAtMs, deliverAtMs, sinceMs: _, ...options }) => ({
         item: rawJson(text),
-        expiresAt,
+        expiresAt: expiresAtMs,
+        deliverAt: deliverAtMs,
         ...options,
       }))
       return queueOf(queue).pushMany(entries, { idempotencyKey, respondAsync })

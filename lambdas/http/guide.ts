@@ -10,16 +10,21 @@ export type Noun = 'field' | 'parameter'
 
 type Place = 'the query' | 'the body' | 'a header'
 
-/** What the client and other queues call it. */
-const otherWords: Readonly<Record<string, string>> = {
+/** How long an item, or a lock, lives. */
+const lifetimes = ['ttl_seconds', 'expires_in_seconds', 'item_ttl_seconds']
+
+/** What the client and other queues call it; of several, the one that the call knows. */
+const otherWords: Readonly<Record<string, string | readonly string[]>> = {
   ack: 'require_ack',
   competing: 'allow_competing_consumers',
-  ttl: 'ttl_seconds',
-  ttl_ms: 'ttl_seconds',
+  ttl: lifetimes,
+  ttl_ms: lifetimes,
+  ttl_seconds: lifetimes,
+  expires: 'expires_in_seconds',
+  expiry: 'expires_in_seconds',
   wait_ms: 'wait_seconds',
   timeout: 'ttl_seconds',
   visibility_timeout: 'ttl_seconds',
-  wait: 'wait_seconds',
   wait_time_seconds: 'wait_seconds',
   max: 'count',
   size: 'count',
@@ -114,16 +119,33 @@ function nearest(given: string, names: readonly string[]): string | undefined {
   const plain = plainly(given)
   const same = names.find((name) => name === spelled || plainly(name) === plain)
   if (same !== undefined) return same
-  const word = Object.hasOwn(otherWords, spelled) ? otherWords[spelled] : undefined
-  if (word !== undefined && names.includes(word)) return word
+  // Before what is merely near in letters: `expires_in` is not `expires_at`.
+  if (names.includes(`${spelled}_seconds`)) return `${spelled}_seconds`
+  const words = Object.hasOwn(otherWords, spelled) ? [otherWords[spelled] ?? []].flat() : []
+  const word = words.find((one) => names.includes(one))
+  if (word !== undefined) return word
   // Near in letters, and the contrary: `no_acknowledge`.
   if (/^(no|not|without|skip|auto)_/.test(spelled)) return undefined
   const near = names
-    .map((name) => ({ name, edits: editsBetween(plain, plainly(name)) }))
-    .filter(({ name, edits }) => edits <= Math.floor(plainly(name).length / 3))
+    .map((name) => ({ name, ...nearnessOf(plain, plainly(name)) }))
+    .filter(({ edits, most }) => edits <= most)
     .sort((one, other) => one.edits - other.edits)
   return near[0]?.name
 }
+
+/** That both are in seconds makes two names no nearer: `ttl_seconds` is not `delay_seconds`. */
+function nearnessOf(
+  given: string,
+  name: string,
+): { readonly edits: number; readonly most: number } {
+  const both = SECONDS.test(given) && SECONDS.test(name)
+  const [one, other] = both
+    ? [given.replace(SECONDS, ''), name.replace(SECONDS, '')]
+    : [given, name]
+  return { edits: editsBetween(one, other), most: Math.floor(other.length / 3) }
+}
+
+const SECONDS = /seconds?$/
 
 const plainly = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 

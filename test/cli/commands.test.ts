@@ -147,6 +147,18 @@ describe.each(places)('on $name', ({ start }) => {
     expect((await pushpop(`peek ${queue()}`)).code).toBe(3)
   })
 
+  test('an item is pushed for later by a time, or a delay with a unit', async () => {
+    const q = queue()
+    await pushpop(`push ${q} --deliver-at 2028-01-01T09:00Z 1`)
+    await pushpop(`push ${q} --delay 10m --expires-in 2h 2`)
+    const shown = jsonLines((await pushpop(`scheduled ${q} --json`)).stdout)
+    expect(shown.map(({ item }) => item)).toEqual([2, 1])
+    expect(shown[1]).toMatchObject({ due_at: Date.parse('2028-01-01T09:00Z') / 1000 })
+    const both = await pushpop(`push ${q} --delay 10m --deliver-at 2028-01-01T09:00Z 3`)
+    expect(both).toMatchObject({ code: 2 })
+    expect((await pushpop(`push ${q} --deliver-at soon 3`)).code).toBe(2)
+  })
+
   test('scheduled shows what is for later, and cancel and move take its ids', async () => {
     const q = queue()
     expect((await pushpop(`scheduled ${q}`)).code).toBe(3)
@@ -157,6 +169,14 @@ describe.each(places)('on $name', ({ start }) => {
     expect(first).toMatchObject({ item: 1, priority: 0, due_at: expect.any(Number) })
     expect((await pushpop(`scheduled ${q} --limit 1`)).stdout).toMatch(/DUE .*\n.*t-/)
     expect((await pushpop(`cancel ${q} ${first?.id}`)).code).toBe(0)
+    // It says that it could not, in its exit code too.
+    expect(await pushpop(`cancel ${q} ${first?.id}`)).toMatchObject({
+      code: 4,
+      stderr: `${first?.id} is gone.\nCancelled 0 items of ${q}.\n`,
+    })
+    const wrong = await pushpop(`cancel ${q} t-xx`)
+    expect(wrong).toMatchObject({ code: 2 })
+    expect(wrong.stderr).toMatch(/^Cannot cancel because "t-xx" is not an item's id/)
     const moved = await pushpop(`move ${q} ${second?.id} --deliver-at ${tomorrow} --priority 3`)
     expect(moved.stdout).toMatch(/^t-\S+ t-\S+\n$/)
     expect(await shown()).toMatchObject([{ item: 2, priority: 3 }])

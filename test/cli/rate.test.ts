@@ -418,7 +418,7 @@ describe('A rate command over HTTP', () => {
 
 describe('what is wrong with a command line is told in a sentence, with exit code 2', () => {
   test.each([
-    ['rate', 'Cannot rate because KEY is missing'],
+    ['rate', 'Cannot use rate because KEY is missing'],
     ['rate a/b', `"a/b" is not a rate limit's key`],
     ['rate k --max-wait 5', '--max-wait goes with --wait'],
     [`rate k --caller ${'x'.repeat(257)}`, '--caller has 256 characters'],

@@ -35,6 +35,11 @@ describe.each(places)('on $name', ({ start }) => {
     expect(await pushpop(`schedules ${q} put weekly --every 60`)).toMatchObject({ code: 2 })
     expect(await pushpop(`schedules ${q} pause`)).toMatchObject({ code: 2 })
     expect(await pushpop(`schedules ${q} stop weekly`)).toMatchObject({ code: 2 })
+    const often = await pushpop(`schedules ${q} put weekly --every 5 --item 1`)
+    expect(often).toMatchObject({ code: 2 })
+    expect(often.stderr).toMatch(
+      /^Cannot use schedules because --every must be 10 to \d+ seconds, or/,
+    )
     const late = await pushpop(`schedules ${q} put weekly --every 60 --item 1 --starts-at soon`)
     expect(late).toMatchObject({ code: 2 })
   })

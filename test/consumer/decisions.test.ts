@@ -72,6 +72,7 @@ describe('What failed', () => {
     ['backoff.factor', { backoff: { factor: 0.5 } }],
     ['backoff.most', { backoff: { most: Number.NaN } }],
     ['jitter', { jitter: 2 }],
+    ['{ delays: ["2s","5s"] }', ['2s', '5s'] as never],
     ['delay', { delay: 1 } as never],
     ['often', { backoff: { often: 1 } } as never],
   ] as const)('cannot wait for what no %s says.', (name, options) => {

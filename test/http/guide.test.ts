@@ -63,6 +63,31 @@ describe('A name that is nearly right', () => {
       { items: [{ item: 1, prioritty: 5 }] },
       'field "items[0].prioritty": it is priority, in the body',
     ],
+    [
+      'push',
+      { item: 1, expires_in: 60 },
+      'field "expires_in": it is expires_in_seconds, in the body; it counts seconds',
+    ],
+    [
+      'push',
+      { item: 1, ttl_seconds: 60 },
+      'field "ttl_seconds": it is expires_in_seconds, in the body',
+    ],
+    [
+      'push',
+      { items: [{ item: 1, ttl: 60 }] },
+      'field "items[0].ttl": it is expires_in_seconds, in the body; it counts seconds',
+    ],
+    [
+      'push',
+      { item: 1, delay: 60 },
+      'field "delay": it is delay_seconds, in the body; it counts seconds',
+    ],
+    [
+      'push',
+      { item: 1, dellay_seconds: 60 },
+      'field "dellay_seconds": it is delay_seconds, in the body',
+    ],
     ['push', { items: [{ item: 1 }], nothing_near: 5 }, 'field "nothing_near": there is items'],
   ])('in the body of %s, %j, is told the same.', async (verb, body, rest) => {
     const answer = await httpCall(verb, { body: JSON.stringify(body) })

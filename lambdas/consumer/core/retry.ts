@@ -43,6 +43,10 @@ const JITTER_DEFAULT = 0.25
 const FACTOR_MAX = 100
 
 export function retryOf(options: AgainOptions = {}): Retry {
+  if (Array.isArray(options)) {
+    const meant = JSON.stringify(options)
+    throw new TypeError(`The consumer’s retry must be an object: { delays: ${meant} }`)
+  }
   checkOptions(options, names, 'retry')
   const { delays, backoff, overtake = false } = options
   if (delays !== undefined && backoff !== undefined) {
