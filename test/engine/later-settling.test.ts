@@ -18,10 +18,10 @@ const rowsOf = async (stage: Stage, queue: string) =>
   (await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith(`t#${queue}#`))
 
 /** While `hides`, reads show rows of a transaction so long after it, and the record at once. */
-function onSettling(afterMs: number) {
+function onSettling(afterMs: number, hidden = 't#') {
   const transactions = { hides: false }
   const stage = openSimulated({
-    settlesAfterMs: ({ pk }) => (transactions.hides && pk.startsWith('t#') ? afterMs : 0),
+    settlesAfterMs: ({ pk }) => (transactions.hides && pk.startsWith(hidden) ? afterMs : 0),
   })
   /** Does so with a process that gets no answer to its transactions. */
   const halfSeen = async (work: (queues: ReturnType<Stage['engine']>) => Promise<unknown>) => {
@@ -108,6 +108,20 @@ describe('A row that cannot be read yet', () => {
     await queues.purge(queue)
     expect(await rowsOf(stage, queue)).toEqual([])
     expect(await stage.rows(queue, 'b')).toEqual([])
+  })
+})
+
+describe('A record that is read as it was before a move', () => {
+  it('says of no item that it is gone.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(200, 'q#')
+    const { ids } = await push(queues, queue, later('a', 2, 300))
+    const deliverAtMs = stage.clock.nowMs() + 600_000
+    await halfSeen((dying) => dying.move(queue, { ids: ids.slice(0, 1), deliverAtMs }))
+    const { items } = await stage.engine().scheduled(queue)
+    const moved = items.map(({ id }) => id).filter((id) => !ids.includes(id))
+    expect(moved).toHaveLength(1)
+    const [result] = await stage.engine().cancel(queue, moved)
+    expect(result?.result).toBe('cancelled')
   })
 })
 

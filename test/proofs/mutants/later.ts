@@ -198,7 +198,7 @@ export const laterMutants: readonly Mutant[] = [
     test(rowsTest, 'of which a cancel takes everything')),
   mutant('later-gone-by-a-record-that-is-old', '0039 what was not found is not there',
     [takeScheduled, '} else if (isAll && (await isStill(engine, record))) return results', '} else if (isAll) return results'],
-    test(byIdTest, 'does not say gone while the item goes back')),
+    test(settlingTest, 'says of no item that it is gone')),
   mutant('later-gone-of-a-row-not-read', '0039 the record names rows that a read may not show',
     ['engine/operations/later/find-scheduled.ts', "return isUnseen ? 'unseen' : undefined", 'return undefined'],
     test(settlingTest, 'holds no item that a call says is gone')),
