@@ -149,6 +149,7 @@ async function start(options: LocalStackOptions, running: Running): Promise<Loca
   })
   // The last run may have ended with events on their way, and with functions in the middle of their work.
   if (isRestart) functions.losses.announce('afterRestart')
+  functions.begin()
   gateways.open({
     onRequest: listeners.onRequest ?? ignore,
     async invoke({ functionArn }, event, expiresAtMs) {

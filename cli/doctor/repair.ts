@@ -1,7 +1,11 @@
+import { decodeReference, isReference } from '../../lambdas/engine/core/entry.ts'
 import type { Lane, QueueRecord } from '../../lambdas/engine/core/record.ts'
 import { newLane } from '../../lambdas/engine/core/record.ts'
+import { decodeScheduled } from '../../lambdas/engine/core/scheduled.ts'
 import { type Engine, readRecord } from '../../lambdas/engine/operations/attempts/engine.ts'
 import { deleteRows } from '../../lambdas/engine/operations/lanes/segment-work.ts'
+import { deleteBatchParts, partsIn } from '../../lambdas/engine/store/batches.ts'
+import { rowOf as scheduledRowOf } from '../../lambdas/engine/store/scheduled-rows.ts'
 import type { Stray } from './finding.ts'
 import { rowsOf } from './rows-of.ts'
 import { isOfRecord, placeOf, type SegmentPlace } from './strays.ts'
@@ -25,6 +29,13 @@ async function deleteStrayRows(engine: Engine, queue: string, pk: string): Promi
   if (pk.startsWith('t#')) {
     if (isOfRecord(pk, await readRecord(engine, queue))) return
     const rows = await rowsOf(engine, pk)
+    // First what only they name.
+    for (const entry of rows.flatMap((row) => scheduledRowOf(row).entries)) {
+      const batch = decodeScheduled(entry).entry
+      if (!isReference(batch)) continue
+      const reference = decodeReference(batch)
+      await deleteBatchParts(engine, queue, reference, [...Array(partsIn(reference)).keys()])
+    }
     await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk, sk: sk as string })))
     return
   }

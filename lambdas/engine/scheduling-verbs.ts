@@ -22,7 +22,7 @@ export type DeployedResult = ScheduleName &
     | { readonly result: 'as_it_was' | 'put' | 'deleted' | 'gone' }
     /** A caller had put or changed it, and the deployment has it. */
     | { readonly result: 'replaced'; readonly before: Schedule }
-    /** The deployment does not have it any more, and a caller has put or changed it since: it stays. */
+    /** The deployment does not have it any more, and a caller has put it since: it stays. */
     | { readonly result: 'kept' }
     | { readonly result: 'failed'; readonly error: unknown }
   )

@@ -11,6 +11,8 @@ export interface WakingVerbs {
 export type WakeRequest = {
   /** Something comes due at this time, whether or not the index of timers shows it yet. */
   readonly untilMs?: number | undefined
+  /** The run that was awake is known to have ended: this one does not wait until its lease is over. */
+  readonly takesOver?: boolean | undefined
   /** When the caller has to end. */
   readonly deadlineMs: number
 }

@@ -21,7 +21,7 @@ import { QueueError } from './errors.ts'
 import { fromAttributes } from './lean/attribute-values.ts'
 import { answerTimeoutsMs } from './network/answer-timeouts.ts'
 import { failureOf } from './outcome.ts'
-import { isPassing, type Passing, patienceFor } from './patience.ts'
+import { briefPatience, isPassing, type Passing, patienceFor } from './patience.ts'
 import { withoutSdkRetry } from './sdk-retry.ts'
 import type { Clock, Random } from './system.ts'
 import type { Key, Row } from './table.ts'
@@ -150,7 +150,11 @@ export class Dynamo {
     )
   }
 
-  async transact(input: TransactWriteCommandInput): Promise<Transacted> {
+  /** `isBrief`: the caller can do without, and does not wait long for others. */
+  async transact(
+    input: TransactWriteCommandInput,
+    { isBrief = false }: { readonly isBrief?: boolean | undefined } = {},
+  ): Promise<Transacted> {
     const waited: Waited = { ms: 0, sentMs: 0 }
     for (let attempt = 1; ; attempt += 1) {
       this.#checkDeadline()
@@ -162,7 +166,7 @@ export class Dynamo {
         const failure = failureOf(error)
         if (failure === 'unknown') return { kind: 'unknown', cause: error }
         if (isPassing(failure)) {
-          await this.#backOff(attempt, error, failure, { waited })
+          await this.#backOff(attempt, error, failure, { waited, isBrief })
           continue
         }
         if (failure !== 'cancelled') throw error
@@ -170,7 +174,7 @@ export class Dynamo {
         if (reasons.some(({ failed }) => failed)) return { kind: 'failed', reasons }
         // Refused for now, and nothing changed.
         const why = isConflict(error) ? 'conflict' : 'throttled'
-        await this.#backOff(attempt, error, why, { waited })
+        await this.#backOff(attempt, error, why, { waited, isBrief })
       }
     }
   }
@@ -324,15 +328,16 @@ export class Dynamo {
     failure: Passing,
     {
       isEager = false,
+      isBrief = false,
       waited = { ms: 0, sentMs: this.#clock.nowMs() },
-    }: { readonly isEager?: boolean; readonly waited?: Waited } = {},
+    }: { readonly isEager?: boolean; readonly isBrief?: boolean; readonly waited?: Waited } = {},
   ): Promise<void> {
     if (failure === 'throttled') this.#lastThrottled.ms = this.#clock.nowMs()
     const {
       attemptsMax,
       lastsMs = Number.POSITIVE_INFINITY,
       pauseMs,
-    } = patienceFor(failure, isEager)
+    } = isBrief ? briefPatience : patienceFor(failure, isEager)
     if (attempt >= attemptsMax || waited.ms >= lastsMs) {
       throw failure === 'conflict' ? inTheWay(cause) : unavailable(cause)
     }

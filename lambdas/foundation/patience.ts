@@ -41,6 +41,12 @@ export const conflictPatience: Patience = {
   pauseMs: (attempt, random) => Math.min(120, 10 * 2 ** (attempt - 1)) * random(),
 }
 
+/** For what somebody else does a moment later: about a tenth of a second, and few refusals are billed. */
+export const briefPatience: Patience = {
+  attemptsMax: 5,
+  pauseMs: (attempt, random) => 10 * attempt * (0.5 + random()),
+}
+
 /** What is worth another sending. */
 export type Passing = Extract<Failure, 'throttled' | 'conflict' | 'unsent' | 'unknown'>
 

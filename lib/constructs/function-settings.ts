@@ -12,6 +12,8 @@ export type FunctionSetting = {
   readonly afterLoss?: object
   /** The same, when no function of the stack before it is alive. */
   readonly afterRestart?: object
+  /** An event for it at each start on one machine, where its schedule comes a minute later. */
+  readonly atStart?: object
 }
 
 /** In the template's metadata: tells the stack on one machine that this function holds its calls. */
@@ -20,6 +22,7 @@ export const HOLDS_CALLS = 'pushpop:holds-calls'
 /** In the template's metadata: what the stack on one machine calls this function with when it may have lost events. */
 export const AFTER_LOSS = 'pushpop:after-loss'
 export const AFTER_RESTART = 'pushpop:after-restart'
+export const AT_START = 'pushpop:at-start'
 
 /** In the context: the app is synthesised to run on one machine. */
 export const LOCAL = 'pushpop:local'
@@ -87,6 +90,8 @@ export const functionSettings: Readonly<Record<FunctionName, FunctionSetting>> =
     // Announces what waits: the events of that may have been under way, or failed.
     afterLoss: { announce: {} },
     afterRestart: { announce: { consumersAreGone: true } },
+    // A sweep: what came due while the stack was down, and schedules in code, need not wait for the first minute.
+    atStart: {},
     // A finer sweep loops until the next run begins, and stops taking queues ten seconds before its
     // time is over.
     timeoutSeconds: 70,
@@ -144,6 +149,8 @@ export const wakeSetting: FunctionSetting = {
   // It mostly sleeps, and is paid for by its memory meanwhile. A page of 100 records that have grown far is
   // 10 MB, and five times that once it is read; half as much memory would not hold it.
   memoryMb: 256,
+  // The run that was awake has ended with its stack, and nobody else may wait until its lease is over.
+  afterRestart: { takesOver: true },
   // Another run takes over after two minutes; three calls may get lost before there is a gap.
   timeoutSeconds: 300,
 }

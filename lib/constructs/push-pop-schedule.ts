@@ -1,5 +1,5 @@
 import { Construct } from 'constructs'
-import type { Missed, ScheduleInCode } from '../../lambdas/engine/core/schedule.ts'
+import type { Missed } from '../../lambdas/engine/core/schedule.ts'
 import { present } from '../../lambdas/foundation/shared/present.ts'
 import type { PushPop } from './push-pop.ts'
 import { checkSchedule } from './schedule-checks.ts'
@@ -43,8 +43,7 @@ export class PushPopSchedule extends Construct {
     super(scope, id)
     const { service, startsAt, endsAt, name = id, item, ...rest } = props
     const times = present({ startsAtMs: startsAt?.getTime(), endsAtMs: endsAt?.getTime() })
-    const schedule: ScheduleInCode = { ...rest, name, ...times, item }
-    checkSchedule(id, schedule)
+    const schedule = checkSchedule(id, { ...rest, name, ...times, item })
     this.queue = schedule.queue
     this.scheduleName = name
     SchedulesInCode.of(service).add(this, schedule)

@@ -12,7 +12,12 @@ import { type Functions, type LogLevel, makeFunctions } from './functions.ts'
 import { HousekeepingStream } from './housekeeping-stream.ts'
 import { HttpApi, type Throttle } from './http-api.ts'
 import { INBOX_CONCURRENCY, Inbox } from './inbox.ts'
-import { type QueueConfigPattern, queueConfigText, SWEEPER_BYTES_MAX } from './queue-config.ts'
+import {
+  bytesInEnvironment,
+  type QueueConfigPattern,
+  queueConfigText,
+  SWEEPER_BYTES_MAX,
+} from './queue-config.ts'
 import { checkService } from './service-checks.ts'
 import { ServiceDashboard } from './service-dashboard.ts'
 import type { CommonSettings } from './service-function.ts'
@@ -119,8 +124,9 @@ export class PushPop extends Construct {
     const { throwaway = false, tracing = true, logRetention = RetentionDays.ONE_MONTH } = props
     this.common = { throwaway, tracing, logRetention }
     const { queueConfig } = props
-    const configured = queueConfig === undefined ? '' : queueConfigText(queueConfig)
-    this.roomForSchedules = SWEEPER_BYTES_MAX - Buffer.byteLength(configured)
+    const configured =
+      queueConfig === undefined ? 0 : bytesInEnvironment(queueConfigText(queueConfig))
+    this.roomForSchedules = SWEEPER_BYTES_MAX - configured
     this.serviceName = props.serviceName ?? serviceNameOf(this)
     const { serviceName } = this
 

@@ -14,6 +14,7 @@ import {
 import { intervalTimes, withinBounds } from '../../lambdas/engine/core/schedule-times.ts'
 import { QueueError } from '../../lambdas/foundation/errors.ts'
 import { checkQueueId } from '../../lambdas/foundation/queue-id.ts'
+import { jsonOf, ListOfTokensError } from './schedule-item.ts'
 
 /** Properties by the names that the API has for them. */
 const properties: Readonly<Record<string, string>> = {
@@ -24,29 +25,30 @@ const properties: Readonly<Record<string, string>> = {
   ends_at: 'endsAt',
 }
 
-export function checkSchedule(id: string, schedule: ScheduleInCode): void {
+/** Returns it as it will be deployed. */
+export function checkSchedule(id: string, given: ScheduleInCode): ScheduleInCode {
   const refuse = (reason: string): never => {
     throw new Error(`Cannot make the schedule "${id}" because ${reason}`)
   }
-  const { queue, name, cron, timeZone } = schedule
+  const { queue, name, cron, timeZone } = given
   for (const [property, value] of Object.entries({ queue, name, cron, timeZone })) {
     if (Token.isUnresolved(value)) refuse(`\`${property}\` must be known when the app is run`)
   }
-  if (!isJson(schedule.item)) refuse('`item` must be a JSON value')
   try {
+    const item = jsonOf(given.item)
+    if (item === undefined) return refuse('`item` must be a JSON value')
+    const schedule = { ...given, item: item.json }
     check(schedule)
+    return schedule
   } catch (error) {
+    if (error instanceof ListOfTokensError) {
+      return refuse(
+        '`item` has a list that only the deployment knows: name its elements one by one',
+      )
+    }
     if (!(error instanceof QueueError) || error.field === undefined) throw error
     const { field, message } = error
-    refuse(`of \`${properties[field] ?? field}\`: ${inCamelCase(message)}`)
-  }
-}
-
-function isJson(item: unknown): boolean {
-  try {
-    return JSON.stringify(item) !== undefined
-  } catch {
-    return false
+    return refuse(`of \`${properties[field] ?? field}\`: ${inCamelCase(message)}`)
   }
 }
 

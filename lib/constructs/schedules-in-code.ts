@@ -4,6 +4,7 @@ import type { ScheduleInCode } from '../../lambdas/engine/core/schedule.ts'
 import { variables } from '../../lambdas/runtime/variables.ts'
 import type { PushPop } from './push-pop.ts'
 import type { PushPopSchedule } from './push-pop-schedule.ts'
+import { bytesInEnvironment } from './queue-config.ts'
 
 const ID = 'SchedulesInCode'
 
@@ -42,11 +43,11 @@ export class SchedulesInCode extends Construct {
     }
     this.#byPlace.set(place, { by, it })
     const { roomForSchedules: bytesMax } = this.#service
-    const bytes = Buffer.byteLength(JSON.stringify(this.#inOrder()))
+    const bytes = bytesInEnvironment(JSON.stringify(this.#inOrder()))
     if (bytes <= bytesMax) return
     refuse(
-      `the schedules of its service take ${bytes} bytes as JSON with it, and the sweeper's environment has room for ` +
-        `${bytesMax} beside \`queueConfig\`: give them shorter items, or put some after the deployment, with ` +
+      `the schedules of its service take ${bytes} bytes of the sweeper's environment with it, each quote counted ` +
+        `twice, which has room for ${bytesMax} beside \`queueConfig\`: give them shorter items, or put some after the deployment, with ` +
         '`pushpop schedules QUEUE put`',
     )
   }

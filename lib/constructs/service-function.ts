@@ -14,6 +14,7 @@ import { acceptFindings } from './accept-findings.ts'
 import {
   AFTER_LOSS,
   AFTER_RESTART,
+  AT_START,
   type FunctionSetting,
   HOLDS_CALLS,
 } from './function-settings.ts'
@@ -65,6 +66,7 @@ export class ServiceFunction extends LambdaFunction {
     if (setting.holdsCalls) resource.addMetadata(HOLDS_CALLS, true)
     if (setting.afterLoss) resource.addMetadata(AFTER_LOSS, setting.afterLoss)
     if (setting.afterRestart) resource.addMetadata(AFTER_RESTART, setting.afterRestart)
+    if (setting.atStart) resource.addMetadata(AT_START, setting.atStart)
     if (tracing) {
       acceptFindings(role, {
         'AwsSolutions-IAM5[Resource::*]':

@@ -27,13 +27,13 @@ const moveItems = {
 
 /**
  * Every function's rights. A transaction has no action of its own: it needs those of the writes in it.
- * No function scans the table or lists the bucket. The sweeper forgets empty queues and Manage deletes schedules:
- * these alone may delete rows by their conditions. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
+ * No function scans the table or lists the bucket. The sweeper forgets empty queues, Manage deletes schedules, and Pop,
+ * Wake and the sweeper join due items: these alone may delete rows by their conditions. `test/infrastructure/engine-rights.test.ts` runs the engine under exactly these.
  */
 export const storageAccess = {
   Push: moveItems,
-  /** A pop joins due items first, which is a push; housekeeping trims what a pop took. */
-  Pop: moveItems,
+  /** A pop joins due items first, which is a push and deletes their rows; housekeeping trims what a pop took. */
+  Pop: { ...moveItems, table: [...moveItems.table, 'dynamodb:DeleteItem'] },
   /** Dead-lettering moves items to another queue, which is a push. */
   Settle: moveItems,
   Inspect: {
@@ -55,7 +55,7 @@ export const storageAccess = {
    * does.
    */
   Wake: {
-    table: [...moveItems.table, 'dynamodb:BatchGetItem'],
+    table: [...moveItems.table, 'dynamodb:BatchGetItem', 'dynamodb:DeleteItem'],
     indexes: [CHECK_INDEX],
     objects: moveItems.objects,
   },

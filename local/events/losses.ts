@@ -38,8 +38,8 @@ export class Losses {
   /** An event was given up. The same sentence comes once, until the function answers again. */
   dropped(functionId: string, event: string, reason: string): void {
     const plan = this.#settings.functions.find(({ id }) => id === functionId)
-    if (plan?.afterRestart && event === JSON.stringify(plan.afterRestart))
-      this.#owed = 'afterRestart'
+    const isAnnouncing = plan?.afterLoss !== undefined
+    if (isAnnouncing && event === JSON.stringify(plan.afterRestart)) this.#owed = 'afterRestart'
     this.happened()
     const subject = subjectOf(event)
     const said = this.#said.get(functionId) ?? new Set()

@@ -39,6 +39,8 @@ export type Functions = {
   readonly losses: Losses
   /** Hands an event to a function or a queue. Leaves it out while the function has one with the same key. */
   deliver(target: TargetPlan, input: string, key?: string): void
+  /** Runs what is to run at each start. */
+  begin(): void
   /** Runs these by what the new plans say. */
   replace(plans: readonly FunctionPlan[]): Promise<void>
   stop(graceMs: number): Promise<void>
@@ -89,29 +91,26 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
   }
   for (const one of plan.functions) {
     checkCode(one)
-    const pool = new FunctionPool({
-      plan: one,
-      endpoints,
-      processesMax:
-        settings.processesMax ?? (one.holdsCalls ? HOLDING_PROCESSES_MAX : PROCESSES_MAX),
-      ...(one.holdsCalls && { patienceMs: HOLDING_PATIENCE_MS }),
-      onOutput: settings.onOutput,
-      onStart: settings.watch,
-      onEnd: settings.forget,
-    })
-    pools.set(one.arn, pool)
+    pools.set(one.arn, poolOf(one, endpoints, settings))
+  }
+  const begin = (plans: readonly FunctionPlan[]) => {
+    for (const { arn, atStart } of plans) {
+      if (atStart) asyncInvoker.submit(arn, JSON.stringify(atStart))
+    }
   }
   return {
     pools,
     asyncInvoker,
     losses,
     deliver,
+    begin: () => begin(plan.functions),
     async replace(plans) {
       for (const one of plans) checkCode(one)
       await Promise.all(plans.map((one) => pools.get(one.arn)?.replace(one)))
-      // What the others hold is theirs. Those that announce hold nothing.
+      begin(plans)
+      // What the others hold is theirs. Those that have an event for a restart hold nothing.
       const others = plan.functions.filter(
-        ({ arn, afterLoss }) => !afterLoss && !plans.some((one) => one.arn === arn),
+        ({ arn, afterRestart }) => !afterRestart && !plans.some((one) => one.arn === arn),
       )
       const isAtWork = asyncInvoker.isBusy(others.map(({ arn }) => arn))
       losses.announce(isAtWork ? 'afterLoss' : 'afterRestart')
@@ -125,6 +124,23 @@ export async function startFunctions(settings: FunctionsSettings): Promise<Funct
       invokeServer.stop()
     },
   }
+}
+
+function poolOf(
+  plan: FunctionPlan,
+  endpoints: Endpoints,
+  { processesMax, onOutput, watch, forget }: FunctionsSettings,
+): FunctionPool {
+  const { holdsCalls } = plan
+  return new FunctionPool({
+    plan,
+    endpoints,
+    processesMax: processesMax ?? (holdsCalls ? HOLDING_PROCESSES_MAX : PROCESSES_MAX),
+    ...(holdsCalls && { patienceMs: HOLDING_PATIENCE_MS }),
+    onOutput,
+    onStart: watch,
+    onEnd: forget,
+  })
 }
 
 function checkCode({ id, codeDirectory }: FunctionPlan): void {

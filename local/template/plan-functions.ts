@@ -3,6 +3,7 @@ import type { Bundling } from '../../lib/bundling/bundling.ts'
 import {
   AFTER_LOSS,
   AFTER_RESTART,
+  AT_START,
   BUNDLED_FROM,
   HOLDS_CALLS,
 } from '../../lib/constructs/function-settings.ts'
@@ -30,6 +31,8 @@ export type FunctionPlan = {
   readonly afterLoss?: object | undefined
   /** The same, when the stack comes back to its data, and no function of the one before is alive. */
   readonly afterRestart?: object | undefined
+  /** The event that it gets at each start, and when it has changed. */
+  readonly atStart?: object | undefined
   /** What its code was bundled from, if we can bundle it again. */
   readonly bundledFrom?: BundledFrom | undefined
   /** How often an event that nobody waits for is tried again. */
@@ -90,6 +93,7 @@ function planFunction(
   const {
     [AFTER_LOSS]: afterLoss,
     [AFTER_RESTART]: afterRestart,
+    [AT_START]: atStart,
     [BUNDLED_FROM]: bundledFrom,
   } = resource.metadata
   return {
@@ -104,6 +108,7 @@ function planFunction(
     ...(resource.metadata[HOLDS_CALLS] === true && { holdsCalls: true as const }),
     ...(isObject(afterLoss) && { afterLoss }),
     ...(isObject(afterRestart) && { afterRestart }),
+    ...(isObject(atStart) && { atStart }),
     ...(isObject(bundledFrom) && { bundledFrom: bundledFrom as BundledFrom }),
     concurrencyMax: numberOf(resource, 'ReservedConcurrentExecutions'),
     asyncRetriesMax: retries ?? ASYNC_RETRIES_MAX,

@@ -22,13 +22,20 @@ function aSweeper(
   ...outcomes: readonly (DeployedSchedules | Error)[]
 ) {
   let nowMs = 1_000_000
+  let unreadable = false
   const asked: { minute: number; schedules: readonly DeployedSchedule[]; hash: string }[] = []
   const lines: string[] = []
+  let sweeps = 0
+  const sweepsBefore: number[] = []
   const queues = {
-    returnExpiredLocks: async () => ({
-      ...{ queues: 0, itemsReturned: 0, itemsDeadLettered: 0, lagMs: 0 },
-      ...{ occurrencesPushed: 0, failed: [], more: false },
-    }),
+    async returnExpiredLocks() {
+      if (unreadable) throw new Error('index')
+      sweeps += 1
+      return {
+        ...{ queues: 0, itemsReturned: 0, itemsDeadLettered: 0, lagMs: 0 },
+        ...{ occurrencesPushed: 0, failed: [], more: false },
+      }
+    },
     announceWaiting: async () => ({ queues: 0, announced: 0, failed: 0 }),
     startTimers: async () => ({ queues: 0, started: 0, failed: 0, finished: true }),
     deployPatterns: async () => ({ revision: 0, patterns: [] }),
@@ -38,6 +45,7 @@ function aSweeper(
       { deadlineMs = 0 } = {},
     ) {
       expect(deadlineMs).toBe(nowMs + 5_000)
+      sweepsBefore.push(sweeps)
       asked.push({ minute: (nowMs - 1_000_000) / MINUTE_MS, schedules, hash })
       const outcome = outcomes[Math.min(asked.length, outcomes.length) - 1] ?? nothing
       if (outcome instanceof Error) throw outcome
@@ -61,6 +69,11 @@ function aSweeper(
   return {
     asked,
     lines,
+    /** How many sweeps there were before each time that it asked. */
+    sweepsBefore,
+    indexIsReadable(is: boolean) {
+      unreadable = !is
+    },
     minutes: () => asked.map(({ minute }) => minute),
     run,
     async runFor(minutes: number) {
@@ -73,30 +86,28 @@ const PUSHPOP_SCHEDULES = JSON.stringify([
   { ...place, cron: '0 9 * * 1', timeZone: 'Europe/Berlin', item: { report: 'sales', n: [1.5] } },
 ])
 
-it('A process of the sweeper asks once for the schedules of its deployment, and gives each its item.', async () => {
+it('A process of the sweeper asks for the schedules of its deployment when it starts, and gives each its item.', async () => {
   const { asked, lines, runFor } = aSweeper({ PUSHPOP_SCHEDULES })
   await runFor(90)
-  expect(asked).toEqual([
-    {
-      minute: 0,
-      schedules: [
-        {
-          ...place,
-          cron: '0 9 * * 1',
-          timeZone: 'Europe/Berlin',
-          text: '{"report":"sales","n":[1.5]}',
-        },
-      ],
-      hash: expect.stringMatching(/^[\w-]{16}$/),
-    },
-  ])
+  expect(asked[0]).toEqual({
+    minute: 0,
+    schedules: [
+      {
+        ...place,
+        cron: '0 9 * * 1',
+        timeZone: 'Europe/Berlin',
+        text: '{"report":"sales","n":[1.5]}',
+      },
+    ],
+    hash: expect.stringMatching(/^[\w-]{16}$/),
+  })
   expect(lines).toEqual([])
 })
 
-it('A deployment without schedules asks once as well, so that those of an earlier one are deleted.', async () => {
+it('A deployment without schedules asks as well, so that those of an earlier one are deleted.', async () => {
   const { asked, runFor } = aSweeper({})
   await runFor(90)
-  expect(asked).toMatchObject([{ schedules: [] }])
+  expect(asked).toMatchObject([{ schedules: [] }, { schedules: [] }])
 })
 
 it('Other schedules have another hash, and the same ones the same.', async () => {
@@ -109,10 +120,32 @@ it('Other schedules have another hash, and the same ones the same.', async () =>
   expect(await hashOf(PUSHPOP_SCHEDULES)).not.toBe(await hashOf('[]'))
 })
 
-it('A process that has changed something looks once more when no older sweeper runs any more.', async () => {
-  const { minutes, lines, runFor } = aSweeper({ PUSHPOP_SCHEDULES }, put, nothing)
+it.each<[string, number[], DeployedSchedules[]]>([
+  ['finds at first that nothing is to be done', [0, 5], [nothing]],
+  ['changes something at first', [0, 5], [put, nothing]],
+  ['changes something when it looks again', [0, 5, 10], [nothing, put, nothing]],
+])(
+  'A process that %s looks once more when no older sweeper runs any more.',
+  async (_, expected, outcomes) => {
+    const { minutes, runFor } = aSweeper({ PUSHPOP_SCHEDULES }, ...outcomes)
+    await runFor(90)
+    expect(minutes()).toEqual(expected)
+  },
+)
+
+it('A run deploys after its first sweep: what is due by the schedules of before is pushed.', async () => {
+  const { run, sweepsBefore, indexIsReadable } = aSweeper({ PUSHPOP_SCHEDULES }, put)
+  indexIsReadable(false)
+  await expect(run()).rejects.toThrow('index')
+  expect(sweepsBefore).toEqual([])
+  indexIsReadable(true)
+  await run()
+  expect(sweepsBefore).toEqual([1])
+})
+
+it('What a deployment puts is in the log.', async () => {
+  const { lines, runFor } = aSweeper({ PUSHPOP_SCHEDULES }, put, nothing)
   await runFor(90)
-  expect(minutes()).toEqual([0, 5])
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     { level: 'info', message: 'schedules deployed', put: [place] },
   ])
@@ -141,7 +174,7 @@ it('What is left when its time is up, the next run does.', async () => {
   const { minutes, run, runFor } = aSweeper({ PUSHPOP_SCHEDULES }, { ...put, more: true }, nothing)
   expect(await run()).toMatchObject({ failed: false })
   await runFor(9)
-  expect(minutes()).toEqual([0, 1])
+  expect(minutes()).toEqual([0, 1, 6])
 })
 
 it('What callers had put and what they have changed since is told as a warning, without items.', async () => {
@@ -168,9 +201,13 @@ it('What callers had put and what they have changed since is told as a warning, 
 })
 
 it('An environment that cannot be read fails by itself: locks are swept.', async () => {
-  const { asked, run } = aSweeper({ PUSHPOP_SCHEDULES: '[{' })
+  const { asked, lines, run } = aSweeper({ PUSHPOP_SCHEDULES: '[{' })
   expect(await run()).toMatchObject({ answer: { sweeps: 1, failed: 1 } })
   expect(asked).toEqual([])
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 'error',
+    error: { message: 'Cannot read PUSHPOP_SCHEDULES as JSON', cause: { name: 'SyntaxError' } },
+  })
 })
 
 it('Of several sweepers one brings the schedules.', async () => {

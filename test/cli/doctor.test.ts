@@ -10,8 +10,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { wrongWalk } from '../../cli/doctor/check-patterns.ts'
 import { straysOf } from '../../cli/doctor/strays.ts'
 import { readProgress } from '../../cli/lines/export-progress.ts'
+import { encodeReference } from '../../lambdas/engine/core/entry.ts'
 import { patternsWalkKey } from '../../lambdas/engine/core/keys.ts'
+import { encodeScheduled } from '../../lambdas/engine/core/scheduled.ts'
 import type { Queues } from '../../lambdas/engine/queues.ts'
+import { pack } from '../../lambdas/engine/store/codec.ts'
 import { startStore, usePlace } from './places.ts'
 
 const { place, queue: newQueue, pushpop } = usePlace(startStore)
@@ -125,8 +128,27 @@ describe('the doctor', () => {
       sk: '000000000030-000000000040',
       d: Buffer.from('1:x'),
     }
-    const purged = { ...stray, pk: `t#${queue}#aaaaaaaa#0`, sk: '1900000000#00000001' }
-    for (const Item of [stray, purged]) {
+    const batch = { ...stray, pk: `b#${queue}#bbbbbbbb`, sk: '000000000000' }
+    const entry = encodeScheduled({
+      due: 1_900_000_000,
+      seals: 0,
+      random: 'cccccccc',
+      priority: 0,
+      gone: [],
+      entry: encodeReference({
+        storage: 'rows',
+        batch: 'bbbbbbbb',
+        count: 5,
+        partItems: 200,
+        partBytes: [3],
+      }),
+    })
+    const purged = {
+      pk: `t#${queue}#aaaaaaaa#0`,
+      sk: '1900000000#00000001',
+      d: pack([entry]),
+    }
+    for (const Item of [stray, batch, purged]) {
       await documents.send(new PutCommand({ TableName: 'cli', Item }))
     }
     const { s3 } = place().store

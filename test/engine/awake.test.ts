@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Watch } from '../../lambdas/engine/operations/sweeping/awake.ts'
-import { LEASE_MS } from '../../lambdas/engine/store/awake-row.ts'
+import { LEASE_MS, RENEW_MS } from '../../lambdas/engine/store/awake-row.ts'
 import { Dynamo } from '../../lambdas/foundation/dynamo.ts'
 import { seeded } from '../../testing/random.ts'
 import { requestTimeout } from '../../testing/simulated/faults.ts'
@@ -161,6 +161,23 @@ describe('The run that is awake', () => {
   it('loses no note, whichever answers get lost and whichever runs die.', async () => {
     const { runs } = await explore({ processes: 2, faultsMax: 2, leaseEnds: false })
     expect(runs).toBeGreaterThan(200)
+  })
+
+  it('takes over at once from one that is known to have ended, and reads its notes.', async () => {
+    const clock = new ManualClock()
+    const store = new SimulatedStore({ nowMs: () => clock.now })
+    const { dynamodb } = createSimulatedClient(store)
+    const place = { dynamo: new Dynamo(dynamodb, store.tableName, clock, seeded(1)), clock }
+    const begin = (run: number, takesOver?: boolean) =>
+      Watch.begin({ ...place, random: seeded(run) }, clock.now + run, takesOver)
+    const first = await begin(1)
+    clock.now += RENEW_MS
+    expect(await begin(2)).toBeUndefined()
+    const third = await begin(3, true)
+    expect(third?.stayMs).toBe(clock.now + 2)
+    // Were it alive after all, it would end now.
+    expect(await first?.goOn()).toBe(false)
+    expect(await third?.goOn()).toBe(true)
   })
 
   it('may be two for a while where the lease of one ends, and still nothing is lost.', async () => {

@@ -32,25 +32,3 @@ it('An item that is due behind hundreds of cancelled seconds joins within two sw
   await stage.engine().returnExpiredLocks()
   expect((await queues.inspect(queue)).count).toBe(1)
 })
-
-it('A pop whose deletes all fail goes on with what is behind the rows that have joined.', async () => {
-  const stage = openSimulated()
-  const [queues, queue] = [stage.engine(), stage.queue()]
-  for (let n = 0; n < 70; n += 1) {
-    await push(queues, queue, [{ text: bulky(`n${n}`, 100), delaySeconds: 100 + n }])
-  }
-  stage.clock.pass(1_000_000)
-  const denied = stage.engine({
-    before({ name }) {
-      if (name === 'BatchWriteCommand') throw new Error('AccessDeniedException')
-    },
-  })
-  const popped: string[] = []
-  for (let pops = 0; pops < 6; pops += 1) {
-    const outcome = await denied.pop(queue, { count: 100 })
-    if (outcome.kind === 'items') popped.push(...textsOf(outcome.items))
-  }
-  expect(popped.map((text) => text.slice(1, text.indexOf(':')))).toEqual(
-    Array.from({ length: 70 }, (_, n) => `n${n}`),
-  )
-})

@@ -199,7 +199,9 @@ export function useEmbedded(): Stage {
 }
 
 /** In memory and on one thread: where a process is frozen at each of its requests in turn. */
-export function openSimulated(options: Pick<SimulatedStoreOptions, 'throttlesRead'> = {}): Stage {
+export function openSimulated(
+  options: Pick<SimulatedStoreOptions, 'throttlesRead' | 'settlesAfterMs'> = {},
+): Stage {
   const store: SimulatedStore = new SimulatedStore({
     ...options,
     nowMs: () => stage.clock.nowMs(),

@@ -128,12 +128,12 @@ describe('The construct', () => {
     ],
     [
       {
-        queueConfig: Array.from({ length: 99 }, (_, n) => ({
+        queueConfig: Array.from({ length: 85 }, (_, n) => ({
           prefix: `tenant-${n}.`,
           capacity: n + 1,
         })),
       },
-      "and a function's environment has room for 3000: put so many patterns after the deployment",
+      "of a function's environment, each quote counted twice, which has room for 3400: put so many patterns after the deployment",
     ],
     [
       { sweepers: 3 as never },

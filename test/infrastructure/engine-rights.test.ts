@@ -241,6 +241,10 @@ describe('Under the rights of its function, the engine', () => {
     await pushOneByOne(as(stage, 'Push'), queue, few)
     stage.clock.pass(6_000)
     expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(5)
+    await push(as(stage, 'Push'), queue, few)
+    await as(stage, 'Manage').configure(queue, { capacity: 3 })
+    stage.clock.pass(6_000)
+    expect(await drain(as(stage, 'Pop'), queue)).toHaveLength(5)
   })
 
   uses(

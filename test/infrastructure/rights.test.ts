@@ -33,10 +33,11 @@ const rights: Readonly<Record<string, readonly string[]>> = {
   Wake: [
     ...moveItems,
     'dynamodb:BatchGetItem on StorageTable',
+    'dynamodb:DeleteItem on StorageTable',
     'dynamodb:Query on StorageTable/index/check',
   ],
   Push: [...moveItems, ...sendTo('Inbox')],
-  Pop: moveItems,
+  Pop: [...moveItems, 'dynamodb:DeleteItem on StorageTable'],
   Settle: moveItems,
   Inspect: [
     ...readItems,

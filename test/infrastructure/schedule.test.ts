@@ -1,5 +1,5 @@
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { Stack } from 'aws-cdk-lib/core'
+import { Fn, Intrinsic, Lazy, ResolutionTypeHint, Stack, Token } from 'aws-cdk-lib/core'
 import { describe, expect, it } from 'vitest'
 import type { PushPopProps } from '../../lib/constructs/push-pop.ts'
 import {
@@ -101,6 +101,42 @@ describe('A schedule in code', () => {
     }
   })
 
+  it.each([
+    [{ at: new URL('https://example.com/x') }, { at: 'https://example.com/x' }],
+    [{ list: [1, undefined, 2] }, { list: [1, null, 2] }],
+    [{ x: { toJSON: () => 'seven', y: 7 } }, { x: 'seven' }],
+    [new Map([['a', 1]]), {}],
+    [{ n: Number.NaN }, { n: null }],
+    [new Date(0), '1970-01-01T00:00:00.000Z'],
+  ])('brings its item as JSON.stringify writes it: %o.', (item, expected) => {
+    const [schedule] = JSON.parse(textOf(schedules({}, { Weekly: { ...weekly, item } })))
+    expect(schedule.item).toEqual(expected)
+  })
+
+  it('may have values in its item that are no text in the template.', () => {
+    const made = aService({}, 'Orders')
+    const item = {
+      number: Token.asNumber({ Ref: 'Count' }),
+      resolvable: Fn.getAtt('Any', 'Arn'),
+      lazy: Lazy.any({ produce: () => ({ a: [1] }) }),
+    }
+    new PushPopSchedule(made.stack, 'Weekly', { service: made.service, ...weekly, item })
+    const [{ text } = { text: {} }] = told(made)
+    const [, parts] = (text as { 'Fn::Join': [string, unknown[]] })['Fn::Join']
+    const resolved = parts.map((part) => (typeof part === 'string' ? part : '7')).join('')
+    expect(JSON.parse(resolved)).toMatchObject([
+      { item: { number: 7, resolvable: '7', lazy: { a: [1] } } },
+    ])
+  })
+
+  it.each([
+    ['in one value', new Intrinsic({ Ref: 'L' }, { typeHint: ResolutionTypeHint.STRING_LIST })],
+    ['as a list', Token.asList({ Ref: 'L' })],
+  ])('is refused with a list that only the deployment knows, %s.', (_, list) => {
+    const all = { Weekly: { ...weekly, item: { list } } }
+    expect(() => schedules({}, all)).toThrow('`item` has a list that only the deployment knows')
+  })
+
   it('may have names in its item that only the deployment knows.', () => {
     const made = aService({}, 'Orders')
     const { queueArn } = new Queue(made.stack, 'Queue')
@@ -185,9 +221,11 @@ describe('A schedule in code', () => {
     expect(() => schedules({}, { Weekly: { ...weekly, item } })).not.toThrow()
     const two = { Weekly: { ...weekly, item }, Daily: { ...weekly, item } }
     expect(() => schedules({}, two)).toThrow(
-      /Cannot make the schedule "Daily" because the schedules of its service take 4\d+ bytes as JSON with it, and the sweeper's environment has room for 3000 /,
+      /Cannot make the schedule "Daily" because the schedules of its service take 4\d+ bytes of the sweeper's environment with it, each quote counted twice, which has room for 3400 /,
     )
-    const queueConfig = Array.from({ length: 30 }, (_, n) => ({ prefix: `t${n}.`, capacity: 9 }))
+    const quotes = { Weekly: { ...weekly, item: '"'.repeat(900) } }
+    expect(() => schedules({}, quotes)).toThrow('each quote counted twice')
+    const queueConfig = Array.from({ length: 40 }, (_, n) => ({ prefix: `t${n}.`, capacity: 9 }))
     expect(() => schedules({ queueConfig }, { Weekly: { ...weekly, item } })).toThrow(
       'beside `queueConfig`',
     )

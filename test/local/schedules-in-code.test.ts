@@ -7,12 +7,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const app = join(import.meta.dirname, 'a-scheduled-app.ts')
 const directory = temporaryFolder()
 
-/** The app with this item, on the data that is there. Its sweeper comes each second. */
+/** The app with this item, on the data that is there. Its schedule for the sweeper does not come in time. */
 async function withApp(
   context: Readonly<Record<string, string>>,
   work: (reports: ReturnType<ReturnType<typeof createClient>['queue']>) => Promise<void>,
 ) {
-  const stack = await startLocalStack({ port: 0, app, context, directory, scheduleSpeed: 60 })
+  const stack = await startLocalStack({ port: 0, app, context, directory, scheduleSpeed: 0.001 })
   try {
     await work(createClient({ url: stack.url }).queue('reports'))
   } finally {

@@ -93,6 +93,11 @@ export class SimulatedStore {
     return this.database.meter
   }
 
+  /** When plain reads see all that transactions have written so far. */
+  get settledAtMs(): number {
+    return this.database.settledAtMs
+  }
+
   /** Every row as it is now, for checks between requests. */
   items(): Generator<Item> {
     return this.database.table.items()

@@ -27,7 +27,7 @@ export async function deploySchedules(
   deadlineMs: number,
 ): Promise<Deployed> {
   try {
-    const list = JSON.parse(text) as readonly ScheduleInCode[]
+    const list = read(text)
     const request = { deadlineMs }
     const { isNew, more, results } = await queues.deploySchedules(list.map(inputOf), hash, request)
     if (isNew) log.write(levelOf(results), 'schedules deployed', fieldsOf(results))
@@ -36,6 +36,15 @@ export async function deploySchedules(
   } catch (error) {
     log.write('error', 'schedules not deployed', { error: describeError(error) })
     return { failed: 1, state: 'left' }
+  }
+}
+
+function read(text: string): readonly ScheduleInCode[] {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    // A name that only the deployment knew may have had a quote in it.
+    throw new Error(`Cannot read ${variables.schedules} as JSON`, { cause })
   }
 }
 

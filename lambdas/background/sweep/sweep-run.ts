@@ -33,6 +33,11 @@ type Beat = {
   readonly shards?: readonly number[] | undefined
   /** A run calls this at most once, if a prompt timer ends soon: after that Wake stays awake by itself. */
   readonly wake?: Waker | undefined
+  /**
+   * Runs once, after the first sweep that succeeds. A deployment of schedules waits for it: what is due by the schedules
+   * of before is pushed first.
+   */
+  readonly afterFirst?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -42,7 +47,7 @@ type Beat = {
  */
 export async function sweepRun(
   queues: Pick<Queues, 'returnExpiredLocks'>,
-  { everySeconds, shards, wake }: Beat,
+  { everySeconds, shards, wake, afterFirst }: Beat,
   { tally, log, remainingMs }: Run,
   clock: Clock = systemClock,
 ): Promise<SweepSummary> {
@@ -64,6 +69,7 @@ export async function sweepRun(
   let more = false
   let lastError: unknown
   let waking: Promise<void> | undefined
+  let after: Promise<void> | undefined
   for (;;) {
     try {
       const report = await queues.returnExpiredLocks({
@@ -84,6 +90,8 @@ export async function sweepRun(
       tally.count('SweepFailures', 1)
       log.write('error', 'sweep failed', { error: describeError(error) })
     }
+    if (total.sweeps > 0) after ??= afterFirst?.()
+    await after
     const nextMs = nextBeatMs()
     const isLast = nextMs >= startedMs + RUN_SECONDS * 1000 || nextMs >= endMs
     if (isLast) break

@@ -62,16 +62,20 @@ export function createSweeper(
   // Once for each process: an old one that still runs does not bring its own back.
   let isDeployed = queueConfig === undefined
   let schedulesAtMs = 0
+  let hasLooked = false
 
   /**
-   * When this process starts, and once more after it has changed something: a sweeper of the deployment before may
-   * have come last. Returns how many failed.
+   * When this process starts, and once more after its first look and after each that has changed something: a sweeper
+   * of the deployment before may have come last, and the process that was first to deploy may be gone. Returns how
+   * many failed.
    */
-  async function putSchedules({ log }: Run): Promise<number> {
-    const deadlineMs = clock.nowMs() + SCHEDULES_MS
+  async function putSchedules({ log, remainingMs }: Run): Promise<number> {
+    const deadlineMs = clock.nowMs() + Math.min(SCHEDULES_MS, remainingMs() - LEAVE_MS)
     const { failed, state } = await deploySchedules(queues, schedules, log, deadlineMs)
-    if (state === 'as-it-was') schedulesAtMs = Number.POSITIVE_INFINITY
-    if (state === 'new') schedulesAtMs = clock.nowMs() + LOOK_AGAIN_MS
+    if (state === 'left') return failed
+    const looksAgain = state === 'new' || !hasLooked
+    schedulesAtMs = looksAgain ? clock.nowMs() + LOOK_AGAIN_MS : Number.POSITIVE_INFINITY
+    hasLooked = true
     return failed
   }
 
@@ -104,10 +108,13 @@ export function createSweeper(
     if (isFirst && !isDeployed && queueConfig !== undefined) {
       isDeployed = await deployPatterns(queues, queueConfig, run.log)
     }
-    const failed = isFirst && clock.nowMs() >= schedulesAtMs ? await putSchedules(run) : 0
-    run.tally.count('SweepFailures', failed)
     if (isFirst && clock.nowMs() >= askAtMs) await startTimers(run)
-    const swept = await sweepRun(queues, { everySeconds, shards, wake }, run, clock)
+    let failed = 0
+    async function afterFirst(): Promise<void> {
+      if (isFirst && clock.nowMs() >= schedulesAtMs) failed = await putSchedules(run)
+    }
+    const swept = await sweepRun(queues, { everySeconds, shards, wake, afterFirst }, run, clock)
+    run.tally.count('SweepFailures', failed)
     const summary = { ...swept, failed: swept.failed + failed }
     return { answer: summary, fields: summary, failed: summary.failed > 0 }
   }

@@ -32,6 +32,7 @@ export async function wakeRun(
   const untilMs = Number(event?.untilMs)
   const request = {
     ...(Number.isFinite(untilMs) && { untilMs }),
+    ...(event?.takesOver === true && { takesOver: true }),
     deadlineMs: clock.nowMs() + remainingMs() - LEAVE_MS,
   }
   const report: WakeReport = await queues.wake(request).catch((error: unknown) => {

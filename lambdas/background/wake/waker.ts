@@ -3,8 +3,11 @@ import { invokeFunction } from '../../runtime/invoke-function.ts'
 import { describeError, type Log } from '../../runtime/log.ts'
 import { variables } from '../../runtime/variables.ts'
 
-/** Something comes due at `untilMs`: the run of Wake that is awake must stay until then. */
-export type WakeEvent = { readonly untilMs?: number }
+/**
+ * Something comes due at `untilMs`: the run of Wake that is awake must stay until then. `takesOver`: that run is known
+ * to have ended.
+ */
+export type WakeEvent = { readonly untilMs?: number; readonly takesOver?: boolean }
 
 /** Calls Wake. If that fails it says so in the log: the minute's sweep comes all the same. */
 export type Waker = (event: WakeEvent, log: Log) => Promise<void>

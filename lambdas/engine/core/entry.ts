@@ -5,7 +5,7 @@ import { ENTRY_OVERHEAD_BYTES } from './limits.ts'
  * An entry is one string. Wherever items are stored (tail, chunk, batch, S3) an item is
  *   i <pushed at: 8 base-36 digits of ms> <tag: 4 random characters> <text>
  *   m … as above … <length of reason: 2 base-36 digits> <reason> <text>      (moved: dead-lettered)
- *   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death
+ *   m … where the tag begins with a dot, the reason ends with a sentence that tells the item's death, and its times
  *   x … as above … <length of times: 2 base-36 digits> <times> <text>        (format 2: has times of its own)
  * and a tail or chunk may hold, for n items at once, a reference to a batch:
  *   b <r: rows | s: S3> <batch id: 8> <n>.<items a part>.<byte lengths of parts in S3, …>
@@ -22,7 +22,7 @@ export type Item = {
   }
 } & ItemTimes
 
-/** What an item was pushed with. An item that is moved to the dead letters leaves it behind. */
+/** What an item was pushed with, or put off to. An item leaves it behind when it becomes a dead letter. */
 export type ItemTimes = {
   /** When it was to join its lane. */
   readonly dueMs?: number | undefined
@@ -70,7 +70,7 @@ export function encodeItem(item: Item, tag: string): string {
     return `x${time}${tag}${lengthOf(times)}${times}${item.text}`
   }
   const { reason, death } = item.moved
-  const told = death === undefined ? reason : reason + sentenceOf(death)
+  const told = death === undefined ? reason : reason + sentenceOf(death, encodeTimes(item))
   const mark = death === undefined ? tag : DEATH_TOLD + tag.slice(1)
   return `m${time}${mark}${lengthOf(told)}${told}${item.text}`
 }
@@ -103,10 +103,12 @@ export const isTimed = (entry: string): boolean => entry.startsWith('x')
 const DEATH_TOLD = '.'
 
 /** Words, because engines that do not know of it show it with the reason. */
-const sentenceOf = ({ atMs, deliveries }: Death): string =>
-  ` (delivered ${deliveries} times, dead-lettered ${new Date(atMs).toISOString()})`
+function sentenceOf({ atMs, deliveries }: Death, times: string): string {
+  const told = `delivered ${deliveries} times, dead-lettered ${new Date(atMs).toISOString()}`
+  return times === '' ? ` (${told})` : ` (${told}, times ${times})`
+}
 
-const deathForm = / \(delivered (\d+) times, dead-lettered ([^ ]+)\)$/
+const deathForm = / \(delivered (\d+) times, dead-lettered ([^ ,]+)(?:, times ([^ ]+))?\)$/
 
 export function decodeItem(entry: string): Item {
   const pushedAtMs = Number.parseInt(entry.slice(1, 1 + TIME_DIGITS), 36)
@@ -116,18 +118,15 @@ export function decodeItem(entry: string): Item {
   const told = entry.slice(reasonAt, textAt)
   if (isTimed(entry)) return { text: entry.slice(textAt), pushedAtMs, ...decodeTimes(told) }
   const isDeathTold = entry[1 + TIME_DIGITS] === DEATH_TOLD
-  return {
-    text: entry.slice(textAt),
-    pushedAtMs,
-    moved: isDeathTold ? withDeath(told) : { reason: told },
-  }
+  const item = { text: entry.slice(textAt), pushedAtMs }
+  return isDeathTold ? { ...item, ...withDeath(told) } : { ...item, moved: { reason: told } }
 }
 
-function withDeath(told: string): NonNullable<Item['moved']> {
-  const [sentence = '', deliveries, time = ''] = deathForm.exec(told) ?? []
-  if (sentence === '') return { reason: told }
+function withDeath(told: string): Pick<Item, 'moved'> & ItemTimes {
+  const [sentence = '', deliveries, time = '', times = ''] = deathForm.exec(told) ?? []
+  if (sentence === '') return { moved: { reason: told } }
   const death = { atMs: Date.parse(time), deliveries: Number(deliveries) }
-  return { reason: told.slice(0, -sentence.length), death }
+  return { ...decodeTimes(times), moved: { reason: told.slice(0, -sentence.length), death } }
 }
 
 /** What callers get to know of an item that was dead-lettered. */

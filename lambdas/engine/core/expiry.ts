@@ -24,8 +24,8 @@ export function expiryOf(
 ): number | undefined {
   if (itemTtlSeconds === undefined) return expiresAtMs
   // The time counts from the death of a dead letter, and from the redrive of an item that came back. A scheduled
-  // item joined its lane as if pushed when it was due, or later.
-  const sinceMs = moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)
+  // item joined its lane as if pushed when it was due, or later; a dead letter as if it had died then.
+  const sinceMs = Math.max(moved?.death?.atMs ?? pushedAtMs, dueMs, redrivenMs)
   return Math.min(expiresAtMs ?? Number.POSITIVE_INFINITY, sinceMs + 1_000 * itemTtlSeconds)
 }
 

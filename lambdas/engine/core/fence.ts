@@ -56,7 +56,7 @@ export type FenceOptions = {
   readonly begun?: ReadonlySet<number> | undefined
   /** Set `checkAt` anew, later too; needs that no claim came between. */
   readonly refreshCheckAt?: boolean
-  /** A join has just found that nothing of what is due can have its lane. */
+  /** A join has lately found that nothing of what is due can have its lane. */
   readonly isStuck?: boolean
   /** Set `dry` if nothing is left to pop; needs that no append came between. */
   readonly setsDry?: boolean

@@ -1,17 +1,17 @@
 import { spanOf } from './entry.ts'
-import { hasLanesFor, mayPassBy } from './joinable.ts'
+import { hasLanesFor } from './joinable.ts'
 import { ENTRIES_PER_JOIN, LANES_PER_JOIN } from './limits.ts'
 import type { QueueRecord } from './record.ts'
 import {
   decodeScheduled,
+  dueOfRow,
   encodeScheduled,
   indexesLeft,
   isDue,
-  joinedSeal,
-  joinedSecond,
   type Scheduled,
   type ScheduledEntry,
   scheduledBytes,
+  unseenBeside,
 } from './scheduled.ts'
 
 /** A row as the plan needs it. */
@@ -19,9 +19,11 @@ export type JoiningRow = {
   readonly sk: string
   readonly due: number
   readonly entries: readonly string[]
+  /** Its entries as they are stored. */
+  readonly stored: Uint8Array
 }
 
-/** The first rows that have not joined, and whether there are more. */
+/** The first rows, and whether there are more. */
 export type FoundRows = { readonly rows: readonly JoiningRow[]; readonly more: boolean }
 
 /** What joins its lanes in one write. */
@@ -38,6 +40,8 @@ export type Join = {
   /** A row of which only some entries join: as it is without them. */
   readonly rest: JoiningRow | undefined
   readonly nextDue: number | undefined
+  /** Rows that no read has shown yet; absent where none was read. */
+  readonly unseen: readonly string[] | undefined
 }
 
 export type Joining = ScheduledEntry & {
@@ -63,8 +67,7 @@ type Part = {
 
 /**
  * The first of what is due, in the order of time and then of the pushes, as far as there is room and one write can
- * take it. Rows hold what was pushed before the record's entries. `rows`: the first that have not joined, if any are
- * due.
+ * take it. Rows hold what was pushed before the record's entries. `found`: the first rows, if any are due.
  */
 export function planJoin(
   record: QueueRecord,
@@ -78,16 +81,13 @@ export function planJoin(
   for (const candidate of dueCandidates(record.scheduled, found, nowMs)) {
     const count = itemsIn(candidate)
     const lanes = new Set([...priorities, ...candidate.entries.map(({ priority }) => priority)])
-    if (!hasLanesFor(record, lanes)) {
-      // In the record it waits, and others pass by it. A row goes back there first.
-      if (candidate.row === undefined) continue
-      break
-    }
-    if (candidate.row !== undefined && !mayPassBy(record, candidate.row, nowMs)) break
+    const hasLanes = hasLanesFor(record, lanes)
+    // In the record it waits, and others pass by it.
+    if (!hasLanes && candidate.row === undefined) continue
     const isTooMuch = entries > 0 && entries + candidate.entries.length > ENTRIES_PER_JOIN
     if (isTooMuch || (entries > 0 && lanes.size > LANES_PER_JOIN)) break
-    if (items + count > record.room) {
-      part = partOf(candidate, record.room - items)
+    if (!hasLanes || items + count > record.room) {
+      part = partOf(candidate, record, { items, priorities })
       break
     }
     taken.push(candidate)
@@ -107,6 +107,7 @@ export function planJoin(
     rows,
     rest: part?.of.row && { ...part.of.row, entries: part.left },
     nextDue: nextDueAfter(record.scheduled, found, rows.length),
+    unseen: unseenAfter(record.scheduled, found),
   }
 }
 
@@ -130,17 +131,24 @@ const whole = (entry: ScheduledEntry): Joining =>
     : { ...entry, indexes: indexesLeft(entry) as number[], isLast: true }
 
 /**
- * As many items as there is room for, of a reference too: in a queue whose capacity is smaller, the whole could never
- * join.
+ * What has its lane, as far as there is room besides what joins before it; of a reference too: in a queue whose
+ * capacity is smaller, the whole could never join.
  */
-function partOf(of: Candidate, room: number): Part | undefined {
-  if (room <= 0) return undefined
+function partOf(
+  of: Candidate,
+  record: QueueRecord,
+  before: { readonly items: number; readonly priorities: ReadonlySet<number> },
+): Part | undefined {
+  const room = Math.max(0, record.room - before.items)
+  let lanes = before.priorities
   const joining: Joining[] = []
   const left: string[] = []
   let items = 0
   for (const entry of of.entries) {
     const indexes = indexesLeft(entry)
-    const some = indexes.slice(0, room - items)
+    const lanesWith = new Set([...lanes, entry.priority])
+    const some = hasLanesFor(record, lanesWith) ? indexes.slice(0, room - items) : []
+    if (some.length > 0) lanes = lanesWith
     items += some.length
     if (some.length === indexes.length) joining.push(whole(entry))
     else {
@@ -150,7 +158,7 @@ function partOf(of: Candidate, room: number): Part | undefined {
       left.push(encodeScheduled({ ...entry, gone: [...entry.gone, ...(some as number[])] }))
     }
   }
-  return { of, joining, left, items }
+  return joining.length === 0 ? undefined : { of, joining, left, items }
 }
 
 function dueCandidates(
@@ -165,32 +173,36 @@ function dueCandidates(
     .filter(({ due }) => isDue(due, nowMs))
     .map((row) => ({ due: row.due, row, entries: row.entries.map(decodeScheduled) }))
   const inRecord: Candidate[] = []
-  const takenBack: (Candidate & { seals: number })[] = []
   for (const [place, text] of scheduled.entries.entries()) {
     const entry = decodeScheduled(text)
     const candidate = { due: entry.due, place, entries: [entry] }
     if (!isDue(entry.due, nowMs)) continue
-    // From a row that came before all that are left.
-    const isEarlier = entry.due <= joinedSecond(scheduled) && entry.seals < joinedSeal(scheduled)
-    if (isEarlier) takenBack.push({ ...candidate, seals: entry.seals })
-    else if (entry.due < until) inRecord.push(candidate)
+    if (entry.due < until) inRecord.push(candidate)
   }
-  takenBack.sort((a, b) => a.seals - b.seals)
-  return [...takenBack, ...inRows, ...inRecord].sort((a, b) => a.due - b.due)
+  return [...inRows, ...inRecord].sort((a, b) => a.due - b.due)
 }
 
 const itemsIn = ({ entries }: Candidate): number =>
   entries.reduce((sum, { entry, gone }) => sum + spanOf(entry) - gone.length, 0)
 
-/** Never later than the truth: where more rows may follow, the last that is known stands for them. */
+/**
+ * Never later than the truth: where more rows may follow, the last that is known stands for them, and so does a row
+ * that cannot be read yet.
+ */
 export function nextDueAfter(
-  { nextDue }: Scheduled,
+  scheduled: Scheduled,
   found: FoundRows | undefined,
   taken: number,
 ): number | undefined {
-  if (found === undefined) return nextDue
+  if (found === undefined) return scheduled.nextDue
   const { rows, more } = found
-  const next = rows[taken]
-  if (next !== undefined) return next.due
-  return more ? rows.at(-1)?.due : undefined
+  const next = rows[taken] ?? (more ? rows.at(-1) : undefined)
+  const unseen = unseenBeside(scheduled.unseen, rows).map(dueOfRow)
+  const dues = next === undefined ? unseen : [...unseen, next.due]
+  return dues.length === 0 ? undefined : Math.min(...dues)
 }
+
+export const unseenAfter = (
+  { unseen }: Scheduled,
+  found: FoundRows | undefined,
+): readonly string[] | undefined => found && unseenBeside(unseen, found.rows)

@@ -1,10 +1,11 @@
-import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_HARD_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
+import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_SOFT_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
 import { endOf, type QueueRecord } from './record.ts'
 import {
   decodeScheduled,
   dueOf,
   earliestDue,
   isDue,
+  isSomethingDue,
   isUntidy,
   type Scheduled,
   scheduledBytes,
@@ -14,12 +15,13 @@ import { earliestOf, NEAR_MS, patiently } from './timers.ts'
 // What is due and cannot join, because all lanes are in use and it has none, and what this means for the rest.
 
 /**
- * Of what has no lane, the record keeps so much: others pass by that. It leaves room for pushes for later. Beyond it,
- * what is due behind waits as well.
+ * Of what has no lane, the record keeps so much: others pass by that. The largest push for later passes beside it, and
+ * a quarter of what makes pushes seal is left, so that not each of them does. Beyond it, what is due behind waits as
+ * well.
  */
-const WAITING_BYTES_MAX = SCHEDULED_HARD_BYTES / 2
+export const WAITING_BYTES_MAX = (3 / 4) * SCHEDULED_SOFT_BYTES
 
-const isCrowded = ({ lanes }: QueueRecord): boolean => lanes.size >= LANES_MAX
+export const isCrowded = ({ lanes }: QueueRecord): boolean => lanes.size >= LANES_MAX
 
 export function hasEmptyLane({ lanes }: QueueRecord): boolean {
   for (const lane of lanes.values()) if (lane.head === endOf(lane)) return true
@@ -33,39 +35,44 @@ export function hasLanesFor(record: QueueRecord, priorities: ReadonlySet<number>
   return missing <= LANES_MAX - record.lanes.size
 }
 
-/** Of these scheduled entries, the bytes of those that have no lane and can have none. */
-function bytesWithoutLane(record: QueueRecord, entries: readonly string[]): number {
-  if (!isCrowded(record)) return 0
-  let bytes = 0
-  for (const entry of entries) {
-    if (!record.lanes.has(decodeScheduled(entry).priority)) bytes += scheduledBytes(entry)
-  }
-  return bytes
-}
-
 const dueEntries = ({ entries }: Scheduled, nowMs: number): readonly string[] =>
   entries.filter((entry) => isDue(dueOf(entry), nowMs))
 
-/** Whether the record may keep what of this row has no lane, so that others pass by it. */
-export const mayPassBy = (
-  record: QueueRecord,
-  row: { readonly entries: readonly string[] },
-  nowMs: number,
-): boolean =>
-  bytesWithoutLane(record, dueEntries(record.scheduled, nowMs)) +
-    bytesWithoutLane(record, row.entries) <=
-  WAITING_BYTES_MAX
-
-/** Something is due by this clock, room aside, that may have its lane. What is in rows shows when these are read. */
-export function isSomethingJoinable(record: QueueRecord, nowMs: number): boolean {
-  const { nextDue, entries } = record.scheduled
-  if (nextDue !== undefined && isDue(nextDue, nowMs)) return true
-  if (entries.length === 0) return false
-  const due = dueEntries(record.scheduled, nowMs)
-  if (due.length === 0) return false
-  if (!isCrowded(record) || hasEmptyLane(record)) return true
-  return due.some((entry) => record.lanes.has(decodeScheduled(entry).priority))
+/** The first rows of which nothing can join, as far as the record may keep them: then others pass by them. */
+export function rowsToTakeBack<
+  R extends { readonly due: number; readonly entries: readonly string[] },
+>(record: QueueRecord, rows: readonly R[], nowMs: number): readonly R[] {
+  const hasLane = (entry: string): boolean => record.lanes.has(decodeScheduled(entry).priority)
+  const waiting = dueEntries(record.scheduled, nowMs).filter((entry) => !hasLane(entry))
+  let bytes = bytesOf(waiting)
+  const end = rows.findIndex(({ due, entries }) => {
+    bytes += bytesOf(entries)
+    return !isDue(due, nowMs) || bytes > WAITING_BYTES_MAX || entries.some(hasLane)
+  })
+  return end === -1 ? rows : rows.slice(0, end)
 }
+
+const bytesOf = (entries: readonly string[]): number =>
+  entries.reduce((sum, entry) => sum + scheduledBytes(entry), 0)
+
+/**
+ * Something is due by this clock, room aside, that may have its lane. What is in rows shows when these are read, unless
+ * somebody has just read them (`areBlocked`): then what is due behind waits as well.
+ */
+export function isSomethingJoinable(
+  record: QueueRecord,
+  nowMs: number,
+  areBlocked: boolean,
+): boolean {
+  const { scheduled, lanes } = record
+  if (!isSomethingDue(scheduled, nowMs)) return false
+  if (!isCrowded(record) || hasEmptyLane(record)) return true
+  if (isRowDue(scheduled, nowMs)) return !areBlocked
+  return dueEntries(scheduled, nowMs).some((entry) => lanes.has(decodeScheduled(entry).priority))
+}
+
+const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
+  nextDue !== undefined && isDue(nextDue, nowMs)
 
 /**
  * When somebody is to look: Wake for what is due; the sweeper for what finds no room or no lane, because whoever pops
@@ -79,7 +86,8 @@ export function scheduledCheckAtMs(
   const { scheduled, room } = record
   const due = earliestDue(scheduled)
   if (due === undefined) return undefined
-  const waits = isDue(due, nowMs) && (room <= 0 || isStuck || !isSomethingJoinable(record, nowMs))
+  const waits =
+    isDue(due, nowMs) && (room <= 0 || isStuck || !isSomethingJoinable(record, nowMs, isStuck))
   return earliestOf([
     waits ? retryAtMs(record, nowMs) : 1_000 * due,
     isUntidy(scheduled) ? patiently(nowMs + TIDY_SCHEDULED_MS) : undefined,
@@ -88,10 +96,11 @@ export function scheduledCheckAtMs(
 
 function retryAtMs({ scheduled, room }: QueueRecord, nowMs: number): number {
   const laterMs = nowMs + JOIN_RETRY_MS
-  if (room <= 0) return patiently(laterMs)
+  if (room <= 0 || isRowDue(scheduled, nowMs)) return patiently(laterMs)
   // What comes due until the sweeper has looked again may have its lane.
   const nextMs = nextDueMs(scheduled, nowMs)
-  return nextMs < laterMs + NEAR_MS ? nextMs : patiently(laterMs)
+  const isNext = nextMs < laterMs + NEAR_MS
+  return earliestOf([patiently(laterMs), isNext ? nextMs : undefined]) as number
 }
 
 /** When the first is due of those that are not yet. */

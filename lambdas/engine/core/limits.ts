@@ -167,7 +167,7 @@ export const STUCK_REASON_CHARACTERS = 16
 export const DELIVERY_PIECES_MAX = 2_000
 /** Records as last seen: some thousands of ordinary ones, in a Lambda of 256 MB and less. */
 export const REMEMBERED_RECORD_BYTES_MAX = 16 * 1024 * 1024
-/** Queues whose dead cannot move for now, as far as one process remembers: a name and a time each. */
+/** Queues whose dead cannot move for now, or whose items for later cannot join, as far as one process remembers. */
 export const STUCK_QUEUES_REMEMBERED = 1_000
 /** Segments and parts of batches last read: a few dozen of ordinary items. */
 export const REMEMBERED_ITEM_BYTES_MAX = 8 * 1024 * 1024
@@ -235,7 +235,7 @@ export const SEALS_BEHIND_MAX = 16
 export const SCHEDULED_LARGE = 500
 /** And how soon. */
 export const TIDY_SCHEDULED_MS = 60_000
-/** How long a full queue keeps what is due before the sweeper looks again. */
+/** How long what is due and finds no room or no lane waits before the sweeper looks again. */
 export const JOIN_RETRY_MS = 60_000
 /** Rows that one join takes: some kilobytes each, in one query. */
 export const ROWS_PER_JOIN = 40

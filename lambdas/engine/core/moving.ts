@@ -1,6 +1,7 @@
 import { isDeadLetterQueue } from '../../foundation/queue-id.ts'
 import type { Append } from './append.ts'
 import { decodeItem, type Item, type ItemTimes } from './entry.ts'
+import { expiryOf, isOver } from './expiry.ts'
 import { lockWith, type NamedItem } from './named.ts'
 import { deliveriesOf, type Lane, type QueueRecord } from './record.ts'
 
@@ -28,6 +29,19 @@ export function movedItem(
   return itemFor(to, decodeItem(entry), { atMs: nowMs, deliveries }, redriven)
 }
 
+/**
+ * What a waiting item is once it is put off. What is over stays so, although a queue's time for its items begins anew
+ * when they are due; but who goes to the dead letters, or comes back from them, leaves its expiry behind.
+ */
+export function itemPutOff(
+  ...[to, record, named, entry, times]: Parameters<typeof movedItem>
+): Item {
+  const item = movedItem(to, record, named, entry, times)
+  const isAnew = isDeadLetterQueue(to) !== isDeadLetterQueue(record.queue)
+  if (isAnew || !isOver(entry, record, times.nowMs)) return item
+  return { ...item, expiresAtMs: expiryOf(decodeItem(entry), record.configuration) }
+}
+
 /** What the item is in its new place; `death` is what it gets if this makes it a dead letter. */
 export function itemFor(
   to: string,
@@ -35,8 +49,10 @@ export function itemFor(
   death: { readonly atMs: number; readonly deliveries: number },
   redriven: ItemTimes = {},
 ): Item {
-  if (!isDeadLetterQueue(to)) return { ...item, ...(moved && redriven) }
-  return { ...item, moved: moved ?? { reason: MOVED_BY_HAND, death } }
+  const { text, pushedAtMs } = item
+  if (!isDeadLetterQueue(to)) return moved ? { text, pushedAtMs, ...redriven } : item
+  if (moved) return { ...item, moved }
+  return { text, pushedAtMs, moved: { reason: MOVED_BY_HAND, death } }
 }
 
 /** The record with these entries at the ends of lanes that it has; the update appends them where the ends are then. */

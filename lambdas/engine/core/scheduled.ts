@@ -1,5 +1,6 @@
 import { isReference, spanOf } from './entry.ts'
-import { SCHEDULED_ENTRY_BYTES, SCHEDULED_LARGE, SEALS_BEHIND_MAX } from './limits.ts'
+import { scheduledSortKey } from './keys.ts'
+import { SCHEDULED_ENTRY_BYTES, SCHEDULED_LARGE } from './limits.ts'
 import { normalised } from './ranges.ts'
 
 /*
@@ -25,8 +26,11 @@ export type Scheduled = {
   readonly seals: number
   /** The earliest due second of the rows: never later than that. */
   readonly nextDue: number | undefined
-  /** Rows up to this sort key have joined: a join that reads one deletes it. */
-  readonly joinedTo: string | undefined
+  /**
+   * Sort keys of rows that a read may not show yet. DynamoDB lets a transaction be seen item by item: somebody who
+   * reads the record may still read without the rows that the same write has put.
+   */
+  readonly unseen: readonly string[]
   /** Which rows are of this queue: a purge begins anew. */
   readonly era: number
   /** Purges whose rows are not all deleted yet, the earliest first. */
@@ -40,7 +44,7 @@ export const noneScheduled: Scheduled = {
   changes: 0,
   seals: 0,
   nextDue: undefined,
-  joinedTo: undefined,
+  unseen: [],
   era: 0,
   purged: [],
 }
@@ -142,29 +146,45 @@ export function indexesLeft({ gone, entry }: ScheduledEntry): (number | undefine
 export const scheduledBytes = (scheduled: string): number =>
   Buffer.byteLength(scheduled) + SCHEDULED_ENTRY_BYTES
 
-/** The second of the last row that has joined. An entry that is due by then stays in the record until it joins. */
-export const joinedSecond = ({ joinedTo }: Pick<Scheduled, 'joinedTo'>): number =>
-  Number(joinedTo?.split('#')[0] ?? 0)
+const rowForm = /^(\d+)#(\d+)$/
 
-/** The seal that wrote that row. Its entries were pushed before those of later seals. */
-export const joinedSeal = ({ joinedTo }: Scheduled): number => Number(joinedTo?.split('#')[1] ?? 0)
+/** A row's second and seal in few characters: the record names rows, and each of its writes pays for that. */
+export function shortRow(sk: string): string {
+  const [, due, seals] = rowForm.exec(sk) ?? []
+  return `${text(Number(due))}.${text(Number(seals))}`
+}
 
-/**
- * An entry of the record has been there for so many seals that the next must take it: nobody looks for it in the rows
- * of later ones. A move takes the number of a seal too, and leaves such an entry in the record.
- */
-export const mustSeal = ({ entries, seals, joinedTo }: Scheduled): boolean =>
-  entries.some((text) => {
-    const entry = decodeScheduled(text)
-    return entry.due > joinedSecond({ joinedTo }) && seals - entry.seals >= SEALS_BEHIND_MAX
-  })
+export function rowOfShort(short: string): string {
+  const [due = '', seals = ''] = short.split('.')
+  return scheduledSortKey(number(due), number(seals))
+}
 
-/** `<era>#<rows up to this sort key have joined>`, of what a purge takes out. */
-export const purgedMark = ({ era, joinedTo = '' }: Scheduled): string => `${era}#${joinedTo}`
+export const dueOfRow = (sk: string): number => Number(sk.slice(0, sk.indexOf('#')))
 
-export function purgedEra(mark: string): { readonly era: number; readonly joinedTo: string } {
+/** Those of them that were not read. */
+export function unseenBeside(
+  unseen: readonly string[],
+  read: readonly { readonly sk: string }[],
+): readonly string[] {
+  if (unseen.length === 0) return unseen
+  const seen = new Set(read.map(({ sk }) => sk))
+  return unseen.filter((sk) => !seen.has(sk))
+}
+
+/** `<era>#<rows that a read may not show>`, of what a purge takes out. */
+export const purgedMark = ({ era, unseen }: Scheduled): string =>
+  `${era}#${unseen.map(shortRow).join()}`
+
+export function purgedEra(mark: string): {
+  readonly era: number
+  readonly unseen: readonly string[]
+} {
   const at = mark.indexOf('#')
-  return { era: Number(mark.slice(0, at)), joinedTo: mark.slice(at + 1) }
+  const rows = mark.slice(at + 1)
+  return {
+    era: Number(mark.slice(0, at)),
+    unseen: rows === '' ? [] : rows.split(',').map(rowOfShort),
+  }
 }
 
 export const isDue = (due: number, nowMs: number): boolean => 1_000 * due <= nowMs

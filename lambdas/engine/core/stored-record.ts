@@ -3,7 +3,7 @@ import { defaultConfiguration } from './configuration.ts'
 import { decodeEnded } from './ended-locks.ts'
 import { noneMoved } from './notes.ts'
 import type { Lane, Lock, QueueRecord, Reminder } from './record.ts'
-import { noneScheduled, type Scheduled } from './scheduled.ts'
+import { noneScheduled, rowOfShort, type Scheduled } from './scheduled.ts'
 import { decodeConfiguration, type StoredConfiguration } from './stored-configuration.ts'
 import { decodeLane, type StoredLane } from './stored-lane.ts'
 import { decodeLock, type StoredLock } from './stored-lock.ts'
@@ -47,7 +47,7 @@ export type StoredRecord = {
   te?: number
   /** Of its rows: the earliest due second, and the sort key up to which they have joined. */
   nd?: number
-  tj?: string
+  tu?: string[]
   /** Purges of what was scheduled whose rows are not all deleted yet. */
   td?: string[]
   checkAt?: number
@@ -132,7 +132,7 @@ function decodeScheduledPart(stored: StoredRecord): Scheduled {
     changes: stored.tv ?? 0,
     seals: stored.tg ?? 0,
     nextDue: stored.nd,
-    joinedTo: stored.tj,
+    unseen: (stored.tu ?? []).map(rowOfShort),
     era: stored.te ?? 0,
     purged: stored.td ?? [],
   }

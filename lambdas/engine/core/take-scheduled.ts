@@ -14,8 +14,8 @@ import {
 type Row = {
   readonly sk: string
   readonly due: number
-  readonly seals: number
   readonly entries: readonly string[]
+  readonly stored: Uint8Array
 }
 
 /** Where an item was found: a place in the record's list, or in that of a row. */

@@ -19,12 +19,12 @@ export function lookPauseMs(looks: number, leftMs: number, random: number): numb
 
 /** By a record that may be older than the last write: a pop decides. */
 export function hasSomethingFor(
-  record: QueueRecord | undefined,
+  record: QueueRecord,
   command: PopCommand,
   nowMs: number,
+  areRowsBlocked: boolean,
 ): boolean {
-  if (record === undefined) return false
-  if (record.room > 0 && isSomethingJoinable(record, nowMs)) return true
+  if (record.room > 0 && isSomethingJoinable(record, nowMs, areRowsBlocked)) return true
   const { kind } = planPop(record, command, nowMs)
   return kind !== 'empty' && kind !== 'locked'
 }

@@ -24,12 +24,13 @@ export const awakeIn = (row: Row | undefined): Awake | undefined =>
 
 type Update = ReturnType<Expression['build']>
 
-export function takeUpdate(me: string, nowMs: number): Update {
+/** Succeeds if no run is awake, or the one that is has been so for its term. */
+export function takeUpdate(me: string, nowMs: number, termMs: number): Update {
   const update = new Expression()
   const [mine, now] = [update.value(me), update.value(nowMs)]
   // An end that is further away than any lease comes from a wrong clock.
   const lives = `e BETWEEN ${now} AND ${update.value(nowMs + 2 * LEASE_MS)}`
-  const isOld = `s<=${update.value(nowMs - TERM_MS)}`
+  const isOld = `s<=${update.value(nowMs - termMs)}`
   update.condition(`(attribute_not_exists(h) OR h=${mine} OR NOT ${lives} OR ${isOld})`)
   update.sets.push(`h=${mine}`, `s=${now}`)
   update.set('e', nowMs + LEASE_MS)

@@ -55,12 +55,15 @@ export const beginning = (
       }),
 })
 
-/** This one is done; if it is deleted, no deployment has it any more. Only while no other deployment has begun. */
+/**
+ * This one is done; if it is deleted, no deployment has it any more. Only while no other deployment has begun, and
+ * nobody else has done it: what callers do after that holds.
+ */
 export const settled = (revision: number, name: string, isDeleted: boolean) => ({
   UpdateExpression: isDeleted ? 'REMOVE n.#n' : 'SET n.#n=:done',
-  ConditionExpression: 'r=:r',
+  ConditionExpression: 'r=:r AND n.#n=:left',
   ExpressionAttributeNames: { '#n': name },
-  ExpressionAttributeValues: { ':r': revision, ...(!isDeleted && { ':done': 'd' }) },
+  ExpressionAttributeValues: { ':r': revision, ':left': 'l', ...(!isDeleted && { ':done': 'd' }) },
 })
 
 export const settledWrite = (TableName: string, ...of: Parameters<typeof settled>): RowWrite => ({

@@ -1,66 +1,79 @@
 import type { Dynamo, Row } from '../../foundation/dynamo.ts'
 import { scheduledPartition, scheduledSortKey } from '../core/keys.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { dueOf, joinedSecond, scheduledBytes } from '../core/scheduled.ts'
+import { dueOf, dueOfRow } from '../core/scheduled.ts'
 import { pack, unpack } from './codec.ts'
 
 /** The scheduled entries of one second and one seal, in the order in which they were pushed. */
-export type ScheduledRow = {
+type NewRow = {
   readonly sk: string
   readonly due: number
-  readonly seals: number
   readonly entries: readonly string[]
 }
+
+export type ScheduledRow = NewRow & {
+  /** Its entries as they are stored. */
+  readonly stored: Uint8Array
+}
+
+/** What a purge adds to the rows of its era: behind all others, where only those look that delete them. */
+export const PURGED_SORT_KEY = '~~'
 
 export const partitionOf = ({ queue, born, scheduled }: QueueRecord): string =>
   scheduledPartition(queue, born, scheduled.era)
 
-/**
- * The rows that the next seal of this record writes, and what it takes for them: all entries but those that came so
- * late that rows due after them have joined. A join would not look for them there; they join from the record, and
- * soon.
- */
-export function rowsToSeal({ scheduled }: QueueRecord): {
-  readonly rows: readonly ScheduledRow[]
-  readonly places: readonly number[]
-  readonly bytes: number
-} {
+/** The rows that the next seal of this record writes of the entries at these places. */
+export function rowsToSeal({ scheduled }: QueueRecord, places: readonly number[]): NewRow[] {
   const seals = scheduled.seals + 1
-  const joined = joinedSecond(scheduled)
-  const bySecond = new Map<number, string[]>()
-  const places: number[] = []
-  let bytes = 0
-  for (const [place, entry] of scheduled.entries.entries()) {
-    const due = dueOf(entry)
-    if (due <= joined) continue
-    places.push(place)
-    bytes += scheduledBytes(entry)
-    const entries = bySecond.get(due)
-    if (entries === undefined) bySecond.set(due, [entry])
-    else entries.push(entry)
-  }
-  const rows = [...bySecond].map(([due, entries]) => ({
+  const entries = places.map((place) => scheduled.entries[place] as string)
+  return [...Map.groupBy(entries, dueOf)].map(([due, some]) => ({
     sk: scheduledSortKey(due, seals),
     due,
-    seals,
-    entries,
+    entries: some,
   }))
-  return { rows, places, bytes }
 }
 
 export const storedRow = (
   partition: string,
-  { sk, entries }: Pick<ScheduledRow, 'sk' | 'entries'>,
+  { sk, entries }: Pick<NewRow, 'sk' | 'entries'>,
 ): Row => ({
   pk: partition,
   sk,
   d: pack(entries),
 })
 
-function rowOf(row: Row): ScheduledRow {
-  const sk = row.sk as string
-  const [due, seals] = sk.split('#')
-  return { sk, due: Number(due), seals: Number(seals), entries: unpack(row.d as Uint8Array) }
+export function rowOf(row: Row): ScheduledRow {
+  const [sk, stored] = [row.sk as string, row.d as Uint8Array]
+  return { sk, due: dueOfRow(sk), entries: unpack(stored), stored }
+}
+
+/**
+ * A row with what is left of it, or without it, as a part of a transaction. It passes if the row is as it was read: a
+ * read of the record may have shown a write of which the read of the row showed nothing.
+ */
+export function rewritten(
+  TableName: string,
+  partition: string,
+  row: Pick<ScheduledRow, 'sk' | 'entries' | 'stored'>,
+) {
+  const asRead = {
+    TableName,
+    ConditionExpression: 'd=:d',
+    ExpressionAttributeValues: { ':d': row.stored },
+  }
+  return row.entries.length > 0
+    ? { Put: { ...asRead, Item: storedRow(partition, row) } }
+    : { Delete: { ...asRead, Key: { pk: partition, sk: row.sk } } }
+}
+
+/** Of these rows, those that a read does not show yet. */
+export async function unseenStill(dynamo: Dynamo, record: QueueRecord): Promise<readonly string[]> {
+  const { unseen } = record.scheduled
+  if (unseen.length === 0) return unseen
+  const pk = partitionOf(record)
+  // Mostly three at most. One by one, for which every function has the right.
+  const read = await Promise.all(unseen.map((sk) => dynamo.get({ pk, sk }, true)))
+  return unseen.filter((_, at) => read[at] === undefined)
 }
 
 /** The first rows in order of time, behind the sort key `from` and before `to`. */

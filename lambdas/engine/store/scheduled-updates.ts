@@ -3,7 +3,7 @@ import type { Append } from '../core/append.ts'
 import { type Later, scheduledBytesAllowed } from '../core/later.ts'
 import { SEALS_BEHIND_MAX, TIDY_SCHEDULED_MS } from '../core/limits.ts'
 import type { QueueRecord } from '../core/record.ts'
-import { isUntidy, type Scheduled } from '../core/scheduled.ts'
+import { isUntidy, type Scheduled, shortRow } from '../core/scheduled.ts'
 import { asPrompt } from '../core/timers.ts'
 import { recordUpdate } from './record-update.ts'
 import { lowerCheckAt, setCheckAt } from './timer-update.ts'
@@ -80,7 +80,8 @@ export type Taken = {
   /** Fewer in the list. */
   readonly bytes: number
   readonly nextDue: number | undefined
-  readonly joinedTo?: string | undefined
+  /** Rows that a read may not show yet; as before where it is absent. */
+  readonly unseen?: readonly string[] | undefined
 }
 
 export function take(update: Expression, scheduled: Scheduled, taken: Taken): void {
@@ -94,7 +95,34 @@ export function take(update: Expression, scheduled: Scheduled, taken: Taken): vo
   if (taken.nextDue === undefined) {
     if (scheduled.nextDue !== undefined) update.removes.push('nd')
   } else if (taken.nextDue !== scheduled.nextDue) update.set('nd', taken.nextDue)
-  if (taken.joinedTo !== undefined) update.set('tj', taken.joinedTo)
+  if (taken.unseen !== undefined) setUnseen(update, scheduled, taken.unseen)
+}
+
+function setUnseen(update: Expression, before: Scheduled, unseen: readonly string[]): void {
+  if (unseen.join() === before.unseen.join()) return
+  if (unseen.length === 0) update.removes.push('tu')
+  else update.set('tu', unseen.map(shortRow))
+}
+
+/** Changes nothing, and passes if nothing was taken out of what is scheduled, and no row was changed. */
+export function asReadUpdate({ born, scheduled }: QueueRecord): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(born)}`)
+  unchanged(update, scheduled.changes)
+  update.sets.push('born=born')
+  return update.build()
+}
+
+/** Rows of a transaction that has been answered: a read shows them. Nobody has written any since. */
+export function seenUpdate(
+  { born, scheduled }: QueueRecord,
+  unseen: readonly string[],
+): ReturnType<Expression['build']> {
+  const update = recordUpdate()
+  update.condition(`born=${update.value(born)}`)
+  unchanged(update, scheduled.changes)
+  setUnseen(update, scheduled, unseen)
+  return update.build()
 }
 
 /** The same in a write of its own. */
@@ -117,10 +145,9 @@ export const purgeUpdate = (
   { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
 ): ReturnType<Expression['build']> => {
   const { entries, items, bytes, era } = record.scheduled
-  const all = { places: [...entries.keys()], items, bytes, nextDue: undefined }
+  const all = { places: [...entries.keys()], items, bytes, nextDue: undefined, unseen: [] }
   return takeUpdate(record, all, (update) => {
     update.set('te', era + 1)
-    update.removes.push('tj')
     if (mark === undefined) return
     update.sets.push(
       `td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})`,
@@ -144,7 +171,8 @@ export function forgetPurgedUpdate(
 
 /** A fenced write schedules more, in rows that come in the same transaction, under the next seal's number. */
 export function scheduleInRows(update: Expression, before: Scheduled, after: Scheduled): void {
-  const { nextDue, seals } = after
-  take(update, before, { places: [], items: before.items - after.items, bytes: 0, nextDue })
+  const { nextDue, seals, unseen } = after
+  const items = before.items - after.items
+  take(update, before, { places: [], items, bytes: 0, nextDue, unseen })
   update.set('tg', seals)
 }

@@ -88,12 +88,23 @@ describe('An item’s entry', () => {
   const reasons = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 256 }),
     fc.constant(' (delivered 3 times, dead-lettered 1970-01-01T00:00:00.000Z)'),
+    fc.constant(' (delivered 3 times, dead-lettered 1970-01-01T00:00:00.000Z, times d1,)'),
   )
-  it('of an item that was dead-lettered tells when, and after how many deliveries, whatever the reason.', () => {
+  const putOff = (reason: string, death: { atMs: number; deliveries: number }) => ({
+    moved: { reason, death },
+    dueMs: 5_000,
+    expiresAtMs: 7,
+    scheduledId: 't-abc-0-AAAA_~-A-0',
+  })
+  it('of an item that was dead-lettered tells when, and after how many deliveries, and its times, whatever the reason.', () => {
     fc.assert(
       fc.property(texts, reasons, deaths, tags, (text, reason, death, tag) => {
-        for (const moved of [{ reason }, { reason, death }]) {
-          const item = { text, pushedAtMs: 5, moved }
+        for (const more of [
+          { moved: { reason } },
+          { moved: { reason, death } },
+          putOff(reason, death),
+        ]) {
+          const item = { text, pushedAtMs: 5, ...more }
           expect(decodeItem(encodeItem(item, tag))).toEqual(item)
         }
       }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { DeployedSchedule, Queues } from '../../../lambdas/engine/queues.ts'
 import { onSimulated, type Stage } from '../stage.ts'
 import { drain, textsOf } from '../traffic.ts'
-import { freezeAtTransaction, timedOut } from '../wire.ts'
+import { freezeAtTransaction, timedOut, unsent } from '../wire.ts'
 
 // Schedules that a deployment brings: put once, deleted once it has them no more, and what callers do is theirs.
 
@@ -39,6 +39,9 @@ const texts = async (stage: Stage): Promise<Record<string, string>> =>
       ]),
     ),
   )
+
+const byName = <R extends { readonly name: string }>(results: readonly R[]): readonly R[] =>
+  [...results].sort((one, other) => (one.name < other.name ? -1 : 1))
 
 const nothing = { isNew: false, more: false }
 const done = { isNew: true, more: false }
@@ -107,13 +110,31 @@ describe('Schedules of a deployment', () => {
     expect(await texts(stage)).toEqual({ a: '"mine"' })
   })
 
+  it('are a caller’s, too, who puts them as they are: what is due and their times go on.', async () => {
+    const { stage } = onSimulated()
+    await deploy(stage.engine(), 'one', a)
+    const { queue, name, ...input } = a
+    const before = await stage.engine().schedule(queue, name)
+    stage.clock.pass(HOUR_MS)
+    const put = await stage.engine().putSchedule(queue, name, input)
+    expect(put).not.toHaveProperty('deployed')
+    expect(put).toMatchObject({ timing: before.timing, nextMs: before.nextMs })
+    const again = stage.engine()
+    await again.putSchedule(queue, name, input)
+    expect(again.wire.sent.map(({ name: command }) => command)).not.toContain(
+      'TransactWriteCommand',
+    )
+    expect(await deploy(stage.engine(), 'none')).toEqual({ ...done, a: 'kept' })
+    expect(await names(stage)).toEqual(['a'])
+  })
+
   it('replace what callers have put under their names, and are a deployment’s from then on.', async () => {
     const { stage } = onSimulated()
     const { queue, name, ...input } = a
     await stage.engine().putSchedule(queue, name, input)
     await stage.engine().putSchedule(QUEUE, 'b', { everySeconds: 60, text: '"mine"' })
     const report = await stage.engine().deploySchedules([a, b], 'one')
-    expect(report.results).toMatchObject([
+    expect(byName(report.results)).toMatchObject([
       { name: 'a', result: 'replaced' },
       { name: 'b', result: 'replaced', before: { timing: { everySeconds: 60 } } },
     ])
@@ -148,7 +169,7 @@ describe('A deployment of schedules', () => {
     const wrong = { ...b, everySeconds: 5 }
     const report = await stage.engine().deploySchedules([a, wrong, c], 'one')
     expect(report).toMatchObject({ isNew: true, more: true })
-    expect(report.results).toMatchObject([
+    expect(byName(report.results)).toMatchObject([
       { name: 'a', result: 'put' },
       { name: 'b', result: 'failed', error: { code: 'INVALID_PARAMETER', field: 'every_seconds' } },
       { name: 'c', result: 'put' },
@@ -168,6 +189,16 @@ describe('A deployment of schedules', () => {
   it('stops when its time is up, and the next run goes on.', async () => {
     const { stage } = onSimulated()
     const { clock } = stage
+    const begun = stage.engine({
+      after({ name }) {
+        if (name === 'PutCommand') clock.pass(10)
+      },
+    })
+    const soonMs = clock.nowMs() + 10
+    expect(await begun.deploySchedules([a, b, c], 'one', { deadlineMs: soonMs })).toEqual({
+      ...{ isNew: true, more: true },
+      results: [],
+    })
     const deadlineMs = clock.nowMs() + 10
     const slow = stage.engine({
       after({ name }) {
@@ -181,6 +212,45 @@ describe('A deployment of schedules', () => {
     })
     expect(Object.keys(await deploy(stage.engine(), 'one', a, b, c))).toHaveLength(4)
     expect(await names(stage)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('leaves to the next run, as no failure, what its own deadline has cut off.', async () => {
+    const { stage } = onSimulated()
+    const { clock } = stage
+    let transactions = 0
+    const slow = stage.engine({
+      before({ name }) {
+        if (name !== 'TransactWriteCommand') return
+        transactions += 1
+        clock.pass(transactions === 1 ? 5 : 10)
+        if (transactions > 1) throw unsent()
+      },
+    })
+    const deadlineMs = clock.nowMs() + 10
+    const { results, more } = await slow.deploySchedules([a, b, c], 'one', { deadlineMs })
+    expect(results).toMatchObject([{ result: 'put' }])
+    expect(more).toBe(true)
+    expect(Object.keys(await deploy(stage.engine(), 'one', a, b, c))).toHaveLength(4)
+  })
+
+  it('comes to all others in the end if one takes all of the time of each run, and says that this one fails.', async () => {
+    const { stage } = onSimulated()
+    const { clock } = stage
+    const told: unknown[] = []
+    for (let run = 0; run < 20; run += 1) {
+      const stuck = stage.engine({
+        before({ name, input }) {
+          if (name !== 'TransactWriteCommand' || !JSON.stringify(input).includes('"a"')) return
+          clock.pass(3_000)
+          throw unsent()
+        },
+      })
+      const deadlineMs = clock.nowMs() + 5_000
+      const { results } = await stuck.deploySchedules([a, b, c], 'one', { deadlineMs })
+      told.push(...results.map(({ name, result }) => `${name} ${result}`))
+    }
+    expect(await names(stage)).toEqual(['b', 'c'])
+    expect(new Set(told)).toEqual(new Set(['a failed', 'b put', 'c put']))
   })
 
   it.each(['before', 'after'] as const)(
@@ -237,9 +307,14 @@ describe('A deployment of schedules', () => {
     const late = deploy(stage.engine(frozen), 'old', hourly('a', '"old"'), hourly('c', '"old"'))
     await frozen.reached
     const wanted = [hourly('a', '"new"'), hourly('b', '"new"')]
-    await deploy(stage.engine(), 'new', ...wanted)
+    const newer = freezeAtTransaction()
+    const soon = deploy(stage.engine(newer), 'new', ...wanted)
+    await newer.reached
     frozen.thaw()
     expect(await late).toMatchObject({ more: true })
+    expect(await texts(stage)).toEqual({ a: '"a"', b: '"b"' })
+    newer.thaw()
+    await soon
     expect(await texts(stage)).toEqual({ a: '"new"', b: '"new"' })
     expect(await deploy(stage.engine(), 'new', ...wanted)).toEqual(nothing)
   })
@@ -266,6 +341,25 @@ describe('A deployment of schedules', () => {
     expect(await deploy(stage.engine(), 'new', a)).toEqual({ ...done, a: 'put', b: 'deleted' })
     expect(await names(stage)).toEqual(['a'])
   })
+
+  it.each(['deletes', 'puts'] as const)(
+    'is applied once by two sweepers: what a caller %s in between holds.',
+    async (does) => {
+      const { stage } = onSimulated()
+      const frozen = freezeAtTransaction()
+      const late = deploy(stage.engine(frozen), 'one', a, b)
+      await frozen.reached
+      await deploy(stage.engine(), 'one', a, b)
+      if (does === 'deletes') await stage.engine().deleteSchedule(QUEUE, 'a')
+      else await stage.engine().putSchedule(QUEUE, 'a', { everySeconds: 60, text: '"mine"' })
+      frozen.thaw()
+      expect(await late).toEqual({ ...done, a: 'as_it_was', b: 'as_it_was' })
+      expect(await texts(stage)).toEqual(
+        does === 'deletes' ? { b: '"b"' } : { a: '"mine"', b: '"b"' },
+      )
+      expect(await deploy(stage.engine(), 'one', a, b)).toEqual(nothing)
+    },
+  )
 
   it('by two sweepers at once is one.', async () => {
     const { stage } = onSimulated()

@@ -45,8 +45,9 @@ export async function moveAbout(world: World, moves: number): Promise<void> {
     await world.sleep(600 * random.next())
     const process = world.skewed()
     const call = process.call()
+    const mayBeOld = world.isSettling()
     const { items } = await process.queues.scheduled(queue, { limit: 5 })
-    world.account.shown(queue, items, call)
+    world.account.shown(queue, items, call, mayBeOld)
     const last = items.at(-1)
     if (last !== undefined) await move(world, process, queue, [last.id], random)
   }
@@ -65,18 +66,20 @@ async function idsIn(
     const fromMs = random.chance(0.3) ? process.clockMs() + 1_000 * random.integer(30) : undefined
     const call: Call = process.call()
     const limit = 1 + random.integer(20)
+    const mayBeOld = world.isSettling()
     const page = await answerOf(world, process.queues.scheduled(queue, { limit, fromMs }))
     if (page.kind === 'answered') {
-      account.shown(queue, page.value.items, call)
+      account.shown(queue, page.value.items, call, mayBeOld)
       ids.push(...page.value.items.map(({ id }) => id))
     }
   }
   if (random.chance(0.6)) {
     const call: Call = process.call()
     const limit = 1 + random.integer(20)
+    const mayBeOld = world.isSettling()
     const page = await answerOf(world, process.queues.browse(queue, { limit }))
     if (page.kind === 'answered') {
-      account.shown(queue, page.value.items, call)
+      account.shown(queue, page.value.items, call, mayBeOld)
       ids.push(...page.value.items.map(({ id }) => id))
     }
   }

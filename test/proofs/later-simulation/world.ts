@@ -1,6 +1,7 @@
 import { createQueues, type Queues } from '../../../lambdas/engine/queues.ts'
 import { QueueError } from '../../../lambdas/foundation/errors.ts'
 import { Random } from '../../../testing/random.ts'
+import { settlingTransactions } from '../../../testing/simulated/settling-transactions.ts'
 import {
   createSimulatedClient,
   perfectNetwork,
@@ -32,6 +33,8 @@ export type World = {
   skewed(): Process
   /** It dies, loses requests and answers, and some of them are carried out late. */
   faulty(): Process
+  /** A read may show a part of a transaction just now. */
+  isSettling(): boolean
   isOver: boolean
 }
 
@@ -47,7 +50,10 @@ export function createWorld(seed: number): World {
   const random = new Random(seed)
   const time = createVirtualTime(Date.UTC(2030, 0, 1))
   const nowMs = () => Math.floor(time.nowMs())
-  const store = new SimulatedStore({ ...NAMES, nowMs })
+  // In half of the seeds others see a transaction item by item.
+  const settling = random.chance(0.5) ? random.fork() : undefined
+  const settlesAfterMs = settling && (() => settlingMs(settling))
+  const store = new SimulatedStore({ ...NAMES, nowMs, settlesAfterMs })
   // Half of the seeds have clocks that agree: then no item is early by a millisecond.
   const skewMsMax = random.chance(0.5) ? 0 : SKEW_MS_MAX
   const account = new Account(nowMs, 2 * skewMsMax)
@@ -66,7 +72,8 @@ export function createWorld(seed: number): World {
           onDeath() {},
         })
       : perfectNetwork
-    const { dynamodb, s3 } = createSimulatedClient(store, network)
+    const clients = createSimulatedClient(store, settlingTransactions(store, network, time))
+    const { dynamodb, s3 } = clients
     const clockMs = () => nowMs() + skewMs
     const clock = { nowMs: clockMs, sleep: (ms: number) => time.sleep(ms) }
     const engineRandom = own.fork()
@@ -95,8 +102,15 @@ export function createWorld(seed: number): World {
     well: () => process(0, false),
     skewed: () => process(skew(), false),
     faulty: () => process(skew(), true),
+    isSettling: () => store.settledAtMs > nowMs(),
     isOver: false,
   }
+}
+
+/** Mostly some milliseconds; long where the coordinator of a transaction has died. */
+function settlingMs(random: Random): number {
+  if (random.chance(0.4)) return 0
+  return random.chance(0.05) ? random.integer(5_000) : random.integer(40)
 }
 
 export type Answer<T> =

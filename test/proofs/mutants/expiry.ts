@@ -61,7 +61,7 @@ export const expiryMutants: readonly Mutant[] = [
     [timesOfRedriven, 'record?.configuration ?? (await firstConfiguration(engine, to))', 'record?.configuration ?? {}'],
     test(expiryTest, 'expires by its prefix')),
   mutant('moved-out-of-the-dead-is-over', '0040 a move out of the dead letters is as a redrive',
-    ['engine/core/moving.ts', '...(moved && redriven)', ''], test(expiryTest, 'a move by id is')),
+    ['engine/core/moving.ts', 'moved ? { text, pushedAtMs, ...redriven } : item', 'moved ? { text, pushedAtMs } : item'], test(expiryTest, 'a move by id is')),
   mutant('everything-redriven-is-marked', '§11 who does not use it does not pay',
     [timesOfRedriven, 'itemTtlSeconds === undefined ? {}', 'itemTtlSeconds === 0 ? {}'],
     test(expiryTest, 'leaves no mark')),

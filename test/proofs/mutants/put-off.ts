@@ -2,8 +2,12 @@ import { type Mutant, mutant, test } from './mutant.ts'
 
 const putOff = 'engine/operations/moving/put-off.ts'
 const moveWaiting = 'engine/operations/moving/move-waiting.ts'
+const moving = 'engine/core/moving.ts'
+const place = 'engine/operations/later/place-scheduled.ts'
 const updates = 'engine/store/scheduled-updates.ts'
 const putOffTest = 'test/engine/put-off.test.ts'
+const expiryTest = 'test/engine/put-off-expiry.test.ts'
+const costTest = 'test/engine/put-off-cost.test.ts'
 const racesTest = 'test/engine/put-off-races.test.ts'
 
 /** A move of items that wait to a time ahead: in one place at any time, and there when it comes. */
@@ -22,8 +26,26 @@ export const putOffMutants: readonly Mutant[] = [
     [putOff, 'timed: true, scheduled:', 'scheduled:'],
     test(putOffTest, 'is an event once it is due')),
   mutant('put-off-without-a-seal', '0039 nobody looks for an entry behind so many seals',
-    [putOff, 'if (mustSeal(target.scheduled)) {', 'if (!mustSeal) {'],
+    [putOff, 'if (mustSeal(target, options.nowMs)) {', 'if (!mustSeal) {'],
     test(putOffTest, 'where a cancel no longer looks')),
+  mutant('put-off-brings-the-expired-back', '0037 what is over stays over',
+    [moving, 'if (isAnew || !isOver(entry, record, times.nowMs)) return item', 'if (!isAnew || !isOver(entry, record, times.nowMs)) return item'],
+    test(expiryTest, 'in a queue whose items never expire')),
+  mutant('put-off-dead-letters-age-until-due', '0037 the time of a dead letter that is put off begins when it is due',
+    ['engine/core/expiry.ts', 'Math.max(moved?.death?.atMs ?? pushedAtMs, dueMs, redrivenMs)', 'moved?.death?.atMs ?? Math.max(pushedAtMs, dueMs, redrivenMs)'],
+    test(expiryTest, 'for the whole time of its queue')),
+  mutant('put-off-dead-letters-forget-their-ids', '0037 a dead letter tells when it was due, and its scheduled id',
+    ['engine/core/entry.ts', '...decodeTimes(times), moved', 'moved'],
+    test(expiryTest, 'tells its due time and its scheduled id')),
+  mutant('dead-letters-keep-their-due-time', '0039 an item leaves its due time behind when it becomes a dead letter',
+    ['engine/operations/moving/move-dead.ts', 'encodeItem({ text, pushedAtMs, moved }', 'encodeItem({ ...decodeItem(entry), moved }'],
+    test(expiryTest, 'when it was due in its queue')),
+  mutant('redriven-with-the-due-time-of-a-dead-letter', '0039 an item leaves its due time behind when it comes back',
+    ['engine/operations/moving/redrive.ts', 'items.push({ text, pushedAtMs })', 'items.push(decodeItem(read.entries[index] as string))'],
+    test(expiryTest, 'goes back to its queue')),
+  mutant('moved-back-with-the-due-time-of-a-dead-letter', '0039 an item leaves its due time behind when it comes back',
+    [moving, 'moved ? { text, pushedAtMs, ...redriven } : item', 'moved ? { ...item, ...redriven } : item'],
+    test(expiryTest, 'goes back to its queue')),
   mutant('put-off-to-now', '0037 a time that is not ahead is none',
     [moveWaiting, 'dueMs === undefined || isNow ? appendMoved', 'dueMs === undefined ? appendMoved'],
     test(putOffTest, 'puts them where they would go without a time')),
@@ -33,6 +55,18 @@ export const putOffMutants: readonly Mutant[] = [
   mutant('put-off-to-now-waits-for-its-retry', '0037 what waits for its retry is not there now',
     [moveWaiting, '(isNow && lockWith(record, item) === undefined)', '(isNow && lockWith !== undefined)'],
     test(putOffTest, 'ends their wait for a retry')),
+  mutant('put-off-writes-its-batches-for-each-try', 'the batches of a move stay good while it tries',
+    [putOff, 'placed = await placedStill(engine, placing, target)', 'placed = (await placedStill(engine, placing, target)) && undefined'],
+    test(costTest, 'writes its batches once')),
+  mutant('put-off-tries-for-long', 'a move to a busy queue says so soon',
+    [putOff, 'const TRIES_MAX = 8', 'const TRIES_MAX = 80'],
+    test(costTest, 'gives up after eight tries')),
+  mutant('put-off-under-ids-that-lead-nowhere', '0039 nobody looks for an entry behind so many seals',
+    [place, 'target.born !== born || isFar || mustSeal', 'target.born !== born || mustSeal'],
+    test(costTest, 'would no longer lead to them')),
+  mutant('put-off-with-a-batch-for-tiny-items', 'a batch holds what is worth a write',
+    [place, 'const TINY_BYTES = 128', 'const TINY_BYTES = 0'],
+    test(costTest, 'writes no batch')),
   mutant('put-off-leaves-batches-where-it-lost', 'a batch that nothing can refer to is deleted',
     [putOff, 'await discardBatches(engine, to, batches)', ''],
     test(racesTest, 'looks again if what is scheduled')),

@@ -7,8 +7,8 @@ const seats = 'engine/operations/popping/seats.ts'
 // biome-ignore format: a mutant is a row
 export const waitMutants: readonly Mutant[] = [
   mutant('waiting-pop-notices-nothing', '0029: what waits looks about three times a second',
-    [wait, 'return hasSomethingFor(record, command, engine.clock.nowMs())',
-     'return hasSomethingFor(record, command, engine.clock.nowMs()) && command.count < 0'],
+    [wait, 'return hasSomethingFor(',
+     'return command.count < 0 && hasSomethingFor('],
     simulation(250, 'waiting')),
   mutant('waiting-pop-is-cut-short', '0029: an empty answer comes at the end of the wait',
     [wait, 'clock.nowMs() >= untilMs', 'clock.nowMs() >= untilMs - 900'], simulation(20, 'waiting')),

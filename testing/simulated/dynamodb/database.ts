@@ -37,6 +37,11 @@ export interface DatabaseOptions {
   readonly staleness?: ((target: StaleTarget) => number) | undefined
   /** A version superseded longer ago than this is not seen any more. */
   readonly staleMsMax?: number | undefined
+  /**
+   * For how long after a transaction plain reads, even consistent ones, see one of its items as it was before: drawn
+   * for each item. Two reads of two items can so see half of a transaction. Conditions see all of it.
+   */
+  readonly settlesAfterMs?: ((key: Key) => number) | undefined
   readonly throttle?: ThrottleOptions | undefined
   /** Whether what is read has no read units left just now. */
   readonly throttlesRead?: ((target: ReadTarget) => boolean) | undefined
@@ -61,6 +66,9 @@ export class Database {
   readonly nowMs: () => number
   /** Items that a transaction holds. */
   private readonly held = new Set<string>()
+  /** When plain reads see all that transactions have written. */
+  settledAtMs = 0
+  private readonly settlesAfterMs: DatabaseOptions['settlesAfterMs']
   private readonly staleness: DatabaseOptions['staleness']
   private readonly throttle: ItemThrottle | undefined
   private readonly throttlesRead: DatabaseOptions['throttlesRead']
@@ -71,6 +79,7 @@ export class Database {
     this.shape = shape
     this.nowMs = nowMs
     this.staleness = staleness
+    this.settlesAfterMs = options.settlesAfterMs
     this.onChange = options.onChange
     this.throttlesRead = options.throttlesRead
     this.throttle = throttle === undefined ? undefined : new ItemThrottle(throttle, nowMs)
@@ -79,7 +88,8 @@ export class Database {
       keepMs: options.staleMsMax ?? staleMsMaxUnlessSaid,
       nowMs,
     }
-    this.table = new Table(shape, staleness === undefined ? undefined : history)
+    const keepsHistory = staleness !== undefined || options.settlesAfterMs !== undefined
+    this.table = new Table(shape, keepsHistory ? history : undefined)
   }
 
   requireTable(name: string | undefined): void {
@@ -93,6 +103,7 @@ export class Database {
   /** A row as a read sees it. */
   seen(row: Row | undefined, consistent: boolean, index?: string): Stored {
     if (row === undefined) return nothing
+    if (row.before !== undefined && this.nowMs() < row.before.untilMs) return row.before
     if (consistent || this.staleness === undefined) return row
     const back = this.staleness({ pk: row.pk, sk: row.sk, index })
     return this.table.seen(row, back)
@@ -139,6 +150,16 @@ export class Database {
       this.onChange({ pk: key.pk, sk: key.sk, oldItem, newItem: next.item })
     }
     return charge
+  }
+
+  /** What a transaction has just written is seen later, item by item. */
+  settleLater(key: Key, { item, size }: Stored): void {
+    const ms = this.settlesAfterMs?.(key) ?? 0
+    const row = this.table.row(key.pk, key.sk)
+    if (ms <= 0 || row === undefined) return
+    const untilMs = this.nowMs() + ms
+    row.before = { item, size, untilMs }
+    this.settledAtMs = Math.max(this.settledAtMs, untilMs)
   }
 
   chargeRefused(key: Key, current: Stored, times: 1 | 2): void {

@@ -54,7 +54,7 @@ export function updateItem(database: Database, input: UpdateCommandInput): Updat
 
 export function deleteItem(database: Database, input: DeleteCommandInput): DeleteCommandOutput {
   database.requireTable(input.TableName)
-  requireReturnValues(input.ReturnValues, ['NONE'])
+  requireReturnValues(input.ReturnValues, ['NONE', 'ALL_OLD'])
   const prepared = prepareDelete(input, database.expressions)
   return write(database, input, prepared)
 }
@@ -80,7 +80,8 @@ function write(
     database.chargeRefused(key, plan.current, 1)
     throw conditionFailed(prepared.returnsItemOnFailure ? plan.current.item : undefined)
   }
-  const attributes = input.ReturnValues === 'ALL_NEW' ? plan.next.item : undefined
+  const answers = { ALL_NEW: plan.next.item, ALL_OLD: plan.old.item, NONE: undefined }
+  const attributes = answers[(input.ReturnValues ?? 'NONE') as keyof typeof answers]
   const charge = database.commit(key, plan, 1)
   const output: UpdateCommandOutput = { $metadata: metadata }
   if (attributes !== undefined) output.Attributes = attributes

@@ -21,6 +21,8 @@ export interface Row {
   item: Item | undefined
   size: number
   readonly versions: Version[]
+  /** Plain reads see this until then: a transaction has written the row a moment ago. */
+  before?: { readonly item: Item | undefined; readonly size: number; readonly untilMs: number }
   /** When the row's write units are paid off (see ItemThrottle). */
   paidUpAtMs: number
 }
@@ -184,6 +186,7 @@ export class Table {
     const row = known ?? this.addRow(pk, sk)
     const old = row.item
     this.remember(row)
+    delete row.before
     row.item = item
     row.size = size
     this.followTtl(row)

@@ -79,7 +79,11 @@ export class Transactions {
       const itemBytes = plans.reduce((sum, plan) => sum + bytesOf(plan), 0)
       const charges = plans.map((plan, i) => {
         if (plan.kind !== 'write') throw new Error('a refused action was not cancelled')
-        return database.commit((prepared[i] as PreparedWrite).key, plan, 2)
+        const { key } = prepared[i] as PreparedWrite
+        const { item, size } = plan.old
+        const charge = database.commit(key, plan, 2)
+        if (plan.next !== plan.old) database.settleLater(key, { item, size })
+        return charge
       })
       this.remember(input, itemBytes)
       return this.answer(input, addCharges(charges))

@@ -9,7 +9,7 @@ import type { TailLimits } from '../../core/append.ts'
 import { isLimited } from '../../core/configuration.ts'
 import { type FencedChange, type FenceOptions, fenced } from '../../core/fence.ts'
 import { recordKey } from '../../core/keys.ts'
-import { ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../../core/limits.ts'
+import { JOIN_RETRY_MS, ROOMY_TAIL, THROTTLED_FOR_MS, TIGHT_TAIL } from '../../core/limits.ts'
 import type { QueuePatterns } from '../../core/queue-patterns.ts'
 import { MARK_CHARACTERS, type QueueRecord } from '../../core/record.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
@@ -47,6 +47,8 @@ export type Engine = {
   readonly seats: { allTakenUntilMs: number }
   /** Queues whose dead items could not be moved, and until when only a timer has it tried again. */
   readonly stuckUntilMs: BoundedCache<number>
+  /** Queues whose first row with items for later had to wait for a lane. */
+  readonly blockedRows: BoundedCache<BlockedRows>
   /** Queues that a sweep tidies, which may go on after it has answered. */
   readonly tidying: Set<string>
   /** So many expired items were taken out of a queue. */
@@ -54,6 +56,8 @@ export type Engine = {
   /** Work that an answer does not wait for, such as sealing after a push, has failed. */
   readonly onBackgroundError: (error: unknown, context: { queue: string; step: string }) => void
 }
+
+type BlockedRows = { readonly born: string; readonly changes: number; readonly untilMs: number }
 
 /** When the sweeper should look whether a consumer has come for what is appended now. */
 export const remindAtMs = ({ clock, remindAfterMs }: Engine): number | undefined =>
@@ -71,8 +75,22 @@ export const changeOf = (
   fenced(before, draft, {
     ...options,
     mark: newMark(engine),
+    isStuck: options.isStuck || areRowsBlocked(engine, before),
     remindAfterMs: engine.remindAfterMs,
   })
+
+/** Nothing of the first row can have a lane, and the record has no place for it. */
+export function noteBlockedRows(engine: Engine, { queue, born, scheduled }: QueueRecord): void {
+  const untilMs = engine.clock.nowMs() + JOIN_RETRY_MS
+  engine.blockedRows.set(queue, { born, changes: scheduled.changes, untilMs })
+}
+
+/** It was so within a minute, and since then nothing was taken out of the record, and no row has changed. */
+export function areRowsBlocked({ blockedRows, clock }: Engine, record: QueueRecord): boolean {
+  const blocked = blockedRows.get(record.queue)
+  if (blocked?.born !== record.born || blocked.changes !== record.scheduled.changes) return false
+  return clock.nowMs() < blocked.untilMs
+}
 
 /** The record as it is now. */
 export async function readRecord(engine: Engine, queue: string): Promise<QueueRecord | undefined> {

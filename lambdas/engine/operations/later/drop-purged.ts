@@ -2,7 +2,13 @@ import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { decodeScheduled, purgedEra } from '../../core/scheduled.ts'
-import { partitionOf, scheduledRows } from '../../store/scheduled-rows.ts'
+import {
+  PURGED_SORT_KEY,
+  partitionOf,
+  rowOf,
+  type ScheduledRow,
+  scheduledRows,
+} from '../../store/scheduled-rows.ts'
 import { forgetPurgedUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { discardBatch } from '../lanes/entries.ts'
@@ -43,19 +49,37 @@ async function dropEra(
   mark: string,
   untilMs: number,
 ): Promise<boolean> {
-  const { era, joinedTo } = purgedEra(mark)
+  const { era, unseen } = purgedEra(mark)
   const partition = partitionOf({ ...record, scheduled: { ...record.scheduled, era } })
   for (;;) {
-    const { rows, more } = await scheduledRows(engine.dynamo, partition, { limit: PAGE })
-    // What has joined is in a lane: its batch stays.
-    const entries = rows.flatMap(({ sk, entries: of }) => (sk > joinedTo ? of : []))
-    const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)
-    for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
-      const some = batches.slice(at, at + BATCHES_AT_ONCE)
-      await Promise.all(some.map((batch) => discardBatch(engine, record.queue, batch)))
-    }
+    const { rows, more } = await scheduledRows(engine.dynamo, partition, {
+      to: PURGED_SORT_KEY,
+      limit: PAGE,
+    })
+    await dropBatchesOf(engine, record, rows)
     await engine.dynamo.deleteMany(rows.map(({ sk }) => ({ pk: partition, sk })))
-    if (!more) return true
+    if (!more) break
     if (engine.clock.nowMs() >= untilMs) return false
+  }
+  // A read may not show yet what a transaction has put. A delete waits for that, and hands it over.
+  for (const sk of [...unseen, PURGED_SORT_KEY]) {
+    const key = { pk: partition, sk }
+    const dropped = await engine.dynamo.delete({ Key: key, ReturnValues: 'ALL_OLD' })
+    if (dropped.kind === 'unknown') return false
+    if (dropped.row !== undefined) await dropBatchesOf(engine, record, [rowOf(dropped.row)])
+  }
+  return true
+}
+
+async function dropBatchesOf(
+  engine: Engine,
+  { queue }: QueueRecord,
+  rows: readonly ScheduledRow[],
+): Promise<void> {
+  const entries = rows.flatMap((row) => row.entries)
+  const batches = entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)
+  for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
+    const some = batches.slice(at, at + BATCHES_AT_ONCE)
+    await Promise.all(some.map((batch) => discardBatch(engine, queue, batch)))
   }
 }

@@ -1,55 +1,80 @@
-import type { Written } from '../../../foundation/dynamo.ts'
+import type { Row } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
 import { obstacleTo } from '../../core/append.ts'
-import { type FoundRows, type Join, type JoiningRow, planJoin } from '../../core/join.ts'
-import { hasEmptyLane, isSomethingJoinable, mayPassBy } from '../../core/joinable.ts'
+import {
+  type FoundRows,
+  type Join,
+  type JoiningRow,
+  nextDueAfter,
+  planJoin,
+} from '../../core/join.ts'
+import { hasEmptyLane, isSomethingJoinable, rowsToTakeBack } from '../../core/joinable.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_MAX, ROWS_PER_JOIN } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { isDue, isSomethingDue } from '../../core/scheduled.ts'
 import { appendUpdate } from '../../store/append-update.ts'
-import { behind, partitionOf, scheduledRows, storedRow } from '../../store/scheduled-rows.ts'
+import { partitionOf, rewritten, scheduledRows } from '../../store/scheduled-rows.ts'
 import { take } from '../../store/scheduled-updates.ts'
-import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
+import {
+  areRowsBlocked,
+  type Engine,
+  noteBlockedRows,
+  pause,
+  readRecord,
+  remindAtMs,
+  seen,
+  tailLimits,
+} from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
-import { discardBatch } from '../lanes/entries.ts'
 import { makeRoomForLanes, missingLanes } from '../lanes/lanes.ts'
 import { sealAfter, sealQuietly } from '../lanes/seal.ts'
-import { deleteTaken, dropBatches } from './drop-rows.ts'
+import { dropBatches } from './drop-rows.ts'
 import { entriesToJoin, type ToJoin } from './entries-to-join.ts'
 import { lookLater, takeBack } from './take-back.ts'
 
 /** Races lost to others that join, and waits for a full tail. */
 const ATTEMPTS_MAX = 24
 
-/** `stuck`: something is due, and nothing of it can join now. `lost`: it may, but others were first too often. */
+/**
+ * `stuck`: something is due, and nothing of it can join now. `lost`: it may, but others were first too often, or its
+ * rows are not as they were read; nothing has changed, and who comes next tries again.
+ */
 export type Joined = {
   readonly kind: 'joined' | 'stuck' | 'lost'
   readonly record: QueueRecord | undefined
   readonly items: number
 }
 
+/** `isBrief`: somebody waits for more than this, and others try again soon. */
+type JoinOptions = { readonly isBrief?: boolean | undefined }
+
 /** Something is due by this clock, and there may be room and a lane for it. */
-export const mayJoin = (record: QueueRecord, nowMs: number): boolean =>
-  isSomethingJoinable(record, nowMs) && (record.room > 0 || doneLocks(record) > 0)
+export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
+  isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record)) &&
+  (record.room > 0 || doneLocks(record) > 0)
 
 /**
  * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that
- * moment. The write is an append, so pushes and pops go on beside it. The same write takes the entries out of the
- * record, or notes up to which key the rows have joined, on the condition that no other process has taken any out. So
- * each item joins once, even if a process dies on the way: everybody ignores rows that have joined, and the next join
- * deletes them.
+ * moment. The write is an append, so pushes and pops go on beside it. The same write, a transaction if there are rows,
+ * takes the entries out of the record, on the condition that no other process has taken any out, and out of the rows,
+ * on the condition that these are as they were read. So each item joins once.
  */
-export async function join(engine: Engine, first: QueueRecord, nowMs: number): Promise<Joined> {
+export async function join(
+  engine: Engine,
+  first: QueueRecord,
+  nowMs: number,
+  options: JoinOptions = {},
+): Promise<Joined> {
   let record: QueueRecord | undefined = first
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     if (record === undefined || !isSomethingDue(record.scheduled, nowMs)) {
       return { kind: 'joined', record, items: 0 }
     }
-    const tried: Tried = await joinOnce(engine, record, nowMs)
+    const tried: Tried = await joinOnce(engine, record, nowMs, options)
     if (tried.kind === 'joined') return tried
-    if (tried.kind === 'stuck') return { kind: 'stuck', record: tried.record, items: 0 }
+    if (tried.kind !== 'again') return { kind: tried.kind, record: tried.record, items: 0 }
     record = tried.record
     if (attempt > 2) await pause(engine, attempt)
   }
@@ -58,36 +83,50 @@ export async function join(engine: Engine, first: QueueRecord, nowMs: number): P
 
 type Tried =
   | { readonly kind: 'joined'; readonly record: QueueRecord; readonly items: number }
-  | { readonly kind: 'again' | 'stuck'; readonly record: QueueRecord | undefined }
+  | { readonly kind: 'again' | 'stuck' | 'lost'; readonly record: QueueRecord | undefined }
 
-async function joinOnce(engine: Engine, record: QueueRecord, nowMs: number): Promise<Tried> {
+async function joinOnce(
+  engine: Engine,
+  record: QueueRecord,
+  nowMs: number,
+  options: JoinOptions,
+): Promise<Tried> {
   const { queue, scheduled } = record
   const isRowDue = scheduled.nextDue !== undefined && isDue(scheduled.nextDue, nowMs)
-  const found = isRowDue ? await rowsToJoin(engine, record) : undefined
+  const found = isRowDue
+    ? await scheduledRows(engine.dynamo, partitionOf(record), { limit: ROWS_PER_JOIN })
+    : undefined
   const planned = planJoin(record, found, nowMs)
   if (planned === undefined) return makeWay(engine, record, found, nowMs)
   const toJoin = await entriesToJoin(engine, queue, planned.joining)
   // A batch that is gone has joined, by a record that is newer than ours.
   if (toJoin === undefined) return { kind: 'again', record: await readRecord(engine, queue) }
-  const update = joinUpdate(engine, record, planned, toJoin)
-  const written = await write(engine, record, update, planned.rest)
-  // Whether or not it was, or still is to be: it passes while nothing has joined since, and so does the next.
+  const written = await write(engine, record, planned, { ...toJoin, ...options })
+  // Whether or not it was, or still is to be: it passes while nothing has joined since, and so does the next. What it
+  // would bring may still be referred to.
   if (written.kind === 'unknown') return { kind: 'again', record: await readRecord(engine, queue) }
-  const after = seen(engine, queue, written.row)
-  if (written.kind === 'failed' || after === undefined) {
-    for (const entry of toJoin.written) await discardBatch(engine, queue, entry)
-    return after === undefined
-      ? { kind: 'again', record: after }
-      : clearTheWay(engine, after, toJoin)
-  }
-  await deleteTaken(engine, record, planned.rows)
-  await dropBatches(engine, queue, toJoin.spent)
-  await sealAfter(engine, after, toJoin.addition.bytes)
+  if (written.kind !== 'done') await dropBatches(engine, queue, toJoin.written)
+  if (written.kind === 'refused') return { kind: 'lost', record }
+  if (written.kind === 'done') await dropBatches(engine, queue, toJoin.spent)
+  const after = await recordAfter(engine, queue, written)
+  if (after === undefined) return { kind: 'again', record: after }
+  if (written.kind === 'failed') return clearTheWay(engine, after, toJoin)
+  // Beside a transaction others may have written before we read the record: nobody knows who crossed a line.
+  await sealAfter(engine, after, written.isRead ? after.tailBytes : toJoin.addition.bytes)
   return { kind: 'joined', record: after, items: planned.items }
 }
 
+/** A transaction does not hand over the record. What it wrote stands, even if this read fails. */
+const recordAfter = async (
+  engine: Engine,
+  queue: string,
+  written: Extract<JoinWritten, { kind: 'done' | 'failed' }>,
+): Promise<QueueRecord | undefined> =>
+  written.kind === 'done' && written.isRead
+    ? await readRecord(engine, queue)
+    : seen(engine, queue, written.row)
+
 function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { addition }: ToJoin) {
-  const { places, changed, items, bytes, nextDue, rows } = planned
   return appendUpdate(addition, tailLimits(engine), {
     newLanes: missingLanes(engine, addition, record),
     // Its push took a slot of the limit.
@@ -95,51 +134,61 @@ function joinUpdate(engine: Engine, record: QueueRecord, planned: Join, { additi
     remindAtMs: remindAtMs(engine),
     beside(update) {
       update.condition(`born=${update.value(record.born)}`)
-      const joinedTo = rows.at(-1)?.sk
-      take(update, record.scheduled, { places, changed, items, bytes, nextDue, joinedTo })
+      take(update, record.scheduled, planned)
     },
   })
 }
 
-/** If some of a row stays, that row is written in the same transaction; a transaction does not hand over the record. */
+type JoinWritten =
+  | { readonly kind: 'done'; readonly row: Row | undefined; readonly isRead: boolean }
+  | { readonly kind: 'failed'; readonly row: Row | undefined }
+  /** For now, by the store or because a row is not as it was read. Nothing has changed. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unknown' }
+
 async function write(
   engine: Engine,
   record: QueueRecord,
-  update: ReturnType<typeof joinUpdate>,
-  rest: JoiningRow | undefined,
-): Promise<Written> {
-  const { dynamo } = engine
-  const key = recordKey(record.queue)
-  if (rest === undefined) return dynamo.update(key, update)
-  const { tableName: TableName } = dynamo
-  const transacted = await dynamo.transact({
-    TransactItems: [
-      { Update: { TableName, Key: key, ...update } },
-      { Put: { TableName, Item: storedRow(partitionOf(record), rest) } },
-    ],
-  })
-  if (transacted.kind === 'unknown') return transacted
-  return { kind: transacted.kind, row: await dynamo.get(key, true) }
+  planned: Join,
+  toJoin: ToJoin & JoinOptions,
+): Promise<JoinWritten> {
+  const update = joinUpdate(engine, record, planned, toJoin)
+  const { rows, rest } = planned
+  const left = [...rows.map((row) => ({ ...row, entries: [] })), ...(rest ? [rest] : [])]
+  try {
+    if (left.length > 0)
+      return await writeWithRows(engine, record, update, { left, isBrief: toJoin.isBrief })
+    const written = await engine.dynamo.update(recordKey(record.queue), update)
+    return written.kind === 'done' ? { ...written, isRead: false } : written
+  } catch (error) {
+    if (!(error instanceof QueueError) || error.outcome === 'unknown') throw error
+    engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
+    return { kind: 'refused' }
+  }
 }
 
-/** The first rows that have not joined. Those that have, and are still there, go. */
-async function rowsToJoin(engine: Engine, record: QueueRecord): Promise<FoundRows> {
-  const { joinedTo = '' } = record.scheduled
-  const found = await scheduledRows(engine.dynamo, partitionOf(record), { limit: ROWS_PER_JOIN })
-  const left = found.rows.filter(({ sk }) => sk > joinedTo)
-  const joined = found.rows.slice(0, found.rows.length - left.length)
-  if (joined.length === 0) return { rows: left, more: found.more }
-  await deleteTaken(engine, record, joined)
-  if (left.length > 0) return { rows: left, more: found.more }
-  // Behind them, whether or not they could be deleted.
-  const page = { from: behind(joinedTo), limit: ROWS_PER_JOIN }
-  const { rows, more } = await scheduledRows(engine.dynamo, partitionOf(record), page)
-  return { rows, more }
+async function writeWithRows(
+  engine: Engine,
+  record: QueueRecord,
+  update: ReturnType<typeof joinUpdate>,
+  { left, isBrief }: { readonly left: readonly JoiningRow[] } & JoinOptions,
+): Promise<JoinWritten> {
+  const { dynamo } = engine
+  const { tableName: TableName } = dynamo
+  const Key = recordKey(record.queue)
+  const ReturnValuesOnConditionCheckFailure = 'ALL_OLD' as const
+  const own = { Update: { TableName, Key, ...update, ReturnValuesOnConditionCheckFailure } }
+  const rows = left.map((row) => rewritten(TableName, partitionOf(record), row))
+  const transacted = await dynamo.transact({ TransactItems: [own, ...rows] }, { isBrief })
+  if (transacted.kind === 'unknown') return { kind: 'unknown' }
+  if (transacted.kind === 'done') return { kind: 'done', row: undefined, isRead: true }
+  const [refusal] = transacted.reasons
+  return refusal?.failed ? { kind: 'failed', row: refusal.row } : { kind: 'refused' }
 }
 
 /**
- * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the place of others; or the first
- * row has an entry without a lane, and then its entries join one by one.
+ * Nothing can join. Items of acknowledged locks may take up the room, or empty lanes the place of others; or nothing of
+ * the first row has a lane, and then its entries go back to the record, so that others pass by them.
  */
 async function makeWay(
   engine: Engine,
@@ -149,6 +198,9 @@ async function makeWay(
 ): Promise<Tried> {
   const first = found?.rows[0]
   if (found !== undefined && (first === undefined || !isDue(first.due, nowMs))) {
+    const nextDue = nextDueAfter(record.scheduled, found, 0)
+    // A row that cannot be read yet: the next to come reads it.
+    if (nextDue !== undefined && isDue(nextDue, nowMs)) return { kind: 'lost', record }
     return { kind: 'again', record: await lookLater(engine, record, found) }
   }
   if (record.room <= 0 && doneLocks(record) > 0) {
@@ -161,8 +213,13 @@ async function makeWay(
     const made = await makeRoom(engine, record)
     if (made !== undefined) return made
   }
-  if (first === undefined || !mayPassBy(record, first, nowMs)) return { kind: 'stuck', record }
-  return { kind: 'again', record: await takeBack(engine, record, first, found as FoundRows) }
+  if (found === undefined) return { kind: 'stuck', record }
+  const rows = rowsToTakeBack(record, found.rows, nowMs)
+  if (rows.length === 0) {
+    noteBlockedRows(engine, record)
+    return { kind: 'stuck', record }
+  }
+  return { kind: 'again', record: await takeBack(engine, record, rows, found) }
 }
 
 async function clearTheWay(

@@ -9,7 +9,6 @@ import {
   decodeScheduled,
   dueOf,
   indexesLeft,
-  joinedSecond,
   type ScheduledEntry,
   scheduledId,
 } from '../../core/scheduled.ts'
@@ -69,13 +68,12 @@ async function* listed(
   { fromMs = 0, toMs }: ScheduledRequest,
   place: Place | undefined,
 ): AsyncGenerator<Listed> {
-  const { joinedTo = '' } = record.scheduled
   const first = scheduledSortKey(Math.ceil(fromMs / 1_000), 0)
   const to =
     toMs === undefined ? '~' : `${scheduledSortKey(Math.floor(toMs / 1_000), 0).slice(0, 10)}#~`
   const start = place !== undefined && place.sk > first ? place.sk : first
   const inRecord = recordRows(record).filter(({ sk }) => sk >= start && sk <= to)
-  let from = start > joinedTo ? start : behind(joinedTo)
+  let from = start
   for (let queries = 1; from <= to; queries += 1) {
     const query = { from, to, limit: ROWS_PER_QUERY }
     const { rows, more } = await scheduledRows(engine.dynamo, partitionOf(record), query)
@@ -93,8 +91,7 @@ function recordRows({ scheduled }: QueueRecord): { sk: string; entries: string[]
   const rows = new Map<string, string[]>()
   for (const entry of scheduled.entries) {
     const due = dueOf(entry)
-    // Those that were put back come from the rows before all that are left.
-    const sk = scheduledSortKey(due, due <= joinedSecond(scheduled) ? 0 : scheduled.seals + 1)
+    const sk = scheduledSortKey(due, scheduled.seals + 1)
     rows.set(sk, [...(rows.get(sk) ?? []), entry])
   }
   return [...rows].map(([sk, entries]) => ({ sk, entries })).sort((a, b) => (a.sk < b.sk ? -1 : 1))

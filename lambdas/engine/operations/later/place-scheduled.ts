@@ -10,23 +10,27 @@ import {
   tagOf,
 } from '../../core/entry.ts'
 import { recordKey, scheduledSortKey } from '../../core/keys.ts'
-import { INLINE_BYTES_MAX } from '../../core/limits.ts'
+import { INLINE_BYTES_MAX, SEALS_BEHIND_MAX } from '../../core/limits.ts'
 import { itemFor } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import {
-  encodeScheduled,
-  joinedSecond,
-  type ScheduledEntry,
-  scheduledId,
-} from '../../core/scheduled.ts'
+import { encodeScheduled, type ScheduledEntry, scheduledId } from '../../core/scheduled.ts'
 import { TIMED_FORMAT } from '../../core/stored-record.ts'
 import type { Removal } from '../../core/take-scheduled.ts'
+import { mustSeal } from '../../core/to-seal.ts'
 import { writeBatch } from '../../store/batches.ts'
-import { partitionOf, storedRow } from '../../store/scheduled-rows.ts'
+import { partitionOf, storedRow, unseenStill } from '../../store/scheduled-rows.ts'
 import { lowerTimer, takeUpdate } from '../../store/scheduled-updates.ts'
 import { busy, type Engine, readRecord } from '../attempts/engine.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { entriesAt } from './entries-to-join.ts'
+
+/**
+ * Items of one priority that stay in their row though others are large. A reference takes 48 bytes: of so few, a batch
+ * would spare the row less than 80. With those of 45 priorities, as many as one write takes, a row has 6 KB.
+ */
+const TINY_BYTES = 128
+/** Batches written at a time, as for a push. */
+const BATCHES_AT_ONCE = 8
 
 /** Where a move puts scheduled items, which stay scheduled. */
 export type NewPlace = {
@@ -41,6 +45,8 @@ export type Placing = {
   readonly entries: readonly ScheduledEntry[]
   /** Their new ids, in the order of the items. */
   readonly ids: readonly string[]
+  /** Rows there that cannot be read yet. */
+  readonly unseen: readonly string[]
 }
 
 /** The record of the queue that they go to, which may have to be made. */
@@ -103,23 +109,23 @@ export async function placeIn(
   target: QueueRecord,
   coming: readonly Coming[],
 ): Promise<Placing> {
-  // A row of the second up to which rows have joined would count as joined.
-  const earliest = joinedSecond(target.scheduled) + 1
-  const placed = coming.map(({ item, due, ...one }, at): Placed => {
+  const placed = coming.map(({ item, ...one }, at): Placed => {
     const { dueMs: _, scheduledId: __, ...kept } = item
-    return { ...one, at, item: kept, due: Math.max(due, earliest) }
+    return { ...one, at, item: kept }
   })
+  const unseen = await unseenStill(engine.dynamo, target)
   const entries: ScheduledEntry[] = []
   const ids: string[] = []
   for (const some of Map.groupBy(placed, ({ due }) => due).values()) {
     entries.push(...(await rowEntries(engine, target, some, ids)))
   }
-  return { target, entries, ids }
+  return { target, entries, ids, unseen }
 }
 
 /**
  * The entries of one new row. If they are large together, the items of each priority become a batch, because every
- * cancel, and every join of a part of a row, writes the rest of that row again.
+ * cancel, and every join of a part of a row, writes the rest of that row again. A few tiny ones stay: a batch costs a
+ * write for itself.
  */
 async function rowEntries(
   engine: Engine,
@@ -127,27 +133,48 @@ async function rowEntries(
   placed: readonly Placed[],
   ids: string[],
 ): Promise<ScheduledEntry[]> {
-  const bytes = placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
+  const bytes = bytesOf(placed)
   const isSmall = bytes <= INLINE_BYTES_MAX
   const groups = isSmall
     ? placed.map((one) => [one])
-    : [...Map.groupBy(placed, ({ priority }) => priority).values()]
-  const entries: ScheduledEntry[] = []
-  for (const group of groups) {
+    : [...Map.groupBy(placed, ({ priority }) => priority).values()].flatMap((group) =>
+        bytesOf(group) <= TINY_BYTES ? group.map((one) => [one]) : [group],
+      )
+  const entryOf = async (group: Placed[]): Promise<ScheduledEntry> => {
     const [{ due, priority }] = group as [Placed]
     const place = { due, seals, random: randomText(engine.random, 8), priority, gone: [] }
+    const inBatch = !isSmall && bytesOf(group) > TINY_BYTES
     const encoded = group.map(({ at, item, tag }, index) => {
-      const id = scheduledId({ ...place, index: isSmall ? undefined : index })
+      const id = scheduledId({ ...place, index: inBatch ? index : undefined })
       ids[at] = id
       // The items of a batch have their times in themselves; others get these when they join.
-      return encodeItem(isSmall ? item : { ...item, dueMs: 1_000 * due, scheduledId: id }, tag)
+      return encodeItem(inBatch ? { ...item, dueMs: 1_000 * due, scheduledId: id } : item, tag)
     })
-    const entry = isSmall
-      ? (encoded[0] as string)
-      : await writeBatch(engine, queue, randomText(engine.random, 8), encoded)
-    entries.push({ ...place, entry })
+    const entry = inBatch
+      ? await writeBatch(engine, queue, randomText(engine.random, 8), encoded)
+      : (encoded[0] as string)
+    return { ...place, entry }
+  }
+  const entries: ScheduledEntry[] = []
+  for (let at = 0; at < groups.length; at += BATCHES_AT_ONCE) {
+    entries.push(...(await Promise.all(groups.slice(at, at + BATCHES_AT_ONCE).map(entryOf))))
   }
   return entries
+}
+
+const bytesOf = (placed: readonly Placed[]): number =>
+  placed.reduce((sum, { item, tag }) => sum + entryBytes(encodeItem(item, tag)), 0)
+
+/** The same entries by a newer read of their queue. Nothing if their ids would not lead to them. */
+export async function placedStill(
+  engine: Engine,
+  placing: Placing,
+  target: QueueRecord,
+): Promise<Placing | undefined> {
+  const { born, scheduled } = placing.target
+  const isFar = target.scheduled.seals > scheduled.seals + SEALS_BEHIND_MAX
+  if (target.born !== born || isFar || mustSeal(target, engine.clock.nowMs())) return undefined
+  return { ...placing, target, unseen: await unseenStill(engine.dynamo, target) }
 }
 
 export type Placement = {
@@ -157,17 +184,17 @@ export type Placement = {
   /** When the first of them is due. */
   readonly dueMs: number
   readonly nextDue: number
+  readonly unseen: readonly string[]
   readonly beside: (update: Expression) => void
 }
 
 /** The new rows are as those of a seal: under a key that no other write can have. */
-export function placementOf(engine: Engine, { target, entries, ids }: Placing): Placement {
+export function placementOf(engine: Engine, { target, entries, ids, unseen }: Placing): Placement {
   const { scheduled } = target
   const seals = scheduled.seals + 1
   const rows = [...Map.groupBy(entries, ({ due }) => due)].map(([due, some]) => ({
     sk: scheduledSortKey(due, seals),
     due,
-    seals,
     entries: some.map(encodeScheduled),
   }))
   const earliest = Math.min(...rows.map(({ due }) => due))
@@ -177,6 +204,7 @@ export function placementOf(engine: Engine, { target, entries, ids }: Placing): 
     seals,
     dueMs: 1_000 * earliest,
     nextDue: Math.min(earliest, scheduled.nextDue ?? earliest),
+    unseen: [...unseen, ...rows.map(({ sk }) => sk)],
     beside(update) {
       update.set('tg', seals)
       lowerTimer(update, target, 1_000 * earliest, { nowMs: engine.clock.nowMs() })
@@ -186,8 +214,8 @@ export function placementOf(engine: Engine, { target, entries, ids }: Placing): 
 
 /** The other queue's part of the write. It counts as an append, so that nobody forgets the queue meanwhile. */
 export function targetOf({ target }: Placing, placement: Placement) {
-  const { items, nextDue, beside } = placement
-  const taken = { places: [], items: -items, bytes: 0, nextDue }
+  const { items, nextDue, unseen, beside } = placement
+  const taken = { places: [], items: -items, bytes: 0, nextDue, unseen }
   return {
     Key: recordKey(target.queue),
     ...takeUpdate(target, taken, (update) => {

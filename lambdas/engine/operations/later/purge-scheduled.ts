@@ -1,46 +1,75 @@
+import type { Written } from '../../../foundation/dynamo.ts'
+import { QueueError } from '../../../foundation/errors.ts'
 import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import { HOUSEKEEPING_RETRY_MS } from '../../core/limits.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { decodeScheduled, purgedMark } from '../../core/scheduled.ts'
 import { patiently } from '../../core/timers.ts'
+import { PURGED_SORT_KEY, partitionOf, storedRow } from '../../store/scheduled-rows.ts'
 import { purgeUpdate } from '../../store/scheduled-updates.ts'
-import { busy, type Engine, readRecord, seen } from '../attempts/engine.ts'
+import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 import { dropPurged } from './drop-purged.ts'
-import { dropBatches } from './drop-rows.ts'
 
 /** Purges that a record names because their rows are not gone yet, some 25 bytes each. */
 const PURGED_MAX = 16
 /** How long a purge deletes rows, some thousands, before it answers. The sweeper's housekeeping deletes the rest. */
 const DROP_MS = 5_000
 
+/** `too-many`: the record names as many purges as it may, and their rows take longer. */
+type Purged = {
+  readonly kind: 'done' | 'again' | 'too-many'
+  readonly record: QueueRecord | undefined
+  readonly items: number
+}
+
 /**
  * Takes out all that is scheduled, by one write: rows belong to an era of their queue, and another begins. The record
- * names the old one until its rows are deleted, which may take long.
+ * names the old one until its rows are deleted, which may take long. Batches that the record's own entries name come to
+ * a row of that era in the same write. So they are deleted whoever dies, and only if this purge was.
  */
-export async function purgeScheduled(
-  engine: Engine,
-  record: QueueRecord,
-): Promise<{ readonly record: QueueRecord | undefined; readonly items: number }> {
+export async function purgeScheduled(engine: Engine, record: QueueRecord): Promise<Purged> {
   const { queue, scheduled } = record
-  const { items, era } = scheduled
   const { clock } = engine
   if (scheduled.purged.length >= PURGED_MAX) {
-    if (!(await dropPurged(engine, record, clock.nowMs() + DROP_MS))) throw busy(queue)
-    return { record: await readRecord(engine, queue), items: 0 }
+    const isDropped = await dropPurged(engine, record, clock.nowMs() + DROP_MS)
+    const kind = isDropped ? 'again' : 'too-many'
+    return { kind, record: await readRecord(engine, queue), items: 0 }
   }
-  const timer = { atMs: patiently(clock.nowMs() + HOUSEKEEPING_RETRY_MS), nowMs: clock.nowMs() }
-  const mark = scheduled.seals > 0 ? purgedMark(scheduled) : undefined
-  const written = await engine.dynamo.update(recordKey(queue), purgeUpdate(record, mark, timer))
+  const written = await write(engine, record)
   const isLost = written.kind === 'unknown'
   const after = isLost ? await readRecord(engine, queue) : seen(engine, queue, written.row)
   const isDone = isLost
-    ? after?.born === record.born && after.scheduled.era === era + 1
+    ? after?.born === record.born && after.scheduled.era === scheduled.era + 1
     : written.kind === 'done'
-  if (!isDone) return { record: after, items: 0 }
-  await dropBatches(engine, queue, referencesIn(scheduled.entries))
-  return { record: after, items }
+  return isDone
+    ? { kind: 'done', record: after, items: scheduled.items }
+    : { kind: 'again', record: after, items: 0 }
 }
+
+async function write(engine: Engine, record: QueueRecord): Promise<Written> {
+  const { queue, scheduled } = record
+  const { dynamo, clock } = engine
+  const [key, nowMs] = [recordKey(queue), clock.nowMs()]
+  const entries = scheduled.entries.filter((entry) => isReference(decodeScheduled(entry).entry))
+  const timer = { atMs: patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs }
+  const mark = scheduled.seals + entries.length > 0 ? purgedMark(scheduled) : undefined
+  const update = purgeUpdate(record, mark, timer)
+  if (entries.length === 0) return dynamo.update(key, update)
+  const { tableName: TableName } = dynamo
+  const Item = storedRow(partitionOf(record), { sk: PURGED_SORT_KEY, entries })
+  const transacted = await dynamo.transact({
+    TransactItems: [{ Update: { TableName, Key: key, ...update } }, { Put: { TableName, Item } }],
+  })
+  if (transacted.kind === 'unknown') return transacted
+  return { kind: transacted.kind, row: await dynamo.get(key, true) }
+}
+
+export const tooManyPurges = (queue: string): QueueError =>
+  new QueueError(
+    'BUSY',
+    `Cannot empty what is scheduled in queue "${queue}" yet because the rows of ${PURGED_MAX} earlier purges are still being deleted`,
+  )
 
 /** What the purge has left in rows, once its lanes are empty. It is answered all the same. */
 export async function dropPurgedQuietly(
@@ -53,6 +82,3 @@ export async function dropPurgedQuietly(
     engine.onBackgroundError(error, { queue: record.queue, step: 'purge-scheduled' })
   })
 }
-
-const referencesIn = (entries: readonly string[]): string[] =>
-  entries.map((entry) => decodeScheduled(entry).entry).filter(isReference)

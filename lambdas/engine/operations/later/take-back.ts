@@ -1,32 +1,39 @@
-import { type FoundRows, type JoiningRow, nextDueAfter } from '../../core/join.ts'
+import { type FoundRows, type JoiningRow, nextDueAfter, unseenAfter } from '../../core/join.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { scheduledBytes } from '../../core/scheduled.ts'
+import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
 import { takeUpdate } from '../../store/scheduled-updates.ts'
 import { type Engine, readRecord, seen } from '../attempts/engine.ts'
 
 /**
- * Puts the entries of the first row, of which some can have no lane, back into the record, where each joins by itself.
- * A seal takes them for joined, so they stay there.
+ * Puts the entries of the first rows, which can have no lane, back into the record, where each joins by itself.
  */
 export async function takeBack(
   engine: Engine,
   record: QueueRecord,
-  row: JoiningRow,
+  rows: readonly JoiningRow[],
   found: FoundRows,
 ): Promise<QueueRecord | undefined> {
   const { queue, scheduled } = record
+  const entries = rows.flatMap((row) => row.entries)
   let bytes = 0
-  for (const entry of row.entries) bytes += scheduledBytes(entry)
-  const nextDue = nextDueAfter(scheduled, found, 1)
-  const taken = { places: [], items: 0, bytes: -bytes, nextDue, joinedTo: row.sk }
+  for (const entry of entries) bytes += scheduledBytes(entry)
+  const nextDue = nextDueAfter(scheduled, found, rows.length)
+  const unseen = unseenAfter(scheduled, found)
+  const taken = { places: [], items: 0, bytes: -bytes, nextDue, unseen }
   const update = takeUpdate(record, taken, (one) => {
     const none = one.value([])
-    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(row.entries)})`)
+    one.sets.push(`T=list_append(if_not_exists(T,${none}),${one.value(entries)})`)
   })
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  // Whether this write passed or another: go by the record as it is now. The next join deletes the row.
-  return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
+  const { tableName: TableName } = engine.dynamo
+  const own = { Update: { TableName, Key: recordKey(queue), ...update } }
+  const deletes = rows.map((row) =>
+    rewritten(TableName, partitionOf(record), { ...row, entries: [] }),
+  )
+  await engine.dynamo.transact({ TransactItems: [own, ...deletes] }, { isBrief: true })
+  // Whether this write passed or another: go by the record as it is now.
+  return readRecord(engine, queue)
 }
 
 /** No row is due: the record says so from now on. */
@@ -37,7 +44,8 @@ export async function lookLater(
 ): Promise<QueueRecord | undefined> {
   const { queue, scheduled } = record
   const nextDue = nextDueAfter(scheduled, found, 0)
-  const update = takeUpdate(record, { places: [], items: 0, bytes: 0, nextDue })
+  const unseen = unseenAfter(scheduled, found)
+  const update = takeUpdate(record, { places: [], items: 0, bytes: 0, nextDue, unseen })
   const written = await engine.dynamo.update(recordKey(queue), update)
   return written.kind === 'unknown' ? readRecord(engine, queue) : seen(engine, queue, written.row)
 }

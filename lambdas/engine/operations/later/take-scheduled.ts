@@ -1,7 +1,8 @@
+import { QueueError } from '../../../foundation/errors.ts'
 import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { indexesLeft, mustSeal, parseScheduledId } from '../../core/scheduled.ts'
+import { indexesLeft, parseScheduledId, unseenBeside } from '../../core/scheduled.ts'
 import {
   entryOf,
   type Found,
@@ -9,8 +10,9 @@ import {
   type Removal,
   removalOf,
 } from '../../core/take-scheduled.ts'
-import { partitionOf, storedRow } from '../../store/scheduled-rows.ts'
-import { takeUpdate } from '../../store/scheduled-updates.ts'
+import { mustSeal } from '../../core/to-seal.ts'
+import { partitionOf, rewritten } from '../../store/scheduled-rows.ts'
+import { asReadUpdate, takeUpdate } from '../../store/scheduled-updates.ts'
 import {
   busy,
   changedAllTheSame,
@@ -70,7 +72,7 @@ async function inOrder(
 ): Promise<readonly string[]> {
   if (place === undefined || ids.length <= IDS_PER_WRITE) return ids
   const record = await readRecord(engine, queue)
-  return record === undefined ? [] : (await findAll(engine, record, ids)).map(({ id }) => id)
+  return record === undefined ? [] : (await findAll(engine, record, ids)).found.map(({ id }) => id)
 }
 
 async function takeSome(
@@ -82,19 +84,17 @@ async function takeSome(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const record = await readRecord(engine, queue)
     if (record === undefined) return new Map()
-    const found = await findAll(engine, record, ids)
+    const { found, isAll } = await findAll(engine, record, ids)
     const staying = found.filter((one) => isThere(record, one, place))
     const removal = removalOf(
       record.scheduled,
       found.filter((one) => !staying.includes(one)),
     )
     const results = new Map(staying.map(({ id }) => [id, id]))
-    if (removal.items.length === 0) {
-      if (await isStill(engine, record)) return results
-    } else {
+    if (isAll && removal.items.length > 0) {
       const moved = await moveOut(engine, record, removal, place)
       if (moved !== undefined) return new Map([...results, ...moved])
-    }
+    } else if (isAll && (await isStill(engine, record))) return results
     await pause(engine, attempt)
   }
   throw busy(queue)
@@ -104,18 +104,22 @@ async function findAll(
   engine: Engine,
   record: QueueRecord,
   ids: readonly string[],
-): Promise<Found[]> {
-  const found = await Promise.all(
+): Promise<{ readonly found: Found[]; readonly isAll: boolean }> {
+  let isAll = true
+  const places = await Promise.all(
     ids.map(async (id) => {
       const wanted = parseScheduledId(id)
       const place = wanted && (await findScheduled(engine, record, wanted))
-      return wanted && place && { id, wanted, place }
+      if (place === 'unseen') isAll = false
+      else return wanted && place && { id, wanted, place }
+      return undefined
     }),
   )
-  return found
+  const found = places
     .filter((one) => one !== undefined)
     .filter((one) => indexesLeft(entryOf(record.scheduled, one)).includes(one.wanted.index))
     .sort(inOrderOfTime)
+  return { found, isAll }
 }
 
 /** It waits where it was to go, and keeps its id. */
@@ -126,11 +130,16 @@ function isThere(record: QueueRecord, found: Found, place: NewPlace | undefined)
   return isThen && (place.priority ?? priority) === priority
 }
 
-/** Items that were not found are gone: no write has moved any between our reads of the record and of the rows. */
-async function isStill(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<boolean> {
-  if (scheduled.items === 0) return true
-  const now = await readRecord(engine, queue)
-  return now?.born !== born || now.scheduled.changes === scheduled.changes
+/**
+ * Items that were not found are gone: nothing has moved any between our reads of the record and of the rows. A write
+ * tells, which changes nothing: a read may show the record as it was before a transaction, and the rows as after it.
+ */
+async function isStill(engine: Engine, record: QueueRecord): Promise<boolean> {
+  const { queue } = record
+  const written = await engine.dynamo.update(recordKey(queue), asReadUpdate(record))
+  if (written.kind === 'unknown') return false
+  seen(engine, queue, written.row)
+  return written.kind === 'done'
 }
 
 /** One write. Nothing if it lost to another, or if a seal or a look at newer rows had to come first. */
@@ -141,15 +150,20 @@ async function moveOut(
   place: NewPlace | undefined,
 ): Promise<ReadonlyMap<string, string> | undefined> {
   const target = place && (await readTarget(engine, record, place))
-  if (target !== undefined && mustSeal(target.scheduled)) {
+  if (target !== undefined && mustSeal(target, engine.clock.nowMs())) {
     await sealLater(engine, target)
     return undefined
   }
   const placing = place && target && (await placedAnew(engine, record, removal, place, target))
   if (place !== undefined && placing === undefined) return undefined
-  if (!(await write(engine, record, removal, placing))) {
-    const written = placing?.entries.map(({ entry }) => entry).filter(isReference) ?? []
-    await dropBatches(engine, target?.queue ?? record.queue, written)
+  const batches = placing?.entries.map(({ entry }) => entry).filter(isReference) ?? []
+  const drop = () => dropBatches(engine, target?.queue ?? record.queue, batches)
+  const isDone = await write(engine, record, removal, placing).catch(async (error: unknown) => {
+    if (error instanceof QueueError && error.outcome !== 'unknown') await drop()
+    throw error
+  })
+  if (!isDone) {
+    await drop()
     return undefined
   }
   await dropBatches(engine, record.queue, removal.spent)
@@ -166,19 +180,19 @@ async function write(
   const { tableName: TableName } = engine.dynamo
   const placement = placing && placementOf(engine, placing)
   const isWithin = placing?.target.queue === queue
+  const known = isWithin && placement ? placement.unseen : record.scheduled.unseen
+  const unseen = unseenBeside(known, rows)
   const update = takeUpdate(
     record,
     isWithin && placement
-      ? { ...taken, items: taken.items - placement.items, nextDue: placement.nextDue }
-      : taken,
+      ? { ...taken, unseen, items: taken.items - placement.items, nextDue: placement.nextDue }
+      : { ...taken, unseen },
     isWithin ? placement?.beside : undefined,
   )
   const target = placing && placement && !isWithin ? targetOf(placing, placement) : undefined
   const partition = partitionOf(record)
-  const left = rows.filter(({ entries }) => entries.length > 0)
-  const emptied = rows.filter(({ entries }) => entries.length === 0)
-  const puts = [...left.map((row) => storedRow(partition, row)), ...(placement?.rows ?? [])]
-  if (puts.length + emptied.length === 0) {
+  const puts = placement?.rows ?? []
+  if (puts.length + rows.length === 0) {
     const written = await engine.dynamo.update(recordKey(queue), update)
     if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
     seen(engine, queue, written.row)
@@ -189,7 +203,7 @@ async function write(
       { Update: { TableName, Key: recordKey(queue), ...update } },
       ...(target ? [{ Update: { TableName, ...target } }] : []),
       ...puts.map((Item) => ({ Put: { TableName, Item } })),
-      ...emptied.map(({ sk }) => ({ Delete: { TableName, Key: { pk: partition, sk } } })),
+      ...rows.map((row) => rewritten(TableName, partition, row)),
     ],
   })
   engine.memory.delete(queue)

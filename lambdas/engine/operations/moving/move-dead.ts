@@ -83,8 +83,9 @@ async function moveDead(engine: Engine, record: QueueRecord, lane: Lane, picks: 
   const entries = read.entries.map((entry, index) => {
     const sequence = numbers[index] as number
     const death = { atMs: nowMs, deliveries: deliveriesOf(lane, sequence) }
-    const item = { ...decodeItem(entry), moved: { reason: reasonOf(lane, sequence), death } }
-    return encodeItem(item, randomText(engine.random, 4))
+    const { text, pushedAtMs } = decodeItem(entry)
+    const moved = { reason: reasonOf(lane, sequence), death }
+    return encodeItem({ text, pushedAtMs, moved }, randomText(engine.random, 4))
   })
   const change = changeOf(engine, record, draft, { nowMs })
   const committed = await move(engine, change, to, priority, entries)

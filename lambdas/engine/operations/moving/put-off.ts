@@ -1,15 +1,16 @@
 import { randomText } from '../../../foundation/random-text.ts'
 import { appendOf } from '../../core/append.ts'
-import { movedItem } from '../../core/moving.ts'
+import { itemPutOff } from '../../core/moving.ts'
 import type { QueueRecord } from '../../core/record.ts'
-import { mustSeal } from '../../core/scheduled.ts'
+import { mustSeal } from '../../core/to-seal.ts'
 import { commitBeside } from '../attempts/commit.ts'
-import { changeOf, type Engine, readRecord } from '../attempts/engine.ts'
+import { busy, changeOf, type Engine, pause, readRecord } from '../attempts/engine.ts'
 import { discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import {
   type Coming,
   type Placement,
   type Placing,
+  placedStill,
   placeIn,
   placementOf,
   readTarget,
@@ -18,33 +19,56 @@ import {
 import { sealLater } from '../later/seal-later.ts'
 import type { Moved, Moving } from './append-moved.ts'
 
+/** A queue where others take out or seal what is scheduled that often is busy: the caller should know soon. */
+const TRIES_MAX = 8
+
 /**
  * Items that wait become scheduled, here or in another queue, in their order. One transaction takes them out of their
  * lanes and puts the row that they join from, so each is in one place at any time. A join, a seal or a cancel that
  * comes in between has changed what is scheduled, and then this write fails.
  */
 export async function putOff(engine: Engine, moving: Moving, dueMs: number): Promise<Moved> {
-  const { record, to, priority, items } = moving
+  const { record, to, priority, items, options } = moving
   const target = await readTarget(engine, record, { queue: to, priority })
-  if (mustSeal(target.scheduled)) {
+  if (mustSeal(target, options.nowMs)) {
     await sealLater(engine, target)
     return { kind: 'blocked' }
   }
   const placing = await placeIn(engine, target, comingFrom(engine, moving, dueMs))
-  const { change, beside } = writeOf(engine, moving, placing)
   const batches = appendOf(new Map([[0, placing.entries.map(({ entry }) => entry)]]))
-  const committed = await commitBeside(engine, change, beside).catch(async (error: unknown) => {
+  const put = await putPlaced(engine, moving, placing).catch(async (error: unknown) => {
     await discardUnlessOpen(engine, to, batches, error)
     throw error
   })
   engine.memory.delete(to)
-  if (committed.kind === 'committed') {
+  if (put.kind === 'committed') {
     const ids = items.map(({ id }, at) => [id, placing.ids[at]] as const)
-    return { kind: 'moved', ids, after: committed.record }
+    return { kind: 'moved', ids, after: put.after }
   }
   await discardBatches(engine, to, batches)
-  if (committed.kind === 'lost') return committed
-  // The other queue has changed.
+  return put
+}
+
+type Put =
+  | { readonly kind: 'committed'; readonly after: QueueRecord | undefined }
+  | Exclude<Moved, { readonly kind: 'moved' }>
+
+/** In a busy queue another write may come first. The batches stay good for the next tries. */
+async function putPlaced(engine: Engine, moving: Moving, placing: Placing): Promise<Put> {
+  const { record, to: queue, priority } = moving
+  let placed: Placing | undefined = placing
+  for (let tries = 1; tries <= TRIES_MAX && placed !== undefined; tries += 1) {
+    const { change, beside } = writeOf(engine, moving, placed)
+    const committed = await commitBeside(engine, change, beside)
+    if (committed.kind === 'lost') return committed
+    if (committed.kind === 'committed') {
+      return { kind: 'committed', after: committed.record }
+    }
+    await pause(engine, tries)
+    const target = await readTarget(engine, record, { queue, priority })
+    placed = await placedStill(engine, placing, target)
+  }
+  if (placed !== undefined) throw busy(queue)
   return { kind: 'lost', current: await readRecord(engine, record.queue) }
 }
 
@@ -56,7 +80,7 @@ function comingFrom(engine: Engine, moving: Moving, dueMs: number): Coming[] {
   return items.map((named, at) => ({
     due,
     priority: priority ?? named.priority,
-    item: movedItem(to, record, named, texts[at] as string, times),
+    item: itemPutOff(to, record, named, texts[at] as string, times),
     tag: randomText(engine.random, 4),
   }))
 }
@@ -78,13 +102,14 @@ function writeOf(engine: Engine, { record, draft, options }: Moving, placing: Pl
 }
 
 function withScheduled(draft: QueueRecord, placement: Placement): QueueRecord {
-  const { items, seals, nextDue } = placement
+  const { items, seals, nextDue, unseen } = placement
   const { scheduled } = draft
   const changed = {
     items: scheduled.items + items,
     changes: scheduled.changes + 1,
     seals,
     nextDue,
+    unseen,
   }
   return { ...draft, timed: true, scheduled: { ...scheduled, ...changed } }
 }

@@ -141,12 +141,12 @@ async function moveSome(
   const items: Item[] = []
   const numbers = [...numbersOf(picks)].slice(0, read.entries.length)
   for (const [index, from] of numbers.entries()) {
-    const { moved, ...item } = decodeItem(read.entries[index] as string)
+    const { moved, text, pushedAtMs } = decodeItem(read.entries[index] as string)
     if (moved === undefined) {
       stay.push({ from, to: from + 1 })
     } else {
       moving.push({ from, to: from + 1 })
-      items.push(item)
+      items.push({ text, pushedAtMs })
     }
   }
   staying.set(priority, normalised([...(staying.get(priority) ?? none), ...stay]))

@@ -1,6 +1,7 @@
+import { QueueError } from '../../../foundation/errors.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { again, type Decision } from '../attempts/decision.ts'
-import type { Engine } from '../attempts/engine.ts'
+import { type Engine, readRecord } from '../attempts/engine.ts'
 import { join, mayJoin } from '../later/join.ts'
 
 /** Writes of one pop, some hundred items each: the items left then were due later. */
@@ -16,15 +17,23 @@ export function joiningBefore(
   let isStuck = false
   let joins = 0
   return (record, nowMs) => {
-    if (isStuck || joins === JOINS_MAX || !mayJoin(record, nowMs)) return undefined
+    if (isStuck || joins === JOINS_MAX || !mayJoin(engine, record, nowMs)) return undefined
     joins += 1
     return {
       kind: 'act',
       isExtra: true,
       async act() {
-        const joined = await join(engine, record, nowMs)
-        isStuck = joined.kind !== 'joined'
-        return again(joined.record)
+        try {
+          const joined = await join(engine, record, nowMs, { isBrief: true })
+          isStuck = joined.kind !== 'joined'
+          return again(joined.record)
+        } catch (error) {
+          // Whatever came of it, the pop delivers what is in the lanes.
+          if (!(error instanceof QueueError)) throw error
+          engine.onBackgroundError(error, { queue: record.queue, step: 'join' })
+          isStuck = true
+          return again(await readRecord(engine, record.queue))
+        }
       },
     }
   }

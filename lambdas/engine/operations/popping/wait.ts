@@ -5,7 +5,7 @@ import { checkPop, type PopRequest } from '../../core/pop-request.ts'
 import { decodeRecord, type StoredRecord } from '../../core/stored-record.ts'
 import { hasSomethingFor, lookPauseMs } from '../../core/wait.ts'
 import type { PopOutcome } from '../../verbs.ts'
-import { changedAllTheSame, type Engine } from '../attempts/engine.ts'
+import { areRowsBlocked, changedAllTheSame, type Engine } from '../attempts/engine.ts'
 import type { LimitedCall } from '../attempts/pass-limit.ts'
 import { commandFor, pop, popLimited } from './pop.ts'
 import { leaveSeat, takeSeat } from './seats.ts'
@@ -96,7 +96,8 @@ async function looksFree(engine: Engine, queue: string, command: PopCommand): Pr
     // Not remembered: it may be older than what this engine knows.
     const row = await engine.dynamo.get(recordKey(queue), false)
     const record = row && decodeRecord(row as StoredRecord)
-    return hasSomethingFor(record, command, engine.clock.nowMs())
+    if (record === undefined) return false
+    return hasSomethingFor(record, command, engine.clock.nowMs(), areRowsBlocked(engine, record))
   } catch (error) {
     if (!(error instanceof QueueError)) throw error
     return false

@@ -22,7 +22,10 @@ import { type Change, changeSchedule, type Fence } from './write-schedule.ts'
 
 type Match = { readonly ifMatch?: string | undefined }
 
-/** Makes the schedule, or replaces everything that a caller can set. Putting the same again changes nothing. */
+/**
+ * Makes the schedule, or replaces everything that a caller can set. Putting the same again changes nothing; what a
+ * deployment has put becomes the caller's.
+ */
 export async function putSchedule(
   engine: Engine,
   queue: string,
@@ -96,7 +99,9 @@ function putting(
     const times = await timesOf(definition)
     if (before === undefined) {
       await checkCount(engine, queue)
-    } else if (isDefinedAlike(definition, before) && (before.deployed || !deployed)) {
+      // Equal or not, a put says whose the schedule is from now on: without this, a deployment would delete what a
+      // caller has put.
+    } else if (isDefinedAlike(definition, before) && before.deployed === deployed) {
       const item = await readScheduleItem(engine, before)
       if (item?.mark === before.itemMark && item.text === text) return { kind: 'as-it-is' }
     }

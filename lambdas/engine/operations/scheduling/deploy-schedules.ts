@@ -26,8 +26,8 @@ type Pass = {
 /**
  * Puts the schedules of a deployment, and deletes those that earlier ones have put and it does not have: each once,
  * when the hash is another. A row says what is left, so whoever dies in between leaves the rest to the next run; and
- * what callers do to a schedule afterwards holds until a deployment has others. Each step happens only while no other
- * deployment has begun: a sweeper with an older environment cannot undo what a newer one does.
+ * what callers do to a schedule afterwards holds until a deployment has others. Each step happens once, and
+ * only while no other deployment has begun: a sweeper with an older environment cannot undo what a newer one does.
  */
 export async function deploySchedules(
   unbounded: Engine,
@@ -42,15 +42,27 @@ export async function deploySchedules(
   if (row === undefined || left.length === 0) return { isNew: false, more: false, results: [] }
   const pass = { engine, revision: row.revision, wanted }
   const results: DeployedResult[] = []
-  // First what goes: a queue has room for so many.
-  for (const name of left.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))) {
+  for (const name of inTurn(pass, left)) {
     if (engine.clock.nowMs() >= deadlineMs) break
     const result = await step(pass, name)
+    const isCutOff = result.result === 'failed' && engine.clock.nowMs() >= deadlineMs
+    // The others took its time, so it is left for the next run. One that had all of the time has failed.
+    if (isCutOff && results.length > 0) break
     results.push(result)
-    if (result.result === 'failed' && isOvertaken(result.error)) break
+    if (result.result === 'failed' && isRefused(result.error)) break
   }
   const isDone = ({ result }: DeployedResult): boolean => result !== 'failed'
   return { isNew: true, more: results.filter(isDone).length < left.length, results }
+}
+
+/**
+ * First what goes: a queue has room for so many. From anywhere: one that takes all of the time, run after run, must not
+ * keep the same others from their turn.
+ */
+function inTurn({ engine, wanted }: Pass, left: readonly string[]): readonly string[] {
+  const start = Math.floor(engine.random() * left.length)
+  const turned = [...left.slice(start), ...left.slice(0, start)]
+  return turned.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))
 }
 
 async function step(pass: Pass, name: string): Promise<DeployedResult> {
@@ -60,7 +72,7 @@ async function step(pass: Pass, name: string): Promise<DeployedResult> {
   const isGone = schedule === undefined
   const fence: Fence = {
     write: settledWrite(engine.dynamo.tableName, revision, name, isGone),
-    refused: overtaken,
+    refused,
   }
   try {
     const result = isGone
@@ -70,8 +82,17 @@ async function step(pass: Pass, name: string): Promise<DeployedResult> {
     if (!isWritten) await settle(engine, revision, name, isGone)
     return result
   } catch (error) {
+    if (isRefused(error) && (await isDoneByAnother(pass, name).catch(() => false))) {
+      return { ...place, result: isGone ? 'gone' : 'as_it_was' }
+    }
     return { ...place, result: 'failed', error }
   }
+}
+
+/** Another sweeper of this deployment has done this step, or our own first try has, whose answer was lost. */
+async function isDoneByAnother({ engine, revision }: Pass, name: string): Promise<boolean> {
+  const row = decodeDeployedSchedules(await engine.dynamo.get(deployedSchedulesKey, true))
+  return row?.revision === revision && row.names.get(name) !== 'left'
 }
 
 /** The row as it is for this deployment; nothing where none was ever needed. */
@@ -113,11 +134,11 @@ async function settle(
     deployedSchedulesKey,
     settled(revision, name, isDeleted),
   )
-  if (written.kind === 'failed') throw overtaken()
+  if (written.kind === 'failed') throw refused()
   if (written.kind === 'unknown') throw written.cause
 }
 
-const OVERTAKEN = 'Another deployment of schedules has begun'
-const overtaken = (): QueueError => new QueueError('VERSION_MISMATCH', OVERTAKEN)
-const isOvertaken = (error: unknown): boolean =>
+const refused = (): QueueError =>
+  new QueueError('VERSION_MISMATCH', 'Another deployment of schedules has begun')
+const isRefused = (error: unknown): boolean =>
   error instanceof QueueError && error.code === 'VERSION_MISMATCH'

@@ -7,7 +7,7 @@ import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
-import { dropPurgedQuietly, purgeScheduled } from '../later/purge-scheduled.ts'
+import { dropPurgedQuietly, purgeScheduled, tooManyPurges } from '../later/purge-scheduled.ts'
 import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
@@ -24,6 +24,7 @@ export async function purge(
   if (priority !== undefined) checkPriority(priority, 'priority')
   let itemsPurged = 0
   let isScheduledPurged = false
+  let isTooMuch = false
   let last: QueueRecord | undefined
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
   const purged = await attempts(engine, queue, course, ({ record, nowMs, losses }) => {
@@ -31,10 +32,11 @@ export async function purge(
     if (record === undefined) return answer({ itemsPurged })
     if (priority === undefined && record.scheduled.items > 0 && !isScheduledPurged) {
       return act(async () => {
-        const { record: after, items } = await purgeScheduled(engine, record)
+        const { kind, record: after, items } = await purgeScheduled(engine, record)
         itemsPurged += items
+        isTooMuch = kind === 'too-many'
         // Items scheduled meanwhile came after the purge.
-        isScheduledPurged = items > 0
+        isScheduledPurged = kind !== 'again'
         return again(after)
       })
     }
@@ -60,5 +62,7 @@ export async function purge(
     throw itemsPurged > 0 ? changedAllTheSame(error) : error
   })
   if (priority === undefined) await dropPurgedQuietly(engine, last)
+  if (isTooMuch)
+    throw itemsPurged > 0 ? changedAllTheSame(tooManyPurges(queue)) : tooManyPurges(queue)
   return purged
 }

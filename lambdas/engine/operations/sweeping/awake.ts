@@ -8,6 +8,7 @@ import {
   noteUpdate,
   RENEW_MS,
   renewUpdate,
+  TERM_MS,
   takeUpdate,
 } from '../../store/awake-row.ts'
 import type { Engine } from '../attempts/engine.ts'
@@ -32,12 +33,13 @@ export class Watch {
     this.#renewAtMs = place.clock.nowMs() + RENEW_MS
   }
 
-  /** `undefined` if another run is awake, which has our note. */
-  static async begin(place: Place, stayMs: number): Promise<Watch | undefined> {
+  /** `undefined` if another run is awake, which has our note. `takesOver`: that run has ended. */
+  static async begin(place: Place, stayMs: number, takesOver = false): Promise<Watch | undefined> {
     const { dynamo, clock, random } = place
+    const termMs = takesOver ? 0 : TERM_MS
     const me = randomText(random, HOLDER_CHARACTERS)
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-      const taken = await dynamo.update(awakeKey, takeUpdate(me, clock.nowMs()))
+      const taken = await dynamo.update(awakeKey, takeUpdate(me, clock.nowMs(), termMs))
       if (taken.kind === 'unknown') continue
       const awake = awakeIn(taken.row)
       if (awake === undefined) continue

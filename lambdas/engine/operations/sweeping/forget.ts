@@ -4,7 +4,6 @@ import type { QueueRecord } from '../../core/record.ts'
 import { KNOWN_FORMAT } from '../../store/record-update.ts'
 import { type Engine, readRecord } from '../attempts/engine.ts'
 import { moveNotes } from '../lanes/seal.ts'
-import { dropAllRows, dropJoinedRows } from '../later/drop-rows.ts'
 import { housekeepAll } from './housekeep.ts'
 
 const ATTEMPTS_MAX = 3
@@ -23,7 +22,6 @@ export async function forget(engine: Engine, queue: string): Promise<void> {
     if (record === undefined || !isQuiet(record, engine.clock.nowMs())) return
     await housekeepAll(engine, queue, record, { dropEmpty: true })
     await keepReceipts(engine, queue)
-    await dropJoinedRows(engine, record)
     if (await deleteRecord(engine, queue)) return
   }
 }
@@ -57,8 +55,5 @@ async function deleteRecord(engine: Engine, queue: string): Promise<boolean> {
   })
   engine.memory.delete(queue)
   if (written.kind === 'unknown') throw written.cause
-  if (written.kind !== 'done') return false
-  // Not before: until then a push could bring a row that counts.
-  await dropAllRows(engine, record)
-  return true
+  return written.kind === 'done'
 }

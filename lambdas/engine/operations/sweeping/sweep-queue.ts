@@ -59,7 +59,7 @@ export async function sweepQueue(
     if (
       !hasEnded(record, nowMs) &&
       joins < JOINS_MAX &&
-      (mayJoin(record, nowMs) || isUntidy(record.scheduled))
+      (mayJoin(engine, record, nowMs) || isUntidy(record.scheduled))
     ) {
       joins += 1
       return act(async () => {
@@ -85,7 +85,8 @@ export async function sweepQueue(
         count(ended, record, draft, nowMs)
         comesDueIn(ended, after, nowMs)
         // One write ends only so many locks; another round where some are left.
-        if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(after, nowMs))) return again(after)
+        if (hasEnded(after, nowMs) || (joins === 0 && mayJoin(engine, after, nowMs)))
+          return again(after)
         // A queue at work has locks to end or fold at every visit: what makes its record large would stay for ever.
         if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)
         const isPurging = after.scheduled.purged.length > 0
@@ -98,7 +99,7 @@ export async function sweepQueue(
 
 /** Joins due items, or moves those that are not due out of a record that they make larger. */
 async function seeToScheduled(engine: Engine, record: QueueRecord, nowMs: number) {
-  if (mayJoin(record, nowMs)) return join(engine, record, nowMs)
+  if (mayJoin(engine, record, nowMs)) return join(engine, record, nowMs)
   await sealLaterQuietly(engine, record)
   return { record: await readRecord(engine, record.queue), kind: 'sealed' as const }
 }

@@ -28,7 +28,7 @@ export async function wake(engine: Engine, request: WakeRequest): Promise<WakeRe
   const { clock } = engine
   const total = { queues: 0, itemsReturned: 0, occurrencesPushed: 0, lagMs: 0, looks: 0, failed: 0 }
   let stayMs = stayUntil(request.untilMs, clock.nowMs())
-  const watch = await Watch.begin(engine, stayMs)
+  const watch = await Watch.begin(engine, stayMs, request.takesOver)
   if (watch === undefined) return { ...total, left: true }
   const { deadlineMs } = request
   const isWanted = notAgainAtOnce(engine)

@@ -1,0 +1,34 @@
+import { type IResolvable, ResolutionTypeHint, Token, Tokenization } from 'aws-cdk-lib/core'
+
+/**
+ * What JSON makes of an item, so that what the synth checks is what it deploys: CDK would leave out what is undefined
+ * in a list, and take a URL or a `toJSON` apart. What only the deployment knows stays a token. Nothing, where an item
+ * is no JSON at all.
+ */
+export function jsonOf(item: unknown): { readonly json: unknown } | undefined {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(item === undefined ? undefined : { item }, keepTokens)
+  } catch (error) {
+    if (error instanceof ListOfTokensError) throw error
+    return undefined
+  }
+  if (text === undefined) return undefined
+  const { item: json } = JSON.parse(text) as { item?: unknown }
+  return json === undefined ? undefined : { json }
+}
+
+/** CDK would need a function of its own to write such a list as JSON, and the stack would get it. */
+export class ListOfTokensError extends Error {}
+
+function keepTokens(this: unknown, key: string, value: unknown): unknown {
+  // `value` is what is left of it after its `toJSON`.
+  const original = (this as Record<string, unknown>)[key]
+  if (isListOfTokens(original)) throw new ListOfTokensError()
+  return Tokenization.isResolvable(original) ? Token.asString(original) : value
+}
+
+const isListOfTokens = (value: unknown): boolean =>
+  Tokenization.isResolvable(value)
+    ? (value as IResolvable).typeHint === ResolutionTypeHint.STRING_LIST
+    : Array.isArray(value) && Token.isUnresolved(value)

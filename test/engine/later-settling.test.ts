@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { requestTimeout, transactionCanceledByConflict } from '../../testing/simulated/faults.ts'
+import { openSimulated, type Stage } from './stage.ts'
+import { bulky, codeOf, drain, popItems, push, pushOneByOne } from './traffic.ts'
+
+// Transactions that are seen item by item: the record as after one, and a row as before it. And those that are refused.
+
+const NAMED_MS = 1_893_456_000_000
+
+const later = (name: string, count: number, delaySeconds: number, bytes = 100) =>
+  Array.from({ length: count }, (_, n) => ({ text: bulky(`${name}${n}`, bytes), delaySeconds }))
+
+const nameOf = ({ text }: { text: string }): string => text.slice(1, text.indexOf(':'))
+const names = (name: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `${name}${n}`)
+
+const rowsOf = async (stage: Stage, queue: string) =>
+  (await stage.store.rows()).filter(({ pk }) => `${pk}`.startsWith(`t#${queue}#`))
+
+/** While `hides`, reads show rows of a transaction so long after it, and the record at once. */
+function onSettling(afterMs: number) {
+  const transactions = { hides: false }
+  const stage = openSimulated({
+    settlesAfterMs: ({ pk }) => (transactions.hides && pk.startsWith('t#') ? afterMs : 0),
+  })
+  /** Does so with a process that gets no answer to its transactions. */
+  const halfSeen = async (work: (queues: ReturnType<Stage['engine']>) => Promise<unknown>) => {
+    transactions.hides = true
+    const unanswered = stage.engine({
+      after({ name }) {
+        if (name === 'TransactWriteCommand') throw requestTimeout()
+      },
+    })
+    const result = await work(unanswered).catch(() => {})
+    transactions.hides = false
+    return result
+  }
+  return { stage, queues: stage.engine(), queue: stage.queue(), halfSeen }
+}
+
+describe('A row that cannot be read yet', () => {
+  it('joins once it can, although others that are due after it have joined.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(60_000)
+    await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 30, 20)))
+    await pushOneByOne(queues, queue, later('c', 30, 25))
+    stage.clock.pass(26_000)
+    const first = (await drain(stage.engine(), queue)).map(nameOf)
+    expect(first).toEqual(expect.arrayContaining(names('c', 30)))
+    expect(first.length).toBeLessThan(60)
+    stage.clock.pass(60_000)
+    const second = (await drain(stage.engine(), queue)).map(nameOf)
+    expect([...first, ...second].sort()).toEqual([...names('b', 30), ...names('c', 30)].sort())
+  })
+
+  it('keeps its timer while others join.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(15_000)
+    await pushOneByOne(queues, queue, later('a', 30, 10))
+    await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 16, 20)))
+    stage.clock.pass(11_000)
+    expect((await drain(queues, queue)).length).toBeGreaterThan(0)
+    expect((await rowsOf(stage, queue)).length).toBeGreaterThan(0)
+    stage.clock.pass(10_000)
+    await stage.engine().returnExpiredLocks()
+    expect((await queues.inspect(queue)).scheduledCount).toBe(0)
+  })
+
+  it('keeps its timer, too, if a move has put it.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(15_000)
+    await pushOneByOne(queues, queue, later('a', 30, 10))
+    const { ids } = await push(queues, queue, [{ text: '"b:"' }])
+    const deliverAtMs = stage.clock.nowMs() + 20_000
+    await halfSeen((dying) => dying.move(queue, { ids, deliverAtMs }))
+    stage.clock.pass(11_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(names('a', 30))
+    stage.clock.pass(10_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(['b'])
+  })
+
+  it('is named in the record until it was read.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(60_000)
+    await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 16, 300)))
+    const hidden = await rowsOf(stage, queue)
+    const unseen = async () => (await stage.record(queue)).scheduled.unseen
+    expect(await unseen()).toEqual(hidden.map(({ sk }) => sk))
+    await pushOneByOne(queues, queue, later('c', 16, 400))
+    expect(await unseen()).toEqual(expect.arrayContaining(hidden.map(({ sk }) => sk)))
+    stage.clock.pass(61_000)
+    await pushOneByOne(queues, queue, later('d', 16, 500))
+    const [row] = hidden
+    expect(await unseen()).not.toContain(row?.sk)
+  })
+
+  it('holds no item that a call says is gone.', async () => {
+    const { queues, queue, halfSeen } = onSettling(200)
+    const ids = (await halfSeen((dying) =>
+      pushOneByOne(dying, queue, later('b', 16, 300)),
+    )) as string[]
+    const results = await queues.cancel(queue, ids)
+    expect(results.every(({ result }) => result === 'cancelled')).toBe(true)
+    expect((await queues.inspect(queue)).scheduledCount).toBe(0)
+  })
+
+  it('is deleted all the same by a purge.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(60_000)
+    await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 40, 300, 1_500)))
+    expect((await rowsOf(stage, queue)).length).toBeGreaterThan(0)
+    expect((await stage.rows(queue, 'b')).length).toBe(40)
+    await queues.purge(queue)
+    expect(await rowsOf(stage, queue)).toEqual([])
+    expect(await stage.rows(queue, 'b')).toEqual([])
+  })
+})
+
+describe('A row that is read as it was before a cancel', () => {
+  it('does not join: nobody gets what was cancelled.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(60_000)
+    const ids = await pushOneByOne(queues, queue, later('a', 30, 10))
+    const gone = ids.filter((_, n) => n % 2 === 0)
+    await halfSeen((dying) => dying.cancel(queue, gone))
+    stage.clock.pass(11_000)
+    const first = (await drain(stage.engine(), queue)).map(nameOf)
+    stage.clock.pass(60_000)
+    const second = (await drain(stage.engine(), queue)).map(nameOf)
+    expect([...first, ...second].sort()).toEqual(
+      names('a', 30)
+        .filter((_, n) => n % 2 === 1)
+        .sort(),
+    )
+  })
+
+  it('can be cancelled from again.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(200)
+    const ids = await pushOneByOne(queues, queue, later('a', 30, 10))
+    await halfSeen((dying) => dying.cancel(queue, ids.slice(0, 7)))
+    const results = await queues.cancel(queue, ids.slice(5, 9))
+    expect(results.map(({ result }) => result)).toEqual(['gone', 'gone', 'cancelled', 'cancelled'])
+    stage.clock.pass(11_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual(names('a', 30).slice(9))
+  })
+})
+
+const batchesOf = async (stage: Stage, queue: string): Promise<number> =>
+  (await stage.rows(queue, 'b')).length + (await stage.objects(queue)).length
+
+describe('A transaction that is refused again and again', () => {
+  const refusing = (stage: Stage) =>
+    stage.engine({
+      before({ name }) {
+        if (name === 'TransactWriteCommand') throw transactionCanceledByConflict(2)
+      },
+    })
+
+  it('does not keep a pop from what is in its lanes, and leaves no batch.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await push(queues, queue, [{ text: '"now:"' }, { text: '"too:"' }])
+    const ids = await pushOneByOne(queues, queue, later('a', 30, 300, 900))
+    await queues.move(queue, { ids, deliverAtMs: stage.clock.nowMs() + 10_000 })
+    await queues.configure(queue, { capacity: 12 })
+    const batches = await batchesOf(stage, queue)
+    stage.clock.pass(11_000)
+    const refused = refusing(stage)
+    const before = stage.clock.nowMs()
+    expect((await popItems(refused, queue, { count: 100 })).items.map(nameOf)).toEqual([
+      'now',
+      'too',
+    ])
+    expect(stage.clock.nowMs() - before).toBeLessThan(500)
+    const tries = refused.wire.sent.filter(({ name }) => name === 'TransactWriteCommand')
+    expect(tries.length).toBeLessThanOrEqual(5)
+    expect(await batchesOf(stage, queue)).toBe(batches)
+  })
+
+  it('leaves no batch of items that were to be moved.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    const ids = await pushOneByOne(queues, queue, later('a', 30, 300, 900))
+    const batches = await batchesOf(stage, queue)
+    const deliverAtMs = NAMED_MS + 600_000
+    expect(await codeOf(refusing(stage).move(queue, { ids, deliverAtMs }))).toBe('BUSY')
+    expect(await batchesOf(stage, queue)).toBe(batches)
+  })
+})
