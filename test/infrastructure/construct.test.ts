@@ -101,6 +101,7 @@ describe('The construct', () => {
     expect(rights()).toEqual(
       [
         'dynamodb:BatchWriteItem on OrdersStorageTable',
+        'dynamodb:DeleteItem on OrdersStorageTable',
         'dynamodb:GetItem on OrdersStorageTable',
         'dynamodb:PutItem on OrdersStorageTable',
         'dynamodb:Query on OrdersStorageTable',

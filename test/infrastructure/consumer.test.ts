@@ -133,6 +133,7 @@ describe('A consumer', () => {
     expect(withoutHashes(rightsOfRole(resources, role))).toEqual(
       [
         'dynamodb:BatchWriteItem on QueuesStorageTable',
+        'dynamodb:DeleteItem on QueuesStorageTable',
         'dynamodb:GetItem on QueuesStorageTable',
         'dynamodb:PutItem on QueuesStorageTable',
         'dynamodb:Query on QueuesStorageTable',
