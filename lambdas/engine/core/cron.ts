@@ -6,8 +6,8 @@ import type { Times } from './schedule-times.ts'
 type CronTiming = Extract<Timing, { cron: string }>
 
 /**
- * What the calendar makes of an expression, or why it makes nothing of it. The calendar is handed in, because whoever
- * needs none does not load it. It takes all times from its caller, and none from a clock.
+ * The times of a cron expression; it throws if the calendar cannot read the expression. The caller hands in the calendar,
+ * so that a process without cron schedules never loads it. It takes all times from its caller, and none from a clock.
  */
 export function cronTimes(Calendar: typeof Cron, timing: CronTiming): Times {
   checkCron(timing.cron)

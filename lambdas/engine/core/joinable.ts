@@ -75,8 +75,8 @@ const isRowDue = ({ nextDue }: Scheduled, nowMs: number): boolean =>
   nextDue !== undefined && isDue(nextDue, nowMs)
 
 /**
- * When somebody is to look: Wake for what is due; the sweeper for what finds no room or no lane, because whoever pops
- * makes these and joins, and for what makes the record larger than it need be. `isStuck`: a join has just tried.
+ * When Wake or the sweeper is to look: Wake for due items; the sweeper for those that find no room or no lane, because a
+ * pop that makes room joins them itself, and for a record that is larger than it need be. `isStuck`: a join has just tried.
  */
 export function scheduledCheckAtMs(
   record: QueueRecord,

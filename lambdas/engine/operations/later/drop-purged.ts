@@ -19,8 +19,8 @@ const PAGE = 25
 const BATCHES_AT_ONCE = 16
 
 /**
- * Deletes the rows of what was purged, of the earliest purge first, until this time. The record names each purge until
- * its rows are gone, so whoever comes goes on where another stopped or died. Says whether all are gone.
+ * Deletes the rows that purges left, those of the earliest first, until this time. The record names each purge until
+ * its rows are gone, so the next process goes on where this one stops or dies. Returns whether all are gone.
  */
 export async function dropPurged(
   engine: Engine,

@@ -24,9 +24,10 @@ type Purged = {
 }
 
 /**
- * Takes out all that is scheduled, by one write: rows belong to an era of their queue, and another begins. The record
- * names the old one until its rows are deleted, which may take long. Batches that the record's own entries name come to
- * a row of that era in the same write. So they are deleted whoever dies, and only if this purge was.
+ * Takes out all scheduled items by one write: rows belong to an era of their queue, and this begins another. The record
+ * names the old one until its rows are deleted, which may take long. The same write puts the batches that the record's
+ * own entries name into a row of that era. So a process that dies leaves none of them, and a purge that was not written
+ * deletes none.
  */
 export async function purgeScheduled(engine: Engine, record: QueueRecord): Promise<Purged> {
   const { queue, scheduled } = record
