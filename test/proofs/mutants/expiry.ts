@@ -1,6 +1,7 @@
 import { type Mutant, mutant, simulation, test } from './mutant.ts'
 
 const expiryTest = 'test/engine/expiry.test.ts'
+const racesTest = 'test/engine/expiry-races.test.ts'
 const core = 'engine/core/expiry.ts'
 const passOver = 'engine/operations/popping/pass-over.ts'
 const timesOfRedriven = 'engine/operations/moving/times-of-redriven.ts'
@@ -17,6 +18,14 @@ export const expiryMutants: readonly Mutant[] = [
   mutant('expired-handed-out-by-a-claim', '0040 a claim takes expired items out before it answers',
     ['engine/operations/popping/claim.ts', 'now.timed ? sortAll', 'now.timed === undefined ? sortAll'],
     test(expiryTest, 'by a claim')),
+  mutant('delivery-told-by-a-later-record', 'deliveries are counted by the record that was claimed',
+    ['engine/operations/popping/claim.ts', 'outcomeOf(now, claim, kept', 'outcomeOf(left, claim, kept'],
+    test(racesTest, 'as it was')),
+  mutant('passing-over-counts-as-an-attempt', '0040 a pop on its way through expired items does not starve',
+    ['engine/operations/attempts/attempts.ts', "run.isExtra = 'isExtra' in decision && decision.isExtra === true", ''],
+    test(racesTest, 'more behind them')),
+  mutant('lost-passes-have-no-bound', '0040 no call is endless on its way through expired items',
+    [passOver, '  passing.passes += 1\n', ''], test(racesTest, 'more behind them')),
   mutant('expires-in-thousands-of-years', '0040 milliseconds are not taken for seconds',
     ['engine/core/push-request.ts', 'checkAhead(expiresAtMs, nowMs', 'checkAhead(0, nowMs'],
     test(expiryTest, 'at a time in 2286')),

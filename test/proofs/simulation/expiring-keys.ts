@@ -6,7 +6,7 @@ import type { Knowledge } from './workload/knowledge.ts'
 export const keysExpire = (seed: number): boolean => seed % 4 === 1
 
 /** No era lasts as long, however often its processes freeze: the keys of one era are over between eras alone. */
-export const KEY_SECONDS = 2 * 60 * 60
+export const KEY_SECONDS = 8 * 60 * 60
 /** Their time, the hour by which clocks may differ, and the minutes that a request may be late. */
 const REST_MS = (KEY_SECONDS + 90 * 60) * 1_000
 

@@ -54,6 +54,8 @@ type Run = {
   isCurrent: boolean
   losses: number
   extras: number
+  /** What was carried out last came before the verb's own work. */
+  isExtra: boolean
   /** The first lost answer, while what it left open is. */
   doubt: { readonly cause: unknown } | undefined
   readonly missing: MissingItems
@@ -71,6 +73,7 @@ export async function attempts<T>(
     ...(await firstView(engine, queue, course.from)),
     losses: 0,
     extras: 0,
+    isExtra: false,
     doubt: undefined,
     missing: new MissingItems(),
   }
@@ -80,13 +83,12 @@ export async function attempts<T>(
         await passLimit(engine, limit, run.record)
       }
       const decision = step(viewOf(engine, run, limit, attempt))
-      const isExtra = 'isExtra' in decision && decision.isExtra === true
-      if (isExtra && ++run.extras > extrasMax) break
       const outcome = await carryOut(engine, queue, run, decision)
       if (outcome.kind === 'done') return outcome.answer
       if (outcome.kind === 'refused') throw refusal(run, outcome.error)
-      await prepareNext(engine, queue, run, course, outcome, isExtra)
-      if (!isExtra) attempt += 1
+      await prepareNext(engine, queue, run, course, outcome)
+      if (!run.isExtra) attempt += 1
+      else if (++run.extras > extrasMax) break
     }
     return lastWord(queue, course, run, step(viewOf(engine, run, limit, attemptsMax + 1)))
   } catch (error) {
@@ -133,6 +135,7 @@ async function carryOut<T>(
 ): Promise<Outcome<T>> {
   // Rule 7: a remembered record leads to a write, which checks it, and to nothing else.
   const isConclusion = decision.kind === 'answer' || decision.kind === 'refuse'
+  run.isExtra = 'isExtra' in decision && decision.isExtra === true
   if (decision.kind === 'look' || (isConclusion && !run.isCurrent)) {
     return again(await readRecord(engine, queue))
   }
@@ -151,7 +154,7 @@ async function carryOut<T>(
       const committed = await commit(engine, decision.change)
       if (committed.kind === 'lost') return lost(committed.current)
       // Work that comes before the verb's own does not end its bad luck.
-      if (decision.isExtra !== true) run.losses = 0
+      if (!run.isExtra) run.losses = 0
       return decision.landed(committed.record)
     }
     case 'act': {
@@ -171,14 +174,13 @@ async function prepareNext<T>(
   run: Run,
   { pausesFrom = 1, holdsFrom, looksFrom, untilMs }: Course<T>,
   outcome: Exclude<Outcome<T>, { kind: 'done' | 'refused' }>,
-  isExtra: boolean,
 ): Promise<void> {
   if (outcome.kind === 'doubt') throw new Error('A doubt was left unsettled')
   const { kind } = outcome
   run.isCurrent = true
   run.record =
     kind === 'missing' ? await run.missing.lookAgain(engine, queue, outcome.record) : outcome.record
-  if (kind === 'again' || isExtra) return
+  if (kind === 'again') return
   run.losses += 1
   if (run.losses >= pausesFrom) await pause(engine, run.losses)
   if (untilMs !== undefined && engine.clock.nowMs() >= untilMs) return

@@ -153,7 +153,8 @@ function withoutExpired(
     change: changeOf(engine, now, draft, { nowMs }),
     landed(left) {
       engine.onItemsExpired(itemsIn(over))
-      const outcome = kept.length > 0 ? outcomeOf(left, claim, kept, entries) : undefined
+      // By the record before: where the answer was lost, the lock may have ended in the one that was read since.
+      const outcome = kept.length > 0 ? outcomeOf(now, claim, kept, entries) : undefined
       return done({ outcome, left })
     },
   }

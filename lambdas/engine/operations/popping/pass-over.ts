@@ -24,7 +24,10 @@ import { decideTake } from './take.ts'
 // A pop under the fence in a queue whose items may expire: it takes what is not over, and its write passes over
 // what is.
 
-/** Writes of one call that only pass over expired items, 500 each, before it answers that there is more behind. */
+/**
+ * Writes of one call, landed or lost, that only pass over expired items, 500 each, before it answers that there is
+ * more behind.
+ */
 const PASSES_MAX = 20
 /** Reads that one of them goes by: 100 items each, or as many as 4 MiB hold. */
 const LOOKS_PER_PASS = 8
@@ -105,6 +108,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
     return counting(engine, over, decideTake(engine, record, passed, entries, command, view))
   }
   if (passing.passes === PASSES_MAX) return stopHere(popping, over)
+  passing.passes += 1
   const { nowMs } = view
   // It leaves the lock that is to be acknowledged: if the call fails yet, nothing was changed.
   const draft = passOver(endExpired(record, nowMs), over)
@@ -112,10 +116,7 @@ function passAndTake(popping: Popping, { over, kept, entries }: Found): Decision
     kind: 'write',
     change: changeOf(engine, record, draft, { nowMs, setsDry: engine.events }),
     isExtra: true,
-    landed(after) {
-      passing.passes += 1
-      return again(after)
-    },
+    landed: again,
   })
 }
 
