@@ -23,6 +23,7 @@ const joinable = 'engine/core/joinable.ts'
 const dropPurged = 'engine/operations/later/drop-purged.ts'
 const rows = 'engine/store/scheduled-rows.ts'
 const toSeal = 'engine/core/to-seal.ts'
+const doubtTest = 'test/engine/later-doubt.test.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -251,4 +252,13 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-listed-twice', '0039 a list goes on behind the last item',
     [listing, 'sk === place?.sk || (place?.id && dueOfRow(sk) === dueOfRow(place.sk))', 'sk === place?.sk'],
     test(rowsTest, 'shows no item twice')),
+  mutant('later-purge-in-doubt-says-nothing-changed', '0002 a lost answer is never guessed',
+    ['engine/operations/settling/purge.ts', "if (purged.kind === 'unknown') {", "if (purged.kind === 'unknown') return again(await readRecord(engine, queue))\n        if (purged.kind === 'unknown') {"],
+    test(doubtTest, 'its answer is lost and nobody can look')),
+  mutant('later-purge-done-says-nothing-changed', 'rule 6: nothing after the commit changes the answer',
+    ['engine/operations/settling/purge.ts', "if (purged.kind === 'done') itemsPurged += purged.items", ''],
+    test(doubtTest, 'the record cannot be read after it')),
+  mutant('move-to-another-queue-leaves-batches', 'what was not written is dropped',
+    ['engine/operations/moving/move.ts', 'await discardUnlessOpen(engine, to, addition, error)', ''],
+    test(doubtTest, 'large items are moved to another queue')),
 ]
