@@ -719,7 +719,7 @@ export type ListAnswer = {
     readonly blocked_until?: number
     /** Items on their way to the dead-letter queue. */
     readonly dead_count?: number
-    /** Items whose time has not come. */
+    /** Items for later; not in `count`. */
     readonly scheduled_count?: number
     /** Those that have items. */
     readonly priorities?: readonly {

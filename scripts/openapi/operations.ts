@@ -360,7 +360,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   purge: {
     tag: 'Management',
     summary: 'Remove all items, all of one priority, or those named',
-    description: 'Locks on them are dropped. What is pushed meanwhile stays.',
+    description:
+      'Without `priority` and `ids` also what is scheduled. Locks on them are dropped. What is pushed meanwhile stays.',
     call: purgeCall,
     answer: answers.purged,
     errors: [...queue, 'INVALID_PRIORITY', 'TOO_MANY_LOCKS'],

@@ -49,6 +49,15 @@ export const scheduleCases: Cases = {
     }
     expectOk(await put(q, 'a', { every_seconds: 60, item: 3 }, '*'))
   },
+  'a schedule that is not there matches no If-Match': async ({ q }) => {
+    for (const tag of ['*', '"x"', 'W/"x"', '"x", "y"']) {
+      const refused = await put(q, 'none', { every_seconds: 60, item: 1 }, tag)
+      expectError(refused, 412, 'VERSION_MISMATCH')
+      const options = { headers: { 'If-Match': tag } }
+      expectError(await q.call('DELETE', 'schedules/none', options), 412, 'VERSION_MISMATCH')
+    }
+    expect(expectOk(await q.call('GET', 'schedules'))).toEqual({ schedules: [] })
+  },
   'a schedule runs at once, and is paused and resumed': async ({ q }) => {
     expectOk(await put(q, 'a', { ...monday, priority: 4 }))
     const before = expectOk(await q.call('GET', 'schedules/a'))
