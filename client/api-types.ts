@@ -567,7 +567,7 @@ export type CancelBody = {
   readonly ids: readonly string[]
 }
 
-/** Take back up to 100 items that wait. */
+/** Take back up to 100 items that wait or are scheduled. */
 export type CancelAnswer = {
   /** In the order of `ids`. */
   readonly results: readonly {

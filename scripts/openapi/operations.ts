@@ -261,9 +261,9 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   },
   cancel: {
     tag: 'Management',
-    summary: 'Take back up to 100 items that wait',
+    summary: 'Take back up to 100 items that wait or are scheduled',
     description:
-      'By their ids, each answered for itself: nothing is searched for or read. What a pop has locked stays; ' +
+      'By their ids, each answered for itself; nothing is searched for. What a pop has locked stays; ' +
       'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
     call: cancelCall,
     answer: byIdAnswers.cancelled,
