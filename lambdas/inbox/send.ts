@@ -1,4 +1,3 @@
-import { checkTimesNow } from '../engine/core/later.ts'
 import { QueueError } from '../foundation/errors.ts'
 import { failureOf } from '../foundation/outcome.ts'
 import { type Clock, type Random, secureRandom, systemClock } from '../foundation/system.ts'
@@ -19,11 +18,7 @@ export const inboxOn = (
   port: SendPort,
   { clock = systemClock, random = secureRandom }: Edge = {},
 ): Inbox => ({
-  async send(queue, request) {
-    // As a push checks them: later nobody is there to hear of it. The rest is checked already.
-    checkTimesNow(request.items, clock.nowMs())
-    return sendOnce(port, messageOf(queue, request, random), clock, random)
-  },
+  send: async (queue, request) => sendOnce(port, messageOf(queue, request, random), clock, random),
 })
 
 /**

@@ -44,24 +44,6 @@ describe('A push that is sent to the inbox', () => {
     )
   })
 
-  const fiveYears = 157_766_400
-  it.each([
-    ['due in more than five years', [{ deliverAtMs: 1_000 * fiveYears + 1 }], 'deliver_at'],
-    ['valid for more than five years', [{ expiresAtMs: 1_000 * fiveYears + 1 }], 'expires_at'],
-    ['over before it is due', [{ delaySeconds: 20, expiresInSeconds: 10 }], 'expires_in_seconds'],
-    [
-      'due in too many seconds',
-      Array.from({ length: 65 }, (_, n) => ({ delaySeconds: n + 1 })),
-      'items',
-    ],
-  ])('is refused where no push could be %s, and nothing is sent.', async (_, times, field) => {
-    const { inbox, sent } = anInbox()
-    const push = { items: times.map((time) => ({ text: '1', ...time })) }
-    const error = await errorOf(inbox.send('orders', push))
-    expect(error).toMatchObject({ code: 'INVALID_PARAMETER', field })
-    expect(sent).toEqual([])
-  })
-
   it('is another message each time, unless it has a key.', async () => {
     const { inbox, sent } = anInbox()
     for (let call = 1; call <= 2; call += 1) await inbox.send('orders', { items })

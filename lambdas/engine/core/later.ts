@@ -7,7 +7,7 @@ import {
   SCHEDULED_SOFT_BYTES,
   TIMES_PER_PUSH_MAX,
 } from './limits.ts'
-import { checkTimesAhead, dueSecondOf, type PushItem } from './push-request.ts'
+import { dueSecondOf, type PushItem } from './push-request.ts'
 import { scheduledId } from './scheduled.ts'
 
 // The items that a push schedules. Their entries follow from the items, the time of the push and a seed, so that a
@@ -44,12 +44,6 @@ export type PlannedEntry = {
 const REFERENCE_BYTES = 48
 /** Of an entry without its text. */
 const ENTRY_BYTES = 13 + ENTRY_OVERHEAD_BYTES
-
-/** Refuses what a push would be refused for by its times, at this moment. */
-export function checkTimesNow(items: readonly PushItem[], nowMs: number): void {
-  checkTimesAhead(items, nowMs)
-  planLater(items, { pushedAtMs: nowMs, tag: '', seals: 0 }, '')
-}
 
 /** The entries that a push makes of its delayed items. */
 export function planLater(
