@@ -30,7 +30,8 @@ export async function tagFor(
     )
   }
   const strong = tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1))
-  if (tags.length === 1 && strong.length === 1) return strong[0]
+  // `"*"` is a tag that nothing has; without its quotes it would be any.
+  if (tags.length === 1 && strong.length === 1 && strong[0] !== '*') return strong[0]
   // Of several one may match. Should what they name change after this look, none does.
   const current = await currentTag()
   if (current !== undefined && strong.includes(current)) return current

@@ -41,7 +41,7 @@ export const scheduleCases: Cases = {
     expect(again.headers.etag).toBe(first)
     const second = await put(q, 'a', { every_seconds: 60, item: 2 }, first)
     expect(expectOk(second).etag).not.toBe(first)
-    for (const stale of [first, '"nonsense"', `W/${second.headers.etag}`]) {
+    for (const stale of [first, '"nonsense"', '"*"', `W/${second.headers.etag}`]) {
       const refused = await put(q, 'a', { every_seconds: 60, item: 3 }, stale)
       expectError(refused, 412, 'VERSION_MISMATCH')
       const headers = { 'If-Match': stale }
