@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { InboxMessage } from '../../lambdas/engine/queues.ts'
+import { randomText } from '../../lambdas/foundation/random-text.ts'
+import { seeded } from '../../testing/random.ts'
 import { message, messages, refused, textsFrom } from './messages.ts'
 import { onSimulated, openSimulated, useEmbedded } from './stage.ts'
 import { drain, named, popItems, push, textsOf } from './traffic.ts'
@@ -390,12 +392,16 @@ describe('A queue that messages came for', () => {
   })
 })
 
-it('Time that is up leaves the rest, and nothing is sent any more.', async () => {
+it.each([
+  ['small', named('m', 1)],
+  ['large', [{ text: `"${randomText(seeded(1), 100_000)}"` }]],
+])('Time that is up leaves %s messages, and nothing is sent any more.', async (_, items) => {
   const stage = openSimulated()
   const queues = stage.engine()
   await queues.apply('q', messages(1, 1))
   const sent = await queues.wire.during(async () => {
-    const applied = await queues.apply('q', messages(2, 3), { deadlineMs: stage.clock.nowMs() })
+    const deadlineMs = stage.clock.nowMs()
+    const applied = await queues.apply('q', [message(2, { items })], { deadlineMs })
     expect(applied).toMatchObject({ settled: 0, error: { code: 'STORE_UNAVAILABLE' } })
   })
   expect(sent).toEqual([])

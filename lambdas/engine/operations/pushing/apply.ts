@@ -26,7 +26,13 @@ export async function apply(
 ): Promise<Applied> {
   checkQueueId(queue)
   const bounded =
-    deadlineMs === undefined ? engine : { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+    deadlineMs === undefined
+      ? engine
+      : {
+          ...engine,
+          dynamo: engine.dynamo.until(deadlineMs),
+          objects: engine.objects.until(deadlineMs),
+        }
   const counts: Counts = {
     settled: 0,
     pushed: 0,
