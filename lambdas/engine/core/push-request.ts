@@ -15,7 +15,7 @@ export type PushItem = {
   /** No pop returns it once this long has passed since its push, or from this time on: one of the two. */
   readonly expiresInSeconds?: number | undefined
   readonly expiresAtMs?: number | undefined
-  /** When it was handed in, which is what relative times count from: when it is pushed, unless set. */
+  /** When it was handed in, which is what `expiresInSeconds` counts from: when it is pushed, unless set. */
   readonly sinceMs?: number | undefined
   /** It joins its lane so many seconds after the push; 0 is at once. */
   readonly delaySeconds?: number | undefined
