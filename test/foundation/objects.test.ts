@@ -91,7 +91,13 @@ describe('An object', () => {
       },
     }
     const clock = { nowMs: () => Date.now(), sleep: async () => {} }
-    const objects = new Objects(port, 'bucket', clock, () => 0.5, () => {}).until(Date.now() + 400)
+    const objects = new Objects(
+      port,
+      'bucket',
+      clock,
+      () => 0.5,
+      () => {},
+    ).until(Date.now() + 400)
     await expect(objects.put('key', new Uint8Array())).rejects.toMatchObject({
       code: 'SEGMENT_UNAVAILABLE',
     })
