@@ -147,7 +147,7 @@ export const laterMutants: readonly Mutant[] = [
     [dropPurged, 'if (dropped.row !== undefined) await dropBatchesOf(engine, record, [rowOf(dropped.row)])', ''],
     test(purgeBatchesTest, 'even if a read does not show yet')),
   mutant('later-purge-of-many-leaves-the-lanes', '0039 a purge empties the lanes',
-    ['engine/operations/settling/purge.ts', "isScheduledPurged = kind !== 'again'", 'isScheduledPurged = items > 0'],
+    ['engine/operations/settling/purge.ts', "isScheduledPurged = purged.kind !== 'again'", "isScheduledPurged = purged.kind === 'done'"],
     test(purgeBatchesTest, 'empties the lanes all the same')),
   mutant('later-purge-deletes-rows-for-ever', '0039 a purge answers in time',
     [dropPurged, 'if (engine.clock.nowMs() >= untilMs) return false', ''],
