@@ -37,7 +37,7 @@ export type Passing = {
   passes: number
   /** It met some in a claim of its own: what follows is for the fence. */
   metInClaim: boolean
-  /** That claim settled the lock before: an error may not say that nothing was changed. */
+  /** A write of its own settled the lock before: an error may not say that nothing was changed. */
   hasAcknowledged: boolean
 }
 
