@@ -189,3 +189,38 @@ it('A purge of scheduled items counts them when its first sending lands after al
   })
   expect(await queues.purge(queue)).toEqual({ itemsPurged: 1 })
 })
+
+it('A purge that has done a part before it gave up does not say in words that nothing was changed.', async () => {
+  const { stage, queue, queues: rival } = onSimulated()
+  const items = Array.from({ length: 100 }, (_, priority) => ({ text: '1', priority }))
+  const { ids } = await push(rival, queue, items)
+  let updates = 0
+  const queues = stage.engine({
+    async before({ name, input }) {
+      if (name !== 'UpdateCommand' || !String(input.UpdateExpression).startsWith('SET v=')) return
+      updates += 1
+      if (updates > 1) await rival.configure(queue, { maxDeliveries: updates })
+    },
+  })
+  const error = await queues.purge(queue, { ids }).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ code: 'BUSY', outcome: 'unknown' })
+  expect(String(error)).not.toContain('nothing was changed')
+})
+
+it('A pop that stops on its way through expired items marks the queue as dry if they were the last.', async () => {
+  const { stage, queue, queues: rival } = onSimulated()
+  await push(rival, queue, [{ text: '"old"', expiresInSeconds: 10 }])
+  stage.clock.pass(10_000)
+  let lost = 0
+  const queues = stage.engine({
+    async before({ name, input }) {
+      const isFenced =
+        name === 'UpdateCommand' && String(input.UpdateExpression).startsWith('SET v=')
+      if (!isFenced || lost === 20) return
+      lost += 1
+      await rival.configure(queue, { maxDeliveries: lost })
+    },
+  })
+  expect(await queues.pop(queue)).toEqual({ kind: 'empty', more: true })
+  expect((await stage.record(queue)).dry).toBe(true)
+})

@@ -127,7 +127,8 @@ function stopHere(
 ): Decision<PopOutcome> {
   const { itemsAcknowledged } = plan
   const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
-  const change = changeOf(engine, record, passOver(plan.draft, over), { nowMs })
+  const draft = passOver(plan.draft, over)
+  const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
   return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
 }
 
