@@ -1,4 +1,3 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
 import { onSimulated } from './stage.ts'
 import {
@@ -12,7 +11,7 @@ import {
   textsOf,
   tidy,
 } from './traffic.ts'
-import { throttled, timedOut } from './wire.ts'
+import { timedOut } from './wire.ts'
 
 // Answers and writes that go by a record which has moved on since: others purge, settle and end locks meanwhile.
 
@@ -123,71 +122,6 @@ it('A claim of which nothing is left marks the queue as dry in the same write.',
   await dying.pop(queue, { ...competing, ttlSeconds: 30 }).catch(() => {})
   expect(updates).toBe(2)
   expect((await stage.record(queue)).dry).toBe(true)
-})
-
-it('A purge of scheduled items whose answer was lost says so when nobody can look.', async () => {
-  const { stage, queue, queues: rival } = onSimulated()
-  await push(rival, queue, [{ text: '"later"', delaySeconds: 60 }])
-  let isLost = false
-  const queues = stage.engine({
-    before({ name }) {
-      if (isLost && name === 'GetCommand') throw timedOut()
-    },
-    after({ name }) {
-      if (name !== 'UpdateCommand') return
-      isLost = true
-      throw timedOut()
-    },
-  })
-  await expect(queues.purge(queue)).rejects.toMatchObject({ outcome: 'unknown' })
-  expect((await stage.record(queue)).scheduled.items).toBe(0)
-})
-
-it('A purge does not count what another purge has taken out.', async () => {
-  const { stage, queue, queues: rival } = onSimulated()
-  await push(rival, queue, [{ text: '"later"', delaySeconds: 60 }])
-  let purged = 0
-  const queues = stage.engine({
-    async before({ name }) {
-      if (name !== 'UpdateCommand' || purged > 0) return
-      purged = (await rival.purge(queue)).itemsPurged
-      throw timedOut()
-    },
-  })
-  const outcome = await queues.purge(queue).catch((error: unknown) => error)
-  expect(purged).toBe(1)
-  expect(outcome).toMatchObject({ outcome: 'unknown' })
-})
-
-it('A purge of scheduled items whose first sending may yet land does not say that nothing was changed.', async () => {
-  const { stage, queue, queues: rival } = onSimulated()
-  await push(rival, queue, [{ text: '"later"', delaySeconds: 60 }])
-  let updates = 0
-  const queues = stage.engine({
-    before({ name }) {
-      if (name !== 'UpdateCommand') return
-      updates += 1
-      throw updates === 1 ? timedOut() : throttled()
-    },
-  })
-  await expect(queues.purge(queue)).rejects.toMatchObject({ outcome: 'unknown' })
-  expect(updates).toBeGreaterThan(1)
-})
-
-it('A purge of scheduled items counts them when its first sending lands after all.', async () => {
-  const { stage, queue, queues: rival } = onSimulated()
-  await push(rival, queue, [{ text: '"later"', delaySeconds: 60 }])
-  const late: Record<string, unknown>[] = []
-  const queues = stage.engine({
-    async before({ name, input }) {
-      if (name !== 'UpdateCommand') return
-      const first = late.pop()
-      if (first !== undefined) {
-        await stage.store.dynamodb.send(new UpdateCommand(first as never) as never)
-      } else if (late.push(input) > 0) throw timedOut()
-    },
-  })
-  expect(await queues.purge(queue)).toEqual({ itemsPurged: 1 })
 })
 
 it('A purge that has done a part before it gave up does not say in words that nothing was changed.', async () => {

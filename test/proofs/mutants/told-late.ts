@@ -1,7 +1,6 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
 const claim = 'engine/operations/popping/claim.ts'
-const purgeScheduled = 'engine/operations/later/purge-scheduled.ts'
 const toldLate = 'test/engine/told-late.test.ts'
 
 /** Answers and writes that go by a record which has moved on since. */
@@ -21,18 +20,6 @@ const { stretches } = record.locks.get(lockId) ?? { stretches: [] }`],
   mutant('refusal-thrown-from-memory', '§5.7 refusals come from the record as it is',
     ['engine/operations/attempts/attempts.ts', 'if (error instanceof QueueError) return refuse(error) throw error', 'throw error'],
     test(toldLate, 'as it is')),
-  mutant('purge-guesses-whose-era-it-is', '§5.5 a lost answer is never guessed',
-    [purgeScheduled, '1 + Math.floor(random() * ERA_STEP_MAX)', '1 + Math.floor(random())'],
-    test(toldLate, 'another purge')),
-  mutant('lost-purge-that-nobody-can-look-for', '§6.6 a definite error changed nothing',
-    [purgeScheduled, 'row === undefined ? await readInDoubt(engine, queue)', 'row === undefined ? await readRecord(engine, queue)'],
-    test(toldLate, 'nobody can look')),
-  mutant('open-purge-taken-for-failure', '§6.6 a definite error changed nothing',
-    ['engine/operations/settling/purge.ts', 'open === undefined ? again(after) : doubt(open.cause, async () => again(after))', 'again(after)'],
-    test(toldLate, 'may yet land')),
-  mutant('purge-that-landed-late-not-counted', '§5.5 a lost answer is never guessed',
-    [purgeScheduled, "written.kind === 'done' || (isSame && after.scheduled.era === era)", "written.kind === 'done' || (isLost && isSame && after.scheduled.era === era)"],
-    test(toldLate, 'lands after all')),
   mutant('nothing-changed-in-words', '§6.6 a definite error changed nothing',
     ['engine/operations/attempts/engine.ts', "error.message.replace(NOTHING_CHANGED, 'a part was done before')", 'error.message'],
     test(toldLate, 'in words')),

@@ -4,15 +4,10 @@ import { checkPriority } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { PurgeRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, again, answer, done, doubt } from '../attempts/decision.ts'
+import { act, again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
-import {
-  dropPurgedQuietly,
-  eraStep,
-  purgeScheduled,
-  tooManyPurges,
-} from '../later/purge-scheduled.ts'
+import { dropPurgedQuietly, purgeScheduled, tooManyPurges } from '../later/purge-scheduled.ts'
 import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
@@ -31,19 +26,18 @@ export async function purge(
   let isScheduledPurged = false
   let isTooMuch = false
   let last: QueueRecord | undefined
-  const step = eraStep(engine)
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
   const purged = await attempts(engine, queue, course, ({ record, nowMs, losses }) => {
     last = record
     if (record === undefined) return answer({ itemsPurged })
     if (priority === undefined && record.scheduled.items > 0 && !isScheduledPurged) {
       return act(async () => {
-        const { kind, record: after, items, open } = await purgeScheduled(engine, record, step)
+        const { kind, record: after, items } = await purgeScheduled(engine, record)
         itemsPurged += items
         isTooMuch = kind === 'too-many'
         // Items scheduled meanwhile came after the purge.
         isScheduledPurged = kind !== 'again'
-        return open === undefined ? again(after) : doubt(open.cause, async () => again(after))
+        return again(after)
       })
     }
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
