@@ -108,6 +108,23 @@ describe('An item for later', () => {
     expect(textsOf((await popItems(other, queue, claim)).items)).toEqual(['"high"'])
     expect(textsOf((await popItems(queues, queue, claim)).items)).toEqual(['"low2"'])
   })
+
+  it('of a better priority goes before what waits, also where a pop does not know of it.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding(named('b', 3, 5))
+    await popItems(queues, queue)
+    await push(stage.engine(), queue, [inSeconds('a', 1)])
+    stage.clock.pass(2_000)
+    expect(textsOf((await popItems(queues, queue)).items)).toEqual(['"a"'])
+  })
+
+  it('that is not due makes no pop wait that does not know of it.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding(named('b', 3, 5))
+    await popItems(queues, queue)
+    await push(stage.engine(), queue, [inSeconds('a', 60)])
+    expect(await queues.wire.during(() => popItems(queues, queue))).toEqual(['UpdateCommand'])
+  })
 })
 
 describe('Many items for later', () => {

@@ -58,17 +58,28 @@ export function lowerTimer(
 }
 
 /** Nothing was scheduled since, and nothing taken out of it. */
-export function asScheduled(update: Expression, { items, changes }: Scheduled): void {
-  if (items === 0 && changes === 0) {
-    update.condition(`(attribute_not_exists(sc) OR sc=${update.value(0)})`)
-  } else update.condition(`sc=${update.value(items)}`)
-  unchanged(update, changes)
+export function asScheduled(update: Expression, scheduled: Scheduled): void {
+  update.condition(areAsSeen(update, scheduled))
+}
+
+/** The same, or the timer says that nothing is due by then. */
+export function asScheduledBy(update: Expression, scheduled: Scheduled, nowMs: number): void {
+  update.condition(`(checkAt>${update.value(nowMs)} OR (${areAsSeen(update, scheduled)}))`)
+}
+
+function areAsSeen(update: Expression, { items, changes }: Scheduled): string {
+  const isAsMany = `sc=${update.value(items)}`
+  const isNone = items === 0 && changes === 0
+  return `${isNone ? `(attribute_not_exists(sc) OR ${isAsMany})` : isAsMany} AND ${isUnchanged(update, changes)}`
 }
 
 /** No entry was taken out of the record, and no row changed. */
 export function unchanged(update: Expression, changes: number): void {
-  update.condition(changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`)
+  update.condition(isUnchanged(update, changes))
 }
+
+const isUnchanged = (update: Expression, changes: number): string =>
+  changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`
 
 /** What a write takes out of what is scheduled. */
 export type Taken = {

@@ -1,4 +1,4 @@
-import type { Written } from '../../../foundation/dynamo.ts'
+import type { Transacted, Written } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
 import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
@@ -8,7 +8,7 @@ import { decodeScheduled, purgedMark } from '../../core/scheduled.ts'
 import { patiently } from '../../core/timers.ts'
 import { PURGED_SORT_KEY, partitionOf, storedRow } from '../../store/scheduled-rows.ts'
 import { purgeUpdate } from '../../store/scheduled-updates.ts'
-import { type Engine, readRecord, seen } from '../attempts/engine.ts'
+import type { Engine } from '../attempts/engine.ts'
 import { dropPurged } from './drop-purged.ts'
 
 /** Purges that a record names because their rows are not gone yet, some 25 bytes each. */
@@ -16,12 +16,13 @@ const PURGED_MAX = 16
 /** How long a purge deletes rows, some thousands, before it answers. The sweeper's housekeeping deletes the rest. */
 const DROP_MS = 5_000
 
-/** `too-many`: the record names as many purges as it may, and their rows take longer. */
-type Purged = {
-  readonly kind: 'done' | 'again' | 'too-many'
-  readonly record: QueueRecord | undefined
-  readonly items: number
-}
+type Purged =
+  | { readonly kind: 'done'; readonly items: number }
+  /** Other writes came first. */
+  | { readonly kind: 'again' }
+  /** The record names as many purges as it may, and their rows take longer. */
+  | { readonly kind: 'too-many' }
+  | { readonly kind: 'unknown'; readonly cause: unknown }
 
 /**
  * Takes out all scheduled items by one write: rows belong to an era of their queue, and this begins another. The record
@@ -30,25 +31,21 @@ type Purged = {
  * deletes none.
  */
 export async function purgeScheduled(engine: Engine, record: QueueRecord): Promise<Purged> {
-  const { queue, scheduled } = record
-  const { clock } = engine
+  const { scheduled } = record
   if (scheduled.purged.length >= PURGED_MAX) {
-    const isDropped = await dropPurged(engine, record, clock.nowMs() + DROP_MS)
-    const kind = isDropped ? 'again' : 'too-many'
-    return { kind, record: await readRecord(engine, queue), items: 0 }
+    const isDropped = await dropPurged(engine, record, engine.clock.nowMs() + DROP_MS)
+    return { kind: isDropped ? 'again' : 'too-many' }
   }
   const written = await write(engine, record)
-  const isLost = written.kind === 'unknown'
-  const after = isLost ? await readRecord(engine, queue) : seen(engine, queue, written.row)
-  const isDone = isLost
-    ? after?.born === record.born && after.scheduled.era === scheduled.era + 1
-    : written.kind === 'done'
-  return isDone
-    ? { kind: 'done', record: after, items: scheduled.items }
-    : { kind: 'again', record: after, items: 0 }
+  if (written.kind === 'unknown') return written
+  return written.kind === 'done' ? { kind: 'done', items: scheduled.items } : { kind: 'again' }
 }
 
-async function write(engine: Engine, record: QueueRecord): Promise<Written> {
+/** After a lost answer: this record's items are out, by our write or another's. */
+export const arePurged = (before: QueueRecord, now: QueueRecord | undefined): boolean =>
+  now?.born === before.born && now.scheduled.era === before.scheduled.era + 1
+
+async function write(engine: Engine, record: QueueRecord): Promise<Written | Transacted> {
   const { queue, scheduled } = record
   const { dynamo, clock } = engine
   const [key, nowMs] = [recordKey(queue), clock.nowMs()]
@@ -59,11 +56,9 @@ async function write(engine: Engine, record: QueueRecord): Promise<Written> {
   if (entries.length === 0) return dynamo.update(key, update)
   const { tableName: TableName } = dynamo
   const Item = storedRow(partitionOf(record), { sk: PURGED_SORT_KEY, entries })
-  const transacted = await dynamo.transact({
+  return dynamo.transact({
     TransactItems: [{ Update: { TableName, Key: key, ...update } }, { Put: { TableName, Item } }],
   })
-  if (transacted.kind === 'unknown') return transacted
-  return { kind: transacted.kind, row: await dynamo.get(key, true) }
 }
 
 export const tooManyPurges = (queue: string): QueueError =>

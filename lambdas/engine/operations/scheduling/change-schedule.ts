@@ -152,9 +152,8 @@ export async function deleteSchedule(
   let wasThere = false
   await changeSchedule(engine, queue, name, async (before) => {
     checkMatch(queue, name, before, ifMatch)
-    if (before === undefined) return { kind: 'as-it-is' }
-    wasThere = true
-    return { kind: 'change', after: undefined }
+    wasThere = before !== undefined
+    return wasThere ? { kind: 'change', after: undefined } : { kind: 'as-it-is' }
   })
   return wasThere
 }

@@ -4,10 +4,15 @@ import { checkPriority } from '../../core/push-request.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import type { PurgeRequest } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
-import { act, again, answer, done } from '../attempts/decision.ts'
-import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
+import { act, again, answer, done, doubt } from '../attempts/decision.ts'
+import { changedAllTheSame, changeOf, type Engine, readRecord } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
-import { dropPurgedQuietly, purgeScheduled, tooManyPurges } from '../later/purge-scheduled.ts'
+import {
+  arePurged,
+  dropPurgedQuietly,
+  purgeScheduled,
+  tooManyPurges,
+} from '../later/purge-scheduled.ts'
 import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
@@ -32,12 +37,20 @@ export async function purge(
     if (record === undefined) return answer({ itemsPurged })
     if (priority === undefined && record.scheduled.items > 0 && !isScheduledPurged) {
       return act(async () => {
-        const { kind, record: after, items } = await purgeScheduled(engine, record)
-        itemsPurged += items
-        isTooMuch = kind === 'too-many'
+        const purged = await purgeScheduled(engine, record)
+        if (purged.kind === 'unknown') {
+          return doubt(purged.cause, async () => {
+            const after = await readRecord(engine, queue)
+            isScheduledPurged = arePurged(record, after)
+            if (isScheduledPurged) itemsPurged += record.scheduled.items
+            return again(after)
+          })
+        }
+        if (purged.kind === 'done') itemsPurged += purged.items
+        isTooMuch = purged.kind === 'too-many'
         // Items scheduled meanwhile came after the purge.
-        isScheduledPurged = kind !== 'again'
-        return again(after)
+        isScheduledPurged = purged.kind !== 'again'
+        return again(await readRecord(engine, queue))
       })
     }
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
