@@ -1,3 +1,4 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
 import { onSimulated } from './stage.ts'
 import {
@@ -157,4 +158,36 @@ it('A pop that stops on its way through expired items marks the queue as dry if 
   })
   expect(await queues.pop(queue)).toEqual({ kind: 'empty', more: true })
   expect((await stage.record(queue)).dry).toBe(true)
+})
+
+it('A purge does not count what another purge has taken out.', async () => {
+  const { stage, queue, queues: rival } = onSimulated()
+  await push(rival, queue, [{ text: '"later"', delaySeconds: 60 }])
+  let purged = 0
+  const queues = stage.engine({
+    async before({ name }) {
+      if (name !== 'UpdateCommand' || purged > 0) return
+      purged = (await rival.purge(queue)).itemsPurged
+      throw timedOut()
+    },
+  })
+  const outcome = await queues.purge(queue).catch((error: unknown) => error)
+  expect(purged).toBe(1)
+  expect(outcome).toMatchObject({ outcome: 'unknown' })
+})
+
+it('A purge of scheduled items counts them when its first sending lands after all.', async () => {
+  const { stage, queue, queues: rival } = onSimulated()
+  await push(rival, queue, [{ text: '"later"', delaySeconds: 60 }])
+  const late: Record<string, unknown>[] = []
+  const queues = stage.engine({
+    async before({ name, input }) {
+      if (name !== 'UpdateCommand') return
+      const first = late.pop()
+      if (first !== undefined) {
+        await stage.store.dynamodb.send(new UpdateCommand(first as never) as never)
+      } else if (late.push(input) > 0) throw timedOut()
+    },
+  })
+  expect(await queues.purge(queue)).toEqual({ itemsPurged: 1 })
 })

@@ -1,6 +1,7 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
 const claim = 'engine/operations/popping/claim.ts'
+const purgeScheduled = 'engine/operations/later/purge-scheduled.ts'
 const toldLate = 'test/engine/told-late.test.ts'
 
 /** Answers and writes that go by a record which has moved on since. */
@@ -20,6 +21,12 @@ const { stretches } = record.locks.get(lockId) ?? { stretches: [] }`],
   mutant('refusal-thrown-from-memory', '§5.7 refusals come from the record as it is',
     ['engine/operations/attempts/attempts.ts', 'if (error instanceof QueueError) return refuse(error) throw error', 'throw error'],
     test(toldLate, 'as it is')),
+  mutant('purge-guesses-whose-era-it-is', '§5.5 a lost answer is never guessed',
+    [purgeScheduled, '1 + Math.floor(random() * ERA_STEP_MAX)', '1 + Math.floor(random())'],
+    test(toldLate, 'another purge')),
+  mutant('purge-that-landed-late-not-counted', '§5.5 a lost answer is never guessed',
+    [purgeScheduled, "if (written.kind === 'failed') return this.#look(engine, record)", "if (written.kind === 'failed') return again(await readRecord(engine, queue))"],
+    test(toldLate, 'lands after all')),
   mutant('nothing-changed-in-words', '§6.6 a definite error changed nothing',
     ['engine/operations/attempts/engine.ts', "error.message.replace(NOTHING_CHANGED, 'a part was done before')", 'error.message'],
     test(toldLate, 'in words')),
