@@ -191,3 +191,32 @@ it('A purge of scheduled items counts them when its first sending lands after al
   })
   expect(await queues.purge(queue)).toEqual({ itemsPurged: 1 })
 })
+
+it('A redrive of which one part failed for certain does not hide that another may have been done.', async () => {
+  const { stage, queue, queues: rival } = onSimulated()
+  await push(rival, queue, [...named('a', 1), ...named('b', 1, 5)])
+  const { lock } = await lockItems(rival, queue, { count: 2 })
+  await rival.deadLetter(queue, { lockId: lock.id })
+  let isOut = false
+  const isMoveOf = (input: object, priority: number) =>
+    JSON.stringify(input).includes(`:"${priority}"`)
+  const queues = stage.engine({
+    before({ name, input }) {
+      if (isOut) throw timedOut()
+      if (name === 'TransactWriteCommand' && isMoveOf(input, 0)) throw conflict()
+    },
+    after({ name, input }) {
+      if (name !== 'TransactWriteCommand') return
+      isOut = isMoveOf(input, 5)
+      if (isOut) throw timedOut()
+    },
+  })
+  const redriven = queues.redrive(`${queue}-deadletter`)
+  await expect(redriven).rejects.toMatchObject({ outcome: 'unknown' })
+  expect(isOut).toBe(true)
+  expect(await rival.inspect(queue, { consistent: true })).toMatchObject({ count: 1 })
+})
+
+/** Refused for now because another transaction is at work on the item. */
+const conflict = (): Error =>
+  Object.assign(new Error('conflict'), { name: 'TransactionConflictException' })
