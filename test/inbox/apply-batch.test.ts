@@ -48,11 +48,12 @@ describe('A batch of the inbox', () => {
 
   it('counts what it applied as pushed, and what it refused.', async () => {
     const { apply, tally, queue } = scene()
-    await apply(record(queue, 1, { body: '{"items":[{"item":1},{"item":2}]}' }))
+    await apply(record(queue, 1, { body: '{"items":[{"item":1},{"item":2,"delay_seconds":60}]}' }))
     await apply(record(queue, 2, { body: 'no JSON' }))
     expect(Object.fromEntries(tally.metrics)).toMatchObject({
       InboxApplied: 2,
       ItemsPushed: 2,
+      ItemsScheduled: 1,
       InboxRefused: 1,
       ItemsDeadLettered: 1,
     })
@@ -77,6 +78,15 @@ describe('A batch of the inbox', () => {
       expect(items[0]?.reason).toContain(reason)
     },
   )
+
+  it('puts a message whose key is no text to the dead letters: without its key it could come twice.', async () => {
+    const { apply, left, stage, queue } = scene()
+    const binary = { 'idempotency-key': { binaryValue: 'aw==', dataType: 'Binary' } } as never
+    await apply({ ...record(queue, 1), messageAttributes: binary })
+    expect(await left()).toEqual([])
+    const { items } = await popItems(stage.engine(), `${queue}-deadletter`)
+    expect(items[0]?.reason).toContain('Idempotency-Key must be')
+  })
 
   it('keeps all of a message that is larger than an item: its pieces, one behind the other, are its text.', async () => {
     const { apply, left, queue } = scene()
