@@ -7,7 +7,7 @@ import {
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
+import { bulky, drain, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { freezeAtTransaction, freezeAtUpdate, timedOut } from './wire.ts'
 
 // Items for later: in no pop before their time, in their lane from then on, once.
@@ -186,6 +186,22 @@ describe('Many items for later', () => {
       ...Array.from({ length: 40 }, (_, n) => `n${n}`),
       ...Array.from({ length: 100 }, (_, n) => `b${n}`),
     ])
+  })
+})
+
+describe('A pop that waits at a full queue', () => {
+  it('gets what comes due in the place of items that were acknowledged.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 1 })
+    await push(queues, queue, named('a', 1))
+    const { lock } = await lockItems(queues, queue, { competing: true })
+    await push(queues, queue, [inSeconds('b', 2)])
+    await queues.acknowledge(queue, { lockId: lock.id })
+    const startMs = stage.clock.nowMs()
+    const popped = await queues.pop(queue, { waitSeconds: 20 })
+    expect(popped).toMatchObject({ kind: 'items', items: [{ text: '"b"' }] })
+    expect(stage.clock.nowMs() - startMs).toBeLessThan(4_000)
   })
 })
 

@@ -261,4 +261,7 @@ export const laterMutants: readonly Mutant[] = [
   mutant('move-to-another-queue-leaves-batches', 'what was not written is dropped',
     ['engine/operations/moving/move.ts', 'await discardUnlessOpen(engine, to, addition, error)', ''],
     test(doubtTest, 'large items are moved to another queue')),
+  mutant('later-waiting-pop-sees-no-room-of-done-locks', '0039 a pop that waits joins what is due',
+    ['engine/core/wait.ts', 'mayHaveRoom(record) && isSomethingJoinable', 'record.room > 0 && isSomethingJoinable'],
+    test(later, 'in the place of items that were acknowledged')),
 ]
