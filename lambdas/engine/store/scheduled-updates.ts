@@ -152,13 +152,15 @@ export function takeUpdate(
 /** All of it: rows of another era count from now on. The sweeper comes for those of this one, which the mark names. */
 export const purgeUpdate = (
   record: QueueRecord,
+  /** The one that begins. */
+  era: number,
   mark: string | undefined,
   { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
 ): ReturnType<Expression['build']> => {
-  const { entries, items, bytes, era } = record.scheduled
+  const { entries, items, bytes } = record.scheduled
   const all = { places: [...entries.keys()], items, bytes, nextDue: undefined, unseen: [] }
   return takeUpdate(record, all, (update) => {
-    update.set('te', era + 1)
+    update.set('te', era)
     if (mark === undefined) return
     update.sets.push(
       `td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})`,
