@@ -229,7 +229,10 @@ export class PushPop extends Construct {
     return this.api.grant(grantee, 'inspect', queues)
   }
 
-  /** To call those that configure, cancel, move, purge and redrive; of all queues, those that configure rate limits as well. */
+  /**
+   * To call those that configure, cancel, move, purge and redrive; of all queues, those that configure rate limits as
+   * well.
+   */
   grantManage(grantee: IGrantable, queues?: readonly string[]): Grant {
     return this.api.grant(grantee, 'manage', queues)
   }
