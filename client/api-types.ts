@@ -567,7 +567,7 @@ export type CancelBody = {
   readonly ids: readonly string[]
 }
 
-/** Take back up to 100 items that wait. */
+/** Take back up to 100 items that wait or are scheduled. */
 export type CancelAnswer = {
   /** In the order of `ids`. */
   readonly results: readonly {
@@ -719,7 +719,7 @@ export type ListAnswer = {
     readonly blocked_until?: number
     /** Items on their way to the dead-letter queue. */
     readonly dead_count?: number
-    /** Items whose time has not come. */
+    /** Items for later; not in `count`. */
     readonly scheduled_count?: number
     /** Those that have items. */
     readonly priorities?: readonly {

@@ -1,6 +1,7 @@
-// The floor under the engine on the same store: the updates of the queue's record that the engine sent for as many
-// pushes and pops, sent once more for another queue, signed by hand and without an engine. Neither the rows that it
-// writes and reads now and then nor its housekeeping are among them.
+// The floor under the engine on the same store: what the engine sent for as many pushes and pops, sent once more for
+// another queue, signed by hand and without an engine. Of single items, these are the updates of the queue's record,
+// without the rows that the engine writes and reads now and then. Of bulk, the batches in rows are among them. No
+// housekeeping is.
 
 import { Agent, request } from 'node:http'
 import { recordKey } from '../../lambdas/engine/core/keys.ts'
@@ -16,31 +17,32 @@ import type { Addresses, SinglePeer } from './peer.ts'
 const REGION = 'us-east-1'
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 
-type Update = { readonly target: string; readonly body: string }
-/** What each call of the engine sent to the record. */
-type Calls = readonly (readonly Update[])[]
+type Sent = { readonly target: string; readonly body: string }
+/** What each call of the engine sent. */
+type Calls = readonly (readonly Sent[])[]
 type Recorded = { readonly pushes: Calls; readonly pops: Calls }
 
 type Stores = NonNullable<Addresses['stores']>
-type Texts = readonly string[]
+/** Those of each push. */
+type Pushes = readonly (readonly string[])[]
 
-/** For queues with as many items as these have. */
+/** For queues with as many pushes as these have. */
 export async function bareUpdates(
   { stores }: Addresses,
-  queues: Readonly<Record<string, Texts>>,
+  queues: Readonly<Record<string, Pushes>>,
 ): Promise<SinglePeer> {
   if (stores === undefined) throw new Error('The bare updates need stores')
   const recorded = new Map<string, Recorded>()
-  for (const [queue, texts] of Object.entries(queues)) {
-    recorded.set(queue, await record(stores, patternOf(queue), texts))
+  for (const [queue, pushes] of Object.entries(queues)) {
+    recorded.set(queue, await record(stores, patternOf(queue), pushes))
   }
   const sender = createSender(new URL(stores.dynamodbEndpoint))
   const pushed = new Map<string, number>()
 
-  async function send(updates: readonly Update[] | undefined, queue: string): Promise<void> {
-    if (updates === undefined) throw new Error(`There are not so many updates for ${queue}`)
-    for (const { target, body } of updates) {
-      await sender.send(target, body.replace(`q#${patternOf(queue)}"`, `q#bare-${queue}"`))
+  async function send(requests: readonly Sent[] | undefined, queue: string): Promise<void> {
+    if (requests === undefined) throw new Error(`There are not so many calls for ${queue}`)
+    for (const { target, body } of requests) {
+      await sender.send(target, body.replaceAll(`#${patternOf(queue)}`, `#bare-${queue}`))
     }
   }
 
@@ -50,9 +52,9 @@ export async function bareUpdates(
       pushed.set(queue, n + 1)
       await send(recorded.get(queue)?.pushes[n], queue)
     },
-    async drain(queue, items) {
+    async drain(queue, items, batch) {
       const durationsMs: number[] = []
-      for (let n = 0; n < items; n++) {
+      for (let n = 0; n < items / batch; n++) {
         const startMs = performance.now()
         await send(recorded.get(queue)?.pops[n], queue)
         durationsMs.push(performance.now() - startMs)
@@ -65,17 +67,18 @@ export async function bareUpdates(
 
 const patternOf = (queue: string): string => `pattern-${queue}`
 
-async function record(stores: Stores, queue: string, texts: Texts): Promise<Recorded> {
+async function record(stores: Stores, queue: string, all: Pushes): Promise<Recorded> {
   const connections = connectEmbedded(stores)
   const endpoint = stores.dynamodbEndpoint
   const lean = createLeanDynamodb({ region: REGION, endpoint, credentials })
   const { pk } = recordKey(queue)
-  let sent: Update[] = []
+  const isBulk = all.some((texts) => texts.length > 1)
+  let sent: Sent[] = []
   const dynamodb: Sender = {
     async send(command: Command) {
       const answer = (await lean.send(command)) as object
       const { Key, Item } = command.input as Input
-      if ((Key ?? Item)?.pk === pk) {
+      if (isBulk || (Key ?? Item)?.pk === pk) {
         const operation = operationOf(command)
         sent.push({ target: operation.name, body: encode(operation, command.input) })
       }
@@ -84,24 +87,24 @@ async function record(stores: Stores, queue: string, texts: Texts): Promise<Reco
   }
   const s3 = connections.s3 as unknown as Sender
   const queues = openQueues({ tableName, bucketName: tableName, dynamodb, s3 })
-  const sentBy = async (call: () => Promise<unknown>): Promise<readonly Update[]> => {
+  const sentBy = async (call: () => Promise<unknown>): Promise<readonly Sent[]> => {
     sent = []
     await call()
     return sent
   }
 
-  const pushes: (readonly Update[])[] = []
-  for (const text of texts) {
-    pushes.push(await sentBy(() => queues.push(queue, { items: [{ text }] })))
+  const pushes: (readonly Sent[])[] = []
+  for (const texts of all) {
+    pushes.push(await sentBy(() => queues.push(queue, { items: texts.map((text) => ({ text })) })))
   }
-  const pops: (readonly Update[])[] = []
+  const pops: (readonly Sent[])[] = []
   let acknowledge: string | undefined
-  for (const _ of texts) {
-    const updates = await sentBy(async () => {
-      const popped = await queues.pop(queue, { requireAck: true, acknowledge })
+  for (const { length: count } of all) {
+    const requests = await sentBy(async () => {
+      const popped = await queues.pop(queue, { count, requireAck: true, acknowledge })
       acknowledge = popped.kind === 'items' ? popped.lock?.id : undefined
     })
-    pops.push(updates)
+    pops.push(requests)
   }
   lean.destroy()
   connections.disconnect()

@@ -20,10 +20,9 @@ export type Amounts = {
 }
 export type Speed = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
 type Singly = { readonly push: Speed; readonly take: Speed }
-export type Measured = Singly & Partial<Rest>
+type InBulk = { readonly pushBulk: Speed; readonly takeBulk: Speed }
+export type Measured = Singly & InBulk & Partial<Rest>
 type Rest = {
-  readonly pushBulk: Speed
-  readonly takeBulk: Speed
   readonly tenants: { readonly pushPerSecond: number; readonly takePerSecond: number }
   readonly idle: {
     readonly requestsPerSecond: number
@@ -66,44 +65,56 @@ async function measureSingly(peer: SinglePeer, items: number, turn: number): Pro
   return { push, take }
 }
 
-async function measureRest(
-  peer: Peer,
-  { bulks, tenants, idleSeconds }: Amounts,
-  { serverPid, turn }: { serverPid: number | undefined; turn: number },
-): Promise<Rest> {
+async function measureInBulk(peer: SinglePeer, bulks: number, turn: number): Promise<InBulk> {
   const item = createItems(turn)
   await pushInBulk(peer, `warm-bulk-${turn}`, WARM_UP.bulks, item)
   await drain(peer, `warm-bulk-${turn}`, WARM_UP.bulks * BULK, BULK)
 
   const pushBulk = await pushInBulk(peer, `bulk-${turn}`, bulks, item)
   const takeBulk = await drain(peer, `bulk-${turn}`, bulks * BULK, BULK)
+  return { pushBulk, takeBulk }
+}
 
+async function measureRest(
+  peer: Peer,
+  { tenants, idleSeconds }: Amounts,
+  { serverPid, turn }: { serverPid: number | undefined; turn: number },
+): Promise<Rest> {
+  const item = createItems(turn)
   const names = Array.from({ length: tenants }, (_, n) => `tenant-${turn}-${n}`)
   const perTenant = await serveTenants(peer, names, item)
   const idle = await beIdle(peer, names, { idleSeconds, serverPid })
-  return { pushBulk, takeBulk, tenants: perTenant, idle }
+  return { tenants: perTenant, idle }
 }
 
 async function measureBare(
   addresses: Addresses,
-  { singly }: Amounts,
+  { singly, bulks }: Amounts,
   turn: number,
-): Promise<Singly> {
+): Promise<Singly & InBulk> {
   const item = createItems(turn)
-  const texts = (items: number) => Array.from({ length: items }, (_, n) => numbered(n, item))
+  const pushes = (calls: number, each: number) =>
+    Array.from({ length: calls }, (_, call) => textsOf(call, each, item))
   const bare = await bareUpdates(addresses, {
-    [`warm-${turn}`]: texts(WARM_UP.singly),
-    [`singly-${turn}`]: texts(singly),
+    [`warm-${turn}`]: pushes(WARM_UP.singly, 1),
+    [`singly-${turn}`]: pushes(singly, 1),
+    [`warm-bulk-${turn}`]: pushes(WARM_UP.bulks, BULK),
+    [`bulk-${turn}`]: pushes(bulks, BULK),
   })
-  const measured = await measureSingly(bare, singly, turn)
+  const inOnes = await measureSingly(bare, singly, turn)
+  const inBulk = await measureInBulk(bare, bulks, turn)
   await bare.stop()
-  return measured
+  return { ...inOnes, ...inBulk }
 }
 
 type Item = (bytes?: number) => string
 
 /** The number is what order is checked by. */
 const numbered = (n: number, item: Item): string => `[${n},${item(200)}]`
+
+/** Those of one push among others of as many. */
+const textsOf = (call: number, items: number, item: Item): readonly string[] =>
+  Array.from({ length: items }, (_, n) => numbered(call * items + n, item))
 
 async function pushSingly(
   peer: SinglePeer,
@@ -122,11 +133,16 @@ async function pushSingly(
   return speedOf(durationsMs, items)
 }
 
-async function pushInBulk(peer: Peer, queue: string, bulks: number, item: Item): Promise<Speed> {
+async function pushInBulk(
+  peer: SinglePeer,
+  queue: string,
+  bulks: number,
+  item: Item,
+): Promise<Speed> {
   await peer.tidy?.()
   const durationsMs: number[] = []
   for (let bulk = 0; bulk < bulks; bulk++) {
-    const texts = Array.from({ length: BULK }, (_, n) => numbered(bulk * BULK + n, item))
+    const texts = textsOf(bulk, BULK, item)
     const startMs = performance.now()
     await peer.push(queue, texts)
     durationsMs.push(performance.now() - startMs)
@@ -255,9 +271,10 @@ async function measure(name: string, request: Request): Promise<Measured> {
   if (open === undefined) throw new Error(`There is no peer "${name}"`)
   const peer = await open(addresses)
   const singly = await measureSingly(peer, amounts.singly, turn)
+  const inBulk = await measureInBulk(peer, amounts.bulks, turn)
   const rest = await measureRest(peer, amounts, { serverPid, turn })
   await peer.stop()
-  return { ...singly, ...rest }
+  return { ...singly, ...inBulk, ...rest }
 }
 
 if (import.meta.main) {

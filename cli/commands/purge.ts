@@ -8,7 +8,7 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { wrongUsage } from '../failure.ts'
 import { idsOf, overPrefix } from '../queues/over-prefix.ts'
 import type { Listed, Target } from '../target/target.ts'
-import { counted } from '../terminal/amounts.ts'
+import { counted, grouped } from '../terminal/amounts.ts'
 import { checkAskable, confirm } from '../terminal/confirm.ts'
 
 const options = {
@@ -26,8 +26,9 @@ export const purge = command({
   words: [queueOrPrefix],
   options,
   notes: [
-    'Items in locks are deleted too. Nothing brings them back: export them first. With --prefix it\n' +
-      'goes on if a queue fails, and says which; with --json it prints a line for each queue.',
+    'Items in locks are deleted too, and those for later if you name no priority. Nothing brings\n' +
+      'them back: export them first. With --prefix it goes on if a queue fails, and says which;\n' +
+      'with --json it prints a line for each queue.',
   ],
   examples: [
     'pushpop purge orders',
@@ -55,12 +56,14 @@ async function purgeOne(context: Run, queues: Target, queue: string): Promise<Ex
   const { priority, yes } = given
   const ids = idsGiven(given.ids)
   if (!yes) {
-    const { count, lanes } = await queues.inspect(queue)
+    const { count, lanes, scheduledCount } = await queues.inspect(queue)
     const lane = lanes.find((one) => one.priority === priority)
     const some = priority === undefined ? count : (lane?.count ?? 0)
     const which = priority === undefined ? '' : ` of priority ${priority}`
     const amount = ids === undefined ? some : Math.min(some, ids.length)
-    tell(`This deletes ${counted(amount, 'item')}${which} of ${paint('bold', queue)} for good.`)
+    const isAll = priority === undefined && ids === undefined
+    const items = `${counted(amount, 'item')}${isAll ? andLater(scheduledCount) : ''}`
+    tell(`This deletes ${items}${which} of ${paint('bold', queue)} for good.`)
     await confirm(context, {
       question: `Type the queue's name to go on: `,
       expected: queue,
@@ -79,7 +82,7 @@ async function purgeAll(context: Run, queues: Target, prefix: string): Promise<E
   const { priority } = given
   if (!given.yes) {
     const which = priority === undefined ? '' : `, but only those of priority ${priority},`
-    const found = await amountIn(queues.queues({ prefix }))
+    const found = await amountIn(queues.queues({ prefix, detail: priority === undefined }))
     const begin = `that begin${found.isOne ? 's' : ''} with`
     tell(
       `This deletes ${found.items}${which} of ${found.queues} ${begin} ${paint('bold', prefix)} for good.`,
@@ -103,19 +106,25 @@ async function purgeAll(context: Run, queues: Target, prefix: string): Promise<E
   })
 }
 
+/** A purge of all priorities empties what is scheduled as well. */
+const andLater = (scheduled: number): string =>
+  scheduled === 0 ? '' : `, and ${grouped(scheduled)} for later,`
+
 /** `at least`: a queue has no count if its record could not be read just now. */
 async function amountIn(listed: AsyncIterable<Listed>) {
   let queues = 0
   let items = 0
+  let later = 0
   let isWhole = true
-  for await (const { count } of listed) {
+  for await (const { count, scheduledCount } of listed) {
     queues += 1
     items += count ?? 0
+    later += scheduledCount ?? 0
     isWhole &&= count !== undefined
   }
   const atLeast = isWhole ? '' : 'at least '
   return {
-    items: `${atLeast}${counted(items, 'item')}`,
+    items: `${atLeast}${counted(items, 'item')}${andLater(later)}`,
     queues: counted(queues, 'queue'),
     isOne: queues === 1,
   }

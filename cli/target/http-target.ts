@@ -87,9 +87,9 @@ export function openHttpTarget(
       const { id, priorities, ...state } = await queueOf(queue).inspect(request)
       return { queue: id, lanes: priorities, ...state }
     },
-    async *queues({ prefix }) {
-      for await (const { id, count } of client.queues({ prefix })) {
-        yield present({ queue: id, count })
+    async *queues({ prefix, detail }) {
+      for await (const { id, count, scheduledCount } of client.queues({ prefix, detail })) {
+        yield present({ queue: id, count, scheduledCount })
       }
     },
     name: url,

@@ -48,7 +48,7 @@ export function openStoreTarget(
       return configured(await queues.configure(queue, change, matching(tag)))
     },
     unconfigure: async (queue, tag) => configured(await queues.unconfigure(queue, matching(tag))),
-    queues: ({ prefix }) => allQueues(queues, prefix),
+    queues: (request) => allQueues(queues, request),
     name: `table ${table}`,
     asTyped,
     close() {
@@ -65,11 +65,16 @@ const configured = (settings: Configuration): Configured => ({
   etag: tagOf(settings),
 })
 
-async function* allQueues(queues: Queues, prefix: string | undefined): AsyncGenerator<Listed> {
+async function* allQueues(
+  queues: Queues,
+  { prefix, detail }: Parameters<Target['queues']>[0],
+): AsyncGenerator<Listed> {
   let cursor: string | undefined
   do {
-    const page = await queues.list(present({ limit: QUEUES_PER_PAGE_MAX, prefix, cursor }))
-    yield* page.queues
+    const page = await queues.list(present({ limit: QUEUES_PER_PAGE_MAX, prefix, detail, cursor }))
+    for (const { queue, count, detail: told } of page.queues) {
+      yield present({ queue, count, scheduledCount: told?.scheduledCount })
+    }
     cursor = page.cursor
   } while (cursor !== undefined)
 }

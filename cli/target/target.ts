@@ -36,7 +36,10 @@ export type Target = Pick<
   unconfigure(queue: string, ifMatch: string | undefined): Promise<Configured>
   inspect(queue: string, request?: { readonly oldest?: boolean }): Promise<State>
   /** All queues that begin with `prefix`, in order. No count: its record could not be read just now. */
-  queues(request: { readonly prefix?: string | undefined }): AsyncIterable<Listed>
+  queues(request: {
+    readonly prefix?: string | undefined
+    readonly detail?: boolean | undefined
+  }): AsyncIterable<Listed>
   /** For messages: the address or the table. */
   readonly name: string
   /** How it was named on the command line, for a line to copy: `` or ` --table t --bucket b`. */
@@ -50,6 +53,11 @@ export type PushedOrAccepted = Pushed & { readonly messageId?: string }
 /** Settings that apply, and the tag of their revision without its quotes. */
 export type Configured = { readonly settings: Configuration; readonly etag: string }
 
-export type Listed = { readonly queue: string; readonly count?: number }
+export type Listed = {
+  readonly queue: string
+  readonly count?: number
+  /** With `detail`. */
+  readonly scheduledCount?: number
+}
 
 export type State = Omit<QueueState, 'configuration' | 'etag'>

@@ -21,6 +21,8 @@ export type Applied = {
   readonly repeated: number
   readonly refused: number
   readonly itemsPushed: number
+  /** Those of them that are for later. */
+  readonly itemsScheduled: number
   readonly itemsDeadLettered: number
   /** Why the next one, and with it all behind it, has to come again. */
   readonly error?: unknown

@@ -1,17 +1,15 @@
 import { RequestError } from './request-error.ts'
 
-/** No revision has it: a tag that is not one of ours never matches. */
-const NO_REVISION = -1
-const NO_TAG = String(NO_REVISION)
-
 /** The revision that a configuration must have for `If-Match` to hold; `undefined` for any. */
 export async function revisionFor(
   header: string | undefined,
   currentRevision: () => Promise<number>,
 ): Promise<number | undefined> {
-  const tag = await tagFor(header, async () => String(await currentRevision()))
+  const current = async () => String(await currentRevision())
+  const tag = await tagFor(header, current)
   if (tag === undefined) return undefined
-  return revisionForm.test(tag) ? Number(tag) : NO_REVISION
+  if (!revisionForm.test(tag)) throw noMatch(await current())
+  return Number(tag)
 }
 
 /**
@@ -20,9 +18,9 @@ export async function revisionFor(
  */
 export async function tagFor(
   header: string | undefined,
-  currentTag: () => Promise<string>,
+  currentTag: () => Promise<string | undefined>,
 ): Promise<string | undefined> {
-  if (header === undefined || header.trim() === '*') return undefined
+  if (header === undefined || isAny(header)) return undefined
   const tags = header.split(',').map((tag) => tag.trim())
   if (!tags.every((tag) => tagForm.test(tag))) {
     throw new RequestError(
@@ -31,12 +29,26 @@ export async function tagFor(
       { field: 'If-Match' },
     )
   }
-  const strong = tags.map((tag) => (tag.startsWith('W/') ? NO_TAG : tag.slice(1, -1)))
-  if (strong.length === 1) return strong[0]
-  // Of several one may match. Should the configuration change after this look, none does.
+  const strong = tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1))
+  // `"*"` is a tag that nothing has; without its quotes it would be any.
+  if (tags.length === 1 && strong.length === 1 && strong[0] !== '*') return strong[0]
+  // Of several one may match. Should what they name change after this look, none does.
   const current = await currentTag()
-  return strong.includes(current) ? current : NO_TAG
+  if (current !== undefined && strong.includes(current)) return current
+  throw noMatch(current)
 }
+
+/** Whether it asks for nothing but that there is something. */
+export const isAny = (header: string): boolean => header.trim() === '*'
+
+export const noMatch = (current: string | undefined): RequestError =>
+  new RequestError(
+    'VERSION_MISMATCH',
+    current === undefined
+      ? 'Nothing was changed because If-Match names an ETag, and there is nothing here yet'
+      : `Nothing was changed because If-Match does not name the ETag, which is "${current}"`,
+    { field: 'If-Match' },
+  )
 
 const tagForm = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/
 const revisionForm = /^(0|[1-9]\d{0,14})$/

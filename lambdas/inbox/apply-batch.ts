@@ -30,7 +30,7 @@ type Group = { readonly id: string; readonly records: readonly SQSRecord[] }
 /** What became of one: of its messages, the first `settled` ones are done. */
 type Outcome = Pick<Applied, 'settled'> & { readonly error?: unknown }
 
-type Counts = { pushed: number; applied: number; repeated: number; refused: number; dead: number }
+type Counts = Record<'pushed' | 'scheduled' | 'applied' | 'repeated' | 'refused' | 'dead', number>
 
 /**
  * Applies the messages of a batch, each group's in order and as few appends as they fit into; groups do not
@@ -46,7 +46,7 @@ export async function applyBatch(
 ): Promise<BatchReport> {
   const records = event.Records ?? []
   const groups = groupsOf(records)
-  const counts: Counts = { pushed: 0, applied: 0, repeated: 0, refused: 0, dead: 0 }
+  const counts: Counts = { pushed: 0, scheduled: 0, applied: 0, repeated: 0, refused: 0, dead: 0 }
   const deadlineMs = nowMs() + Math.max(0, remainingMs() - LEAVE_MS)
   const failed: SQSRecord[] = []
 
@@ -71,6 +71,7 @@ export async function applyBatch(
   await Promise.all(groups.map(visit))
 
   tally.count('ItemsPushed', counts.pushed)
+  tally.count('ItemsScheduled', counts.scheduled)
   tally.count('InboxApplied', counts.pushed)
   tally.count('InboxRefused', counts.refused)
   tally.count('ItemsDeadLettered', counts.dead)
@@ -116,6 +117,7 @@ async function apply(
       giveUp(port, id, records[messages.indexOf(message)] as SQSRecord, reason),
   })
   counts.pushed += applied.itemsPushed
+  counts.scheduled += applied.itemsScheduled
   counts.applied += applied.pushed
   counts.repeated += applied.repeated
   counts.refused += applied.refused

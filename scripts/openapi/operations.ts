@@ -261,9 +261,9 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   },
   cancel: {
     tag: 'Management',
-    summary: 'Take back up to 100 items that wait',
+    summary: 'Take back up to 100 items that wait or are scheduled',
     description:
-      'By their ids, each answered for itself: nothing is searched for or read. What a pop has locked stays; ' +
+      'By their ids, each answered for itself; nothing is searched for. What a pop has locked stays; ' +
       'a repetition after a lost answer says `gone`, which is true (docs/time.md).',
     call: cancelCall,
     answer: byIdAnswers.cancelled,
@@ -360,7 +360,8 @@ export const operations: Readonly<Record<OperationId, Operation>> = {
   purge: {
     tag: 'Management',
     summary: 'Remove all items, all of one priority, or those named',
-    description: 'Locks on them are dropped. What is pushed meanwhile stays.',
+    description:
+      'Without `priority` and `ids` also what is scheduled. Locks on them are dropped. What is pushed meanwhile stays.',
     call: purgeCall,
     answer: answers.purged,
     errors: [...queue, 'INVALID_PRIORITY', 'TOO_MANY_LOCKS'],

@@ -31,6 +31,20 @@ describe.each(places)('on $name', ({ start }) => {
     expect(await countIn(`${prefix}a`)).toBe(0)
   })
 
+  test('purge says how many items for later it would delete, and deletes them', async () => {
+    const q = `${queue()}.a`
+    await pushpop(`push ${q} 1 2`)
+    await pushpop(`push ${q} 3 --delay 1h`)
+    const asked = async (line: string) =>
+      (await pushpop(line, { isTTY: true, stdin: 'no\n' })).stderr
+    expect(await asked(`purge ${q}`)).toContain('This deletes 2 items, and 1 for later, of')
+    expect(await asked(`purge --prefix ${q}`)).toContain(
+      'This deletes 2 items, and 1 for later, of 1 queue that begins with',
+    )
+    expect(await asked(`purge ${q} --priority 0`)).toContain('This deletes 2 items of priority 0')
+    expect((await pushpop(`purge ${q} --yes`)).stderr).toBe(`Deleted 3 items of ${q}.\n`)
+  })
+
   test('purge --prefix --yes empties these queues and no other, a line each with --json', async () => {
     const [prefix, other] = [`${queue()}.`, queue()]
     const ids = Array.from({ length: 9 }, (_, n) => `${prefix}${n}`)

@@ -48,11 +48,12 @@ describe('A batch of the inbox', () => {
 
   it('counts what it applied as pushed, and what it refused.', async () => {
     const { apply, tally, queue } = scene()
-    await apply(record(queue, 1, { body: '{"items":[{"item":1},{"item":2}]}' }))
+    await apply(record(queue, 1, { body: '{"items":[{"item":1},{"item":2,"delay_seconds":60}]}' }))
     await apply(record(queue, 2, { body: 'no JSON' }))
     expect(Object.fromEntries(tally.metrics)).toMatchObject({
       InboxApplied: 2,
       ItemsPushed: 2,
+      ItemsScheduled: 1,
       InboxRefused: 1,
       ItemsDeadLettered: 1,
     })

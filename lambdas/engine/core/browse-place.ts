@@ -2,6 +2,7 @@ import { QueueError } from '../../foundation/errors.ts'
 import { parseItemId } from './keys.ts'
 import type { Range } from './ranges.ts'
 import { type Lane, lanesInOrder, type QueueRecord } from './record.ts'
+import { parseScheduledId } from './scheduled.ts'
 
 /** From the front, as pops go, or from the end against it. */
 export type BrowseOrder = 'oldest' | 'newest'
@@ -39,8 +40,13 @@ export const badCursor = (): QueueError =>
 export function placeOf(from: string, priority: number | undefined): BrowsePlace {
   const place = parseItemId(from)
   if (place !== undefined && (priority === undefined || priority === place.priority)) return place
-  const what = place === undefined ? "an item's id" : `the id of an item of priority ${priority}`
-  throw new QueueError('INVALID_PARAMETER', `from must be ${what}`, { field: 'from' })
+  const problem =
+    place !== undefined
+      ? `must be the id of an item of priority ${priority}`
+      : parseScheduledId(from) === undefined
+        ? "must be an item's id"
+        : 'is the id of a scheduled item, which is not among these before it is due'
+  throw new QueueError('INVALID_PARAMETER', `from ${problem}`, { field: 'from' })
 }
 
 /** The lanes that a page reads, each with the numbers that it may show. */

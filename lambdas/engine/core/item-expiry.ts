@@ -19,7 +19,7 @@ export function checkExpiry({ expiresInSeconds, expiresAtMs }: Given, at: string
     throw invalid(`${at}expires_at`, 'must be a time since 1970')
   }
   if (expiresAtMs !== undefined) {
-    throw invalid(`${at}expires_at`, 'cannot be together with expires_in_seconds')
+    throw invalid(`${at}expires_at`, `cannot be given together with ${at}expires_in_seconds`)
   }
   const isWhole = Number.isInteger(expiresInSeconds)
   if (isWhole && expiresInSeconds >= 0 && expiresInSeconds <= ITEM_TTL_SECONDS_MAX) return
@@ -39,8 +39,9 @@ export const expiresAtMsOf = (
 export function checkOutlasts(item: Given, dueMs: number, nowMs: number, at: string): void {
   const expiresAtMs = expiresAtMsOf(item, nowMs)
   if (expiresAtMs === undefined || expiresAtMs > dueMs) return
-  const field = item.expiresInSeconds === undefined ? 'expires_at' : 'expires_in_seconds'
-  throw invalid(`${at}${field}`, 'must be later than the time at which the item is due')
+  throw item.expiresInSeconds === undefined
+    ? invalid(`${at}expires_at`, 'must be later than the time at which the item is due')
+    : invalid(`${at}expires_in_seconds`, 'must reach beyond the time at which the item is due')
 }
 
 /** As the caller gave it, so that a repeated push says the same, however late it comes. */

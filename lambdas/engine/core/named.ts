@@ -32,7 +32,7 @@ export function namedItems(ids: readonly string[]): NamedItem[] {
   const named = new Map<string, NamedItem>()
   for (const [index, id] of ids.entries()) {
     const place = parseItemId(id)
-    if (place === undefined) throw notAnId(index)
+    if (place === undefined) throw notAnId(index, id)
     named.set(id, { id, ...place })
   }
   return [...named.values()]
@@ -45,7 +45,7 @@ export function idsByForm(ids: readonly string[]) {
   for (const [index, id] of ids.entries()) {
     if (parseItemId(id) !== undefined) waiting.push(id)
     else if (parseScheduledId(id) !== undefined) scheduled.push(id)
-    else throw notAnId(index)
+    else throw notAnId(index, id)
   }
   return { waiting, scheduled }
 }
@@ -57,9 +57,13 @@ function checkCount({ length }: readonly string[]): void {
   })
 }
 
-function notAnId(index: number): QueueError {
+function notAnId(index: number, id: string): QueueError {
   const field = `ids[${index}]`
-  return new QueueError('INVALID_PARAMETER', `${field} must be an item's id`, { field })
+  const message =
+    parseScheduledId(id) === undefined
+      ? `${field} must be an item's id`
+      : `${field} is the id of a scheduled item, which only cancel and move take`
+  return new QueueError('INVALID_PARAMETER', message, { field })
 }
 
 /**

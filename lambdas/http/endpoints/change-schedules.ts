@@ -1,14 +1,18 @@
 import type { Queues } from '../../engine/queues.ts'
+import { QueueError } from '../../foundation/errors.ts'
 import { present } from '../../foundation/shared/present.ts'
 import { ok } from '../answer.ts'
 import { endpoint } from '../endpoint.ts'
-import { tagFor } from '../if-match.ts'
+import { isAny, tagFor } from '../if-match.ts'
 import { deleteScheduleCall, putScheduleCall, scheduleActionCall } from '../schemas/schedules.ts'
 import { changedAnswer, scheduleAnswer } from './schedule-answers.ts'
 
 export const changeScheduleEndpoints = (queues: Queues) => {
-  const matchOf = async (header: string | undefined, queue: string, name: string) =>
-    present({ ifMatch: await tagFor(header, async () => (await queues.schedule(queue, name)).tag) })
+  const matchOf = async (header: string | undefined, queue: string, name: string) => {
+    // Unlike a configuration, a schedule may not be there, and then it does not match.
+    if (header !== undefined && isAny(header)) return { ifMatch: '*' }
+    return present({ ifMatch: await tagFor(header, () => tagIfThere(queues, queue, name)) })
+  }
 
   return {
     putSchedule: endpoint(putScheduleCall, async ({ queue, schedule: name, body, header }) => {
@@ -46,6 +50,15 @@ export const changeScheduleEndpoints = (queues: Queues) => {
     ),
   }
 }
+
+const tagIfThere = (queues: Queues, queue: string, name: string): Promise<string | undefined> =>
+  queues.schedule(queue, name).then(
+    ({ tag }) => tag,
+    (error: unknown) => {
+      if (error instanceof QueueError && error.code === 'SCHEDULE_NOT_FOUND') return undefined
+      throw error
+    },
+  )
 
 const msOf = (seconds: number | undefined): number | undefined =>
   seconds === undefined ? undefined : seconds * 1_000

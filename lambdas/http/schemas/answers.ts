@@ -212,7 +212,7 @@ export const queueList = v.strictObject({
         time('How long these keep back the others from pops that do not compete, if they do.'),
       ),
       dead_count: v.optional(count('Items on their way to the dead-letter queue.')),
-      scheduled_count: v.optional(count('Items whose time has not come.')),
+      scheduled_count: v.optional(count('Items for later; not in `count`.')),
       priorities: v.optional(
         described(
           v.array(

@@ -233,6 +233,17 @@ describe('A schedule', () => {
     expect(await queues.schedule(queue, 'often')).toMatchObject(paused)
   })
 
+  it('is replaced and deleted under a star, and not made.', async () => {
+    const { queue, queues } = scene()
+    const any = { ifMatch: '*' }
+    await expectCode(queues.putSchedule(queue, 'often', every(60), any), 'VERSION_MISMATCH')
+    await expectCode(queues.deleteSchedule(queue, 'often', any), 'VERSION_MISMATCH')
+    expect(await queues.schedules(queue)).toEqual([])
+    await queues.putSchedule(queue, 'often', every(60))
+    await queues.putSchedule(queue, 'often', every(30), any)
+    expect(await queues.deleteSchedule(queue, 'often', any)).toBe(true)
+  })
+
   it('is changed and deleted only by a caller that has seen its newest state.', async () => {
     const { queue, queues, clock, sweep } = scene()
     const { tag } = await queues.putSchedule(queue, 'often', every(60))

@@ -65,6 +65,18 @@ export const laterCases: Cases = {
     )
   },
 
+  'a call that takes no scheduled id says that it is one': async ({ q }) => {
+    const { ids } = await q.push({ items: [{ item: 1, delay_seconds: 600 }] })
+    const purge = expectError(await q.post('purge', { ids }), 400, 'INVALID_PARAMETER')
+    expect([purge.field, purge.message]).toEqual([
+      'ids[0]',
+      'ids[0] is the id of a scheduled item, which only cancel and move take',
+    ])
+    const browse = await q.call('GET', 'items', { query: `from=${ids[0]}` })
+    const { field, message } = expectError(browse, 400, 'INVALID_PARAMETER')
+    expect([field, message]).toEqual(['from', expect.stringContaining('a scheduled item')])
+  },
+
   'a cancel and a move take scheduled ids among others, and answer each': async ({
     q,
     id,

@@ -65,6 +65,9 @@ export const manageCases: Cases = {
     ])
     expect(expectOk(await call('GET', '/queue-config'))).toEqual(applied)
     expectError(await put({ patterns: [] }, ifMatch), 412, 'VERSION_MISMATCH')
+    const foreign = await put({ patterns: [] }, { 'If-Match': '"nonsense"' })
+    const { message } = expectError(foreign, 412, 'VERSION_MISMATCH')
+    expect(message).toContain((await call('GET', '/queue-config')).headers.etag)
     const refused = { patterns: [{ prefix: id, capacity: 0 }] }
     expect(expectError(await put(refused), 400, 'INVALID_PARAMETER').field).toBe(
       'patterns[0].capacity',
@@ -136,8 +139,11 @@ export const manageCases: Cases = {
     expect(expectOk(await q.call('GET', 'config')).capacity).toBe(5)
     expectOk(await q.configure({ capacity: 8 }, '*'))
     expectOk(await q.configure({ capacity: 9 }, `${initial}, ${await tagOf()}`))
-    const none = await q.configure({ capacity: 10 }, `${initial}, "88"`)
-    expectError(none, 412, 'VERSION_MISMATCH')
+    const current = await tagOf()
+    for (const other of [`${initial}, "88"`, `W/${current}`]) {
+      const none = expectError(await q.configure({ capacity: 10 }, other), 412, 'VERSION_MISMATCH')
+      expect(none.message).toContain(`the ETag, which is ${current}`)
+    }
   },
   'a purge removes all, locked items too, and counts them': async ({ q }) => {
     await q.pushItems(['a', 'b', 'c'])

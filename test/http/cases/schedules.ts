@@ -41,13 +41,22 @@ export const scheduleCases: Cases = {
     expect(again.headers.etag).toBe(first)
     const second = await put(q, 'a', { every_seconds: 60, item: 2 }, first)
     expect(expectOk(second).etag).not.toBe(first)
-    for (const stale of [first, '"nonsense"', `W/${second.headers.etag}`]) {
+    for (const stale of [first, '"nonsense"', '"*"', `W/${second.headers.etag}`]) {
       const refused = await put(q, 'a', { every_seconds: 60, item: 3 }, stale)
       expectError(refused, 412, 'VERSION_MISMATCH')
       const headers = { 'If-Match': stale }
       expectError(await q.call('DELETE', 'schedules/a', { headers }), 412, 'VERSION_MISMATCH')
     }
     expectOk(await put(q, 'a', { every_seconds: 60, item: 3 }, '*'))
+  },
+  'a schedule that is not there matches no If-Match': async ({ q }) => {
+    for (const tag of ['*', '"x"', 'W/"x"', '"x", "y"']) {
+      const refused = await put(q, 'none', { every_seconds: 60, item: 1 }, tag)
+      expectError(refused, 412, 'VERSION_MISMATCH')
+      const options = { headers: { 'If-Match': tag } }
+      expectError(await q.call('DELETE', 'schedules/none', options), 412, 'VERSION_MISMATCH')
+    }
+    expect(expectOk(await q.call('GET', 'schedules'))).toEqual({ schedules: [] })
   },
   'a schedule runs at once, and is paused and resumed': async ({ q }) => {
     expectOk(await put(q, 'a', { ...monday, priority: 4 }))

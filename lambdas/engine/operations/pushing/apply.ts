@@ -2,6 +2,7 @@ import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId, isDeadLetterQueue } from '../../../foundation/queue-id.ts'
 import { shortenedReason } from '../../../foundation/shared/reason.ts'
 import { recordKey } from '../../core/keys.ts'
+import { isScheduledId } from '../../core/scheduled.ts'
 import { appliedAt, isApplied } from '../../core/sequence.ts'
 import { passedUpdate } from '../../store/sequence-update.ts'
 import type { Applied, ApplyingVerbs, InboxMessage } from '../../verbs.ts'
@@ -33,6 +34,7 @@ export async function apply(
     repeated: 0,
     refused: 0,
     itemsPushed: 0,
+    itemsScheduled: 0,
     itemsDeadLettered: 0,
   }
   try {
@@ -87,14 +89,15 @@ async function applyRun(
 const isPush = (queue: string, { kind }: InboxMessage): boolean =>
   kind === 'push' || isDeadLetterQueue(queue)
 
-function count({ items }: InboxMessage, { kind }: PushOutcome, counts: Counts): void {
+function count({ items }: InboxMessage, outcome: PushOutcome, counts: Counts): void {
   counts.settled += 1
-  if (kind !== 'pushed') {
+  if (outcome.kind !== 'pushed') {
     counts.repeated += 1
     return
   }
   counts.pushed += 1
   counts.itemsPushed += items.length
+  counts.itemsScheduled += outcome.ids.filter(isScheduledId).length
 }
 
 async function bury(

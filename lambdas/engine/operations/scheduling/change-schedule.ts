@@ -20,6 +20,7 @@ import { type Change, changeSchedule, type Fence } from './write-schedule.ts'
 
 // What callers do to a schedule. Each change is one transaction on the condition that the row is as it was seen.
 
+/** A tag, or `*`: whatever there is, but not nothing. */
 type Match = { readonly ifMatch?: string | undefined }
 
 /**
@@ -230,9 +231,12 @@ function checkMatch(
   ifMatch: string | undefined,
 ): void {
   if (ifMatch === undefined || ifMatch === before?.tag) return
+  if (ifMatch === '*' && before !== undefined) return
   throw new QueueError(
     'VERSION_MISMATCH',
-    `Cannot change schedule "${name}" of queue "${queue}" because its tag is ${before?.tag ?? 'none'}, not ${ifMatch}`,
+    before === undefined
+      ? `Cannot change schedule "${name}" of queue "${queue}" because there is none`
+      : `Cannot change schedule "${name}" of queue "${queue}" because its tag is ${before.tag}, not ${ifMatch}`,
     { field: 'If-Match' },
   )
 }
