@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 import { type Cancellation, cancellationReasons, isConflict } from './cancellation.ts'
 import { asDocumentPort, bounded, type DocumentPort } from './document-port.ts'
-import { QueueError } from './errors.ts'
+import { NOTHING_CHANGED, QueueError } from './errors.ts'
 import { fromAttributes } from './lean/attribute-values.ts'
 import { answerTimeoutsMs } from './network/answer-timeouts.ts'
 import { failureOf } from './outcome.ts'
@@ -373,7 +373,7 @@ function failed(error: unknown): Written {
 const inTheWay = (cause: unknown): QueueError =>
   new QueueError(
     'BUSY',
-    'Too many transactions are at work on the same item; nothing was changed, try again in a moment',
+    `Too many transactions are at work on the same item; ${NOTHING_CHANGED}, try again in a moment`,
     { cause },
   )
 

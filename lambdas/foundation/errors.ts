@@ -39,6 +39,9 @@ export type ErrorDetails = {
   readonly cause?: unknown
 }
 
+/** What messages of errors promise; one that comes after a part was done must not. */
+export const NOTHING_CHANGED = 'nothing was changed'
+
 export class QueueError extends Error {
   readonly code: ErrorCode
   readonly retryable: boolean

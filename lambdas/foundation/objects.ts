@@ -28,6 +28,7 @@ export class Objects {
   readonly #random: Random
   readonly #onDenied: (error: unknown, key: string) => void
   readonly #answerTimeoutMs: number
+  #deadlineMs = Number.POSITIVE_INFINITY
 
   #loaded: Promise<typeof import('@aws-sdk/client-s3')> | undefined
 
@@ -46,6 +47,23 @@ export class Objects {
     this.#clock = clock
     this.#random = random
     this.#answerTimeoutMs = answerTimeoutMs
+  }
+
+  /**
+   * The same store for work that ends at this time. An answer may take a quarter of the time that is left, so that
+   * while S3 hangs there is some left to do without it.
+   */
+  until(deadlineMs: number): Objects {
+    const bounded = new Objects(
+      this.#source,
+      this.#bucket,
+      this.#clock,
+      this.#random,
+      this.#onDenied,
+      this.#answerTimeoutMs,
+    )
+    bounded.#deadlineMs = deadlineMs
+    return bounded
   }
 
   async put(key: string, body: Uint8Array): Promise<void> {
@@ -102,6 +120,9 @@ export class Objects {
   async #repeat<T>(request: () => Promise<T>): Promise<T | undefined> {
     const startedMs = this.#clock.nowMs()
     for (let attempt = 1; ; attempt += 1) {
+      if (this.#clock.nowMs() >= this.#deadlineMs) {
+        throw unavailable(new Error('The time for this work is up'))
+      }
       try {
         return await request()
       } catch (error) {
@@ -120,7 +141,9 @@ export class Objects {
     const port = typeof this.#source === 'function' ? await this.#source() : this.#source
     const request = async (options?: SendOptions): Promise<T> =>
       read(await (port as SdkPort).send(withoutSdkRetry(command), options))
-    return hasDeadline(port) ? request() : withinDeadline(this.#answerTimeoutMs, request)
+    const answerMs = Math.min(this.#answerTimeoutMs, (this.#deadlineMs - this.#clock.nowMs()) / 4)
+    const isBounded = hasDeadline(port) && answerMs === this.#answerTimeoutMs
+    return isBounded ? request() : withinDeadline(answerMs, request)
   }
 }
 

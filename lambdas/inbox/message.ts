@@ -2,6 +2,8 @@
 // in AWS may send one (docs/inbox.md), so this is a contract.
 
 import { hashOf } from '../engine/core/hash.ts'
+import { planLater } from '../engine/core/later.ts'
+import { checkTimesAhead } from '../engine/core/push-request.ts'
 import type { PushRequest } from '../engine/queues.ts'
 import { QueueError } from '../foundation/errors.ts'
 import { randomText } from '../foundation/random-text.ts'
@@ -26,6 +28,12 @@ export type Message = {
   readonly body: string
   readonly deduplicationId: string
   readonly idempotencyKey?: string | undefined
+}
+
+/** Refuses what could not be pushed now for its times. A push with a key may be a repetition. */
+export function checkTimesOf({ items, idempotencyKey }: PushRequest, nowMs: number): void {
+  checkTimesAhead(items, nowMs, { isNew: idempotencyKey === undefined })
+  planLater(items, { pushedAtMs: nowMs, tag: '', seals: 0 }, '')
 }
 
 /** The message of a checked push; refuses what SQS does not take. */

@@ -27,7 +27,9 @@ export function readMessage(inbox: string, record: SQSRecord, nowMs: number): In
     sequence: sequenceOf(inbox, SequenceNumber),
     waitsUntilMs: (Number(SentTimestamp) || nowMs) + WAIT_MAX_MS,
   }
-  const idempotencyKey = record.messageAttributes[KEY_ATTRIBUTE]?.stringValue
+  const attribute = record.messageAttributes[KEY_ATTRIBUTE]
+  // A binary one has no text: that is a wrong key, and not none.
+  const idempotencyKey = attribute && (attribute.stringValue ?? '')
   try {
     const items = itemsIn(record.body, Number(SentTimestamp) || nowMs)
     checkPush(items)

@@ -2,7 +2,7 @@ import { QueueError } from '../foundation/errors.ts'
 import { failureOf } from '../foundation/outcome.ts'
 import { type Clock, type Random, secureRandom, systemClock } from '../foundation/system.ts'
 import type { Inbox } from '../http/endpoints/push.ts'
-import { type Message, messageOf } from './message.ts'
+import { checkTimesOf, type Message, messageOf } from './message.ts'
 
 /** The one request of SQS that sends. */
 export type SendPort = { send(message: Message): Promise<{ readonly messageId: string }> }
@@ -12,13 +12,18 @@ type Edge = { readonly clock?: Clock; readonly random?: Random }
 /** With answers that take 3 s at most and pauses of up to 0.1 and 0.4 s: within the time of a call. */
 const ATTEMPTS_MAX = 3
 const PAUSE_FIRST_MS = 100
+/** SQS drops a copy for five minutes: a process that was frozen for longer would double the push. */
+const COPIES_UNTIL_MS = 240_000
 
 /** The inbox as a push knows it. It does not touch the table: while that is away, it goes on accepting. */
 export const inboxOn = (
   port: SendPort,
   { clock = systemClock, random = secureRandom }: Edge = {},
 ): Inbox => ({
-  send: async (queue, request) => sendOnce(port, messageOf(queue, request, random), clock, random),
+  async send(queue, request) {
+    checkTimesOf(request, clock.nowMs())
+    return sendOnce(port, messageOf(queue, request, random), clock, random)
+  },
 })
 
 /**
@@ -27,6 +32,7 @@ export const inboxOn = (
  */
 async function sendOnce(port: SendPort, message: Message, clock: Clock, random: Random) {
   let isOpen = false
+  const untilMs = clock.nowMs() + COPIES_UNTIL_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await port.send(message)
@@ -37,6 +43,7 @@ async function sendOnce(port: SendPort, message: Message, clock: Clock, random: 
       if (!mayPass && !isOpen) throw error
       if (!mayPass || attempt === ATTEMPTS_MAX) throw notSent(isOpen, error)
       await clock.sleep(PAUSE_FIRST_MS * 4 ** (attempt - 1) * random())
+      if (isOpen && clock.nowMs() >= untilMs) throw notSent(isOpen, error)
     }
   }
 }

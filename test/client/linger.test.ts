@@ -104,6 +104,37 @@ describe('With linger', () => {
     },
   )
 
+  test('a time that only the service finds wrong harms no other call', async () => {
+    const { stored, reply } = aService()
+    const refusing: Reply = (asked, signal) =>
+      itemsOf(asked).includes('bad')
+        ? refuses(400, 'INVALID_PARAMETER')(asked, signal)
+        : reply(asked, signal)
+    const { queue } = lingering([refusing])
+    const inTenYears = new Date(Date.now() + 3_652 * 86_400_000)
+    const calls = [
+      queue.push('a'),
+      queue.push('bad', { deliverAt: inTenYears }),
+      queue.push('b', { delaySeconds: 10 }),
+    ]
+    const [one, bad, other] = await passed(Promise.allSettled(calls))
+    expect(bad).toMatchObject({ reason: { code: 'INVALID_PARAMETER' } })
+    expect([one?.status, other?.status]).toEqual(['fulfilled', 'fulfilled'])
+    expect(stored).toEqual(['a', 'b'])
+  })
+
+  test('more times than one push may have go in several, in order', async () => {
+    const { stored, reply } = aService()
+    const refusing: Reply = (asked, signal) =>
+      itemsOf(asked).length > 64
+        ? refuses(400, 'INVALID_PARAMETER')(asked, signal)
+        : reply(asked, signal)
+    const { queue } = lingering([refusing])
+    const numbers = Array.from({ length: 200 }, (_, n) => n)
+    await passed(Promise.all(numbers.map((n) => queue.push(n, { delaySeconds: n + 1 }))))
+    expect(stored).toEqual(numbers)
+  })
+
   test('a key of your own goes alone, behind what came before and ahead of what came after', async () => {
     const { stored, reply } = aService()
     const { queue, asked } = lingering([reply])

@@ -10,6 +10,13 @@ const locked = async (count = 3, items = count) => {
 }
 
 describe('An acknowledge', () => {
+  it.each([false, true])("is one request (of a consumer's lock: %s).", async (forConsumer) => {
+    const { queues, queue } = await stage.holding(named('a', 2))
+    const { lock } = await lockItems(queues, queue, { forConsumer })
+    const acknowledge = () => queues.acknowledge(queue, { lockId: lock.id })
+    expect(await queues.wire.during(acknowledge)).toEqual(['UpdateCommand'])
+  })
+
   it('of a part leaves the rest locked, reads nothing, and may be repeated.', async () => {
     const { queues, queue, lock, items } = await locked(4)
     const [first, second, third, fourth] = idsOf(items) as [string, string, string, string]

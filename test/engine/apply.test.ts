@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { InboxMessage } from '../../lambdas/engine/queues.ts'
+import { randomText } from '../../lambdas/foundation/random-text.ts'
+import { seeded } from '../../testing/random.ts'
 import { message, messages, refused, textsFrom } from './messages.ts'
 import { onSimulated, openSimulated, useEmbedded } from './stage.ts'
 import { drain, named, popItems, push, textsOf } from './traffic.ts'
-import { timedOut } from './wire.ts'
+import { freezeAtUpdate, throttled, timedOut } from './wire.ts'
 
 const DAY_MS = 86_400_000
 
@@ -203,6 +205,78 @@ describe('A message with a key', () => {
     expect(await drain(stage.engine(), queue)).toHaveLength(1)
   })
 
+  it('that was a repetition is done for good where the one behind it has to wait.', async () => {
+    const { stage, queue } = onSimulated()
+    await stage.engine().configure(queue, { capacity: 1 })
+    await stage.engine().push(queue, { items: named('m', 1, 0, 1), idempotencyKey: 'k' })
+    const repeated = message(1, { idempotencyKey: 'k' })
+    expect(await stage.engine().apply(queue, [repeated, message(2)])).toMatchObject({ settled: 1 })
+    await drain(stage.engine(), queue)
+    stage.clock.pass(2 * DAY_MS)
+    expect(await stage.engine().apply(queue, [repeated])).toMatchObject({ settled: 1, repeated: 1 })
+    expect(await drain(stage.engine(), queue)).toEqual([])
+  })
+
+  it.each(['gone', 'made anew'])(
+    'that was a repetition is done for good where the queue that the process remembers is %s.',
+    async (state) => {
+      const { stage, queue } = onSimulated()
+      const remembering = stage.engine()
+      await remembering.push(queue, { items: named('m', 1, 0, 1), idempotencyKey: 'k' })
+      await drain(stage.engine(), queue)
+      stage.clock.pass(60 * 60_000)
+      await stage.engine().returnExpiredLocks()
+      expect(await stage.stored(queue)).toBeUndefined()
+      if (state === 'made anew') await push(stage.engine(), queue, named('other', 1))
+      const repeated = message(1, { idempotencyKey: 'k' })
+      expect(await remembering.apply(queue, [repeated])).toMatchObject({ repeated: 1 })
+      await drain(stage.engine(), queue)
+      stage.clock.pass(2 * DAY_MS)
+      expect(await remembering.apply(queue, [repeated])).toMatchObject({ repeated: 1 })
+      expect(await drain(stage.engine(), queue)).toEqual([])
+    },
+  )
+
+  it('that was a repetition comes again where the record could not note it.', async () => {
+    const { stage, queue } = onSimulated()
+    const queues = stage.engine({
+      before: ({ name }) => {
+        if (name === 'UpdateCommand' && isAway) throw throttled()
+      },
+    })
+    let isAway = false
+    await queues.push(queue, { items: named('m', 1, 0, 1), idempotencyKey: 'k' })
+    isAway = true
+    const repeated = message(1, { idempotencyKey: 'k' })
+    expect(await queues.apply(queue, [repeated])).toMatchObject({ settled: 0 })
+    isAway = false
+    expect(await queues.apply(queue, [repeated])).toMatchObject({ settled: 1, repeated: 1 })
+  })
+
+  it.each([1, 41])(
+    'that one process passes as a repetition is not pushed to %i priorities by another.',
+    async (priorities) => {
+      const { stage, queue } = onSimulated()
+      const items = Array.from({ length: priorities }, (_, priority) => ({ text: '1', priority }))
+      await stage.engine().push(queue, { items, idempotencyKey: 'k' })
+      const repeated = message(1, { items, idempotencyKey: 'k' })
+      stage.clock.pass(DAY_MS - 60_000)
+      // The note of the key becomes a receipt.
+      await push(stage.engine(), queue, named('later', 1))
+      const passing = freezeAtUpdate()
+      const passed = stage.engine(passing).apply(queue, [repeated])
+      await passing.reached
+      stage.clock.pass(120_000)
+      const pushing = freezeAtUpdate()
+      const pushed = stage.engine(pushing).apply(queue, [repeated])
+      await pushing.reached
+      passing.thaw()
+      expect(await passed).toMatchObject({ settled: 1, repeated: 1 })
+      pushing.thaw()
+      expect(await pushed).toMatchObject({ settled: 1, repeated: 1 })
+    },
+  )
+
   it('that came before with other items goes to the dead letters, and what is behind it does not wait.', async () => {
     const { stage, queue } = onSimulated()
     await stage.engine().push(queue, { items: named('x', 1), idempotencyKey: 'k' })
@@ -318,12 +392,16 @@ describe('A queue that messages came for', () => {
   })
 })
 
-it('Time that is up leaves the rest, and nothing is sent any more.', async () => {
+it.each([
+  ['small', named('m', 1)],
+  ['large', [{ text: `"${randomText(seeded(1), 100_000)}"` }]],
+])('Time that is up leaves %s messages, and nothing is sent any more.', async (_, items) => {
   const stage = openSimulated()
   const queues = stage.engine()
   await queues.apply('q', messages(1, 1))
   const sent = await queues.wire.during(async () => {
-    const applied = await queues.apply('q', messages(2, 3), { deadlineMs: stage.clock.nowMs() })
+    const deadlineMs = stage.clock.nowMs()
+    const applied = await queues.apply('q', [message(2, { items })], { deadlineMs })
     expect(applied).toMatchObject({ settled: 0, error: { code: 'STORE_UNAVAILABLE' } })
   })
   expect(sent).toEqual([])

@@ -88,6 +88,23 @@ describe('A thousand pushes with keys that linger', () => {
     expect(sent.length).toBeLessThan(50)
   })
 
+  it('that were in before get their answers where the process has lost the record that says so.', async () => {
+    const [stage, queue] = [openSimulated(), 'queue']
+    await stage.engine().configure(queue, { capacity: 600 })
+    const [items, idempotencyKey] = [named('x', 600), 'key']
+    await stage.engine().push(queue, { items, idempotencyKey })
+    const engine = engineOf(stage, {
+      // As a transaction of another call does.
+      before: ({ name }) => {
+        if (name === 'BatchWriteCommand' || name === 'DeleteObjectsCommand')
+          engine.memory.delete(queue)
+      },
+    })
+    const [full, again] = await appendPushes(engine, queue, [{ items }, { items, idempotencyKey }])
+    expect(full).toMatchObject({ kind: 'failed', error: { code: 'QUEUE_FULL' } })
+    expect(again).toMatchObject({ kind: 'repeated' })
+  })
+
   it('go in few appends where they use the same key over and over between plain ones.', async () => {
     const [stage, queue] = [openSimulated(), 'queue']
     const engine = stage.engine({ linger: true })

@@ -170,6 +170,28 @@ describe('A full queue of which more is due than it has room for', () => {
 })
 
 describe('The list of what is scheduled', () => {
+  it('shows no item twice if others are moved between two pages.', async () => {
+    const { stage, queues, queue } = onSimulated()
+    const ids = await pushOneByOne(
+      queues,
+      queue,
+      later('a', 3, () => 300),
+    )
+    const { ids: waiting } = await push(queues, queue, named('w', 2))
+    const first = await queues.scheduled(queue, { limit: 1 })
+    // One of them to the same second: it comes before what is still in the record.
+    const soonMs = first.items[0]?.dueMs as number
+    const to = [soonMs, soonMs + 60_000]
+    for (const [n, deliverAtMs] of to.entries()) {
+      await queues.move(queue, { ids: waiting.slice(n, n + 1), deliverAtMs })
+    }
+    expect(stage.clock.nowMs()).toBeLessThan(soonMs)
+    const rest = await queues.scheduled(queue, { cursor: first.cursor })
+    const listed = [...first.items, ...rest.items].map(({ id }) => id)
+    expect(listed.filter((id) => ids.includes(id))).toEqual(ids)
+    expect(listed).toHaveLength(5)
+  })
+
   it('ends a page after so many rows with nothing in them, and goes on behind these.', async () => {
     const { stage, queues, queue } = onSimulated()
     await pushOneByOne(

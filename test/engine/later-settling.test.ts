@@ -100,6 +100,28 @@ describe('A row that cannot be read yet', () => {
     expect((await queues.inspect(queue)).scheduledCount).toBe(0)
   })
 
+  it('holds no item of which a move of more than one write takes says that it is gone.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(200)
+    const seen = await pushOneByOne(queues, queue, later('a', 50, 400))
+    const hidden = (await halfSeen((dying) =>
+      pushOneByOne(dying, queue, later('b', 20, 300)),
+    )) as string[]
+    const deliverAtMs = stage.clock.nowMs() + 600_000
+    const moved = await queues.move(queue, { ids: [...seen, ...hidden], deliverAtMs })
+    expect(moved.every(({ result }) => result === 'moved')).toBe(true)
+    stage.clock.pass(601_000)
+    expect((await drain(queues, queue)).map(nameOf)).toEqual([...names('b', 20), ...names('a', 50)])
+  })
+
+  it('joins within three seconds if it can be read a moment after Wake has come.', async () => {
+    const { stage, queues, queue, halfSeen } = onSettling(2_500)
+    await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 16, 2)))
+    const startMs = stage.clock.nowMs()
+    await queues.wake({ untilMs: startMs + 2_000, deadlineMs: startMs + 60_000 })
+    expect((await queues.inspect(queue)).scheduledCount).toBe(0)
+    expect(stage.clock.nowMs() - startMs).toBeLessThan(6_000)
+  })
+
   it('is deleted all the same by a purge.', async () => {
     const { stage, queues, queue, halfSeen } = onSettling(60_000)
     await halfSeen((dying) => pushOneByOne(dying, queue, later('b', 40, 300, 1_500)))

@@ -7,7 +7,7 @@ import {
 import type { PushItem, Queues } from '../../lambdas/engine/queues.ts'
 import '../support/engine-loaded.ts'
 import { openSimulated } from './stage.ts'
-import { bulky, drain, named, popItems, push, textsOf } from './traffic.ts'
+import { bulky, drain, lockItems, named, popItems, push, textsOf } from './traffic.ts'
 import { freezeAtTransaction, freezeAtUpdate, timedOut } from './wire.ts'
 
 // Items for later: in no pop before their time, in their lane from then on, once.
@@ -108,6 +108,23 @@ describe('An item for later', () => {
     expect(textsOf((await popItems(other, queue, claim)).items)).toEqual(['"high"'])
     expect(textsOf((await popItems(queues, queue, claim)).items)).toEqual(['"low2"'])
   })
+
+  it('of a better priority goes before what waits, also where a pop does not know of it.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding(named('b', 3, 5))
+    await popItems(queues, queue)
+    await push(stage.engine(), queue, [inSeconds('a', 1)])
+    stage.clock.pass(2_000)
+    expect(textsOf((await popItems(queues, queue)).items)).toEqual(['"a"'])
+  })
+
+  it('that is not due makes no pop wait that does not know of it.', async () => {
+    const stage = openSimulated()
+    const { queues, queue } = await stage.holding(named('b', 3, 5))
+    await popItems(queues, queue)
+    await push(stage.engine(), queue, [inSeconds('a', 60)])
+    expect(await queues.wire.during(() => popItems(queues, queue))).toEqual(['UpdateCommand'])
+  })
 })
 
 describe('Many items for later', () => {
@@ -169,6 +186,22 @@ describe('Many items for later', () => {
       ...Array.from({ length: 40 }, (_, n) => `n${n}`),
       ...Array.from({ length: 100 }, (_, n) => `b${n}`),
     ])
+  })
+})
+
+describe('A pop that waits at a full queue', () => {
+  it('gets what comes due in the place of items that were acknowledged.', async () => {
+    const stage = openSimulated()
+    const [queues, queue] = [stage.engine(), stage.queue()]
+    await queues.configure(queue, { capacity: 1 })
+    await push(queues, queue, named('a', 1))
+    const { lock } = await lockItems(queues, queue, { competing: true })
+    await push(queues, queue, [inSeconds('b', 2)])
+    await queues.acknowledge(queue, { lockId: lock.id })
+    const startMs = stage.clock.nowMs()
+    const popped = await queues.pop(queue, { waitSeconds: 20 })
+    expect(popped).toMatchObject({ kind: 'items', items: [{ text: '"b"' }] })
+    expect(stage.clock.nowMs() - startMs).toBeLessThan(4_000)
   })
 })
 

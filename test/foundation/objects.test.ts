@@ -82,6 +82,35 @@ describe('An object', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('of a store that hangs is given up before the time of its caller is up.', async () => {
+    let sent = 0
+    const port = {
+      send: async () => {
+        sent += 1
+        await new Promise(() => {})
+      },
+    }
+    const clock = { nowMs: () => Date.now(), sleep: async () => {} }
+    const objects = new Objects(
+      port,
+      'bucket',
+      clock,
+      () => 0.5,
+      () => {},
+    ).until(Date.now() + 400)
+    await expect(objects.put('key', new Uint8Array())).rejects.toMatchObject({
+      code: 'SEGMENT_UNAVAILABLE',
+    })
+    expect(sent).toBeGreaterThan(0)
+  })
+
+  it('of a store is not asked for when the time of its caller is up.', async () => {
+    const { objects, sent } = scripted(body('text'))
+    const bounded = objects.until(0)
+    await expect(bounded.get('key')).rejects.toMatchObject({ code: 'SEGMENT_UNAVAILABLE' })
+    expect(sent).toHaveLength(0)
+  })
+
   it('is none where S3 answers 403, as it does for a missing key, and somebody hears of it.', async () => {
     const { objects, sent, denied } = scripted(s3Error('AccessDenied', 403))
     expect(await objects.get('key')).toBeUndefined()

@@ -79,6 +79,15 @@ describe('A batch of the inbox', () => {
     },
   )
 
+  it('puts a message whose key is no text to the dead letters: without its key it could come twice.', async () => {
+    const { apply, left, stage, queue } = scene()
+    const binary = { 'idempotency-key': { binaryValue: 'aw==', dataType: 'Binary' } } as never
+    await apply({ ...record(queue, 1), messageAttributes: binary })
+    expect(await left()).toEqual([])
+    const { items } = await popItems(stage.engine(), `${queue}-deadletter`)
+    expect(items[0]?.reason).toContain('Idempotency-Key must be')
+  })
+
   it('keeps all of a message that is larger than an item: its pieces, one behind the other, are its text.', async () => {
     const { apply, left, queue } = scene()
     const body = `x${'\u0001é😀"'.repeat(150_000)}`.slice(0, 500_001)

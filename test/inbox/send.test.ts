@@ -91,6 +91,64 @@ describe('A push that is sent to the inbox', () => {
     expect(sent).toHaveLength(1)
   })
 
+  const FIVE_YEARS_MS = 157_766_400_000
+  const far = FIVE_YEARS_MS + 1
+
+  it.each([
+    ['deliver_at', { text: '1', deliverAtMs: far }],
+    ['expires_at', { text: '1', expiresAtMs: far }],
+  ])('is refused where %s is too far away, with a key and without.', async (field, item) => {
+    const { inbox, sent } = anInbox()
+    for (const idempotencyKey of [undefined, 'k']) {
+      const error = await errorOf(inbox.send('orders', { items: [item], idempotencyKey }))
+      expect(error).toMatchObject({ code: 'INVALID_PARAMETER', field })
+    }
+    expect(sent).toEqual([])
+  })
+
+  it('is refused where it expires before it is due, unless its key may have come in time.', async () => {
+    const { inbox, sent } = anInbox()
+    const over = [{ text: '1', delaySeconds: 60, expiresAtMs: 59_000 }]
+    expect(await errorOf(inbox.send('orders', { items: over }))).toMatchObject({
+      code: 'INVALID_PARAMETER',
+      field: 'expires_at',
+    })
+    expect(sent).toEqual([])
+    await inbox.send('orders', { items: over, idempotencyKey: 'k' })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('is refused where it names more times than one push may.', async () => {
+    const { inbox, sent } = anInbox()
+    const timed = Array.from({ length: 65 }, (_, n) => ({ text: '1', delaySeconds: n + 1 }))
+    expect(await errorOf(inbox.send('orders', { items: timed }))).toMatchObject({
+      code: 'INVALID_PARAMETER',
+      field: 'items',
+    })
+    await inbox.send('orders', { items: timed.slice(1) })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('is not sent again by a process that was frozen until SQS had forgotten its id.', async () => {
+    const sent: Message[] = []
+    const port: SendPort = {
+      async send(message) {
+        sent.push(message)
+        throw timedOut()
+      },
+    }
+    let nowMs = 0
+    const clock = {
+      nowMs: () => nowMs,
+      sleep: async () => {
+        nowMs += 300_000
+      },
+    }
+    const error = await errorOf(inboxOn(port, { clock }).send('orders', { items }))
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', outcome: 'unknown' })
+    expect(sent).toHaveLength(1)
+  })
+
   it('is refused where SQS does not take its characters.', async () => {
     const { inbox, sent } = anInbox()
     const error = await errorOf(inbox.send('orders', { items: [{ text: '"\uffff"' }] }))

@@ -33,10 +33,7 @@ type Beat = {
   readonly shards?: readonly number[] | undefined
   /** A run calls this at most once, if a prompt timer ends soon: after that Wake stays awake by itself. */
   readonly wake?: Waker | undefined
-  /**
-   * Runs once, after the first sweep that succeeds. A deployment of schedules waits for it: what is due by the
-   * schedules of before is pushed first.
-   */
+  /** Runs once, after the first sweep that succeeds. A deployment of schedules waits for it: locks must end on time. */
   readonly afterFirst?: (() => Promise<void>) | undefined
 }
 

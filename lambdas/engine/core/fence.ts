@@ -24,6 +24,8 @@ export type Guards = {
   readonly appends?: boolean | undefined
   /** Nothing was scheduled since, and no scheduled item taken out: for a write that puts the timer off. */
   readonly scheduled?: boolean | undefined
+  /** The same, unless nothing is due by this time: for a pop that goes by memory. */
+  readonly scheduledByMs?: number | undefined
   /** No lane was made since: it could be one ahead. */
   readonly lanesMade?: boolean | undefined
   /** Lanes ahead, whose tails must be as seen. */

@@ -1,4 +1,5 @@
 import { JOIN_RETRY_MS, LANES_MAX, SCHEDULED_SOFT_BYTES, TIDY_SCHEDULED_MS } from './limits.ts'
+import { doneLocks } from './locks.ts'
 import { endOf, type QueueRecord } from './record.ts'
 import {
   decodeScheduled,
@@ -34,6 +35,10 @@ export function hasLanesFor(record: QueueRecord, priorities: ReadonlySet<number>
   for (const priority of priorities) if (!record.lanes.has(priority)) missing += 1
   return missing <= LANES_MAX - record.lanes.size
 }
+
+/** There is room for what is due, or there will be once acknowledged locks are folded. */
+export const mayHaveRoom = (record: QueueRecord): boolean =>
+  record.room > 0 || doneLocks(record) > 0
 
 const dueEntries = ({ entries }: Scheduled, nowMs: number): readonly string[] =>
   entries.filter((entry) => isDue(dueOf(entry), nowMs))

@@ -123,7 +123,8 @@ export function parseItemId(id: unknown): ItemPlace | undefined {
   return place.priority <= PRIORITY_MAX && itemId(place) === id ? place : undefined
 }
 
-const lockIdForm = /^[A-Za-z0-9_-]{11}$/
+/** With the sign of a consumer's lock, or without; never that of a retry lock. */
+const lockIdForm = /^\.?[A-Za-z0-9_-]{11}$/
 
 export const isLockId = (id: string): boolean => lockIdForm.test(id)
 

@@ -17,7 +17,7 @@ export type PushItem = {
   /** No pop returns it once this long has passed since its push, or from this time on: one of the two. */
   readonly expiresInSeconds?: number | undefined
   readonly expiresAtMs?: number | undefined
-  /** When it was handed in, which is what relative times count from: when it is pushed, unless set. */
+  /** When it was handed in, which is what `expiresInSeconds` counts from: when it is pushed, unless set. */
   readonly sinceMs?: number | undefined
   /** It joins its lane so many seconds after the push; 0 is at once. */
   readonly delaySeconds?: number | undefined
@@ -133,13 +133,17 @@ function checkTimes({ delaySeconds, deliverAtMs }: PushItem, prefix: string): vo
   if (deliverAtMs !== undefined) checkMs(deliverAtMs, `${prefix}deliver_at`)
 }
 
-/** By the clock of the process that pushes. */
-export function checkTimesAhead(items: readonly PushItem[], nowMs: number): void {
+/** By the clock of the process that pushes. What may have been pushed before may be over by now, before it is due. */
+export function checkTimesAhead(
+  items: readonly PushItem[],
+  nowMs: number,
+  { isNew = true }: { readonly isNew?: boolean } = {},
+): void {
   for (const [index, item] of items.entries()) {
     const { deliverAtMs = 0, expiresAtMs = 0 } = item
     const due = dueSecondOf(item, nowMs)
     const at = items.length === 1 ? '' : `items[${index}].`
-    if (due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
+    if (isNew && due !== undefined) checkOutlasts(item, 1_000 * due, nowMs, at)
     checkAhead(deliverAtMs, nowMs, `${at}deliver_at`)
     checkAhead(expiresAtMs, nowMs, `${at}expires_at`)
   }

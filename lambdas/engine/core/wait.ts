@@ -1,6 +1,6 @@
 // A pop that waits: when it looks again, and whether what it sees is worth a pop. Pure.
 
-import { isSomethingJoinable } from './joinable.ts'
+import { isSomethingJoinable, mayHaveRoom } from './joinable.ts'
 import { type PopCommand, planPop } from './pop.ts'
 import type { QueueRecord } from './record.ts'
 
@@ -24,7 +24,7 @@ export function hasSomethingFor(
   nowMs: number,
   areRowsBlocked: boolean,
 ): boolean {
-  if (record.room > 0 && isSomethingJoinable(record, nowMs, areRowsBlocked)) return true
+  if (mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked)) return true
   const { kind } = planPop(record, command, nowMs)
   return kind !== 'empty' && kind !== 'locked'
 }

@@ -117,7 +117,8 @@ export function wideAppendUpdate(
   takeMarksBack(update, append)
   if (append.later === undefined) startTimer(update, append, remindAtMs)
   else scheduleBeside(update, append, append.later, { seen, timerAtMs, remindAtMs, nowMs })
-  // No note can have come or left, nor a message been applied, where nothing else has changed.
+  // Where nothing else has changed, no note can have come or left; but a message may have passed that brought nothing.
+  if (append.sequence !== undefined) comesAfter(update, append.sequence.first)
   setGuards(update, append)
   update.set('L', lanes)
   update.add('n', newLanes.size)
@@ -134,9 +135,7 @@ export function wideAppendUpdate(
 function passIfNew(update: Expression, { notes, sequence }: Append, newBy: QueueRecord): void {
   // A queue that was forgotten and made again knows neither notes nor messages of before.
   update.condition(`born=${update.value(newBy.born)}`)
-  if (sequence !== undefined) {
-    comesAfter(update, sequence.first)
-  }
+  if (sequence !== undefined) comesAfter(update, sequence.first)
   if (notes === undefined || notes.size === 0) return
   const hashes = [...notes.keys()]
   for (const hash of hashes)

@@ -8,7 +8,7 @@ import { encodeLaneOptions } from '../core/stored-lane.ts'
 import { encodeLock } from '../core/stored-lock.ts'
 import { encodeReminder, noteName, TIMED_FORMAT } from '../core/stored-record.ts'
 import { recordUpdate } from './record-update.ts'
-import { asScheduled, scheduleInRows } from './scheduled-updates.ts'
+import { asScheduled, asScheduledBy, scheduleInRows } from './scheduled-updates.ts'
 
 /** An expression holds 300 operators: with more frontiers to compare, the count of claims stands in. */
 const FRONTIERS_NAMED = 40
@@ -142,6 +142,9 @@ function addGuards(update: Expression, before: QueueRecord, guards: Guards): voi
   if (guards.claims) update.condition(`c=${update.value(before.claims)}`)
   if (guards.appends) update.condition(`a=${update.value(before.appends)}`)
   if (guards.scheduled) asScheduled(update, before.scheduled)
+  if (guards.scheduledByMs !== undefined) {
+    asScheduledBy(update, before.scheduled, guards.scheduledByMs)
+  }
   if (guards.lanesMade) update.condition(`n=${update.value(before.lanesMade)}`)
   if (guards.inFlightMax !== undefined) update.condition(`i<=${update.value(guards.inFlightMax)}`)
   if (guards.roomMin !== undefined) update.condition(`room>=${update.value(guards.roomMin)}`)

@@ -59,17 +59,28 @@ export function lowerTimer(
 }
 
 /** Nothing was scheduled since, and nothing taken out of it. */
-export function asScheduled(update: Expression, { items, changes }: Scheduled): void {
-  if (items === 0 && changes === 0) {
-    update.condition(`(attribute_not_exists(sc) OR sc=${update.value(0)})`)
-  } else update.condition(`sc=${update.value(items)}`)
-  unchanged(update, changes)
+export function asScheduled(update: Expression, scheduled: Scheduled): void {
+  update.condition(areAsSeen(update, scheduled))
+}
+
+/** The same, or the timer says that nothing is due by then. */
+export function asScheduledBy(update: Expression, scheduled: Scheduled, nowMs: number): void {
+  update.condition(`(checkAt>${update.value(nowMs)} OR (${areAsSeen(update, scheduled)}))`)
+}
+
+function areAsSeen(update: Expression, { items, changes }: Scheduled): string {
+  const isAsMany = `sc=${update.value(items)}`
+  const isNone = items === 0 && changes === 0
+  return `${isNone ? `(attribute_not_exists(sc) OR ${isAsMany})` : isAsMany} AND ${isUnchanged(update, changes)}`
 }
 
 /** No entry was taken out of the record, and no row changed. */
 export function unchanged(update: Expression, changes: number): void {
-  update.condition(changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`)
+  update.condition(isUnchanged(update, changes))
 }
+
+const isUnchanged = (update: Expression, changes: number): string =>
+  changes === 0 ? 'attribute_not_exists(tv)' : `tv=${update.value(changes)}`
 
 /** What a write takes out of what is scheduled. */
 export type Taken = {
@@ -142,13 +153,15 @@ export function takeUpdate(
 /** All of it: rows of another era count from now on. The sweeper comes for those of this one, which the mark names. */
 export const purgeUpdate = (
   record: QueueRecord,
+  /** The one that begins. */
+  era: number,
   mark: string | undefined,
   { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
 ): ReturnType<Expression['build']> => {
-  const { entries, items, bytes, era } = record.scheduled
+  const { entries, items, bytes } = record.scheduled
   const all = { places: [...entries.keys()], items, bytes, nextDue: undefined, unseen: [] }
   return takeUpdate(record, all, (update) => {
-    update.set('te', era + 1)
+    update.set('te', era)
     if (mark === undefined) return
     update.sets.push(
       `td=list_append(if_not_exists(td,${update.value([])}),${update.value([mark])})`,

@@ -90,6 +90,21 @@ describe('Schedules of a deployment', () => {
     expect(await stage.engine().schedule(QUEUE, 'a')).toMatchObject({ deployed: true })
   })
 
+  it('lose nothing that is due when a deployment deletes them, or gives them other times.', async () => {
+    const { stage } = onSimulated()
+    await deploy(stage.engine(), 'one', a, b)
+    stage.clock.pass(HOUR_MS + 1_000)
+    const other = { ...b, everySeconds: 7_200 }
+    expect(await deploy(stage.engine(), 'two', other)).toEqual({
+      ...done,
+      a: 'deleted',
+      b: 'put',
+    })
+    await stage.engine().returnExpiredLocks()
+    expect(textsOf(await drain(stage.engine(), QUEUE)).sort()).toEqual(['"a"', '"b"'])
+    expect(await names(stage)).toEqual(['b'])
+  })
+
   it('stay paused when a deployment changes them.', async () => {
     const { stage } = onSimulated()
     await deploy(stage.engine(), 'one', a)

@@ -36,6 +36,18 @@ const faults = {
   },
 }
 
+describe('A delete', () => {
+  it('says that there was no schedule if another caller has deleted it first.', async () => {
+    const { stage, queues } = await due()
+    const frozen = freezeAtTransaction()
+    const deleting = stage.engine(frozen).deleteSchedule(QUEUE, NAME)
+    await frozen.reached
+    expect(await queues.deleteSchedule(QUEUE, NAME)).toBe(true)
+    frozen.thaw()
+    expect(await deleting).toBe(false)
+  })
+})
+
 describe('An occurrence is pushed once', () => {
   it.each(Object.entries(faults))('when its transaction %s.', async (_, fault) => {
     for (const text of ['"report"', bulky('large', 4_000)]) {

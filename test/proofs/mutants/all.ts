@@ -26,6 +26,7 @@ import { retryMutants } from './retries.ts'
 import { scheduleMutants } from './schedules.ts'
 import { sealMutants } from './seal.ts'
 import { sweepMutants } from './sweep.ts'
+import { toldLateMutants } from './told-late.ts'
 import { waitMutants } from './waits.ts'
 import { wakeMutants } from './wake.ts'
 
@@ -58,6 +59,7 @@ export const mutants: readonly Mutant[] = [
   ...byIdMutants,
   ...putOffMutants,
   ...lostAnswerMutants,
+  ...toldLateMutants,
   ...keyMutants,
   ...flagMutants,
   ...limitMutants,

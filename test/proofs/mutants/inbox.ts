@@ -2,6 +2,7 @@
 import { type Mutant, mutant, test } from './mutant.ts'
 
 const appendPushes = 'engine/operations/pushing/append-pushes.ts'
+const apply = 'engine/operations/pushing/apply.ts'
 const applyBatch = 'inbox/apply-batch.ts'
 const sequence = 'engine/core/sequence.ts'
 const sequenceUpdate = 'engine/store/sequence-update.ts'
@@ -35,9 +36,34 @@ export const inboxMutants: readonly Mutant[] = [
     [appendPushes, 'appended.inDoubt && (addition.notes?.size ?? 0) === 0', 'false'],
     test(simulationTest)),
   mutant('inbox-repetition-leaves-no-trace', '0032 done for good',
-    ['engine/operations/pushing/apply.ts',
-     'if (passed !== undefined) await notePassed(engine, queue, passed)', 'void [passed, notePassed]'],
+    [apply, "if (passed.at(-1)?.kind === 'repeated') {", 'if (passed.length < 0) {'],
     test(applyTest, 'when the key is forgotten')),
+  mutant('inbox-repetition-ahead-of-what-waits-leaves-no-trace', '0032 done for good',
+    [apply, "if (passed.at(-1)?.kind === 'repeated') {",
+     "if (failedAt === -1 && passed.at(-1)?.kind === 'repeated') {"],
+    test(applyTest, 'the one behind it has to wait')),
+  mutant('inbox-repetition-is-noted-in-a-record-that-is-gone', '0032 done for good',
+    [apply, "record = seen(engine, queue, written.row) if (written.kind === 'done') return", 'return'],
+    test(applyTest, 'the process remembers is')),
+  mutant('inbox-repetition-is-settled-before-it-is-noted', '0032 done for good',
+    [apply, 'await notePassed(engine, queue, run[passed.length - 1] as InboxMessage)',
+     'await notePassed(engine, queue, run[passed.length - 1] as InboxMessage).catch(() => {})'],
+    test(applyTest, 'could not note it')),
+  mutant('inbox-wide-push-of-a-message-that-has-passed', '0032 once, whatever comes again',
+    ['engine/store/append-update.ts',
+     'if (append.sequence !== undefined) comesAfter(update, append.sequence.first)', ''],
+    test(applyTest, 'to 41 priorities')),
+  mutant('inbox-asks-s3-when-its-time-is-up', '0032 a function that dies keeps its queues waiting',
+    [apply, 'objects: engine.objects.until(deadlineMs),', ''], test(applyTest, 'leaves large messages')),
+  mutant('inbox-binary-key-counts-as-none', '0032 a wrong key is refused',
+    ['inbox/read-message.ts', "attribute && (attribute.stringValue ?? '')", 'attribute?.stringValue'],
+    test(batchTest, 'whose key is no text')),
+  mutant('inbox-copy-is-sent-when-sqs-has-forgotten-it', '0032 a lost answer is sent again',
+    ['inbox/send.ts', 'if (isOpen && clock.nowMs() >= untilMs) throw notSent(isOpen, error)', 'void untilMs'],
+    test(sendTest, 'frozen')),
+  mutant('inbox-accepts-times-that-never-pass', '0032 refused before it is accepted',
+    ['inbox/send.ts', 'checkTimesOf(request, clock.nowMs())', 'void checkTimesOf'],
+    test(sendTest, 'too far away')),
   mutant('inbox-what-is-behind-a-failure-is-deleted', '0032 order within a queue',
     [applyBatch, 'const left = group.records.slice(settled)',
      'const left = group.records.slice(settled, settled + 1)'], test(batchTest, 'all behind it')),

@@ -23,6 +23,7 @@ const joinable = 'engine/core/joinable.ts'
 const dropPurged = 'engine/operations/later/drop-purged.ts'
 const rows = 'engine/store/scheduled-rows.ts'
 const toSeal = 'engine/core/to-seal.ts'
+const doubtTest = 'test/engine/later-doubt.test.ts'
 const settlingTest = 'test/engine/later-settling.test.ts'
 
 /** Items for later: never early, never lost, never twice. */
@@ -152,7 +153,7 @@ export const laterMutants: readonly Mutant[] = [
     [dropPurged, 'if (dropped.row !== undefined) await dropBatchesOf(engine, record, [rowOf(dropped.row)])', ''],
     test(purgeBatchesTest, 'even if a read does not show yet')),
   mutant('later-purge-of-many-leaves-the-lanes', '0039 a purge empties the lanes',
-    ['engine/operations/settling/purge.ts', "isScheduledPurged = kind !== 'again'", 'isScheduledPurged = items > 0'],
+    [purgeScheduled, 'this.isOver = this.isTooMuch', ''],
     test(purgeBatchesTest, 'empties the lanes all the same')),
   mutant('later-purge-deletes-rows-for-ever', '0039 a purge answers in time',
     [dropPurged, 'if (engine.clock.nowMs() >= untilMs) return false', ''],
@@ -203,7 +204,7 @@ export const laterMutants: readonly Mutant[] = [
     [rows, 'return row.entries.length > 0', 'return row.entries.length >= 0'],
     test(rowsTest, 'of which a cancel takes everything')),
   mutant('later-gone-by-a-record-that-is-old', '0039 what was not found is not there',
-    [takeScheduled, '} else if (isAll && (await isStill(engine, record))) return results', '} else if (isAll) return results'],
+    [takeScheduled, '} else if (isAll && (await isStill(engine, record))) return {', '} else if (isAll) return {'],
     test(settlingTest, 'says of no item that it is gone')),
   mutant('later-gone-of-a-row-not-read', '0039 the record names rows that a read may not show',
     ['engine/operations/later/find-scheduled.ts', "return isUnseen ? 'unseen' : undefined", 'return undefined'],
@@ -245,4 +246,28 @@ export const laterMutants: readonly Mutant[] = [
   mutant('later-record-of-a-queue-at-work-stays-large', 'a million items for later make no write dearer',
     ['engine/operations/sweeping/sweep-queue.ts', 'if (joins === 0 && isUntidy(after.scheduled)) await sealLaterQuietly(engine, after)', ''],
     test('test/engine/later-cost.test.ts', 'where locks end all the while')),
+  mutant('later-move-leaves-what-one-write-cannot-take', '0039 gone is said of what is gone',
+    [takeScheduled, 'left = [...some.left, ...left.slice(looked.length)]', 'left = left.slice(looked.length)'],
+    test(settlingTest, 'of which a move of more than one write takes')),
+  mutant('later-pop-from-memory-passes-over-what-is-due', '0039 a pop passes over nothing that is due',
+    ['engine/operations/popping/take.ts', 'guards: { ...taken.guards, scheduledByMs }', 'guards: taken.guards'],
+    test(later, 'where a pop does not know of it')),
+  mutant('later-pop-from-memory-waits-for-what-is-not-due', '0039 pushes for later cost pops nothing',
+    [updates, 'update.condition(`(checkAt>${update.value(nowMs)} OR (${areAsSeen(update, scheduled)}))`)', 'update.condition(areAsSeen(update, scheduled))'],
+    test(later, 'makes no pop wait that does not know of it')),
+  mutant('later-listed-twice', '0039 a list goes on behind the last item',
+    [listing, 'sk === place?.sk || (place?.id && dueOfRow(sk) === dueOfRow(place.sk))', 'sk === place?.sk'],
+    test(rowsTest, 'shows no item twice')),
+  mutant('later-purge-in-doubt-says-nothing-changed', '0002 a lost answer is never guessed',
+    [purgeScheduled, 'return doubt(cause, () => this.#look(engine, record))', 'return this.#look(engine, record)'],
+    test(doubtTest, 'its answer is lost and nobody can look')),
+  mutant('later-purge-done-says-nothing-changed', 'rule 6: nothing after the commit changes the answer',
+    ['engine/operations/settling/purge.ts', 'throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error', 'throw itemsPurged > 0 ? changedAllTheSame(error) : error'],
+    test(doubtTest, 'the record cannot be read after it')),
+  mutant('move-to-another-queue-leaves-batches', 'what was not written is dropped',
+    ['engine/operations/moving/move.ts', 'await discardUnlessOpen(engine, to, addition, error)', ''],
+    test(doubtTest, 'large items are moved to another queue')),
+  mutant('later-waiting-pop-sees-no-room-of-done-locks', '0039 a pop that waits joins what is due',
+    ['engine/core/wait.ts', 'mayHaveRoom(record) && isSomethingJoinable', 'record.room > 0 && isSomethingJoinable'],
+    test(later, 'in the place of items that were acknowledged')),
 ]

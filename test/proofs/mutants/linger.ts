@@ -6,6 +6,7 @@ const lingering = 'foundation/shared/linger/lingering.ts'
 const appendPushes = 'engine/operations/pushing/append-pushes.ts'
 const lineTest = 'test/foundation/linger/line.test.ts'
 const deliverTest = 'test/foundation/linger/deliver.test.ts'
+const clientTest = 'test/client/linger.test.ts'
 const lingeringTest = 'test/foundation/linger/lingering.test.ts'
 
 /** Pushes that go together: each is answered for itself, and none overtakes another. */
@@ -24,6 +25,11 @@ export const lingerMutants: readonly Mutant[] = [
      'line.freeSinceMs = this.#service.nowMs()'], simulation(200, 'lingering')),
   mutant('linger-cuts-what-may-have-passed', '§5.5 a lost answer is never guessed',
     [deliver, "if (outcome === 'unknown') return 'all'", 'void outcome'], test(deliverTest)),
+  mutant('linger-full-queue-hides-a-repetition', '§6.6 one key has one answer',
+    ['engine/operations/pushing/failing.ts', 'engine.memory.get(queue) ?? (await readRecord(engine, queue))',
+     'engine.memory.get(queue)'], test('test/engine/keyed-strain.test.ts', 'has lost the record')),
+  mutant('linger-wrong-time-fails-the-others', '0031 one that is invalid harms no other',
+    [deliver, "'INVALID_PARAMETER',", ''], test(clientTest, 'time that only the service')),
   mutant('linger-refuses-what-would-fit', '0031 each call is told its own',
     [deliver, 'call.load.items >= refused.items', 'call.load.items > 0'], test(deliverTest)),
   mutant('linger-sends-what-was-given-up', '0031 a call that was given up is taken out',

@@ -1,7 +1,7 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import type { QueueRecord } from '../../core/record.ts'
 import { commit } from './commit.ts'
-import { again, type Decision, done, lost, type Outcome, type View } from './decision.ts'
+import { again, type Decision, done, lost, type Outcome, refuse, type View } from './decision.ts'
 import { busy, type Engine, outcomeUnknown, pause, readRecord } from './engine.ts'
 import { hold } from './hold.ts'
 import { MissingItems } from './missing-items.ts'
@@ -82,7 +82,7 @@ export async function attempts<T>(
       if (limit !== undefined && run.record !== undefined) {
         await passLimit(engine, limit, run.record)
       }
-      const decision = step(viewOf(engine, run, limit, attempt))
+      const decision = decide(step, viewOf(engine, run, limit, attempt))
       const outcome = await carryOut(engine, queue, run, decision)
       if (outcome.kind === 'done') return outcome.answer
       if (outcome.kind === 'refused') throw refusal(run, outcome.error)
@@ -90,12 +90,23 @@ export async function attempts<T>(
       if (!run.isExtra) attempt += 1
       else if (++run.extras > extrasMax) break
     }
-    return lastWord(queue, course, run, step(viewOf(engine, run, limit, attemptsMax + 1)))
+    const lastView = viewOf(engine, run, limit, attemptsMax + 1)
+    return lastWord(queue, course, run, decide(step, lastView))
   } catch (error) {
     if (run.doubt === undefined) throw error
     throw error instanceof QueueError && error.outcome === 'unknown'
       ? error
       : outcomeUnknown(queue, error)
+  }
+}
+
+/** What a step throws is a refusal, too: a remembered record gives none for good. */
+function decide<T>(step: (view: View) => Decision<T>, view: View): Decision<T> {
+  try {
+    return step(view)
+  } catch (error) {
+    if (error instanceof QueueError) return refuse(error)
+    throw error
   }
 }
 

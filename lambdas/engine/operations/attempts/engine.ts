@@ -1,6 +1,6 @@
 import type { BoundedCache } from '../../../foundation/bounded-cache.ts'
 import type { Clock, Dynamo, Random, Row } from '../../../foundation/dynamo.ts'
-import { QueueError } from '../../../foundation/errors.ts'
+import { NOTHING_CHANGED, QueueError } from '../../../foundation/errors.ts'
 import type { Objects } from '../../../foundation/objects.ts'
 import { randomText } from '../../../foundation/random-text.ts'
 import type { KeptReading } from '../../../rate/operations/kept-reading.ts'
@@ -159,7 +159,8 @@ export function outcomeUnknown(queue: string, cause: unknown): QueueError {
 /** For an error after part of the work was done: the caller must not read it as "nothing changed". */
 export function changedAllTheSame(error: unknown): unknown {
   if (!(error instanceof QueueError) || error.outcome === 'unknown') return error
-  return new QueueError(error.code, error.message, {
+  const message = error.message.replace(NOTHING_CHANGED, 'a part was done before')
+  return new QueueError(error.code, message, {
     outcome: 'unknown',
     cause: error.cause ?? error,
     field: error.field,
@@ -167,4 +168,4 @@ export function changedAllTheSame(error: unknown): unknown {
 }
 
 export const busy = (queue: string): QueueError =>
-  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; nothing was changed`)
+  new QueueError('BUSY', `Queue "${queue}" is too busy at the moment; ${NOTHING_CHANGED}`)

@@ -1,4 +1,4 @@
-import { QueueError } from '../../../foundation/errors.ts'
+import { NOTHING_CHANGED, QueueError } from '../../../foundation/errors.ts'
 import { guard, type OwnedLimit } from '../../../rate/operations/guard.ts'
 import { limitRevisionOf } from '../../core/configuration.ts'
 import type { QueueRecord } from '../../core/record.ts'
@@ -93,7 +93,7 @@ async function slotOf(
     // A slot may be wasted, but nothing in the queue was touched.
     throw new QueueError(
       error.code,
-      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; nothing was changed`,
+      `Cannot ${verb} because the ${fields[verb]} of queue "${queue}" cannot be asked at the moment; ${NOTHING_CHANGED}`,
       { cause: error },
     )
   }

@@ -8,7 +8,12 @@ import {
   nextDueAfter,
   planJoin,
 } from '../../core/join.ts'
-import { hasEmptyLane, isSomethingJoinable, rowsToTakeBack } from '../../core/joinable.ts'
+import {
+  hasEmptyLane,
+  isSomethingJoinable,
+  mayHaveRoom,
+  rowsToTakeBack,
+} from '../../core/joinable.ts'
 import { recordKey } from '../../core/keys.ts'
 import { LANES_MAX, ROWS_PER_JOIN } from '../../core/limits.ts'
 import { doneLocks } from '../../core/locks.ts'
@@ -52,8 +57,7 @@ type JoinOptions = { readonly isBrief?: boolean | undefined }
 
 /** Something is due by this clock, and there may be room and a lane for it. */
 export const mayJoin = (engine: Engine, record: QueueRecord, nowMs: number): boolean =>
-  isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record)) &&
-  (record.room > 0 || doneLocks(record) > 0)
+  mayHaveRoom(record) && isSomethingJoinable(record, nowMs, areRowsBlocked(engine, record))
 
 /**
  * Moves due items to their lanes, as many as one write takes: from then on it is as if they had been pushed at that

@@ -8,6 +8,7 @@ import type { QueueRecord } from '../../core/record.ts'
 import {
   decodeScheduled,
   dueOf,
+  dueOfRow,
   indexesLeft,
   type ScheduledEntry,
   scheduledId,
@@ -47,7 +48,7 @@ export async function listScheduled(
   let last: Place | undefined
   for await (const { sk, entries } of listed(engine, record, request, place)) {
     if (entries === undefined) return { items, cursor: cursorOf({ sk, id: '' }) }
-    for (const entry of entriesBehind(entries, sk === place?.sk ? place : undefined)) {
+    for (const entry of entriesBehind(entries, placeAt(place, sk))) {
       const left = entry.indexes.slice(0, limit - items.length + 1)
       const texts = await textsOf(engine, queue, entry, left)
       for (const [at, text] of (texts ?? []).entries()) {
@@ -99,6 +100,10 @@ function recordRows({ scheduled }: QueueRecord): { sk: string; entries: string[]
   }
   return [...rows].map(([sk, entries]) => ({ sk, entries })).sort((a, b) => (a.sk < b.sk ? -1 : 1))
 }
+
+/** A move takes the number of a seal, and what is in the record then counts as in a later row of its second. */
+const placeAt = (place: Place | undefined, sk: string): Place | undefined =>
+  sk === place?.sk || (place?.id && dueOfRow(sk) === dueOfRow(place.sk)) ? place : undefined
 
 type Behind = ScheduledEntry & { readonly indexes: (number | undefined)[] }
 

@@ -1,4 +1,4 @@
-import type { Written } from '../../../foundation/dynamo.ts'
+import type { Transacted, Written } from '../../../foundation/dynamo.ts'
 import { QueueError } from '../../../foundation/errors.ts'
 import { isReference } from '../../core/entry.ts'
 import { recordKey } from '../../core/keys.ts'
@@ -8,7 +8,8 @@ import { decodeScheduled, purgedMark } from '../../core/scheduled.ts'
 import { patiently } from '../../core/timers.ts'
 import { PURGED_SORT_KEY, partitionOf, storedRow } from '../../store/scheduled-rows.ts'
 import { purgeUpdate } from '../../store/scheduled-updates.ts'
-import { type Engine, readRecord, seen } from '../attempts/engine.ts'
+import { again, doubt, type Outcome } from '../attempts/decision.ts'
+import { type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
 import { dropPurged } from './drop-purged.ts'
 
 /** Purges that a record names because their rows are not gone yet, some 25 bytes each. */
@@ -16,12 +17,11 @@ const PURGED_MAX = 16
 /** How long a purge deletes rows, some thousands, before it answers. The sweeper's housekeeping deletes the rest. */
 const DROP_MS = 5_000
 
-/** `too-many`: the record names as many purges as it may, and their rows take longer. */
-type Purged = {
-  readonly kind: 'done' | 'again' | 'too-many'
-  readonly record: QueueRecord | undefined
-  readonly items: number
-}
+/**
+ * By how much a purge raises the era, at the most. Each call draws its own number and keeps it, so the record tells
+ * whose purge it was where an answer is lost.
+ */
+const ERA_STEP_MAX = 1_000_000
 
 /**
  * Takes out all scheduled items by one write: rows belong to an era of their queue, and this begins another. The record
@@ -29,41 +29,75 @@ type Purged = {
  * own entries name into a row of that era. So a process that dies leaves none of them, and a purge that was not written
  * deletes none.
  */
-export async function purgeScheduled(engine: Engine, record: QueueRecord): Promise<Purged> {
-  const { queue, scheduled } = record
-  const { clock } = engine
-  if (scheduled.purged.length >= PURGED_MAX) {
-    const isDropped = await dropPurged(engine, record, clock.nowMs() + DROP_MS)
-    const kind = isDropped ? 'again' : 'too-many'
-    return { kind, record: await readRecord(engine, queue), items: 0 }
+export class ScheduledPurge {
+  /** Those that it took out. */
+  items = 0
+  /** Items scheduled from now on came after the purge. */
+  isOver = false
+  /** The record names as many purges as it may, and their rows take longer. */
+  isTooMuch = false
+  readonly #step: number
+  /** A sending whose answer was lost, and which may land yet. */
+  #open: { readonly era: number; readonly items: number; readonly cause: unknown } | undefined
+
+  constructor({ random }: Engine) {
+    this.#step = 1 + Math.floor(random() * ERA_STEP_MAX)
   }
-  const written = await write(engine, record)
-  const isLost = written.kind === 'unknown'
-  const after = isLost ? await readRecord(engine, queue) : seen(engine, queue, written.row)
-  const isDone = isLost
-    ? after?.born === record.born && after.scheduled.era === scheduled.era + 1
-    : written.kind === 'done'
-  return isDone
-    ? { kind: 'done', record: after, items: scheduled.items }
-    : { kind: 'again', record: after, items: 0 }
+
+  async attempt(engine: Engine, record: QueueRecord): Promise<Outcome<never>> {
+    const { queue, scheduled } = record
+    if (scheduled.purged.length >= PURGED_MAX) {
+      this.isTooMuch = !(await dropPurged(engine, record, engine.clock.nowMs() + DROP_MS))
+      this.isOver = this.isTooMuch
+      return again(await readRecord(engine, queue))
+    }
+    const { items } = scheduled
+    const era = scheduled.era + this.#step
+    const written = await write(engine, record, era)
+    if (written.kind === 'unknown') {
+      const { cause } = written
+      this.#open = { era, items, cause }
+      return doubt(cause, () => this.#look(engine, record))
+    }
+    if (written.kind === 'failed') return this.#look(engine, record)
+    this.items = items
+    this.isOver = true
+    return again(await readRecord(engine, queue))
+  }
+
+  async #look(engine: Engine, { queue, born, scheduled }: QueueRecord): Promise<Outcome<never>> {
+    const after = await readRecord(engine, queue)
+    const open = this.#open
+    const era = after?.born === born ? after.scheduled.era : undefined
+    if (open !== undefined && era === open.era) {
+      this.items = open.items
+      this.isOver = true
+    } else if (open !== undefined && era !== scheduled.era) {
+      // Another purge came before it, or after it.
+      throw outcomeUnknown(queue, open.cause)
+    }
+    return again(after)
+  }
 }
 
-async function write(engine: Engine, record: QueueRecord): Promise<Written> {
+async function write(
+  engine: Engine,
+  record: QueueRecord,
+  era: number,
+): Promise<Written | Transacted> {
   const { queue, scheduled } = record
   const { dynamo, clock } = engine
   const [key, nowMs] = [recordKey(queue), clock.nowMs()]
   const entries = scheduled.entries.filter((entry) => isReference(decodeScheduled(entry).entry))
   const timer = { atMs: patiently(nowMs + HOUSEKEEPING_RETRY_MS), nowMs }
   const mark = scheduled.seals + entries.length > 0 ? purgedMark(scheduled) : undefined
-  const update = purgeUpdate(record, mark, timer)
+  const update = purgeUpdate(record, era, mark, timer)
   if (entries.length === 0) return dynamo.update(key, update)
   const { tableName: TableName } = dynamo
   const Item = storedRow(partitionOf(record), { sk: PURGED_SORT_KEY, entries })
-  const transacted = await dynamo.transact({
+  return dynamo.transact({
     TransactItems: [{ Update: { TableName, Key: key, ...update } }, { Put: { TableName, Item } }],
   })
-  if (transacted.kind === 'unknown') return transacted
-  return { kind: transacted.kind, row: await dynamo.get(key, true) }
 }
 
 export const tooManyPurges = (queue: string): QueueError =>

@@ -51,28 +51,23 @@ export async function takeScheduled(
   place?: NewPlace,
 ): Promise<Map<string, string>> {
   const taken = new Map<string, string>()
-  const all = await inOrder(engine, queue, [...new Set(ids)], place)
-  for (let at = 0; at < all.length; at += IDS_PER_WRITE) {
-    const some = await takeSome(engine, queue, all.slice(at, at + IDS_PER_WRITE), place).catch(
-      (error: unknown) => {
-        throw taken.size > 0 ? changedAllTheSame(error) : error
-      },
-    )
-    for (const [id, newId] of some) taken.set(id, newId)
+  let left: readonly string[] = [...new Set(ids)]
+  while (left.length > 0) {
+    // A move looks at all of them, because they keep their order.
+    const looked = place === undefined ? left.slice(0, IDS_PER_WRITE) : left
+    const some = await takeSome(engine, queue, looked, place).catch((error: unknown) => {
+      throw taken.size > 0 ? changedAllTheSame(error) : error
+    })
+    for (const [id, newId] of some.taken) taken.set(id, newId)
+    left = [...some.left, ...left.slice(looked.length)]
   }
   return taken
 }
 
-/** Those of one write are in order in any case. */
-async function inOrder(
-  engine: Engine,
-  queue: string,
-  ids: readonly string[],
-  place: NewPlace | undefined,
-): Promise<readonly string[]> {
-  if (place === undefined || ids.length <= IDS_PER_WRITE) return ids
-  const record = await readRecord(engine, queue)
-  return record === undefined ? [] : (await findAll(engine, record, ids)).found.map(({ id }) => id)
+type Some = {
+  readonly taken: ReadonlyMap<string, string>
+  /** What was found and did not fit into the write; what is in neither is gone. */
+  readonly left: readonly string[]
 }
 
 async function takeSome(
@@ -80,11 +75,13 @@ async function takeSome(
   queue: string,
   ids: readonly string[],
   place: NewPlace | undefined,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<Some> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const record = await readRecord(engine, queue)
-    if (record === undefined) return new Map()
-    const { found, isAll } = await findAll(engine, record, ids)
+    if (record === undefined) return { taken: new Map(), left: [] }
+    const { found: all, isAll } = await findAll(engine, record, ids)
+    const found = all.slice(0, IDS_PER_WRITE)
+    const left = all.slice(IDS_PER_WRITE).map(({ id }) => id)
     const staying = found.filter((one) => isThere(record, one, place))
     const removal = removalOf(
       record.scheduled,
@@ -93,8 +90,8 @@ async function takeSome(
     const results = new Map(staying.map(({ id }) => [id, id]))
     if (isAll && removal.items.length > 0) {
       const moved = await moveOut(engine, record, removal, place)
-      if (moved !== undefined) return new Map([...results, ...moved])
-    } else if (isAll && (await isStill(engine, record))) return results
+      if (moved !== undefined) return { taken: new Map([...results, ...moved]), left }
+    } else if (isAll && (await isStill(engine, record))) return { taken: results, left }
     await pause(engine, attempt)
   }
   throw busy(queue)

@@ -18,7 +18,7 @@ export type LanesMoved = {
   readonly moved: number
   /** As the last move, or look, left the queue. */
   readonly record: QueueRecord | undefined
-  /** Of the first priority that could not be moved. */
+  /** Of the first priority that could not be moved, or of one that may have been moved all the same. */
   readonly failure: unknown
 }
 
@@ -82,8 +82,8 @@ export async function moveLanes(
     record = await readRecord(engine, queue)
     if (seen !== undefined && record?.version === seen.version) engine.items.stillThere(seen)
   }
-  const [failure] = failures.values()
-  return { moved, record, failure }
+  const all = [...failures.values()]
+  return { moved, record, failure: all.find(isOpen) ?? all[0] }
 }
 
 /**
@@ -97,6 +97,9 @@ async function standBack({ clock }: Engine, startedMs: number): Promise<void> {
 
 /** It would meet the others as well, each after all its attempts. */
 const isOutage = (error: unknown): boolean => codeOf(error) === 'STORE_UNAVAILABLE'
+
+const isOpen = (error: unknown): boolean =>
+  error instanceof QueueError && error.outcome === 'unknown'
 
 const codeOf = (error: unknown): ErrorCode | undefined =>
   error instanceof QueueError ? error.code : undefined

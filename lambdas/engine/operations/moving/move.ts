@@ -8,7 +8,7 @@ import { appendUpdate } from '../../store/append-update.ts'
 import { type CommittedBeside, commitBeside } from '../attempts/commit.ts'
 import { type Engine, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
 import { foldForRoom } from '../attempts/fold.ts'
-import { byReference, discardBatches } from '../lanes/entries.ts'
+import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { queueFull } from '../lanes/queue-full.ts'
 import { seal } from '../lanes/seal.ts'
@@ -72,7 +72,10 @@ export async function moveLanesBeside(
       },
     },
   ]
-  const committed = await commitBeside(engine, change, beside)
+  const committed = await commitBeside(engine, change, beside).catch(async (error: unknown) => {
+    await discardUnlessOpen(engine, to, addition, error)
+    throw error
+  })
   engine.memory.delete(to)
   if (committed.kind === 'committed') return { ...committed, addition }
   // Refused for certain, and the batch's id is ours alone: nothing will ever refer to it.

@@ -4,7 +4,7 @@ import { hasFree } from '../../core/flags.ts'
 import { recordKey } from '../../core/keys.ts'
 import { ANSWER_BYTES_MAX } from '../../core/limits.ts'
 import type { PopCommand } from '../../core/pop.ts'
-import { itemsIn, type Lock, type QueueRecord, type Stretch } from '../../core/record.ts'
+import { itemsIn, type QueueRecord, type Stretch } from '../../core/record.ts'
 import { claimUpdate } from '../../store/lock-updates.ts'
 import type { PopOutcome } from '../../verbs.ts'
 import { attempts } from '../attempts/attempts.ts'
@@ -119,12 +119,14 @@ type Claimed = { readonly outcome: Items | undefined; readonly left: QueueRecord
 function claimedItems(engine: Engine, record: QueueRecord, claim: Claim): Promise<Claimed> {
   const { queue } = record
   const { lockId } = claim
-  const { stretches } = record.locks.get(lockId) as Lock
   // Only a queue whose items may expire needs this write, and it can lose a race.
   const racing = record.timed && { pausesFrom: 2, holdsFrom: STARVING_FROM }
   const course = { ...readingCourse(queue), ...racing, from: { record } }
   return attempts<Claimed>(engine, queue, course, ({ record: now, nowMs }) => {
-    if (!now?.locks.has(lockId)) return refuse(unreadable(queue))
+    const lock = now?.locks.get(lockId)
+    if (now === undefined || lock === undefined) return refuse(unreadable(queue))
+    // Others may have purged some of its items by their ids.
+    const { stretches } = lock
     return {
       kind: 'read',
       stretches,
@@ -150,7 +152,8 @@ function withoutExpired(
   const draft = passOverLocked(now, claim.lockId, found, nowMs)
   return {
     kind: 'write',
-    change: changeOf(engine, now, draft, { nowMs }),
+    // If the process dies after it has left the queue empty, there is no lock whose end would tell.
+    change: changeOf(engine, now, draft, { nowMs, setsDry: engine.events && kept.length === 0 }),
     landed(left) {
       engine.onItemsExpired(itemsIn(over))
       // By the record before: where the answer was lost, the lock may have ended in the one that was read since.

@@ -37,7 +37,7 @@ export type Passing = {
   passes: number
   /** It met some in a claim of its own: what follows is for the fence. */
   metInClaim: boolean
-  /** That claim settled the lock before: an error may not say that nothing was changed. */
+  /** A write of its own settled the lock before: an error may not say that nothing was changed. */
   hasAcknowledged: boolean
 }
 
@@ -127,7 +127,8 @@ function stopHere(
 ): Decision<PopOutcome> {
   const { itemsAcknowledged } = plan
   const answer: PopOutcome = { kind: 'empty', more: true, ...acknowledged(itemsAcknowledged) }
-  const change = changeOf(engine, record, passOver(plan.draft, over), { nowMs })
+  const draft = passOver(plan.draft, over)
+  const change = changeOf(engine, record, draft, { nowMs, setsDry: engine.events })
   return counting(engine, over, { kind: 'write', change, landed: () => done(answer) })
 }
 

@@ -101,7 +101,7 @@ function decideFenced(
       return { kind: 'write', change, landed: again, isExtra: true }
     }
     case 'repeat':
-      return decideRepeat(engine, record, plan, command, nowMs)
+      return decideRepeat(engine, record, plan, command, { nowMs, passing })
     case 'empty':
       return decideEmpty(engine, record, plan, command, nowMs)
     case 'take':
@@ -130,10 +130,18 @@ function decideRepeat(
   record: QueueRecord,
   { draft, lockId, lock, itemsAcknowledged }: Extract<PopPlan, { kind: 'repeat' }>,
   command: PopCommand,
-  nowMs: number,
+  { nowMs, passing }: { readonly nowMs: number; readonly passing: Passing },
 ): Decision<PopOutcome> {
   if (draft !== undefined) {
-    return { kind: 'write', change: changeOf(engine, record, draft, { nowMs }), landed: again }
+    const change = changeOf(engine, record, draft, { nowMs })
+    return {
+      kind: 'write',
+      change,
+      landed(after) {
+        passing.hasAcknowledged = true
+        return again(after)
+      },
+    }
   }
   const ttlMs = command.lock?.ttlMs ?? 0
   return {

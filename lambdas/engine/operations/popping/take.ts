@@ -20,13 +20,15 @@ export function decideTake(
   plan: PopTake,
   entries: readonly string[],
   command: PopCommand,
-  { nowMs, losses }: View,
+  { nowMs, losses, isCurrent }: View,
 ): Decision<PopOutcome> {
   const taken = takeItems(plan, entries.length, command, nowMs)
+  // What was scheduled since may be due, and comes first: the record of which this pop knows does not tell.
+  const scheduledByMs = isCurrent ? undefined : nowMs
   const lapsed = record.checkAtMs !== undefined && record.checkAtMs <= nowMs
   const change = changeOf(engine, record, taken.draft, {
     nowMs,
-    guards: taken.guards,
+    guards: { ...taken.guards, scheduledByMs },
     // Claims need a `checkAt` that is ahead of them; someone has to move it on.
     refreshCheckAt: command.competing && command.lock !== undefined && lapsed,
     // If a pop without a lock dies before it has set the flag, nothing else sets it.

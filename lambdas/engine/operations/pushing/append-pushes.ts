@@ -149,7 +149,7 @@ const isExpiredIn = ({ clock }: Engine, { notes }: QueueRecord, calls: readonly 
   })
 
 /** A queue that is not there is made first, empty: a late copy of the append then finds another, or none. */
-async function recordOf(engine: Engine, queue: string): Promise<QueueRecord> {
+export async function recordOf(engine: Engine, queue: string): Promise<QueueRecord> {
   const record = await readRecord(engine, queue)
   if (record !== undefined) return record
   const made = await makeEmpty(engine, queue, await firstConfiguration(engine, queue))

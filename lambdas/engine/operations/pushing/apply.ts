@@ -6,9 +6,9 @@ import { isScheduledId } from '../../core/scheduled.ts'
 import { appliedAt, isApplied } from '../../core/sequence.ts'
 import { passedUpdate } from '../../store/sequence-update.ts'
 import type { Applied, ApplyingVerbs, InboxMessage } from '../../verbs.ts'
-import { type Engine, outcomeUnknown, readRecord } from '../attempts/engine.ts'
+import { busy, type Engine, outcomeUnknown, seen } from '../attempts/engine.ts'
 import { buryMessage } from '../moving/bury-message.ts'
-import { appendPushes, type PushOutcome } from './append-pushes.ts'
+import { appendPushes, type PushOutcome, recordOf } from './append-pushes.ts'
 
 type ApplyRequest = NonNullable<Parameters<ApplyingVerbs['apply']>[2]>
 type Counts = { -readonly [Name in keyof Omit<Applied, 'error'>]: number }
@@ -27,7 +27,13 @@ export async function apply(
 ): Promise<Applied> {
   checkQueueId(queue)
   const bounded =
-    deadlineMs === undefined ? engine : { ...engine, dynamo: engine.dynamo.until(deadlineMs) }
+    deadlineMs === undefined
+      ? engine
+      : {
+          ...engine,
+          dynamo: engine.dynamo.until(deadlineMs),
+          objects: engine.objects.until(deadlineMs),
+        }
   const counts: Counts = {
     settled: 0,
     pushed: 0,
@@ -62,27 +68,45 @@ async function applyRun(
   const end = messages.findIndex((message) => !isPush(queue, message))
   const run = end === -1 ? messages : messages.slice(0, end)
   const outcomes = await appendPushes(engine, queue, run)
-  let passed: InboxMessage | undefined
-  for (const [index, outcome] of outcomes.entries()) {
-    const message = run[index] as InboxMessage
-    if (outcome.kind === 'failed') {
-      const reason = whyRefused(message, outcome.error, engine.clock.nowMs())
-      if (reason === undefined) throw outcome.error
-      if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
-      if (giveUp === undefined) throw outcome.error
-      await giveUp(message, reason)
-      // Only then: once the record has passed a message, no run applies it any more.
-      await notePassed(engine, queue, message)
-      counts.settled += 1
-      counts.refused += 1
-      return
-    }
-    count(message, outcome, counts)
-    passed = outcome.kind === 'repeated' ? message : undefined
-  }
+  const failedAt = outcomes.findIndex(({ kind }) => kind === 'failed')
+  const passed = failedAt === -1 ? outcomes : outcomes.slice(0, failedAt)
   // What was pushed says so by itself. After a repetition nothing does, and one that came again a day
   // later, when its key is forgotten, would be new.
-  if (passed !== undefined) await notePassed(engine, queue, passed)
+  if (passed.at(-1)?.kind === 'repeated') {
+    await notePassed(engine, queue, run[passed.length - 1] as InboxMessage)
+  }
+  for (const [index, outcome] of passed.entries()) {
+    count(run[index] as InboxMessage, outcome, counts)
+  }
+  const failed = outcomes[failedAt]
+  if (failed?.kind !== 'failed') return
+  await refuse(engine, queue, run[failedAt] as InboxMessage, { counts, giveUp, ...failed })
+}
+
+/** A message that could not be pushed: either nobody ever can, or it has to come again. */
+async function refuse(
+  engine: Engine,
+  queue: string,
+  message: InboxMessage,
+  {
+    error,
+    counts,
+    giveUp,
+  }: {
+    readonly error: unknown
+    readonly counts: Counts
+    readonly giveUp: ApplyRequest['giveUp']
+  },
+): Promise<void> {
+  const reason = whyRefused(message, error, engine.clock.nowMs())
+  if (reason === undefined) throw error
+  if (!isDeadLetterQueue(queue)) return bury(engine, queue, message, counts, reason)
+  if (giveUp === undefined) throw error
+  await giveUp(message, reason)
+  // Only then: once the record has passed a message, no run applies it any more.
+  await notePassed(engine, queue, message)
+  counts.settled += 1
+  counts.refused += 1
 }
 
 /** A dead-letter queue has none of its own: what is refused there is pushed as it came. */
@@ -116,7 +140,7 @@ async function bury(
 /** What a message may wait for, as long as somebody may still make room. */
 const waitsFor: ReadonlySet<string> = new Set(['QUEUE_FULL', 'RATE_LIMITED', 'TOO_MANY_PRIORITIES'])
 
-/** What shows only when the message is applied: another push had its key, or a time of its items is too far away. */
+/** What shows only when the message is applied: another push had its key, or its times no longer pass, or never did. */
 const isWrong: ReadonlySet<string> = new Set(['IDEMPOTENCY_CONFLICT', 'INVALID_PARAMETER'])
 
 /** Why a message that could not be pushed never will be; `undefined` if it has to come again. */
@@ -138,14 +162,24 @@ function whyRefused(
   return isWrong.has(error.code) ? shortenedReason(error.message) : undefined
 }
 
+/** The second attempt is by the record as it is; it may be forgotten just then. */
+const NOTES_MAX = 4
+
 async function notePassed(
   engine: Engine,
   queue: string,
   { sequence }: InboxMessage,
 ): Promise<void> {
-  const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
-  if (record === undefined || isApplied(sequence, record)) return
-  const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))
-  const written = await engine.dynamo.update(recordKey(queue), update)
-  if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+  let record = engine.memory.get(queue)
+  for (let attempt = 1; attempt <= NOTES_MAX; attempt += 1) {
+    // A key outlives its queue, which may be gone by now, or another than the one that we remember.
+    record ??= await recordOf(engine, queue)
+    if (isApplied(sequence, record)) return
+    const update = passedUpdate(record, sequence, appliedAt(sequence, engine.clock.nowMs()))
+    const written = await engine.dynamo.update(recordKey(queue), update)
+    if (written.kind === 'unknown') throw outcomeUnknown(queue, written.cause)
+    record = seen(engine, queue, written.row)
+    if (written.kind === 'done') return
+  }
+  throw busy(queue)
 }

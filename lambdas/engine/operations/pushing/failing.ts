@@ -68,9 +68,11 @@ async function failAlike(
 ): Promise<void> {
   const itemsMin = first?.push.items.length ?? 0
   const alike = () => pending(calls).filter(({ push }) => push.items.length >= itemsMin)
-  const record = engine.memory.get(queue)
   try {
-    if (record !== undefined) await answerKnown(engine, queue, alike(), record)
+    if (alike().some(({ keyHash }) => keyHash !== undefined)) {
+      const record = engine.memory.get(queue) ?? (await readRecord(engine, queue))
+      await answerKnown(engine, queue, alike(), record)
+    }
   } catch (cause) {
     for (const call of pending(calls)) call.outcome = { kind: 'failed', error: cause }
   }

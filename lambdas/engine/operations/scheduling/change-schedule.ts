@@ -1,5 +1,6 @@
 import { QueueError } from '../../../foundation/errors.ts'
 import { checkQueueId } from '../../../foundation/queue-id.ts'
+import { isDue } from '../../core/due-occurrences.ts'
 import { SCHEDULES_MAX } from '../../core/limits.ts'
 import {
   checkScheduleInput,
@@ -14,6 +15,7 @@ import {
 import type { Times } from '../../core/schedule-times.ts'
 import type { DeployedResult, DeployedSchedule, ScheduleName } from '../../verbs.ts'
 import { type Engine, newMark } from '../attempts/engine.ts'
+import { pushDue } from './push-due.ts'
 import { noSuchSchedule, readScheduleItem, schedules, type WholeSchedule } from './read-schedule.ts'
 import { timesOf } from './times-of.ts'
 import { type Change, changeSchedule, type Fence } from './write-schedule.ts'
@@ -80,10 +82,20 @@ export async function withdrawSchedule(
   const changing = async (before: Schedule | undefined): Promise<Change> => {
     if (before === undefined) result = 'gone'
     else result = before.deployed ? 'deleted' : 'kept'
+    if (before?.deployed) await pushOwed(engine, before)
     return result === 'deleted' ? { kind: 'change', after: undefined } : { kind: 'as-it-is' }
   }
   await changeSchedule(engine, queue, name, changing, fence)
   return { queue, name, result }
+}
+
+/**
+ * No deployment drops an occurrence that is due. The schedule has moved on then, so the change to be made finds another
+ * version, and is decided again.
+ */
+async function pushOwed(engine: Engine, before: Schedule): Promise<void> {
+  if (!isDue(before, engine.clock.nowMs())) return
+  await pushDue(engine, before, Number.POSITIVE_INFINITY)
 }
 
 /** `isAlike`: only whose it is changes. */
@@ -114,6 +126,7 @@ function putting(
     // caller has put.
     if (isAlike && before.deployed === deployed) return { kind: 'as-it-is' }
     const goesOn = before !== undefined && isGoingOn(definition, before, times, nowMs)
+    if (deployed && before !== undefined && !goesOn) await pushOwed(engine, before)
     // Another process, whose clock may be ahead, has found that the last one was due.
     const nextMs = goesOn ? before.nextMs : times.from(Math.max(nowMs, before?.lastMs ?? 0) + 1)
     const mayHaveEnded = goesOn || (deployed && endsAtMs !== undefined)
@@ -165,9 +178,8 @@ export async function deleteSchedule(
   let wasThere = false
   await changeSchedule(engine, queue, name, async (before) => {
     checkMatch(queue, name, before, ifMatch)
-    if (before === undefined) return { kind: 'as-it-is' }
-    wasThere = true
-    return { kind: 'change', after: undefined }
+    wasThere = before !== undefined
+    return wasThere ? { kind: 'change', after: undefined } : { kind: 'as-it-is' }
   })
   return wasThere
 }

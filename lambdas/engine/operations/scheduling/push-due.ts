@@ -18,7 +18,7 @@ import { patiently } from '../../core/timers.ts'
 import { appendUpdate } from '../../store/append-update.ts'
 import { type RowWrite, replacement } from '../../store/schedule-rows.ts'
 import { type Engine, pause, readRecord, remindAtMs, seen, tailLimits } from '../attempts/engine.ts'
-import { byReference, discardBatches } from '../lanes/entries.ts'
+import { byReference, discardBatches, discardUnlessOpen } from '../lanes/entries.ts'
 import { ensureLane } from '../lanes/lanes.ts'
 import { sealQuietly } from '../lanes/seal.ts'
 import { makeRoom } from '../pushing/make-room.ts'
@@ -188,7 +188,11 @@ async function write(
     ...replacement(engine.dynamo.tableName, before, after, engine.clock.nowMs()),
   ]
   if (addition !== undefined) TransactItems.push(appendTo(engine, queue, addition))
-  const written = await engine.dynamo.transact({ TransactItems: TransactItems as never })
+  const sending = engine.dynamo.transact({ TransactItems: TransactItems as never })
+  const written = await sending.catch(async (error: unknown) => {
+    if (addition !== undefined) await discardUnlessOpen(engine, queue, addition, error)
+    throw error
+  })
   if (addition !== undefined) engine.memory.delete(queue)
   const pushed = addition?.items ?? 0
   if (written.kind === 'done') return { pushed, schedule: after }

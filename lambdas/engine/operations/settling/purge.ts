@@ -7,7 +7,7 @@ import { attempts } from '../attempts/attempts.ts'
 import { act, again, answer, done } from '../attempts/decision.ts'
 import { changedAllTheSame, changeOf, type Engine } from '../attempts/engine.ts'
 import { leaveDryQuietly } from '../attempts/leave-dry.ts'
-import { dropPurgedQuietly, purgeScheduled, tooManyPurges } from '../later/purge-scheduled.ts'
+import { dropPurgedQuietly, ScheduledPurge, tooManyPurges } from '../later/purge-scheduled.ts'
 import { purgeNamed } from './purge-named.ts'
 
 /** 2,000 locks at 40 a step and 1,000 lanes at 80 a step, and room for as many lost races. */
@@ -23,25 +23,18 @@ export async function purge(
   if (ids !== undefined) return purgeNamed(engine, queue, ids, priority)
   if (priority !== undefined) checkPriority(priority, 'priority')
   let itemsPurged = 0
-  let isScheduledPurged = false
-  let isTooMuch = false
+  const scheduled = new ScheduledPurge(engine)
   let last: QueueRecord | undefined
+  const purgedSoFar = () => ({ itemsPurged: itemsPurged + scheduled.items })
   const course = { from: 'store', attemptsMax: ATTEMPTS_MAX, holdsFrom: HOLDS_FROM } as const
   const purged = await attempts(engine, queue, course, ({ record, nowMs, losses }) => {
     last = record
-    if (record === undefined) return answer({ itemsPurged })
-    if (priority === undefined && record.scheduled.items > 0 && !isScheduledPurged) {
-      return act(async () => {
-        const { kind, record: after, items } = await purgeScheduled(engine, record)
-        itemsPurged += items
-        isTooMuch = kind === 'too-many'
-        // Items scheduled meanwhile came after the purge.
-        isScheduledPurged = kind !== 'again'
-        return again(after)
-      })
+    if (record === undefined) return answer(purgedSoFar())
+    if (priority === undefined && record.scheduled.items > 0 && !scheduled.isOver) {
+      return act(() => scheduled.attempt(engine, record))
     }
     const { draft, items, finished } = purgeStep(record, priority, nowMs)
-    if (draft === record) return answer({ itemsPurged })
+    if (draft === record) return answer(purgedSoFar())
     const change = changeOf(engine, record, draft, {
       nowMs,
       // A claim that it has not seen would keep a lock on items that are gone.
@@ -55,14 +48,16 @@ export async function purge(
         itemsPurged += items
         if (!finished) return again(after)
         await leaveDryQuietly(engine, after)
-        return done({ itemsPurged })
+        return done(purgedSoFar())
       },
     }
   }).catch((error: unknown) => {
-    throw itemsPurged > 0 ? changedAllTheSame(error) : error
+    throw purgedSoFar().itemsPurged > 0 ? changedAllTheSame(error) : error
   })
   if (priority === undefined) await dropPurgedQuietly(engine, last)
-  if (isTooMuch)
-    throw itemsPurged > 0 ? changedAllTheSame(tooManyPurges(queue)) : tooManyPurges(queue)
+  if (scheduled.isTooMuch) {
+    const error = tooManyPurges(queue)
+    throw purged.itemsPurged > 0 ? changedAllTheSame(error) : error
+  }
   return purged
 }

@@ -16,8 +16,11 @@ const LOOK_EVERY_MS = 1_000
 const PAUSE_MS_MIN = 50
 /** How far the index may be behind a timer that a caller has noted. After that the minute's sweep comes for it. */
 const INDEX_BEHIND_MS = 3_000
-/** A queue whose timer stays due is not visited at each look: it is in trouble, or the index is behind. */
-const VISIT_AGAIN_MS = 5_000
+/**
+ * A queue whose timer stays due is not visited at each look: it is in trouble, or the index is behind. Mostly another
+ * write was in the way, and has passed. So it comes again after a second, and then each time after twice as long.
+ */
+const VISIT_AGAIN_MS = { first: 1_000, most: 5_000 }
 const VISITS_REMEMBERED = 10_000
 
 /**
@@ -57,19 +60,23 @@ const stayUntil = (untilMs: number | undefined, nowMs: number): number =>
 
 /** The prompt ones of the due timers, and each only now and then while it stays due. */
 function notAgainAtOnce({ clock }: Engine): (due: Timer) => boolean {
-  const visited = new Map<string, { readonly dueMs: number; readonly atMs: number }>()
+  const visited = new Map<string, Visit>()
   return (timer) => {
     const { dueMs } = timer
     if (isPatient(dueMs)) return false
     const atMs = clock.nowMs()
     const place = placeOf(timer)
-    const last = visited.get(place)
-    if (last?.dueMs === dueMs && atMs < last.atMs + VISIT_AGAIN_MS) return false
+    const seen = visited.get(place)
+    const last = seen?.dueMs === dueMs ? seen : undefined
+    if (last !== undefined && atMs < last.atMs + last.pauseMs) return false
+    const pauseMs = last ? Math.min(2 * last.pauseMs, VISIT_AGAIN_MS.most) : VISIT_AGAIN_MS.first
     if (visited.size >= VISITS_REMEMBERED) visited.clear()
-    visited.set(place, { dueMs, atMs })
+    visited.set(place, { dueMs, atMs, pauseMs })
     return true
   }
 }
+
+type Visit = { readonly dueMs: number; readonly atMs: number; readonly pauseMs: number }
 
 /** A run that can read nothing is of no use, so it fails, which raises an alarm; the minute's sweep tries again. */
 function throwIfBlind({ failed }: Report): void {

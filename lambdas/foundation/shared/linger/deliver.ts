@@ -15,6 +15,8 @@ const some = new Set([
   'ITEM_TOO_LARGE',
   'INVALID_ITEM',
   'INVALID_PRIORITY',
+  // Of times: wrong by themselves, or too many together.
+  'INVALID_PARAMETER',
   'INVALID_JSON',
   'UNKNOWN_FIELD',
 ])
